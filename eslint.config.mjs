@@ -41,6 +41,30 @@ const injectedModules = ['node:timers', 'timers', 'node:timers/promises', 'timer
   (name) => ({ name, message: 'Take a Clock instead.' }),
 );
 
+// A FIFO, a device or a huge file must not stop the process.
+const guardedFiles = [
+  [
+    'node:fs',
+    [
+      'readFileSync',
+      'readFile',
+      'createReadStream',
+      'openSync',
+      'open',
+      'readSync',
+      'read',
+      'openAsBlob',
+      'promises',
+    ],
+  ],
+  ['node:fs/promises', ['readFile', 'open']],
+].map(([name, importNames]) => ({ name, importNames, message: 'Call readRegularFile instead.' }));
+const restrictedModules = [
+  ...injectedModules,
+  ...guardedFiles,
+  ...['fs', 'fs/promises'].map((name) => ({ name, message: 'Import from node:fs instead.' })),
+];
+
 const noDefaultExport = {
   selector: 'ExportDefaultDeclaration, ExportSpecifier[exported.name="default"]',
   message: 'Export by name.',
@@ -143,7 +167,7 @@ export default defineConfig(
         'error',
         {
           paths: [
-            ...injectedModules,
+            ...restrictedModules,
             { name: '@grpc/grpc-js', message: 'Import from src/grpc-js instead.' },
           ],
         },
@@ -160,7 +184,7 @@ export default defineConfig(
   },
   {
     files: ['src/grpc-js/**/*.ts'],
-    rules: { 'no-restricted-imports': ['error', { paths: injectedModules }] },
+    rules: { 'no-restricted-imports': ['error', { paths: restrictedModules }] },
   },
   {
     // The island speaks to grpc-js itself, through its stable interface.
@@ -170,7 +194,7 @@ export default defineConfig(
         'error',
         {
           paths: [
-            ...injectedModules,
+            ...restrictedModules,
             {
               name: '@grpc/grpc-js',
               importNames: ['experimental'],

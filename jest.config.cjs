@@ -1,10 +1,13 @@
+const { availableParallelism } = require('node:os');
+
 /** @type {import('jest').Config} */
 module.exports = {
   testEnvironment: 'node',
   // A busy machine is no reason to fail.
   testTimeout: 30_000,
+  // One more than there are cores: some tests wait for timers of seconds, or for a child process.
+  maxWorkers: availableParallelism() + 1,
   // A process that has run hundreds of files is slow with what is left of them.
-  maxWorkers: 2,
   workerIdleMemoryLimit: '500MB',
   setupFiles: [
     '<rootDir>/test/support/quiet-grpc.ts',

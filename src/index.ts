@@ -50,6 +50,7 @@ export type {
   ManagementServerConfig,
 } from './bootstrap/bootstrap-config';
 export type { Limits } from './bootstrap/limits';
+export type { ChildChannelFactory, ChildChannelOptions } from './grpc-js/child-channel-options';
 export type { LogFields, LogLevel, LogRecord, XdsLogger } from './util/logger';
 export type {
   CallExplanation,

@@ -50,6 +50,15 @@ const ring = { C: (name) => cluster(name, 'RING_HASH') };
 /** A tree of aggregates: each names the two below it. */
 const aggregateTree = (name) => aggregate(name, [`${name}0`, `${name}1`]);
 
+/** An aggregate of clusters whose only endpoint refuses connections. */
+const downBelow = (count) => {
+  const names = repeated(count, (index) => `bad-${index}`);
+  return {
+    C: (name) => (name === 'bad' ? aggregate(name, names) : cluster(name)),
+    E: (name) => endpoints(name, 1, 1),
+  };
+};
+
 const flapping = (count) => {
   const list = (version) =>
     repeated(count, (index) => ({
@@ -274,6 +283,16 @@ exports.cases = {
     flood: 'LRS',
     seconds: 10,
   },
+  'ignored: an answer over REST without resources': {
+    rest: () => '{"version_info":"1","resources":[]}',
+    ignored: true,
+    accepted: true,
+  },
+  'ignored: 50 MB over REST in a field that is not known': {
+    rest: () => `{"version_info":"1","resources":[],"unknown":"${'s'.repeat(50_000_000)}"}`,
+    ignored: true,
+    accepted: true,
+  },
   'REST: 2 MB of [': { rest: () => '['.repeat(2_000_000) },
   'REST: a string of 50 MB': {
     rest: () => `{"version_info":"1","resources":["${'s'.repeat(50_000_000)}"]}`,
@@ -309,6 +328,14 @@ exports.cases = {
     seconds: 30,
   },
   'aggregates that branch for ever': service({ C: aggregateTree }),
+  'an aggregate of 11,000 clusters': {
+    ...service(downBelow(11_000)),
+    seconds: 30,
+  },
+  'an aggregate of 1,000 clusters, all of them down': {
+    ...accepted(downBelow(1000)),
+    seconds: 30,
+  },
   '2,000 routes change all the time': {
     ...service({ R: flapping(2000) }),
     flaps: 'R',

@@ -117,6 +117,14 @@ async function main() {
         else setTimeout(check, RESOLUTION_MS);
       };
       check();
+    } else if (message.aloneMs) {
+      // What calls take beside a control plane that sends nothing.
+      const before = process.cpuUsage();
+      const startedMs = performance.now();
+      setTimeout(() => {
+        const { user, system } = process.cpuUsage(before);
+        process.send({ cpuShare: (user + system) / 1000 / (performance.now() - startedMs) });
+      }, message.aloneMs);
     } else if (message === 'wait until in use') {
       const check = () => {
         if (hostileCalls.ok === 0) setTimeout(check, HOSTILE_CALL_MS);

@@ -77,7 +77,7 @@ class Stream {
     const isNew = names !== this.subscribed[letter];
     this.subscribed[letter] = names;
     if (isNew) this.send(letter, type_url, resource_names);
-    else if (isAnswer && hostile.flaps === letter) {
+    else if (isAnswer && hostile.flaps === letter && !healed) {
       setImmediate(() => this.send(letter, type_url, resource_names));
     }
   }

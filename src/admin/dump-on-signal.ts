@@ -2,7 +2,8 @@ import { lstatSync, rmSync, writeFile, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Clock } from '../util/clock';
-import { errorMessage } from '../util/error-message';
+import { contained } from '../util/contained';
+import { errorMessage, errorStack } from '../util/error-message';
 import { createHandle, type Handle } from '../util/handle';
 import type { Logger } from '../util/logger';
 import type { InspectReport } from './inspect-report';
@@ -24,7 +25,11 @@ export function dumpOnSignal(
   report: () => InspectReport,
   { clock, logger }: DumpEnvironment,
 ): Handle {
-  const dump = () => {
+  const onError = (error: unknown) =>
+    logger.error(
+      () => `${signal}: cannot describe the state of the xDS client: ${errorStack(error)}`,
+    );
+  const dump = contained(() => {
     const path = join(tmpdir(), `grpc-xds-${process.pid}-${clock.now()}.json`);
     const text = `${JSON.stringify(report(), undefined, 2)}\n`;
     writeFile(path, text, { mode: 0o600, flag: 'wx' }, (error) =>
@@ -34,7 +39,7 @@ export function dumpOnSignal(
           : `${signal}: cannot write the state of the xDS client to ${path}: ${errorMessage(error)}`,
       ),
     );
-  };
+  }, onError);
   const marker = markProcess(signal);
   process.on(signal, dump);
   return createHandle(() => {

@@ -17,6 +17,7 @@ export interface Limits {
   readonly maxRingSize: number;
   /**
    * Clusters of one target: those that the routes of its virtual host name, and those that aggregate clusters lead to.
+   * It also bounds the leaf clusters of all aggregates, counted once for each aggregate.
    * Routes beyond it are not used, and the last ones stay in use; an aggregate cluster beyond it keeps its last clusters,
    * or fails its calls if it has none. Default: 12,000.
    */
@@ -28,10 +29,16 @@ export interface Limits {
   readonly maxEndpointsPerAssignment: number;
   /**
    * Endpoints of all assignments and collections in use from one management server, without those that get no calls,
-   * such as unhealthy ones. A resource that would exceed it is rejected (NACK), and its last version stays in use. What
+   * such as unhealthy ones; a locality without any counts for one. A resource that would exceed it is rejected (NACK), and its last version stays in use. What
    * resources had that are no longer watched, or have shrunk, can be used by others. Default: 500,000.
    */
   readonly maxEndpoints: number;
+  /**
+   * Bytes of memory that the resources cached from one management server may take, as estimated: the encoded resources, and
+   * 64 bytes for each field that is read of them. A resource that would exceed it is rejected (NACK), and its last version
+   * stays in use. What resources took that are no longer watched, or have shrunk, can be used by others. Default: 256 MiB.
+   */
+  readonly maxCachedBytes: number;
   /**
    * Percent of the time that configuration may take of the clients of one bootstrap, from decoding to applying
    * it, once it has taken 2 s at once. Responses are not read meanwhile; of those that supersede each other, a server
@@ -89,6 +96,7 @@ export const DEFAULT_LIMITS: Limits = {
   maxClustersPerTarget: 12_000,
   maxEndpointsPerAssignment: 200_000,
   maxEndpoints: 500_000,
+  maxCachedBytes: 256 * 1024 * 1024,
   maxUpdateTimePercent: 25,
   maxRegexSize: 10_000,
   maxRegexSizePerResource: 100_000,

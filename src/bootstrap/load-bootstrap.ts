@@ -173,7 +173,7 @@ function bootstrapIdentity({ node, servers, authorities }: Bootstrap): string {
 function findBootstrap(
   options: Pick<LoadBootstrapOptions, 'inline' | 'inlineSource' | 'env' | 'readFile'>,
 ): Result<Found, BootstrapError> {
-  const { inline, inlineSource, env = process.env, readFile = readTextFile } = options;
+  const { inline, inlineSource, env = process.env, readFile = readBootstrapFile } = options;
   if (inline !== undefined) return fromOption(inline, inlineSource);
   const path = env['GRPC_XDS_BOOTSTRAP'];
   if (path !== undefined && path !== '') return fromFile(path, readFile);
@@ -213,7 +213,8 @@ function fromFile(path: string, readFile: (path: string) => string): Result<Foun
   }
 }
 
-function readTextFile(path: string): string {
+/** Returns the text of a bootstrap file. @throws Error if it cannot be read. */
+export function readBootstrapFile(path: string): string {
   const read = readRegularFile(path, { maxBytes: MAX_BOOTSTRAP_BYTES });
   if (!read.ok) throw new Error(read.error);
   return read.value.toString('utf8');

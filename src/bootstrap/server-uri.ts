@@ -1,4 +1,5 @@
 import { isIPv4, isIPv6 } from 'node:net';
+import { quoteText } from '../util/cut-text';
 import { errorMessage } from '../util/error-message';
 import { err, ok, type Result } from '../util/result';
 
@@ -13,11 +14,13 @@ export function serverProtocol(serverUri: string): ServerProtocol {
 
 /** Validates a URI without resolving it. @returns the protocol, or an error text. */
 export function checkServerUri(serverUri: string): Result<ServerProtocol, string> {
+  if (/[\p{Cc}\p{Zl}\p{Zp}]/u.test(serverUri)) return err('must not have control characters');
   // Its resolution would need the server itself.
   if (serverUri.startsWith('xds:')) return err('must not be an xds: target');
   const protocol = serverProtocol(serverUri);
   if (protocol === 'grpc') {
-    return PASSTHROUGH.exec(serverUri)?.[1] === '' ? err('must have an address') : ok(protocol);
+    const problem = problemWithTarget(serverUri);
+    return problem === undefined ? ok(protocol) : err(problem);
   }
   let url: URL;
   try {
@@ -36,6 +39,33 @@ export function checkServerUri(serverUri: string): Result<ServerProtocol, string
 
 /** gRPC-Go's scheme for an address that is dialled as it is; grpc-js has no resolver for it. */
 const PASSTHROUGH = /^passthrough:(?:\/\/[^/]*\/)?(.*)$/i;
+
+/** The targets of grpc-js that end with addresses. Those of its other schemes, and of resolvers of the application, are not read. */
+const ADDRESSES = /^(?:dns|ipv4|ipv6|passthrough):(?:\/\/[^/]*\/)?(.*)$/i;
+/** A host, or an IP address in brackets, and a port. */
+const HOST_AND_PORT = /^(?:\[[^\]]*\]|[^:/]*):(.*)$/;
+
+/** Returns why no channel can connect to a target, as far as its text shows; `undefined` if it may. */
+function problemWithTarget(target: string): string | undefined {
+  const isPath = /^unix(?:-abstract)?:/i.test(target);
+  if (isPath) return undefined;
+  if (/\s/.test(target)) return 'must not have spaces';
+  const listed = ADDRESSES.exec(target)?.[1];
+  if (listed === '') return 'must have an address';
+  // Without a scheme, a target is a name that may have a port; with an unknown one, it is anything.
+  if (listed === undefined && !/^(?:\[.*\]|[^:/]*):\d+$/.test(target)) return undefined;
+  for (const address of (listed ?? target).split(',')) {
+    const port = isIPv6(address) ? undefined : HOST_AND_PORT.exec(address)?.[1];
+    if (port !== undefined && !isPort(port)) {
+      return `must have a port from 1 to 65535, not ${quoteText(port)}`;
+    }
+  }
+  return undefined;
+}
+
+function isPort(text: string): boolean {
+  return /^\d{1,5}$/.test(text) && Number(text) >= 1 && Number(text) <= 65_535;
+}
 
 /**
  * Returns the target that grpc-js connects to for a gRPC server: the URI, unless that is of the scheme `passthrough`, as

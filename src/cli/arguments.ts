@@ -1,3 +1,4 @@
+import { isIP, isIPv6 } from 'node:net';
 import { InvalidArgumentError } from 'commander';
 import type { Services } from '../control-plane';
 
@@ -8,6 +9,50 @@ export function addService(text: string, before: Services = {}): Services {
   const name = text.slice(0, separator);
   const addresses = text.slice(separator + 1).split(',');
   return { ...before, [name]: [...(before[name] ?? []), ...addresses] };
+}
+
+/** Checks that an option or argument has a form, and returns it as it is. */
+function expectForm(pattern: RegExp, expected: string): (text: string) => string {
+  return (text) => {
+    if (pattern.test(text)) return text;
+    throw new InvalidArgumentError(`Expected ${expected}.`);
+  };
+}
+
+const checkHeader = expectForm(/^\s*[^\s:][^:]*:/, 'NAME:VALUE');
+
+/** Adds a header, `name:value`, to those of the options before. */
+export function addHeader(text: string, before: readonly string[]): readonly string[] {
+  return [...before, checkHeader(text)];
+}
+
+/** Checks the path of a method: its service and its name. */
+export const parseMethod = expectForm(/^\/?[^/\s]+\/[^/\s]+$/, '/package.Service/Method');
+
+/** Checks the target of a channel. */
+export const parseTarget = expectForm(/^xds:./, 'an xds: target, such as xds:///shop');
+
+/** Checks a project number of Google Cloud. */
+export const parseProjectNumber = expectForm(/^\d+$/, 'a number');
+
+/** Checks an address with a port. */
+export function parseHostPort(text: string): string {
+  const [, host, bracketed, port] = /^(?:([^\s:/[\]]+)|\[([^\]]+)\]):(\d{1,5})$/.exec(text) ?? [];
+  const isHost = host !== undefined || isIPv6(bracketed ?? '');
+  if (isHost && Number(port) >= 1 && Number(port) <= 65_535) return text;
+  throw new InvalidArgumentError('Expected HOST:PORT.');
+}
+
+/** Checks an IP address. */
+export function parseIp(text: string): string {
+  if (isIP(text) !== 0) return text;
+  throw new InvalidArgumentError('Expected an IP address.');
+}
+
+/** Checks the URL of a live page. */
+export function parsePageUrl(text: string): string {
+  if (/^https?:/.test(text) && URL.canParse(text)) return text;
+  throw new InvalidArgumentError('Expected the URL of a live page, with its token.');
 }
 
 /** Parses the id of a process. */

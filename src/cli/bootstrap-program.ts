@@ -7,6 +7,7 @@ import {
   type IstioFlags,
   type PlainFlags,
 } from './bootstrap-templates';
+import { parseHostPort, parseIp, parseProjectNumber } from './arguments';
 import { writeBootstrap, type BootstrapFlags } from './commands/bootstrap';
 import type { CliIo } from './io';
 
@@ -58,10 +59,16 @@ function addIstio(command: Command, io: CliIo, setCode: SetCode): void {
   addKind(command, 'istio', 'for a workload of Istio')
     .addOption(fromEnv(new Option('--pod <name>', 'name of the pod'), 'POD_NAME'))
     .addOption(fromEnv(new Option('--namespace <name>', 'of the pod'), 'POD_NAMESPACE'))
-    .addOption(fromEnv(new Option('--ip <address>', 'of the pod'), 'INSTANCE_IP'))
+    .addOption(
+      fromEnv(new Option('--ip <address>', 'of the pod').argParser(parseIp), 'INSTANCE_IP'),
+    )
     .option('--domain <name>', 'DNS domain of the Kubernetes cluster', 'cluster.local')
     .option('--agent <folder>', 'folder of the socket of the agent', '/etc/istio/proxy')
-    .option('--istiod <host:port>', 'connect to istiod without an agent, in plain text')
+    .option(
+      '--istiod <host:port>',
+      'connect to istiod without an agent, in plain text',
+      parseHostPort,
+    )
     .action((flags: IstioFlags & BootstrapFlags) =>
       setCode(writeBootstrap(istioBootstrap(flags), flags, io)),
     );
@@ -69,11 +76,11 @@ function addIstio(command: Command, io: CliIo, setCode: SetCode): void {
 
 function addGcp(command: Command, io: CliIo, setCode: SetCode): void {
   addKind(command, 'gcp', 'for Google Cloud Service Mesh')
-    .requiredOption('--project-number <number>', 'number of the project')
+    .requiredOption('--project-number <number>', 'number of the project', parseProjectNumber)
     .option('--network <name>', 'name of the network', 'default')
     .option('--mesh <name>', 'name of the mesh, instead of a network')
     .option('--zone <name>', 'zone of the client')
-    .option('--ip <address>', 'address of the client')
+    .option('--ip <address>', 'address of the client', parseIp)
     .action((flags: GcpFlags & BootstrapFlags) =>
       setCode(writeBootstrap(gcpBootstrap(flags), flags, io)),
     );

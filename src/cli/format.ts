@@ -1,6 +1,6 @@
-import { styleText } from 'node:util';
 import { formatYaml } from '../proto-json/yaml-document';
 import type { CliIo } from './io';
+import { cellText, type Color, type Span } from './terminal-text';
 
 /** How the result of a command is written. */
 export type OutputFormat = 'table' | 'json' | 'yaml';
@@ -27,22 +27,18 @@ export function printResult(
   printTable: () => void,
 ): void {
   const format = formatOf(flags);
-  if (format === 'json') io.print(JSON.stringify(result, undefined, 2));
-  else if (format === 'yaml') io.print(formatYaml(result).trimEnd());
+  if (format === 'json') io.printDocument(JSON.stringify(result, undefined, 2));
+  else if (format === 'yaml') io.printDocument(formatYaml(result).trimEnd());
   else printTable();
 }
 
-/** A colour of the terminal. */
-type Color = 'red' | 'green' | 'yellow' | 'gray' | 'cyan' | 'bold';
-
 /** Colours a text, if the output takes colours. */
-export type Paint = (color: Color, text: string) => string;
+export type Paint = (color: Color, text: string) => Span;
 
 /** Colours are for terminals, unless `--no-color` or `NO_COLOR` (https://no-color.org) is set. */
 export function createPaint(io: CliIo, flags: Pick<OutputFlags, 'color'>): Paint {
   const isPlain = !io.isTerminal || !flags.color || (io.env['NO_COLOR'] ?? '') !== '';
-  if (isPlain) return (_color, text) => text;
-  return (color, text) => styleText(color, text, { validateStream: false });
+  return (color, text) => (isPlain ? { text } : { color, text });
 }
 
 /** A cell: numbers are aligned to the right, text to the left. */
@@ -51,8 +47,9 @@ export type Cell = string | number;
 /** Formats rows in columns, two blanks apart, below their titles. */
 export function formatTable(
   titles: readonly string[],
-  rows: readonly (readonly Cell[])[],
+  given: readonly (readonly Cell[])[],
 ): readonly string[] {
+  const rows = given.map((row) => row.map(cleanCell));
   const widths = titles.map((title, column) =>
     rows.reduce((width, row) => Math.max(width, String(row[column] ?? '').length), title.length),
   );
@@ -69,4 +66,8 @@ export function formatTable(
       .join('  ')
       .trimEnd(),
   );
+}
+
+function cleanCell(cell: Cell): Cell {
+  return typeof cell === 'string' ? cellText(cell) : cell;
 }

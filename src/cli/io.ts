@@ -1,14 +1,17 @@
 import type { Clock } from '../util/clock';
 import type { Handle } from '../util/handle';
+import type { Line } from './terminal-text';
 
 /** The terminal, signals, environment and clock of a command. */
 export interface CliIo {
-  /** Writes a line to the standard output. */
-  print(line: string): void;
-  /** Writes a line about an error. */
-  printError(line: string): void;
+  /** Writes a line to the standard output, as `formatLine` does. */
+  print(line: Line): void;
+  /** Writes a text with lines of its own, as `formatDocument` does: JSON, YAML, the help. */
+  printDocument(text: string): void;
+  /** Writes a line about an error, as `formatLine` does. */
+  printError(line: Line): void;
   /** Replaces what the terminal shows. */
-  redraw(lines: readonly string[]): void;
+  redraw(lines: readonly Line[]): void;
   /** Calls back on SIGINT and SIGTERM. */
   onInterrupt(callback: () => void): Handle;
   /** Whether the standard output is a terminal. */
@@ -46,22 +49,7 @@ export function untilInterrupted(io: Pick<CliIo, 'onInterrupt'>): Promise<void> 
   });
 }
 
-/** Line feeds and the colours of `Paint`. */
-const OWN_CONTROLS = new RegExp(`(\n|${String.fromCharCode(0x1b)}\\[\\d{1,2}m)`, 'u');
-const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
-
-/**
- * Escapes the control characters of a text for the terminal, except line feeds and colours: names and statuses are from
- * control planes and clients, and could otherwise move the cursor or forge a line. The escapes are those of JSON.
- */
-export function printable(text: string): string {
-  return text
-    .split(OWN_CONTROLS)
-    .map((part, i) => (i % 2 === 1 ? part : part.replace(UNPRINTABLE, escapeCharacter)))
-    .join('');
-}
-
-function escapeCharacter(character: string): string {
-  const units = Array.from({ length: character.length }, (_, i) => character.charCodeAt(i));
-  return units.map((unit) => `\\u${unit.toString(16).padStart(4, '0')}`).join('');
+/** Writes the lines of an error that lists several problems. */
+export function printErrors(lines: readonly string[], io: Pick<CliIo, 'printError'>): void {
+  for (const line of lines) io.printError(line);
 }

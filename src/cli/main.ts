@@ -1,17 +1,20 @@
 #!/usr/bin/env node
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { systemClock } from '../util/clock';
+import { MAX_INPUT_BYTES, readRegularText } from '../util/files/read-regular-file';
 import { createHandle } from '../util/handle';
-import { type CliIo, printable } from './io';
+import type { CliIo } from './io';
 import { runCli } from './program';
+import { formatDocument, formatLine } from './terminal-text';
 
 const PACKAGE_FOLDER = join(__dirname, '..', '..');
 
 const io: CliIo = {
-  print: (line) => console.log(printable(line)),
-  redraw: (lines) => void process.stdout.write(`\x1b[H\x1b[2J${printable(lines.join('\n'))}\n`),
-  printError: (line) => console.error(printable(line)),
+  print: (line) => console.log(formatLine(line)),
+  printDocument: (text) => console.log(formatDocument(text)),
+  redraw: (lines) =>
+    void process.stdout.write(`\x1b[H\x1b[2J${lines.map(formatLine).join('\n')}\n`),
+  printError: (line) => console.error(formatLine(line)),
   onInterrupt(callback) {
     const signals = ['SIGINT', 'SIGTERM'] as const;
     for (const signal of signals) process.once(signal, callback);
@@ -28,8 +31,8 @@ const io: CliIo = {
 };
 
 function readVersion(): string {
-  const text = readFileSync(join(PACKAGE_FOLDER, 'package.json'), 'utf8');
-  const manifest: unknown = JSON.parse(text);
+  const text = readRegularText(join(PACKAGE_FOLDER, 'package.json'), { maxBytes: MAX_INPUT_BYTES });
+  const manifest: unknown = text.ok ? JSON.parse(text.value) : undefined;
   const hasVersion = typeof manifest === 'object' && manifest !== null && 'version' in manifest;
   return hasVersion ? String(manifest.version) : 'unknown';
 }

@@ -1,9 +1,18 @@
 import { join } from 'node:path';
 import { Command, CommanderError, Option } from 'commander';
-import { addService, parsePid, parsePort, parseSeconds } from './arguments';
+import {
+  addHeader,
+  addService,
+  parseMethod,
+  parsePageUrl,
+  parsePid,
+  parsePort,
+  parseSeconds,
+  parseTarget,
+} from './arguments';
 import { addBootstrapCommand } from './bootstrap-program';
 import type { OutputFlags } from './format';
-import { type CliIo, exitCode } from './io';
+import { type CliIo, exitCode, printErrors } from './io';
 import { check, type CheckFlags } from './commands/check';
 import { demo } from './commands/demo';
 import { diff } from './commands/diff';
@@ -42,8 +51,8 @@ function createProgram(version: string, io: CliIo, setCode: SetCode): Command {
     )
     .version(version)
     .configureOutput({
-      writeOut: (text) => io.print(text.trimEnd()),
-      writeErr: (text) => io.printError(text.trimEnd()),
+      writeOut: (text) => io.printDocument(text.trimEnd()),
+      writeErr: (text) => printErrors(text.trimEnd().split('\n'), io),
     })
     .showHelpAfterError('Add --help to see what is possible.')
     .exitOverride();
@@ -135,7 +144,7 @@ function addDump(program: Command, io: CliIo, setCode: SetCode): void {
       'Prints the resources with their states. As JSON or YAML it is a file that serve, check and diff read.',
     )
     .argument('[file]', 'resource file')
-    .option('-t, --target <target>', 'only what a target needs, such as xds:///shop');
+    .option('-t, --target <target>', 'only what a target needs, such as xds:///shop', parseTarget);
   addOutputOptions(addServerOptions(command)).action(
     async (file: string | undefined, flags: DumpFlags) => setCode(await dump(file, flags, io)),
   );
@@ -152,7 +161,7 @@ function addDiff(program: Command, io: CliIo, setCode: SetCode): void {
     )
     .argument('<before>', 'source')
     .argument('<after>', 'source')
-    .option('-t, --target <target>', 'only what a target needs, such as xds:///shop');
+    .option('-t, --target <target>', 'only what a target needs, such as xds:///shop', parseTarget);
   addOutputOptions(addRequestOptions(command)).action(
     async (before: string, after: string, flags: SourceFlags & OutputFlags) =>
       setCode(await diff(before, after, flags, io)),
@@ -168,8 +177,8 @@ function addExplain(program: Command, io: CliIo, setCode: SetCode): void {
         'retries and hash. Makes no connection to endpoints.',
     )
     .argument('<target>', 'such as xds:///shop')
-    .argument('<method>', 'such as /package.Service/Method')
-    .option('-H, --header <name:value>', 'header of the call; may be repeated', collect, [])
+    .argument('<method>', 'such as /package.Service/Method', parseMethod)
+    .option('-H, --header <name:value>', 'header of the call; may be repeated', addHeader, [])
     .option('-f, --file <path>', 'resource file or dump');
   addOutputOptions(addServerOptions(command)).action(
     async (target: string, method: string, flags: ExplainFlags) =>
@@ -230,16 +239,11 @@ function addListenOptions(command: Command): Command {
     .option('--host <address>', 'address to listen on', '127.0.0.1');
 }
 
-/** Adds the value of an option that may be repeated. */
-function collect(value: string, before: readonly string[]): readonly string[] {
-  return [...before, value];
-}
-
 /** Adds the sources of `dump` besides files. */
 function addServerOptions(command: Command): Command {
   command
     .option('--admin <address>', 'admin services of a process (CSDS)')
-    .option('--page <url>', 'live page of a process, with its token')
+    .option('--page <url>', 'live page of a process, with its token', parsePageUrl)
     .option('--pid <id>', 'process that has called dumpOnSignal()', parsePid)
     .option('--control-plane [uri]', 'control plane (ADS); default: that of the environment')
     .option('--bootstrap <file>', 'bootstrap of the control plane');

@@ -1,7 +1,8 @@
 import { Server } from '@grpc/grpc-js';
 import { systemClock, type Clock } from '../util/clock';
+import { contained } from '../util/contained';
 import { errorMessage } from '../util/error-message';
-import { silentLogger, type Logger } from '../util/logger';
+import { containLogger, silentLogger, type Logger } from '../util/logger';
 import { AdsService } from './ads/ads-service';
 import type { ImitatedServer } from './ads/subscriptions';
 import type {
@@ -109,17 +110,16 @@ export class ControlPlane {
   private readonly clock: Clock;
   private readonly ads: AdsService;
   private readonly lrs: LoadService;
-  private readonly snapshots = new SnapshotStore((node) =>
-    this.callSafely(() => this.options.groupOf?.(node), 'groupOf'),
-  );
+  private readonly snapshots: SnapshotStore;
   private streamCount = 0;
   private state: State = stopped;
 
   /** @throws `ConsistencyError` if the initial snapshot is not consistent. */
   constructor(private readonly options: ControlPlaneOptions = {}) {
     this.host = options.host ?? '127.0.0.1';
-    this.logger = options.logger ?? silentLogger;
+    this.logger = containLogger(options.logger ?? silentLogger);
     this.clock = options.clock ?? systemClock;
+    this.snapshots = new SnapshotStore(this.contain('groupOf', options.groupOf));
     this.ads = this.createAdsService();
     this.lrs = this.createLoadService();
     if (options.snapshot !== undefined) this.setSnapshot(options.snapshot);
@@ -250,18 +250,17 @@ export class ControlPlane {
       clock: this.clock,
       nextStreamId: () => ++this.streamCount,
       snapshotFor: (node) => this.snapshots.for(node),
-      onEvent: (event) => this.callSafely(() => onClientEvent?.(event)),
-      onRequest: (client, request) => this.callSafely(() => onRequest?.(client, request)),
-      onDeltaRequest: (client, request) => this.callSafely(() => onDeltaRequest?.(client, request)),
+      onEvent: onClientEvent && this.contain('onClientEvent', onClientEvent),
+      onRequest: this.contain('onRequest', onRequest),
+      onDeltaRequest: this.contain('onDeltaRequest', onDeltaRequest),
     });
   }
 
   private createLoadService(): LoadService {
-    const { onLoadReport } = this.options;
     return new LoadService(this.options.loadReporting ?? {}, {
       nextStreamId: () => ++this.streamCount,
       snapshotFor: (node) => this.snapshots.for(node),
-      onLoadReport: (client, report) => this.callSafely(() => onLoadReport?.(client, report)),
+      onLoadReport: this.contain('onLoadReport', this.options.onLoadReport),
       onTotalsFull: () =>
         this.logger.error(
           () =>
@@ -270,14 +269,15 @@ export class ControlPlane {
     });
   }
 
-  /** Calls a function of the application. An exception is logged and does not end the stream. */
-  private callSafely<Value>(call: () => Value, name = 'an observer'): Value | undefined {
-    try {
-      return call();
-    } catch (error) {
-      this.logger.error(() => `control plane: ${name} threw: ${errorMessage(error)}`);
-      return undefined;
-    }
+  /** Returns a function of the application. An exception of it is logged and does not end the stream. */
+  private contain<Args extends readonly unknown[], R>(
+    name: string,
+    call: ((...args: Args) => R) | undefined,
+  ): (...args: Args) => R | undefined {
+    if (call === undefined) return () => undefined;
+    return contained(call, (error) =>
+      this.logger.error(() => `control plane: ${name} threw: ${errorMessage(error)}`),
+    );
   }
 }
 

@@ -1,4 +1,5 @@
 import type { ChannelCredentials, CertificateProvider } from '../grpc-js';
+import { atOnce, parseContained } from '../util/contained';
 import { errorMessage } from '../util/error-message';
 import { readObject } from '../util/json-fields';
 import { err, ok, type Result } from '../util/result';
@@ -57,32 +58,30 @@ export function defineChannelCredentials<Config>(
     parse(json, violations) {
       const fields = readObject(json ?? {}, violations);
       if (fields === undefined) return undefined;
-      const parsed = tryParse(definition, Object.fromEntries(fields), violations);
-      return parsed === undefined ? undefined : () => tryCreate(definition, parsed.config);
+      const config = Object.fromEntries(fields);
+      const parse = () => definition.parseConfig(config);
+      const parsed = parseContained(parse, violations, 'the type');
+      return parsed && (() => tryCreate(definition, parsed.value));
     },
   };
 }
 
-function tryParse<Config>(
+function tryCreate<Config>(
   definition: ChannelCredentialsDefinition<Config>,
-  json: Readonly<Record<string, unknown>>,
-  violations: Violations,
-): { readonly config: Config } | undefined {
+  config: Config,
+): Result<ChannelCredentials, string> {
   try {
-    return { config: definition.parseConfig(json) };
-  } catch (error) {
-    const isList = error instanceof AggregateError && error.errors.length > 0;
-    for (const each of isList ? error.errors : [error]) {
-      violations.add(errorMessage(each) || 'is invalid');
-    }
-    return undefined;
-  }
-}
-
-function tryCreate<Config>(definition: ChannelCredentialsDefinition<Config>, config: Config) {
-  try {
-    return ok(definition.create(config));
+    const created = atOnce(definition.create(config), 'create must not return a promise');
+    return isCredentials(created) ? ok(created) : err('create must return ChannelCredentials');
   } catch (error) {
     return err(errorMessage(error) || 'they cannot be made');
   }
+}
+
+/** Whether these are channel credentials, be it of another copy of grpc-js. Plain JavaScript may return anything. */
+function isCredentials(created: unknown): boolean {
+  if (typeof created !== 'object' || created === null) return false;
+  return (
+    '_createSecureConnector' in created && typeof created._createSecureConnector === 'function'
+  );
 }

@@ -14,6 +14,11 @@ import type { DnsTarget } from './observations';
  */
 const MAX_AGGREGATE_STEPS = 1_000_000;
 
+/**
+ * Leaf clusters of one aggregate. While they are down, each has policies and a connection attempt of its own: some 40 kB.
+ */
+export const MAX_LEAF_CLUSTERS = 1000;
+
 export interface TopologyInputs {
   /** The clusters that the routes name, not more than the limit. */
   readonly fromRoutes: ReadonlySet<string>;
@@ -40,9 +45,14 @@ export class ClusterTopology {
   private readonly admission: Admission;
   private readonly bounds: AggregateBounds;
   private readonly leaves = new Map<string, LeafClusters>();
+  /** The clusters that no aggregate has to name. */
+  private readonly roots: ReadonlySet<string>;
+  /** The number of leaves of aggregates among them. */
+  private leafCount = 0;
 
   private constructor({ fromRoutes, subscribed, maxClusters }: TopologyInputs) {
     this.admission = new Admission(fromRoutes, subscribed, maxClusters);
+    this.roots = new Set(this.admission.roots());
     this.bounds = {
       isReached: (name) => this.sources.has(name),
       refusalOf: (aggregate) => this.admission.refusalOf(aggregate),
@@ -53,7 +63,7 @@ export class ClusterTopology {
   /** Walks through the clusters, in steps. */
   static *create(inputs: TopologyInputs): Steps<ClusterTopology> {
     const topology = new ClusterTopology(inputs);
-    let level: Iterable<string> = topology.admission.roots();
+    let level: Iterable<string> = topology.roots;
     for (let depth = 0; depth < MAX_AGGREGATE_DEPTH; depth++) {
       level = yield* topology.visitLevel(level, inputs.sourceOf);
     }
@@ -69,7 +79,30 @@ export class ClusterTopology {
       return source?.kind === 'aggregate' ? source.clusters : undefined;
     };
     const leaves = leafClusters(aggregate, childrenOf, this.bounds);
-    this.leaves.set(aggregate, leaves);
+    const admitted = leaves.ok ? this.admitLeaves(aggregate, leaves) : leaves;
+    this.leaves.set(aggregate, admitted);
+    return admitted;
+  }
+
+  /**
+   * Counts the leaves of aggregates that calls may use: each has policies of its own for every leaf. Those within others have
+   * none.
+   */
+  private admitLeaves(
+    aggregate: string,
+    leaves: Extract<LeafClusters, { ok: true }>,
+  ): LeafClusters {
+    const { length } = leaves.value;
+    const total = this.leafCount + (this.roots.has(aggregate) ? length : 0);
+    const problem =
+      length > MAX_LEAF_CLUSTERS
+        ? `it leads to ${length} clusters, more than ${MAX_LEAF_CLUSTERS}`
+        : this.admission.checkLeaves(total);
+    if (problem !== undefined) {
+      const error = `aggregate cluster "${aggregate}" is rejected: ${problem}`;
+      return { ok: false, error, isLimit: true };
+    }
+    this.leafCount = total;
     return leaves;
   }
 
@@ -159,6 +192,12 @@ class Admission {
   refusalOf(aggregate: string): string | undefined {
     if (!this.refused.has(aggregate)) return undefined;
     return `is rejected: the clusters that "${aggregate}" names would exceed the limit maxClustersPerTarget (${this.limit})`;
+  }
+
+  /** Describes how the leaves of all aggregates exceed the limit; `undefined` if they do not. */
+  checkLeaves(total: number): string | undefined {
+    if (total <= this.limit) return undefined;
+    return `the aggregates of the target lead to ${total} clusters, each counted once for each aggregate, more than the limit maxClustersPerTarget (${this.limit})`;
   }
 
   /** Counts one step from an aggregate to a cluster it names. @returns why there must be no more, if so. */

@@ -1,5 +1,5 @@
 import { createHandle, type Handle } from '../util/handle';
-import type { Steps } from '../util/steps';
+import { STEP_SIZE, type Steps } from '../util/steps';
 import type { ClusterWatcher } from './xds-config';
 
 /** The number of watchers that are called in one step. */
@@ -26,7 +26,9 @@ export class ClusterWatchers {
    */
   *notify(clusters: ReadonlySet<string>): Steps<void> {
     let due: ClusterWatcher[] = [];
+    let count = 0;
     for (const name of clusters) {
+      if (++count % STEP_SIZE === 0) yield;
       for (const watcher of this.watchers.get(name) ?? []) due.push(watcher);
       if (due.length < WATCHERS_PER_STEP) continue;
       notifyAtOnce(due);

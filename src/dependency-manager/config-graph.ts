@@ -3,7 +3,7 @@ import { FixedKeysMap } from './fixed-keys-map';
 import type { ClusterSource } from './build-cluster';
 import type { ClusterTopology } from './cluster-topology';
 import type { FoundRoutes, RoutesReport } from './find-routes';
-import type { NeededWatches } from './observations';
+import type { DnsTarget, NeededWatches } from './observations';
 import type { ClusterResult } from './xds-config';
 
 /** The inputs that were reported to have changed. */
@@ -40,18 +40,35 @@ export interface Graph {
 }
 
 /** Returns the watches that a topology needs. */
-export function neededBy(
+export function* neededBy(
   routeConfigs: ReadonlySet<string>,
   { sources, endpointsUsers, dns }: ClusterTopology,
-): NeededWatches {
-  const clusters = new Set(sources.keys());
-  return { routeConfigs, clusters, endpoints: new Set(endpointsUsers.keys()), dns: new Map(dns) };
+): Steps<NeededWatches> {
+  const clusters = yield* namesOf(sources);
+  const endpoints = yield* namesOf(endpointsUsers);
+  const targets = new Map<string, DnsTarget>();
+  for (const [key, target] of dns) {
+    targets.set(key, target);
+    if (targets.size % STEP_SIZE === 0) yield;
+  }
+  return { routeConfigs, clusters, endpoints, dns: targets };
+}
+
+function* namesOf(map: ReadonlyMap<string, unknown>): Steps<ReadonlySet<string>> {
+  const names = new Set<string>();
+  for (const name of map.keys()) {
+    names.add(name);
+    if (names.size % STEP_SIZE === 0) yield;
+  }
+  return names;
 }
 
 /** Returns the clusters that aggregates keep, and that are not part of the graph. */
-export function missingLeaves({ nodes, topology }: Graph): ReadonlySet<string> {
+export function* missingLeaves({ nodes, topology }: Graph): Steps<ReadonlySet<string>> {
   const missing = new Set<string>();
+  let count = 0;
   for (const [name, { source, result }] of nodes) {
+    if (++count % STEP_SIZE === 0) yield;
     if (source.kind !== 'aggregate' || topology.leavesOf(name).ok) continue;
     for (const leaf of leavesIn(result)) if (!nodes.has(leaf)) missing.add(leaf);
   }
@@ -72,13 +89,28 @@ export function noMarks(): Marks {
 }
 
 /** Returns the clusters that a change of inputs concerns. */
-export function concernedBy(
+export function* concernedBy(
   { clusters, endpoints, dns }: Marks,
   { endpointsUsers, dnsUsers }: ClusterTopology,
-): ReadonlySet<string> {
-  const names = new Set(clusters);
-  for (const key of endpoints) for (const name of endpointsUsers.get(key) ?? []) names.add(name);
-  for (const key of dns) for (const name of dnsUsers.get(key) ?? []) names.add(name);
+): Steps<ReadonlySet<string>> {
+  const names = new Set<string>();
+  let count = 0;
+  for (const name of clusters) {
+    if (++count % STEP_SIZE === 0) yield;
+    names.add(name);
+  }
+  const usersOf = [
+    [endpoints, endpointsUsers],
+    [dns, dnsUsers],
+  ] as const;
+  for (const [keys, users] of usersOf) {
+    for (const key of keys) {
+      for (const name of users.get(key) ?? []) {
+        if (++count % STEP_SIZE === 0) yield;
+        names.add(name);
+      }
+    }
+  }
   return names;
 }
 
@@ -119,5 +151,5 @@ export function* nextClusters(
     const result = nodes.get(name)?.result;
     if (result !== undefined) results.set(name, result);
   }
-  return isSameSet ? before.with(results) : FixedKeysMap.of(nodes.keys(), results);
+  return isSameSet ? before.with(results) : yield* FixedKeysMap.inSteps(nodes.keys(), results);
 }

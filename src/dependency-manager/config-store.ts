@@ -135,11 +135,11 @@ export class ConfigStore {
     const { marks, graph } = this;
     this.marks = noMarks();
     const routes = graph && this.keepRoutes(marks, graph);
-    if (graph === undefined || routes === undefined || this.changesTopology(marks, graph)) {
-      return yield* this.walk(marks);
-    }
+    const keepsTopology =
+      graph !== undefined && routes !== undefined && !(yield* this.changesTopology(marks, graph));
+    if (!keepsTopology) return yield* this.walk(marks);
     graph.routes = routes;
-    yield* this.recompute(graph, concernedBy(marks, graph.topology));
+    yield* this.recompute(graph, yield* concernedBy(marks, graph.topology));
     return yield* this.describe(graph);
   }
 
@@ -151,8 +151,10 @@ export class ConfigStore {
     return keepVirtualHost(routes, this.hosts, report.before, observed.routeConfig(report.name));
   }
 
-  private changesTopology({ clusters }: Marks, { nodes }: Graph): boolean {
+  private *changesTopology({ clusters }: Marks, { nodes }: Graph): Steps<boolean> {
+    let count = 0;
     for (const name of clusters) {
+      if (++count % STEP_SIZE === 0) yield;
       const node = nodes.get(name);
       if (node === undefined) continue;
       const source = clusterSource(this.options.observed.cluster(name));
@@ -222,12 +224,14 @@ export class ConfigStore {
     });
     const nodes = yield* this.createNodes(topology, routes, marks);
     let pending = 0;
+    let count = 0;
     const unbuilt = new Set<string>();
     for (const [name, { source, result }] of nodes) {
+      if (++count % STEP_SIZE === 0) yield;
       if (result === undefined) pending++;
       if (source.kind === 'aggregate') unbuilt.add(name);
     }
-    const needed = neededBy(routeConfigs, topology);
+    const needed = yield* neededBy(routeConfigs, topology);
     return { routes, rejection, topology, needed, nodes, pending, unbuilt, changed: undefined };
   }
 
@@ -241,7 +245,7 @@ export class ConfigStore {
     marks: Marks,
   ): Steps<Map<string, ClusterNode>> {
     const before = this.graph;
-    const concerned = concernedBy(marks, topology);
+    const concerned = yield* concernedBy(marks, topology);
     const ambient = before?.routes.ambient;
     const isSameAmbient = shareList(ambient, routes.ambient) === ambient;
     const inputs = this.inputsOf(routes, topology);
@@ -292,7 +296,7 @@ export class ConfigStore {
       const aggregates = [...unbuilt];
       unbuilt.clear();
       yield* this.recompute(graph, aggregates);
-      if (graph.changed === undefined) this.keepLeaves(graph);
+      if (graph.changed === undefined) yield* this.keepLeaves(graph);
     }
     const outcome = graph.pending > 0 ? ({ kind: 'incomplete' } as const) : yield* this.swap(graph);
     return { needed: graph.needed, outcome, rejection };
@@ -303,11 +307,13 @@ export class ConfigStore {
    * most as many as the limit. They do not count against it, or what is watched would depend on what is kept, and what is
    * kept on what is watched.
    */
-  private keepLeaves(graph: Graph): void {
+  private *keepLeaves(graph: Graph): Steps<void> {
     const { nodes, topology } = graph;
     const inputs = this.inputsOf(graph.routes, topology);
     const before = nodes.size;
-    for (const name of missingLeaves(graph)) {
+    let count = 0;
+    for (const name of yield* missingLeaves(graph)) {
+      if (++count % STEP_SIZE === 0) yield;
       const source = clusterSource(this.options.observed.cluster(name));
       topology.add(name, source);
       const previous = this.config?.clusters.get(name);
@@ -315,7 +321,8 @@ export class ConfigStore {
       nodes.set(name, { source, result });
       if (result === undefined) graph.pending++;
     }
-    if (nodes.size > before) graph.needed = neededBy(graph.needed.routeConfigs, topology);
+    if (nodes.size === before) return;
+    graph.needed = yield* neededBy(graph.needed.routeConfigs, topology);
   }
 
   /** Swaps the config for the one that the graph amounts to, if that differs. */

@@ -9,7 +9,7 @@ import type {
 import { createHandle, type Handle } from '../util/handle';
 import type { Logger } from '../util/logger';
 import { err, ok, type Result } from '../util/result';
-import type { Steps } from '../util/steps';
+import { STEP_SIZE, type Steps } from '../util/steps';
 import type { TimeSlices } from '../util/time-slices';
 import type { ResourceType } from '../xds-client/resource-type';
 import { ClusterWatchers } from './cluster-watchers';
@@ -199,7 +199,7 @@ export class XdsDependencyManager implements ClusterStore {
       return;
     }
     const { config, changedClusters } = outcome;
-    this.reportAggregates(changedClusters);
+    yield* this.reportAggregates(changedClusters);
     // Publishing takes long, too: it is not one of the steps of this turn.
     if (changedClusters.size > MAX_AT_ONCE) for (let i = 0; i < STEPS_AT_ONCE; i++) yield;
     yield* this.publishConfig(config, changedClusters);
@@ -224,8 +224,10 @@ export class XdsDependencyManager implements ClusterStore {
     this.options.logger.error(() => `${rejection}; the last routes stay in use`);
   }
 
-  private reportAggregates(changed: ReadonlySet<string>): void {
+  private *reportAggregates(changed: ReadonlySet<string>): Steps<void> {
+    let count = 0;
     for (const name of changed) {
+      if (++count % STEP_SIZE === 0) yield;
       const result = this.cluster(name);
       const children = result?.ok === true ? result.value.children : undefined;
       const rejection = children?.kind === 'aggregate' ? children.rejection : undefined;

@@ -1,3 +1,5 @@
+import { runSteps, STEP_SIZE, type Steps } from '../util/steps';
+
 /** Number of values that are copied when one of them is set. */
 const CHUNK_SIZE = 32;
 
@@ -23,6 +25,14 @@ export class FixedKeysMap<K, V extends object> implements ReadonlyMap<K, V> {
    * @param values The initial values. The other keys are not in the map until they are set.
    */
   static of<K, V extends object>(keys: Iterable<K>, values: ReadonlyMap<K, V>): FixedKeysMap<K, V> {
+    return runSteps(FixedKeysMap.inSteps(keys, values));
+  }
+
+  /** Does the same as {@link of} in steps. The keys must not change meanwhile. */
+  static *inSteps<K, V extends object>(
+    keys: Iterable<K>,
+    values: ReadonlyMap<K, V>,
+  ): Steps<FixedKeysMap<K, V>> {
     const places = new Map<K, number>();
     const chunks: (V | undefined)[][] = [];
     let size = 0;
@@ -32,6 +42,7 @@ export class FixedKeysMap<K, V extends object> implements ReadonlyMap<K, V> {
       if (places.size % CHUNK_SIZE === 0) chunks.push([]);
       chunks.at(-1)?.push(value);
       places.set(key, places.size);
+      if (places.size % STEP_SIZE === 0) yield;
     }
     return new FixedKeysMap(places, chunks, size);
   }

@@ -11,6 +11,9 @@ import {
   type EndpointsResource,
   type SocketAddress,
 } from '../resources/endpoints/endpoints';
+import { systemClock, type Clock } from '../util/clock';
+import { contained } from '../util/contained';
+import { errorMessage, errorStack } from '../util/error-message';
 import type { Handle } from '../util/handle';
 import type { Logger } from '../util/logger';
 import { sanitizeText } from '../util/sanitize-text';
@@ -31,7 +34,10 @@ type DnsResult = Result<EndpointsResource, string>;
 /** The resolution of a DNS name by the resolver of the host library. */
 export class HostDnsWatch implements DnsWatch {
   private readonly path: string;
-  private readonly resolver: ReturnType<typeof createResolver>;
+  private readonly resolver: Pick<
+    ReturnType<typeof createResolver>,
+    'updateResolution' | 'destroy'
+  >;
   private latest: EndpointsResource | undefined;
   private isReleased = false;
   /** Why the last lookup failed. */
@@ -42,13 +48,23 @@ export class HostDnsWatch implements DnsWatch {
     private readonly onResult: (result: DnsResult) => void,
     options: ChannelOptions,
     private readonly logger: Logger,
+    private readonly clock: Pick<Clock, 'soon'> = systemClock,
   ) {
     this.path = dnsTargetKey(target);
     const uri = { scheme: 'dns', path: this.path };
-    this.resolver = createResolver(uri, (endpoints) => this.onEndpoints(endpoints), options);
-    watchLookups(this.resolver, (text) => {
-      this.cause = text;
-    });
+    // An application may have registered one of its own with grpc-js.
+    const onError = (error: unknown) => this.onCrash(error);
+    const create = () => createResolver(uri, (endpoints) => this.onEndpoints(endpoints), options);
+    const resolver = contained(create, onError)();
+    if (resolver !== undefined) {
+      watchLookups(resolver, (text) => {
+        this.cause = text;
+      });
+    }
+    this.resolver = {
+      updateResolution: contained(() => resolver?.updateResolution(), onError),
+      destroy: contained(() => resolver?.destroy(), onError),
+    };
     this.resolver.updateResolution();
   }
 
@@ -60,6 +76,17 @@ export class HostDnsWatch implements DnsWatch {
 
   requestReresolution(): void {
     if (!this.isReleased) this.resolver.updateResolution();
+  }
+
+  private onCrash(error: unknown): void {
+    this.logger.error(
+      () => `DNS resolution of ${this.path}: unexpected error: ${errorStack(error)}`,
+    );
+    // Later: it may have been thrown while the watch is started.
+    this.clock.soon(() => {
+      if (this.isReleased) return;
+      this.onResult(err(`DNS resolution of ${this.path} failed: ${errorMessage(error)}`));
+    });
   }
 
   private onEndpoints(endpoints: StatusOr<GrpcEndpoint[]>): boolean {

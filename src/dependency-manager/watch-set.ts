@@ -1,5 +1,5 @@
 import type { Handle } from '../util/handle';
-import { runSteps, type Steps } from '../util/steps';
+import { runSteps, STEP_SIZE, type Steps } from '../util/steps';
 import type { ResourceType } from '../xds-client/resource-type';
 import type { ResourceWatcher } from '../xds-client/resource-watcher';
 import { waiting, type Observed } from './observations';
@@ -13,12 +13,23 @@ interface Entry<T> {
 
 /** The needed names of one kind with their keys: a map, or a set of names. */
 export interface NeededNames<K> {
+  readonly size: number;
   has(name: string): boolean;
   entries(): Iterable<readonly [string, K]>;
 }
 
-/** The number of watches that are started in one step. */
+/** The number of watches that are started or released in one step. */
 const STEP = 64;
+
+/** The number of names, those that are watched and those that are needed, which are compared at once. */
+const MAX_COMPARED = 4096;
+
+/** How the watches differ from the needed ones. */
+interface Changes<K> {
+  /** The names that are not needed any more. */
+  readonly removed: readonly string[];
+  readonly missing: readonly (readonly [string, K])[];
+}
 
 /** Runs steps in other turns of the event loop. @returns drops the steps that are left. */
 export type RunInSlices = (steps: Steps<void>) => Handle;
@@ -29,15 +40,15 @@ export class WatchSet<K, T> {
   /** The names of the last `reconcile`. */
   private watched: NeededNames<K> | undefined;
   private kept: NeededNames<K> | undefined;
-  /** Starts the watches that are needed and not started yet. */
-  private starting: Handle | undefined;
+  /** Releases and starts watches in other turns. */
+  private changing: Handle | undefined;
 
   /**
    * @param initial The observation of a watch without a report.
    * @param start Begins a watch; `report` may be called at any time until the handle is released.
    * @param onReport Called after each report, with the name and the report before.
-   * @param runInSlices Starts the watches when there are many; see `UpdateSchedule.runInSlices`. Default: however many
-   * there are, they are started at once.
+   * @param runInSlices Changes the watches when there are many; see `UpdateSchedule.runInSlices`. Default: however many
+   * there are, they are changed at once.
    */
   constructor(
     private readonly initial: T,
@@ -56,8 +67,8 @@ export class WatchSet<K, T> {
   }
 
   /**
-   * Starts the missing watches and releases those that are not needed. Many watches are started in later turns of the
-   * event loop, unless they are not needed any more by then.
+   * Releases the watches that are not needed, and then starts the missing ones. Many are changed in later turns of the event
+   * loop, unless other ones are needed by then.
    * @param needed Immutable: the same object again has no effect.
    * @param kept Names whose watches are not released, since the config is incomplete. Immutable.
    */
@@ -65,13 +76,18 @@ export class WatchSet<K, T> {
     if (needed === this.watched && kept === this.kept) return;
     this.watched = needed;
     this.kept = kept;
-    this.starting?.release();
-    this.starting = undefined;
-    this.releaseOthers(needed, kept);
-    const missing: (readonly [string, K])[] = [];
-    for (const entry of needed.entries()) if (!this.entries.has(entry[0])) missing.push(entry);
-    if (missing.length > MAX_AT_ONCE) this.starting = this.runInSlices?.(this.addInSteps(missing));
-    if (this.starting === undefined) runSteps(this.addInSteps(missing));
+    this.changing?.release();
+    this.changing = undefined;
+    const comparison = this.compare(needed, kept);
+    if (this.entries.size + needed.size > MAX_COMPARED) {
+      this.changing = this.runInSlices?.(this.change(comparison));
+      if (this.changing !== undefined) return;
+    }
+    const changes = runSteps(comparison);
+    const steps = this.apply(changes);
+    const isLarge = changes.removed.length + changes.missing.length > MAX_AT_ONCE;
+    if (isLarge) this.changing = this.runInSlices?.(steps);
+    if (this.changing === undefined) runSteps(steps);
   }
 
   /** Releases every watch. */
@@ -80,22 +96,40 @@ export class WatchSet<K, T> {
     this.entries.clear();
     this.watched = undefined;
     this.kept = undefined;
-    this.starting?.release();
-    this.starting = undefined;
+    this.changing?.release();
+    this.changing = undefined;
   }
 
-  private *addInSteps(missing: readonly (readonly [string, K])[]): Steps<void> {
-    for (const [index, [name, key]] of missing.entries()) {
-      if (index % STEP === STEP - 1) yield;
-      this.add(name, key);
+  private *compare(needed: NeededNames<K>, kept: NeededNames<K> | undefined): Steps<Changes<K>> {
+    const removed: string[] = [];
+    const missing: (readonly [string, K])[] = [];
+    let count = 0;
+    for (const name of this.entries.keys()) {
+      if (++count % STEP_SIZE === 0) yield;
+      if (!needed.has(name) && kept?.has(name) !== true) removed.push(name);
     }
+    for (const entry of needed.entries()) {
+      if (++count % STEP_SIZE === 0) yield;
+      if (!this.entries.has(entry[0])) missing.push(entry);
+    }
+    return { removed, missing };
   }
 
-  private releaseOthers(needed: NeededNames<K>, kept: NeededNames<K> | undefined): void {
-    for (const [name, entry] of this.entries) {
-      if (needed.has(name) || kept?.has(name) === true) continue;
+  private *change(comparison: Steps<Changes<K>>): Steps<void> {
+    yield* this.apply(yield* comparison);
+  }
+
+  private *apply({ removed, missing }: Changes<K>): Steps<void> {
+    let count = 0;
+    for (const name of removed) {
+      if (++count % STEP === 0) yield;
+      const entry = this.entries.get(name);
       this.entries.delete(name);
-      entry.handle.release();
+      entry?.handle.release();
+    }
+    for (const [name, key] of missing) {
+      if (++count % STEP === 0) yield;
+      this.add(name, key);
     }
   }
 

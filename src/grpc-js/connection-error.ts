@@ -3,13 +3,19 @@
  * (https://github.com/grpc/grpc-node/blob/@grpc/grpc-js@1.14.0/packages/grpc-js/src/load-balancer-pick-first.ts, `calculateAndReportNewState`).
  */
 const CONNECTION_FAILED =
-  /^No connection established\. Last error: (?:Error: )?(.*?)(?: \(\d{4}-\d\d-\d\dT[\d:.]+Z\))?(?:\. Resolution note: (.*))?$/s;
+  /^No connection established\. Last error: (?:\w*Error(?: \[\w+\])?: )?(.*?)(?: \(\d{4}-\d\d-\d\dT[\d:.]+Z\))?(?:\. Resolution note: (.*))?$/s;
 
 /** The text of grpc-js's pick_first for an endpoint that outlier detection has ejected (gRFC A50). */
 const EJECTED = /^Picked subchannel .* is unhealthy$/s;
 
 /** The cause where every subchannel had failed for another channel before, whose error pick_first does not know. */
 const NO_CAUSE = 'null';
+
+/**
+ * The cause where the proxy of the environment did not open a tunnel: grpc-js rejects the connection without an error
+ * (https://github.com/grpc/grpc-node/blob/@grpc/grpc-js@1.14.0/packages/grpc-js/src/http_proxy.ts, `getProxiedConnection`).
+ */
+const NO_TUNNEL = 'undefined';
 
 /** The parts of an error of grpc-js's pick_first. */
 export interface ConnectionError {
@@ -29,5 +35,7 @@ export function parseConnectionError(text: string): ConnectionError {
 
 function nameCause(text: string, cause: string): string {
   if (EJECTED.test(text)) return 'ejected by outlier detection';
+  if (cause === NO_TUNNEL)
+    return 'the proxy of grpc_proxy, https_proxy or http_proxy did not connect';
   return cause === NO_CAUSE ? 'in backoff after a failure for another channel' : cause;
 }

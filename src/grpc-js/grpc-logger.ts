@@ -18,6 +18,9 @@ export interface GrpcLoggerOptions {
   readonly clock: Pick<Clock, 'monotonicMs'>;
 }
 
+/** What begins the stack of an exception in a sanitized line. */
+const STACK = sanitizeText('\n    at ');
+
 const SEVERITY: Readonly<Record<LogLevel, number>> = { error: 2, info: 1, debug: 0 };
 
 /**
@@ -28,35 +31,49 @@ const SEVERITY: Readonly<Record<LogLevel, number>> = { error: 2, info: 1, debug:
 export function createGrpcLogger({ isTracerOn, application, clock }: GrpcLoggerOptions): Logger {
   // Of each level: lines that nothing shows must not take the place of others.
   const limiters = { error: new LogLimiter(clock), info: new LogLimiter(clock) };
-  const write = (level: 'error' | 'info', text: () => string, fields?: LogFields) => {
+  const write = (level: 'error' | 'info', text: () => string, given?: LogFields): unknown => {
     const target = application?.();
-    if (target !== undefined && !accepts(target, level)) return;
+    if (target !== undefined && !accepts(target, level)) return undefined;
     const message = sanitizeText(text());
-    const suppressed = limiters[level].admit(causeOf(message, fields), message);
-    if (suppressed === undefined) return;
+    const fields = given && sanitizeFields(given);
+    const subject = withoutStack(message);
+    const suppressed = limiters[level].admit(causeOf(subject, fields), subject);
+    if (suppressed === undefined) return undefined;
     if (target === undefined) {
       const note = suppressed === 0 ? '' : ` (${suppressed} such lines were left out before)`;
       log(level === 'error' ? logVerbosity.ERROR : logVerbosity.INFO, `${message}${note}`);
-    } else {
-      target.log({ level, message, ...fields, ...(suppressed > 0 && { suppressed }) });
+      return undefined;
     }
+    return target.log({ level, message, ...fields, ...(suppressed > 0 && { suppressed }) });
   };
   return containLogger({
     get showsInfo(): boolean {
       const target = application?.();
       return target === undefined ? isInfoShown() : accepts(target, 'info');
     },
-    trace(tracer, text) {
+    trace(tracer, text): unknown {
       const target = application?.();
       if (target === undefined) {
         if (isTracerOn(tracer)) trace(logVerbosity.DEBUG, tracer, sanitizeText(text()));
-      } else if (accepts(target, 'debug')) {
-        target.log({ level: 'debug', message: sanitizeText(text()), tracer });
+        return undefined;
       }
+      if (!accepts(target, 'debug')) return undefined;
+      return target.log({ level: 'debug', message: sanitizeText(text()), tracer });
     },
     info: (text, fields) => write('info', text, fields),
     error: (text, fields) => write('error', text, fields),
   });
+}
+
+/** Sanitizes the texts of a line besides its message: a logger of the application writes them as they are. */
+function sanitizeFields(fields: LogFields): LogFields {
+  const entries = Object.entries(fields);
+  return Object.fromEntries(
+    entries.map(([key, value]: [string, unknown]) => [
+      key,
+      typeof value === 'string' ? sanitizeText(value) : value,
+    ]),
+  );
 }
 
 /** Whether grpc-js shows INFO by the environment; it does not export what was set by a call. */
@@ -67,6 +84,12 @@ function isInfoShown(env = process.env): boolean {
 
 function accepts({ level = 'info' }: XdsLogger, of: LogLevel): boolean {
   return SEVERITY[of] >= SEVERITY[level];
+}
+
+/** Returns a line without the stack of an exception, which differs by the way to it: the exception is the same. */
+function withoutStack(message: string): string {
+  const end = message.indexOf(STACK);
+  return end < 0 ? message : message.slice(0, end);
 }
 
 /** Returns what lines have in common that are about the same: their subject, or the text without numbers. */

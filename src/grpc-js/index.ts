@@ -17,6 +17,8 @@ export {
 } from '@grpc/grpc-js';
 export type {
   ChannelOptions,
+  Interceptor,
+  InterceptorProvider,
   ServerDuplexStream,
   ServerUnaryCall,
   ServiceDefinition,

@@ -1,12 +1,12 @@
 import { quoteText } from '../util/cut-text';
 import { Metadata, Status, type StatusObject } from '../grpc-js';
+import { abandon, atOnce, isPromiseLike } from '../util/contained';
 import {
   CallFailedError,
   type CallFilter,
+  isFailure,
   toCallFailedError,
   toStatusObject,
-  abandon,
-  isPromiseLike,
 } from './call-filter';
 import type { FilterCall, PreparedFilter } from './http-filter';
 
@@ -94,7 +94,10 @@ export class CallFilterChain implements CallFilter {
    * Creates the filters of one call. When creating one fails, those after it are not created, and every method fails
    * in the same way.
    */
-  constructor(filters: readonly PreparedFilter[], call: FilterCall) {
+  constructor(
+    filters: readonly PreparedFilter[],
+    private readonly call: FilterCall,
+  ) {
     for (const { name, factory } of filters) {
       try {
         const filter = factory.create(call, name);
@@ -162,7 +165,7 @@ export class CallFilterChain implements CallFilter {
         status = toStatusObject(state.error.failure);
       }
       const member = this.members[position];
-      if (member !== undefined) status = statusFrom(member, status);
+      if (member !== undefined) status = this.statusFrom(member, status);
     }
     return status;
   }
@@ -201,9 +204,27 @@ export class CallFilterChain implements CallFilter {
 
   /** Records the failure of the call, unless it has ended or failed already. */
   private fail(position: number, reason: unknown, where: string): CallFailedError {
-    const error = toCallFailedError(reason, where);
+    const error = this.toFailure(reason, where);
     if (this.state.kind === 'running') this.state = { kind: 'failed', position, error };
     return error;
+  }
+
+  private statusFrom(member: Member, status: StatusObject): StatusObject {
+    const { filter } = member;
+    if (filter.onStatus === undefined) return status;
+    try {
+      const result = atOnce(filter.onStatus(status), 'must return a status, not a promise');
+      if (isStatus(result)) return result;
+      throw new Error('must return a status');
+    } catch (error) {
+      return toStatusObject(this.toFailure(error, describe(member, 'onStatus')).failure);
+    }
+  }
+
+  /** Converts an exception to the failure of the call; a bug of the filter is logged with its stack. */
+  private toFailure(reason: unknown, where: string): CallFailedError {
+    if (!isFailure(reason)) this.call.routing?.reportError(where, reason);
+    return toCallFailedError(reason, where);
   }
 }
 
@@ -227,22 +248,6 @@ function checked<T extends object>(
   }
   if (hook.isValid(result)) return result;
   throw fail(new Error(`must return ${hook.returns}`));
-}
-
-function statusFrom(member: Member, status: StatusObject): StatusObject {
-  const { filter } = member;
-  if (filter.onStatus === undefined) return status;
-  try {
-    const result: StatusObject | Promise<unknown> = filter.onStatus(status);
-    if (isPromiseLike(result)) {
-      abandon(result);
-      throw new Error('must return a status, not a promise');
-    }
-    if (isStatus(result)) return result;
-    throw new Error('must return a status');
-  } catch (error) {
-    return toStatusObject(toCallFailedError(error, describe(member, 'onStatus')).failure);
-  }
 }
 
 function isStatus(value: unknown): boolean {

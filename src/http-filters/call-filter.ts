@@ -101,15 +101,29 @@ export class CallFailedError extends Error {
  */
 export function toCallFailedError(error: unknown, where: string): CallFailedError {
   if (!isCallFailed(error)) return internalError(where, errorMessage(error));
-  const { code } = error.failure;
-  if (!isStatus(code)) return internalError(where, `there is no status code ${String(code)}`);
+  const problem = findProblem(error.failure);
+  if (problem !== undefined) return internalError(where, problem);
   return copyOf(error, Brand.CALL_FAILED) === ownCopy ? error : new CallFailedError(error.failure);
+}
+
+/** Whether an exception fails its call as it should, and is no bug of the filter. */
+export function isFailure(error: unknown): boolean {
+  return isCallFailed(error) && findProblem(error.failure) === undefined;
+}
+
+/** Returns why a failure can be no status. Plain JavaScript may have made it of anything. */
+function findProblem({ code, details, metadata }: CallFailure): string | undefined {
+  if (!isStatus(code)) return `there is no status code ${String(code)}`;
+  if (typeof details !== 'string') return 'the details of its CallFailedError are no text';
+  if (metadata === undefined || metadata instanceof Metadata) return undefined;
+  return 'the metadata of its CallFailedError are no Metadata';
 }
 
 /** Whether an exception is a `CallFailedError`, also of another copy of this package, which a filter may be written with. */
 function isCallFailed(error: unknown): error is CallFailedError {
   if (copyOf(error, Brand.CALL_FAILED) === undefined) return false;
-  return error instanceof Error && 'failure' in error && typeof error.failure === 'object';
+  if (!(error instanceof Error) || !('failure' in error)) return false;
+  return typeof error.failure === 'object' && error.failure !== null;
 }
 
 /** Converts a failure to a status of the host library. */
@@ -127,19 +141,4 @@ function isStatus(code: number): code is Status {
 
 function internalError(where: string, reason: string): CallFailedError {
   return new CallFailedError({ code: Status.INTERNAL, details: `${where}: ${reason}` });
-}
-
-/** Whether the value is a promise, of any implementation. */
-export function isPromiseLike<T>(value: T | PromiseLike<T>): value is PromiseLike<T> {
-  return (
-    typeof value === 'object' &&
-    value !== null &&
-    'then' in value &&
-    typeof value.then === 'function'
-  );
-}
-
-/** Ignores the outcome of a promise. Node ends the process on an unhandled rejection. */
-export function abandon(promise: PromiseLike<unknown>): void {
-  void promise.then(undefined, () => {});
 }

@@ -1,9 +1,10 @@
 import type { HttpFilterConfig } from '../resources/extension-points';
 import { typeNameOf } from '../resources/shared/any';
 import type { ExtensionConfig } from '../resources/shared/extension-parser';
+import { atOnce, parseContained } from '../util/contained';
 import { errorMessage } from '../util/error-message';
 import type { Violations } from '../util/violations';
-import { type CallFilter, type CallInfo, abandon, isPromiseLike } from './call-filter';
+import type { CallFilter, CallInfo } from './call-filter';
 import type { CallFilterFactory, HttpFilter } from './http-filter';
 
 /** The config of a filter as the control plane sent it. */
@@ -109,7 +110,7 @@ class DefinedHttpFilter<Config, Override> implements HttpFilter {
       describe: () =>
         definition.describe === undefined
           ? { config: describeInput(parsed), override: overriding && describeInput(overriding) }
-          : definition.describe(parsed.value, overriding?.value),
+          : describeBy(() => definition.describe?.(parsed.value, overriding?.value)),
     };
   }
 }
@@ -126,20 +127,8 @@ function parse<T>(
   violations: Violations,
   run: () => T,
 ): Parsed<T> | undefined {
-  try {
-    const value = run();
-    if (!isPromiseLike<unknown>(value)) return new Parsed(input.typeName, input, value);
-    abandon(value);
-    violations.add('the filter must parse its config at once, not return a promise');
-  } catch (error) {
-    for (const reason of reasonsOf(error)) violations.add(reason === '' ? 'is invalid' : reason);
-  }
-  return undefined;
-}
-
-function reasonsOf(error: unknown): readonly string[] {
-  const isList = error instanceof AggregateError && error.errors.length > 0;
-  return isList ? error.errors.map(errorMessage) : [errorMessage(error)];
+  const parsed = parseContained(run, violations, 'the filter');
+  return parsed && new Parsed(input.typeName, input, parsed.value);
 }
 
 function mustKnow<T>(
@@ -152,9 +141,19 @@ function mustKnow<T>(
 }
 
 function checkCallFilter(filter: CallFilter | undefined): CallFilter | undefined {
-  if (filter === undefined || !isPromiseLike<unknown>(filter)) return filter;
-  abandon(filter);
-  throw new Error('createCallFilter must not return a promise');
+  const created: unknown = atOnce(filter, 'createCallFilter must not return a promise');
+  if (created === undefined || (typeof created === 'object' && created !== null)) return filter;
+  throw new Error('createCallFilter must return a filter or undefined');
+}
+
+/** Returns what a filter says of its config, as plain JSON whatever it returns; the error if it throws. */
+function describeBy(describe: () => unknown): unknown {
+  try {
+    const text: unknown = JSON.stringify(atOnce(describe(), 'describe must not return a promise'));
+    return typeof text === 'string' ? JSON.parse(text) : undefined;
+  } catch (error) {
+    return { error: `describe: ${errorMessage(error)}` };
+  }
 }
 
 function describeInput({ input }: Parsed<unknown>): unknown {

@@ -64,6 +64,8 @@ export interface CallRouting {
    * @throws CallFailedError if the call has no steps left.
    */
   match<T>(find: (meter: MatchMeter) => T): T;
+  /** Logs an exception of a filter, which fails the call. @param where The filter and its method. */
+  reportError(where: string, error: unknown): void;
   /** Adds call credentials to every attempt of the call. It fails instead of sending them over an insecure connection. */
   addCallCredentials(credentials: CallCredentials): void;
 }

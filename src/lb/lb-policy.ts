@@ -1,5 +1,6 @@
 import type { ClusterStore } from '../dependency-manager/xds-config';
 import type { ChannelOptions, LbHelper } from '../grpc-js';
+import type { ChildChannelOptions } from '../grpc-js/child-channel-options';
 import type { LoadReporter } from '../load-reporting/load-reporter';
 import type { XdsEndpoint } from '../resources/endpoints/endpoints';
 import type { LbConfig } from '../resources/extension-points';
@@ -74,6 +75,8 @@ export interface XdsLbContext {
   readonly loads: LoadReporter | undefined;
   /** What observes the channel, the same from its start to its end; `undefined` if nothing does. */
   readonly stats?: ChannelStats | undefined;
+  /** For channels that policies create (gRFC A110). Default: none. */
+  readonly childChannelOptions?: ChildChannelOptions | undefined;
 }
 
 /** An update from the parent. Parts that did not change are the same objects as in the update before. */
@@ -89,6 +92,8 @@ export interface LbUpdate<Config extends LbConfig = LbConfig> {
   readonly resolutionNote: string;
   /** The cluster and locality of the endpoints, as labels of metrics (gRFCs A78, A89). Default: none. */
   readonly labels?: LabelValues | undefined;
+  /** For channels that policies below a cluster create (gRFC A110). Default: none. */
+  readonly childChannelOptions?: ChildChannelOptions | undefined;
 }
 
 /** An instance of a load-balancing policy. Every method is called in the batch of the tree. */

@@ -1,10 +1,13 @@
 import { Channel, type ChannelCredentials, type ChannelOptions } from '../grpc-js';
 import { watchCalls, type CallWatch } from '../grpc-js/call-watch';
+import { createGrpcLogger, currentTracers } from '../grpc-js/grpc-logger';
 import { CallStats } from '../stats/call-stats';
 import { processStats } from '../stats/stats-registry';
 import { systemClock } from '../util/clock';
 
 const XDS = /^xds:/i;
+
+const logger = createGrpcLogger({ isTracerOn: currentTracers(), clock: systemClock });
 
 /**
  * Creates a channel that every `observe` before it observes, whatever its target is (gRFCs A66, A72): for the option
@@ -20,7 +23,7 @@ export function createObservedChannel(
 ): Channel {
   const channel = new Channel(address, credentials, options);
   const target = channel.getTarget();
-  const stats = XDS.test(target) ? undefined : processStats.forChannel(target);
+  const stats = XDS.test(target) ? undefined : processStats.forChannel(target, logger);
   if (stats === undefined) return channel;
   watchCalls(channel, (method) => {
     const tracer = stats.startCall(method);

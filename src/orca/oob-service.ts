@@ -2,6 +2,7 @@ import { status, type Server, type ServerWritableStream } from '@grpc/grpc-js';
 import { OrcaLoadReportRequest } from '../generated/xds/service/orca/v3/orca';
 import type { Clock } from '../util/clock';
 import type { Handle } from '../util/handle';
+import { ReadBudget, type ReadLimit } from '../util/read-budget';
 
 /** Path of the out-of-band reporting service. */
 export const SERVICE_PATH = '/xds.service.orca.v3.OpenRcaService/';
@@ -16,6 +17,15 @@ export interface OobServiceOptions {
 }
 
 type ReportCall = ServerWritableStream<OrcaLoadReportRequest, Buffer>;
+
+// Clients are not authenticated by this service: what they can make it spend is bounded here.
+
+/** Open streams. */
+const MAX_STREAMS = 10_000;
+/** With more streams than their interval has of these, each stream has its next report later: 2,000 reports in a second. */
+const MS_PER_REPORT = 0.5;
+/** Fields of a request: the interval, and names of costs, which are not used. */
+const REQUEST_LIMIT: ReadLimit = { maxFields: 1000, scope: 'request' };
 
 /** The longest delay of `setTimeout`. */
 const MAX_INTERVAL_MS = 2 ** 31 - 1;
@@ -36,7 +46,8 @@ export class OobService {
       responseStream: true,
       requestSerialize: (request: OrcaLoadReportRequest) =>
         Buffer.from(OrcaLoadReportRequest.encode(request).finish()),
-      requestDeserialize: (bytes: Buffer) => OrcaLoadReportRequest.decode(bytes),
+      requestDeserialize: (bytes: Buffer) =>
+        OrcaLoadReportRequest.decode(bytes, undefined, new ReadBudget(REQUEST_LIMIT)),
       responseSerialize: (report: Buffer) => report,
       responseDeserialize: (bytes: Buffer) => bytes,
     };
@@ -60,17 +71,27 @@ export class OobService {
       call.emit('error', { code: status.UNAVAILABLE, details: 'the server is shutting down' });
       return;
     }
+    if (this.timers.size >= MAX_STREAMS) {
+      const details = `the server has ${MAX_STREAMS} streams of load reports`;
+      call.emit('error', { code: status.RESOURCE_EXHAUSTED, details });
+      return;
+    }
+    // Its events are over.
+    if (call.cancelled) return;
     for (const event of ['cancelled', 'close', 'error']) call.on(event, () => this.release(call));
     call.write(this.options.report());
     this.scheduleReport(call, this.chooseIntervalMs(call.request));
   }
 
   private scheduleReport(call: ReportCall, intervalMs: number): void {
-    const timer = this.options.clock.setTimer(() => {
-      // Reports are skipped while the client does not read, so that they do not accumulate.
-      if (!call.writableNeedDrain) call.write(this.options.report());
-      this.scheduleReport(call, intervalMs);
-    }, intervalMs);
+    const timer = this.options.clock.setTimer(
+      () => {
+        // Reports are skipped while the client does not read, so that they do not accumulate.
+        if (!call.writableNeedDrain) call.write(this.options.report());
+        this.scheduleReport(call, intervalMs);
+      },
+      Math.max(intervalMs, this.timers.size * MS_PER_REPORT),
+    );
     this.timers.set(call, timer);
   }
 

@@ -1,6 +1,7 @@
 import { Metadata, ServerInterceptingCall, status } from '@grpc/grpc-js';
 import type { Server, ServerInterceptor } from '@grpc/grpc-js';
 import { systemClock, type Clock } from '../util/clock';
+import { atOnce, contained } from '../util/contained';
 import { errorMessage } from '../util/error-message';
 import { encodeLoad, mergeLoads, type BackendLoad, type CallLoad } from './backend-load';
 import { LoadMeter, processCpuMs } from './load-meter';
@@ -47,9 +48,16 @@ export class OrcaReporter {
   private readonly oobService: OobService;
   private current: Measurement | undefined;
   private hasWarned = false;
+  /** An exception of the application is reported as a warning, once, and does not fail the call. */
+  private readonly measure: (measured: BackendLoad, atMs: number) => Measurement | undefined;
 
-  constructor(private readonly options: OrcaReporterOptions = {}) {
+  constructor(options: OrcaReporterOptions = {}) {
     const { clock = systemClock, minReportIntervalMs = DEFAULT_MIN_INTERVAL_MS } = options;
+    if (!(minReportIntervalMs > 0)) {
+      throw new TypeError(
+        `OrcaReporter: minReportIntervalMs must be a positive number, not ${minReportIntervalMs}`,
+      );
+    }
     this.clock = clock;
     this.meter = new LoadMeter(clock, processCpuMs);
     this.oobService = new OobService({
@@ -57,6 +65,15 @@ export class OrcaReporter {
       minIntervalMs: minReportIntervalMs,
       report: () => this.read().bytes,
     });
+    this.measure = contained(
+      (measured, atMs) => {
+        const reported = options.measure?.(measured);
+        if (reported === undefined) return undefined;
+        const load = atOnce(reported, 'it must return the load, not a promise');
+        return toMeasurement(mergeLoads(measured, load), atMs);
+      },
+      (error) => this.warn(error),
+    );
     this.interceptor = ({ path }, call) =>
       path.startsWith(SERVICE_PATH) ? new ServerInterceptingCall(call) : this.intercept(call);
   }
@@ -109,23 +126,19 @@ export class OrcaReporter {
     const atMs = this.clock.monotonicMs();
     if (this.current !== undefined && atMs - this.current.atMs < MAX_AGE_MS) return this.current;
     const measured = this.meter.read();
-    const reported = this.callMeasure(measured);
-    const load = reported === undefined ? measured : mergeLoads(measured, reported);
-    this.current = { atMs, load, bytes: encodeLoad(load) };
+    this.current = this.measure(measured, atMs) ?? toMeasurement(measured, atMs);
     return this.current;
   }
 
-  /** An exception is reported as a warning, once, and does not fail the call. */
-  private callMeasure(measured: BackendLoad): BackendLoad | undefined {
-    try {
-      return this.options.measure?.(measured);
-    } catch (error) {
-      if (!this.hasWarned)
-        process.emitWarning(`OrcaReporter: measure() threw: ${errorMessage(error)}`);
-      this.hasWarned = true;
-      return undefined;
-    }
+  private warn(error: unknown): void {
+    if (!this.hasWarned)
+      process.emitWarning(`OrcaReporter: measure() threw: ${errorMessage(error)}`);
+    this.hasWarned = true;
   }
+}
+
+function toMeasurement(load: BackendLoad, atMs: number): Measurement {
+  return { atMs, load, bytes: encodeLoad(load) };
 }
 
 const RECORDER = 'grpc_xds_call_load';

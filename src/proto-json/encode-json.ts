@@ -16,10 +16,10 @@ import { descriptorSet } from '../generated/descriptor-set';
 import { MAX_JSON_DEPTH } from '../util/bounded-json';
 import { errorMessage } from '../util/error-message';
 import { err, ok, type Result } from '../util/result';
-import type { Steps } from '../util/steps';
+import { STEP_SIZE, type Steps } from '../util/steps';
 import { explainJson, type ExplainOptions } from './explain-json';
 import type { JsonProblem } from './json-problem';
-import { PieceEncoder } from './piece-encoder';
+import { isLarge, PieceEncoder } from './piece-encoder';
 
 /** Options of reading proto3-JSON. */
 export interface JsonOptions {
@@ -124,14 +124,18 @@ export function encodeJson(
 }
 
 /** Does the same as {@link encodeJson} in steps, of which each takes some milliseconds at most. */
-export function encodeJsonInSteps(
+export function* encodeJsonInSteps(
   messageName: string,
   json: JsonObject,
   options: EncodeOptions = {},
 ): Steps<Result<Uint8Array, readonly JsonProblem[]>> {
   const encoder = new JsonEncoder(options);
+  if (isLarge(json)) {
+    const excess = yield* findExcessInSteps(json);
+    if (excess !== undefined) return err([{ path: [], reason: excess }]);
+  }
   const pieces = new PieceEncoder(encoder.readOptions, (desc, part) => encoder.encode(desc, part));
-  return pieces.encode(findMessage(messageName), json);
+  return yield* pieces.encode(findMessage(messageName), json);
 }
 
 /** Encodes messages with the same options. */
@@ -203,6 +207,25 @@ class ValueCount {
     }
     return undefined;
   }
+}
+
+/** Does the same for a message of any size, in steps. */
+function* findExcessInSteps(message: JsonObject): Steps<string | undefined> {
+  const open: Iterator<JsonValue, undefined>[] = [Object.values(message).values()];
+  let count = 1;
+  for (let top = open.at(-1); top !== undefined; top = open.at(-1)) {
+    const { done, value } = top.next();
+    if (done === true) {
+      open.pop();
+      continue;
+    }
+    if (++count > MAX_VALUES) return `more than ${MAX_VALUES} values`;
+    if (count % STEP_SIZE === 0) yield;
+    if (typeof value !== 'object' || value === null) continue;
+    if (open.length === MAX_JSON_DEPTH) return `nested more than ${MAX_JSON_DEPTH} levels deep`;
+    open.push((Array.isArray(value) ? value : Object.values(value)).values());
+  }
+  return undefined;
 }
 
 const textAfterDuration = /^-?\d+(\.\d+)?s./s;

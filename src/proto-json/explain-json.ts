@@ -7,6 +7,7 @@ import {
   type JsonValue,
   type Registry,
 } from '@bufbuild/protobuf';
+import { quoteText } from '../util/cut-text';
 import { errorMessage } from '../util/error-message';
 import { isEnvoyField } from './envoy-fields';
 import type { JsonProblem, PathSegment } from './json-problem';
@@ -51,7 +52,7 @@ export function describeJson(value: unknown): string {
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'a list';
   if (typeof value === 'object') return 'an object';
-  if (typeof value === 'string') return JSON.stringify(value);
+  if (typeof value === 'string') return quoteText(value);
   return typeof value === 'number' || typeof value === 'boolean' ? String(value) : typeof value;
 }
 

@@ -39,6 +39,7 @@ export class PieceEncoder {
     if (desc.typeName === ANY) return yield* this.encodeAny(desc, json);
     const message = new Pieces();
     const rest: JsonObject = {};
+    message.add(findConflicts(desc, json), []);
     for (const [key, value] of Object.entries(json)) {
       const field = findField(desc, key);
       if (!isLarge(value)) rest[key] = value;
@@ -175,12 +176,30 @@ function findField(desc: DescMessage, key: string): DescField | undefined {
   return desc.fields.find(({ name, jsonName }) => name === key || jsonName === key);
 }
 
+/** Finds fields that exclude each other, which are not in the same piece. */
+function findConflicts(desc: DescMessage, json: JsonObject): Encoded {
+  const problems: JsonProblem[] = [];
+  const setBy = new Map<object, string>();
+  for (const [key, value] of Object.entries(json)) {
+    const field = value === null ? undefined : findField(desc, key);
+    if (field === undefined) continue;
+    const slot = field.oneof ?? field;
+    const other = setBy.get(slot);
+    if (other === undefined) setBy.set(slot, key);
+    else if (isLarge(value) || isLarge(json[other] ?? null)) {
+      problems.push({ path: [key], reason: `excludes "${other}", which is also set` });
+    }
+  }
+  return problems.length === 0 ? ok(new Uint8Array()) : err(problems);
+}
+
 /** Messages of this package have forms of their own in JSON. */
 function canBeCut({ typeName }: DescMessage): boolean {
   return typeName === ANY || !typeName.startsWith('google.protobuf.');
 }
 
-function isLarge(json: JsonValue): boolean {
+/** Whether a value is encoded in more than one piece. */
+export function isLarge(json: JsonValue): boolean {
   return countValues(json, PIECE_VALUES + 1) > PIECE_VALUES;
 }
 

@@ -15,6 +15,7 @@ import {
 } from 'yaml';
 import { MAX_JSON_DEPTH, MAX_JSON_MEMBERS } from '../util/bounded-json';
 import { errorMessage } from '../util/error-message';
+import { runSteps, STEP_SIZE, type Steps } from '../util/steps';
 import type { PathSegment } from './json-problem';
 
 /** A place in a text file; both count from 1. */
@@ -31,7 +32,11 @@ export interface YamlMistake {
 
 /** Writes a JSON value as YAML, without anchors or folded lines. */
 export function formatYaml(value: unknown): string {
-  return stringify(value, { aliasDuplicateObjects: false, lineWidth: 0 });
+  return stringify(value, {
+    ...{ aliasDuplicateObjects: false, lineWidth: 0 },
+    // A text that needs escapes stays in one line.
+    doubleQuotedMinMultiLineLength: Infinity,
+  });
 }
 
 /** A YAML or JSON text with the position of each value. */
@@ -46,8 +51,14 @@ export class YamlDocument {
 
   /** Parses a text. Anchors, aliases and merge keys (`<<`) are supported. */
   static parse(text: string): YamlDocument {
+    return runSteps(YamlDocument.parseInSteps(text));
+  }
+
+  /** Does the same as `parse` in steps. Composing the values and converting them takes one step each. */
+  static *parseInSteps(text: string): Steps<YamlDocument> {
     const lines = new LineCounter();
-    const { document, mistakes } = compose(text, lines);
+    const { document, mistakes } = yield* compose(text, lines);
+    yield;
     if (mistakes.length > 0) return new YamlDocument(document, lines, undefined, mistakes);
     try {
       return new YamlDocument(document, lines, document.toJS(), []);
@@ -94,19 +105,24 @@ interface Composed {
 }
 
 /** Reads the first document of a text. */
-function compose(text: string, lines: LineCounter): Composed {
+function* compose(text: string, lines: LineCounter): Steps<Composed> {
   // The parser would compare each key of a mapping with each other one.
   const options = { merge: true, uniqueKeys: false } as const;
   const composer = new Composer(options);
   try {
-    const documents = composer.compose(readTokens(text, lines), true, text.length);
+    const documents: Document[] = [];
+    for (const token of yield* readTokens(text, lines)) {
+      for (const next of composer.next(token)) documents.push(next);
+      yield;
+    }
+    for (const last of composer.end(true, text.length)) documents.push(last);
     const [document = new Document(null, options), next] = documents;
     const mistakes = [...document.errors, ...findDuplicateKeys(document)].map(
       ({ pos: [offset], message }) => ({ position: positionAt(lines, offset), reason: message }),
     );
     if (next !== undefined) {
       const reason = 'expected the end of the file after one document';
-      mistakes.push({ position: positionAt(lines, next.range[0]), reason });
+      mistakes.push({ position: positionAt(lines, next.range?.[0] ?? 0), reason });
     }
     return { document, mistakes };
   } catch (error) {
@@ -137,15 +153,16 @@ class YamlLimitError extends Error {
 }
 
 /** @throws YamlLimitError for text that exceeds a bound. */
-function* readTokens(text: string, lines: LineCounter): Generator<CST.Token, void> {
+function* readTokens(text: string, lines: LineCounter): Steps<readonly CST.Token[]> {
   lines.addNewLine(0);
   if (text.length > MAX_YAML_LENGTH) {
     throw new YamlLimitError(0, `more than ${MAX_YAML_LENGTH} characters of YAML; ${USE_JSON}`);
   }
   const parser = new Parser(lines.addNewLine);
+  const tokens: CST.Token[] = [];
   let count = 0;
   for (const lexeme of new Lexer().lex(text)) {
-    yield* parser.next(lexeme);
+    for (const token of parser.next(lexeme)) tokens.push(token);
     const { stack, offset } = parser;
     if (stack.length > MAX_OPEN) {
       throw new YamlLimitError(offset, `nested more than ${MAX_JSON_DEPTH} levels deep`);
@@ -153,8 +170,10 @@ function* readTokens(text: string, lines: LineCounter): Generator<CST.Token, voi
     if (++count > MAX_YAML_TOKENS) {
       throw new YamlLimitError(offset, `more than ${MAX_YAML_TOKENS} tokens of YAML; ${USE_JSON}`);
     }
+    if (count % STEP_SIZE === 0) yield;
   }
-  yield* parser.end();
+  for (const token of parser.end()) tokens.push(token);
+  return tokens;
 }
 
 /** Finds the keys that a mapping has twice, and mappings with too many keys. */

@@ -81,7 +81,7 @@ export class FieldScanner {
         this.position += 8;
         return;
       case LENGTH_DELIMITED: {
-        const length = this.readVarint();
+        const length = this.readLength();
         this.start = this.position;
         this.position += length;
         return;
@@ -108,6 +108,17 @@ export class FieldScanner {
     }
     if (this.number !== number) throw new RangeError('a group does not end as it begins');
     Object.assign(this, { number, tagStart, start, wireType: START_GROUP });
+  }
+
+  private readLength(): number {
+    const first = this.position;
+    const length = this.readVarint();
+    // The bits above the lower 32 are left out; none of them is set in a length that is within any bound.
+    for (let at = first + 4; at < this.position; at++) {
+      const bits = this.bytes[at] ?? 0;
+      if ((bits & (at === first + 4 ? 0x70 : 0x7f)) !== 0) throw new RangeError('premature EOF');
+    }
+    return length;
   }
 
   /** Reads a number of at most 64 bits. @returns its lower 32. */

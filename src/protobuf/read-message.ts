@@ -1,5 +1,11 @@
 import { WireType, type BinaryReader } from '@bufbuild/protobuf/wire';
-import { DEFAULT_LIMIT, MAX_TEXT_BYTES, ReadBudget, ReadLimitError } from '../util/read-budget';
+import {
+  DEFAULT_LIMIT,
+  MAX_TEXT_BYTES,
+  ReadBudget,
+  ReadLimitError,
+  TEXT_BYTES_PER_FIELD,
+} from '../util/read-budget';
 import type { Field, MessageLayout, MessageType, ValueKind } from './field-table';
 
 /** How many messages may be within one another. */
@@ -9,7 +15,8 @@ const MAX_DEPTH = 100;
 const INITIAL_CAPACITY = 32;
 
 /**
- * Reads a message that ends at an index. A field that occurs again replaces the value; unknown fields are skipped.
+ * Reads a message that ends at an index. As the encoding demands, a field that occurs again replaces the value, or is merged into
+ * it if it is a message; unknown fields are skipped.
  *
  * @param budget From which the fields that are read are taken.
  * @throws ReadLimitError before an object is made of a field for which the budget has nothing left, or of a text that is too
@@ -24,6 +31,9 @@ export function readMessage<T>(
 ): T {
   return new MessageReader(reader, budget).readRoot(type, end);
 }
+
+/** The bytes of a number from which on it may have more than 32 bits. */
+const BYTES_OF_32_BITS = 5;
 
 class MessageReader {
   /** What the budget had left when reading began. */
@@ -70,7 +80,17 @@ class MessageReader {
     reader.pos = start;
     const [number, wireType] = reader.tag();
     if (wireType === WireType.StartGroup) this.skipGroup(number, depth + 1);
-    else reader.skip(wireType, number);
+    else this.skipValue(number, wireType);
+  }
+
+  private skipValue(number: number, wireType: WireType): void {
+    const { reader } = this;
+    if (wireType !== WireType.LengthDelimited) {
+      reader.skip(wireType, number);
+      return;
+    }
+    const length = this.readLength();
+    reader.pos += length;
   }
 
   /** Passes over a group, each field of which counts: it has no length. */
@@ -81,7 +101,7 @@ class MessageReader {
       if (--this.left < 0) throw this.exceeded(depth, undefined);
       const [number, wireType] = reader.tag();
       if (wireType === WireType.StartGroup) this.skipGroup(number, depth + 1);
-      else if (wireType !== WireType.EndGroup) reader.skip(wireType, number);
+      else if (wireType !== WireType.EndGroup) this.skipValue(number, wireType);
       else if (number === group) return;
       else throw new RangeError('a group does not end as it begins');
     }
@@ -123,23 +143,48 @@ class MessageReader {
     const { occurrence, type } = field;
     if (type === undefined) {
       if (field.kind === 'string') this.checkText(field, depth);
+      else if (field.kind === 'bytes') this.checkBytes();
       this.store(field, index, readValue(this.reader, field.kind));
       return;
     }
     this.path[depth] = field;
-    const length = this.reader.uint32();
+    const length = this.readLength();
     const end = this.reader.pos + length;
-    if (end > this.reader.len) throw new RangeError('premature EOF');
+    const { layout } = type;
+    if (occurrence === 'single' || occurrence === 'wrapped') {
+      const earlier = this.earlierValue(field, index);
+      if (earlier !== undefined) this.restore(layout, occurrence, earlier, next);
+    }
     if (occurrence === 'single' || occurrence === 'list') {
       this.store(field, index, this.read(type, end, depth + 1, next));
       return;
     }
-    const { layout } = type;
     this.readFields(layout, end, depth + 1, next);
     const first = this.valueOf(layout, 0, next);
     if (occurrence === 'map') this.addEntry(index, first, this.valueOf(layout, 1, next));
     else this.store(field, index, first);
     this.clear(layout, next);
+  }
+
+  /** Returns what the field has from an earlier occurrence; another member of a oneof is replaced. */
+  private earlierValue({ oneofCase }: Field, index: number): unknown {
+    const value = this.values[index];
+    if (oneofCase === undefined || value === undefined) return value;
+    return propertyOf(value, '$case') === oneofCase ? propertyOf(value, 'value') : undefined;
+  }
+
+  /** Begins a message with the values of an earlier occurrence, which the next one is merged into. */
+  private restore(
+    { properties, size }: MessageLayout,
+    occurrence: 'single' | 'wrapped',
+    earlier: unknown,
+    start: number,
+  ): void {
+    const { values } = this;
+    while (values.length < start + size) values.push(undefined);
+    properties.forEach(({ name }, position) => {
+      values[start + position] = occurrence === 'wrapped' ? earlier : propertyOf(earlier, name);
+    });
   }
 
   /** Returns a value of an entry of a map, or of a wrapper, of which no message is created. */
@@ -167,7 +212,7 @@ class MessageReader {
   }
 
   private readPacked(field: Field, depth: number, index: number): void {
-    const length = this.reader.uint32();
+    const length = this.readLength();
     const end = this.reader.pos + length;
     while (this.reader.pos < end) {
       if (--this.left < 0) throw this.exceeded(depth, field);
@@ -175,15 +220,39 @@ class MessageReader {
     }
   }
 
-  /** Checks the length of the text that begins at the position of the reader, before it is decoded. */
+  /** Checks and counts the length of the text that begins at the position of the reader, before it is decoded. */
   private checkText(field: Field, depth: number): void {
     const { reader } = this;
     const start = reader.pos;
-    const length = reader.uint32();
+    const length = this.readLength();
     reader.pos = start;
-    if (length <= MAX_TEXT_BYTES) return;
-    const reason = `a text of ${length} bytes exceeds the limit of ${MAX_TEXT_BYTES}`;
-    throw new ReadLimitError(this.pathTo(depth, field), reason);
+    if (length < TEXT_BYTES_PER_FIELD) return;
+    if (length > MAX_TEXT_BYTES) {
+      const reason = `a text of ${length} bytes exceeds the limit of ${MAX_TEXT_BYTES}`;
+      throw new ReadLimitError(this.pathTo(depth, field), reason);
+    }
+    this.left -= Math.floor(length / TEXT_BYTES_PER_FIELD);
+    if (this.left < 0) throw this.exceeded(depth, field);
+  }
+
+  private checkBytes(): void {
+    const start = this.reader.pos;
+    this.readLength();
+    this.reader.pos = start;
+  }
+
+  /** Reads the length of a text, of bytes or of a message. @throws RangeError when it is more than there is. */
+  private readLength(): number {
+    const { reader } = this;
+    const start = reader.pos;
+    let length = reader.uint32();
+    if (reader.pos - start >= BYTES_OF_32_BITS) {
+      // The reader leaves out the bits above.
+      reader.pos = start;
+      length = Number(reader.uint64());
+    }
+    if (length > reader.len - reader.pos) throw new RangeError('premature EOF');
+    return length;
   }
 
   private exceeded(depth: number, field: Field | undefined): ReadLimitError {
@@ -196,6 +265,10 @@ class MessageReader {
     if (field !== undefined) fields.push(field);
     return fields.map(({ name, oneofCase }) => schemaName(oneofCase ?? name)).join('.');
   }
+}
+
+function propertyOf(message: unknown, name: string): unknown {
+  return typeof message === 'object' && message !== null ? Reflect.get(message, name) : undefined;
 }
 
 /** Returns the name of a property as in the schema. */

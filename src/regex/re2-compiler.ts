@@ -73,6 +73,12 @@ export class Re2Compiler {
   }
 }
 
+/**
+ * The fields of a message that an expression counts as: compiling a small one takes a hundred times as long as reading a field, and
+ * those of one message are compiled in one turn of the event loop.
+ */
+export const FIELDS_PER_EXPRESSION = 100;
+
 /** The patterns of one resource. Patterns above the limits are rejected without compiling them. */
 class ResourceRegexes {
   private readonly counted = new Set<string>();
@@ -90,6 +96,10 @@ class ResourceRegexes {
   /** @returns `undefined` after adding a violation. */
   compile(pattern: string, violations: Violations): Re2Pattern | undefined {
     const { maxRegexSize, maxRegexSizePerResource } = this.limits;
+    if (!violations.budget.take(FIELDS_PER_EXPRESSION))
+      return violations.add(
+        `${violations.budget.describeLimit()}, of which an expression counts as ${FIELDS_PER_EXPRESSION}`,
+      );
     const size = this.compiler.sizeOf(pattern);
     if (size > maxRegexSize)
       return violations.add(
@@ -132,6 +142,11 @@ function loadEngine(): typeof Re2js {
 /** Steps of a character besides the size of the program. */
 const STEPS_PER_CHARACTER = 16;
 
+/** Characters of a prefix that are compared without counting them. */
+const MAX_FREE_PREFIX = 64;
+/** Characters of longer ones that are compared in the time of one step. */
+const COMPARED_PER_STEP = 16;
+
 /** The budgets that patterns share. */
 interface PatternBounds {
   /** Counts the steps of a call; without one, matching is not limited. */
@@ -169,7 +184,7 @@ class Re2Pattern {
 
   /** Whether the whole text matches, as if the pattern stood in a group between `^` and `$`. */
   matches(text: string): boolean {
-    if (!text.startsWith(this.prefix) || !this.spend(text.length, text)) return false;
+    if (!this.hasPrefix(text) || !this.spend(text.length, text)) return false;
     this.states.prepare();
     const isMatch = this.engine.testExact(text);
     this.states.account();
@@ -209,10 +224,21 @@ class Re2Pattern {
     return result.slice(0, maxLength);
   }
 
+  /** Whether the text has the prefix. A long one takes steps: many routes may have the same expression. */
+  private hasPrefix(text: string): boolean {
+    const { length } = this.prefix;
+    const isFree = length <= MAX_FREE_PREFIX || text.length < length;
+    if (!isFree && !this.spendSteps(length / COMPARED_PER_STEP, text)) return false;
+    return text.startsWith(this.prefix);
+  }
+
   /** @returns false if the call has no steps left for as many characters. */
   private spend(characters: number, text: string): boolean {
+    return this.spendSteps(this.stepsPerCharacter * (characters + 1), text);
+  }
+
+  private spendSteps(steps: number, text: string): boolean {
     if (this.meter === undefined) return true;
-    const steps = this.stepsPerCharacter * (characters + 1);
     return this.meter.spendRegex(steps, this.pattern, text.length);
   }
 

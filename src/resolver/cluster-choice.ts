@@ -15,6 +15,8 @@ export class ClusterChoice {
   readonly clusters: readonly RouteCluster[];
   /** Running sums of the weights, parallel to `clusters`. */
   private readonly thresholds: readonly number[];
+  /** Created for the first call with a session cookie. */
+  private byChildName: ReadonlyMap<string, RouteCluster> | undefined;
 
   /**
    * @param refOf Returns the reference to a cluster, which belongs to the owner of the choice.
@@ -53,6 +55,10 @@ export class ClusterChoice {
 
   /** Finds the cluster whose child in the cluster manager has this name, such as `cluster:foo` (gRFC A60). */
   find(childName: string): RouteCluster | undefined {
-    return this.clusters.find(({ ref }) => ref.childName === childName);
+    // Of several with one name, the first is found.
+    this.byChildName ??= new Map(
+      this.clusters.toReversed().map((each) => [each.ref.childName, each]),
+    );
+    return this.byChildName.get(childName);
   }
 }

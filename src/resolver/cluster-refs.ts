@@ -89,9 +89,9 @@ export class ClusterRefs {
     return new ClusterRef(this.clusters.get(cluster) ?? this.add(cluster));
   }
 
-  /** Returns the child of each cluster in the cluster manager, with its config. */
-  *children(): Iterable<readonly [childName: string, lbConfig: LbConfig]> {
-    for (const { childName, lbConfig } of this.clusters.values()) yield [childName, lbConfig];
+  /** Returns every cluster. */
+  all(): Iterable<ReferencedCluster> {
+    return this.clusters.values();
   }
 
   private add(cluster: string): ReferencedCluster {

@@ -1,5 +1,6 @@
 import { inspect } from 'node:util';
 import type { CallExplanation, RouteDecision, RoutedCall, RouteOutcome } from './explain-call';
+import { joinLines } from '../util/sanitize-text';
 
 /** Gives an explanation a text form for people, for `String` and `console.log`. Its members stay plain data. */
 export function withText<Explanation extends CallExplanation>(
@@ -16,15 +17,15 @@ export function withText<Explanation extends CallExplanation>(
 export function formatExplanation(explanation: CallExplanation): string {
   if (explanation.kind === 'unrouted') {
     const { reason, waitingFor } = explanation;
-    return [`not routed: ${reason}`, ...waitingFor.map((line) => `  ${line}`)].join('\n');
+    return joinLines([`not routed: ${reason}`, ...waitingFor.map((line) => `  ${line}`)]);
   }
-  return [
+  return joinLines([
     `virtual host ${quote(explanation.virtualHost)}`,
     ...explanation.routes.map((trial) => `  ${formatTrial(trial)}`),
     ...explanation.decisions.flatMap(formatDecision),
     ...formatUnmatched(explanation),
     ...formatUnused(explanation),
-  ].join('\n');
+  ]);
 }
 
 function formatTrial({ index, name, mismatch, share }: RoutedCall['routes'][number]): string {

@@ -12,8 +12,10 @@ import type { CallRouting, FilterCall } from '../http-filters/http-filter';
 import type { AuthorityRewrite, CallAttributes, OverrideHost } from '../lb/call-attributes';
 import type { ExceededSteps, MatchMeter, MatchSteps } from '../regex/match-meter';
 import type { ResourceMetadata } from '../resources/cluster/cluster';
+import { errorStack } from '../util/error-message';
 import type { EventLoopWatch } from '../util/event-loop-watch';
 import type { Handle } from '../util/handle';
+import type { Logger } from '../util/logger';
 import { err, ok, type Result } from '../util/result';
 import type { ClusterChoice, RouteCluster } from './cluster-choice';
 import type { ClusterRef } from './cluster-refs';
@@ -26,6 +28,8 @@ export interface FilterChannel {
   readonly states: FilterStates;
   /** Returns a cluster of the config in use; `undefined` if it is not part of the config. */
   cluster(name: string): ClusterResult | undefined;
+  /** For the exceptions of filters. Default: none. */
+  readonly logger?: Logger;
   /** For calls whose deadline passes. Default: nothing is known of it. */
   readonly eventLoop?: EventLoopWatch | undefined;
 }
@@ -117,6 +121,10 @@ export class FilteredCall
     if (exceeded === undefined) return found;
     const details = `HTTP filters cannot match the headers of the call: ${meter.describe(exceeded)}`;
     throw new CallFailedError({ code: Status.UNAVAILABLE, details });
+  }
+
+  reportError(where: string, error: unknown): void {
+    this.channel.logger?.error(() => `${where}: unexpected error: ${errorStack(error)}`);
   }
 
   addCallCredentials(credentials: CallCredentials): void {

@@ -6,6 +6,7 @@ import type {
   VirtualHost,
 } from '../resources/route-config/route-config';
 import type { StatusCode } from '../util/status-code';
+import { formatDurationString } from '../util/duration';
 
 type RetryPolicyConfig = NonNullable<MethodConfig['retryPolicy']>;
 
@@ -56,8 +57,8 @@ function toDuration(ms: number): { seconds: number; nanos: number } {
 function toRetryPolicyConfig(policy: RetryPolicy): RetryPolicyConfig {
   return {
     maxAttempts: policy.maxAttempts,
-    initialBackoff: `${policy.baseIntervalMs / 1000}s`,
-    maxBackoff: `${policy.maxIntervalMs / 1000}s`,
+    initialBackoff: formatDurationString(policy.baseIntervalMs),
+    maxBackoff: formatDurationString(policy.maxIntervalMs),
     backoffMultiplier: 2,
     retryableStatusCodes: policy.retryOn.map((code) => STATUS_NAMES[code]),
   };

@@ -1,8 +1,12 @@
 import type { Limits } from '../bootstrap/limits';
 import type { CallHeaders } from '../http-filters/call-headers';
 import type { MatchMeter } from '../regex/match-meter';
+import { STEPS_PER_MATCHER } from '../resources/shared/string-matcher';
 import type { HashPolicy } from '../resources/route-config/route-config';
 import type { Random } from '../util/random';
+
+/** The name of the channel id among the texts that are hashed. */
+const CHANNEL_ID = 'channel id';
 
 /** Hashes a text to 64 bits (XXH64 with seed 0, gRFC A42); `undefined` while the engine is not ready. */
 export type TextHash = (text: string) => bigint | undefined;
@@ -87,6 +91,15 @@ export class RequestHasher {
     return { compute: () => this.combine(sources) };
   }
 
+  /**
+   * Spends the steps of a policy. Those of its rewrite are counted with it, and each text is hashed once.
+   * @returns false if there are not as many left.
+   */
+  private spend({ policy, value = '' }: HashSource): boolean {
+    const name = policy.kind === 'header' ? policy.headerName : CHANNEL_ID;
+    return this.options.meter.spendText(STEPS_PER_MATCHER, name, value.length);
+  }
+
   /** Returns the combined hash; a random one if no source has a value. */
   private combine(sources: readonly HashSource[]): bigint {
     const { hash, random, meter, target, limits } = this.options;
@@ -94,7 +107,7 @@ export class RequestHasher {
     let combined: bigint | undefined;
     meter.begin();
     for (const source of sources) {
-      const text = hashedText(source, limits);
+      const text = this.spend(source) ? hashedText(source, limits) : undefined;
       const part = text === undefined ? undefined : hashOnce(text);
       if (part === undefined) continue;
       combined = combined === undefined ? part : rotateLeft(combined) ^ part;

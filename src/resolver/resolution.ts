@@ -13,7 +13,7 @@ import { OwnInstruments } from '../stats/own-instruments';
 import type { ChannelStats } from '../stats/stats-plugin';
 import type { Handle } from '../util/handle';
 import { ok, type Result } from '../util/result';
-import type { Steps } from '../util/steps';
+import { runSteps, STEP_SIZE, type Steps } from '../util/steps';
 import { SteppedUpdates } from '../util/time-slices';
 import { diagnostics } from '../xds-client/diagnostics';
 import { ClusterRefs } from './cluster-refs';
@@ -88,12 +88,14 @@ export class Resolution implements LiveResolution {
       () => this.queuePublication(),
     );
     const { id: nodeId } = bootstrap.node;
+    const certificates = shared.certificates.of(bootstrap, this.client.connectionOptions);
     this.lbContext = {
       clusters: this.manager,
       nodeId,
-      certificates: { ...shared.certificates.of(bootstrap), stats },
+      certificates: { ...certificates, stats },
       loads: this.client.loads,
       stats,
+      childChannelOptions: shared.childChannelOptions,
     };
   }
 
@@ -210,6 +212,7 @@ export class Resolution implements LiveResolution {
       this.nextTable?.release();
       this.nextTable = tableRef;
       yield* table.acquireClusters(this.clusterRefs);
+      yield* this.updateLbConfig();
       this.nextTable = undefined;
       this.replaceTable({ config, table }, tableRef);
     }
@@ -261,10 +264,21 @@ export class Resolution implements LiveResolution {
 
   /** Returns the same object while the set of clusters is unchanged. */
   private currentLbConfig(): LbConfig {
+    return runSteps(this.updateLbConfig());
+  }
+
+  /** Updates the config to the clusters that are referenced. Those that change meanwhile are in the next one. */
+  private *updateLbConfig(): Steps<LbConfig> {
     const { clusterRefs, lbConfig } = this;
-    if (lbConfig?.revision === clusterRefs.revision) return lbConfig.config;
-    const config = new ClusterManagerConfig(new Map(clusterRefs.children()));
-    this.lbConfig = { config, revision: clusterRefs.revision };
+    const { revision } = clusterRefs;
+    if (lbConfig?.revision === revision) return lbConfig.config;
+    const children = new Map<string, LbConfig>();
+    for (const { childName, lbConfig: ofChild } of clusterRefs.all()) {
+      children.set(childName, ofChild);
+      if (children.size % STEP_SIZE === 0) yield;
+    }
+    const config = new ClusterManagerConfig(children);
+    this.lbConfig = { config, revision };
     return config;
   }
 

@@ -4,6 +4,7 @@ import type { ClientResourceTypes } from '../dependency-manager/dependency-manag
 import type { DnsWatcherFactory } from '../dependency-manager/dns-watch';
 import type { ResourceSource } from '../dependency-manager/watch-set';
 import type { ChannelOptions } from '../grpc-js';
+import type { ChildChannelOptions } from '../grpc-js/child-channel-options';
 import type { LoadReporter } from '../load-reporting/load-reporter';
 import type { MatchMeter } from '../regex/match-meter';
 import type { CertificateProviders } from '../security/certificate-providers';
@@ -14,6 +15,7 @@ import type { Logger } from '../util/logger';
 import type { Random } from '../util/random';
 import type { Result } from '../util/result';
 import type { TimeSlices } from '../util/time-slices';
+import type { ConnectionOptions } from '../xds-client/transport';
 import type { FilterPreparer } from './filter-chain';
 import type { LiveResolutions } from './live-resolutions';
 import type { TextHash } from './request-hash';
@@ -23,6 +25,8 @@ export interface ClientRef extends Handle {
   readonly client: ResourceSource;
   /** Receives the load reports of every channel of the bootstrap (gRFC A27); absent if nothing does. */
   readonly loads?: LoadReporter;
+  /** Of the connections to its management servers (gRFC A110). Default: there are none. */
+  readonly connectionOptions?: ConnectionOptions | undefined;
 }
 
 /** The dependencies that all xds resolvers of the process share, and the bootstrap of the channel. */
@@ -34,6 +38,8 @@ export interface XdsResolverDependencies {
   readonly loadBootstrap: () => Result<Bootstrap, string>;
   /** Acquires the client of a target: every channel of the target shares it (gRFC A71). */
   readonly acquireClient: (bootstrap: Bootstrap, target: string) => ClientRef;
+  /** Of the channel, for channels that load-balancing policies create (gRFC A110). Default: none. */
+  readonly childChannelOptions?: ChildChannelOptions | undefined;
   readonly types: ClientResourceTypes;
   readonly httpFilters: FilterPreparer;
   readonly hash: TextHash;

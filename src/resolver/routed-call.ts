@@ -10,11 +10,12 @@ import {
   type StatusObject,
 } from '../grpc-js';
 import { createFilterFactory, type FilterParts } from '../grpc-js/host-adapters';
-import { toCallFailedError, toStatusObject, isPromiseLike } from '../http-filters/call-filter';
+import { toCallFailedError, toStatusObject } from '../http-filters/call-filter';
 import { CallFilterChain } from '../http-filters/call-filter-chain';
 import type { FilterCall, PreparedFilter } from '../http-filters/http-filter';
 import type { AuthorityRewrite, CallAttributes } from '../lb/call-attributes';
 import type { CallStats } from '../stats/call-stats';
+import { isPromiseLike } from '../util/contained';
 import type { EventLoopWatch } from '../util/event-loop-watch';
 import type { ClusterRef, ReferencedCluster } from './cluster-refs';
 import { explainDeadline, explainStage, IN_FILTERS } from './deadline-status';

@@ -25,6 +25,7 @@ import {
   parseTargetName,
   type TargetName,
 } from './xds-scheme';
+import { sanitizeText } from '../util/sanitize-text';
 
 const TRACER = 'xds_resolver';
 
@@ -64,7 +65,7 @@ export class XdsResolver implements Resolver, ResolutionOwner {
     this.name = parseTargetName(target);
     this.uri = uriToString(target);
     this.connectionOptions = connectionOptions(target, options);
-    this.stats = shared.stats?.forChannel(this.uri);
+    this.stats = shared.stats?.forChannel(this.uri, shared.logger);
     this.pendingCalls = new PendingCalls({
       clock: shared.clock,
       waitingFor: (atMost) => this.resolution?.waitingFor(atMost) ?? [],
@@ -198,11 +199,11 @@ export class XdsResolver implements Resolver, ResolutionOwner {
     resolution: Resolution,
     { table, lbContext }: Pick<ResolvedConfig, 'table' | 'lbContext'>,
   ): ExpiringSelector {
-    const { random, hash, meter, limits } = this.shared;
+    const { random, hash, meter, limits, logger } = this.shared;
     const { uri: target, filterStates: states } = this;
     const { eventLoop } = this.shared.clock;
     const cluster = (name: string) => lbContext.clusters.cluster(name);
-    const channel = { states, cluster, eventLoop };
+    const channel = { states, cluster, eventLoop, logger };
     const options = { table, target, random, hash, meter, limits, channel };
     return new ExpiringSelector(
       new XdsConfigSelector(options),
@@ -212,7 +213,9 @@ export class XdsResolver implements Resolver, ResolutionOwner {
   }
 
   /** Reports an error to the channel when the current stack has unwound, and logs it. */
-  private reportError(details: string): void {
+  private reportError(text: string): void {
+    // Of the bootstrap: it has paths and names of others.
+    const details = sanitizeText(text);
     const due = { details };
     this.errorDue = due;
     this.shared.clock.soon(() => {

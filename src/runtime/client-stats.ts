@@ -4,6 +4,7 @@ import { OwnInstruments } from '../stats/own-instruments';
 import type { ChannelStats, LabelValues, ReportGauge } from '../stats/stats-plugin';
 import type { StatsRegistry } from '../stats/stats-registry';
 import { createHandle, type Handle } from '../util/handle';
+import type { Logger } from '../util/logger';
 import {
   noClientEvents,
   type ClientEvents,
@@ -51,9 +52,13 @@ interface ObservedClient {
 export class ClientStats implements ClientEvents {
   private readonly observed = new Set<ObservedClient>();
 
-  /** @param others Receives every event as well. Default: nothing does. */
+  /**
+   * @param logger Receives the exceptions of plugins.
+   * @param others Receives every event as well. Default: nothing does.
+   */
   constructor(
     private readonly registry: StatsRegistry,
+    private readonly logger: Logger,
     private readonly others: ClientEvents = noClientEvents,
   ) {}
 
@@ -62,7 +67,7 @@ export class ClientStats implements ClientEvents {
    * @returns `undefined` if no plugin observes the target.
    */
   observe(client: StatsSource, { target, parseName }: ClientNames): Handle | undefined {
-    const stats = this.registry.forChannel(target);
+    const stats = this.registry.forChannel(target, this.logger);
     if (stats === undefined) return undefined;
     const observed = { client, stats };
     this.observed.add(observed);

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import type { Bootstrap } from '../bootstrap/bootstrap';
 import { DEFAULT_LIMITS, type Limits } from '../bootstrap/limits';
 import { percentEncodeAuthority, toAuthority } from '../bootstrap/percent-encoding';
@@ -22,6 +21,7 @@ import type { ResourceTypes } from '../resources/resource-types';
 import { readResourceFile } from '../transport/file/read-resource-file';
 import { type Clock, systemClock } from '../util/clock';
 import { currentFeatureFlags } from '../util/feature-flags';
+import { readRegularFile } from '../util/files/read-regular-file';
 import { createHandle } from '../util/handle';
 import { silentLogger } from '../util/logger';
 import { systemRandom } from '../util/random';
@@ -30,6 +30,7 @@ import { TimeSlices } from '../util/time-slices';
 import { addHttpFilters, createRuntimeResourceTypes } from './built-in-parts';
 import { createUnusedSearch } from './find-unused';
 import { GivenResources, type GivenResource } from './given-resources';
+import { joinLines } from '../util/sanitize-text';
 
 /** The parts of a client that explanations need. */
 export interface ExplainParts {
@@ -68,12 +69,18 @@ export function explainResources(resources: string | object, call: ExplainedCall
 function readResources(resources: string | object): readonly GivenResource[] {
   const isPath = typeof resources === 'string';
   const path = isPath ? resources : 'resources.json';
-  const content = isPath ? readFileSync(path) : Buffer.from(JSON.stringify(resources));
+  const content = isPath ? readContent(path) : Buffer.from(JSON.stringify(resources));
   const file = readResourceFile(path, content, { ignoreUnknownFields: false });
-  if (!file.ok) throw new Error(`grpc-xds: ${file.error.join('\n')}`);
+  if (!file.ok) throw new Error(`grpc-xds: ${joinLines(file.error)}`);
   return file.value.resources.map(({ typeUrl, name = '', item }) => ({
     ...{ typeUrl, name, value: item.value },
   }));
+}
+
+function readContent(path: string): Buffer {
+  const content = readRegularFile(path, { maxBytes: DEFAULT_LIMITS.maxMessageBytes });
+  if (content.ok) return content.value;
+  throw new Error(`grpc-xds: ${path} cannot be read: ${content.error}`);
 }
 
 /** Explains the routing of a call by given resources, as a channel with these would route it. */

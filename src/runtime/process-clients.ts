@@ -8,7 +8,7 @@ import { ClientPool, type ClientGroup } from '../xds-client/client-pool';
 import { mergeResources } from '../xds-client/client-snapshot';
 import { ManagementServers } from '../xds-client/management-servers';
 import type { UserAgent } from '../xds-client/node';
-import type { XdsTransportFactory } from '../xds-client/transport';
+import { withConnectionOptions, type XdsTransportFactory } from '../xds-client/transport';
 import { type WatchClient, XdsClient } from '../xds-client/xds-client';
 import { ClientStats } from './client-stats';
 
@@ -19,6 +19,8 @@ export const USER_AGENT: UserAgent = { name: 'grpc-xds (Node.js)', version: PACK
 export interface XdsClientGroup extends ClientGroup<WatchClient> {
   /** One LRS stream per server for all clients, until their last calls end. */
   readonly loads: LoadReporter;
+  /** See `ManagementServers.spendTime`. */
+  spendTime(costMs: number): void;
 }
 
 /**
@@ -27,28 +29,28 @@ export interface XdsClientGroup extends ClientGroup<WatchClient> {
  */
 export function createClientPool(
   { clock, random, logger, flags, limits }: PolicyEnvironment,
-  transportFactory: XdsTransportFactory,
+  transports: XdsTransportFactory,
   streams?: LoadStreams,
 ): ClientPool<WatchClient, XdsClientGroup> {
-  const { dataErrorHandling, endpointFallback, federation } = flags;
-  const { lrsPropagation: choosesMetrics } = flags;
-  const { maxUpdateTimePercent } = limits;
+  const { dataErrorHandling, endpointFallback, federation, lrsPropagation } = flags;
+  const { maxUpdateTimePercent, maxCachedBytes } = limits;
   const clientFeatures = endpointFallback ? ['xds.endpoint.supports_lb_endpoint_collection'] : [];
-  return new ClientPool((bootstrap, clients) => {
+  return new ClientPool<WatchClient, XdsClientGroup>((bootstrap, clients, connectionOptions) => {
+    const transportFactory = withConnectionOptions(transports, connectionOptions);
     const { savedSnapshot: config } = bootstrap;
     const read = () => mergeResources(clients());
     const savedStart =
       config && loadSavedStart().createSavedStart({ config, bootstrap, clock, logger, read });
-    const stats = new ClientStats(processStats, savedStart?.events);
+    const stats = new ClientStats(processStats, logger, savedStart?.events);
     const options = {
       ...{ bootstrap, transportFactory, userAgent: USER_AGENT, clientFeatures },
-      ...{ dataErrorHandling, federation },
-      ...{ clock, random, logger, maxUpdateTimePercent },
-      events: stats,
+      ...{ clock, random, logger, dataErrorHandling, federation },
+      ...{ maxUpdateTimePercent, maxCachedBytes, events: stats },
     };
     const servers = new ManagementServers(options);
     const { node, parseName } = servers;
     return {
+      connectionOptions,
       createClient: (target) => {
         const onClosed = () => observation?.release();
         const client = new XdsClient({ ...options, target, onClosed }, servers);
@@ -56,8 +58,9 @@ export function createClientPool(
         const observation = stats.observe(used, { target, parseName });
         return used;
       },
+      spendTime: (costMs) => servers.spendTime(costMs),
       loads: new LoadReporter({
-        ...{ node, transportFactory, choosesMetrics },
+        ...{ node, transportFactory, choosesMetrics: lrsPropagation },
         ...{ clock, random, logger },
         ...(streams && { streams }),
       }),

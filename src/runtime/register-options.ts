@@ -1,5 +1,6 @@
 import type { BootstrapConfig } from '../bootstrap/bootstrap-config';
 import type { Limits } from '../bootstrap/limits';
+import { CheckedChildOptions, type ChildChannelOptions } from '../grpc-js/child-channel-options';
 import type { XdsLogger } from '../util/logger';
 
 /** How to set up the client. */
@@ -28,6 +29,13 @@ export interface RegisterOptions {
    * `grpc.setLogVerbosity`, whose default shows what fails and what recovers.
    */
   readonly logger?: XdsLogger;
+  /**
+   * Options of child channels (gRFC A110), which are the connections to management servers and secret discovery servers:
+   * keepalive, user agent, interceptors and others. For channels created from then on; a channel can have its own, which take
+   * precedence one by one, in its option `grpc_xds.child_channel_options`. Channels with the same bootstrap share their
+   * connections, which have the options of the first of them. Default: none.
+   */
+  readonly childChannelOptions?: ChildChannelOptions;
 }
 
 /** How to shut the client down. */
@@ -42,6 +50,7 @@ export interface ShutdownOptions {
 /** The names in `RegisterOptions`, each listed once: an option that is added there has to be added here. */
 const OPTIONS: Readonly<Record<keyof RegisterOptions, true>> = {
   bootstrap: true,
+  childChannelOptions: true,
   limits: true,
   logger: true,
   snapshotPath: true,
@@ -53,10 +62,22 @@ const SHUTDOWN_TIMEOUT_MS = 5000;
 /** Checks the options of `register()`. @throws TypeError if one is unknown or has a value that it cannot have. */
 export function checkRegisterOptions(options: unknown): void {
   const values = checkNames('register', options, Object.keys(OPTIONS));
-  const { logger } = values;
+  const { logger, childChannelOptions } = values;
+  readChildOptions(childChannelOptions);
   if (logger !== undefined && !isLogger(logger)) {
     throw new TypeError('grpc-xds: the logger of register() must be an object with the method log');
   }
+}
+
+/** The name of the options of the child channels of a process in messages. */
+export const REGISTERED_CHILD_OPTIONS = 'childChannelOptions of register()';
+
+/** Returns the options of child channels; `undefined` if there are none. @throws TypeError if they cannot be used. */
+export function readChildOptions(options: unknown): CheckedChildOptions | undefined {
+  if (options === undefined) return undefined;
+  const checked = CheckedChildOptions.check(options);
+  if (checked.ok) return checked.value;
+  throw new TypeError(`grpc-xds: ${REGISTERED_CHILD_OPTIONS}: ${checked.error}`);
 }
 
 /** Returns the timeout of `shutdown()` in milliseconds. @throws TypeError as `checkRegisterOptions` does. */

@@ -12,6 +12,11 @@ import {
 import type { ManagementCredentials } from '../credentials/management-credentials';
 import { createDnsWatcherFactory } from '../dependency-manager/dns-watch';
 import type { Metadata, Resolver } from '../grpc-js';
+import {
+  CHILD_CHANNEL_OPTION,
+  type CheckedChildOptions,
+  type ChildChannelOptions,
+} from '../grpc-js/child-channel-options';
 import { XxHash64 } from '../hash/xx-hash';
 import { processHttpFilters } from '../http-filters/registry';
 import { ConnectionAttempts } from '../lb/connections/connection-attempts';
@@ -26,7 +31,7 @@ import { MatchMeter } from '../regex/match-meter';
 import type { CallExplanation } from '../resolver/explain-call';
 import { LiveResolutions, type LiveResolution } from '../resolver/live-resolutions';
 import type { ResolverArgs } from '../resolver/xds-scheme';
-import type { XdsResolverDependencies } from '../resolver/resolver-dependencies';
+import type { ClientRef, XdsResolverDependencies } from '../resolver/resolver-dependencies';
 import { XdsResolver } from '../resolver/xds-resolver';
 import { processCertificateProviders } from '../security/certificate-provider-registry';
 import { CertificateProviders } from '../security/certificate-providers';
@@ -34,7 +39,7 @@ import { TransportFactory } from '../transport/transport-factory';
 import { processStats } from '../stats/stats-registry';
 import { systemClock } from '../util/clock';
 import { systemRandom } from '../util/random';
-import type { Result } from '../util/result';
+import { err, type Result } from '../util/result';
 import type { ClientPool } from '../xds-client/client-pool';
 import { SharedTransports } from '../xds-client/shared-transports';
 import type { ResourceType } from '../xds-client/resource-type';
@@ -45,8 +50,10 @@ import {
   createCredentials,
   createRuntimeResourceTypes,
 } from './built-in-parts';
+import { ChildOptionsChoice } from './child-options-choice';
 import type * as ExplainChannels from './explain-channels';
 import { createClientPool, USER_AGENT, type XdsClientGroup } from './process-clients';
+import { readChildOptions } from './register-options';
 
 // The registrations of an application are in the same module instances.
 export { registerChannelCredentials } from '../credentials/channel-creds-registry';
@@ -59,7 +66,14 @@ export interface RuntimeOptions {
   readonly bootstrap?: object | string;
   readonly snapshotPath?: string;
   readonly limits?: Partial<Limits>;
+  readonly childChannelOptions?: ChildChannelOptions;
 }
+
+/** The dependencies that do not depend on the channel. */
+type SharedDependencies = Omit<
+  XdsResolverDependencies,
+  'loadBootstrap' | 'acquireClient' | 'childChannelOptions' | 'shutdown'
+>;
 
 /** The composition root of the `xds:` channels of a process. */
 export class XdsRuntime {
@@ -71,10 +85,8 @@ export class XdsRuntime {
   private readonly liveResolutions = new LiveResolutions();
   private readonly certificates: CertificateProviders;
   private readonly clients: ClientPool<WatchClient, XdsClientGroup>;
-  private readonly resolverDependencies: Omit<
-    XdsResolverDependencies,
-    'loadBootstrap' | 'shutdown'
-  >;
+  private readonly resolverDependencies: SharedDependencies;
+  private readonly childOptions: ChildOptionsChoice;
   private readonly channelBootstraps: ChannelBootstraps;
   private loadBootstrap: () => Result<Bootstrap, string>;
   private readonly loadStreams = new LoadStreams(systemClock);
@@ -98,13 +110,12 @@ export class XdsRuntime {
       ...environment,
       policies,
       connectionAttempts,
-      timeSlices: new TimeSlices(environment.clock),
+      timeSlices: new TimeSlices(environment.clock, (durationMs) => this.spendTime(durationMs)),
     });
     // After that: grpc-js has no use for policies that need our tree around them.
     processLbPolicies.addTo(policies);
     addHttpFilters(processHttpFilters, environment);
-    const credentials = createCredentials(environment);
-    this.credentials = credentials;
+    const credentials = (this.credentials = createCredentials(environment));
     const transportFactory = new SharedTransports(
       new TransportFactory({ ...environment, credentials }),
     );
@@ -117,6 +128,8 @@ export class XdsRuntime {
       types: processCertificateProviders,
     });
     this.channelBootstraps = new ChannelBootstraps(this.loaderOptions(), ambient.logger);
+    this.childOptions = new ChildOptionsChoice(ambient.logger);
+    this.childOptions.register(readChildOptions(options.childChannelOptions));
     this.loadBootstrap = this.createLoader(options);
     this.clients = createClientPool(environment, transportFactory, this.loadStreams);
     this.resolverDependencies = this.createDependencies(policies);
@@ -126,17 +139,25 @@ export class XdsRuntime {
   use(options: RuntimeOptions): void {
     if (this.lifetime.signal.aborted) this.lifetime = createLifetime();
     this.loadBootstrap = this.createLoader(options);
+    this.childOptions.register(readChildOptions(options.childChannelOptions));
   }
 
   /**
-   * Called by grpc-js when a channel is constructed. The channel keeps the bootstrap registered by then, also when it
-   * resolves for the first time, or leaves idle, after a later registration.
+   * Called by grpc-js when a channel is constructed. The channel keeps the bootstrap and the child channel options
+   * registered by then, also when it resolves for the first time, or leaves idle, after a later registration.
    */
   createResolver(...[target, listener, options]: ResolverArgs): Resolver {
     const loadBootstrap = this.channelBootstraps.loaderOf(options[BOOTSTRAP_OPTION]);
-    const shared = {
+    const childOptions = this.childOptions.of(options[CHILD_CHANNEL_OPTION]);
+    const used = childOptions.ok ? childOptions.value : undefined;
+    const shared: XdsResolverDependencies = {
       ...this.resolverDependencies,
-      loadBootstrap: loadBootstrap ?? this.loadBootstrap,
+      // Nothing is requested over connections that would not be as the application has said.
+      loadBootstrap: childOptions.ok
+        ? (loadBootstrap ?? this.loadBootstrap)
+        : () => err(childOptions.error),
+      acquireClient: (bootstrap, name) => this.acquireClient(bootstrap, name, used),
+      childChannelOptions: used?.forClient,
       shutdown: this.lifetime.signal,
     };
     return new XdsResolver(target, listener, options, shared);
@@ -194,6 +215,11 @@ export class XdsRuntime {
     });
   }
 
+  /** What policies apply in later turns delays the next responses, as what is applied at once does. */
+  private spendTime(durationMs: number): void {
+    for (const group of this.clients.shared()) group.spendTime(durationMs);
+  }
+
   private createLoader({ bootstrap, snapshotPath }: RuntimeOptions) {
     const options = { inline: bootstrap, snapshotPath, ...this.loaderOptions() };
     return createBootstrapLoader(options, this.environment.logger);
@@ -207,9 +233,19 @@ export class XdsRuntime {
     return { support, flags: this.environment.flags };
   }
 
-  private createDependencies(
-    policies: LbPolicyRegistry,
-  ): Omit<XdsResolverDependencies, 'loadBootstrap' | 'shutdown'> {
+  private acquireClient(
+    bootstrap: Bootstrap,
+    target: string,
+    options: CheckedChildOptions | undefined,
+  ): ClientRef {
+    const pooled = this.clients.acquire(bootstrap, target, options);
+    const { client, group } = pooled;
+    this.childOptions.reportUnused(target, options, group);
+    const { loads, connectionOptions } = group;
+    return { client, loads, connectionOptions, release: () => pooled.release() };
+  }
+
+  private createDependencies(policies: LbPolicyRegistry): SharedDependencies {
     const { hash } = this.environment;
     return {
       ...this.environment,
@@ -219,11 +255,6 @@ export class XdsRuntime {
       liveResolutions: this.liveResolutions,
       timeSlices: new TimeSlices(this.environment.clock),
       certificates: this.certificates,
-      acquireClient: (bootstrap, target) => {
-        const pooled = this.clients.acquire(bootstrap, target);
-        const { client, group } = pooled;
-        return { client, loads: group.loads, release: () => pooled.release() };
-      },
       types: createRuntimeResourceTypes(policies, processHttpFilters, {
         ...this.environment,
         meter: this.meter,

@@ -7,7 +7,11 @@ import { readRegularFile } from '../util/files/read-regular-file';
 import { RefCountedMap } from '../util/ref-counted-map';
 import { err, ok, type Result } from '../util/result';
 import type { ResourceName } from '../xds-client/resource-name';
-import type { ElementLimit, ResourceType } from '../xds-client/resource-type';
+import {
+  describeElementLimit,
+  type ElementLimit,
+  type ResourceType,
+} from '../xds-client/resource-type';
 import { decodeSnapshot, MAX_SNAPSHOT_BYTES, type SavedResource } from './snapshot-file';
 
 /** Constructor options of the saved resources. */
@@ -105,8 +109,8 @@ export class SavedFile {
       const context = { server, certificateProviders, previous: () => undefined };
       const { result } = type.decode(bytes, context);
       if (!result.ok) return err(result.error.join('; '));
-      const { value } = result;
-      const excess = this.count(type, value);
+      const { value, fields = 0 } = result;
+      const excess = this.count(type, value, fields);
       if (excess !== undefined) return err(excess);
       return ok({ value, bytes, version: this.version, updatedAtMs: clock.now() });
     } catch (error) {
@@ -115,12 +119,12 @@ export class SavedFile {
   }
 
   /** @returns how the resource exceeds its limit, with the other resources in use; `undefined` if it does not. */
-  private count(type: ResourceType<unknown>, value: unknown): string | undefined {
+  private count(type: ResourceType<unknown>, value: unknown, fields: number): string | undefined {
     const { elementLimit: limit } = type;
     if (limit === undefined) return undefined;
-    const total = (this.elements.get(limit) ?? 0) + (type.countElements?.(value) ?? 0);
+    const total = (this.elements.get(limit) ?? 0) + (type.countElements?.(value, fields) ?? 0);
     if (total > limit.max) {
-      return `${total} ${limit.noun} exceed the limit ${limit.name} of ${limit.max}`;
+      return `${total} ${limit.noun} ${describeElementLimit(limit)}`;
     }
     this.elements.set(limit, total);
     return undefined;

@@ -5,13 +5,40 @@
  */
 export const MAX_AUTHORITIES = 500;
 
+/** Characters in PEM of one certificate, which is parsed in one turn of the event loop: twice those of 1,000 names. */
+export const MAX_CERTIFICATE_LENGTH = 65_536;
+
+/**
+ * Bytes of a CA file or trust bundle map, or characters of the roots of a provider of the application. A bundle of all public
+ * certificate authorities has a quarter of a megabyte.
+ */
+export const MAX_BUNDLE_BYTES = 4 * 1024 * 1024;
+
+/** Characters of one certificate chain, which OpenSSL parses in one turn. */
+export const MAX_CHAIN_CHARACTERS = 262_144;
+
 /** PEM blocks of one certificate chain, counted before any is parsed. OpenSSL follows no longer one. */
 export const MAX_CHAIN_LENGTH = 100;
 
 /** Characters of one private key in PEM. One of RSA with 16,384 bits has 13,000. */
 export const MAX_PRIVATE_KEY_LENGTH = 65_536;
 
+const STEP_CERTIFICATES = 4;
+
+/**
+ * Whether the step of parsing is over in which so many certificates or bundles were parsed: a step has a few, so that those of
+ * most chains and files are there at once.
+ */
+export function isStepOver(parsed: number): boolean {
+  return parsed > 0 && parsed % STEP_CERTIFICATES === 0;
+}
+
 /** Describes certificates that are too many. @param noun Such as `certificates`. */
 export function describeExcess(count: number, noun: string, limit: number): string {
   return `${count} ${noun}, more than the limit of ${limit}: nothing of it is read`;
+}
+
+/** Describes a certificate that is too long to be parsed. @param length In characters, as in `MAX_CERTIFICATE_LENGTH`. */
+export function describeLongCertificate(length: number): string {
+  return `${length} characters, more than the limit of ${MAX_CERTIFICATE_LENGTH}`;
 }

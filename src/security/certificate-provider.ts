@@ -4,6 +4,7 @@ import type { Handle } from '../util/handle';
 import type { Logger } from '../util/logger';
 import type { Result } from '../util/result';
 import type { Violations } from '../util/violations';
+import type { ConnectionOptions } from '../xds-client/transport';
 
 /** The certificate authorities whose signatures are trusted. */
 export interface TrustedRoots {
@@ -59,6 +60,8 @@ export interface CertificateProviderContext {
   readonly node: NodeConfig;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** Of the connections to management servers of the first channel that uses it (gRFC A110). Default: there are none. */
+  readonly connectionOptions?: ConnectionOptions | undefined;
 }
 
 /** A kind of certificate provider: a plugin of `certificate_providers` in the bootstrap. */

@@ -4,6 +4,7 @@ import { createHandle, type Handle } from '../util/handle';
 import type { Logger } from '../util/logger';
 import { RefCountedMap } from '../util/ref-counted-map';
 import { Violations } from '../util/violations';
+import type { ConnectionOptions } from '../xds-client/transport';
 import type { CertificateProvider, Certificates, CertificateWatch } from './certificate-provider';
 import type { CertificateProviderRegistry } from './certificate-provider-registry';
 import type { CertificateSource } from './tls-policy';
@@ -20,6 +21,7 @@ interface UsedInstance {
   readonly instanceName: string;
   readonly instance: CertificateProviderConfig;
   readonly node: NodeConfig;
+  readonly connectionOptions: ConnectionOptions | undefined;
 }
 
 /** Certificates that a cluster uses. */
@@ -52,14 +54,21 @@ export class CertificateProviders {
 
   constructor(private readonly options: CertificateProvidersOptions) {}
 
-  /** Returns the certificates of a bootstrap. */
-  of({ certificateProviders, source, node }: Bootstrap): CertificateSource {
+  /**
+   * Returns the certificates of a bootstrap.
+   * @param connectionOptions See `CertificateProviderContext`.
+   */
+  of(
+    { certificateProviders, source, node }: Bootstrap,
+    connectionOptions?: ConnectionOptions,
+  ): CertificateSource {
     return {
       nodeId: node.id,
       watch: (instanceName, certificateName, onChanged) => {
         const instance = certificateProviders.get(instanceName);
         if (instance !== undefined) {
-          return this.watch({ instanceName, instance, node }, certificateName, onChanged);
+          const used = { instanceName, instance, node, connectionOptions };
+          return this.watch(used, certificateName, onChanged);
         }
         return failedWatch(
           `certificate provider instance "${instanceName}" is not among those of the bootstrap ${source}`,
@@ -78,7 +87,7 @@ export class CertificateProviders {
   }
 
   private watch(
-    { instanceName, instance, node }: UsedInstance,
+    { instanceName, instance, node, connectionOptions }: UsedInstance,
     certificateName: string,
     onChanged: () => void,
   ): CertificateWatch {
@@ -92,7 +101,8 @@ export class CertificateProviders {
     const { clock, logger } = this.options;
     const { pluginName } = instance;
     const key = canonicalJson([pluginName, instance.config, type.isPerNode === true && node]);
-    const create = () => type.create(config, { instanceName, node, clock, logger });
+    const create = () =>
+      type.create(config, { instanceName, node, clock, logger, connectionOptions });
     if (!this.factories.has(key)) this.factories.set(key, { key, create });
     const provider = this.providers.acquire(key);
     const watch = provider.value.watch(certificateName, onChanged);

@@ -1,9 +1,10 @@
-import { errorMessage } from '../util/error-message';
+import { abandon, atOnce, contained, isPromiseLike, parseContained } from '../util/contained';
+import { errorMessage, errorStack } from '../util/error-message';
 import { createHandle, type Handle } from '../util/handle';
 import { readObject } from '../util/json-fields';
 import { RefCountedMap } from '../util/ref-counted-map';
 import { err, ok, type Result } from '../util/result';
-import type { Violations } from '../util/violations';
+import type { Steps } from '../util/steps';
 import type {
   CertificateProviderContext,
   CertificateProviderType,
@@ -11,10 +12,16 @@ import type {
   Identity,
   TrustedRoots,
 } from './certificate-provider';
-import { LastGood } from './last-good';
-import { describeExcess, MAX_AUTHORITIES } from './certificate-limits';
+import {
+  describeExcess,
+  isStepOver,
+  MAX_AUTHORITIES,
+  MAX_BUNDLE_BYTES,
+} from './certificate-limits';
+
 import { countPemBlocks, parseIdentity, parsePemCertificates } from './pem';
 import { isTrustDomain } from './spiffe-id';
+import { SuppliedPart } from './supplied-part';
 import { rootsOfBundles } from './trust-bundle-map';
 
 /**
@@ -93,12 +100,16 @@ export function defineCertificateProvider<Config>(
     name: definition.name,
     parseConfig(json, violations) {
       const fields = readObject(json ?? {}, violations);
-      return fields && tryParse(definition, Object.fromEntries(fields), violations);
+      if (fields === undefined) return undefined;
+      const config = Object.fromEntries(fields);
+      return parseContained(() => definition.parseConfig(config), violations, 'the plugin');
     },
     create({ value }, context) {
       const provider = tryCreate(definition, value);
+      const onError = (error: unknown) =>
+        context.logger.error(() => `${subjectOf(context)}unexpected error: ${errorStack(error)}`);
       const named = new RefCountedMap<string, NamedCertificates>(
-        (name) => new NamedCertificates(provider, name, context),
+        (name) => new NamedCertificates(provider, name, context, onError),
         (certificates) => certificates.end(),
       );
       return {
@@ -115,26 +126,12 @@ export function defineCertificateProvider<Config>(
             },
           };
         },
-        close: () => provider.ok && provider.value.close?.(),
+        close: contained(() => {
+          if (provider.ok) return provider.value.close?.();
+        }, onError),
       };
     },
   };
-}
-
-function tryParse<Config>(
-  definition: CertificateProviderDefinition<Config>,
-  json: Readonly<Record<string, unknown>>,
-  violations: Violations,
-): { readonly value: Config } | undefined {
-  try {
-    return { value: definition.parseConfig(json) };
-  } catch (error) {
-    const isList = error instanceof AggregateError && error.errors.length > 0;
-    for (const each of isList ? error.errors : [error]) {
-      violations.add(errorMessage(each) || 'is invalid');
-    }
-    return undefined;
-  }
 }
 
 function tryCreate<Config>(
@@ -142,30 +139,42 @@ function tryCreate<Config>(
   config: Config,
 ): Result<CustomCertificateProvider, string> {
   try {
-    return ok(definition.create(config));
+    return ok(atOnce(definition.create(config), 'create must not return a promise'));
   } catch (error) {
     return err(errorMessage(error) || 'the provider cannot be created');
   }
 }
 
+function subjectOf({ instanceName }: CertificateProviderContext): string {
+  return `certificate provider instance "${instanceName}": `;
+}
+
 /** The certificates of one name, as the provider of an application supplies them. */
 class NamedCertificates implements CertificateWatcher {
-  private readonly roots: LastGood<TrustedRoots>;
-  private readonly identity: LastGood<Identity>;
+  private readonly roots: SuppliedPart<CustomRoots, TrustedRoots>;
+  private readonly identity: SuppliedPart<CustomIdentity, Identity>;
   private readonly watchers = new Set<() => void>();
   private cancel: (() => void) | undefined;
   private isEnded = false;
 
+  /** @param onError Called with an exception of the end of the watch. Must not throw. */
   constructor(
     provider: Result<CustomCertificateProvider, string>,
     name: string,
-    { instanceName, ...ambient }: CertificateProviderContext,
+    context: CertificateProviderContext,
+    private readonly onError: (error: unknown) => void,
   ) {
+    const { clock, logger } = context;
     const certificate = name === '' ? '' : `certificate "${name}": `;
-    const subject = `certificate provider instance "${instanceName}": ${certificate}`;
-    const options = { ...ambient, subject, logsFirstFailure: true };
-    this.roots = new LastGood({ ...options, noun: 'roots' });
-    this.identity = new LastGood({ ...options, noun: 'identity' });
+    const subject = subjectOf(context) + certificate;
+    const options = { clock, logger, subject, logsFirstFailure: true };
+    const onChanged = () => {
+      for (const notify of [...this.watchers]) notify();
+    };
+    const roots = { ...options, noun: 'roots' };
+    this.roots = new SuppliedPart(roots, parseRoots, bytesOfRoots, onChanged);
+    const identity = { ...options, noun: 'identity' };
+    this.identity = new SuppliedPart(identity, parseCustomIdentity, bytesOfIdentity, onChanged);
     if (provider.ok) this.start(provider.value, name);
     else this.fail(provider.error);
   }
@@ -182,78 +191,114 @@ class NamedCertificates implements CertificateWatcher {
 
   end(): void {
     this.isEnded = true;
+    this.roots.end();
+    this.identity.end();
     this.cancel?.();
   }
 
   onRoots(roots: CustomRoots | Error): void {
-    if (this.isEnded) return;
-    this.notifyIf(
-      roots instanceof Error
-        ? this.roots.fail(`no roots: ${roots.message}`)
-        : this.roots.update(bytesOf(roots), () => parseRoots(roots)),
-    );
+    this.accept(this.roots, () => {
+      if (roots instanceof Error) this.roots.fail(`no roots: ${roots.message}`);
+      else this.roots.supply(copyOf(roots));
+    });
   }
 
   onIdentity(identity: CustomIdentity | Error): void {
+    this.accept(this.identity, () => {
+      if (identity instanceof Error) this.identity.fail(`no identity: ${identity.message}`);
+      else this.identity.supply(copyOfIdentity(identity));
+    });
+  }
+
+  /** Takes what the provider supplies, which may be anything: it must not get an exception for it. */
+  private accept(part: { fail(reason: string): void }, take: () => void): void {
     if (this.isEnded) return;
-    if (identity instanceof Error) {
-      this.notifyIf(this.identity.fail(`no identity: ${identity.message}`));
-      return;
+    try {
+      take();
+    } catch (error) {
+      part.fail(`what the provider supplies cannot be read: ${errorMessage(error)}`);
     }
-    const { certificateChain, privateKey } = identity;
-    const isChanged = this.identity.update(
-      [Buffer.from(certificateChain), Buffer.from(privateKey)],
-      () => {
-        const parsed = parseIdentity(certificateChain, privateKey);
-        return parsed.ok ? parsed : err(`the identity cannot be used: ${parsed.error}`);
-      },
-    );
-    this.notifyIf(isChanged);
   }
 
   private start(provider: CustomCertificateProvider, name: string): void {
     try {
-      this.cancel = provider.watch(name, this);
+      const cancel = provider.watch(name, this);
+      // Plain JavaScript may return anything, and nothing that is needed: the watch then ends with the provider.
+      if (typeof cancel === 'function') this.cancel = contained(cancel, this.onError);
+      if (isPromiseLike<unknown>(cancel))
+        abandon(cancel, (reason) => this.fail(errorMessage(reason)));
     } catch (error) {
       this.fail(errorMessage(error));
     }
   }
 
   private fail(reason: string): void {
-    this.roots.fail(reason);
-    this.identity.fail(reason);
-  }
-
-  private notifyIf(isChanged: boolean): void {
-    if (isChanged) for (const notify of [...this.watchers]) notify();
+    for (const part of [this.roots, this.identity]) this.accept(part, () => part.fail(reason));
   }
 }
 
-function bytesOf(roots: CustomRoots): readonly Buffer[] {
+/** The application may change its map while it is read. */
+function copyOf(roots: CustomRoots): CustomRoots {
+  if ('certificates' in roots) return { certificates: textOf(roots.certificates) };
+  const bundles = Array.from(roots.trustBundles, ([name, text]) => [name, textOf(text)] as const);
+  return { trustBundles: new Map(bundles) };
+}
+
+function copyOfIdentity({ certificateChain, privateKey }: CustomIdentity): CustomIdentity {
+  return { certificateChain: textOf(certificateChain), privateKey: textOf(privateKey) };
+}
+
+/** @throws Error if this is no text. Plain JavaScript may supply anything. */
+function textOf(pem: unknown): string {
+  if (typeof pem === 'string') return pem;
+  throw new Error('certificates and keys must be texts in PEM');
+}
+
+function bytesOfRoots(roots: CustomRoots): readonly Buffer[] {
   const parts = 'certificates' in roots ? [roots.certificates] : [...roots.trustBundles].flat();
   return parts.map((part) => Buffer.from(part));
 }
 
-function parseRoots(roots: CustomRoots): Result<TrustedRoots, string> {
-  if ('certificates' in roots) {
-    const certificates = parsePemCertificates(roots.certificates);
-    if (certificates.ok) return ok({ certificates: certificates.value });
-    return err(`the roots cannot be used: ${certificates.error}`);
-  }
+function bytesOfIdentity({ certificateChain, privateKey }: CustomIdentity): readonly Buffer[] {
+  return [Buffer.from(certificateChain), Buffer.from(privateKey)];
+}
+
+function* parseCustomIdentity({
+  certificateChain,
+  privateKey,
+}: CustomIdentity): Steps<Result<Identity, string>> {
+  const parsed = yield* parseIdentity(certificateChain, privateKey);
+  return parsed.ok ? parsed : err(`the identity cannot be used: ${parsed.error}`);
+}
+
+function* parseRoots(roots: CustomRoots): Steps<Result<TrustedRoots, string>> {
+  const parsed =
+    'certificates' in roots
+      ? yield* parseAuthorities(roots.certificates)
+      : yield* parseBundles(roots.trustBundles);
+  return parsed.ok ? parsed : err(`the roots cannot be used: ${parsed.error}`);
+}
+
+function* parseAuthorities(text: string): Steps<Result<TrustedRoots, string>> {
+  const certificates = yield* parsePemCertificates(text);
+  return certificates.ok ? ok({ certificates: certificates.value }) : certificates;
+}
+
+function* parseBundles(texts: ReadonlyMap<string, string>): Steps<Result<TrustedRoots, string>> {
   let count = 0;
-  for (const text of roots.trustBundles.values()) count += countPemBlocks(text);
-  if (count > MAX_AUTHORITIES) {
-    const excess = describeExcess(count, 'PEM blocks', MAX_AUTHORITIES);
-    return err(`the roots cannot be used: ${excess}`);
+  let length = 0;
+  for (const text of texts.values()) {
+    count += countPemBlocks(text);
+    length += text.length;
   }
+  if (count > MAX_AUTHORITIES) return err(describeExcess(count, 'PEM blocks', MAX_AUTHORITIES));
+  if (length > MAX_BUNDLE_BYTES) return err(describeExcess(length, 'characters', MAX_BUNDLE_BYTES));
   const bundles = new Map<string, readonly string[]>();
-  for (const [name, text] of roots.trustBundles) {
-    const certificates = isTrustDomain(name)
-      ? parsePemCertificates(text)
-      : err('not a name of a trust domain');
-    if (!certificates.ok) {
-      return err(`the roots cannot be used: ${JSON.stringify(name)}: ${certificates.error}`);
-    }
+  for (const [name, text] of texts) {
+    if (isStepOver(bundles.size)) yield;
+    if (!isTrustDomain(name)) return err(`${JSON.stringify(name)}: not a name of a trust domain`);
+    const certificates = yield* parsePemCertificates(text);
+    if (!certificates.ok) return err(`${JSON.stringify(name)}: ${certificates.error}`);
     bundles.set(name, certificates.value);
   }
   return ok(rootsOfBundles(bundles));

@@ -1,6 +1,7 @@
 import type { Clock } from '../util/clock';
 import type { Logger } from '../util/logger';
 import { err, ok, type Result } from '../util/result';
+import type { Steps } from '../util/steps';
 
 /** The environment of a {@link LastGood}. */
 export interface LastGoodOptions {
@@ -35,10 +36,12 @@ export class LastGood<T> {
   }
 
   /**
-   * Makes the value from bytes, unless they are those that it was made from, or the last ones that could not be used.
+   * Makes the value from bytes in steps, unless they are those that it was made from, or the last ones that could not be used.
+   * The last value stays until the steps are done.
+   *
    * @returns whether the result is another one.
    */
-  update(bytes: readonly Buffer[], parse: () => Result<T, string>): boolean {
+  *update(bytes: readonly Buffer[], parse: () => Steps<Result<T, string>>): Steps<boolean> {
     if (this.bytes !== undefined && areEqual(bytes, this.bytes)) {
       this.recover();
       return false;
@@ -46,7 +49,7 @@ export class LastGood<T> {
     if (this.bad !== undefined && areEqual(bytes, this.bad.bytes)) {
       return this.fail(this.bad.reason);
     }
-    const parsed = parse();
+    const parsed = yield* parse();
     if (!parsed.ok) {
       this.bad = { bytes, reason: parsed.error };
       return this.fail(parsed.error);

@@ -3,53 +3,70 @@ import { createSecureContext } from 'node:tls';
 import { errorMessage } from '../util/error-message';
 import { countOccurrences } from '../util/count-occurrences';
 import { err, ok, type Result } from '../util/result';
+import type { Steps } from '../util/steps';
 import {
   describeExcess,
+  describeLongCertificate,
+  isStepOver,
   MAX_AUTHORITIES,
+  MAX_BUNDLE_BYTES,
+  MAX_CERTIFICATE_LENGTH,
+  MAX_CHAIN_CHARACTERS,
   MAX_CHAIN_LENGTH,
   MAX_PRIVATE_KEY_LENGTH,
 } from './certificate-limits';
 import type { Identity } from './certificate-provider';
+import { scanPem } from './pem-blocks';
 
 const BEGIN = '-----BEGIN';
-/** A block of PEM, or what is left of one that has no end. */
-const BLOCK = /-----BEGIN ([^\n-]*)-----[^]*?(?:-----END \1-----|$)/g;
-/** What is left of a block whose first line is damaged. */
-const STRAY = /-----END|(?:BEGIN|END) [A-Z0-9 ]+-----/;
 const CERTIFICATE_LABELS: ReadonlySet<string> = new Set([
   'CERTIFICATE',
   'X509 CERTIFICATE',
   'TRUSTED CERTIFICATE',
 ]);
 
+interface PemLimits {
+  readonly maxLength: number;
+  readonly maxBlocks: number;
+}
+
+const AUTHORITIES: PemLimits = { maxLength: MAX_BUNDLE_BYTES, maxBlocks: MAX_AUTHORITIES };
+const CHAIN: PemLimits = { maxLength: MAX_CHAIN_CHARACTERS, maxBlocks: MAX_CHAIN_LENGTH };
+
 /**
- * Parses every certificate of a text in PEM, each into a block of its own. OpenSSL and `X509Certificate` stop at the first
- * block that they cannot read, without an error, and so trust fewer authorities than are configured, or none.
+ * Parses every certificate of a text in PEM, each into a block of its own, in steps. OpenSSL and `X509Certificate` stop at the
+ * first block that they cannot read, without an error, and so trust fewer authorities than are configured, or none.
  *
- * @param limit Of blocks, which are counted before any is parsed.
+ * @param limits Of the text and its blocks, which are counted before any is parsed.
  * @returns at least one certificate, or what is wrong. Blocks of other kinds are skipped.
  */
-export function parsePemCertificates(
+export function* parsePemCertificates(
   text: string,
-  limit = MAX_AUTHORITIES,
-): Result<readonly string[], string> {
+  { maxLength, maxBlocks } = AUTHORITIES,
+): Steps<Result<readonly string[], string>> {
+  if (text.length > maxLength) return err(describeExcess(text.length, 'characters', maxLength));
   const count = countPemBlocks(text);
-  if (count > limit) return err(describeExcess(count, 'PEM blocks', limit));
+  if (count > maxBlocks) return err(describeExcess(count, 'PEM blocks', maxBlocks));
   const certificates: string[] = [];
-  for (const [block, label = ''] of text.matchAll(BLOCK)) {
-    const isClosed = block.endsWith(`-----END ${label}-----`) && block.lastIndexOf(BEGIN) === 0;
-    if (!isClosed) return err('a PEM block has no end');
+  for (const block of scanPem(text)) {
+    if (!block.ok) return block;
+    const { label, pem } = block.value;
     if (!CERTIFICATE_LABELS.has(label)) continue;
-    try {
-      certificates.push(new X509Certificate(block).toString());
-    } catch (error) {
-      return err(`certificate ${certificates.length + 1}: ${errorMessage(error)}`);
-    }
+    if (isStepOver(certificates.length)) yield;
+    const certificate = parseBlock(pem);
+    if (!certificate.ok) return err(`certificate ${certificates.length + 1}: ${certificate.error}`);
+    certificates.push(certificate.value);
   }
-  const rest = text.replace(BLOCK, '');
-  if (rest.includes(BEGIN)) return err('a PEM block has no end');
-  if (STRAY.test(rest)) return err('a PEM block has no beginning');
   return certificates.length === 0 ? err('no certificate in PEM found') : ok(certificates);
+}
+
+function parseBlock(block: string): Result<string, string> {
+  if (block.length > MAX_CERTIFICATE_LENGTH) return err(describeLongCertificate(block.length));
+  try {
+    return ok(new X509Certificate(block).toString());
+  } catch (error) {
+    return err(errorMessage(error));
+  }
 }
 
 /** Returns the number of blocks of a text in PEM. Nothing is parsed. */
@@ -57,12 +74,15 @@ export function countPemBlocks(text: string): number {
   return countOccurrences(text, BEGIN);
 }
 
-/** Checks that a certificate and a private key in PEM belong together. @returns the identity, or what is wrong. */
-export function parseIdentity(
+/**
+ * Checks that a certificate and a private key in PEM belong together, in steps.
+ * @returns the identity, or what is wrong.
+ */
+export function* parseIdentity(
   certificateChain: string,
   privateKey: string,
-): Result<Identity, string> {
-  const certificates = parsePemCertificates(certificateChain, MAX_CHAIN_LENGTH);
+): Steps<Result<Identity, string>> {
+  const certificates = yield* parsePemCertificates(certificateChain, CHAIN);
   if (!certificates.ok) return certificates;
   if (privateKey.length > MAX_PRIVATE_KEY_LENGTH) {
     return err(`the private key has more than ${MAX_PRIVATE_KEY_LENGTH} characters`);

@@ -5,19 +5,14 @@ import { errorMessage } from '../util/error-message';
 import { err, ok, type Result } from '../util/result';
 import { systemClock, type Clock } from '../util/clock';
 import type { Identity, TrustedRoots } from './certificate-provider';
+import { ReadyCertificates, type ReadyMaterial } from './ready-certificates';
 import { checkPeer, describeMissingBundle, readTrustDomain } from './check-peer';
 import { codeOf, describeHandshakeError } from './handshake-errors';
 import { redialOf, type Redial, type RedialingConnector } from './redial';
 import { SecureContexts } from './secure-contexts';
 import { watchServerSettings } from './server-settings';
 import { parseSubjectAltNames } from './subject-alt-names';
-import {
-  ENDPOINT_HOSTNAME_ARG,
-  serverNameOf,
-  sniOf,
-  type TlsMaterialWatch,
-  type TlsPolicy,
-} from './tls-policy';
+import { ENDPOINT_HOSTNAME_ARG, serverNameOf, sniOf, type TlsPolicy } from './tls-policy';
 import { publishHandshake } from './tls-events';
 import { onlyTrustDomain } from './trust-domain-choice';
 
@@ -25,11 +20,6 @@ import { onlyTrustDomain } from './trust-domain-choice';
 const TIMEOUT_MS = 20_000;
 
 const contexts = new SecureContexts();
-
-interface Loaded {
-  readonly roots: TrustedRoots | 'system';
-  readonly identity: Identity | undefined;
-}
 
 /** How the chain of a server is verified. */
 interface Verification {
@@ -48,7 +38,7 @@ const likelyDomains = new WeakMap<TlsPolicy, string>();
 
 /** Secures the connections of one subchannel by the policy of its cluster (gRFC A29). */
 export class XdsSecureConnector implements RedialingConnector {
-  private readonly material: TlsMaterialWatch;
+  private readonly certificates: ReturnType<typeof ReadyCertificates.watch>;
   private readonly serverName: string;
   /** Called when certificates have changed. */
   private readonly waiters = new Set<() => void>();
@@ -65,9 +55,10 @@ export class XdsSecureConnector implements RedialingConnector {
     policy.markUsed();
     const hostname: unknown = options[ENDPOINT_HOSTNAME_ARG];
     this.serverName = serverNameOf(policy.tls, typeof hostname === 'string' ? hostname : '');
-    this.material = policy.watch(() => {
+    const onChanged = () => {
       for (const notify of [...this.waiters]) notify();
-    });
+    };
+    this.certificates = ReadyCertificates.watch(policy, onChanged, { contexts, clock });
   }
 
   getCallCredentials(): CallCredentials {
@@ -103,25 +94,19 @@ export class XdsSecureConnector implements RedialingConnector {
   destroy(): void {
     if (this.isDestroyed) return;
     this.isDestroyed = true;
-    this.material.release();
+    this.certificates.release();
     for (const notify of [...this.waiters]) notify();
   }
 
   /** @returns `undefined` while certificates are being read for the first time. */
-  private load(): Result<Loaded, string> | undefined {
-    const { roots, identity } = this.material.current;
-    if (roots === undefined || identity === undefined) return undefined;
-    if (roots !== 'system' && !roots.ok) return err(this.describe(roots.error));
-    if (identity !== 'none' && !identity.ok) return err(this.describe(identity.error));
-    return ok({
-      roots: roots === 'system' ? roots : roots.value,
-      identity: identity === 'none' ? undefined : identity.value,
-    });
+  private load(): Result<ReadyMaterial, string> | undefined {
+    const { current } = this.certificates;
+    return current?.ok === false ? err(this.describe(current.error)) : current;
   }
 
-  private waitForLoad(): Promise<Result<Loaded, string>> {
+  private waitForLoad(): Promise<Result<ReadyMaterial, string>> {
     return new Promise((resolve) => {
-      const finish = (result: Result<Loaded, string>) => {
+      const finish = (result: Result<ReadyMaterial, string>) => {
         this.waiters.delete(check);
         timer.release();
         resolve(result);
@@ -138,7 +123,11 @@ export class XdsSecureConnector implements RedialingConnector {
     });
   }
 
-  private secure(socket: Socket, { roots, identity }: Loaded, redial: Redial): Promise<Handshake> {
+  private secure(
+    socket: Socket,
+    { roots, identity }: ReadyMaterial,
+    redial: Redial,
+  ): Promise<Handshake> {
     if (roots === 'system') return this.handshake(socket, { roots: undefined, identity });
     const { certificates, bundles } = roots;
     return bundles === undefined
@@ -154,7 +143,7 @@ export class XdsSecureConnector implements RedialingConnector {
    */
   private async secureByDomain(
     socket: Socket,
-    { bundles, identity }: Pick<TrustedRoots, 'bundles'> & Pick<Loaded, 'identity'>,
+    { bundles, identity }: Pick<TrustedRoots, 'bundles'> & Pick<ReadyMaterial, 'identity'>,
     redial: Redial,
   ): Promise<Handshake> {
     const verify = (on: Socket, trustDomain: string): Promise<Handshake> | Handshake => {
@@ -303,7 +292,10 @@ function resultOf(
       if (!result.ok) secured.destroy();
       resolve(result);
     };
-    const onClose = () => finish(err(new Error('the connection was closed during the handshake')));
+    const onClose = () => {
+      const closed = new Error('the connection was closed during the handshake');
+      finish(err(Object.assign(closed, { code: 'CLOSED' })));
+    };
     const timer = clock.setTimer(
       () => finish(err(Object.assign(new Error('timed out after 20 s'), { code: 'TIMEOUT' }))),
       TIMEOUT_MS,

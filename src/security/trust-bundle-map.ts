@@ -9,8 +9,16 @@ import {
   type JsonFields,
 } from '../util/json-fields';
 import { err, ok, type Result } from '../util/result';
+import type { Steps } from '../util/steps';
 import { Violations } from '../util/violations';
-import { describeExcess, MAX_AUTHORITIES } from './certificate-limits';
+import {
+  describeExcess,
+  describeLongCertificate,
+  isStepOver,
+  MAX_AUTHORITIES,
+  MAX_BUNDLE_BYTES,
+  MAX_CERTIFICATE_LENGTH,
+} from './certificate-limits';
 import type { TrustedRoots } from './certificate-provider';
 import { isTrustDomain } from './spiffe-id';
 
@@ -18,7 +26,7 @@ const MAX_SHOWN_VIOLATIONS = 3;
 const KEY_TYPES: ReadonlySet<string> = new Set(['RSA', 'EC']);
 
 /** Of a map, before its certificates are counted. Each key has some ten values. */
-const JSON_LIMITS: JsonLimits = { maxLength: 16 * 1024 * 1024, maxValues: 100_000 };
+const JSON_LIMITS: JsonLimits = { maxLength: MAX_BUNDLE_BYTES, maxValues: 100_000 };
 
 /** A certificate that has not been parsed. */
 interface EncodedCertificate {
@@ -37,9 +45,9 @@ const noCertificates: readonly string[] = [];
  * Parses a SPIFFE trust bundle map (gRFC A87): `{"trust_domains": {"example.org": {"keys": [{"kty": "EC", "use":
  * "x509-svid", "x5c": ["base64 of DER"]}]}}}`. One bad entry makes the whole map invalid. Keys for JWT are skipped: the
  * bundles that SPIRE publishes have them. A map without trust domains is valid, and trusts no certificate. Certificates are
- * counted before any is parsed.
+ * counted before any is parsed, in steps.
  */
-export function parseTrustBundleMap(text: string): Result<TrustedRoots, string> {
+export function* parseTrustBundleMap(text: string): Steps<Result<TrustedRoots, string>> {
   let json: unknown;
   try {
     json = parseBoundedJson(text, JSON_LIMITS);
@@ -53,7 +61,10 @@ export function parseTrustBundleMap(text: string): Result<TrustedRoots, string> 
   const count = [...encoded.values()].reduce((sum, { length }) => sum + length, 0);
   if (count > MAX_AUTHORITIES) return err(describeExcess(count, 'certificates', MAX_AUTHORITIES));
   const bundles = new Map<string, readonly string[]>();
-  for (const [name, bundle] of encoded) bundles.set(name, parseBundle(bundle));
+  for (const [name, bundle] of encoded) {
+    if (isStepOver(bundles.size)) yield;
+    bundles.set(name, yield* parseBundle(bundle));
+  }
   if (violations.count > 0) return err(describe(violations.all));
   return ok(rootsOfBundles(bundles));
 }
@@ -126,19 +137,26 @@ function readCertificate(
   return [{ text, place: violations }];
 }
 
-function parseBundle(encoded: readonly EncodedCertificate[]): readonly string[] {
+function* parseBundle(encoded: readonly EncodedCertificate[]): Steps<readonly string[]> {
   if (encoded.length === 0) return noCertificates;
   const certificates: string[] = [];
   for (const { text, place } of encoded) {
+    if (isStepOver(certificates.length)) yield;
     const certificate = parseDer(text);
-    if (certificate === undefined) place.add('not a certificate in base64 of DER');
+    if (certificate === undefined) place.add(describeBadCertificate(text));
     else certificates.push(certificate);
   }
   return certificates;
 }
 
+function describeBadCertificate({ length }: string): string {
+  if (length > MAX_CERTIFICATE_LENGTH) return describeLongCertificate(length);
+  return 'not a certificate in base64 of DER';
+}
+
 /** @returns the certificate in PEM; `undefined` if it is none, or has anything after it. */
 function parseDer(text: string): string | undefined {
+  if (text.length > MAX_CERTIFICATE_LENGTH) return undefined;
   const der = Buffer.from(text, 'base64');
   if (der.toString('base64') !== text) return undefined;
   try {

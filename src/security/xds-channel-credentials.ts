@@ -9,6 +9,7 @@ import {
 } from '../grpc-js';
 import { currentProxyVariable } from '../util/proxy-variable';
 import { Brand, copyOf, describeOtherCopy, ownCopy } from '../util/package-copy';
+import { createContainedConnector } from './contained-connector';
 import { HTTP_CONNECT_ARG, HttpConnectConnector } from './http-connect';
 import { RefusingConnector } from './refusing-connector';
 import type * as Connectors from './secure-connector';
@@ -120,7 +121,12 @@ export class XdsChannelCredentials extends ChannelCredentials {
       return new RefusingConnector(describeBypass(proxied), callCredentials);
     }
     if (!this.fallback._isSecure()) decisions.set(options, 'insecure');
-    const connector = this.fallback._createSecureConnector(channelTarget, options, callCredentials);
+    const connector = createContainedConnector(
+      this.fallback,
+      channelTarget,
+      options,
+      callCredentials,
+    );
     if (this.fallback._isSecure() || callCredentials === undefined) return connector;
     return {
       connect: (socket) => connector.connect(socket),

@@ -14,7 +14,7 @@ export const ClientLabel = {
   CACHE_STATE: 'grpc.xds.cache_state',
   /** Such as `SUCCESS` (gRFC A118). */
   HANDSHAKE_RESULT: 'grpc.tls.handshake.result',
-  /** Whether the TLS session was resumed: `true` or `false` (gRFC A118). */
+  /** Whether the TLS session was resumed: `RESUMED_HANDSHAKE` or `FULL_HANDSHAKE` (gRFC A118). */
   HANDSHAKE_RESUMED: 'grpc.tls.handshake.resumed',
 } as const;
 

@@ -1,4 +1,7 @@
+import { errorStack } from '../util/error-message';
 import { createHandle, type Handle } from '../util/handle';
+import { silentLogger, type Logger } from '../util/logger';
+import { containStats } from './contained-stats';
 import type { Instrument } from './instrument';
 import type {
   AttemptHeaders,
@@ -22,15 +25,19 @@ export class StatsRegistry {
   }
 
   /**
-   * Returns what observes a channel; `undefined` if no plugin does.
+   * Returns what observes a channel; `undefined` if no plugin does. No exception of a plugin reaches its users.
+   *
    * @param uri The target, in any form.
+   * @param logger Receives the exceptions of plugins. Default: none.
    */
-  forChannel(uri: string): ChannelStats | undefined {
+  forChannel(uri: string, logger: Logger = silentLogger): ChannelStats | undefined {
     if (this.plugins.size === 0) return undefined;
     const target = canonicalTarget(uri);
+    const onError = (error: unknown) =>
+      logger.error(() => `metrics and traces of ${target} have gaps: ${errorStack(error)}`);
     const all: ChannelStats[] = [];
     for (const plugin of this.plugins) {
-      const stats = plugin.forChannel(target);
+      const stats = containStats(plugin, target, onError);
       if (stats !== undefined) all.push(stats);
     }
     const [only] = all;

@@ -3,6 +3,7 @@
  *
  * @packageDocumentation
  */
+export type { ChildChannelFactory, ChildChannelOptions } from '../grpc-js/child-channel-options';
 export { lbPolicyContract } from './lb-policy-contract';
 export type { LbPolicyContractOptions } from './lb-policy-contract';
 export type { ContractCase } from './lb-policy-contract';

@@ -7,6 +7,12 @@ import type { StreamStatus, XdsStream, XdsStreamHandler } from '../xds-client/tr
 type Call = ReturnType<Channel['createCall']>;
 type CallStatus = Parameters<Parameters<Call['start']>[1]['onReceiveStatus']>[0];
 
+/** The part of a call that a stream uses. */
+export type StreamCall = Pick<
+  Call,
+  'start' | 'sendMessageWithContext' | 'startRead' | 'halfClose' | 'cancelWithStatus'
+>;
+
 /** Notified of the end of a stream. */
 export interface StreamOwner {
   /** Called once, when the stream has ended, from either side. */
@@ -25,7 +31,7 @@ export class GrpcStream implements XdsStream {
   private credits = 0;
 
   constructor(
-    private readonly call: Call,
+    private readonly call: StreamCall,
     handler: XdsStreamHandler,
     private readonly owner: StreamOwner,
   ) {
@@ -98,10 +104,11 @@ export class GrpcStream implements XdsStream {
 
 /**
  * Returns the text of a status as one line; of a failed connection, only the cause, taken from the text of the channel.
- * Without the time of day, the same failure has the same text each time, so that it is logged once.
+ * Without the time of day, the same failure has the same text each time, so that it is logged once. Without the period of
+ * some errors of Node.js, the text can be part of a sentence.
  */
 export function describeDetails(details: string): string {
   const { cause, note } = parseConnectionError(cutText(details, MAX_TEXT_LENGTH));
   const text = note === '' ? cause : `${cause} (${note})`;
-  return text.replace(/\s+/g, ' ').trim();
+  return text.replace(/\s+/g, ' ').trim().replace(/\.$/, '');
 }

@@ -1,36 +1,28 @@
 import type { ServerConfig } from '../bootstrap/bootstrap';
 import { DEFAULT_LIMITS, type Limits } from '../bootstrap/limits';
 import { channelTarget } from '../bootstrap/server-uri';
-import {
-  Channel,
-  ConnectivityState,
-  type ChannelCredentials,
-  type ChannelOptions,
-} from '../grpc-js';
+import { ConnectivityState, type Channel, type ChannelCredentials } from '../grpc-js';
+import { CheckedChildOptions } from '../grpc-js/child-channel-options';
 import type { Clock } from '../util/clock';
+import { describeDuration } from '../util/duration';
 import { errorMessage } from '../util/error-message';
 import type { Handle } from '../util/handle';
 import { err, ok, type Result } from '../util/result';
 import { sanitizeText } from '../util/sanitize-text';
 import { StatusCode } from '../util/status-code';
 import type {
+  ConnectionOptions,
   StreamStatus,
   XdsStream,
   XdsStreamHandler,
   XdsTransport,
   XdsTransportFactory,
 } from '../xds-client/transport';
-import { describeDetails, GrpcStream } from './grpc-stream';
+import { createChannel, createKeepalive, type KeepaliveOptions } from './connection-channel';
+import { describeDetails, GrpcStream, type StreamCall } from './grpc-stream';
+import { createInterceptedCall } from './intercepted-call';
 import { SentSecrets } from './sent-secrets';
 import { TrackedCredentials } from './tracked-credentials';
-
-/** When a connection that looks open is given up. */
-export interface KeepaliveOptions {
-  /** Milliseconds between pings while there is a stream. */
-  readonly timeMs: number;
-  /** Milliseconds to wait for the answer to a ping. */
-  readonly timeoutMs: number;
-}
 
 /** What transports are made of. */
 export interface GrpcTransportOptions {
@@ -54,7 +46,6 @@ export interface GrpcTransportOptions {
   readonly limits?: Pick<Limits, 'maxMessageBytes'>;
 }
 
-const DEFAULT_KEEPALIVE: KeepaliveOptions = { timeMs: 20_000, timeoutMs: 10_000 };
 /** Just above the least interval that gRPC servers accept by default. */
 const RELAXED_KEEPALIVE_MS = 310_000;
 const DEFAULT_CONNECT_TIMEOUT_MS = 15_000;
@@ -64,10 +55,11 @@ export class GrpcTransportFactory implements XdsTransportFactory {
   constructor(private readonly options: GrpcTransportOptions) {}
 
   /** See `XdsTransportFactory`. */
-  create(server: ServerConfig): Result<XdsTransport, string> {
+  create(server: ServerConfig, connection?: ConnectionOptions): Result<XdsTransport, string> {
     const credentials = this.options.credentials.create(server);
     if (!credentials.ok) return credentials;
-    return GrpcTransport.create(server.serverUri, credentials.value, this.options);
+    const childOptions = connection instanceof CheckedChildOptions ? connection : undefined;
+    return GrpcTransport.create(server.serverUri, credentials.value, childOptions, this.options);
   }
 }
 
@@ -86,32 +78,24 @@ class GrpcTransport implements XdsTransport {
   private readonly secrets = new SentSecrets();
   private connection: Connection | undefined;
   private isClosed = false;
+  private keepalive: KeepaliveOptions;
 
   private constructor(
     private readonly serverUri: string,
     private readonly credentials: ChannelCredentials,
-    private readonly clock: Clock,
-    private readonly connectTimeoutMs: number,
-    private keepalive: KeepaliveOptions,
-    private readonly maxMessageBytes: number,
-  ) {}
+    private readonly childOptions: CheckedChildOptions | undefined,
+    private readonly options: GrpcTransportOptions,
+  ) {
+    this.keepalive = createKeepalive(childOptions, options.keepalive);
+  }
 
   static create(
     serverUri: string,
     credentials: ChannelCredentials,
+    childOptions: CheckedChildOptions | undefined,
     options: GrpcTransportOptions,
   ): Result<XdsTransport, string> {
-    const { clock, keepalive = DEFAULT_KEEPALIVE } = options;
-    const connectTimeoutMs = options.connectTimeoutMs ?? DEFAULT_CONNECT_TIMEOUT_MS;
-    const { maxMessageBytes } = options.limits ?? DEFAULT_LIMITS;
-    const transport = new GrpcTransport(
-      serverUri,
-      credentials,
-      clock,
-      connectTimeoutMs,
-      keepalive,
-      maxMessageBytes,
-    );
+    const transport = new GrpcTransport(serverUri, credentials, childOptions, options);
     try {
       transport.connect();
       return ok(transport);
@@ -123,12 +107,12 @@ class GrpcTransport implements XdsTransport {
   openStream(method: string, handler: XdsStreamHandler): XdsStream {
     if (this.isClosed) throw new Error(`openStream on the closed transport to ${this.serverUri}`);
     const connection = this.connect();
-    const call = connection.channel.createCall(method, Infinity, null, null, null);
+    const call = this.createCall(connection.channel, method);
     const stream: GrpcStream = new GrpcStream(call, handler, {
       onEnd: () => this.forget(stream),
       describe: (status) => this.describeEnd(connection, status),
     });
-    const timer = this.clock.setTimer(
+    const timer = this.options.clock.setTimer(
       () => this.onConnectTimeout(stream, connection),
       this.connectTimeoutMs,
     );
@@ -142,15 +126,29 @@ class GrpcTransport implements XdsTransport {
     if (this.connection !== undefined) this.disconnect(this.connection);
   }
 
+  private get connectTimeoutMs(): number {
+    return this.options.connectTimeoutMs ?? DEFAULT_CONNECT_TIMEOUT_MS;
+  }
+
+  private createCall(channel: Channel, method: string): StreamCall {
+    const { childOptions } = this;
+    const create = () => channel.createCall(method, Infinity, null, null, null);
+    if (childOptions === undefined) return create();
+    return createInterceptedCall(channel, method, childOptions, this.options.clock) ?? create();
+  }
+
   /** The connection in use, made if there is none. Nothing is sent before a stream is opened. */
   private connect(): Connection {
     if (this.connection !== undefined) return this.connection;
     const credentials = new TrackedCredentials(this.credentials, this.secrets);
-    const channel = new Channel(
-      channelTarget(this.serverUri),
-      credentials,
-      channelOptions(this.keepalive, this.maxMessageBytes),
-    );
+    const { keepalive, childOptions } = this;
+    const { maxMessageBytes } = this.options.limits ?? DEFAULT_LIMITS;
+    const target = channelTarget(this.serverUri);
+    const channel = createChannel(target, credentials, {
+      keepalive,
+      maxMessageBytes,
+      childOptions,
+    });
     this.connection = { channel, credentials };
     return this.connection;
   }
@@ -172,10 +170,12 @@ class GrpcTransport implements XdsTransport {
     const details = sanitizeText(this.secrets.redact(describeDetails(status.details)));
     const state = stateOf(connection);
     // grpc-js reports a GOAWAY with ENHANCE_YOUR_CALM as this status on a closed connection.
-    if (code === StatusCode.RESOURCE_EXHAUSTED && state === ConnectivityState.IDLE) {
-      this.keepalive = { ...this.keepalive, timeMs: RELAXED_KEEPALIVE_MS };
+    const isPinging = this.keepalive.timeMs > 0;
+    if (isPinging && code === StatusCode.RESOURCE_EXHAUSTED && state === ConnectivityState.IDLE) {
+      const timeMs = Math.max(this.keepalive.timeMs, RELAXED_KEEPALIVE_MS);
+      this.keepalive = { ...this.keepalive, timeMs };
       this.disconnect(connection);
-      const consequence = `keepalive pings are sent every ${RELAXED_KEEPALIVE_MS / 1000} s from now on`;
+      const consequence = `keepalive pings are sent every ${describeDuration(timeMs)} from now on`;
       return { code, details: `${details}; ${consequence}` };
     }
     if (state === ConnectivityState.TRANSIENT_FAILURE) this.disconnect(connection);
@@ -185,7 +185,7 @@ class GrpcTransport implements XdsTransport {
   private onConnectTimeout(stream: GrpcStream, connection: Connection): void {
     if (stateOf(connection) === ConnectivityState.READY) return;
     this.disconnect(connection);
-    const details = `no connection within ${this.connectTimeoutMs / 1000} s`;
+    const details = `no connection within ${describeDuration(this.connectTimeoutMs)}`;
     stream.abort({ code: StatusCode.UNAVAILABLE, details });
   }
 
@@ -197,34 +197,4 @@ class GrpcTransport implements XdsTransport {
 
 function stateOf({ channel }: Connection): ConnectivityState {
   return channel.getConnectivityState(false);
-}
-
-// Lets a configuration of some megabytes arrive without a pause per 64 KiB. The client stops reading while it is busy,
-// so this is also the most that is buffered.
-const FLOW_CONTROL_WINDOW_BYTES = 1024 * 1024;
-
-/**
- * Returns the options of a channel to a management server. HTTP proxies of the environment apply to it as to every
- * channel; `no_proxy` exempts servers.
- */
-function channelOptions(
-  keepalive: { readonly timeMs: number; readonly timeoutMs: number },
-  maxMessageBytes: number,
-): ChannelOptions {
-  return {
-    // The default would be 4 MiB, which is soon exceeded.
-    'grpc.max_receive_message_length': maxMessageBytes,
-    'grpc.max_send_message_length': -1,
-    'grpc.keepalive_time_ms': keepalive.timeMs,
-    'grpc.keepalive_timeout_ms': keepalive.timeoutMs,
-    'grpc.keepalive_permit_without_calls': 0,
-    // Without retries, and without room to keep messages for them, a message counts as sent when the
-    // connection has taken it and not when it was put aside.
-    'grpc.enable_retries': 0,
-    'grpc.per_rpc_retry_buffer_size': -1,
-    // The connection is this channel's alone and ends with it.
-    'grpc.use_local_subchannel_pool': 1,
-    'grpc.service_config_disable_resolution': 1,
-    'grpc-node.flow_control_window': FLOW_CONTROL_WINDOW_BYTES,
-  };
 }

@@ -1,4 +1,5 @@
 import { ChannelCredentials } from '../grpc-js';
+import { createContainedConnector } from '../security/contained-connector';
 import { createHandle, type Handle } from '../util/handle';
 import type { SentSecrets } from './sent-secrets';
 
@@ -55,7 +56,7 @@ export class TrackedCredentials extends ChannelCredentials {
   override _createSecureConnector(
     ...args: Parameters<ChannelCredentials['_createSecureConnector']>
   ): SecureConnector {
-    const connector = this.inner._createSecureConnector(...args);
+    const connector = createContainedConnector(this.inner, ...args);
     return {
       connect: (socket) => {
         if (this.isRetired) return retired();

@@ -6,7 +6,7 @@ import type { Clock } from '../util/clock';
 import type { Logger } from '../util/logger';
 import type { Random } from '../util/random';
 import type { Result } from '../util/result';
-import type { XdsTransport, XdsTransportFactory } from '../xds-client/transport';
+import type { ConnectionOptions, XdsTransport, XdsTransportFactory } from '../xds-client/transport';
 import type * as Files from './file/file-transport';
 import { GrpcTransportFactory } from './grpc-transport';
 import type * as Rest from './rest/rest-transport';
@@ -30,12 +30,12 @@ export class TransportFactory implements XdsTransportFactory {
     this.grpc = new GrpcTransportFactory(options);
   }
 
-  /** See `XdsTransportFactory`. */
-  create(server: ServerConfig): Result<XdsTransport, string> {
+  /** See `XdsTransportFactory`. The options are those of gRPC channels: other transports have no use for them. */
+  create(server: ServerConfig, connection?: ConnectionOptions): Result<XdsTransport, string> {
     const protocol = serverProtocol(server.serverUri);
     switch (protocol) {
       case 'grpc':
-        return this.grpc.create(server);
+        return this.grpc.create(server, connection);
       case 'file':
         return loadFiles().createFileTransport(server, this.options);
       case 'http':

@@ -48,6 +48,15 @@ export function parseDurationString(text: string): number | undefined {
   return seconds === undefined ? undefined : Math.round(Number(seconds) * 1e9) / 1e6;
 }
 
+/**
+ * Writes a duration in seconds for a message, such as `15 s` or `0.25 s`: at most three decimals, and never an exponent.
+ * Other durations of messages, which change with every look, have one decimal.
+ */
+export function describeDuration(ms: number): string {
+  if (ms > 0 && ms < 1) return 'less than 0.001 s';
+  return `${(ms / 1000).toFixed(3).replace(/\.?0+$/, '')} s`;
+}
+
 /** Formats milliseconds so that {@link parseDurationString} returns the same number. */
 export function formatDurationString(ms: number): string {
   const text = (ms / 1000).toFixed(9).replace(/\.?0+$/, '');

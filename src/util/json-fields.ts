@@ -1,4 +1,4 @@
-import { parseDurationString } from './duration';
+import { formatDurationString, parseDurationString } from './duration';
 import type { Violations } from './violations';
 
 /** The fields of a JSON object; a map, for fields called `__proto__` or `constructor`. */
@@ -189,7 +189,7 @@ export function readPositiveDurationMs(
   violations: Violations,
 ): number {
   const toPositiveMs = (json: unknown) => toDurationMs(json) || undefined;
-  const expected = `a duration above zero, such as "${fallbackMs / 1000}s"`;
+  const expected = `a duration above zero, such as "${formatDurationString(fallbackMs)}"`;
   return readField(fields, name, fallbackMs, violations, toPositiveMs, expected);
 }
 

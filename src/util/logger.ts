@@ -1,4 +1,6 @@
-/** The fields of a log line besides its text. Which of them a line has depends on its event. */
+import { abandon, isPromiseLike } from './contained';
+
+/** The fields of a log line besides its text. Which of them a line has depends on its event. Texts are as in the message. */
 export interface LogFields {
   /**
    * What happened: `server-failed`, `server-recovered`, `resource-waiting`, `resource-received`, `resource-nacked`,
@@ -47,9 +49,10 @@ export interface Logger {
  * must not stop what it is about.
  */
 export function containLogger(logger: Logger): Logger {
-  const attempt = (write: () => void) => {
+  const attempt = (write: () => unknown) => {
     try {
-      write();
+      const written = write();
+      if (isPromiseLike(written)) abandon(written);
     } catch {
       // There is no other log.
     }

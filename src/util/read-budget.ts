@@ -24,6 +24,9 @@ export const DEFAULT_LIMIT: ReadLimit = { maxFields: 4_000_000, scope: 'message'
 /** Bytes of one text. */
 export const MAX_TEXT_BYTES = 2 ** 20;
 
+/** Bytes of a text that count as one field more: what is done with texts takes time by their length. */
+export const TEXT_BYTES_PER_FIELD = 64;
+
 /**
  * How many fields may still be read, before objects are made of them: a few bytes on the wire become an object of a hundred.
  * A budget within another one takes from both.
@@ -35,6 +38,11 @@ export class ReadBudget {
     private readonly limit: ReadLimit,
     private readonly parent?: ReadBudget,
   ) {}
+
+  /** Number of fields that were read. */
+  get used(): number {
+    return this.spent;
+  }
 
   /** Number of fields that may still be read. */
   get left(): number {
@@ -51,6 +59,13 @@ export class ReadBudget {
   spend(fields: number): void {
     this.spent += fields;
     this.parent?.spend(fields);
+  }
+
+  /** Takes a number of fields. @returns whether there were as many; else nothing is left. */
+  take(fields: number): boolean {
+    const { left } = this;
+    this.spend(Math.min(fields, left));
+    return fields <= left;
   }
 
   /** Starts again for the next message, as far as the budget around it reaches. */

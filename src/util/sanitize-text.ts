@@ -38,6 +38,11 @@ export function sanitizeText(text: string, maxLength = MAX_TEXT_LENGTH): string 
   return cutText(clean, maxLength);
 }
 
+/** Joins lines to one text, each sanitized, so that none can forge another. */
+export function joinLines(lines: readonly string[]): string {
+  return lines.map((line) => sanitizeText(line)).join('\n');
+}
+
 /**
  * Cuts a text and redacts what is left, without the beginning of a secret at the end.
  * @param redact Redacts secrets of at least 16 characters.

@@ -34,7 +34,11 @@ export class TimeSlices {
   private workedMs = 0;
   private workEndMs = -Infinity;
 
-  constructor(private readonly clock: Clock) {}
+  /** @param onLaterWork Called with the milliseconds of work in a turn of its own, which nothing else measures. */
+  constructor(
+    private readonly clock: Clock,
+    private readonly onLaterWork: (durationMs: number) => void = () => {},
+  ) {}
 
   /**
    * Runs the first step now, and more steps while there is time left in this turn; the others run later. Must be called
@@ -76,11 +80,12 @@ export class TimeSlices {
     this.workedMs = 0;
     while (this.workedMs < SLICE_MS) {
       const [task] = this.tasks;
-      if (task === undefined) return;
+      if (task === undefined) break;
       const startMs = this.clock.monotonicMs();
       task.batch.run(() => this.advance(task, startMs));
       this.count(startMs);
     }
+    this.onLaterWork(this.workedMs);
     this.schedule();
   }
 

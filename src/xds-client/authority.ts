@@ -32,6 +32,8 @@ export class Authority implements ServerObserver, ResourceOwner {
   private readonly resources = new Map<string, Map<string, WatchedResource>>();
   private readonly resourceOptions: WatchedResourceOptions;
   private readonly servers: ServerChoice;
+  /** Those that no server has sent, rejected or been found not to have yet, the oldest first. */
+  private readonly pending = new Set<WatchedResource>();
   /** Resources whose last watch has ended since the last `sweep`. */
   private readonly unwatched = new Set<WatchedResource>();
   /** Watchers have been notified that no server can be reached. */
@@ -91,11 +93,9 @@ export class Authority implements ServerObserver, ResourceOwner {
     this.resources.clear();
   }
 
-  /** Every resource that no server has sent, rejected or been found not to have yet. */
-  *pendingResources(): IterableIterator<WatchedResource> {
-    for (const resource of this.allResources()) {
-      if (resource.state.kind === 'requested') yield resource;
-    }
+  /** The resources that no server has sent, rejected or been found not to have yet, the oldest first. */
+  get pendingResources(): ReadonlySet<WatchedResource> {
+    return this.pending;
   }
 
   get hasFailedServer(): boolean {
@@ -121,6 +121,7 @@ export class Authority implements ServerObserver, ResourceOwner {
   }
 
   onAnswered(resource: WatchedResource): void {
+    this.pending.delete(resource);
     this.options.longWaits.end(resource);
   }
 
@@ -143,6 +144,7 @@ export class Authority implements ServerObserver, ResourceOwner {
     const resource = new WatchedResource(type, name, this.resourceOptions);
     const ofType = this.resources.get(type.typeUrl) ?? new Map<string, WatchedResource>();
     this.resources.set(type.typeUrl, ofType.set(name, resource));
+    this.pending.add(resource);
     this.options.longWaits.begin(resource, this);
     return resource;
   }
@@ -157,6 +159,7 @@ export class Authority implements ServerObserver, ResourceOwner {
   }
 
   private releaseResource(resource: WatchedResource): void {
+    this.pending.delete(resource);
     this.options.longWaits.end(resource);
     resource.release();
   }

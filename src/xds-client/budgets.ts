@@ -1,4 +1,5 @@
 import {
+  BYTES_PER_MS,
   MAX_TIME_DEBT_MS,
   MESSAGE_COST_MS,
   READ_TURN_MS,
@@ -9,8 +10,8 @@ import {
 
 /**
  * The time that configuration may take: a token bucket. Everything done in the client's queue takes from it, from
- * decoding a response to applying it, and each response for what it costs the transport; it fills with a share of the
- * time that passes.
+ * decoding a response to applying it and sending the answer, and so does what policies apply of it in later turns, and
+ * each response for what it costs the transport; it fills with a share of the time that passes.
  */
 export class TimeBudget {
   /** When the response was received whose effects are in the queue, on the monotonic clock; `undefined` if none is. */
@@ -30,10 +31,10 @@ export class TimeBudget {
     private filledAtMs: number,
   ) {}
 
-  /** Takes what a response costs however small it is. */
-  receive(nowMs: number): void {
+  /** Takes what a response costs the transport. @param bytes Its length. */
+  receive(bytes: number, nowMs: number): void {
     if (nowMs - this.turnEndedAtMs >= READ_TURN_MS) this.beginTurn(nowMs);
-    this.spend(MESSAGE_COST_MS, nowMs);
+    this.spend(MESSAGE_COST_MS + bytes / BYTES_PER_MS, nowMs);
   }
 
   /** Whether responses have been read for so long without a break that other work is due before the next one. */

@@ -6,14 +6,17 @@ import type { RequestedResource } from './ads/subscriptions';
 import type { ChangeHistory, ResourceChange } from './client-snapshot';
 import { deletionEvent, expiryEvent, timeoutEvent, type EventOrigin } from './resource-events';
 import {
+  cachedBytes,
   nextResourceState,
   type Accepted,
+  type Failure,
   type ResourceEvent,
   type ResourceState,
   type ValueChange,
 } from './resource-state';
-import type { ElementCounts } from './limits';
-import type { ResourceType } from './resource-type';
+import { ElementCount, type ElementCounts } from './element-counts';
+import { REJECTED_BYTES_LIMIT } from './limits';
+import type { ElementLimit, ResourceType } from './resource-type';
 import { TRACER } from './server-health';
 import { removalHandling, type ServerPolicy } from './server-policy';
 import { describeResource, type ResourceId } from './xds-errors';
@@ -40,6 +43,8 @@ export interface ChannelResourceOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly elements: ElementCounts;
+  /** The limit on what they take. */
+  readonly cacheLimit: ElementLimit;
   readonly history: ChangeHistory;
 }
 
@@ -58,8 +63,11 @@ export class ChannelResource implements RequestedResource {
   readonly subscribers = new Set<ResourceSubscriber>();
   private current: ResourceState<unknown>;
   private lifetime: Lifetime | undefined;
-  /** How many elements of the value are counted. */
-  private elements = 0;
+  /** What is counted of the value. */
+  private readonly elements: ElementCount | undefined;
+  private readonly cached: ElementCount;
+  /** What is counted of the rejected version. */
+  private readonly rejected: ElementCount;
 
   /** @param position Its place in the order in which the resources of the channel were subscribed to. */
   constructor(
@@ -68,7 +76,12 @@ export class ChannelResource implements RequestedResource {
     readonly position: number,
     private readonly options: ChannelResourceOptions,
   ) {
-    const sinceMs = options.clock.now();
+    const { clock, elements, cacheLimit } = options;
+    const { elementLimit } = type;
+    this.elements = elementLimit && new ElementCount(elements, elementLimit);
+    this.cached = new ElementCount(elements, cacheLimit);
+    this.rejected = new ElementCount(elements, REJECTED_BYTES_LIMIT);
+    const sinceMs = clock.now();
     this.current = { kind: 'requested', sinceMs, unreachable: undefined };
   }
 
@@ -110,8 +123,9 @@ export class ChannelResource implements RequestedResource {
       const { accepted, version } = event;
       if (version !== undefined) accepted.version = version;
     }
-    this.apply(event);
-    this.notify(event);
+    const kept = this.withinRoom(event);
+    this.apply(kept);
+    this.notify(kept);
   }
 
   /** Handles its removal. @param isExplicit Whether the server says so, instead of leaving the resource out. */
@@ -144,7 +158,9 @@ export class ChannelResource implements RequestedResource {
       const text = () => `${describeResource(this.id)}: no longer watched after its removal`;
       this.options.logger.info(text);
     }
-    this.count(0);
+    this.elements?.release();
+    this.cached.release();
+    this.rejected.release();
   }
 
   /** What this server has made of the resource. An expired value is a failure. */
@@ -205,7 +221,13 @@ export class ChannelResource implements RequestedResource {
     const { current } = this;
     if (event.kind === 'accepted') this.keepFor(event.ttlMs);
     else if (current.kind !== 'accepted') this.lifetime = undefined;
-    this.count(current.kind === 'accepted' ? (current.accepted.elements ?? 0) : 0);
+    this.count(current);
+  }
+
+  /** Returns the event of a rejection without the rejected bytes if there is no room for them. */
+  private withinRoom(event: ResourceEvent<unknown>): ResourceEvent<unknown> {
+    if (event.kind !== 'failed' || rejectedBytes(event.failure) <= this.rejected.room) return event;
+    return { ...event, failure: { ...event.failure, rejected: undefined } };
   }
 
   private notify(event: ResourceEvent<unknown>): void {
@@ -218,11 +240,11 @@ export class ChannelResource implements RequestedResource {
     else this.lifetime = { ttlMs, endsAtMs: this.options.clock.monotonicMs() + ttlMs };
   }
 
-  private count(elements: number): void {
-    const { elementLimit } = this.type;
-    if (elementLimit === undefined || elements === this.elements) return;
-    this.options.elements.add(elementLimit, elements - this.elements);
-    this.elements = elements;
+  private count(state: ResourceState<unknown>): void {
+    const accepted = state.kind === 'accepted' ? state.accepted : undefined;
+    this.elements?.set(accepted?.elements ?? 0);
+    this.cached.set(accepted === undefined ? 0 : cachedBytes(accepted));
+    this.rejected.set(state.kind === 'requested' ? 0 : rejectedBytes(state.failure));
   }
 
   /**
@@ -303,4 +325,9 @@ export class ChannelResource implements RequestedResource {
     const { channel, clock } = this.options;
     return { server: channel.description, policy: channel.policy, nowMs: clock.now() };
   }
+}
+
+/** Returns how many bytes a failure keeps in memory. */
+function rejectedBytes(failure: Failure | undefined): number {
+  return failure?.rejected?.buffer.byteLength ?? 0;
 }

@@ -7,7 +7,7 @@ import {
   type ChannelResourceOptions,
   type ResourceSubscriber,
 } from './channel-resource';
-import { ElementCounts } from './limits';
+import { ElementCounts } from './element-counts';
 import type { ResourceType } from './resource-type';
 
 interface TypeResources {
@@ -37,8 +37,9 @@ export class ChannelResources {
   private readonly beginApplying: () => Handle;
   private latest = 0;
 
-  constructor({ channel, clock, logger, history, beginApplying }: ChannelResourcesOptions) {
-    this.options = { channel, clock, logger, history, elements: this.elements };
+  constructor({ beginApplying, ...options }: ChannelResourcesOptions) {
+    const { channel, clock, logger, history, cacheLimit } = options;
+    this.options = { channel, clock, logger, history, cacheLimit, elements: this.elements };
     this.beginApplying = beginApplying;
   }
 

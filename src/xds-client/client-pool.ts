@@ -1,6 +1,7 @@
 import type { Bootstrap } from '../bootstrap/bootstrap';
 import type { Handle } from '../util/handle';
 import { RefCountedMap } from '../util/ref-counted-map';
+import type { ConnectionOptions } from './transport';
 
 /** A client in use. */
 export interface ScopedClient<C> {
@@ -18,8 +19,16 @@ export interface PooledClient<C, G> extends Handle {
 
 /** The part that the clients of one bootstrap share. */
 export interface ClientGroup<C> {
+  /** Those of the channel for which the group was created. Default: that channel had none. */
+  readonly connectionOptions?: ConnectionOptions | undefined;
   /** Creates the client of a target. */
   createClient(scope: string): C;
+}
+
+/** The first channel of a group. */
+interface Founder {
+  readonly bootstrap: Bootstrap;
+  readonly connectionOptions: ConnectionOptions | undefined;
 }
 
 interface PooledGroup<C, G> {
@@ -30,37 +39,49 @@ interface PooledGroup<C, G> {
 
 /**
  * The clients of a process: one for each target of each distinct bootstrap (gRFC A71). A client is created for the
- * first channel of its target and closed with the last one, so that a process with nothing else to do can end.
+ * first channel of its target and closed with the last one, so that a process with nothing else to do can end. The options
+ * of its connections are those of the first channel of the bootstrap (gRFC A110), until the last one has closed.
  */
 export class ClientPool<C extends { close(): void }, G extends ClientGroup<C>> {
   /** One object for each distinct bootstrap in use. */
-  private readonly bootstraps = new Map<string, Bootstrap>();
-  private readonly groups: RefCountedMap<Bootstrap, PooledGroup<C, G>>;
+  private readonly founders = new Map<string, Founder>();
+  private readonly groups: RefCountedMap<Founder, PooledGroup<C, G>>;
 
-  /** @param createGroup Given a bootstrap and, at any time, the clients that share it. */
-  constructor(createGroup: (bootstrap: Bootstrap, clients: () => Iterable<C>) => G) {
+  /** @param createGroup Given a bootstrap, at any time the clients that share it, and the options of their connections. */
+  constructor(
+    createGroup: (
+      bootstrap: Bootstrap,
+      clients: () => Iterable<C>,
+      connectionOptions: ConnectionOptions | undefined,
+    ) => G,
+  ) {
     this.groups = new RefCountedMap(
-      (bootstrap) => {
+      ({ bootstrap, connectionOptions }) => {
         const clients: RefCountedMap<string, C> = new RefCountedMap(
           (scope) => group.createClient(scope),
           (client) => client.close(),
         );
-        const group = createGroup(bootstrap, () => clients.values());
+        const group = createGroup(bootstrap, () => clients.values(), connectionOptions);
         return { group, clients };
       },
-      (_group, bootstrap) => this.bootstraps.delete(contentOf(bootstrap)),
+      (_group, { bootstrap }) => this.founders.delete(contentOf(bootstrap)),
     );
   }
 
   /**
    * Acquires the client of a target. Two bootstraps of equal content are one.
    * @param scope The target.
+   * @param connectionOptions Of the channel. They have no effect unless the group is created: see its own.
    */
-  acquire(bootstrap: Bootstrap, scope: string): PooledClient<C, G> {
+  acquire(
+    bootstrap: Bootstrap,
+    scope: string,
+    connectionOptions?: ConnectionOptions,
+  ): PooledClient<C, G> {
     const content = contentOf(bootstrap);
-    const shared = this.bootstraps.get(content) ?? bootstrap;
-    this.bootstraps.set(content, shared);
-    const pooled = this.groups.acquire(shared);
+    const founder = this.founders.get(content) ?? { bootstrap, connectionOptions };
+    this.founders.set(content, founder);
+    const pooled = this.groups.acquire(founder);
     const { group, clients } = pooled.value;
     const client = clients.acquire(scope);
     const release = () => {
@@ -68,6 +89,11 @@ export class ClientPool<C extends { close(): void }, G extends ClientGroup<C>> {
       pooled.release();
     };
     return { client: client.value, group, release };
+  }
+
+  /** The shared part of every bootstrap in use. */
+  shared(): G[] {
+    return [...this.groups.values()].map(({ group }) => group);
   }
 
   /** Every client in use. */

@@ -39,6 +39,12 @@ export const WRAPPER_LIMIT: ReadLimit = {
 /** Fields of all resources of a response, those that are not decoded left out. */
 export const RESPONSE_LIMIT: ReadLimit = { maxFields: 8_000_000, scope: 'response' };
 
+/** Characters of a version, and of a nonce: each request repeats them. */
+export const MAX_VERSION_LENGTH = 8192;
+
+/** Characters of the versions, of all resources of a type, that a stream begins with: requests of megabytes are refused. */
+export const MAX_INITIAL_VERSIONS_LENGTH = 2 ** 20;
+
 /** Characters in the name of a resource. */
 export const MAX_NAME_LENGTH = 8192;
 
@@ -104,6 +110,9 @@ export const TIME_BURST_MS = 2000;
  */
 export const MESSAGE_COST_MS = 0.1;
 
+/** Bytes of a response that count for a millisecond more: the transport copies each of them several times. */
+export const BYTES_PER_MS = 500_000;
+
 /** Milliseconds for which small responses are read one after the other before other work has its turn. */
 export const READ_TURN_MS = 1;
 
@@ -116,17 +125,26 @@ export const MAX_TIME_DEBT_MS = 400;
 /** Share of the time that configuration may take then, in percent, unless the application sets another one. */
 export const DEFAULT_TIME_PERCENT = 25;
 
-/** Counts the elements of the resources cached from one management server, by the limit they count against. */
-export class ElementCounts {
-  private readonly counts = new Map<ElementLimit, number>();
+/**
+ * Bytes that each field of a cached resource counts for besides those of the resource: about what the objects take that
+ * are made of a field, as measured for endpoints, routes and texts. Long texts count as several fields.
+ */
+export const BYTES_PER_FIELD = 64;
 
-  /** Returns how many elements count against the limit. */
-  of(limit: ElementLimit): number {
-    return this.counts.get(limit) ?? 0;
-  }
+/** Bytes that the resources cached from one management server may take, unless the application sets another limit. */
+const DEFAULT_CACHED_BYTES = 256 * 2 ** 20;
 
-  /** Adds a number of elements, or removes them if it is negative. */
-  add(limit: ElementLimit, count: number): void {
-    this.counts.set(limit, this.of(limit) + count);
-  }
+/** Bytes of rejected versions that are kept of one management server for diagnostics. */
+export const REJECTED_BYTES_LIMIT: ElementLimit = {
+  name: 'rejectedBytes',
+  noun: 'bytes',
+  max: 2 ** 24,
+};
+
+/** Bytes of one rejected version that is kept for diagnostics. */
+export const MAX_REJECTED_BYTES = 2 ** 20;
+
+/** Returns the limit on what the resources cached from one management server take. */
+export function cacheLimit(maxCachedBytes = DEFAULT_CACHED_BYTES): ElementLimit {
+  return { name: 'maxCachedBytes', noun: 'bytes of memory', max: maxCachedBytes };
 }

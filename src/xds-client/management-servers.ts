@@ -8,7 +8,7 @@ import type { Random } from '../util/random';
 import { RefCountedMap } from '../util/ref-counted-map';
 import { SerialQueue } from '../util/serial-queue';
 import { ChangeHistory, noClientEvents, type ClientEvents } from './client-snapshot';
-import { DEFAULT_TIME_PERCENT } from './limits';
+import { cacheLimit, DEFAULT_TIME_PERCENT } from './limits';
 import { LongWaits } from './long-waits';
 import { createNode, type UserAgent } from './node';
 import { parseOpaqueName, parseResourceName, type ParseResourceName } from './resource-name';
@@ -39,6 +39,10 @@ export interface ManagementServersOptions {
   readonly federation?: boolean;
   /** See `Limits`. Default: 25. */
   readonly maxUpdateTimePercent?: number;
+  /** See `Limits`. Default: 256 MiB. */
+  readonly maxCachedBytes?: number;
+  /** The time that clients share. Default: `maxUpdateTimePercent` for those of this bootstrap. */
+  readonly time?: TimeBudget | undefined;
 }
 
 /** A client that is swept once the queue is empty. */
@@ -87,7 +91,8 @@ export class ManagementServers {
       () => (this.startedAtMs = clock.monotonicMs()),
     );
     const { maxUpdateTimePercent = DEFAULT_TIME_PERCENT } = options;
-    this.time = new TimeBudget(Math.min(maxUpdateTimePercent, 100) / 100, clock.monotonicMs());
+    const share = Math.min(maxUpdateTimePercent, 100) / 100;
+    this.time = options.time ?? new TimeBudget(share, clock.monotonicMs());
     const { queue } = this;
     this.node = createNode(bootstrap.node, userAgent, clientFeatures);
     const nodeId = bootstrap.node.id;
@@ -150,6 +155,11 @@ export class ManagementServers {
     return this.options.clock.monotonicMs() - this.startedAtMs;
   }
 
+  /** Takes work from the time for configuration that follows from it and is not done in the queue. */
+  spendTime(costMs: number): void {
+    this.time.spend(costMs, this.options.clock.monotonicMs());
+  }
+
   private beginApplying(): Handle {
     this.applying++;
     return createHandle(() => {
@@ -176,6 +186,7 @@ export class ManagementServers {
       logger,
       events: events ?? noClientEvents,
       history: this.history,
+      cacheLimit: cacheLimit(this.options.maxCachedBytes),
     });
   }
 
@@ -184,12 +195,18 @@ export class ManagementServers {
     const clients = [...this.toSweep];
     this.toSweep.clear();
     for (const client of clients) this.attempt(() => client.sweep());
-    const now = this.options.clock.monotonicMs();
-    this.time.spend(now - this.startedAtMs, now);
-    this.startedAtMs = now;
+    this.spendRun();
     this.time.receivedAtMs = undefined;
     if (this.holds > 0) return;
     for (const channel of this.channels.values()) this.attempt(() => channel.flush());
+    this.spendRun();
+  }
+
+  /** Takes the time since the current run began, or since this was called in it. */
+  private spendRun(): void {
+    const nowMs = this.options.clock.monotonicMs();
+    this.time.spend(nowMs - this.startedAtMs, nowMs);
+    this.startedAtMs = nowMs;
   }
 
   /** Runs a part of what settles the queue, so that an exception does not keep the other parts from running. */

@@ -1,8 +1,24 @@
 import { assertNever } from '../util/assert-never';
 import { err, ok, type Result } from '../util/result';
 import type { ResourceStatus } from './client-snapshot';
+import { BYTES_PER_FIELD } from './limits';
 import type { XdsError } from './resource-watcher';
 import type { DeletionHandling } from './server-policy';
+
+/** What a cached resource takes. */
+export interface CachedSize {
+  /** Those that its encoded value keeps in memory. */
+  readonly bytes: number;
+  /** Fields that its value may be made of: those that were read of it, and those of the version from which the rest is. */
+  readonly fields: number;
+  /** Fields that were read when it was last decoded as a whole. */
+  readonly wholeFields: number;
+}
+
+/** Returns the bytes that an accepted resource counts for: its encoded value, its objects and its version. */
+export function cachedBytes({ size, version }: Accepted<unknown>): number {
+  return size === undefined ? 0 : size.bytes + size.fields * BYTES_PER_FIELD + version.length;
+}
 
 /** A resource as it was last accepted. */
 export interface Accepted<T> {
@@ -19,6 +35,8 @@ export interface Accepted<T> {
   readonly updatedAtMs: number;
   /** How many elements count against the limit of its type. Default: none. */
   readonly elements?: number;
+  /** What it takes. Default: nothing. */
+  readonly size?: CachedSize;
   /** See {@link repeatedEvent}. */
   repeated?: RepeatedEvent<T>;
 }

@@ -17,6 +17,10 @@ export interface DecodedValue<T, C = unknown> {
   readonly record?: object | undefined;
   /** How the value differs from that of the previous version. Default: unknown, so everything counts as new. */
   readonly change?: C | undefined;
+  /** How many fields were read to decode it. Default: unknown. */
+  readonly fields?: number | undefined;
+  /** Whether only what changed was decoded, and the rest is that of the previous version. Default: no. */
+  readonly isPartial?: boolean;
 }
 
 /** The version of a resource that its next one is compared with. */
@@ -59,11 +63,16 @@ export interface DiscoveryService {
 
 /** A bound on the elements that all resources of one management server have together. */
 export interface ElementLimit {
-  /** The limit that the application sets, such as `maxEndpoints`. */
-  readonly name: string;
+  /** The limit that the application sets, such as `maxEndpoints`; `undefined` if it is fixed. */
+  readonly name: string | undefined;
   /** What is counted, in the plural. */
   readonly noun: string;
   readonly max: number;
+}
+
+/** Describes the bound, as the end of a sentence. */
+export function describeElementLimit({ name, max }: ElementLimit): string {
+  return name === undefined ? `exceed the limit of ${max}` : `exceed the limit ${name} of ${max}`;
 }
 
 /**
@@ -97,8 +106,11 @@ export interface ResourceType<T, C = unknown> {
    * The limit that the elements of its resources count against. Types with the same object share it. Default: none.
    */
   readonly elementLimit?: ElementLimit | undefined;
-  /** Counts the elements of a valid resource. Default: there are none. */
-  countElements?(value: T): number;
+  /**
+   * Counts the elements of a valid resource. Default: there are none.
+   * @param fields See `DecodedValue`; 0 if they are not known.
+   */
+  countElements?(value: T, fields: number): number;
   /** Decodes and validates one resource. Must not throw for bad input; if it does, that is a violation too. */
   decode(bytes: Uint8Array, context: DecodeContext<T>): Decoded<T, C>;
   /**

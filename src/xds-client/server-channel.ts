@@ -4,7 +4,7 @@ import type { Handle } from '../util/handle';
 import type { Random } from '../util/random';
 import { ok, type Result } from '../util/result';
 import type { SerialQueue } from '../util/serial-queue';
-import type { Steps } from '../util/steps';
+import { STEP_SIZE, type Steps } from '../util/steps';
 import type { AdsResponse } from './ads/ads-response';
 import { AdsStream, type AdsStreamSnapshot } from './ads/ads-stream';
 import {
@@ -199,6 +199,7 @@ export class ServerChannel implements Channel {
       source: {
         typeUrls: () => resources.typeUrls((type) => this.serviceOf(type) === service),
         resources: (typeUrl) => resources.ofType(typeUrl),
+        onVersionsLeftOut: (typeUrl, count) => this.log.versionsLeftOut(typeUrl, count),
       },
       connect: () => this.connect(),
       method: (verb) => `/${service.service}/${verb}${service.noun}`,
@@ -233,9 +234,10 @@ export class ServerChannel implements Channel {
     // Names may be added while the response is read.
     const { latestPosition } = resources;
     const read = yield* readInSteps(response, this.readContext(type));
-    const verdict = decideVerdict(read, resources.ofType(typeUrl), latestPosition);
+    const verdict = yield* decideVerdict(read, resources.ofType(typeUrl), latestPosition);
     yield* resources.onResponse(typeUrl, version, read, latestPosition);
-    this.events.onResponse(this.server, typeUrl, countValid(read), read.invalid);
+    const valid = yield* countValid(read);
+    this.events.onResponse(this.server, typeUrl, valid, read.invalid);
     this.log.answer(response, verdict.answer);
     return verdict;
   }
@@ -249,6 +251,7 @@ export class ServerChannel implements Channel {
       resources: resources.ofType(type.typeUrl),
       order: resources.orderOf(type.typeUrl),
       elementsOf: (limit) => resources.elements.of(limit),
+      cacheLimit: this.options.cacheLimit,
       onError: (subject, error) => this.log.bug(subject, error),
     };
   }
@@ -314,8 +317,12 @@ const NO_STREAM: AdsStreamSnapshot = { state: 'idle', retryInMs: undefined, hasA
 /** From the state furthest from working on. */
 const PROGRESS = ['closed', 'backoff', 'idle', 'connecting', 'open'];
 
-function countValid({ events }: ReadResponse): number {
+function* countValid({ events }: ReadResponse): Steps<number> {
   let valid = 0;
-  for (const { kind } of events.values()) if (kind === 'accepted') valid++;
+  let count = 0;
+  for (const { kind } of events.values()) {
+    if (++count % STEP_SIZE === 0) yield;
+    if (kind === 'accepted') valid++;
+  }
   return valid;
 }

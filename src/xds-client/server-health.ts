@@ -5,7 +5,7 @@ import type { AdsResponse } from './ads/ads-response';
 import type { Answer } from './ads/verdict';
 import type { ClientEvents } from './client-snapshot';
 import { diagnostics, type ServerEvent } from './diagnostics';
-import { MAX_LOGGED_BUGS, MAX_LOGGED_UNREQUESTED } from './limits';
+import { MAX_INITIAL_VERSIONS_LENGTH, MAX_LOGGED_BUGS, MAX_LOGGED_UNREQUESTED } from './limits';
 import { describeResource, inSeconds, MAX_SHOWN_NAME, type ResourceId } from './xds-errors';
 
 /** Constructor options of a server's health. */
@@ -91,6 +91,7 @@ export class ChannelLog {
   private readonly bugs = new Set<string>();
   /** Types that were received without a request. */
   private readonly unrequestedTypes = new Set<string>();
+  private hasLeftOutVersions = false;
 
   /** @param server Names the server and the node. */
   constructor(
@@ -138,6 +139,17 @@ export class ChannelLog {
     if (this.bugs.size === MAX_LOGGED_BUGS) this.bugs.clear();
     this.bugs.add(place);
     this.logger.error(() => `${subject} from ${this.server}: unexpected error: ${stack}`);
+  }
+
+  /** Logs, once, that a stream begins without the versions of some cached resources. */
+  versionsLeftOut(typeUrl: string, count: number): void {
+    if (this.hasLeftOutVersions) return;
+    this.hasLeftOutVersions = true;
+    this.logger.error(
+      () =>
+        `request to ${this.server} without the versions of ${count} cached resources of ${typeUrl}: all of them exceed ` +
+        `${MAX_INITIAL_VERSIONS_LENGTH} characters; these are sent again with each new stream: use shorter versions`,
+    );
   }
 
   /** Logs that a resource is requested again on a new stream. */

@@ -1,28 +1,30 @@
 import type { ServerConfig } from '../bootstrap/bootstrap';
 import { ok, type Result } from '../util/result';
-import type { XdsStream, XdsTransport, XdsTransportFactory } from './transport';
+import type { ConnectionOptions, XdsStream, XdsTransport, XdsTransportFactory } from './transport';
 
 interface Shared {
   readonly transport: XdsTransport;
+  readonly options: ConnectionOptions | undefined;
   users: number;
 }
 
 /**
- * Shares one connection among the users of a server. Each of them closes its own transport, which ends its streams; the
- * connection closes with the last.
+ * Shares one connection among the users of a server with the same options. Each of them closes its own transport, which
+ * ends its streams; the connection closes with the last.
  */
 export class SharedTransports implements XdsTransportFactory {
-  private readonly byServer = new Map<string, Shared>();
+  private readonly byServer = new Map<string, Set<Shared>>();
 
   constructor(private readonly factory: XdsTransportFactory) {}
 
-  create(server: ServerConfig): Result<XdsTransport, string> {
-    let shared = this.byServer.get(server.key);
+  create(server: ServerConfig, options?: ConnectionOptions): Result<XdsTransport, string> {
+    const open = this.byServer.get(server.key) ?? new Set();
+    let shared = [...open].find((each) => isSame(each.options, options));
     if (shared === undefined) {
-      const made = this.factory.create(server);
+      const made = this.factory.create(server, options);
       if (!made.ok) return made;
-      shared = { transport: made.value, users: 0 };
-      this.byServer.set(server.key, shared);
+      shared = { transport: made.value, options, users: 0 };
+      this.byServer.set(server.key, open.add(shared));
     }
     const { transport } = shared;
     const used = shared;
@@ -30,11 +32,16 @@ export class SharedTransports implements XdsTransportFactory {
     return ok(
       new TransportUse(transport, () => {
         if (--used.users > 0) return;
-        this.byServer.delete(server.key);
+        open.delete(used);
+        if (open.size === 0) this.byServer.delete(server.key);
         transport.close();
       }),
     );
   }
+}
+
+function isSame(a: ConnectionOptions | undefined, b: ConnectionOptions | undefined): boolean {
+  return a === undefined ? b === undefined : a.equals(b);
 }
 
 /** The transport of one user of a connection. */

@@ -38,8 +38,25 @@ export interface XdsTransport {
   close(): void;
 }
 
+/** Options of the application for connections to servers (gRFC A110), of which only the transport knows what they are. */
+export interface ConnectionOptions {
+  /** Whether two objects have the same options. */
+  equals(other: unknown): boolean;
+}
+
 /** Creates transports. This is the only interface between the XdsClient and the network. */
 export interface XdsTransportFactory {
-  /** @returns the transport, or why there can be none (bad credentials, an unknown URI scheme). */
-  create(server: ServerConfig): Result<XdsTransport, string>;
+  /**
+   * @param options Default: the application has none.
+   * @returns the transport, or why there can be none (bad credentials, an unknown URI scheme).
+   */
+  create(server: ServerConfig, options?: ConnectionOptions): Result<XdsTransport, string>;
+}
+
+/** Returns a factory whose transports have these options. */
+export function withConnectionOptions(
+  factory: XdsTransportFactory,
+  options: ConnectionOptions | undefined,
+): XdsTransportFactory {
+  return options === undefined ? factory : { create: (server) => factory.create(server, options) };
 }

@@ -152,23 +152,27 @@ export class XdsClient {
   }
 
   /**
-   * Returns one line for each pending resource.
+   * Returns one line for each pending resource, of each authority those that have been pending longest first. It looks at
+   * no others than those that have a line, because each call whose deadline passes is given these lines.
+   *
    * @param atMost The number of lines. The number of pending resources beyond them is one more line.
-   * @param isListed Whether a resource is listed. Default: all are.
+   * @param isListed Whether a resource is listed, for which it looks at each. Default: all are.
    */
   waitingFor(
     atMost = Infinity,
-    isListed: (resource: WatchedResource) => boolean = () => true,
+    isListed?: (resource: WatchedResource) => boolean,
   ): readonly string[] {
     const lines: string[] = [];
-    let pending = 0;
+    let count = 0;
     for (const authority of this.authorities.values()) {
-      for (const resource of authority.pendingResources()) {
-        if (!isListed(resource)) continue;
-        if (pending++ < atMost) lines.push(authority.describeWait(resource));
+      const pending = listed(authority.pendingResources, isListed);
+      count += pending.size;
+      for (const resource of pending) {
+        if (lines.length >= atMost) break;
+        lines.push(authority.describeWait(resource));
       }
     }
-    const left = pending - lines.length;
+    const left = count - lines.length;
     return left === 0 ? lines : [...lines, `and ${describePending(left)}`];
   }
 
@@ -252,4 +256,11 @@ export class XdsClient {
       onUnwatched: () => servers.sweepLater(this),
     });
   }
+}
+
+function listed(
+  resources: ReadonlySet<WatchedResource>,
+  isListed?: (resource: WatchedResource) => boolean,
+): ReadonlySet<WatchedResource> {
+  return isListed === undefined ? resources : new Set([...resources].filter(isListed));
 }

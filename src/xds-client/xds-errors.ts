@@ -1,5 +1,6 @@
 import type { ServerConfig } from '../bootstrap/bootstrap';
 import { connectionAdvice } from '../util/connection-advice';
+import { describeDuration } from '../util/duration';
 import { sanitizeText } from '../util/sanitize-text';
 import { StatusCode, statusName } from '../util/status-code';
 import { countViolations } from '../util/violations';
@@ -27,7 +28,7 @@ export interface ResourceId {
 
 /** Names a server and the node. */
 export function describeServer(server: ServerConfig, nodeId: string): string {
-  return `management server ${server.serverUri} (node "${nodeId}")`;
+  return sanitizeText(`management server ${server.serverUri} (node "${nodeId}")`);
 }
 
 /** Names a resource. */
@@ -113,7 +114,7 @@ export function absentError(id: ResourceId, server: string): XdsError {
 export function expiredError(id: ResourceId, server: string, ttlMs: number): XdsError {
   return {
     kind: 'does-not-exist',
-    message: `${describeResource(id)}: no such resource: ${server} has not renewed it within its time to live of ${ttlMs / 1000} s: see its log`,
+    message: `${describeResource(id)}: no such resource: ${server} has not renewed it within its time to live of ${describeDuration(ttlMs)}: see its log`,
   };
 }
 
@@ -129,7 +130,7 @@ export interface ResourceTimeout {
 /** The error of a resource that was not received in time. */
 export function timeoutError(id: ResourceId, server: string, timeout: ResourceTimeout): XdsError {
   const conclusion = timeout.isTransient ? 'timed out' : 'no such resource';
-  const fact = `${server} did not send it within ${timeout.timeoutMs / 1000} s`;
+  const fact = `${server} did not send it within ${describeDuration(timeout.timeoutMs)}`;
   const hint = timeout.serverAnswered
     ? `: ${CHECK_NAME}`
     : ` and has not answered this node at all: ${CHECK_NODE}`;

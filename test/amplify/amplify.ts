@@ -6,16 +6,17 @@ import { encodedSamples } from '../fuzz/samples/messages';
 import type { Field } from '../../src/protobuf/field-table';
 import { EchoBackend } from '../support/echo-backend';
 import { encodeMessage } from '../resources/decode-json';
-import type { Figures, Question } from './client-child';
+import type { Figures, Question, ServerPorts } from './client-child';
 import { fill, type Way } from './fillings';
+import { HostileDeltaServer } from './hostile-delta-server';
 import { CLUSTER, ENDPOINTS, HostileServer, LISTENER, ROUTES, type Answer } from './hostile-server';
 import { loadMessageTypes } from './message-types';
 import { PlaceFinder, type Place } from './places';
+import { requests, type Request } from './requests';
 
 const RESPONSE = 'envoy.service.discovery.v3.DiscoveryResponse';
+const DELTA = 'envoy.service.discovery.v3.DeltaDiscoveryResponse';
 const LOAD_STATS = 'envoy.service.load_stats.v3.LoadStatsResponse';
-const STATUS_REQUEST = 'envoy.service.status.v3.ClientStatusRequest';
-const STATUS_METHOD = '/envoy.service.status.v3.ClientStatusDiscoveryService/FetchClientStatus';
 /** Those that routes are read from come first, so that their fields are filled there. */
 const RESOURCES = [ROUTES, LISTENER, CLUSTER, ENDPOINTS];
 
@@ -33,6 +34,20 @@ const ENVELOPE = {
       resource: { '@type': `type.googleapis.com/${CLUSTER}`, name: 'other' },
     },
   ],
+};
+
+/** The same of an incremental response. What identifies it follows the filling. */
+const DELTA_ENVELOPE = {
+  ...{ system_version_info: '1', control_plane: { identifier: 'amplified' } },
+  resources: [
+    {
+      ...{ name: 'other', version: '1', aliases: ['alias'], ttl: '60s' },
+      resource: { '@type': `type.googleapis.com/${CLUSTER}`, name: 'other' },
+    },
+  ],
+  removed_resources: ['removed'],
+  removed_resource_names: [{ name: 'removed' }],
+  resource_errors: ENVELOPE.resource_errors,
 };
 
 const TYPE = 'type.googleapis.com';
@@ -56,6 +71,13 @@ const OVERRIDES = {
 };
 const EXTENDED_CLUSTER = {
   name: 'extended',
+  upstream_config: {
+    name: 'u',
+    typed_config: {
+      '@type': `${EXTENSIONS}.upstreams.http.v3.HttpProtocolOptions`,
+      common_http_protocol_options: { idle_timeout: '60s' },
+    },
+  },
   load_balancing_policy: {
     policies: [
       {
@@ -97,7 +119,8 @@ export function findPlaces(): {
   finder.add(ROUTES, encodeMessage(ROUTES, OVERRIDES));
   finder.add(CLUSTER, encodeMessage(CLUSTER, EXTENDED_CLUSTER));
   finder.add(RESPONSE, encodeMessage(RESPONSE, ENVELOPE));
-  finder.add(STATUS_REQUEST, new Uint8Array(0));
+  finder.add(DELTA, encodeMessage(DELTA, DELTA_ENVELOPE));
+  for (const [root, { sample }] of requests) finder.add(root, encodeMessage(root, sample));
   const { places, unreached } = finder.found();
   return { places, others: unreached };
 }
@@ -105,7 +128,7 @@ export function findPlaces(): {
 /** A child process with the client, which is started again when it has ended. */
 class ClientProcess {
   private child: ChildProcess | undefined;
-  adminPort = 0;
+  ports: ServerPorts = { admin: 0, controlPlane: 0 };
 
   constructor(private readonly bootstrap: object) {}
 
@@ -126,8 +149,7 @@ class ClientProcess {
       env: { ...process.env, GRPC_VERBOSITY: 'NONE' },
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
     });
-    const { port } = await this.next<{ readonly port: number }>();
-    this.adminPort = port;
+    this.ports = await this.next<ServerPorts>();
   }
 
   /** @returns `undefined` if the process ends instead of answering. */
@@ -155,8 +177,17 @@ class ClientProcess {
   }
 }
 
-/** Fills places one after the other, in one client with a heap of 512 MB and fifty calls a second. */
+/** A client of the incremental variant, and its server. */
+interface DeltaWorld {
+  readonly server: HostileDeltaServer;
+  readonly client: ClientProcess;
+}
+
+/** Fills places one after the other, in clients with a heap of 512 MB and fifty calls a second each. */
 export class Amplifier {
+  /** Started for the first place that needs it. */
+  private delta: Promise<DeltaWorld> | undefined;
+
   private constructor(
     private readonly backend: EchoBackend,
     private readonly server: HostileServer,
@@ -167,14 +198,14 @@ export class Amplifier {
     const backend = await EchoBackend.start('backend');
     const server = new HostileServer(backend.port);
     const server_uri = await server.start();
-    const insecure = { channel_creds: [{ type: 'insecure' }], server_features: ['xds_v3'] };
-    const bootstrap = { xds_servers: [{ server_uri, ...insecure }], node: { id: 'amplified' } };
-    const client = new ClientProcess(bootstrap);
-    await client.start();
+    const client = await startClient(server_uri, ['xds_v3']);
     return new Amplifier(backend, server, client);
   }
 
   async stop(): Promise<void> {
+    const delta = await this.delta;
+    delta?.client.stop();
+    delta?.server.stop();
     this.client.stop();
     this.server.stop();
     this.backend.stop();
@@ -183,58 +214,93 @@ export class Amplifier {
   /** @param size Bytes of the filling, about. */
   async run(place: Place, way: Way, size: number): Promise<Outcome> {
     const bytes = place.fill(fill(place, way, size));
-    await this.client.ask('reset');
+    const client = place.root === DELTA ? (await this.startDelta()).client : this.client;
+    await client.ask('reset');
     const sent = await this.deliver(place, bytes);
-    const recoveryMs = await this.recover(place);
-    const figures = await this.client.ask<Figures>('read');
+    const recoveryMs = await this.recover(place, client);
+    const figures = await client.ask<Figures>('read');
     const verdict = verdictOf(sent, recoveryMs, figures);
-    if (figures === undefined) await this.client.start();
+    if (figures === undefined) await client.start();
     const none = { pauseMs: Infinity, memoryMb: Infinity, calls: 0, failed: 0, lastError: '' };
     return { place, way, bytes: bytes.length, verdict, recoveryMs, ...(figures ?? none) };
+  }
+
+  private startDelta(): Promise<DeltaWorld> {
+    return (this.delta ??= startDeltaWorld(this.backend.port));
   }
 
   private async deliver({ root }: Place, bytes: Uint8Array): Promise<string> {
     switch (root) {
       case RESPONSE:
         return describe(await this.server.sendMore(CLUSTER, bytes));
+      case DELTA:
+        return describe(await (await this.startDelta()).server.sendMore(CLUSTER, bytes));
       case LOAD_STATS: {
         const isOpen = this.server.sendLoadStats(bytes);
         await sleep(SETTLE_MS);
         return isOpen ? 'read' : 'NO STREAM';
       }
-      case STATUS_REQUEST:
-        return this.requestStatus(bytes);
-      default:
-        return describe(await this.server.send(root, bytes));
     }
+    const request = requests.get(root);
+    return request === undefined
+      ? describe(await this.server.send(root, bytes))
+      : this.request(request, bytes);
   }
 
-  private requestStatus(bytes: Uint8Array): Promise<string> {
-    const client = new Client(`127.0.0.1:${this.client.adminPort}`, credentials.createInsecure(), {
-      'grpc.max_receive_message_length': -1,
-    });
+  /** Sends a request to the server that the client process has, and waits for the first response. */
+  private request({ method, server }: Request, bytes: Uint8Array): Promise<string> {
+    const client = new Client(
+      `127.0.0.1:${this.client.ports[server]}`,
+      credentials.createInsecure(),
+      {
+        'grpc.max_receive_message_length': -1,
+      },
+    );
     const same = (buffer: Buffer) => buffer;
     return new Promise((resolve) => {
-      const done = (error: ServiceError | null) => {
+      const done = (outcome: string) => {
         client.close();
-        resolve(error === null ? 'answered' : `rejected: ${error.details}`);
+        resolve(outcome);
       };
-      client.makeUnaryRequest(STATUS_METHOD, same, same, Buffer.from(bytes), done);
+      const call = client.makeServerStreamRequest(method, same, same, Buffer.from(bytes));
+      call.on('data', () => {
+        done('answered');
+        call.cancel();
+      });
+      call.on('end', () => done('read'));
+      call.on('error', (error: ServiceError) => done(`rejected: ${error.details}`));
     });
   }
 
   /** Serves the good configuration again. @returns milliseconds until a call succeeded with it. */
-  private async recover({ root }: Place): Promise<number> {
+  private async recover({ root }: Place, client: ClientProcess): Promise<number> {
     const startedMs = performance.now();
-    await this.server.send(RESOURCES.includes(root) ? root : CLUSTER);
+    if (root === DELTA) await (await this.startDelta()).server.sendMore(CLUSTER, new Uint8Array(0));
+    else await this.server.send(RESOURCES.includes(root) ? root : CLUSTER);
     while (performance.now() - startedMs < RECOVERY_MS) {
-      const answer = await this.client.ask<{ readonly error: string }>('call');
+      const answer = await client.ask<{ readonly error: string }>('call');
       if (answer === undefined) return Infinity;
       if (answer.error === '') return performance.now() - startedMs;
       await sleep(PAUSE_BETWEEN_CALLS_MS);
     }
     return Infinity;
   }
+}
+
+async function startClient(
+  server_uri: string,
+  server_features: readonly string[],
+): Promise<ClientProcess> {
+  const server = { server_uri, channel_creds: [{ type: 'insecure' }], server_features };
+  const client = new ClientProcess({ xds_servers: [server], node: { id: 'amplified' } });
+  await client.start();
+  return client;
+}
+
+async function startDeltaWorld(backendPort: number): Promise<DeltaWorld> {
+  const server = new HostileDeltaServer(backendPort);
+  const client = await startClient(await server.start(), ['xds_v3', 'grpc_xds_delta']);
+  return { server, client };
 }
 
 function verdictOf(sent: string, recoveryMs: number, figures: Figures | undefined): string {

@@ -8,7 +8,9 @@ import {
   ServerCredentials,
 } from '@grpc/grpc-js';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { ControlPlane, Snapshot } from '../../src/control-plane';
 import { register } from '../../src/index';
+import { OrcaReporter } from '../../src/orca';
 import { echoMethod } from '../support/echo-backend';
 
 const CALL_INTERVAL_MS = 20;
@@ -17,6 +19,13 @@ const RESOLUTION_MS = 5;
 
 /** What the parent asks. */
 export type Question = 'reset' | 'read' | 'call';
+
+/** Where the servers in the process of the client listen. */
+export interface ServerPorts {
+  /** CSDS, and out-of-band load reports. */
+  readonly admin: number;
+  readonly controlPlane: number;
+}
 
 /** What a client answers when it is asked to read its figures. */
 export interface Figures {
@@ -81,11 +90,17 @@ function figures(): Figures {
 function startAdmin(): Promise<number> {
   const server = new Server();
   addAdminServicesToServer(server);
+  new OrcaReporter().addTo(server);
   return new Promise((resolve, reject) => {
     server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, port) =>
       error === null ? resolve(port) : reject(error),
     );
   });
+}
+
+async function startServers(): Promise<ServerPorts> {
+  const controlPlane = new ControlPlane({ snapshot: Snapshot.from({}) });
+  return { admin: await startAdmin(), controlPlane: (await controlPlane.start()).port };
 }
 
 process.on('message', (question: Question) => {
@@ -100,10 +115,17 @@ process.on('message', (question: Question) => {
 });
 process.on('disconnect', () => process.exit());
 
-good.waitForReady(Date.now() + 30_000, (error) => {
-  if (error) throw error;
-  say(bad, () => undefined);
+/** Begins once both targets are resolved, so that what is sent of them later is a change. */
+function begin(): void {
   delay.enable();
   setInterval(callGood, CALL_INTERVAL_MS);
-  void startAdmin().then((port) => process.send?.({ port }));
+  void startServers().then((ports) => process.send?.(ports));
+}
+
+say(good, (error) => {
+  if (error !== null) throw error;
+  say(bad, (badError) => {
+    if (badError !== null) throw badError;
+    begin();
+  });
 });

@@ -15,7 +15,7 @@ type Stream = ServerDuplexStream<Buffer, Buffer>;
 
 const ADS = '/envoy.service.discovery.v3.AggregatedDiscoveryService/StreamAggregatedResources';
 const LRS = '/envoy.service.load_stats.v3.LoadReportingService/StreamLoadStats';
-const PREFIX = 'type.googleapis.com/';
+export const PREFIX = 'type.googleapis.com/';
 /** How long a response may take to be answered, in milliseconds. */
 const ANSWER_MS = 30_000;
 
@@ -40,6 +40,40 @@ export type Answer =
   | { readonly kind: 'stream ended' }
   | { readonly kind: 'no answer' };
 
+/** A response that has not been answered yet. */
+export interface Pending<Stream> {
+  readonly typeName: string;
+  readonly nonce: string;
+  readonly stream: Stream | undefined;
+  readonly settle: (answer: Answer) => void;
+}
+
+/** What a request says of the response before it. */
+interface AnswerRequest<Stream> {
+  readonly stream: Stream;
+  readonly typeName: string;
+  readonly responseNonce: string;
+  readonly errorDetail: { readonly message: string } | undefined;
+}
+
+/**
+ * Settles the pending response if a request answers it, or requests its type on a newer stream. Not before that: clients
+ * ignore what is sent of a type that has not been requested on the stream, so what follows would never be answered.
+ */
+export function settlePending<Stream>(
+  pending: Pending<Stream> | undefined,
+  { stream, typeName, responseNonce, errorDetail }: AnswerRequest<Stream>,
+): void {
+  if (pending === undefined) return;
+  const reason = errorDetail?.message;
+  if (pending.stream === stream) {
+    if (pending.nonce !== responseNonce) return;
+    pending.settle(reason === undefined ? { kind: 'accepted' } : { kind: 'rejected', reason });
+  } else if (pending.typeName === typeName) {
+    pending.settle({ kind: 'stream ended' });
+  }
+}
+
 /** A management server that serves any resource that is requested, and given bytes in place of one of them. */
 export class HostileServer {
   private readonly server = new Server({ 'grpc.max_send_message_length': -1 });
@@ -47,8 +81,7 @@ export class HostileServer {
   private reports: Stream | undefined;
   private names = new Map<string, readonly string[]>();
   private nonces = 0;
-  private pending:
-    { readonly nonce: string; readonly settle: (answer: Answer) => void } | undefined;
+  private pending: Pending<Stream> | undefined;
   private listener: GrpcListener | undefined;
 
   constructor(private readonly backendPort: number) {
@@ -88,7 +121,7 @@ export class HostileServer {
       const isBad = bad !== undefined && name === BAD.get(typeName);
       const bytes = isBad
         ? Buffer.concat([bad, message(0x0a, Buffer.from(name))])
-        : this.resource(typeName, name);
+        : validResource(typeName, name, this.backendPort);
       return anyOf(typeName, bytes);
     });
     return this.sendEnvelope(
@@ -101,7 +134,7 @@ export class HostileServer {
   sendMore(typeName: string, fields: Uint8Array): Promise<Answer> {
     const names = this.names.get(typeName) ?? [];
     const resources = names.map((name) =>
-      message(0x12, anyOf(typeName, this.resource(typeName, name))),
+      message(0x12, anyOf(typeName, validResource(typeName, name, this.backendPort))),
     );
     return this.sendEnvelope(typeName, [fields, ...resources]);
   }
@@ -117,7 +150,7 @@ export class HostileServer {
         this.pending = undefined;
         resolve(answer);
       };
-      this.pending = { nonce, settle };
+      this.pending = { typeName, nonce, stream: this.stream, settle };
       this.stream?.write(response);
     });
   }
@@ -140,7 +173,6 @@ export class HostileServer {
   private onStream(stream: Stream): void {
     this.stream = stream;
     this.names = new Map();
-    this.pending?.settle({ kind: 'stream ended' });
     stream.on('data', (bytes: Buffer) => this.onRequest(stream, DiscoveryRequest.decode(bytes)));
     stream.on('error', () => undefined);
     stream.on('end', () => stream.end());
@@ -152,39 +184,32 @@ export class HostileServer {
     const typeName = typeUrl.slice(PREFIX.length);
     const before = this.names.get(typeName)?.join();
     this.names.set(typeName, resourceNames);
-    const { pending } = this;
-    if (pending?.nonce === responseNonce) {
-      const reason = errorDetail?.message;
-      pending.settle(reason === undefined ? { kind: 'accepted' } : { kind: 'rejected', reason });
-    }
+    settlePending(this.pending, { stream, typeName, responseNonce, errorDetail });
     if (before === resourceNames.join() || resourceNames.length === 0) return;
     const nonce = String(++this.nonces);
     const fields = resourceNames.map((name) =>
-      message(0x12, anyOf(typeName, this.resource(typeName, name))),
+      message(0x12, anyOf(typeName, validResource(typeName, name, this.backendPort))),
     );
     const own = [0x0a, 0x22, 0x2a].map((tag) =>
       message(tag, Buffer.from(tag === 0x22 ? typeUrl : nonce)),
     );
     stream.write(Buffer.concat([...fields, ...own]));
   }
+}
 
-  /** A valid resource of any name. */
-  private resource(typeName: string, name: string): Uint8Array {
-    switch (typeName) {
-      case LISTENER:
-        return encodeMessage(typeName, listenerJson(name, `${name}-routes`));
-      case ROUTES: {
-        const cluster = name.replace(/-routes$/, '');
-        return encodeMessage(typeName, routeConfigJson(name, [routeToCluster(cluster)]));
-      }
-      case CLUSTER:
-        return encodeMessage(typeName, edsClusterJson(name, { lrs_server: { self: {} } }));
-      default:
-        return encodeMessage(
-          ENDPOINTS,
-          endpointsJson(name, [{ zone: 'a', ports: [this.backendPort] }]),
-        );
+/** Returns a valid resource of any name. */
+export function validResource(typeName: string, name: string, backendPort: number): Uint8Array {
+  switch (typeName) {
+    case LISTENER:
+      return encodeMessage(typeName, listenerJson(name, `${name}-routes`));
+    case ROUTES: {
+      const cluster = name.replace(/-routes$/, '');
+      return encodeMessage(typeName, routeConfigJson(name, [routeToCluster(cluster)]));
     }
+    case CLUSTER:
+      return encodeMessage(typeName, edsClusterJson(name, { lrs_server: { self: {} } }));
+    default:
+      return encodeMessage(ENDPOINTS, endpointsJson(name, [{ zone: 'a', ports: [backendPort] }]));
   }
 }
 

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { Amplifier, findPlaces, ignoredPlace, type Outcome } from './amplify';
 import { WAYS } from './fillings';
+import type { Place } from './places';
 import { formatTable } from './table';
 
 /** Milliseconds that a pause may be longer than that of a message of the size whose bytes are ignored. */
@@ -47,12 +48,21 @@ export async function runAmplify(args: readonly string[]): Promise<void> {
   const pauses = ignored.map(({ pauseMs }) => pauseMs).sort((a, b) => a - b);
   const ignoredMs = pauses[2] ?? 0;
   report(outcomes, ignoredMs, others);
-  if (values.write) write(formatTable(outcomes, ignoredMs));
+  if (values.write) write(formatTable(outcomes, ignoredMs, describeScope(chosen, places, size)));
 }
 
 function print({ place, way, pauseMs, memoryMb, recoveryMs, verdict }: Outcome): void {
   const figures = [pauseMs, memoryMb, recoveryMs].map((value) => value.toFixed(0).padStart(6));
   process.stdout.write(`${figures.join(' ')}  ${place.name}, ${way}: ${verdict.slice(0, 160)}\n`);
+}
+
+/** Says what a run is of, so that a sample is not taken for the whole. */
+function describeScope(chosen: readonly Place[], places: readonly Place[], size: number): string {
+  const isWhole = chosen.length === places.length;
+  const fields = isWhole
+    ? `All ${places.length} fields`
+    : `A sample: ${chosen.length} of ${places.length} fields`;
+  return `${fields}, with ${size / 1_000_000} MB each.`;
 }
 
 function faultsOf(outcome: Outcome, ignoredMs: number): string[] {

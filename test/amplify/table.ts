@@ -3,8 +3,15 @@ import { WAYS } from './fillings';
 
 const MAX_VERDICT_LENGTH = 60;
 
-/** Formats outcomes as a table in Markdown, a row for each field. */
-export function formatTable(outcomes: readonly Outcome[], ignoredMs: number): string {
+/**
+ * Formats outcomes as a table in Markdown, a row for each field.
+ * @param scope Of how many fields and bytes; written above the table.
+ */
+export function formatTable(
+  outcomes: readonly Outcome[],
+  ignoredMs: number,
+  scope: string,
+): string {
   const byField = new Map<string, Outcome[]>();
   for (const outcome of outcomes) {
     const { name } = outcome.place;
@@ -12,8 +19,9 @@ export function formatTable(outcomes: readonly Outcome[], ignoredMs: number): st
   }
   const rows = [...byField].sort(([a], [b]) => (a < b ? -1 : 1));
   return [
-    `A message of the same size whose bytes are ignored: ${ignoredMs.toFixed(0)} ms.`,
+    `${scope} A message of the same size whose bytes are ignored: ${ignoredMs.toFixed(0)} ms.`,
     '',
+    '<!-- prettier-ignore -->',
     `| Field | ${WAYS.join(' | ')} |`,
     `| --- | ${WAYS.map(() => '---').join(' | ')} |`,
     ...rows.map(([name, each]) => `| \`${name}\` | ${each.map(cell).join(' | ')} |`),

@@ -44,6 +44,17 @@ describe('grpc-xds bootstrap', () => {
     });
   });
 
+  it.each([
+    ['a b', 'must not have spaces'],
+    ['cp:99999', 'must have a port from 1 to 65535, not "99999"'],
+    ['dns:///cp:0', 'must have a port from 1 to 65535, not "0"'],
+    ['a\nb', 'must not have control characters'],
+  ])('writes none for the server %j', async (uri, problem) => {
+    expect(await run('plain', '-s', uri, '--node-id', 'n')).toBe(2);
+    expect(world.io.errors.join()).toContain(`xds_servers[0].server_uri: ${problem}`);
+    expect(world.io.out).toEqual([]);
+  });
+
   it('writes one for Istio, with the pod of the environment', async () => {
     world.io.env = { POD_NAME: 'cart-1', POD_NAMESPACE: 'shop', INSTANCE_IP: '127.0.0.9' };
     expect(await run('istio')).toBe(0);

@@ -1,5 +1,6 @@
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { formatDocument, formatLine, type Line } from '../../src/cli/terminal-text';
 import { runCli } from '../../src/cli/program';
 import type { CliIo } from '../../src/cli/io';
 import { systemClock } from '../../src/util/clock';
@@ -22,18 +23,25 @@ export class FakeIo implements CliIo {
 
   readonly clock = { ...systemClock, now: () => Date.UTC(2026, 0, 1, 12, 0, 1) };
 
-  print(line: string): void {
-    this.out.push(...line.split('\n'));
-    for (const look of [...this.waiting]) look();
+  print(line: Line): void {
+    this.write(this.out, [formatLine(line)]);
   }
 
-  redraw(lines: readonly string[]): void {
-    this.screen = lines;
-    for (const look of [...this.waiting]) look();
+  printDocument(text: string): void {
+    this.write(this.out, formatDocument(text).split('\n'));
   }
 
-  printError(line: string): void {
-    this.errors.push(...line.split('\n'));
+  printError(line: Line): void {
+    this.write(this.errors, [formatLine(line)]);
+  }
+
+  redraw(lines: readonly Line[]): void {
+    this.screen = lines.map(formatLine);
+    this.write([], []);
+  }
+
+  private write(to: string[], lines: readonly string[]): void {
+    to.push(...lines);
     for (const look of [...this.waiting]) look();
   }
 

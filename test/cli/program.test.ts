@@ -3,10 +3,52 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { styleText } from 'node:util';
-import { printable } from '../../src/cli/io';
+import { formatDocument, formatLine } from '../../src/cli/terminal-text';
 import { FakeIo } from './fake-io';
 
+const TARGET_FORM = 'an xds: target, such as xds:///shop';
 const example = join(__dirname, '..', '..', 'examples', 'echo.yaml');
+
+/** An argument of each named form that does not have it. */
+const formErrors = (
+  [
+    [
+      'explain xds:///a /b.C/d',
+      "option '-H, --header <name:value>'",
+      'nocolon',
+      'NAME:VALUE',
+      '-H',
+    ],
+    ['explain xds:///a /b.C/d', "option '-H, --header <name:value>'", ':v', 'NAME:VALUE', '-H'],
+    ['explain xds:///a', "command-argument value 'Say'", 'Say', '/package.Service/Method'],
+    ['explain xds:///a', "command-argument value '/a/'", '/a/', '/package.Service/Method'],
+    ['explain xds:///a', "command-argument value '/a/b/c'", '/a/b/c', '/package.Service/Method'],
+    ['dump x.yaml', "option '-t, --target <target>'", 'dns:a', TARGET_FORM, '-t'],
+    ['diff x.yaml y.yaml', "option '-t, --target <target>'", 'shop', TARGET_FORM, '-t'],
+    [
+      'dump',
+      "option '--page <url>'",
+      'localhost',
+      'the URL of a live page, with its token',
+      '--page',
+    ],
+    ['dump', "option '--pid <id>'", 'me', 'the id of a process', '--pid'],
+    ['dump --timeout', "option '--timeout <seconds>'", 'x', 'a number of seconds, more than 0'],
+    ['serve', "option '-s, --service <name=addresses>'", 'a', 'NAME=HOST:PORT', '-s'],
+    ['bootstrap istio', "option '--istiod <host:port>'", 'istiod', 'HOST:PORT', '--istiod'],
+    ['bootstrap istio', "option '--istiod <host:port>'", 'istiod:0', 'HOST:PORT', '--istiod'],
+    ['bootstrap istio', "option '--istiod <host:port>'", 'a b:1', 'HOST:PORT', '--istiod'],
+    ['bootstrap istio', "option '--ip <address>'", 'pod', 'an IP address', '--ip'],
+    ['bootstrap gcp', "option '--ip <address>'", '1.2.3', 'an IP address', '--ip'],
+    ['bootstrap gcp', "option '--project-number <number>'", 'p', 'a number', '--project-number'],
+  ] as const
+).map(([command, subject, value, form, option]): [readonly string[], string] => {
+  const args = [...command.split(' '), ...(option === undefined ? [] : [option]), value];
+  const message = subject.startsWith('command')
+    ? `error: ${subject} is invalid for argument 'method'. Expected ${form}.`
+    : `error: ${subject} argument '${value}' is invalid. Expected ${form}.`;
+  return [args, message];
+});
 
 describe('grpc-xds', () => {
   let io: FakeIo;
@@ -26,12 +68,13 @@ describe('grpc-xds', () => {
     expect(text).toMatch(/check \[options\] <file> +list the errors of a resource file/);
   });
 
-  it('escapes control characters of others, and keeps lines and colours', () => {
-    const red = styleText('red', 'a\nb', { validateStream: false });
-    expect(printable(red)).toBe(red);
-    expect(printable('\x1b[2Jx\r\x9b1A\u202e')).toBe('\\u001b[2Jx\\u000d\\u009b1A\\u202e');
-    const json = JSON.stringify({ a: '\x1b[2J\x9b' });
-    expect(JSON.parse(printable(json))).toEqual({ a: '\x1b[2J\x9b' });
+  it('escapes control characters and line feeds of others, and keeps its own colours and lines of documents', () => {
+    const red = styleText('red', 'a\\u000ab', { validateStream: false });
+    expect(formatLine([{ color: 'red', text: 'a\nb' }, '\x1b[8mc'])).toBe(`${red}\\u001b[8mc`);
+    expect(formatLine('\x1b[2Jx\r\x9b1A\u202e')).toBe('\\u001b[2Jx\\u000d\\u009b1A\\u202e');
+    const json = JSON.stringify({ a: '\x1b[2J\x9b', b: '\u202e\n' }, undefined, 2);
+    expect(formatDocument(json).split('\n')).toHaveLength(4);
+    expect(JSON.parse(formatDocument(json))).toEqual({ a: '\x1b[2J\x9b', b: '\u202e\n' });
   });
 
   it('has a section about each command in docs/cli.md', async () => {
@@ -70,6 +113,7 @@ describe('grpc-xds', () => {
       ['serve', example, '--port', 'http'],
       "error: option '-p, --port <number>' argument 'http' is invalid. Expected a number from 0 to 65535.",
     ],
+    ...formErrors,
   ])('says what is wrong with %j', async (args, message) => {
     expect(await io.run(...args)).toBe(2);
     expect(io.errors[0]).toBe(message);

@@ -267,7 +267,28 @@ describe('ControlPlane', () => {
     stream.subscribe(LDS, ['echo'], node('test'));
     expect((await stream.next()).resources).toHaveLength(1);
     expect(requests).toEqual([['test', LDS, ['echo']]]);
-    expect(errors).toEqual(['control plane: an observer threw: oops']);
+    expect(errors).toEqual(['control plane: onRequest threw: oops']);
+  });
+
+  it('logs the rejection of an observer that is asynchronous, and survives a logger that throws', async () => {
+    const errors: string[] = [];
+    const { client } = await setUp({
+      snapshot: Snapshot.from(echo),
+      logger: {
+        trace() {},
+        info() {},
+        error(text) {
+          errors.push(text());
+          throw new Error('this logger is broken');
+        },
+      },
+      // eslint-disable-next-line @typescript-eslint/no-misused-promises -- what plain JavaScript does
+      onRequest: () => Promise.reject(new Error('late')),
+    });
+    const stream = client.open();
+    stream.subscribe(LDS, ['echo'], node('test'));
+    expect((await stream.next()).resources).toHaveLength(1);
+    expect(errors).toEqual(['control plane: onRequest threw: late']);
   });
 
   it('sends responses in order when an observer sets a snapshot', async () => {

@@ -368,3 +368,17 @@ describe('an imitation of istiod', () => {
     expect(stream.change(input)).toEqual(['CDS#3: +a +b', 'EDS#4: +a -x']);
   });
 });
+
+it('does not go through all names of a subscription for each request that adds one', () => {
+  const stream = new Stream({ endpoints: [] });
+  stream.send(EDS, { sub: Array.from({ length: 5000 }, (_, i) => `name ${i}`) });
+  const values = jest.spyOn(Set.prototype, Symbol.iterator);
+  const large = () =>
+    values.mock.contexts.filter((set: unknown) => set instanceof Set && set.size >= 5000).length;
+  const outcomes = Array.from({ length: 100 }, (_, i) => stream.send(EDS, { sub: [`more ${i}`] }));
+  const before = large();
+  const described = outcomes.at(-1)?.subscribed?.describe().subscribed.length;
+  const after = large();
+  values.mockRestore();
+  expect([before, described, after]).toEqual([0, 5100, 1]);
+});

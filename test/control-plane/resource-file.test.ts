@@ -234,7 +234,9 @@ resources:
 
   it('that is a directory is an error', () => {
     const result = loadResourceFile(examples);
-    expect(result.ok ? '' : result.error.message).toContain('cannot be read: EISDIR');
+    expect(result.ok ? '' : result.error.message).toContain(
+      'cannot be read: a directory, not a regular file',
+    );
   });
 });
 

@@ -3,6 +3,7 @@ import {
   type ConfigStoreOptions,
   type StoreUpdate,
 } from '../../src/dependency-manager/config-store';
+import { MAX_LEAF_CLUSTERS } from '../../src/dependency-manager/cluster-topology';
 import { waiting, type Observed } from '../../src/dependency-manager/observations';
 import type { XdsConfig } from '../../src/dependency-manager/xds-config';
 import type { ClusterResource } from '../../src/resources/cluster/cluster';
@@ -578,6 +579,52 @@ describe('ConfigStore with more aggregates than are allowed', () => {
     expect(result.needed.clusters.size).toBe(12);
   });
 
+  /** Aggregates that lead to leaves which do not exist. */
+  const aggregatesOf = (leaves: Readonly<Record<string, readonly string[]>>) =>
+    Object.fromEntries([
+      ['c', failure('no c')] as const,
+      ...Object.entries(leaves).flatMap(([name, of]) => [
+        [name, value(aggregateCluster(name, ...of))] as const,
+        ...of.map((leaf) => [leaf, failure(`no ${leaf}`)] as const),
+      ]),
+    ]);
+  const numbered = (prefix: string, length: number) =>
+    Array.from({ length }, (_, i) => `${prefix}${i}`);
+
+  it('rejects an aggregate with more leaf clusters than one may have', () => {
+    const most = numbered('x', MAX_LEAF_CLUSTERS);
+    const clusters = aggregatesOf({ most, more: [...most, 'y'] });
+    const result = build({ clusters }, { subscribed: ['most', 'more'], maxClusters: 5000 });
+    expect(clusterOf(result, 'most').ok).toBe(true);
+    expect(clusterOf(result, 'more')).toEqual(
+      err(
+        `aggregate cluster "more" is rejected: it leads to 1001 clusters, more than 1000 (${NOTE})`,
+      ),
+    );
+  });
+
+  it('counts leaf clusters once for each aggregate, and rejects those that exceed the limit', () => {
+    const shared = numbered('x', 60);
+    const clusters = aggregatesOf({ a: shared, b: shared, d: shared.slice(0, 40) });
+    const result = build({ clusters }, { subscribed: ['a', 'b', 'd'], maxClusters: 100 });
+    expect([clusterOf(result, 'a').ok, clusterOf(result, 'd').ok]).toEqual([true, true]);
+    expect(clusterOf(result, 'b')).toEqual(
+      err(
+        `aggregate cluster "b" is rejected: the aggregates of the target lead to 120 clusters, each counted once for each aggregate, more than the limit maxClustersPerTarget (100) (${NOTE})`,
+      ),
+    );
+  });
+
+  it('does not count the leaf clusters of an aggregate that is only part of another one', () => {
+    const shared = numbered('x', 60);
+    const clusters = {
+      ...aggregatesOf({ inner: shared }),
+      a: value(aggregateCluster('a', 'inner')),
+    };
+    const result = build({ clusters }, { subscribed: ['a'], maxClusters: 100 });
+    expect([clusterOf(result, 'a').ok, clusterOf(result, 'inner').ok]).toEqual([true, true]);
+  });
+
   // 2,000 aggregates that share 1,000 leaves would have two million places in their lists.
   it('bounds the lists of leaves of all aggregates together', () => {
     const children = Array.from({ length: 1000 }, (_, i) => `x${i}`);
@@ -587,7 +634,7 @@ describe('ConfigStore with more aggregates than are allowed', () => {
       ...children.map((name) => [name, failure(`no ${name}`)] as const),
       ['c', failure('no c')] as const,
     ]);
-    const result = build({ clusters }, { subscribed: wide, maxClusters: 5000 });
+    const result = build({ clusters }, { subscribed: wide, maxClusters: 2_000_000 });
     const failed = wide.map((name) => clusterOf(result, name)).filter(({ ok: isOk }) => !isOk);
     expect(failed).toHaveLength(1000);
     expect(failed[0]).toEqual(

@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DEFAULT_LIMITS } from '../../src/bootstrap/limits';
 import { BOOTSTRAP_OPTION } from '../../src/bootstrap/load-bootstrap';
+import { CHILD_CHANNEL_OPTION } from '../../src/grpc-js/child-channel-options';
 import { checkRegisterOptions, readShutdownTimeout } from '../../src/runtime/register-options';
 import { readFeatureFlags } from '../../src/util/feature-flags';
 import { ROOT } from './pages';
@@ -134,7 +135,8 @@ describe('docs/reference/options.md', () => {
   });
 
   it('has the channel options that the source reads', () => {
-    const options = [BOOTSTRAP_OPTION, ...found(/options\['(grpc\.\w+)'\]/g)];
+    const own = [BOOTSTRAP_OPTION, CHILD_CHANNEL_OPTION];
+    const options = [...own, ...found(/options\['(grpc\.\w+)'\]/g)];
     expect(options.length).toBeGreaterThan(2);
     expect(options.filter((name) => !page.includes(`\`${name}\``))).toEqual([]);
   });

@@ -122,4 +122,42 @@ describe('a backend', () => {
     answer = trailers({});
     expect(await call(client)).toBe(status.OK);
   });
+
+  it.each([
+    '-1',
+    '-1e9',
+    'soon',
+    '',
+    '1e3',
+    '12 h',
+    '0x10',
+    '+5',
+    'NaN',
+    '2147483648',
+    '1099511627776',
+    '9'.repeat(30),
+  ])('that puts a retry off by %p ms is not called again (gRFC A6)', async (pushback) => {
+    const client = mesh.client();
+    let attempts = 0;
+    answer = (stream) => {
+      attempts++;
+      only({ 'grpc-status': '14', 'grpc-retry-pushback-ms': pushback })(stream);
+    };
+    expect(await call(client)).toBe(status.UNAVAILABLE);
+    expect(attempts).toBe(1);
+  });
+
+  it.each(['0', '7', '0012'])(
+    'that puts a retry off by %s ms is called again',
+    async (pushback) => {
+      const client = mesh.client();
+      let attempts = 0;
+      answer = (stream) => {
+        attempts++;
+        only({ 'grpc-status': '14', 'grpc-retry-pushback-ms': pushback })(stream);
+      };
+      await call(client);
+      expect(attempts).toBe(4);
+    },
+  );
 });

@@ -4,6 +4,7 @@ import { parseTrustBundleMap } from '../../src/security/trust-bundle-map';
 import { certificateWithNames } from '../support/der-certificate';
 import type { EdgeTargetOptions } from './edge-targets';
 import type { FuzzTarget } from './targets';
+import { runSteps } from '../../src/util/steps';
 
 const certificates = ['a.example', 'b.example'].map((name) =>
   certificateWithNames([{ type: 'dns', bytes: Buffer.from(name) }]),
@@ -42,7 +43,7 @@ export function createCertificateFileTargets({
 
 /** None of the certificates may be left out: a CA that is trusted no longer is noticed late. */
 function checkPem(text: string): string | undefined {
-  const parsed = parsePemCertificates(text);
+  const parsed = runSteps(parsePemCertificates(text));
   if (!parsed.ok) return parsed.error === '' ? 'refused without a reason' : undefined;
   const [begins = 0, ends = 0] = ['BEGIN', 'END'].map(
     (word) => text.split(new RegExp(`-----${word} (?:X509 |TRUSTED )?CERTIFICATE-----`)).length - 1,
@@ -53,7 +54,7 @@ function checkPem(text: string): string | undefined {
 }
 
 function checkMap(text: string): string | undefined {
-  const parsed = parseTrustBundleMap(text);
+  const parsed = runSteps(parseTrustBundleMap(text));
   if (!parsed.ok) return parsed.error === '' ? 'refused without a reason' : undefined;
   const bundles = [...(parsed.value.bundles?.values() ?? [])].flat();
   const { certificates: all } = parsed.value;

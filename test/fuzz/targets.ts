@@ -36,6 +36,7 @@ import { createEdgeTargets } from './edge-targets';
 import { createPolicyTarget } from './policy-target';
 import { JsonMutations } from './json-mutations';
 import { checkRouting } from './routing';
+import { createRequestTargets } from './request-targets';
 import { createSanTarget } from './san-target';
 import { createSecurityTarget } from './security-target';
 import { createSecretTargets } from './secret-targets';
@@ -139,6 +140,7 @@ export function createTargets(random: Random, hash: XxHash64): readonly FuzzTarg
     createSecurityTarget(random),
     ...createCertificateFileTargets({ wire, json }),
     ...createSecretTargets(wire),
+    ...createRequestTargets(wire),
     {
       name: 'resource name',
       make: () =>

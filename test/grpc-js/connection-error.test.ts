@@ -17,6 +17,20 @@ describe('the error of a pick_first of grpc-js', () => {
       },
     ],
     [
+      'a proxy that did not connect',
+      'No connection established. Last error: undefined. Resolution note: ',
+      {
+        isConnectionFailure: true,
+        cause: 'the proxy of grpc_proxy, https_proxy or http_proxy did not connect',
+        note: '',
+      },
+    ],
+    [
+      'an exception of Node.js',
+      'No connection established. Last error: RangeError [ERR_SOCKET_BAD_PORT]: Port should be < 65536. (2026-11-22T14:21:00.000Z). Resolution note: ',
+      { isConnectionFailure: true, cause: 'Port should be < 65536.', note: '' },
+    ],
+    [
       'an ejected endpoint',
       'Picked subchannel 127.0.0.1:1 is unhealthy',
       { isConnectionFailure: false, cause: 'ejected by outlier detection', note: '' },

@@ -20,6 +20,27 @@ describe('the logger', () => {
   });
 });
 
+describe('the fields of a line', () => {
+  it('are cut and sanitized as its text is, and numbers are kept', () => {
+    const records: LogRecord[] = [];
+    const logger = createGrpcLogger({
+      isTracerOn: () => false,
+      application: () => ({ log: (record) => records.push(record) }),
+      clock: new FakeClock(),
+    });
+    const hostile = `a\n\u001b[2J\u202e${'\n'.repeat(10_000_000)}`;
+    const texts = { name: hostile, error: hostile, locality: hostile, version: hostile };
+    logger.error(() => 'line', { event: 'resource-nacked', ...texts, retryInMs: 5 });
+    expect(records).toHaveLength(1);
+    const [record] = records;
+    expect(record?.retryInMs).toBe(5);
+    for (const text of [record?.name, record?.error, record?.locality, record?.version]) {
+      expect(text?.startsWith('a\\n\\x1b[2J\\u{202e}\\n')).toBe(true);
+      expect(text?.length).toBeLessThan(20_000);
+    }
+  });
+});
+
 describe('an exception while a line is written', () => {
   const fail = (): never => {
     throw new Error('broken');

@@ -194,11 +194,14 @@ describe.each(POLICIES)('many endpoints of $type.name', ({ type, config }) => {
   });
 
   it.each([0, 1, 2, 3, 4, 6, 8])('are released in the middle, after %s turns', (turns) => {
-    const { batch, clock, errors, held, policy, update } = setUpSlow(A);
+    const { batch, clock, errors, finish, held, host, policy, update } = setUpSlow(A);
     update(...many);
     clock.advance(turns);
     update(B);
+    const { length } = host.subchannels;
     batch.run(() => policy.destroy());
+    finish();
+    expect(host.subchannels).toHaveLength(length);
     expect(held()).toEqual([]);
     expect(clock.pendingTimers).toBe(0);
     expect(errors).toEqual([]);

@@ -84,11 +84,13 @@ describe('what a channel keeps of its calls', () => {
 
   it('does not grow with the labels that an application makes up', async () => {
     const stats = processStats.forChannel(TARGET);
-    const tracers = new Set(
+    const tracers = new Set<unknown>(
       Array.from({ length: 2 * MAX_CALL_KINDS }, (_, i) =>
-        context.with(withCallLabel(context.active(), `made up ${i}`), () =>
-          stats?.startCall('/a.B/C'),
-        ),
+        context.with(withCallLabel(context.active(), `made up ${i}`), () => {
+          const contained = stats?.startCall('/a.B/C');
+          // Each call has an object of its own around what is kept.
+          return contained && Reflect.get(contained, 'tracer');
+        }),
       ),
     );
     // All beyond the bound share one.

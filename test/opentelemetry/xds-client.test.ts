@@ -2,6 +2,7 @@ import { ClientStats } from '../../src/runtime/client-stats';
 import { processStats } from '../../src/stats/stats-registry';
 import type { ResourceSnapshot, ResourceStatus } from '../../src/xds-client/client-snapshot';
 import { parseResourceName } from '../../src/xds-client/resource-name';
+import { silentLogger } from '../../src/util/logger';
 import { eventually } from '../support/eventually';
 import { Mesh, simpleResources, SERVICE } from '../support/mesh';
 import { MetricsReader, WAYS } from '../support/metrics-reader';
@@ -156,7 +157,10 @@ describe.each(WAYS)('metrics of the xDS client with a %s', (way) => {
       serverStates: () => [],
       fallbacks: () => [].values(),
     };
-    new ClientStats(processStats).observe(client, { target, parseName: parseResourceName });
+    new ClientStats(processStats, silentLogger).observe(client, {
+      target,
+      parseName: parseResourceName,
+    });
     const labels = (authority: string) => {
       return { ...cached('test.Thing', state), 'grpc.xds.authority': authority };
     };

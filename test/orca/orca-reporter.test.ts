@@ -12,7 +12,12 @@ import {
 } from '@grpc/grpc-js';
 import { OrcaLoadReport } from '../../src/generated/xds/data/orca/v3/orca_load_report';
 import { OrcaLoadReportRequest } from '../../src/generated/xds/service/orca/v3/orca';
-import { OrcaReporter, recordCallLoad, type OrcaReporterOptions } from '../../src/orca';
+import {
+  OrcaReporter,
+  recordCallLoad,
+  type BackendLoad,
+  type OrcaReporterOptions,
+} from '../../src/orca';
 import { echoMethod } from '../support/echo-backend';
 import { eventually } from '../support/eventually';
 import { FakeClock } from '../support/fake-clock';
@@ -82,7 +87,7 @@ describe('OrcaReporter', () => {
         );
       return { reports, ends, count, stream };
     };
-    return { clock, reporter, server, call, watch };
+    return { clock, reporter, server, client, call, watch };
   }
 
   describe('the report of each call', () => {
@@ -158,6 +163,22 @@ describe('OrcaReporter', () => {
       expect(trailers.get(TRAILER)).toEqual([]);
     });
 
+    const late = (): BackendLoad => {
+      // What the type rules out, plain JavaScript does.
+      return Promise.reject(new Error('late')) as unknown as BackendLoad;
+    };
+
+    it('is sent with the measured load, and one warning, if measure() returns a promise', async () => {
+      const warn = jest.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
+      cleanUp.push(() => warn.mockRestore());
+      const { call, clock } = await start({ measure: late });
+      expect((await call()).code).toBe(status.OK);
+      clock.advance(1000);
+      expect(reportIn((await call()).metadata)).toMatchObject({ rpsFractional: 2 });
+      const rule = 'it must return the load, not a promise';
+      expect(warn.mock.calls).toEqual([[`OrcaReporter: measure() threw: ${rule}`]]);
+    });
+
     it('is sent with the measured load, and one warning, if measure() throws', async () => {
       const warn = jest.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
       cleanUp.push(() => warn.mockRestore());
@@ -221,6 +242,16 @@ describe('OrcaReporter', () => {
       await watch(undefined).count(1);
       clock.advance(1000);
       expect(reporter.load.queriesPerSecond).toBe(0);
+    });
+
+    it('rejects a request with more fields than are of use', async () => {
+      const { client } = await start();
+      const names = Buffer.alloc(2002, Buffer.from([0x12, 0]));
+      const path = '/xds.service.orca.v3.OpenRcaService/StreamCoreMetrics';
+      const stream = client.makeServerStreamRequest(path, same, same, names);
+      stream.on('data', () => undefined);
+      const error = await new Promise<Error>((resolve) => stream.on('error', resolve));
+      expect(error.message).toContain('Error deserializing request');
     });
 
     it('stops when the client cancels', async () => {

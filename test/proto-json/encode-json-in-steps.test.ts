@@ -90,4 +90,29 @@ describe('a message that is encoded in steps', () => {
     const encoded = runSteps(steps);
     expect(encoded.ok ? 0 : encoded.error.length).toBe(101);
   });
+
+  it('is refused with too many values or levels, those that occur more than once included', () => {
+    const reasonOf = (value: JsonObject) => {
+      const message = { name: 'c', metadata: { filter_metadata: { a: value } } };
+      const encoded = runSteps(encodeJsonInSteps('envoy.config.cluster.v3.Cluster', message));
+      return encoded.ok ? undefined : encoded.error.map(formatJsonProblem);
+    };
+    const list = new Array<number>(1500).fill(1);
+    expect(reasonOf({ lists: fill(1500, () => list) })).toEqual(['more than 2000000 values']);
+    let chain: JsonObject = { list };
+    for (let level = 0; level < 200; level++) chain = { chain };
+    expect(reasonOf(chain)).toEqual(['nested more than 200 levels deep']);
+  });
+
+  it('is refused with a large field and another one that excludes it', () => {
+    const message = {
+      cluster_name: 'a',
+      endpoints: [{ lb_endpoints: fill(999, endpoint), lbEndpoints: [] }],
+    };
+    const type = 'envoy.config.endpoint.v3.ClusterLoadAssignment';
+    const encoded = runSteps(encodeJsonInSteps(type, message));
+    expect(encoded.ok ? [] : encoded.error.map(formatJsonProblem)).toEqual([
+      'endpoints[0].lbEndpoints: excludes "lb_endpoints", which is also set',
+    ]);
+  });
 });

@@ -4,6 +4,7 @@ import { Struct, Value } from '../../src/generated/google/protobuf/struct';
 import { StringValue } from '../../src/generated/google/protobuf/wrappers';
 import { OrcaLoadReport } from '../../src/generated/xds/data/orca/v3/orca_load_report';
 import { parseFieldTable } from '../../src/protobuf/field-table';
+import { FieldScanner } from '../../src/protobuf/field-scanner';
 
 describe('a codec', () => {
   it('reads a list of numbers in one block and one by one, and writes one block', () => {
@@ -30,6 +31,25 @@ describe('a codec', () => {
       kind: { $case: 'boolValue', value: true },
     });
     expect(StringValue.decode(Uint8Array.of(0x0a, 1, 0x61, 0x0a, 1, 0x62))).toEqual({ value: 'b' });
+  });
+
+  it.each([
+    ['2^63', [0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x01]],
+    ['2^32', [0x80, 0x80, 0x80, 0x80, 0x10]],
+    ['2^31', [0x80, 0x80, 0x80, 0x80, 0x08]],
+    ['more than there is', [0x02]],
+  ])('refuses a length of %s, of a field that is not known, too', (_case, length) => {
+    for (const tag of [[0xc2, 0x3e], [0x0a]]) {
+      const bytes = Uint8Array.of(...tag, ...length, 0x00);
+      expect(() => StringValue.decode(bytes)).toThrow(RangeError);
+      const scanner = new FieldScanner(bytes);
+      expect(() => scanner.next()).toThrow('premature EOF');
+    }
+  });
+
+  it('reads a length of more bytes than it needs', () => {
+    const bytes = Uint8Array.of(0x0a, 0x81, 0x80, 0x80, 0x80, 0x80, 0x00, 0x61);
+    expect(StringValue.decode(bytes)).toEqual({ value: 'a' });
   });
 
   it('creates messages that share no list or map with one another', () => {

@@ -67,6 +67,17 @@ describe('the steps of a call', () => {
     expect(regex.matches('/pkg.Service/Method')).toBe(true);
   });
 
+  it('are spent on a long prefix, which may differ from the text at its end only', () => {
+    const regex = compile(`${'a'.repeat(900)}b.*`);
+    meter.begin();
+    let tried = 0;
+    while (meter.exceeded === undefined && tried < 100_000) {
+      tried++;
+      regex.matches('a'.repeat(1000));
+    }
+    expect(meter.exceeded).toMatchObject({ limit: 'maxRegexStepsPerCall', textLength: 1000 });
+  });
+
   it('bound a replacement, which scans the text once for each match', () => {
     const regex = compile('b|(?:a[^c]*c)');
     meter.begin();

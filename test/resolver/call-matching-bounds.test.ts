@@ -167,4 +167,17 @@ describe('the headers of a call', () => {
     expect(reads).toHaveBeenCalledTimes(1);
     expect(hash).toHaveBeenCalledTimes(1);
   });
+
+  it('are hashed for as many hash policies as the steps of a call allow', () => {
+    const policy: HashPolicy = {
+      ...{ kind: 'header', headerName: 'x', rewrite: undefined, terminal: false },
+    };
+    const hashPolicies = Array.from({ length: 700_000 }, () => policy);
+    const { selector, meter } = createScene([route(forwardTo('a', { hashPolicies }))]);
+    const call = selector.invoke('/s/m', withHeader('a'), 1);
+    toCallAttributes(call.pickInformation)?.requestHash?.();
+    expect(meter.exceeded).toEqual({
+      ...{ limit: 'maxMatchStepsPerCall', subject: 'header "x"', textLength: 1 },
+    });
+  });
 });

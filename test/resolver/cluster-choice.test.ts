@@ -132,4 +132,21 @@ describe('ClusterChoice', () => {
       expect(deviation).toBeLessThan(5 * Math.sqrt(expected));
     }
   });
+
+  it('finds the cluster of a session by one look-up, whatever number of clusters the route has', () => {
+    const names = Array.from({ length: 12_000 }, (_, i): Weighted => [`c${i}`, 1]);
+    const choice = new ClusterChoice(weighted(...names), createRefOf(), []);
+    expect(choice.find('cluster:c7')?.ref.cluster).toBe('c7');
+    const searched = jest.spyOn(Array.prototype, 'find');
+    const found = choice.find('cluster:c11999');
+    const absent = choice.find('cluster:x');
+    const searches = searched.mock.calls.length;
+    searched.mockRestore();
+    expect([found?.ref.cluster, absent, searches]).toEqual(['c11999', undefined, 0]);
+  });
+
+  it('finds the first of several with one name', () => {
+    const choice = new ClusterChoice(weighted(['a', 1], ['b', 2], ['a', 3]), createRefOf(), []);
+    expect(choice.find('cluster:a')?.weight).toBe(1);
+  });
 });

@@ -15,7 +15,7 @@ function setUp() {
 }
 
 function names(refs: ClusterRefs): string {
-  return [...refs.children()].map(([name]) => name).join(' ');
+  return [...refs.all()].map(({ childName }) => childName).join(' ');
 }
 
 describe('ClusterRefs', () => {
@@ -25,7 +25,9 @@ describe('ClusterRefs', () => {
     refs.acquire('a');
     expect(log).toEqual(['subscribe a']);
     expect([first.cluster, first.childName]).toEqual(['a', 'cluster:a']);
-    expect([...refs.children()]).toEqual([['cluster:a', { policyName: 'policy of a' }]]);
+    expect([...refs.all()].map(({ lbConfig }) => lbConfig)).toEqual([
+      { policyName: 'policy of a' },
+    ]);
   });
 
   it('removes a cluster with the release of its last reference', () => {

@@ -86,6 +86,7 @@ describe('method config: retries (gRFC A44)', () => {
     [25, 250, '0.025s', '0.25s'],
     [1, 10, '0.001s', '0.01s'],
     [60_000, 3_600_000, '60s', '3600s'],
+    [1e-6, 1e-5, '0.000000001s', '0.00000001s'],
   ])(
     'back off from %d ms to %d ms, spelled %s and %s',
     (baseIntervalMs, maxIntervalMs, ...text) => {

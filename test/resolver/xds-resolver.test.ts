@@ -269,6 +269,14 @@ describe('XdsResolver: errors before there is a config', () => {
     expect(scene.bootstrapLoads).toBe(3);
   });
 
+  it('escapes line feeds of a bootstrap in the status of calls', () => {
+    const scene = new Scene();
+    scene.bootstrap = err('/a\nb: no such file');
+    scene.resolver.updateResolution();
+    scene.clock.flush();
+    expect(scene.channel.last).toMatchObject({ kind: 'error', details: '/a\\nb: no such file' });
+  });
+
   it('reports an unknown authority', () => {
     const scene = new Scene('elsewhere');
     scene.resolver.updateResolution();

@@ -41,6 +41,20 @@ describe('a cluster', () => {
     });
   });
 
+  it('counts against the limit of all clusters with every field that is read, unknown ones included', () => {
+    const fieldsOf = (bytes: Uint8Array) => {
+      const { result } = decodeBytes(types.cluster, bytes);
+      if (!result.ok) throw new Error(result.error.join());
+      return types.cluster.countElements?.(result.value, result.fields ?? 0) ?? 0;
+    };
+    const bytes = encode(types.cluster, edsClusterJson('c'));
+    const before = fieldsOf(bytes);
+    expect(before).toBeGreaterThan(0);
+    const unknown = Buffer.from([0xfa, 0x3e, 0x00]);
+    expect(fieldsOf(Buffer.concat([bytes, unknown, unknown, unknown]))).toBe(before + 3);
+    expect(types.cluster.elementLimit).toMatchObject({ noun: 'fields', max: 2_000_000 });
+  });
+
   it('may have a name that means something to JavaScript', () => {
     expect(parse(edsClusterJson('__proto__')).discovery).toMatchObject({
       edsResourceName: '__proto__',

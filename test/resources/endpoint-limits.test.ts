@@ -2,6 +2,7 @@ import { LbEndpointCollection } from '../../src/generated/envoy/config/endpoint/
 import { createEndpointCollectionResourceType } from '../../src/resources/endpoints/endpoint-collection-parser';
 import { createResourceTypes } from '../../src/resources/resource-types';
 import { countElements } from '../../src/resources/wire/sliced-message';
+import { runSteps } from '../../src/util/steps';
 import { endpointsJson } from '../support/xds-json';
 import { decodeBytes, encode, extensions, valueOf, versionOf, violationsOf } from './decode-json';
 
@@ -36,8 +37,13 @@ describe('an assignment', () => {
 
 it('counts the endpoints of an assignment that may get calls', () => {
   const value = valueOf(type, assignment(ports(1, 2), ports(3)));
-  expect(type.countElements?.(value)).toBe(3);
-  expect(type.countElements?.(valueOf(type, endpointsJson('c', [])))).toBe(0);
+  expect(type.countElements?.(value, 0)).toBe(3);
+  expect(type.countElements?.(valueOf(type, endpointsJson('c', [])), 0)).toBe(0);
+});
+
+it('counts a locality without endpoints for one of them', () => {
+  const value = valueOf(type, assignment(ports(1, 2), ports()));
+  expect(type.countElements?.(value, 0)).toBe(3);
 });
 
 describe('an assignment with more localities than the limit', () => {
@@ -86,20 +92,22 @@ it('counts the endpoints of assignments and collections against one limit', () =
   });
   expect(endpoints.elementLimit).toEqual({ name: 'maxEndpoints', noun: 'endpoints', max: 7 });
   expect(endpointCollection?.elementLimit).toBe(endpoints.elementLimit);
-  expect(endpointCollection?.countElements?.({ endpoints: [] })).toBe(0);
+  expect(endpointCollection?.countElements?.({ endpoints: [] }, 0)).toBe(0);
 });
 
 describe('countElements', () => {
+  const count = (...of: Parameters<typeof countElements>) => runSteps(countElements(...of));
+
   it('stops soon after the maximum', () => {
     const bytes = encode(type, assignment(ports(1, 2, 3, 4, 5), ports(6, 7)));
-    expect(countElements(bytes, [2, 2], 100)).toBe(7);
-    expect(countElements(bytes, [2, 2], 3)).toBe(4);
+    expect(count(bytes, [2, 2], 100)).toBe(7);
+    expect(count(bytes, [2, 2], 3)).toBe(4);
   });
 
   it.each([[[0x12]], [[0x12, 0x7f]], [[0x12, 0x02, 0x12]], [[0xff]]])(
     'counts nothing in the malformed bytes %j',
     (bytes) => {
-      expect(countElements(Uint8Array.from(bytes), [2, 2], 3)).toBe(0);
+      expect(count(Uint8Array.from(bytes), [2, 2], 3)).toBe(0);
     },
   );
 });

@@ -168,6 +168,87 @@ describe('an assignment decoded in steps', () => {
     expect(steps && outcomeOf(runSteps(steps))).toEqual(outcomeOf(type.decode(whole, context())));
   });
 
+  const plain = (count: number, port: number, third = 0) =>
+    Array.from({ length: count }, (_, i) => {
+      const { hostIdentifier } = endpoint(`10.${third}.${i >> 8}.${i & 255}`);
+      if (hostIdentifier?.$case !== 'endpoint') throw new Error('no endpoint');
+      const { address } = hostIdentifier.value;
+      if (address?.address?.$case !== 'socketAddress') throw new Error('no address');
+      const portSpecifier = { $case: 'portValue' as const, value: port };
+      const socketAddress = { ...address.address.value, portSpecifier };
+      const value = {
+        address: { address: { $case: 'socketAddress' as const, value: socketAddress } },
+      };
+      return LbEndpoint.fromPartial({ hostIdentifier: { $case: 'endpoint', value } });
+    });
+
+  it('takes no step for a thousand endpoints in three localities, nor for their changes', () => {
+    const encode = (changed: number) =>
+      assignment(
+        [1, 2, 3].map((third) =>
+          locality(`${third}`, [
+            ...plain(changed, 81, third),
+            ...plain(333, 80, third).slice(changed),
+          ]),
+        ),
+      );
+    const first = inSteps(encode(0));
+    expect(first.count).toBe(0);
+    if (!first.decoded.result.ok) throw new Error('must be valid');
+    for (const changed of [1, 10, 200]) {
+      expect(inSteps(encode(changed), first.decoded.result).count).toBe(0);
+    }
+  });
+
+  it('takes steps for a thousand localities, however few bytes they have', () => {
+    const zones = (weight: number) =>
+      assignment(Array.from({ length: 1000 }, (_, i) => locality(`${i}`, [], weight)));
+    expect(zones(1).length).toBeLessThan(2 ** 16);
+    const { decoded, count } = inSteps(zones(1));
+    expect(count).toBeGreaterThan(1000 / 32);
+    if (!decoded.result.ok) throw new Error('must be valid');
+    expect(inSteps(zones(2), decoded.result).count).toBeGreaterThan(1000 / 32);
+  });
+
+  it('takes steps for a small assignment that replaces a large one', () => {
+    const large = inSteps(assignment([locality('a', plain(8000, 80))])).decoded.result;
+    if (!large.ok) throw new Error('must be valid');
+    const { decoded, count } = inSteps(assignment([locality('a', plain(1, 81))]), large);
+    expect(count).toBeGreaterThan(8000 / 512);
+    expect(decoded.result).toMatchObject({
+      ok: true,
+      change: { localities: [{ removed: { length: 8000 } }] },
+    });
+  });
+
+  it('takes steps for many changes of a large one, of which all are found', () => {
+    const large = inSteps(assignment([locality('a', plain(8000, 80))])).decoded.result;
+    if (!large.ok) throw new Error('must be valid');
+    const next = plain(8000, 80).map((each, i) => (i % 40 === 0 ? plain(1, 81, i / 40)[0] : each));
+    const bytes = assignment([
+      locality(
+        'a',
+        next.flatMap((each) => each ?? []),
+      ),
+    ]);
+    const { decoded, count } = inSteps(bytes, large);
+    expect(count).toBeGreaterThanOrEqual(400 / 64);
+    expect(count).toBeLessThan(8000 / 64);
+    expect(outcomeOf(decoded)).toEqual(outcomeOf(inSteps(bytes).decoded));
+  });
+
+  it('takes steps to search the version before, of which the order changed', () => {
+    const large = inSteps(assignment([locality('a', plain(8000, 80))])).decoded.result;
+    if (!large.ok) throw new Error('must be valid');
+    const reversed = assignment([locality('a', plain(8000, 80).reverse())]);
+    const first = inSteps(reversed);
+    const { decoded, count } = inSteps(reversed, large);
+    expect(count).toBeGreaterThan(first.count + 8000 / 256);
+    if (!decoded.result.ok) throw new Error('must be valid');
+    const [last] = decoded.result.value.priorities[0]?.localities[0]?.endpoints ?? [];
+    expect(last).toBe(large.value.priorities[0]?.localities[0]?.endpoints.at(-1));
+  });
+
   it('is decoded as a whole if it is small', () => {
     const small = assignment([locality('a', endpoints.slice(0, 100))]);
     const { decoded, count } = inSteps(small);

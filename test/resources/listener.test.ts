@@ -8,9 +8,10 @@ import {
   routeToCluster,
   type Json,
 } from '../support/xds-json';
-import { decodeBytes, encode, types, valueOf, violationsOf } from './decode-json';
+import { decodeBytes, encode, encodeMessage, types, valueOf, violationsOf } from './decode-json';
 
 const TYPE = 'type.googleapis.com';
+const MANAGER = 'envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager';
 const AT = 'api_listener.api_listener';
 const faultFilter: Json = {
   name: 'fault',
@@ -67,6 +68,35 @@ describe('a listener', () => {
           routeConfig: { name: 'in', virtualHosts: [{ domains: ['*'], routes: [{ name: '' }] }] },
         },
       },
+    });
+  });
+
+  it('has the source of routes that comes last, merged if it is in several fields', () => {
+    const manager = (...sources: readonly Json[]) => {
+      const router = { http_filters: [routerFilter] };
+      const parts = [router, ...sources].map((json) =>
+        HttpConnectionManager.encode(
+          HttpConnectionManager.decode(encodeMessage(MANAGER, json)),
+        ).finish(),
+      );
+      const any = { typeUrl: `${TYPE}/${MANAGER}`, value: Buffer.concat(parts) };
+      const bytes = Listener.encode(
+        Listener.create({ name: 'svc', apiListener: { apiListener: any } }),
+      ).finish();
+      const { result } = decodeBytes(types.listener, bytes);
+      if (!result.ok || result.value.kind === 'socket-listener') throw new Error();
+      return result.value.httpConnectionManager.routes;
+    };
+    const rds = { rds: { route_config_name: 'r', config_source: { ads: {} } } };
+    const one = { route_config: routeConfigJson('one', [routeToCluster('c')]) };
+    const two = { route_config: { name: 'two' } };
+    expect(manager(one, two)).toMatchObject({
+      routeConfig: { name: 'two', virtualHosts: [{ domains: ['*'] }] },
+    });
+    expect(manager(one, rds)).toEqual({ kind: 'rds', routeConfigName: 'r' });
+    expect(manager(rds, one)).toMatchObject({ routeConfig: { name: 'one' } });
+    expect(manager(one, rds, two)).toMatchObject({
+      routeConfig: { name: 'two', virtualHosts: [] },
     });
   });
 

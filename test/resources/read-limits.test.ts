@@ -145,6 +145,77 @@ describe('other resources', () => {
   });
 });
 
+describe('a resource with more fields than one list may have', () => {
+  it('is rejected by its name', () => {
+    const bytes = Buffer.concat([nested([1], Buffer.from('large')), repeated(2, 1_000_000)]);
+    const context = { server: serverWith(), previous: () => undefined };
+    const { name, result } = types.routeConfig.decode(bytes, context);
+    expect(name).toBe('large');
+    expect(result).toEqual({
+      ok: false,
+      error: ['virtual_hosts: more than 400000 fields in one list'],
+    });
+    expect(types.routeConfig.peekName(bytes)).toBe('large');
+  });
+});
+
+describe('what costs more than its fields', () => {
+  const route = (match: Json, action: Json = {}): Json => ({
+    name: 'r',
+    virtual_hosts: [
+      { name: 'v', domains: ['*'], routes: [{ match, route: { cluster: 'c', ...action } }] },
+    ],
+  });
+  const headers = (count: number, matcher: (index: number) => Json): Json => ({
+    prefix: '/',
+    headers: Array.from({ length: count }, (_, i) => ({ name: 'x', string_match: matcher(i) })),
+  });
+  const judge = (json: Json) =>
+    decode(types.routeConfig, encode(types.routeConfig, json)).violations;
+
+  it('texts count by their length too, so that those of one message have some 3 MB', () => {
+    const texts = (count: number) =>
+      judge(route(headers(count, () => ({ exact: 'x'.repeat(1_000_000), ignore_case: true }))));
+    expect(texts(3)).toEqual([]);
+    expect(texts(4)).toEqual([
+      'virtual_hosts[0].routes[0].match.headers.string_match.exact: more than 50000 fields in one message',
+    ]);
+  });
+
+  it('regular expressions count as a hundred fields each', () => {
+    const expressions = (count: number) =>
+      judge(route(headers(count, (i) => ({ safe_regex: { regex: `a${i}` } }))));
+    expect(expressions(450)).toEqual([]);
+    expect(expressions(1000)[0]).toMatch(
+      /^virtual_hosts\[0\]\.routes\[0\]\.match\.headers\[4\d\d\]\.string_match\.safe_regex\.regex: more than 50000 fields in one message, of which an expression counts as 100$/,
+    );
+  });
+
+  it('expressions of many routes are in as many messages', () => {
+    const many = Array.from({ length: 1000 }, (_, i) => ({
+      match: { safe_regex: { regex: `/a${i}` } },
+      route: { cluster: 'c' },
+    }));
+    expect(
+      judge({ name: 'r', virtual_hosts: [{ name: 'v', domains: ['*'], routes: many }] }),
+    ).toEqual([]);
+  });
+
+  it('a route has at most 256 hash policies, which each call reads', () => {
+    const policies = (count: number) =>
+      judge(
+        route(
+          { prefix: '/' },
+          { hash_policy: Array(count).fill({ header: { header_name: 'x' } }) },
+        ),
+      );
+    expect(policies(256)).toEqual([]);
+    expect(policies(257)).toEqual([
+      'virtual_hosts[0].routes[0].route.hash_policy: must not have more than 256 entries, but has 257',
+    ]);
+  });
+});
+
 describe('lists that cost more than their fields', () => {
   it.each([
     [1000, []],

@@ -1,7 +1,16 @@
+import { Cluster } from '../../src/generated/envoy/config/cluster/v3/cluster';
 import { createClusterResourceType } from '../../src/resources/cluster/cluster-parser';
 import type { UpstreamTls } from '../../src/resources/cluster/cluster';
 import { edsClusterJson, type Json } from '../support/xds-json';
-import { extensions, types, valueOf, violationsOf } from './decode-json';
+import {
+  decodeBytes,
+  encode,
+  encodeMessage,
+  extensions,
+  types,
+  valueOf,
+  violationsOf,
+} from './decode-json';
 
 const TYPE = 'type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.UpstreamTlsContext';
 const AT = 'transport_socket.typed_config';
@@ -148,6 +157,29 @@ describe('the transport socket of a cluster', () => {
     expect(parse(json)?.sanMatchers).toEqual(
       ['email', 'dns', 'uri', 'ip'].map((type) => ({ type, matcher })),
     );
+  });
+});
+
+describe('the contexts of a cluster in several fields of the same number', () => {
+  const TLS = 'envoy.extensions.transport_sockets.tls.v3.UpstreamTlsContext';
+  const names: Json = { match_subject_alt_names: [{ exact: 'a.example.com' }] };
+  /** A cluster whose context is the encodings of several, one after the other: the merged context. */
+  const merged = (...commons: readonly Json[]) => {
+    const contexts = commons.map((common) => encodeMessage(TLS, { common_tls_context: common }));
+    const any = { typeUrl: TYPE, value: Buffer.concat(contexts) };
+    const bytes = Cluster.decode(encode(types.cluster, edsClusterJson('c')));
+    const configType = { $case: 'typedConfig' as const, value: any };
+    const transportSocket = { name: 'envoy.transport_sockets.tls', configType };
+    return Cluster.encode({ ...bytes, transportSocket }).finish();
+  };
+
+  it.each<[string, readonly Json[]]>([
+    ['names and then the roots', [{ validation_context: names }, { validation_context: ca }]],
+    ['roots and then the names', [{ validation_context: ca }, { validation_context: names }]],
+  ])('keep the names of servers: %s', (_case, commons) => {
+    const { result } = decodeBytes(types.cluster, merged(...commons));
+    if (!result.ok) throw new Error(result.error.join());
+    expect(result.value.tls?.sanMatchers).toHaveLength(1);
   });
 });
 

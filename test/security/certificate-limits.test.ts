@@ -9,6 +9,7 @@ import { CertificateFiles } from '../../src/security/file-watcher/certificate-fi
 import { parseIdentity } from '../../src/security/pem';
 import { FakeClock } from '../support/fake-clock';
 import { TestCertificates } from '../support/test-certificates';
+import { runSteps } from '../../src/util/steps';
 
 const { X509Certificate } = crypto;
 const certificates = new TestCertificates();
@@ -62,7 +63,10 @@ const inMap = (count: number) =>
     ),
   });
 
-const MEBIBYTES_15 = Math.floor((15 * 2 ** 20) / root.certificate.length);
+const MEBIBYTES_3 = Math.floor((3 * 2 ** 20) / root.certificate.length);
+
+/** Not one that can be parsed: it is refused before. */
+const longCertificate = `-----BEGIN CERTIFICATE-----\n${'A'.repeat(65_567)}\n-----END CERTIFICATE-----\n`;
 
 describe('a file of authorities', () => {
   it.each<[Field, (count: number) => string]>([
@@ -84,8 +88,8 @@ describe('a file of authorities', () => {
     ],
     [
       'ca_certificate_file',
-      inPem(MEBIBYTES_15),
-      `${MEBIBYTES_15} PEM blocks, more than the limit of 500: nothing of it is read`,
+      inPem(MEBIBYTES_3),
+      `${MEBIBYTES_3} PEM blocks, more than the limit of 500: nothing of it is read`,
     ],
     [
       'spiffe_trust_bundle_map_file',
@@ -97,11 +101,21 @@ describe('a file of authorities', () => {
       inMap(501).replaceAll('"x5c"', '"x\\u0035c"'),
       '501 certificates, more than the limit of 500: nothing of it is read',
     ],
-    ['spiffe_trust_bundle_map_file', '['.repeat(15 * 2 ** 20), 'nested more than 200 levels deep'],
+    ['spiffe_trust_bundle_map_file', '['.repeat(3 * 2 ** 20), 'nested more than 200 levels deep'],
     [
       'spiffe_trust_bundle_map_file',
       `{"trust_domains":{"a.test":{"keys":[${'{},'.repeat(100_000)}{}]}}}`,
       'more than 100000 values',
+    ],
+    [
+      'ca_certificate_file',
+      longCertificate,
+      'certificate 1: 65621 characters, more than the limit of 65536',
+    ],
+    [
+      'spiffe_trust_bundle_map_file',
+      inMap(1).replace(/"x5c":\["[^"]*"\]/, `"x5c":["${'A'.repeat(65_537)}"]`),
+      'trust_domains["d0.test"].keys[0].x5c: 65537 characters, more than the limit of 65536',
     ],
   ])(
     '%s with too much is refused without parsing one, and the last good stays',
@@ -179,18 +193,26 @@ it('bundles of a provider of the application are counted together, before any is
 describe('an identity', () => {
   it('has at most as many certificates as OpenSSL follows', () => {
     const chain = (length: number) => leaf.certificate + inPem(length - 1);
-    expect(parseIdentity(chain(MAX_CHAIN_LENGTH), leaf.privateKey).ok).toBe(true);
+    expect(runSteps(parseIdentity(chain(MAX_CHAIN_LENGTH), leaf.privateKey)).ok).toBe(true);
     parses.mockClear();
-    expect(parseIdentity(chain(MAX_CHAIN_LENGTH + 1), leaf.privateKey)).toEqual({
+    expect(runSteps(parseIdentity(chain(MAX_CHAIN_LENGTH + 1), leaf.privateKey))).toEqual({
       ok: false,
       error: '101 PEM blocks, more than the limit of 100: nothing of it is read',
     });
     expect(parses).not.toHaveBeenCalled();
   });
 
+  it('has at most 262,144 characters, which OpenSSL parses in one turn', () => {
+    const padded = leaf.certificate + ' '.repeat(262_144);
+    expect(runSteps(parseIdentity(padded, leaf.privateKey))).toEqual({
+      ok: false,
+      error: `${padded.length} characters, more than the limit of 262144: nothing of it is read`,
+    });
+  });
+
   it('has a key of at most 65,536 characters', () => {
     const padded = leaf.privateKey + ' '.repeat(65_536);
-    expect(parseIdentity(leaf.certificate, padded)).toEqual({
+    expect(runSteps(parseIdentity(leaf.certificate, padded))).toEqual({
       ok: false,
       error: 'the private key has more than 65536 characters',
     });

@@ -1,6 +1,7 @@
 import { generateKeyPairSync, X509Certificate } from 'node:crypto';
 import { parseIdentity, parsePemCertificates } from '../../src/security/pem';
 import { TestCertificates } from '../support/test-certificates';
+import { runSteps } from '../../src/util/steps';
 
 const certificates = new TestCertificates();
 const root = certificates.authority('root');
@@ -15,18 +16,18 @@ afterAll(() => certificates.close());
 describe('parsePemCertificates', () => {
   it('returns each certificate in a block of its own', () => {
     const text = `# of the mesh\n${root.certificate}\nother\r\n${other.certificate.replace(/\n/g, '\r\n')}`;
-    const parsed = parsePemCertificates(text);
+    const parsed = runSteps(parsePemCertificates(text));
     expect(parsed).toEqual({ ok: true, value: [root.certificate, other.certificate] });
   });
 
   it('skips blocks of other kinds', () => {
-    const parsed = parsePemCertificates(root.privateKey + root.certificate);
+    const parsed = runSteps(parsePemCertificates(root.privateKey + root.certificate));
     expect(parsed).toEqual({ ok: true, value: [root.certificate] });
   });
 
   it('accepts the labels that OpenSSL accepts', () => {
     const text = root.certificate.replace(/ CERTIFICATE/g, ' X509 CERTIFICATE');
-    expect(parsePemCertificates(text)).toEqual({ ok: true, value: [root.certificate] });
+    expect(runSteps(parsePemCertificates(text))).toEqual({ ok: true, value: [root.certificate] });
   });
 
   // OpenSSL takes the first block of each of these and is silent about the rest.
@@ -64,17 +65,47 @@ describe('parsePemCertificates', () => {
       root.certificate.trimEnd() + other.certificate.slice('-----'.length),
       /no beginning/,
     ],
+    [
+      'a last line without dashes before it',
+      `${root.certificate}${'END '.repeat(1000)}CERTIFICATE-----`,
+      /no beginning/,
+    ],
+    ['dashes before an END', `${root.certificate}------END`, /no beginning/],
+    ['a label with a line feed', `${root.certificate}-----BEGIN A\nB-----\n`, /no end/],
     ['nothing', '', /no certificate/],
     ['text', 'not a certificate', /no certificate/],
     ['a private key', root.privateKey, /no certificate/],
   ])('refuses %s', (_name, text, reason) => {
-    const parsed = parsePemCertificates(text);
+    const parsed = runSteps(parsePemCertificates(text));
     expect(parsed).toEqual({ ok: false, error: expect.stringMatching(reason) });
   });
 
-  it('takes time in proportion to a text of many headers', () => {
-    const parsed = parsePemCertificates('-----BEGIN CERTIFICATE-----\n'.repeat(100_000), Infinity);
-    expect(parsed).toEqual({ ok: false, error: 'a PEM block has no end' });
+  it('skips text between blocks that is no part of one', () => {
+    const text = `----- of the mesh -----\n${root.certificate}${'END '.repeat(1000)}\n-----\nEND -----`;
+    const parsed = runSteps(parsePemCertificates(text));
+    expect(parsed).toEqual({ ok: true, value: [root.certificate] });
+  });
+
+  // Each would take minutes or more in a time that grows with the square of the text.
+  it.each([
+    ['first lines', '-----BEGIN CERTIFICATE-----\n', 'a PEM block has no end'],
+    ['first lines without a label', '-----BEGIN', 'a PEM block has no end'],
+    ['first lines without an end', '-----BEGIN A', 'a PEM block has no end'],
+    ['last lines', '-----END A-----\n', 'a PEM block has no beginning'],
+    ['ENDs', 'END ', 'no certificate in PEM found'],
+    ['BEGINs', 'BEGIN A', 'no certificate in PEM found'],
+    ['dashes', '-', 'no certificate in PEM found'],
+    ['dashes after capital letters', 'A-----', 'no certificate in PEM found'],
+    ['capital letters', 'A', 'no certificate in PEM found'],
+    [
+      'blocks of another kind',
+      '-----BEGIN A-----\n-----END A-----\n',
+      'no certificate in PEM found',
+    ],
+  ])('takes time in proportion to a text of many %s', (_name, part, error) => {
+    const unbounded = { maxLength: Infinity, maxBlocks: Infinity };
+    const text = part.repeat(4_000_000 / part.length);
+    expect(runSteps(parsePemCertificates(text, unbounded))).toEqual({ ok: false, error });
   });
 });
 
@@ -86,12 +117,12 @@ describe('parseIdentity', () => {
   it('takes a key that follows the parameters of its curve', () => {
     const parameters =
       '-----BEGIN EC PARAMETERS-----\nBggqhkjOPQMBBw==\n-----END EC PARAMETERS-----\n';
-    expect(parseIdentity(leaf.certificate, parameters + leaf.privateKey).ok).toBe(true);
+    expect(runSteps(parseIdentity(leaf.certificate, parameters + leaf.privateKey)).ok).toBe(true);
   });
 
   it('returns a pair that belongs together', () => {
     const chain = leaf.certificate + root.certificate;
-    expect(parseIdentity(chain, leaf.privateKey)).toEqual({
+    expect(runSteps(parseIdentity(chain, leaf.privateKey))).toEqual({
       ok: true,
       value: { certificateChain: chain, privateKey: leaf.privateKey },
     });
@@ -122,7 +153,7 @@ describe('parseIdentity', () => {
       /no end/,
     ],
   ])('refuses %s, without a word of the key', (_name, certificate, key, reason) => {
-    const parsed = parseIdentity(certificate, key);
+    const parsed = runSteps(parseIdentity(certificate, key));
     expect(parsed).toEqual({ ok: false, error: expect.stringMatching(reason) });
     const secret = leaf.privateKey.split('\n')[1] ?? '';
     expect(JSON.stringify(parsed)).not.toContain(secret);

@@ -5,18 +5,22 @@ import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Bootstrap } from '../../src/bootstrap/bootstrap';
 import { credentials } from '../../src/grpc-js';
 import type {
   CertificateProvider,
   CertificateProviderType,
   CertificateWatch,
 } from '../../src/security/certificate-provider';
+import { CertificateProviderRegistry } from '../../src/security/certificate-provider-registry';
+import { CertificateProviders } from '../../src/security/certificate-providers';
 import { createSds } from '../../src/security/sds/sds';
 import { GrpcTransportFactory } from '../../src/transport/grpc-transport';
 import { systemRandom } from '../../src/util/random';
 import { ok } from '../../src/util/result';
 import { Violations } from '../../src/util/violations';
 import { SharedTransports } from '../../src/xds-client/shared-transports';
+import type { XdsTransportFactory } from '../../src/xds-client/transport';
 import { eventually } from '../support/eventually';
 import { FakeClock } from '../support/fake-clock';
 import {
@@ -116,6 +120,39 @@ function create(config: object = {}, serverFeatures = features): CertificateProv
 function watch(config?: object, serverFeatures = features): CertificateWatch {
   return create(config, serverFeatures).watch('any name', () => changes++);
 }
+
+it('connects with the options of the channel that is the first to use it (gRFC A110)', () => {
+  const connectionOptions = { equals: () => true };
+  const used: unknown[] = [];
+  const transportFactory: XdsTransportFactory = {
+    create(_server, options) {
+      used.push(options);
+      return { ok: false, error: 'not connected' };
+    },
+  };
+  const type = createSds({
+    ...{ support, transportFactory, random: systemRandom, spiffeBundles: true },
+    ...{ userAgent: { name: '', version: '' }, dataErrorHandling: false },
+  });
+  const types = new CertificateProviderRegistry();
+  types.register(type);
+  const channel_creds = [{ type: 'insecure' }];
+  const instance = {
+    pluginName: 'sds',
+    config: { sds_server: { server_uri: uri, channel_creds, server_features: features } },
+  };
+  const bootstrap: Bootstrap = {
+    ...{ source: 'test', servers: [], authorities: new Map() },
+    node: { id: 'node', cluster: 'c', locality: undefined, metadata: undefined },
+    clientDefaultListenerResourceNameTemplate: '%s',
+    certificateProviders: new Map([['mesh', instance]]),
+  };
+  const providers = new CertificateProviders({ types, clock, logger });
+  const onChanged = () => undefined;
+  const watching = providers.of(bootstrap, connectionOptions).watch('mesh', '', onChanged);
+  closing.push(() => watching.release());
+  expect(new Set(used)).toEqual(new Set([connectionOptions]));
+});
 
 /** Waits until both parts are there, whatever they are. */
 async function settled(certificateWatch: CertificateWatch): Promise<CertificateWatch['current']> {

@@ -28,6 +28,9 @@ import { TestCertificates, type TestCertificate } from '../support/test-certific
 const certificates = new TestCertificates();
 const ca = certificates.authority('CA');
 const otherCa = certificates.authority('Other CA');
+const intermediate = certificates
+  .authority('Far CA')
+  .sign('Intermediate CA', { isAuthority: true });
 const server = ca.sign('server', {
   names: ['DNS:a.example', 'URI:spiffe://td/server', 'IP:127.0.0.1'],
 });
@@ -163,6 +166,26 @@ describe('a connection of a cluster that asks for TLS', () => {
   ])('goes by the matchers: %s', async (_, tls, outcome) => {
     const port = await tlsServer(server);
     expect(await attempt(port, { tls })).toBe(outcome);
+  });
+
+  // The context of so many is made in steps, after which roots are no longer added all at once.
+  it.each<[string, () => TestCertificate, string]>([
+    ['one of the last of 300 authorities signed it', () => server, 'secure'],
+    [
+      'an intermediate signed it that is the last of 300, its own issuer not among them',
+      () => intermediate.sign('s'),
+      'secure',
+    ],
+    [
+      'none of 300 authorities signed it',
+      () => certificates.authority('Third CA').sign('s'),
+      'is not signed by a trusted authority',
+    ],
+  ])('verifies a server by many authorities: %s', async (_, make, outcome) => {
+    const port = await tlsServer(make());
+    const many = Array.from({ length: 298 }, () => otherCa);
+    const material = { ...good, roots: ok(rootsOf(...many, ca, intermediate)) };
+    expect(await attempt(port, { material })).toContain(outcome);
   });
 
   it('presents the identity of the client to a server that requires one', async () => {
@@ -726,8 +749,27 @@ describe('a handshake', () => {
     await attempt(await tlsServer(server), { tls: { sanMatchers: [exact('any', 'x')] } });
     expect(recorder.take().map(([, event]) => event)).toMatchObject([
       { nodeId: 'n1', cluster: 'c', result: 'SUCCESS', protocol: 'TLSv1.3', error: undefined },
-      { cluster: 'c', result: 'CERTIFICATE_VERIFICATION_FAILED', protocol: undefined },
+      { cluster: 'c', result: 'CERTIFICATE_AUTHORITY_INVALID', protocol: undefined },
       { cluster: 'c', result: 'CERTIFICATE_HOSTNAME_MISMATCH', protocol: undefined },
+    ]);
+  });
+
+  it('has the results that gRFC A118 names', async () => {
+    const recorder = new DiagnosticRecorder('grpc-xds:tls-handshake');
+    const nextYear = new Date().getUTCFullYear() + 1;
+    const expired = ['20200101000000Z', '20210101000000Z'] as const;
+    const future = [`${nextYear}1231000000Z`, '21200101000000Z'] as const;
+    await attempt(await tlsServer(ca.sign('s', { validity: expired })));
+    await attempt(await tlsServer(ca.sign('s', { validity: future })));
+    await attempt(await listen(createTcpServer((socket) => socket.destroy())));
+    await attempt(await tlsServer(server, { minVersion: 'TLSv1', maxVersion: 'TLSv1.1' }));
+    await attempt(await tlsServer(server, { ALPNProtocols: ['http/1.1'] }));
+    expect(recorder.take().map(([, event]) => event)).toMatchObject([
+      { result: 'CERTIFICATE_EXPIRED' },
+      { result: 'CERTIFICATE_NOT_YET_VALID' },
+      { result: 'PEER_CONNECTION_CLOSED' },
+      { result: 'PROTOCOL_VERSION_UNSUPPORTED' },
+      { result: 'NO_APPLICATION_PROTOCOL' },
     ]);
   });
 
@@ -744,12 +786,12 @@ describe('a handshake', () => {
         'grpc.target': 'xds:///shop',
         'grpc.lb.backend_service': 'c',
         'grpc.tls.handshake.result': result,
-        'grpc.tls.handshake.resumed': 'false',
+        'grpc.tls.handshake.resumed': 'FULL_HANDSHAKE',
       };
     };
     expect(await reader.series('grpc.client.tls.handshakes')).toEqual([
+      { labels: labelsOf('CERTIFICATE_AUTHORITY_INVALID'), value: 1, sum: undefined },
       { labels: labelsOf('CERTIFICATE_HOSTNAME_MISMATCH'), value: 1, sum: undefined },
-      { labels: labelsOf('CERTIFICATE_VERIFICATION_FAILED'), value: 1, sum: undefined },
       { labels: labelsOf('SUCCESS'), value: 1, sum: undefined },
     ]);
     await reader.stop();

@@ -4,6 +4,7 @@ import { MAX_AUTHORITIES } from '../../src/security/certificate-limits';
 import { SecureContexts } from '../../src/security/secure-contexts';
 import { parseTrustBundleMap } from '../../src/security/trust-bundle-map';
 import { TestCertificates } from '../support/test-certificates';
+import { runSteps } from '../../src/util/steps';
 
 const certificates = new TestCertificates();
 const root = certificates.authority('root');
@@ -22,7 +23,7 @@ function bundlesOf(domains: number, isEmpty = false): (readonly string[])[] {
   const bundle = { keys: isEmpty ? [] : [{ kty: 'EC', use: 'x509-svid', x5c }] };
   const entries = Array.from({ length: domains }, (_, domain) => [`d${domain}.test`, bundle]);
   const map = { trust_domains: Object.fromEntries(entries) as unknown };
-  const parsed = parseTrustBundleMap(JSON.stringify(map));
+  const parsed = runSteps(parseTrustBundleMap(JSON.stringify(map)));
   if (!parsed.ok) throw new Error(parsed.error);
   return [...(parsed.value.bundles?.values() ?? [])];
 }

@@ -61,9 +61,9 @@ describe('the contract of load-balancing policies', () => {
     [
       'uses one endpoint only',
       broken((policy) => ({
-        update: ({ config, localities }) =>
+        update: ({ localities, ...others }) =>
           policy.update({
-            config,
+            ...others,
             localities: localities.map((locality) => ({
               ...locality,
               connections: locality.connections.slice(0, 1),
@@ -90,10 +90,13 @@ describe('the contract of load-balancing policies', () => {
       broken((policy) => {
         const kept: LbConnection[] = [];
         return {
-          update({ config, localities: [first] }) {
+          update({ localities: [first], ...others }) {
             if (first === undefined) return;
             kept.push(...first.connections);
-            policy.update({ config, localities: [{ ...first, connections: [...new Set(kept)] }] });
+            policy.update({
+              ...others,
+              localities: [{ ...first, connections: [...new Set(kept)] }],
+            });
           },
         };
       }),

@@ -1,4 +1,9 @@
-import { durationToMs, msToDuration, parseDurationString } from '../../src/util/duration';
+import {
+  describeDuration,
+  durationToMs,
+  msToDuration,
+  parseDurationString,
+} from '../../src/util/duration';
 import { Violations } from '../../src/util/violations';
 
 describe('a duration', () => {
@@ -59,5 +64,21 @@ describe('parseDurationString', () => {
     ['', undefined],
   ])('reads %j as %p ms', (text, expected) => {
     expect(parseDurationString(text)).toBe(expected);
+  });
+});
+
+describe('describeDuration', () => {
+  it.each([
+    [0, '0 s'],
+    [1e-6, 'less than 0.001 s'],
+    [0.999_999, 'less than 0.001 s'],
+    [1, '0.001 s'],
+    [250, '0.25 s'],
+    [1000 / 3, '0.333 s'],
+    [15_000, '15 s'],
+    [100_000, '100 s'],
+    [315_576_000_000_000, '315576000000 s'],
+  ])('writes %d ms as %s', (ms, text) => {
+    expect(describeDuration(ms)).toBe(text);
   });
 });

@@ -5,7 +5,8 @@ import { SlowClock } from '../support/slow-clock';
 
 function setUp() {
   const clock = new SlowClock();
-  const slices = new TimeSlices(clock);
+  const later: number[] = [];
+  const slices = new TimeSlices(clock, (durationMs) => later.push(durationMs));
   const errors: unknown[] = [];
   const log: string[] = [];
   /** Steps that take so many eighths of a slice. */
@@ -26,7 +27,7 @@ function setUp() {
     return log.join(' ');
   };
   const batch = new LbBatch((error) => errors.push(error));
-  return { batch, clock, errors, log, slices, start, steps, turn };
+  return { batch, clock, errors, later, log, slices, start, steps, turn };
 }
 
 describe('TimeSlices', () => {
@@ -44,6 +45,15 @@ describe('TimeSlices', () => {
     expect(turn()).toBe('a4 a5 a6');
     expect(turn()).toBe('a7');
     expect(clock.pendingTimers).toBe(0);
+  });
+
+  it('reports the work of later turns, which is measured nowhere else', () => {
+    const { later, start, steps, turn } = setUp();
+    start(steps('a', 3, 8));
+    expect(later).toEqual([]);
+    turn();
+    turn();
+    expect(later).toEqual([SLICE_MS, SLICE_MS]);
   });
 
   it('runs no step in this turn if the task is to start later', () => {

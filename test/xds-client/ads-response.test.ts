@@ -3,6 +3,7 @@ import {
   type ResourceError,
 } from '../../src/generated/envoy/service/discovery/v3/discovery';
 import type { Any } from '../../src/generated/google/protobuf/any';
+import { cacheLimit } from '../../src/xds-client/limits';
 import { SotwProtocol } from '../../src/xds-client/ads/sotw-subscriptions';
 import { createNode } from '../../src/xds-client/node';
 import { ResponseOrder } from '../../src/xds-client/ads/response-order';
@@ -56,6 +57,7 @@ function readBytes(
     origin: { server: 's', policy: serverPolicy(new Set(), hasErrors), nowMs: 3 },
     resources: new Map(requested.map((name) => [name, { accepted: cached.get(name) }])),
     elementsOf: () => 0,
+    cacheLimit: cacheLimit(),
     onError: () => undefined,
     order,
   });
@@ -80,6 +82,7 @@ describe('readResponse', () => {
               serverKey: server.key,
               updatedAtMs: 3,
               elements: 0,
+              size: { bytes: 5, fields: 0, wholeFields: 0 },
             },
           },
         ],

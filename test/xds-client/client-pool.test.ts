@@ -1,5 +1,6 @@
 import type { Bootstrap } from '../../src/bootstrap/bootstrap';
 import { ClientPool } from '../../src/xds-client/client-pool';
+import type { ConnectionOptions } from '../../src/xds-client/transport';
 import { authorityConfig, bootstrap, serverConfig } from './harness';
 
 class PooledThing {
@@ -55,6 +56,41 @@ describe('a client pool', () => {
     const second = clients.acquire({ ...bootstrap(), ...change }, 'xds:a');
     expect(second.client).not.toBe(first.client);
     expect(clients.clients()).toHaveLength(2);
+  });
+
+  it('lists what the clients of each bootstrap share', () => {
+    const clients = pool();
+    const a = clients.acquire(bootstrap(), 'xds:a');
+    const b = clients.acquire(bootstrap(), 'xds:b');
+    expect(clients.shared()).toEqual([a.group]);
+    a.release();
+    b.release();
+    expect(clients.shared()).toEqual([]);
+  });
+
+  it('has the connection options of the first channel of a bootstrap, until its last is released (gRFC A110)', () => {
+    const clients = new ClientPool<
+      PooledThing,
+      ThingGroup & { readonly connectionOptions: ConnectionOptions | undefined }
+    >((made, all, connectionOptions) =>
+      Object.assign(new ThingGroup(made, all), { connectionOptions }),
+    );
+    const [one, two] = [{ equals: () => false }, { equals: () => false }];
+    const first = clients.acquire(bootstrap(), 'xds:a', one);
+    const second = clients.acquire(bootstrap(), 'xds:b', two);
+    const other = clients.acquire(
+      { ...bootstrap(), node: { ...bootstrap().node, id: 'x' } },
+      'xds:b',
+    );
+    expect([first, second, other].map(({ group }) => group.connectionOptions)).toEqual([
+      one,
+      one,
+      undefined,
+    ]);
+    first.release();
+    expect(clients.acquire(bootstrap(), 'xds:c', two).group.connectionOptions).toBe(one);
+    expect(other.group.connectionOptions).toBeUndefined();
+    clients.acquire(bootstrap(), 'xds:c', two).release();
   });
 
   it('closes a client with the last release, once', () => {

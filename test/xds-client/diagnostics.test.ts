@@ -1,4 +1,5 @@
 import type { ClientEvents } from '../../src/xds-client/client-snapshot';
+import { WatchedResource } from '../../src/xds-client/watched-resource';
 import { Harness, RecordingWatcher } from './harness';
 
 const SERVER = 'management server xds.test:1 (node "node-1")';
@@ -51,6 +52,19 @@ describe('waitingFor', () => {
     expect(h.client.waitingFor(3)).toEqual([...waits, 'and 2 more resources are also pending']);
     expect(h.client.waitingFor(4).at(-1)).toBe('and 1 more resource is also pending');
     expect(h.client.waitingFor(5)).toEqual(h.client.waitingFor());
+  });
+
+  it('looks at no more pending resources than have a line', () => {
+    const h = new Harness();
+    const names = Array.from({ length: 100 }, (_, i) => `pending-${i}`);
+    const watches = names.map((name) => h.watch(h.endpoints, name));
+    const state = jest.spyOn(WatchedResource.prototype, 'state', 'get');
+    expect(h.client.waitingFor(3).at(-1)).toBe('and 97 more resources are also pending');
+    expect(state).not.toHaveBeenCalled();
+    state.mockRestore();
+
+    for (const watch of watches.slice(1)) watch.release();
+    expect(h.client.waitingFor(3)).toEqual([expect.stringContaining('"pending-0"')]);
   });
 
   it('is empty when everything has been answered, well or badly', () => {

@@ -47,6 +47,20 @@ describe('a limit on the elements of all resources', () => {
     expect(rejection()).toBeUndefined();
   });
 
+  it('rejects a resource that exceeds a fixed limit, of which only the number is named', () => {
+    const fixed = Object.assign(new CountedType('Words', false), {
+      elementLimit: { ...limit, name: undefined },
+    });
+    const h = new Harness();
+    const a = h.watch(fixed, 'a');
+    h.send(fixed, '1', { a: 'aaaaaa' });
+    h.send(fixed, '2', { a: 'aaaaaaaaaaa' });
+    expect(lastRejection(h)).toBe(
+      'Words "a": 11 letters, with those of other resources 11, exceed the limit of 10',
+    );
+    expect(a.values).toEqual([{ text: 'aaaaaa' }]);
+  });
+
   it('keeps the last version of a resource whose update exceeds it', () => {
     const { h, a, rejection } = watchAll();
     h.send(words, '1', { a: 'aaaaaa', b: 'bbbb' });

@@ -7,9 +7,16 @@ import { ChannelResource } from '../../src/xds-client/channel-resource';
 import { ChannelResources } from '../../src/xds-client/channel-resources';
 import { LongWaits } from '../../src/xds-client/long-waits';
 import { WatchedResource } from '../../src/xds-client/watched-resource';
+import type * as Verdicts from '../../src/xds-client/ads/verdict';
+import { decideVerdict } from '../../src/xds-client/ads/verdict';
 import { XdsClient } from '../../src/xds-client/xds-client';
 import { FakeStream } from '../support/fake-transport';
 import { Harness, RecordingWatcher } from './harness';
+
+jest.mock('../../src/xds-client/ads/verdict', () => {
+  const actual = jest.requireActual<typeof Verdicts>('../../src/xds-client/ads/verdict');
+  return { ...actual, decideVerdict: jest.fn(actual.decideVerdict) };
+});
 
 const BOOM = 'boom';
 
@@ -98,6 +105,25 @@ const seams: readonly Seam[] = [
     name: 'the variant',
     break: () => breakOnce(VariantChoice.prototype, 'onControlPlane'),
     act: (h) => h.stream.respond({ typeUrl: h.listener.typeUrl, versionInfo: '2', resources: [] }),
+  },
+  {
+    name: 'deciding the verdict',
+    break: () => {
+      const decide = jest.mocked(decideVerdict);
+      decide.mockClear();
+      decide.mockImplementationOnce(boom);
+      return () => decide.mock.calls.length;
+    },
+  },
+  {
+    name: 'deciding the verdict on a rejected response',
+    break: () => {
+      const decide = jest.mocked(decideVerdict);
+      decide.mockClear();
+      decide.mockImplementationOnce(boom);
+      return () => decide.mock.calls.length;
+    },
+    act: reject,
   },
   { name: 'the timers of resources', break: () => breakOnce(ResourceWaits.prototype, 'end') },
   { name: 'pausing timers', break: () => breakOnce(ResourceWaits.prototype, 'pause') },

@@ -92,6 +92,7 @@ export interface HarnessOptions {
   /** Of the node. */
   readonly metadata?: ReadonlyMap<string, string | number>;
   readonly events?: ClientEvents;
+  readonly maxCachedBytes?: number;
 }
 
 export function bootstrap({ servers, authorities, metadata }: HarnessOptions = {}): Bootstrap {
@@ -122,7 +123,7 @@ export class Harness {
   /** The clients of other targets. */
   readonly others: XdsClient[] = [];
   private readonly options: XdsClientOptions;
-  private readonly servers: ManagementServers;
+  readonly servers: ManagementServers;
   /** Whether a test is about errors that are bugs. */
   expectsBugs = false;
 
@@ -137,6 +138,7 @@ export class Harness {
       dataErrorHandling: options.dataErrorHandling ?? false,
       federation: options.federation ?? true,
       ...(options.events === undefined ? {} : { events: options.events }),
+      ...(options.maxCachedBytes === undefined ? {} : { maxCachedBytes: options.maxCachedBytes }),
     };
     this.servers = new ManagementServers(this.options);
     this.client = new XdsClient(this.options, this.servers);

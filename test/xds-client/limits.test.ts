@@ -1,4 +1,5 @@
 import {
+  cacheLimit,
   MAX_NAME_LENGTH,
   MAX_RESOURCES_PER_RESPONSE,
   UPDATE_BURST,
@@ -132,6 +133,7 @@ describe('a response with too many resources', () => {
           origin: { server: 's', policy: serverPolicy(new Set(), true), nowMs: 0 },
           resources: new Map([['a', { accepted: undefined }]]),
           elementsOf: () => 0,
+          cacheLimit: cacheLimit(),
           onError: () => undefined,
           order: new ResponseOrder(type.typeUrl),
         },

@@ -37,6 +37,26 @@ describe('shared transports', () => {
     expect(network.server('other.test:1').openConnections).toBe(1);
   });
 
+  it('are one connection for each set of options (gRFC A110)', () => {
+    const optionsOf = (name: string) => ({
+      name,
+      equals: (other: unknown) => isNamed(other, name),
+    });
+    const useWith = (name: string) => {
+      const made = shared.create(server, optionsOf(name));
+      if (!made.ok) throw new Error(made.error);
+      return made.value;
+    };
+    use();
+    const [first] = [useWith('a'), useWith('a'), useWith('b')];
+    expect(network.openConnections).toBe(3);
+    first?.close();
+    expect(network.openConnections).toBe(3);
+    useWith('b');
+    use();
+    expect(network.openConnections).toBe(3);
+  });
+
   it('end the streams of the one who leaves, and close the connection after the last one', () => {
     const [ads, lrs] = [use(), use()];
     const adsStream = ads.openStream('/Ads', handler);
@@ -68,3 +88,9 @@ describe('shared transports', () => {
     expect(ended).toEqual([{ code: 14, details: 'gone' }]);
   });
 });
+
+function isNamed(options: unknown, name: string): boolean {
+  return (
+    typeof options === 'object' && options !== null && 'name' in options && options.name === name
+  );
+}

@@ -1,4 +1,9 @@
-import { MAX_TIME_DEBT_MS, TIME_BURST_MS } from '../../src/xds-client/limits';
+import {
+  BYTES_PER_MS,
+  MAX_TIME_DEBT_MS,
+  MESSAGE_COST_MS,
+  TIME_BURST_MS,
+} from '../../src/xds-client/limits';
 import { TimeBudget } from '../../src/xds-client/budgets';
 import { Harness, RecordingWatcher } from './harness';
 
@@ -19,6 +24,13 @@ describe('TimeBudget', () => {
     expect(budget.waitMs(0)).toBe(4 * MAX_TIME_DEBT_MS);
   });
 
+  it('counts each response, and its bytes', () => {
+    const budget = new TimeBudget(0.25, 0);
+    budget.spend(TIME_BURST_MS, 0);
+    budget.receive(100 * BYTES_PER_MS, 0);
+    expect(budget.waitMs(0)).toBeCloseTo(4 * (100 + MESSAGE_COST_MS));
+  });
+
   it('is full again after a while, and no fuller', () => {
     const budget = new TimeBudget(0.25, 0);
     budget.spend(TIME_BURST_MS, 0);
@@ -29,12 +41,11 @@ describe('TimeBudget', () => {
 
 describe('updates that each take 100 ms to apply', () => {
   /** Sends updates as fast as they are read. @returns the time each of them was applied. */
-  function flap(updates: number) {
-    const h = new Harness();
+  function flap(updates: number, apply = (h: Harness) => h.clock.advance(100), h = new Harness()) {
     const times: number[] = [];
     const watcher = new RecordingWatcher(() => {
       times.push(h.clock.monotonicMs());
-      h.clock.advance(100);
+      apply(h);
     });
     h.watch(h.endpoints, 'a', watcher);
     for (let i = 0; i < updates; i++) {
@@ -56,6 +67,27 @@ describe('updates that each take 100 ms to apply', () => {
     const [from = 0, to = 0] = [times[39], times[79]];
     expect((to - from) / 40).toBeGreaterThanOrEqual(390);
     expect((to - from) / 40).toBeLessThanOrEqual(420);
+  });
+
+  const intervalMs = ({ times }: ReturnType<typeof flap>) =>
+    ((times[79] ?? 0) - (times[39] ?? 0)) / 40;
+
+  it('take a quarter of the time, too, if policies apply them in later turns', () => {
+    expect(intervalMs(flap(80, (h) => h.servers.spendTime(100)))).toBeGreaterThanOrEqual(390);
+  });
+
+  it('take a quarter of the time, too, if it is their acknowledgement that takes long', () => {
+    const h = new Harness();
+    h.watch(h.endpoints, 'b');
+    const { clock, stream } = h;
+    const [monotonicMs, send] = [clock.monotonicMs.bind(clock), stream.send.bind(stream)];
+    let spentMs = 0;
+    clock.monotonicMs = () => monotonicMs() + spentMs;
+    stream.send = (bytes) => {
+      send(bytes);
+      spentMs += 100;
+    };
+    expect(intervalMs(flap(80, () => undefined, h))).toBeGreaterThanOrEqual(390);
   });
 
   it('are acknowledged at once all the same, and new names are requested', () => {

@@ -1,7 +1,9 @@
 import {
   absentError,
   badNameError,
+  describeServer,
   describeStreamEnd,
+  expiredError,
   joinBounded,
   rejectedError,
   serverError,
@@ -70,4 +72,17 @@ describe('an error with text from the network', () => {
     expect(message).toContain(expected);
     expect(message).not.toMatch(/\p{Cc}/u);
   });
+});
+
+it('the time to live of a resource is described without an exponent', () => {
+  const id = { typeName: 'Listener', name: 'echo' };
+  expect(expiredError(id, 'xds.test:443', 1e-6).message).toContain(
+    'within its time to live of less than 0.001 s: see its log',
+  );
+  expect(expiredError(id, 'xds.test:443', 1500).message).toContain('time to live of 1.5 s:');
+});
+
+it('a server is described in one line, whatever the id of its node is', () => {
+  const server = { serverUri: 'xds.test:443' } as Parameters<typeof describeServer>[0];
+  expect(describeServer(server, 'a\nb')).toBe('management server xds.test:443 (node "a\\nb")');
 });

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readBootstrapFile } from '../../bootstrap/load-bootstrap';
 import { inspect, type TargetReport } from '../../index';
 import { Channel, credentials } from '../../grpc-js';
 import { register } from '../../register';
@@ -44,7 +44,7 @@ export function watchChannel(
 function readOrigin(origin: BootstrapOrigin): string | undefined {
   switch (origin.kind) {
     case 'file':
-      return readFileSync(origin.path, 'utf8');
+      return readBootstrapFile(origin.path);
     case 'object':
       return JSON.stringify(origin.json);
     case 'environment':

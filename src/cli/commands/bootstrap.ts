@@ -28,7 +28,7 @@ export function writeBootstrap(
   if (violations.length > 0) return exitCode.badInput;
   const text = JSON.stringify(bootstrap, undefined, 2);
   if (file === undefined) {
-    io.print(text);
+    io.printDocument(text);
     return exitCode.fine;
   }
   try {

@@ -34,7 +34,7 @@ export function check(file: string, flags: CheckFlags, version: string, io: CliI
   const findings = content.ok ? judgeAll(content.value, io) : problemsOf(content.error);
   const errors = findings.filter(({ level }) => level === 'error').length;
   if (flags.output === 'sarif' && flags.json !== true) {
-    io.print(JSON.stringify(toSarif(file, findings, version), undefined, 2));
+    io.printDocument(JSON.stringify(toSarif(file, findings, version), undefined, 2));
   } else {
     const output = flags.output === 'sarif' ? 'json' : flags.output;
     const resources = content.ok ? namesOf(content.value) : undefined;

@@ -2,7 +2,8 @@ import { type Dump, labelOf, resourceToJson } from '../dump/dump';
 import { diffJson, type Difference } from '../../proto-json/json-diff';
 import { parseSource, readSource } from '../dump/read-source';
 import { createPaint, printResult, type OutputFlags, type Paint } from '../format';
-import { type CliIo, exitCode } from '../io';
+import { type CliIo, exitCode, printErrors } from '../io';
+import type { Line } from '../terminal-text';
 import type { SourceFlags } from './dump';
 
 /** The differences of a resource. */
@@ -27,7 +28,7 @@ export async function diff(
     const options = { target: flags.target, timeoutMs: flags.timeout * 1000 };
     const read = await readSource(parseSource(text, flags.nodeId), options, io);
     if (!read.ok) {
-      io.printError(read.error.message);
+      printErrors(read.error.problems, io);
       return read.error.code;
     }
     dumps.push(read.value);
@@ -65,12 +66,12 @@ const signs = {
   changed: { sign: '~', color: 'yellow' },
 } as const;
 
-function format({ resource, kind, path, before, after }: ResourceDifference, paint: Paint): string {
+function format({ resource, kind, path, before, after }: ResourceDifference, paint: Paint): Line {
   const { sign, color } = signs[kind];
   const place = path === '' ? resource : `${resource}: ${path}`;
   // A whole resource may be large; its name says enough.
-  if (path === '') return paint(color, `${sign} ${place}`);
+  if (path === '') return [paint(color, `${sign} ${place}`)];
   const values = [before, after].filter((value) => value !== undefined);
   const text = values.map((value) => JSON.stringify(value)).join(' -> ');
-  return `${paint(color, `${sign} ${place}`)}  ${text}`;
+  return [paint(color, `${sign} ${place}`), `  ${text}`];
 }

@@ -45,6 +45,6 @@ export async function doctor(
 }
 
 function printFinding({ level, subject, text, remedy }: Finding, paint: Paint, io: CliIo): void {
-  io.print(`${paint(colors[level], level.padEnd(4))}  ${paint('bold', subject)}  ${text}`);
+  io.print([paint(colors[level], level.padEnd(4)), '  ', paint('bold', subject), `  ${text}`]);
   if (remedy !== undefined) io.print(`      fix: ${remedy}`);
 }

@@ -1,7 +1,7 @@
 import { formatDump, toResourceFile } from '../dump/dump';
 import { originOf, readSource, type ResourceSource, type ServerFlags } from '../dump/read-source';
 import { printResult, type OutputFlags } from '../format';
-import { type CliIo, exitCode } from '../io';
+import { type CliIo, exitCode, printErrors } from '../io';
 
 /** Flags of every command that reads resources from elsewhere. */
 export interface SourceFlags {
@@ -37,7 +37,7 @@ export async function dump(file: string | undefined, flags: DumpFlags, io: CliIo
   const { target, timeout } = flags;
   const read = await readSource(source, { target, timeoutMs: timeout * 1000 }, io);
   if (!read.ok) {
-    io.printError(read.error.message);
+    printErrors(read.error.problems, io);
     return read.error.code;
   }
   const { value } = read;

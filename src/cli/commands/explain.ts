@@ -2,7 +2,7 @@ import { errorMessage } from '../../util/error-message';
 import type { DumpedResource } from '../dump/dump';
 import { readSource } from '../dump/read-source';
 import { printResult } from '../format';
-import { type CliIo, exitCode } from '../io';
+import { type CliIo, exitCode, printErrors } from '../io';
 import { loadClient } from '../load-client';
 import { type DumpFlags, sourceOf } from './dump';
 
@@ -37,7 +37,7 @@ export async function explain(
   }
   const read = await readSource(source, { target, timeoutMs: flags.timeout * 1000 }, io);
   if (!read.ok) {
-    io.printError(read.error.message);
+    printErrors(read.error.problems, io);
     return read.error.code;
   }
   const headers = flags.header.map(splitHeader);
@@ -46,7 +46,7 @@ export async function explain(
   try {
     const call = { target, method: path, headers };
     const { explanation, text } = loadClient().explain(resources, call, io);
-    printResult(explanation, flags, io, () => io.print(text));
+    printResult(explanation, flags, io, () => io.printDocument(text));
     const isRouted =
       explanation.kind === 'routed' &&
       explanation.unmatchedShare === 0 &&

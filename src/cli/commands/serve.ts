@@ -19,7 +19,7 @@ import { type AdminPage, servePage } from '../../live-page/page-server';
 import { errorMessage } from '../../util/error-message';
 import { createHandle, type Handle } from '../../util/handle';
 import { createPaint, type Paint } from '../format';
-import { type CliIo, exitCode, untilInterrupted } from '../io';
+import { type CliIo, exitCode, printErrors, untilInterrupted } from '../io';
 import { formatFinding, judgeAll } from '../judge-file';
 import {
   formatClient,
@@ -131,7 +131,7 @@ class Serving {
     if (file === undefined) return loadServices(flags, io);
     const loaded = openResourceFile(file, flags);
     if (!loaded.ok) {
-      io.printError(loaded.error.message);
+      printErrors(loaded.error.message.split('\n'), io);
       return undefined;
     }
     this.judge(file, loaded.value);
@@ -169,7 +169,7 @@ class Serving {
       onError: (error: ResourceFileError) => {
         this.fileIsBad = true;
         this.log('the file is bad; clients keep what they have', 'failed');
-        this.printProblem(error.message);
+        for (const line of error.message.split('\n')) this.printProblem(line);
       },
     };
     return watchResourceFile(file, listener, { ...this.flags, clock: this.io.clock });
@@ -248,7 +248,7 @@ class Serving {
     const time = new Date(this.io.clock.now()).toISOString().slice(11, 19);
     const text = `${time}Z ${line}`;
     const isError = kind === 'nacked' || kind === 'failed';
-    this.io.print(isError ? this.paint('red', text) : text);
+    this.io.print(isError ? [this.paint('red', text)] : text);
   }
 }
 
@@ -257,7 +257,7 @@ function loadServices({ service = {}, loads }: ServeFlags, io: CliIo): Snapshot 
     return Snapshot.forServices(service, { reportsLoad: loads === true });
   } catch (error) {
     if (!(error instanceof SnapshotError)) throw error;
-    io.printError(error.message);
+    printErrors(error.message.split('\n'), io);
     return undefined;
   }
 }

@@ -141,7 +141,7 @@ class Watching {
     if (this.events.length > MAX_EVENTS) this.events.shift();
     if (this.isScreen) return;
     if (formatOf(this.flags) === 'table') this.io.print(this.formatEvent(added));
-    else this.io.print(JSON.stringify(added));
+    else this.io.printDocument(JSON.stringify(added));
   }
 
   private formatEvent({ time, text }: WatchEvent): string {
@@ -151,11 +151,11 @@ class Watching {
   private draw(report: TargetReport | undefined): void {
     const color = this.verdict.startsWith('READY') ? 'green' : 'yellow';
     this.io.redraw([
-      this.paint('bold', this.target),
-      this.paint(/^(FAILED|TRANSIENT)/.test(this.verdict) ? 'red' : color, this.verdict),
+      [this.paint('bold', this.target)],
+      [this.paint(/^(FAILED|TRANSIENT)/.test(this.verdict) ? 'red' : color, this.verdict)],
       '',
       ...(report === undefined ? [] : [...formatServers(report), '', ...formatTree(report), '']),
-      ...this.events.map((event) => this.paint('gray', this.formatEvent(event))),
+      ...this.events.map((event) => [this.paint('gray', this.formatEvent(event))]),
     ]);
   }
 }

@@ -72,6 +72,8 @@ function resourcesOf({ genericXdsConfigs }: ClientConfig): readonly DumpedResour
   }));
 }
 
-function toIso({ seconds, nanos }: Timestamp): string {
-  return new Date(Number(seconds) * 1000 + Math.round(nanos / 1e6)).toISOString();
+/** @returns `undefined` for a time that `Date` does not have. */
+function toIso({ seconds, nanos }: Timestamp): string | undefined {
+  const date = new Date(Number(seconds) * 1000 + Math.round(nanos / 1e6));
+  return Number.isNaN(date.getTime()) ? undefined : date.toISOString();
 }

@@ -1,13 +1,16 @@
-import { lstatSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { lstatSync, readdirSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { describeDuration } from '../../util/duration';
 import { errorMessage } from '../../util/error-message';
+import { MAX_INPUT_BYTES, readRegularText } from '../../util/files/read-regular-file';
 import { err, ok, type Result } from '../../util/result';
 import { type CliIo, exitCode } from '../io';
 
 /** Why a source cannot be read, and the exit code. */
 export interface SourceFailure {
-  readonly message: string;
+  /** One or more lines. */
+  readonly problems: readonly string[];
   readonly code: number;
 }
 
@@ -90,12 +93,19 @@ export async function requestReport(
   for (let waitedMs = 0; waitedMs < timeoutMs; waitedMs += POLL_MS) {
     await new Promise<void>((resolve) => clock.setTimer(resolve, POLL_MS, true));
     const name = reportsOf(pid, folder).find((each) => !before.has(each));
-    const text = name === undefined ? '' : readFileSync(join(folder, name), 'utf8');
-    if (text.endsWith('}\n')) return ok({ source, text });
+    const read =
+      name === undefined
+        ? ok('')
+        : readRegularText(join(folder, name), { maxBytes: MAX_INPUT_BYTES });
+    if (!read.ok) return failed(`${source}: its report cannot be read: ${read.error}`);
+    if (read.value.endsWith('}\n')) return ok({ source, text: read.value });
   }
-  const seconds = timeoutMs / 1000;
-  return failed(`${source}: wrote no report within ${seconds} s`, exitCode.unreachable);
+  const time = describeDuration(timeoutMs);
+  return failed(`${source}: wrote no report within ${time}`, exitCode.unreachable);
 }
+
+/** Bytes of `/proc/<pid>/status`, which has some 1500. */
+const MAX_STATUS_BYTES = 65_536;
 
 /** Returns the signal on which a process writes its report, if it does, and is the process that said so. */
 function dumpSignalOf(pid: number, folder: string): Result<NodeJS.Signals, SourceFailure> {
@@ -107,12 +117,13 @@ function dumpSignalOf(pid: number, folder: string): Result<NodeJS.Signals, Sourc
   }
   try {
     const { uid } = statSync(`/proc/${pid}`);
-    const status = readFileSync(`/proc/${pid}/status`, 'utf8');
+    const status = readRegularText(`/proc/${pid}/status`, { maxBytes: MAX_STATUS_BYTES });
+    if (!status.ok) return failed(`${source}: ${status.error}`, exitCode.unreachable);
     for (const name of readdirSync(folder)) {
       const [, signal] = name.startsWith(`grpc-xds-${pid}.`) ? name.split('.') : [];
       if (signal !== 'SIGUSR2' && signal !== 'SIGUSR1' && signal !== 'SIGHUP') continue;
       const isOwn = lstatSync(join(folder, name)).uid === uid;
-      if (isOwn && isCaught(status, signal)) return ok(signal);
+      if (isOwn && isCaught(status.value, signal)) return ok(signal);
     }
   } catch (error) {
     return failed(`${source}: ${errorMessage(error)}`, exitCode.unreachable);
@@ -137,5 +148,5 @@ function reportsOf(pid: number, folder: string): readonly string[] {
 }
 
 function failed(message: string, code: number = exitCode.badInput): Result<never, SourceFailure> {
-  return err({ message, code });
+  return err({ problems: [message], code });
 }

@@ -1,6 +1,5 @@
-import { readFileSync } from 'node:fs';
 import { parseResourceFile } from '../../control-plane';
-import { errorMessage } from '../../util/error-message';
+import { MAX_INPUT_BYTES, readRegularText } from '../../util/files/read-regular-file';
 import { err, ok, type Result } from '../../util/result';
 import type { BootstrapOrigin } from '../client';
 import { type CliIo, exitCode } from '../io';
@@ -78,7 +77,7 @@ export async function readSource(
       return readFile(source.path, options);
     case 'admin': {
       const dump = await fetchStatus({ ...options, address: source.address });
-      return dump.ok ? dump : err({ message: dump.error, code: exitCode.unreachable });
+      return dump.ok ? dump : err({ problems: [dump.error], code: exitCode.unreachable });
     }
     case 'page':
       return readReport(await fetchPageReport(source.url, options), options);
@@ -98,23 +97,20 @@ function readReport(
   const report = parseInspectReport(source, text, target);
   if (report !== undefined) return ok(report);
   const message = `${source}: the report is of another version of grpc-xds`;
-  return err({ message, code: exitCode.badInput });
+  return err({ problems: [message], code: exitCode.badInput });
 }
 
 /** Reads a resource file or the report of a process. */
 function readFile(path: string, { target }: ReadSourceOptions): Result<Dump, SourceFailure> {
-  let text: string;
-  try {
-    text = readFileSync(path, 'utf8');
-  } catch (error) {
-    return err({ message: `${path}: ${errorMessage(error)}`, code: exitCode.badInput });
-  }
+  const content = readRegularText(path, { maxBytes: MAX_INPUT_BYTES });
+  if (!content.ok) return err({ problems: [`${path}: ${content.error}`], code: exitCode.badInput });
+  const text = content.value;
   const report = parseInspectReport(path, text, target);
   if (report !== undefined) return ok(report);
   const flags = { allowInconsistent: true, ignoreUnknownFields: true };
   const snapshot = parseResourceFile(text, path, flags);
   if (snapshot.ok) return ok(dumpSnapshot(path, snapshot.value));
-  return err({ message: snapshot.error.message, code: exitCode.badInput });
+  return err({ problems: snapshot.error.message.split('\n'), code: exitCode.badInput });
 }
 
 async function readControlPlane(
@@ -125,7 +121,7 @@ async function readControlPlane(
   const { clock, env } = io;
   if (target === undefined) return readWholeControlPlane(bootstrap, timeoutMs, io);
   const opened = loadClient().openTarget({ bootstrap, target, clock, env });
-  if (!opened.ok) return err({ message: opened.error, code: exitCode.badInput });
+  if (!opened.ok) return err({ problems: [opened.error], code: exitCode.badInput });
   const watched = opened.value;
   try {
     await watched.untilSettled(timeoutMs);
@@ -135,7 +131,7 @@ async function readControlPlane(
     const failure = servers.find(({ lastError }) => lastError !== undefined);
     if (!isAnswered && failure !== undefined) {
       const message = `${failure.serverUri}: ${failure.lastError ?? ''}`;
-      return err({ message, code: exitCode.unreachable });
+      return err({ problems: [message], code: exitCode.unreachable });
     }
     return ok({
       source,
@@ -158,9 +154,9 @@ async function readWholeControlPlane(
 ): Promise<Result<Dump, SourceFailure>> {
   const { clock } = io;
   const connected = loadClient().connectUpstream(bootstrap, io);
-  if (!connected.ok) return err({ message: connected.error, code: exitCode.badInput });
+  if (!connected.ok) return err({ problems: [connected.error], code: exitCode.badInput });
   const { serverUri, node } = connected.value;
   const resources = await dumpAll(connected.value, { clock, timeoutMs });
-  if (!resources.ok) return err({ message: resources.error, code: exitCode.unreachable });
+  if (!resources.ok) return err({ problems: [resources.error], code: exitCode.unreachable });
   return ok({ source: serverUri, nodeId: node.id, resources: resources.value });
 }

@@ -6,6 +6,8 @@ import {
   Resource,
 } from '../../generated/envoy/service/discovery/v3/discovery';
 import type { Any } from '../../generated/google/protobuf/any';
+import { describeDuration } from '../../util/duration';
+import { errorMessage } from '../../util/error-message';
 import { isJsonObject } from '../../proto-json/explain-json';
 import type { Clock } from '../../util/clock';
 import { err, ok, type Result } from '../../util/result';
@@ -32,11 +34,14 @@ export function dumpAll(
       transport.close();
       resolve(walk.hasResponse ? ok(walk.resources) : err(`${serverUri}: ${failure}`));
     };
-    const silence = `no response within ${timeoutMs / 1000} s; is node id "${node.id}" known to it?`;
+    const silence = `no response within ${describeDuration(timeoutMs)}; is node id "${node.id}" known to it?`;
     const timer = clock.setTimer(() => end(silence), timeoutMs, true);
     const stream: XdsStream = transport.openStream(METHOD, {
       onSent: () => walk.onSent(),
-      onMessage: (bytes) => walk.onResponse(bytes),
+      onMessage: (bytes) => {
+        const problem = walk.onResponse(bytes);
+        if (problem !== undefined) end(`a response that cannot be read: ${problem}`);
+      },
       onClosed: ({ code, details }: StreamStatus) => end(`status ${code}: ${details}`),
     });
     const walk: WildcardWalk = new WildcardWalk(stream, node, () => end('no response'));
@@ -75,7 +80,17 @@ class WildcardWalk {
     this.pump();
   }
 
-  onResponse(bytes: Uint8Array): void {
+  /** @returns why a message cannot be read. */
+  onResponse(bytes: Uint8Array): string | undefined {
+    try {
+      this.read(bytes);
+      return undefined;
+    } catch (error) {
+      return errorMessage(error);
+    }
+  }
+
+  private read(bytes: Uint8Array): void {
     const { typeUrl, versionInfo: version, nonce, resources } = DiscoveryResponse.decode(bytes);
     this.hasResponse = true;
     for (const item of resources) this.add(typeUrl, version, item);

@@ -2,7 +2,7 @@ import type { Clock } from '../../util/clock';
 import { StatusCode } from '../../util/status-code';
 import type { StreamStatus, XdsStream, XdsTransport } from '../client';
 import type { RawCall } from './raw-ads-server';
-import { type Frame, typeOf, withoutMetadata } from './recording';
+import { type Frame, typeOf, withoutMetadata, UNREADABLE } from './recording';
 
 /** Constructor options of a recorder. */
 export interface RecorderOptions {
@@ -31,8 +31,10 @@ export class Recorder {
       record: (direction, bytes) => {
         const t = Math.round(clock.monotonicMs() - this.startMs);
         const type = typeOf({ direction, method, bytes });
+        if (direction === 'request' && type === UNREADABLE) return false;
         const kept = direction === 'request' ? withoutMetadata(method, bytes) : bytes;
         onFrame({ t, stream, direction, method, type, bytes: kept });
+        return true;
       },
       onClosed: (closed) => onClosed(stream, closed),
     });
@@ -41,7 +43,8 @@ export class Recorder {
 
 interface RecordedStreamOptions {
   readonly open: (handler: Parameters<XdsTransport['openStream']>[1]) => XdsStream;
-  readonly record: (direction: Frame['direction'], bytes: Buffer) => void;
+  /** @returns false for a request that cannot be read: it may have metadata, which is not recorded. */
+  readonly record: (direction: Frame['direction'], bytes: Buffer) => boolean;
   readonly onClosed: (status: StreamStatus) => void;
 }
 
@@ -76,7 +79,14 @@ class RecordedStream {
   }
 
   private onRequest(bytes: Buffer): void {
-    this.options.record('request', bytes);
+    if (!this.options.record('request', bytes)) {
+      this.upstream.close();
+      this.call.emit('error', {
+        code: StatusCode.INVALID_ARGUMENT,
+        details: 'no discovery request',
+      });
+      return;
+    }
     this.pending.push(bytes);
     this.pump();
   }

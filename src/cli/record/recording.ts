@@ -1,4 +1,5 @@
-import { closeSync, openSync, readFileSync, writeSync } from 'node:fs';
+// eslint-disable-next-line no-restricted-imports -- opens a file to write it
+import { closeSync, openSync, writeSync } from 'node:fs';
 import {
   DeltaDiscoveryRequest,
   DeltaDiscoveryResponse,
@@ -7,6 +8,7 @@ import {
 } from '../../generated/envoy/service/discovery/v3/discovery';
 import type { Node } from '../../generated/envoy/config/core/v3/base';
 import { errorMessage } from '../../util/error-message';
+import { MAX_INPUT_BYTES, readRegularText } from '../../util/files/read-regular-file';
 import { err, ok, type Result } from '../../util/result';
 
 /** A message of a recorded stream, without its headers. */
@@ -31,8 +33,19 @@ export function isDelta(method: string): boolean {
   return /\/Delta\w+$/.test(method);
 }
 
-/** Returns the type URL of a message. */
-export function typeOf({ direction, method, bytes }: Omit<Frame, 't' | 'stream' | 'type'>): string {
+/** The type of a message that is not one of the protocol. */
+export const UNREADABLE = '(unreadable)';
+
+/** Returns the type URL of a message; `UNREADABLE` if it has none because it cannot be decoded. */
+export function typeOf(frame: Omit<Frame, 't' | 'stream' | 'type'>): string {
+  try {
+    return decodeType(frame);
+  } catch {
+    return UNREADABLE;
+  }
+}
+
+function decodeType({ direction, method, bytes }: Omit<Frame, 't' | 'stream' | 'type'>): string {
   if (direction === 'request') {
     return isDelta(method)
       ? DeltaDiscoveryRequest.decode(bytes).typeUrl
@@ -80,8 +93,10 @@ export class RecordingWriter {
 
 /** Reads a recording. @returns the frames, or what is wrong with the file. */
 export function readRecording(path: string): Result<readonly Frame[], string> {
+  const text = readRegularText(path, { maxBytes: MAX_INPUT_BYTES });
+  if (!text.ok) return err(`${path}: ${text.error}`);
   try {
-    const [head = '', ...lines] = readFileSync(path, 'utf8').split('\n');
+    const [head = '', ...lines] = text.value.split('\n');
     const header: unknown = JSON.parse(head);
     const isRecording = typeof header === 'object' && header !== null && 'recording' in header;
     if (!isRecording) return err(`${path}: not a recording of grpc-xds record`);
@@ -101,7 +116,8 @@ export function readRecording(path: string): Result<readonly Frame[], string> {
 
 function parseFrame(json: unknown): Frame | undefined {
   if (!isRawFrame(json)) return undefined;
-  return { ...json, bytes: Buffer.from(json.bytes, 'base64') };
+  const frame = { ...json, bytes: Buffer.from(json.bytes, 'base64') };
+  return frame.type !== UNREADABLE && typeOf(frame) === UNREADABLE ? undefined : frame;
 }
 
 type RawFrame = Omit<Frame, 'bytes'> & { readonly bytes: string };

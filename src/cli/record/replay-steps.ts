@@ -4,7 +4,7 @@ import {
   DiscoveryRequest,
   DiscoveryResponse,
 } from '../../generated/envoy/service/discovery/v3/discovery';
-import { type Frame, isDelta } from './recording';
+import { type Frame, isDelta, UNREADABLE } from './recording';
 
 /** What a client answered to a response. */
 export type Answer = { readonly kind: 'ack' } | { readonly kind: 'nack'; readonly error: string };
@@ -67,7 +67,7 @@ export function planReplay(frames: readonly Frame[]): ReplayPlan {
   const sent = new Map<string, ReplayStep>();
   const known = new Map<string, { readonly step: ReplayStep; readonly stream: number }>();
   for (const { stream, direction, method, type, bytes } of frames) {
-    if (isDelta(method) !== usesDelta) continue;
+    if (isDelta(method) !== usesDelta || type === UNREADABLE) continue;
     const key = `${stream} ${type}`;
     if (direction === 'request') {
       const request = readRequest(method, bytes);

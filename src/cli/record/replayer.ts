@@ -1,6 +1,6 @@
 import { status } from '@grpc/grpc-js';
 import type { RawCall } from './raw-ads-server';
-import { isDelta } from './recording';
+import { isDelta, typeOf, UNREADABLE } from './recording';
 import {
   type Answer,
   answerOf,
@@ -49,6 +49,10 @@ export class Replayer {
     }
     const types = new Map<string, TypeReplay>();
     call.on('data', (bytes: Buffer) => {
+      if (typeOf({ direction: 'request', method, bytes }) === UNREADABLE) {
+        call.emit('error', { code: status.INVALID_ARGUMENT, details: 'no discovery request' });
+        return;
+      }
       const request = readRequest(method, bytes);
       const type = types.get(request.type) ?? this.start(request.type);
       types.set(request.type, type);

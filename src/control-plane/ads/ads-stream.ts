@@ -27,7 +27,8 @@ export interface AdsStreamContext {
   readonly clock: Clock;
   /** Returns the current snapshot of a node. */
   snapshotFor(node: ClientNode): Snapshot;
-  onEvent(event: ClientEvent): void;
+  /** Absent if nothing listens, so that a request costs nothing for each name of its subscription. */
+  readonly onEvent: ((event: ClientEvent) => void) | undefined;
   onRequest(client: ClientIdentity, request: ClientRequest): void;
   onDeltaRequest(client: ClientIdentity, request: DeltaClientRequest): void;
 }
@@ -108,7 +109,7 @@ export class AdsStream<Request extends AnyRequest, Response> implements Discover
     const heartbeats = protocol.hasTtl ? protocol.subscriptions.heartbeats() : [];
     for (const heartbeat of heartbeats) this.stream.write(protocol.encodeHeartbeat(heartbeat));
     for (const { typeUrl, resources } of heartbeats) {
-      this.context.onEvent({ kind: 'heartbeat', client, typeUrl, names: namesOf(resources) });
+      this.context.onEvent?.({ kind: 'heartbeat', client, typeUrl, names: namesOf(resources) });
     }
   }
 
@@ -133,8 +134,8 @@ export class AdsStream<Request extends AnyRequest, Response> implements Discover
     const { acknowledgement, subscribed, response } = protocol.onRequest({ ...request, typeUrl });
     const events: ClientEvent[] = [];
     if (acknowledgement !== undefined) events.push({ ...acknowledgement, client, typeUrl });
-    if (subscribed !== undefined) {
-      const { subscribed: names, wildcard } = subscribed;
+    if (subscribed !== undefined && this.context.onEvent !== undefined) {
+      const { subscribed: names, wildcard } = subscribed.describe();
       events.push({ kind: 'subscribed', client, typeUrl, names, wildcard });
     }
     this.send(identified, response === undefined ? [] : [response], events);
@@ -159,7 +160,7 @@ export class AdsStream<Request extends AnyRequest, Response> implements Discover
       onDeltaRequest: (request) => context.onDeltaRequest(client, request),
     });
     this.identified = { client, node, connectedAtMs: context.clock.now(), protocol };
-    context.onEvent({ kind: 'connected', client });
+    context.onEvent?.({ kind: 'connected', client });
     return this.identified;
   }
 
@@ -175,17 +176,17 @@ export class AdsStream<Request extends AnyRequest, Response> implements Discover
     // A callback may have stopped the server.
     if (!this.stream.isOpen) return;
     for (const response of responses) this.stream.write(protocol.encode(response));
-    for (const event of earlier) this.context.onEvent(event);
+    for (const event of earlier) this.context.onEvent?.(event);
     for (const { typeUrl, version, resources, removed, errors } of responses) {
       const [names, failed] = [namesOf(resources), namesOf(errors)];
-      this.context.onEvent({ kind: 'sent', client, typeUrl, version, names, removed, failed });
+      this.context.onEvent?.({ kind: 'sent', client, typeUrl, version, names, removed, failed });
     }
   }
 
   private onClosed(): void {
     this.options.onClosed();
     if (this.identified === undefined) return;
-    this.context.onEvent({ kind: 'disconnected', client: this.identified.client });
+    this.context.onEvent?.({ kind: 'disconnected', client: this.identified.client });
   }
 }
 

@@ -50,8 +50,8 @@ export type Acknowledgement =
 export interface RequestOutcome {
   /** Undefined if the request neither acknowledges nor rejects a response for the first time. */
   readonly acknowledgement: Acknowledgement | undefined;
-  /** The subscription after the request; undefined if unchanged. */
-  readonly subscribed: TypeState | undefined;
+  /** The subscription, if the request has changed it. Describing it takes time for each of its names. */
+  readonly subscribed: { describe(): TypeState } | undefined;
   readonly response: PlannedResponse | undefined;
 }
 
@@ -138,7 +138,7 @@ export class Subscriptions<Request extends SubscriptionRequest> {
     const { isChanged, update } = type.onRequest(request, this.snapshot);
     return {
       acknowledgement,
-      subscribed: isChanged ? type.describe() : undefined,
+      subscribed: isChanged ? type : undefined,
       response: update && this.plan(type, update),
     };
   }

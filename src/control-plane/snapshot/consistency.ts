@@ -2,6 +2,7 @@ import { formatJsonProblem, type PathSegment } from '../../proto-json/json-probl
 import { resourceKinds } from './resource-kind';
 import { referencesOf, type SnapshotResource } from './resource-set';
 import type { Snapshot } from './snapshot';
+import { joinLines } from '../../util/sanitize-text';
 
 /** A resource that refers to a resource the snapshot does not hold, or that cannot be decoded. */
 export interface Inconsistency {
@@ -68,6 +69,6 @@ export class ConsistencyError extends Error {
     /** The result of `checkConsistency`. */
     readonly problems: readonly string[],
   ) {
-    super(`the snapshot is not consistent:\n${problems.join('\n')}`);
+    super(joinLines(['the snapshot is not consistent:', ...problems]));
   }
 }

@@ -1,5 +1,4 @@
-import { readFileSync } from 'node:fs';
-import { errorMessage } from '../../util/error-message';
+import { MAX_INPUT_BYTES, readRegularText } from '../../util/files/read-regular-file';
 import { err, ok, type Result } from '../../util/result';
 import { findInconsistencies, formatInconsistency } from './consistency';
 import { describeJson, isJsonObject } from '../../proto-json/explain-json';
@@ -22,6 +21,7 @@ import {
   type SnapshotProblem,
 } from './snapshot-builder';
 import { YamlDocument, type TextPosition } from '../../proto-json/yaml-document';
+import { joinLines } from '../../util/sanitize-text';
 
 /** The options of `loadResourceFile` and `parseResourceFile`. */
 export interface ResourceFileOptions extends JsonOptions {
@@ -76,7 +76,7 @@ export class ResourceFileError extends Error {
       const place = position === undefined ? '' : `:${position.line}:${position.column}`;
       return `${path}${place}: ${text}`;
     });
-    super(lines.join('\n'));
+    super(joinLines(lines));
   }
 }
 
@@ -110,12 +110,10 @@ export function openResourceFile(
 
 /** Returns the text of a resource file. */
 export function readText(path: string): Result<string, ResourceFileError> {
-  try {
-    return ok(readFileSync(path, 'utf8'));
-  } catch (error) {
-    const text = `cannot be read: ${errorMessage(error)}`;
-    return err(new ResourceFileError(path, [{ position: undefined, text, kind: 'unreadable' }]));
-  }
+  const read = readRegularText(path, { maxBytes: MAX_INPUT_BYTES });
+  if (read.ok) return read;
+  const text = `cannot be read: ${read.error}`;
+  return err(new ResourceFileError(path, [{ position: undefined, text, kind: 'unreadable' }]));
 }
 
 /**

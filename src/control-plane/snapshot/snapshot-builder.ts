@@ -12,6 +12,7 @@ import {
   type ResourceSet,
   type SnapshotResource,
 } from './resource-set';
+import { joinLines } from '../../util/sanitize-text';
 
 /** One invalid field of a resource or error given to a snapshot. */
 export interface SnapshotProblem extends JsonProblem {
@@ -38,7 +39,7 @@ export class SnapshotError extends Error {
     /** All problems, in the order of the input. */
     readonly problems: readonly SnapshotProblem[],
   ) {
-    super(problems.map(formatSnapshotProblem).join('\n'));
+    super(joinLines(problems.map(formatSnapshotProblem)));
   }
 }
 

@@ -1,7 +1,8 @@
 import { Status, type Metadata, type StatusObject } from '../../grpc-js';
 import type { MatchMeter } from '../../regex/match-meter';
 import type { Random } from '../../util/random';
-import { CallFailedError, type CallFilter, isPromiseLike } from '../call-filter';
+import { isPromiseLike } from '../../util/contained';
+import { CallFailedError, type CallFilter } from '../call-filter';
 import { CallFilterChain } from '../call-filter-chain';
 import {
   asConfig,

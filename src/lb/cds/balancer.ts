@@ -222,6 +222,7 @@ class Cds implements SingleChildDelegate<CdsConfig>, ClusterWatcher {
       options,
       // The plan is complete. Without the context, changes of other clusters do not reach the child.
       xds: undefined,
+      childChannelOptions: xds?.childChannelOptions,
       resolutionNote: this.security.completeNote({ name, resource, nodeId }, resolutionNote),
     };
   }

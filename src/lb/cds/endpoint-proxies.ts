@@ -19,20 +19,25 @@ type Proxies = ReadonlyMap<string, SocketAddress | undefined>;
 
 /** The HTTP proxies through which the endpoints of one cluster are connected to (gRFC A86). */
 export class EndpointProxies {
+  /** The endpoints; `undefined` while the cluster does not use proxies. */
   private source: EndpointsResource | undefined;
-  /** `undefined` while the cluster does not use proxies. */
+  /** `undefined` while no endpoint has a proxy: it takes a text for each address. */
   private proxies: Proxies | undefined;
 
   /** Takes the configuration of the cluster. @returns whether an endpoint is to be connected to in another way. */
   update({ httpConnect = false }: ClusterResource, endpoints: EndpointsResource): boolean {
-    const before = this.proxies;
-    if (httpConnect && before !== undefined && endpoints === this.source) return false;
-    this.source = endpoints;
-    this.proxies = httpConnect ? proxiesOf(endpoints) : undefined;
-    if (before === undefined) return hasProxy(this.proxies);
-    if (this.proxies === undefined) return hasProxy(before);
-    for (const [address, proxy] of this.proxies) {
-      if (before.has(address) && !isSame(proxy, before.get(address))) return true;
+    const { source: before, proxies: proxiesBefore } = this;
+    const source = httpConnect ? endpoints : undefined;
+    if (source === before) return false;
+    this.source = source;
+    this.proxies = source && hasProxies(source) ? proxiesOf(source) : undefined;
+    if (this.proxies === undefined && proxiesBefore === undefined) return false;
+    if (before === undefined || source === undefined) {
+      return hasProxy(this.proxies ?? proxiesBefore);
+    }
+    const earlier = proxiesBefore ?? proxiesOf(before);
+    for (const [address, proxy] of this.proxies ?? proxiesOf(source)) {
+      if (earlier.has(address) && !isSame(proxy, earlier.get(address))) return true;
     }
     return false;
   }
@@ -76,6 +81,16 @@ function proxiesOf({ priorities }: EndpointsResource): Proxies {
     }
   }
   return proxies;
+}
+
+/** Whether any endpoint has a proxy. */
+function hasProxies({ priorities }: EndpointsResource): boolean {
+  return priorities.some(({ localities }) =>
+    localities.some(
+      ({ endpoints, proxy }) =>
+        proxy !== undefined || endpoints.some((endpoint) => endpoint.proxy !== undefined),
+    ),
+  );
 }
 
 function hasProxy(proxies: Proxies | undefined): boolean {

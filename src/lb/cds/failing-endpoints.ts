@@ -1,5 +1,5 @@
 import { ConnectivityState, subchannelAddressToString } from '../../grpc-js';
-import { localityName, type LocalityEndpoints } from '../../resources/endpoints/endpoints';
+import { describeLocality, type LocalityEndpoints } from '../../resources/endpoints/endpoints';
 import { connectionAdvice } from '../../util/connection-advice';
 import type { Handle } from '../../util/handle';
 import { describeAddresses, endpointCause } from '../endpoints/endpoint-errors';
@@ -127,7 +127,7 @@ export class FailingEndpoints implements EndpointWatcher {
     this.reportedMs = nowMs;
     const total = localities.reduce((sum, { endpoints }) => sum + endpoints.length, 0);
     const found = localities.find(({ endpoints }) => endpoints.includes(first.endpoint));
-    const locality = found === undefined ? '' : localityName(found.locality);
+    const locality = found === undefined ? '' : describeLocality(found.locality);
     const addresses = describeAddresses(failed.map(({ endpoint }) => endpoint));
     const seconds = inSeconds(nowMs - (this.failing.get(first)?.sinceMs ?? nowMs));
     const [address] = first.endpoint.addresses;

@@ -89,7 +89,7 @@ export class TransportSecurity {
   private credentials: CredentialsKind | undefined;
   /** Whether the credentials of the application were seen to prepare no connection by the policy. */
   private isIgnored = false;
-  /** By address, the server names, if the policy takes them from the endpoints. */
+  /** By address, the server names, if the policy takes them from the endpoints; `noNames` if none has one. */
   private serverNames: ReadonlyMap<string, string> = noNames;
   /** What the server names are those of. */
   private named: { readonly endpoints: EndpointsResource; readonly tls: UpstreamTls } | undefined;
@@ -201,11 +201,17 @@ export class TransportSecurity {
       this.serverNames = noNames;
       return false;
     }
-    if (this.named?.endpoints === endpoints && this.named.tls === tls) return false;
-    const before = this.serverNames;
+    const { named, serverNames } = this;
+    if (named?.endpoints === endpoints && named.tls === tls) return false;
     this.named = { endpoints, tls };
-    this.serverNames = serverNamesOf(endpoints, tls);
-    return isAnyRenamed(before, this.serverNames);
+    const hasNames = serverNameOf(tls, '') !== '' || hasHostnames(endpoints);
+    this.serverNames = hasNames ? serverNamesOf(endpoints, tls) : noNames;
+    if (named === undefined || (!hasNames && serverNames === noNames)) return false;
+    const isKnown = serverNames !== noNames;
+    return isAnyRenamed(
+      isKnown ? serverNames : serverNamesOf(named.endpoints, named.tls),
+      hasNames ? this.serverNames : serverNamesOf(endpoints, tls),
+    );
   }
 
   private reportEnd(cluster: string): void {
@@ -264,6 +270,13 @@ function serverNamesOf(
     }
   }
   return names;
+}
+
+/** Whether any endpoint has a hostname. */
+function hasHostnames({ priorities }: EndpointsResource): boolean {
+  return priorities.some(({ localities }) =>
+    localities.some(({ endpoints }) => endpoints.some(({ hostname }) => hostname !== '')),
+  );
 }
 
 /** Whether an address that was there before has another name now. */

@@ -7,6 +7,9 @@ import {
 } from '../../grpc-js';
 import { securityOf } from '../../security/connection-security';
 import type { Logger } from '../../util/logger';
+import type { Steps } from '../../util/steps';
+import { SteppedUpdates } from '../../util/time-slices';
+import type { EndpointSet } from '../endpoints/endpoint-set';
 import type { LbPolicyType, LbUpdate } from '../lb-policy';
 import { createPolicyType, isInstanceOf } from '../tree/checked-policy';
 import { childUpdate, labelledUpdate } from '../tree/lb-update';
@@ -63,28 +66,43 @@ interface Applied {
 
 class ClusterImpl implements SingleChildDelegate<ClusterImplConfig> {
   private applied: Applied | undefined;
+  /** While an update is being applied, what follows from it. */
+  private next: Applied | undefined;
+  private readonly updates: SteppedUpdates<LbUpdate<ClusterImplConfig>>;
   private readonly rewriter = new AuthorityRewriter();
 
   constructor(
     private readonly only: OnlyChild,
     private readonly dependencies: ClusterImplDependencies,
-  ) {}
+  ) {
+    const { environment } = only.host;
+    this.updates = new SteppedUpdates({ environment, apply: (update) => this.apply(update) });
+  }
 
   update(update: LbUpdate<ClusterImplConfig>): void {
-    const { config } = update;
-    if (config !== this.applied?.config) {
-      this.applied = this.apply(config);
+    this.updates.add(update);
+  }
+
+  /** Calls on new connections find their localities: the child is updated when all of them are known. */
+  private *apply(update: LbUpdate<ClusterImplConfig>): Steps<void> {
+    const { config, endpoints } = update;
+    const { applied } = this;
+    const next = applied?.config === config ? applied : this.prepare(config);
+    this.next = next;
+    const hasMoved = endpoints.ok && (yield* updateLocalities(next, endpoints.value));
+    this.next = undefined;
+    if (hasMoved || next !== applied) {
+      if (applied !== undefined) releaseUnused(applied, next);
+      // A connection may be kept when its endpoint changes locality; later calls on it count for the new one.
+      this.applied = hasMoved ? { ...next, subchannels: createSubchannels(next) } : next;
       this.only.requestPublication();
     }
-    this.updateLocalities(this.applied, update);
-    if (update.endpoints.ok) {
-      this.rewriter.update(update.endpoints.value);
-      this.applied.calls.update(update.endpoints.value);
+    if (endpoints.ok) {
+      this.rewriter.update(endpoints.value);
+      next.calls.update(endpoints.value);
     }
     const labelled =
-      this.applied.observed === undefined
-        ? update
-        : labelledUpdate(update, this.applied.observed.labels);
+      next.observed === undefined ? update : labelledUpdate(update, next.observed.labels);
     this.only.child.update(childUpdate(labelled, config.options.childPolicy));
   }
 
@@ -125,11 +143,15 @@ class ClusterImpl implements SingleChildDelegate<ClusterImplConfig> {
   }
 
   release(): void {
-    this.applied?.counterRef.release();
-    this.applied?.loads?.release();
+    this.updates.cancel();
+    for (const each of [this.applied, this.next]) {
+      each?.counterRef.release();
+      each?.loads?.release();
+    }
   }
 
-  private apply(config: ClusterImplConfig): Applied {
+  /** Returns what follows from a config. What it has in common with the one before is shared. */
+  private prepare(config: ClusterImplConfig): Applied {
     const { options } = config;
     const limits = new CallLimits(options);
     const { applied } = this;
@@ -143,8 +165,6 @@ class ClusterImpl implements SingleChildDelegate<ClusterImplConfig> {
     }
     const counterRef = this.dependencies.counters.acquire(options.cluster, options.edsServiceName);
     const loads = createLoads(options, this.only.host.environment.logger);
-    applied?.counterRef.release();
-    applied?.loads?.release();
     const { stats, clock, callTiming } = this.only.host.environment;
     const observed =
       stats && new (loadObservation().ObservedCluster)(stats, options.cluster, clock);
@@ -152,16 +172,18 @@ class ClusterImpl implements SingleChildDelegate<ClusterImplConfig> {
     const counted = { config, limits, counterRef, loads, observed, calls };
     return { ...counted, subchannels: createSubchannels(counted) };
   }
+}
 
-  private updateLocalities(applied: Applied, { endpoints }: LbUpdate): void {
-    const { loads, observed } = applied;
-    if (!endpoints.ok) return;
-    const moved = [loads?.update(endpoints.value), observed?.update(endpoints.value)];
-    if (!moved.includes(true)) return;
-    // A connection may be kept when its endpoint changes locality; later calls on it count for the new one.
-    this.applied = { ...applied, subchannels: createSubchannels(applied) };
-    this.only.requestPublication();
-  }
+/** @returns Whether an endpoint has moved to another locality. */
+function* updateLocalities({ loads, observed }: Applied, endpoints: EndpointSet): Steps<boolean> {
+  const hasMoved = loads !== undefined && (yield* loads.update(endpoints));
+  return (observed !== undefined && (yield* observed.update(endpoints))) || hasMoved;
+}
+
+/** Releases what the next state does not share. */
+function releaseUnused(applied: Applied, next: Applied): void {
+  if (applied.counterRef !== next.counterRef) applied.counterRef.release();
+  if (applied.loads !== next.loads) applied.loads?.release();
 }
 
 function createSubchannels({

@@ -6,6 +6,7 @@ import { addMetrics, type MetricRules } from '../../load-reporting/metrics';
 import { localityName } from '../../resources/endpoints/endpoints';
 import type { Handle } from '../../util/handle';
 import type { Logger } from '../../util/logger';
+import type { Steps } from '../../util/steps';
 import { createLocalityIndex } from '../endpoints/address-index';
 import type { EndpointSet } from '../endpoints/endpoint-set';
 import { describeUnusable, readCallLoadReport } from '../orca/call-load-report';
@@ -31,12 +32,12 @@ export class ClusterLoads implements Handle {
   ) {}
 
   /**
-   * Applies the endpoints of the cluster.
+   * Applies the endpoints of the cluster, in steps if there are many.
    *
    * @returns Whether an endpoint has moved to another locality, so that earlier results of `of` are outdated.
    */
-  update(endpoints: EndpointSet): boolean {
-    return this.index.update(endpoints);
+  update(endpoints: EndpointSet): Steps<boolean> {
+    return this.index.updateInSteps(endpoints);
   }
 
   /** Counts a dropped call. @param category `undefined` if the call was over the limit of concurrent requests. */

@@ -11,6 +11,7 @@ import { refuseCallCredentials } from './call-credentials';
 import type { CallLoad } from './cluster-loads';
 import type { EndpointCalls } from './endpoint-calls';
 import type { ObservedCluster } from './observed-cluster';
+import { correctPushback } from './retry-pushback';
 
 /** Counts calls. */
 export interface CallCount {
@@ -163,6 +164,7 @@ class CountedCallListener implements CallListener {
     counter.end();
     load?.end(status);
     endpoint?.end(this.startedAtMs);
+    correctPushback(status);
     this.next.onReceiveStatus(status);
   }
 }

@@ -13,6 +13,7 @@ import { OwnInstruments, OwnLabel } from '../../stats/own-instruments';
 import type { ChannelStats, LabelValues } from '../../stats/stats-plugin';
 import type { Clock } from '../../util/clock';
 import { errorMessage } from '../../util/error-message';
+import type { Steps } from '../../util/steps';
 import { observedCall } from '../call-attributes';
 import { describeWait, type DescribedPicker } from '../connectivity';
 import { isMeasured, MeasuredSubchannel } from '../connections/measured-subchannel';
@@ -42,9 +43,9 @@ export class ObservedCluster {
     this.measuresConnections = isMeasured(stats);
   }
 
-  /** Applies the endpoints. @returns Whether an endpoint has moved to another locality. */
-  update(endpoints: EndpointSet): boolean {
-    return this.usesLocality && this.localities.update(endpoints);
+  /** Applies the endpoints, in steps if there are many. @returns Whether an endpoint has moved to another locality. */
+  *update(endpoints: EndpointSet): Steps<boolean> {
+    return this.usesLocality && (yield* this.localities.updateInSteps(endpoints));
   }
 
   /** Returns the label of the locality of an address; empty if it is not known. */

@@ -10,6 +10,7 @@ import {
 import type { LbHost, LbPolicy, LbPolicyType, LbUpdate } from '../lb-policy';
 import { createPolicyType, isInstanceOf } from '../tree/checked-policy';
 import { ChildPolicy } from '../tree/child-policy';
+import { destroyInSteps } from '../tree/destroy-in-steps';
 import type { Publication } from '../tree/lb-batch';
 import { childUpdate } from '../tree/lb-update';
 import type { ChildState, PolicyParts } from '../tree/policy-state';
@@ -34,6 +35,12 @@ const TRACER = 'xds_cluster_manager';
 /** The number of names of removed children kept, for the errors of pending calls. */
 const MAX_REMOVED = 1000;
 
+/**
+ * The number of children that exist without a call that needs them. Those of further clusters are created by the first call of
+ * each: most processes use few of the clusters that their routes name, and each child may be a tree with connections.
+ */
+export const MAX_CREATED_AHEAD = 1000;
+
 /** Children that are destroyed in one step; as many, and no more, are destroyed at once. */
 const DESTROYED_AT_ONCE = 16;
 
@@ -50,7 +57,7 @@ class ClusterManagerPolicy implements LbPolicy<ClusterManagerConfig> {
   // the batch before, may see a child picker of this one, which is only newer.
   private readonly pickers = new Map<string, Picker>();
   private readonly removed = new Set<string>();
-  /** Names of children that are not created yet: ten thousand take seconds. */
+  /** Names of children that are not created yet: a thousand take many turns of the event loop, and others wait for a call. */
   private readonly due = new Set<string>();
   private readonly publication: Publication;
   private latest: LbUpdate<ClusterManagerConfig> | undefined;
@@ -125,10 +132,9 @@ class ClusterManagerPolicy implements LbPolicy<ClusterManagerConfig> {
     }
   }
 
-  /** Each may be a tree with connections: thousands take several turns of the event loop. Not cancelled by `destroy`. */
   private destroyChildren(children: readonly Child[]): void {
-    const { batch, timeSlices } = this.host.environment;
-    if (children.length > 0) timeSlices.start({ batch, steps: destroyInSteps(children) });
+    const policies = children.map(({ policy }) => policy);
+    destroyInSteps(this.host.environment, policies, DESTROYED_AT_ONCE);
   }
 
   private rememberRemoved(name: string): void {
@@ -140,8 +146,14 @@ class ClusterManagerPolicy implements LbPolicy<ClusterManagerConfig> {
     }
   }
 
+  /** Whether children are created without a call that needs them. */
+  private get hasRoom(): boolean {
+    return this.children.size < MAX_CREATED_AHEAD;
+  }
+
   private *createDue(): Steps<void> {
     for (const name of this.due) {
+      if (!this.hasRoom) return;
       this.createIfDue(name);
       yield;
     }
@@ -189,17 +201,24 @@ class ClusterManagerPolicy implements LbPolicy<ClusterManagerConfig> {
   }
 
   publish(): void {
-    const { READY, CONNECTING } = ConnectivityState;
     const unresolved = this.latest?.config.unresolved;
     if (unresolved !== undefined) {
       this.publishUnresolved(unresolved);
       return;
     }
     const { due, removed, pickers: current } = this;
-    const aggregate = this.tally.aggregate();
-    const state = due.size > 0 && aggregate !== READY ? CONNECTING : aggregate;
+    const state = this.aggregateState();
     const picker = new ClusterManagerPicker({ current, due, removed }, (name) => this.onDue(name));
     this.host.updateState(state, picker, this.errorMessage(state));
+  }
+
+  /** Children that are about to be created count as CONNECTING, those that wait for a call as IDLE. */
+  private aggregateState(): ConnectivityState {
+    const { READY, CONNECTING, TRANSIENT_FAILURE, IDLE } = ConnectivityState;
+    const aggregate = this.tally.aggregate();
+    if (this.due.size === 0 || aggregate === READY) return aggregate;
+    if (this.hasRoom) return CONNECTING;
+    return aggregate === TRANSIENT_FAILURE ? IDLE : aggregate;
   }
 
   /** Calls are pending in the config selector: none is picked for. */
@@ -225,12 +244,5 @@ class ClusterManagerPolicy implements LbPolicy<ClusterManagerConfig> {
 
   private trace(text: () => string): void {
     this.host.environment.logger.trace(TRACER, text);
-  }
-}
-
-function* destroyInSteps(children: readonly Child[]): Steps<void> {
-  for (const [index, { policy }] of children.entries()) {
-    if (index % DESTROYED_AT_ONCE === DESTROYED_AT_ONCE - 1) yield;
-    policy.destroy();
   }
 }

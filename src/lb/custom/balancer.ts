@@ -1,7 +1,8 @@
 import { ConnectivityState, type Picker } from '../../grpc-js';
-import { abandon, isPromiseLike } from '../../http-filters/call-filter';
+import type { ChildChannelOptions } from '../../grpc-js/child-channel-options';
 import type { LbConfig } from '../../resources/extension-points';
-import { errorMessage } from '../../util/error-message';
+import { abandon, atOnce, isPromiseLike } from '../../util/contained';
+import { errorMessage, errorStack } from '../../util/error-message';
 import { runSteps } from '../../util/steps';
 import { createFailurePicker, createIdlePicker, failureText, queuePicker } from '../connectivity';
 import { EndpointChildren } from '../endpoints/endpoint-children';
@@ -20,6 +21,8 @@ import type {
   LbPublishedState,
 } from './definition';
 import { CustomPicker, type PickGuard } from './picker';
+
+const NO_OPTIONS: ChildChannelOptions = Object.freeze({});
 
 const NO_ENDPOINTS = 'No endpoints to connect to';
 
@@ -63,7 +66,7 @@ export class CustomBalancer<Config> implements LbPolicy<CustomConfig<Config>> {
     const next = shareUpdate(this.lastUpdate, update);
     if (next === this.lastUpdate) return;
     this.lastUpdate = next;
-    const { config, endpoints, options } = next;
+    const { config, endpoints, options, childChannelOptions } = next;
     if (!endpoints.ok) {
       // The last good endpoints stay in use.
       if (this.children.size === 0) this.setFailure(endpoints.error);
@@ -76,7 +79,7 @@ export class CustomBalancer<Config> implements LbPolicy<CustomConfig<Config>> {
       this.lastEndpoints = endpoints.value;
     }
     this.setFailure(this.children.size === 0 ? NO_ENDPOINTS : undefined);
-    if (this.children.size > 0) this.updatePolicy(config.value);
+    if (this.children.size > 0) this.updatePolicy(config.value, childChannelOptions);
   }
 
   exitIdle(): void {
@@ -101,22 +104,29 @@ export class CustomBalancer<Config> implements LbPolicy<CustomConfig<Config>> {
     return { endpoints: Array.from(this.children.leaves(), (leaf) => leaf.describe()) };
   }
 
-  private updatePolicy(config: Config): void {
+  private updatePolicy(
+    config: Config,
+    childChannelOptions: ChildChannelOptions = NO_OPTIONS,
+  ): void {
     this.broken = undefined;
     const { localities } = this.groups;
-    this.runPolicy(() => (this.policy ??= this.createPolicy()).update({ config, localities }));
+    const update = { config, childChannelOptions, localities };
+    this.runPolicy(() => (this.policy ??= this.createPolicy()).update(update));
     this.publication.request();
   }
 
   private createPolicy(): CustomLbPolicy<Config> {
     const { host, definition } = this;
-    return definition.create({
+    const created = definition.create({
       publish: (state) => {
-        this.chosen = state;
+        if (isState(state)) this.chosen = state;
+        else this.onCrash(new Error('it published something other than a state'));
+        if (isPromiseLike<unknown>(state)) abandon(state);
         host.environment.batch.run(() => this.publication.request());
       },
       random: () => host.environment.random(),
     });
+    return checkPolicy(atOnce(created, 'create must not return a promise'));
   }
 
   private connectionOf(leaf: EndpointLeaf): LeafConnection {
@@ -154,18 +164,16 @@ export class CustomBalancer<Config> implements LbPolicy<CustomConfig<Config>> {
   /** Runs code of the application. An exception becomes the failure of the policy. */
   private runPolicy(run: () => unknown): void {
     try {
-      const result = run();
-      if (isPromiseLike(result)) {
-        abandon(result);
-        throw new Error('its methods must not return promises');
-      }
+      atOnce(run(), 'its methods must not return promises');
     } catch (error) {
-      const text = this.describeCrash(errorMessage(error));
-      this.host.environment.logger.error(() => text);
-      if (this.destroyed) return;
-      this.broken = text;
-      this.publication.request();
+      this.onCrash(error);
+      if (!this.destroyed) this.publication.request();
     }
+  }
+
+  private onCrash(error: unknown): void {
+    this.host.environment.logger.error(() => this.describeCrash(errorStack(error)));
+    this.broken = this.describeCrash(errorMessage(error));
   }
 
   private describeCrash(cause: string): string {
@@ -208,9 +216,42 @@ export class CustomBalancer<Config> implements LbPolicy<CustomConfig<Config>> {
       picker,
       guard: this.guard,
       describe: (cause) => this.describeCrash(cause),
-      onError: (cause) => logger.error(() => this.describeCrash(cause)),
+      onError: (error) => logger.error(() => this.describeCrash(errorStack(error))),
     });
   }
+}
+
+/** @throws Error if this is none. Plain JavaScript may create anything. */
+function checkPolicy<Config>(created: CustomLbPolicy<Config>): CustomLbPolicy<Config> {
+  const policy: unknown = created;
+  const isPolicy = typeof policy === 'object' && policy !== null && 'update' in policy;
+  if (isPolicy && typeof policy.update === 'function') return created;
+  throw new Error('create must return a policy');
+}
+
+/** Whether a policy has published one of the states. Plain JavaScript may publish anything. */
+function isState(state: unknown): boolean {
+  if (typeof state !== 'object' || state === null || !('kind' in state)) return false;
+  const picker: unknown = 'picker' in state ? state.picker : undefined;
+  switch (state.kind) {
+    case 'ready':
+      return isPicker(picker);
+    case 'idle':
+      return picker === undefined || isPicker(picker);
+    case 'failed':
+      return 'reason' in state && typeof state.reason === 'string';
+    default:
+      return state.kind === 'connecting';
+  }
+}
+
+function isPicker(picker: unknown): boolean {
+  return (
+    typeof picker === 'object' &&
+    picker !== null &&
+    'pick' in picker &&
+    typeof picker.pick === 'function'
+  );
 }
 
 function failureOf(state: LbPublishedState): string | undefined {

@@ -1,3 +1,5 @@
+import type { ChildChannelOptions } from '../../grpc-js/child-channel-options';
+
 /** The config of a load-balancing policy as received. */
 export type LbPolicyConfigInput =
   /** A protobuf message, serialized. */
@@ -88,6 +90,11 @@ export interface LbCall {
 /** One update. Unchanged parts are the same objects as before: the list, its localities and their connections. */
 export interface LbPolicyUpdate<Config> {
   readonly config: Config;
+  /**
+   * The child channel options of the channel (gRFC A110), as options of a client of `@grpc/grpc-js`, for the channels that the
+   * policy creates. Empty if there are none.
+   */
+  readonly childChannelOptions: ChildChannelOptions;
   readonly localities: readonly LbLocality[];
 }
 

@@ -1,4 +1,5 @@
 import { PickResultType, type PickArgs, type Picker, type PickResult } from '../../grpc-js';
+import { abandon, atOnce, isPromiseLike } from '../../util/contained';
 import { errorMessage } from '../../util/error-message';
 import { createFailurePicker, queuePicker } from '../connectivity';
 import { LeafConnection } from './connections';
@@ -15,25 +16,28 @@ export interface CustomPickerOptions {
   readonly guard: PickGuard;
   /** Returns the error of a failed call. @param cause The error of the application's code. */
   readonly describe: (cause: string) => string;
-  /** Logs the error of a callback, which cannot fail a call. */
-  readonly onError: (cause: string) => void;
+  /** Logs an exception of the picker. */
+  readonly onError: (error: unknown) => void;
 }
+
+const MUST_PICK_AT_ONCE = 'the picker must return a connection, not a promise';
 
 /** Runs the picker of an application. An exception of it fails the one call. */
 export class CustomPicker implements Picker {
   constructor(private readonly options: CustomPickerOptions) {}
 
   pick(args: PickArgs): PickResult {
-    const { picker, guard, describe } = this.options;
+    const { picker, guard, describe, onError } = this.options;
     guard.isPicking = true;
     try {
-      const connection = picker.pick(new PickedCall(args));
+      const connection = atOnce(picker.pick(new PickedCall(args)), MUST_PICK_AT_ONCE);
       if (connection === undefined) return queuePicker.pick(args);
       const result = LeafConnection.pick(connection, args);
       if (result === undefined)
         throw new Error('the picker returned something other than a connection');
       return this.withCallbacks(result, connection);
     } catch (error) {
+      onError(error);
       return createFailurePicker(describe(errorMessage(error))).pick(args);
     } finally {
       guard.isPicking = false;
@@ -58,13 +62,14 @@ export class CustomPicker implements Picker {
     };
   }
 
-  private runCallback(callback: () => void): void {
+  private runCallback(callback: () => unknown): void {
     const { guard, onError } = this.options;
     guard.isPicking = true;
     try {
-      callback();
+      const result = callback();
+      if (isPromiseLike(result)) abandon(result, onError);
     } catch (error) {
-      onError(errorMessage(error));
+      onError(error);
     } finally {
       guard.isPicking = false;
     }

@@ -1,6 +1,5 @@
-import { abandon, isPromiseLike } from '../../http-filters/call-filter';
 import type { LbConfig } from '../../resources/extension-points';
-import { errorMessage } from '../../util/error-message';
+import { parseContained } from '../../util/contained';
 import type { Violations } from '../../util/violations';
 import type { LbPolicyType } from '../lb-policy';
 import type { LbConfigConverter } from '../registry/lb-config-converter';
@@ -24,19 +23,11 @@ export function createCustomPolicyType<Config>(
   if (messageType === '') throw new Error(`Load-balancing policy ${name}: messageType is empty`);
   const configs = new WeakSet<LbConfig>();
   const parse = (input: LbPolicyConfigInput, violations: Violations) => {
-    try {
-      const value = definition.parseConfig(input);
-      if (isPromiseLike<unknown>(value)) {
-        abandon(value);
-        throw new Error('the policy must parse its config at once, not return a promise');
-      }
-      const config = new CustomConfig(name, value, input);
-      configs.add(config);
-      return config;
-    } catch (error) {
-      for (const reason of reasonsOf(error)) violations.add(reason === '' ? 'is invalid' : reason);
-      return undefined;
-    }
+    const parsed = parseContained(() => definition.parseConfig(input), violations, 'the policy');
+    if (parsed === undefined) return undefined;
+    const config = new CustomConfig(name, parsed.value, input);
+    configs.add(config);
+    return config;
   };
   return {
     policy: createPolicyType({
@@ -58,9 +49,4 @@ function createConverter(
     convert: (bytes, { violations }) =>
       parse({ kind: 'message', typeName: messageType, bytes }, violations),
   };
-}
-
-function reasonsOf(error: unknown): readonly string[] {
-  const isList = error instanceof AggregateError && error.errors.length > 0;
-  return isList ? error.errors.map(errorMessage) : [errorMessage(error)];
 }

@@ -2,6 +2,7 @@ import type { ChannelOptions } from '../../grpc-js';
 import type { XdsEndpoint } from '../../resources/endpoints/endpoints';
 import { STEP_SIZE, type Steps } from '../../util/steps';
 import type { LbHost } from '../lb-policy';
+import { destroyInSteps } from '../tree/destroy-in-steps';
 import { endpointKey } from './endpoint-key';
 import { EndpointLeaf, type LeafListener } from './endpoint-leaf';
 import type { EndpointSet } from './endpoint-set';
@@ -53,6 +54,7 @@ export class EndpointChildren {
   private readonly byEndpoint = new Map<XdsEndpoint, Child>();
   private readonly byKey = new Map<string, Child>();
   private generation = 0;
+  private isDestroyed = false;
   private channelOptions: ChannelOptions | undefined;
 
   constructor(
@@ -125,9 +127,12 @@ export class EndpointChildren {
     }
   }
 
+  /** Destroys all leaves. The listener is not called any more. */
   destroy(): void {
+    this.isDestroyed = true;
     // All leaves, not only those of the list: an update may be in progress.
-    for (const { leaf } of this.byKey.values()) leaf.destroy();
+    const leaves = Array.from(this.byKey.values(), ({ leaf }) => leaf);
+    destroyInSteps(this.host.environment, leaves, REMOVALS);
     this.list = [];
     this.byEndpoint.clear();
     this.byKey.clear();
@@ -150,14 +155,20 @@ export class EndpointChildren {
       return known;
     }
     const { host } = this;
-    const { onChanged } = this.listener;
-    const leaf = new EndpointLeaf({ host, endpoint, channelOptions, onChanged });
+    const { isReleased, onChanged } = this;
+    const leaf = new EndpointLeaf({ host, endpoint, channelOptions, onChanged, isReleased });
     const child: Child = { leaf, key, generation: this.generation - 1 };
     this.byEndpoint.set(endpoint, child);
     this.byKey.set(key, child);
     added.push(leaf);
     return child;
   }
+
+  private readonly onChanged: LeafListener = (leaf, previous) => {
+    if (!this.isDestroyed) this.listener.onChanged(leaf, previous);
+  };
+
+  private readonly isReleased = () => this.isDestroyed;
 
   private *removeUnlisted(previous: readonly Child[]): Steps<void> {
     let removed = 0;

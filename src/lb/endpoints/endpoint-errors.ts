@@ -1,6 +1,6 @@
 import { subchannelAddressToString } from '../../grpc-js';
 import { parseConnectionError } from '../../grpc-js/connection-error';
-import { localityName, type XdsEndpoint } from '../../resources/endpoints/endpoints';
+import { describeLocality, type XdsEndpoint } from '../../resources/endpoints/endpoints';
 import { connectionAdvice } from '../../util/connection-advice';
 import { sanitizeText } from '../../util/sanitize-text';
 import type { FailedEndpoint } from '../lb-policy';
@@ -157,7 +157,7 @@ export type Connecting = Pick<EndpointLeaf, 'endpoint' | 'connectingMs'>;
 function nameEndpoint(endpoint: XdsEndpoint, { localities }: EndpointSet): string {
   const found = localities.find(({ endpoints }) => endpoints.includes(endpoint));
   const addresses = describeAddresses([endpoint]);
-  return found === undefined ? addresses : `${addresses} in ${localityName(found.locality)}`;
+  return found === undefined ? addresses : `${addresses} in ${describeLocality(found.locality)}`;
 }
 
 /** Lists the addresses of endpoints. */

@@ -1,5 +1,5 @@
 import type { SocketAddress, XdsEndpoint } from '../../resources/endpoints/endpoints';
-import { hashText } from '../../resources/shared/hash-bag';
+import { processHash } from '../../util/keyed-hash';
 
 /** Returns the identity of an endpoint: its addresses in any order (gRFC A61). */
 export function endpointKey(endpoint: XdsEndpoint): string {
@@ -16,7 +16,7 @@ export function haveEqualKeys(a: XdsEndpoint, b: XdsEndpoint): boolean {
     : endpointKey(a) === endpointKey(b);
 }
 
-/** Returns a hash of the identity of an endpoint, the same in every process: unsigned, 32 bits. */
+/** Returns a hash of the identity of an endpoint, another one in each process: unsigned, 32 bits. */
 export function hashKey(endpoint: XdsEndpoint): number {
   const { addresses } = endpoint;
   const distinct =
@@ -25,7 +25,7 @@ export function hashKey(endpoint: XdsEndpoint): number {
       : new Map(addresses.map((address) => [addressKey(address), address])).values();
   let hash = 0;
   // Whatever the order of the addresses.
-  for (const { host, port } of distinct) hash = (hash + hashText(host, port)) >>> 0;
+  for (const { host, port } of distinct) hash = (hash + processHash.hashText(host, port)) >>> 0;
   return hash;
 }
 

@@ -2,6 +2,9 @@ import { ConnectivityState, LeafLoadBalancer, Metadata } from '../../grpc-js';
 import type { ChannelOptions, GrpcEndpoint, LbHelper, Picker, Subchannel } from '../../grpc-js';
 import { GatedSubchannel } from '../../grpc-js/subchannel-wrappers';
 import type { XdsEndpoint } from '../../resources/endpoints/endpoints';
+import { connectionBackoff, firstBackoffStep, type BackoffStep } from '../../util/backoff';
+import { errorMessage, errorStack } from '../../util/error-message';
+import type { Handle } from '../../util/handle';
 import type { ConnectionAttempt } from '../connections/connection-attempts';
 import { createFailurePicker, queuePicker, withoutResolutionNote } from '../connectivity';
 import type { LbHost } from '../lb-policy';
@@ -20,6 +23,8 @@ export interface EndpointLeafOptions {
   /** For subchannels. */
   readonly channelOptions: ChannelOptions;
   readonly onChanged: LeafListener;
+  /** Whether the leaf is no longer used, and about to be destroyed: it does not start connecting. Default: never. */
+  readonly isReleased?: () => boolean;
 }
 
 /**
@@ -43,6 +48,10 @@ export class EndpointLeaf {
   private attempting = false;
   private destroyed = false;
   private readonly attempt: ConnectionAttempt;
+  /** The delay after the next exception. */
+  private backoff: BackoffStep | undefined;
+  /** The timer of the attempt after an exception. */
+  private retry: Handle | undefined;
   /** Whether an attempt is in flight. */
   private hasTurn = false;
   private turnMs = 0;
@@ -129,6 +138,7 @@ export class EndpointLeaf {
     if (this.currentState === ConnectivityState.TRANSIENT_FAILURE) {
       this.options.host.endpointWatcher?.onRecovered(this);
     }
+    this.retry?.release();
     this.hostLeaf?.destroy();
     this.hostLeaf = undefined;
   }
@@ -141,11 +151,13 @@ export class EndpointLeaf {
   private startTurn(): void {
     this.hasTurn = true;
     this.turnMs = this.options.host.environment.clock.monotonicMs();
+    if (this.options.isReleased?.() === true) {
+      this.endTurn(null);
+      return;
+    }
     if (this.isStartDue) {
       this.isStartDue = false;
-      this.hostLeaf ??= this.createHostLeaf();
-      // Not `exitIdle`, which would use the addresses of the last attempt even if they changed since.
-      this.hostLeaf.startConnecting();
+      this.startConnecting();
       return;
     }
     const idle = [...(this.retries ?? [])].filter(isIdle);
@@ -153,6 +165,39 @@ export class EndpointLeaf {
     // Another channel is connecting them already; grpc-js reports the result.
     if (idle.length === 0) this.endTurn(null);
     for (const subchannel of idle) subchannel.startConnecting();
+  }
+
+  private startConnecting(): void {
+    try {
+      this.hostLeaf ??= this.createHostLeaf();
+      // Not `exitIdle`, which would use the addresses of the last attempt even if they changed since.
+      this.hostLeaf.startConnecting();
+    } catch (error) {
+      this.onCrash(error);
+    }
+  }
+
+  /**
+   * Handles an exception, such as that of channel credentials of the application, of which grpc-js makes the connection.
+   * It fails the attempt, and the next is made after a backoff of the leaf: grpc-js has none for what it has not made.
+   */
+  private onCrash(error: unknown): void {
+    const { logger, clock, batch, random } = this.options.host.environment;
+    const [address] = this.describe().addresses;
+    logger.error(
+      () => `${address}: cannot be connected to: unexpected error: ${errorStack(error)}`,
+    );
+    const step = this.backoff ?? firstBackoffStep(connectionBackoff, random);
+    this.backoff = step.next();
+    const retry = () => {
+      this.attempting = false;
+      this.connect();
+    };
+    this.retry = clock.setTimer(() => batch.run(retry), step.delayMs);
+    this.hostLeaf?.destroy();
+    this.hostLeaf = undefined;
+    this.endTurn(null);
+    this.fail(`unexpected error while connecting: ${errorMessage(error)}`);
   }
 
   /** @param error The error of the attempt; `null` if it did not fail. */

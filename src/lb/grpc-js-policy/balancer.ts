@@ -1,7 +1,9 @@
 import { ConnectivityState, parseLoadBalancingConfig } from '../../grpc-js';
-import type { GrpcEndpoint, TypedLoadBalancingConfig } from '../../grpc-js';
+import type { ChannelOptions, GrpcEndpoint, TypedLoadBalancingConfig } from '../../grpc-js';
+import { CHILD_CHANNEL_OPTION } from '../../grpc-js/child-channel-options';
 import type { LbConfig } from '../../resources/extension-points';
-import { errorMessage } from '../../util/error-message';
+import { contained } from '../../util/contained';
+import { errorMessage, errorStack } from '../../util/error-message';
 import { isObject } from '../../util/json-fields';
 import { ok, type Result } from '../../util/result';
 import { createFailurePicker, failureText } from '../connectivity';
@@ -10,6 +12,7 @@ import type { LbHost, LbPolicy, LbPolicyType, LbUpdate } from '../lb-policy';
 import { createPolicyType, isInstanceOf } from '../tree/checked-policy';
 import { shareUpdate } from '../tree/lb-update';
 import { GrpcJsChild } from './grpc-js-child';
+import { GrpcJsPicker, type CrashReport } from './picker';
 
 /** The config of a policy that is registered with grpc-js. */
 export class GrpcJsConfig implements LbConfig {
@@ -20,9 +23,37 @@ export class GrpcJsConfig implements LbConfig {
   ) {}
 
   toJson(): object {
-    const json = new Map<string, unknown>(Object.entries(this.typedConfig.toJsonObject()));
+    let error: unknown;
+    const toJson = contained(
+      () => this.typedConfig.toJsonObject(),
+      (thrown) => (error = thrown),
+    );
+    const json = new Map<string, unknown>(Object.entries(toJson() ?? {}));
+    if (error !== undefined) return { error: `toJsonObject: ${errorMessage(error)}` };
     const config = json.get(this.policyName);
     return typeof config === 'object' && config !== null ? config : {};
+  }
+}
+
+/** The exceptions of a policy, which are logged. */
+class Crashes implements CrashReport {
+  /** Describes the last one since an update; `undefined` if there was none. */
+  latest: string | undefined;
+
+  constructor(
+    private readonly host: LbHost,
+    private readonly policyName: () => string,
+  ) {}
+
+  report(error: unknown): string {
+    const text = this.describe(errorMessage(error));
+    this.latest = text;
+    this.host.environment.logger.error(() => this.describe(errorStack(error)));
+    return text;
+  }
+
+  private describe(cause: string): string {
+    return `Load-balancing policy ${this.policyName()} of grpc-js failed: ${cause}`;
   }
 }
 
@@ -30,15 +61,21 @@ export class GrpcJsConfig implements LbConfig {
 function createGrpcJsPolicy(host: LbHost): LbPolicy<GrpcJsConfig> {
   let hasReported = false;
   let lastUpdate: LbUpdate<GrpcJsConfig> | undefined;
-  const child = new GrpcJsChild(host, (state, picker, errorMessage) => {
-    hasReported = true;
-    host.updateState(state, picker, errorMessage);
-  });
+  const crashes = new Crashes(host, () => lastUpdate?.config.policyName ?? '');
+  const child = new GrpcJsChild(
+    host,
+    (state, picker, errorText) => {
+      hasReported = true;
+      host.updateState(state, new GrpcJsPicker(picker, crashes), errorText);
+    },
+    (error) => crashes.report(error),
+  );
 
   /** Fails calls: some policies reject an update without reporting a state, and calls would wait forever. */
   function onRejected(policyName: string, { endpoints, resolutionNote }: LbUpdate): void {
     if (hasReported) return;
-    const reason = endpoints.ok ? `${policyName} rejected the endpoints` : endpoints.error;
+    const rejection = endpoints.ok ? `${policyName} rejected the endpoints` : endpoints.error;
+    const reason = crashes.latest ?? rejection;
     const text = failureText(reason, resolutionNote);
     host.updateState(ConnectivityState.TRANSIENT_FAILURE, createFailurePicker(text), text);
   }
@@ -48,20 +85,28 @@ function createGrpcJsPolicy(host: LbHost): LbPolicy<GrpcJsConfig> {
       const update = shareUpdate(lastUpdate, received);
       if (update === lastUpdate) return;
       lastUpdate = update;
-      const { config, endpoints, options, resolutionNote } = update;
+      crashes.latest = undefined;
+      const { config, endpoints, resolutionNote } = update;
       const accepted = child.update({
         config: config.typedConfig,
         endpoints: toGrpcEndpoints(endpoints),
-        options,
+        options: withChildOptions(update),
         resolutionNote,
       });
       // Later in the batch: a state reported during the update is still in the queue.
-      if (!accepted) host.environment.batch.run(() => onRejected(config.policyName, update));
+      if (accepted !== true)
+        host.environment.batch.run(() => onRejected(config.policyName, update));
     },
     exitIdle: () => child.exitIdle(),
     resetBackoff: () => child.resetBackoff(),
     destroy: () => child.destroy(),
   };
+}
+
+/** Returns the options of the channel with those of its children, for channels that the policy creates (gRFC A110). */
+function withChildOptions({ options, childChannelOptions }: LbUpdate): ChannelOptions {
+  if (childChannelOptions === undefined) return options;
+  return { ...options, [CHILD_CHANNEL_OPTION]: childChannelOptions };
 }
 
 /** Returns the endpoints of all localities in one list, as policies of grpc-js expect. */

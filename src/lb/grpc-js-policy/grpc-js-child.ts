@@ -11,13 +11,18 @@ import type {
   ChannelOptions,
   GrpcEndpoint,
   LbHelper,
+  LoadBalancer,
   Picker,
   StatusOr,
   TypedLoadBalancingConfig,
 } from '../../grpc-js';
+import { CHILD_CHANNEL_OPTION } from '../../grpc-js/child-channel-options';
+import { contained } from '../../util/contained';
 import type { Result } from '../../util/result';
 import { createIdlePicker } from '../connectivity';
 import type { LbHost } from '../lb-policy';
+
+type UpdateArgs = Parameters<LoadBalancer['updateAddressList']>;
 
 /** An update for a policy of grpc-js. */
 export interface GrpcJsUpdate {
@@ -32,19 +37,35 @@ export interface GrpcJsUpdate {
  * reports nothing after it was destroyed.
  */
 export class GrpcJsChild {
-  private readonly handler: InstanceType<typeof ChildLoadBalancerHandler>;
+  private readonly handler: Pick<
+    InstanceType<typeof ChildLoadBalancerHandler>,
+    'exitIdle' | 'resetBackoff' | 'destroy'
+  > & {
+    readonly updateAddressList: (...args: UpdateArgs) => boolean | undefined;
+  };
   private destroyed = false;
 
+  /** @param onError Called with an exception of the policy. Must not throw. */
   constructor(
     private readonly host: LbHost,
     private readonly updateState: LbHelper['updateState'],
+    onError: (error: unknown) => void,
   ) {
     // grpc-js exports no other way to create a policy.
-    this.handler = new ChildLoadBalancerHandler(this.createHelper());
+    const handler = new ChildLoadBalancerHandler(this.createHelper());
+    this.handler = {
+      updateAddressList: contained(
+        (...args: UpdateArgs) => handler.updateAddressList(...args),
+        onError,
+      ),
+      exitIdle: contained(() => handler.exitIdle(), onError),
+      resetBackoff: contained(() => handler.resetBackoff(), onError),
+      destroy: contained(() => handler.destroy(), onError),
+    };
   }
 
-  /** @returns Whether the policy accepted the update. */
-  update({ config, endpoints, options, resolutionNote }: GrpcJsUpdate): boolean {
+  /** @returns Whether the policy accepted the update; `undefined` if it threw. */
+  update({ config, endpoints, options, resolutionNote }: GrpcJsUpdate): boolean | undefined {
     const list: StatusOr<GrpcEndpoint[]> = endpoints.ok
       ? statusOrFromValue(endpoints.value)
       : statusOrFromError({
@@ -71,6 +92,7 @@ export class GrpcJsChild {
   private createHelper(): LbHelper {
     const { host } = this;
     return createChildChannelControlHelper(host, {
+      createSubchannel: (address, args) => host.createSubchannel(address, forSubchannel(args)),
       updateState: (state, picker, errorMessage) =>
         host.environment.batch.run(() => {
           if (!this.destroyed) this.updateState(state, this.guard(picker), errorMessage);
@@ -87,4 +109,12 @@ export class GrpcJsChild {
     const { batch, clock } = this.host.environment;
     return createIdlePicker(clock, () => batch.run(() => this.exitIdle()));
   }
+}
+
+/** Returns the options without those for children: subchannels with other options would not be shared. */
+function forSubchannel(options: ChannelOptions): ChannelOptions {
+  if (!(CHILD_CHANNEL_OPTION in options)) return options;
+  return Object.fromEntries(
+    Object.entries(options).filter(([name]) => name !== CHILD_CHANNEL_OPTION),
+  );
 }

@@ -14,6 +14,7 @@ import {
   type OnlyChild,
   type SingleChildDelegate,
 } from '../tree/single-child';
+import { formatDurationString } from '../../util/duration';
 import { SteppedUpdates } from '../../util/time-slices';
 import type { CallOutcomes, EjectionLimit, Outlier, Verdict } from './choose-ejections';
 import {
@@ -51,8 +52,8 @@ const UNENFORCED_REASONS: Readonly<Record<Exclude<Verdict, 'ejected'>, string>> 
 };
 
 const TRACER = 'outlier_detection';
-// With an interval of 0 the timer would fire continuously.
-const MIN_INTERVAL_MS = 1;
+// With an interval of 0 the timer would fire continuously. Other implementations of gRPC take any interval.
+const MIN_INTERVAL_MS = 100;
 /** The number of ejected endpoints named in a description. */
 const MAX_LISTED = 20;
 
@@ -107,7 +108,7 @@ class OutlierDetection implements SingleChildDelegate<OutlierDetectionLbConfig> 
 
   describe(): StateDetails {
     if (this.schedule === undefined) return { detecting: false };
-    const ejected = Array.from(this.observed()).filter(({ isEjected }) => isEjected);
+    const ejected = Array.from(this.due()).filter(({ isEjected }) => isEjected);
     return {
       ...{ detecting: true, endpoints: this.endpoints?.size ?? 0, ejected: ejected.length },
       ...(ejected.length > 0 && { ejectedEndpoints: listKeys(ejected) }),
@@ -139,9 +140,13 @@ class OutlierDetection implements SingleChildDelegate<OutlierDetectionLbConfig> 
 
   private apply(config: OutlierDetectionLbConfig): void {
     const wasDetecting = this.schedule !== undefined;
+    const { intervalMs } = config.detection;
+    const isNewInterval = intervalMs !== this.config?.detection.intervalMs;
     this.config = config;
-    if (isDetecting(config.detection)) this.reschedule(config.detection.intervalMs);
-    else this.stopDetecting();
+    if (isDetecting(config.detection)) {
+      if (isNewInterval && intervalMs < MIN_INTERVAL_MS) this.logInterval(intervalMs);
+      this.reschedule(intervalMs);
+    } else this.stopDetecting();
     // The picker counts calls only while detection is on.
     if (wasDetecting !== (this.schedule !== undefined)) this.only.requestPublication();
   }
@@ -154,6 +159,16 @@ class OutlierDetection implements SingleChildDelegate<OutlierDetectionLbConfig> 
     const nowMs = this.only.host.environment.clock.monotonicMs();
     const startedAtMs = schedule?.startedAtMs ?? nowMs;
     this.startTimer(startedAtMs, intervalMs, Math.max(0, startedAtMs + intervalMs - nowMs));
+  }
+
+  private logInterval(intervalMs: number): void {
+    const cluster = this.clusterName();
+    this.only.host.environment.logger.error(
+      () =>
+        `Cluster "${cluster}": outlier detection uses an interval of ${formatDurationString(MIN_INTERVAL_MS)}, ` +
+        `because ${formatDurationString(intervalMs)} is shorter`,
+      { cluster },
+    );
   }
 
   private startTimer(startedAtMs: number, intervalMs: number, delayMs: number): void {
@@ -198,18 +213,18 @@ class OutlierDetection implements SingleChildDelegate<OutlierDetectionLbConfig> 
       const outliers = failurePercentageEjections(candidates, failurePercentage, limit, random);
       this.eject(outliers, 'failure_percentage', nowMs);
     }
-    for (const endpoint of this.observed()) {
+    for (const endpoint of this.due()) {
       if (endpoint.settle(nowMs, detection)) this.trace(() => `${endpoint.key} is unejected`);
     }
   }
 
-  private observed(): Iterable<ObservedEndpoint> {
-    return this.endpoints?.values() ?? [];
+  private due(): Iterable<ObservedEndpoint> {
+    return this.endpoints?.due ?? [];
   }
 
   private takeCandidates(): readonly Candidate[] {
     const candidates: Candidate[] = [];
-    for (const endpoint of this.observed()) {
+    for (const endpoint of this.due()) {
       const calls = endpoint.takeCalls();
       if (calls === undefined) continue;
       candidates.push(new Candidate(endpoint, calls.successes, calls.failures));
@@ -219,7 +234,7 @@ class OutlierDetection implements SingleChildDelegate<OutlierDetectionLbConfig> 
 
   private measureLimit(maxEjectionPercent: number): EjectionLimit {
     let ejectedCount = 0;
-    for (const endpoint of this.observed()) if (endpoint.isEjected) ejectedCount++;
+    for (const endpoint of this.due()) if (endpoint.isEjected) ejectedCount++;
     return { endpointCount: this.endpoints?.size ?? 0, ejectedCount, maxEjectionPercent };
   }
 
@@ -238,9 +253,10 @@ class OutlierDetection implements SingleChildDelegate<OutlierDetectionLbConfig> 
   private count(verdict: Verdict, method: string): void {
     const { stats } = this.only.host.environment;
     if (stats === undefined) return;
-    const child = this.config?.childPolicy;
-    const cluster = child instanceof ClusterImplConfig ? child.options.cluster : '';
-    const labels = { [Label.BACKEND_SERVICE]: cluster, [LbLabel.DETECTION_METHOD]: method };
+    const labels = {
+      [Label.BACKEND_SERVICE]: this.clusterName(),
+      [LbLabel.DETECTION_METHOD]: method,
+    };
     const { EJECTIONS_ENFORCED, EJECTIONS_UNENFORCED } = LbInstruments;
     const reason = verdict === 'ejected' ? undefined : UNENFORCED_REASONS[verdict];
     const series =
@@ -248,6 +264,11 @@ class OutlierDetection implements SingleChildDelegate<OutlierDetectionLbConfig> 
         ? stats.series(EJECTIONS_ENFORCED, labels)
         : stats.series(EJECTIONS_UNENFORCED, { ...labels, [LbLabel.UNENFORCED_REASON]: reason });
     series?.add(1);
+  }
+
+  private clusterName(): string {
+    const child = this.config?.childPolicy;
+    return child instanceof ClusterImplConfig ? child.options.cluster : '';
   }
 
   private trace(text: () => string): void {

@@ -21,8 +21,14 @@ export class ObservedEndpoint {
   private subchannels: Set<Ejectable> | undefined;
   private onCallEnded: CallEndedListener | undefined;
 
-  /** @param key The set of its addresses. */
-  constructor(readonly key: string) {}
+  /**
+   * @param key The set of its addresses.
+   * @param due The endpoints of the next sweep. The endpoint adds itself with its first call and its ejection.
+   */
+  constructor(
+    readonly key: string,
+    private readonly due: Set<ObservedEndpoint>,
+  ) {}
 
   get isEjected(): boolean {
     return this.ejectedAtMs !== undefined;
@@ -61,6 +67,7 @@ export class ObservedEndpoint {
   eject(nowMs: number): void {
     this.ejectedAtMs = nowMs;
     this.multiplier++;
+    if (this.listings > 0) this.due.add(this);
     this.notifySubchannels();
   }
 
@@ -69,20 +76,24 @@ export class ObservedEndpoint {
     this.notifySubchannels();
   }
 
-  /** Ends the ejection and resets its factor. */
-  reset(): void {
+  /** Ends the ejection, for an endpoint that is listed no more: only draining calls may still use it. */
+  release(): void {
+    this.listings = 0;
     this.multiplier = 0;
+    this.due.delete(this);
     if (this.isEjected) this.uneject();
   }
 
   /**
-   * Ends an ejection whose time is over; reduces the factor of an endpoint that is not ejected. Called once per sweep.
+   * Ends an ejection whose time is over; reduces the factor of an endpoint that is not ejected. Called once per sweep. What
+   * would not change in the next sweep leaves those that are due.
    *
    * @returns Whether the ejection ended.
    */
   settle(nowMs: number, config: OutlierDetectionConfig): boolean {
     if (this.ejectedAtMs === undefined) {
       if (this.multiplier > 0) this.multiplier--;
+      if (this.multiplier === 0 && !this.hasCalls) this.due.delete(this);
       return false;
     }
     const { baseEjectionTimeMs, maxEjectionTimeMs } = config;
@@ -93,7 +104,12 @@ export class ObservedEndpoint {
     return true;
   }
 
+  private get hasCalls(): boolean {
+    return this.successes + this.failures > 0;
+  }
+
   private count(status: Status): void {
+    if (!this.hasCalls && this.listings > 0) this.due.add(this);
     if (status === Status.OK) this.successes++;
     else this.failures++;
   }

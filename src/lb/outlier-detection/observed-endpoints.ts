@@ -11,14 +11,18 @@ export class ObservedEndpoints {
   private readonly byKey = new Map<string, ObservedEndpoint>();
   /** The endpoints with several addresses, by each of them. */
   private readonly byAddress = new Map<string, ObservedEndpoint>();
+  private readonly dueForSweep = new Set<ObservedEndpoint>();
 
   get size(): number {
     return this.byKey.size;
   }
 
-  /** Returns all endpoints, in no particular order. */
-  values(): Iterable<ObservedEndpoint> {
-    return this.byKey.values();
+  /**
+   * The endpoints that a sweep may change, in no particular order: those with calls since the last one, the ejected ones, and
+   * those whose ejection is not forgiven yet. A sweep does not take longer with more endpoints that have no calls.
+   */
+  get due(): ReadonlySet<ObservedEndpoint> {
+    return this.dueForSweep;
   }
 
   /**
@@ -42,7 +46,7 @@ export class ObservedEndpoints {
   /** Removes all endpoints. An update in progress must not be continued. */
   clear(): void {
     this.current = emptyEndpointSet;
-    for (const endpoint of this.byKey.values()) endpoint.reset();
+    for (const endpoint of this.byKey.values()) endpoint.release();
     this.byKey.clear();
     this.byAddress.clear();
   }
@@ -61,7 +65,7 @@ export class ObservedEndpoints {
       known.listings++;
       return;
     }
-    const endpoint = new ObservedEndpoint(key);
+    const endpoint = new ObservedEndpoint(key, this.dueForSweep);
     this.byKey.set(key, endpoint);
     const { addresses } = listed;
     if (addresses.length === 1) return;
@@ -73,8 +77,7 @@ export class ObservedEndpoints {
     const known = this.byKey.get(key);
     if (known === undefined || --known.listings > 0) return;
     this.byKey.delete(key);
-    // Only draining calls may still use it; ejection does not apply.
-    known.reset();
+    known.release();
     for (const address of endpoint.addresses) {
       const addressed = addressKey(address);
       if (this.byAddress.get(addressed) === known) this.byAddress.delete(addressed);

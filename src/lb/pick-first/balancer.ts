@@ -6,6 +6,7 @@ import {
 } from '../../grpc-js';
 import type { ChannelOptions, PickArgs, Picker, TypedLoadBalancingConfig } from '../../grpc-js';
 import type { XdsEndpoint } from '../../resources/endpoints/endpoints';
+import { errorMessage, errorStack } from '../../util/error-message';
 import type { FeatureFlags } from '../../util/feature-flags';
 import type { Random } from '../../util/random';
 import { ok } from '../../util/result';
@@ -175,13 +176,12 @@ class PickFirstPolicy implements LbPolicy<PickFirstConfig> {
   }
 
   private createChild(): GrpcJsChild {
-    return new GrpcJsChild(this.host, (state, picker, errorMessage) => {
-      this.setState(
-        state,
-        picker,
-        errorMessage === null ? undefined : this.describeError(errorMessage),
-      );
-    });
+    return new GrpcJsChild(
+      this.host,
+      (state, picker, text) =>
+        this.setState(state, picker, text === null ? undefined : this.describeError(text)),
+      (error) => this.onCrash(error),
+    );
   }
 
   /** Shuffles by the weight of each endpoint among all of the set, not only within its locality (gRFC A113). */
@@ -199,6 +199,14 @@ class PickFirstPolicy implements LbPolicy<PickFirstConfig> {
     this.child?.destroy();
     this.child = undefined;
     this.attempt = undefined;
+  }
+
+  /** Handles an exception, such as that of channel credentials of the application, which cannot be connected with. */
+  private onCrash(error: unknown): void {
+    this.host.environment.logger.error(
+      () => `${PICK_FIRST}: unexpected error: ${errorStack(error)}`,
+    );
+    this.fail(`${PICK_FIRST}: unexpected error: ${errorMessage(error)}`);
   }
 
   private fail(text: string): void {

@@ -6,6 +6,7 @@ import { SteppedUpdates } from '../../util/time-slices';
 import { createFailurePicker, describeWait, failureText, queuePicker } from '../connectivity';
 import type { LbHost, LbPolicy, LbPolicyType, LbUpdate } from '../lb-policy';
 import { createPolicyType, isInstanceOf } from '../tree/checked-policy';
+import { destroyInSteps } from '../tree/destroy-in-steps';
 import type { Publication } from '../tree/lb-batch';
 import type { ChildState, PolicyParts } from '../tree/policy-state';
 import { PriorityChild } from './child';
@@ -34,7 +35,7 @@ export const priorityPolicy: LbPolicyType = createPriorityPolicyType({
 
 const TRACER = 'priority';
 
-/** Children that are updated in one step, and that are created in one turn of the event loop: each may be a tree. */
+/** Children that are updated or destroyed in one step, and that are created in one turn of the event loop: each may be a tree. */
 const CHILDREN_AT_ONCE = 8;
 
 interface Published {
@@ -90,8 +91,9 @@ class PriorityPolicy implements LbPolicy<PriorityConfig> {
     this.publication.cancel();
     this.updates.cancel();
     this.creation?.release();
-    for (const child of this.children.values()) child.destroy();
+    const children = [...this.children.values()];
     this.children.clear();
+    destroyInSteps(this.host.environment, children, CHILDREN_AT_ONCE);
   }
 
   describe(): PolicyParts {

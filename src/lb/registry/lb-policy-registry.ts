@@ -12,6 +12,22 @@ export interface LbPolicyRegistryOptions {
   readonly fallback?: LbPolicyLookup;
 }
 
+/**
+ * The policies whose configs the client creates itself, from several resources: without those, their calls fail. Another
+ * policy, of the application or of grpc-js, is never found under these names. grpc-go, grpc-java and C-core accept them.
+ */
+const INTERNAL = new Set([
+  'cds_experimental',
+  'priority_experimental',
+  'weighted_target_experimental',
+  'xds_cluster_impl_experimental',
+  'xds_cluster_manager_experimental',
+  'xds_override_host_experimental',
+]);
+
+/** Where a config is from: a resource cannot name the policies that are internal to the client. */
+type ConfigOrigin = 'client' | 'resource';
+
 /** Policies nested deeper than this are rejected (gRFC A52). */
 const MAX_DEPTH = 16;
 
@@ -62,10 +78,15 @@ export class LbPolicyRegistry implements LbPolicyLookup, LbChildParser, LbConfig
   }
 
   parseList(json: unknown, violations: Violations): LbConfig | undefined {
-    return this.parseListAt(0, json, violations);
+    return this.childrenOf('client', -1).parseList(json, violations);
   }
 
-  private parseListAt(depth: number, json: unknown, violations: Violations): LbConfig | undefined {
+  private parseListAt(
+    depth: number,
+    origin: ConfigOrigin,
+    json: unknown,
+    violations: Violations,
+  ): LbConfig | undefined {
     if (isTooDeep(depth, violations)) return undefined;
     if (!Array.isArray(json)) return violations.add('must be a list of load-balancing policies');
     const entries: readonly unknown[] = json;
@@ -73,10 +94,10 @@ export class LbPolicyRegistry implements LbPolicyLookup, LbChildParser, LbConfig
     for (const [i, entry] of entries.entries()) {
       const choice = readChoice(entry, violations.index(i));
       if (choice === undefined) return undefined;
-      const type = this.get(choice.name);
+      const type = this.find(choice.name, origin);
       if (type !== undefined) {
         const at = violations.index(i).at(choice.name);
-        return type.parseConfig(choice.config, at, this.childrenOf(depth));
+        return type.parseConfig(choice.config, at, this.childrenOf(origin, depth));
       }
       unknownNames.push(choice.name);
     }
@@ -95,9 +116,10 @@ export class LbPolicyRegistry implements LbPolicyLookup, LbChildParser, LbConfig
       case undefined:
         return undefined;
       case 'json': {
-        const type = this.get(extension.typeName);
+        const type = this.find(extension.typeName, 'resource');
         if (type === undefined) return 'unsupported';
-        return type.parseConfig(extension.json, violations.at('value'), this.childrenOf(depth));
+        const children = this.childrenOf('resource', depth);
+        return type.parseConfig(extension.json, violations.at('value'), children);
       }
       case 'message': {
         const converter = this.converters.get(extension.typeName);
@@ -108,10 +130,16 @@ export class LbPolicyRegistry implements LbPolicyLookup, LbChildParser, LbConfig
   }
 
   /** Returns the parser of the children of a policy at this depth. */
-  private childrenOf(depth: number): LbChildParser {
+  private childrenOf(origin: ConfigOrigin, depth: number): LbChildParser {
     return {
-      parseList: (json, violations) => this.parseListAt(depth + 1, json, violations),
+      parseList: (json, violations) => this.parseListAt(depth + 1, origin, json, violations),
     };
+  }
+
+  private find(policyName: string, origin: ConfigOrigin): LbPolicyType | undefined {
+    const type = this.get(policyName);
+    const isAllowed = type === undefined || origin === 'client' || !INTERNAL.has(type.name);
+    return isAllowed ? type : undefined;
   }
 }
 

@@ -20,6 +20,7 @@ import { describeEndpoint, type PolicyParts } from '../tree/policy-state';
 import type { RingLimits } from './choose-entry-counts';
 import { ColumnPool } from './column-pool';
 import { parseRingHashConfig, RING_HASH, RingHashConfig } from './config';
+import { HeaderHashes } from './header-hashes';
 import { LiveRing } from './live-ring';
 import { RingHashPicker } from './picker';
 import { RingBuilder } from './ring-builder';
@@ -75,6 +76,7 @@ class RingHashPolicy implements LbPolicy<RingHashConfig> {
   private readonly publication: Publication;
   private readonly builder: RingBuilder;
   private readonly live: LiveRing;
+  private readonly hashes: HeaderHashes;
   private readonly connections: RingConnections;
   private readonly updates: SteppedUpdates<Accepted>;
   private accepted: Accepted | undefined;
@@ -98,6 +100,7 @@ class RingHashPolicy implements LbPolicy<RingHashConfig> {
     const normalizesWeights = flags.weightedShuffling;
     this.builder = new RingBuilder({ columns, hash, normalizesWeights, usesHashKeys });
     this.live = new LiveRing(this.builder.ring);
+    this.hashes = new HeaderHashes(hash);
     this.connections = new RingConnections({
       host,
       live: this.live,
@@ -268,12 +271,12 @@ class RingHashPolicy implements LbPolicy<RingHashConfig> {
 
   private createPicker(): Picker {
     const { connections, host, live } = this;
-    const { hash, flags } = this.options;
+    const { flags } = this.options;
     const header = flags.requestHashKey ? this.applied?.config.requestHashHeader : undefined;
     return new RingHashPicker({
       live,
       connections,
-      hash,
+      hashes: this.hashes,
       requestHashHeader: header ?? '',
       random: host.environment.random,
       describeFailure: (failed) => this.describeMember(failed),

@@ -1,9 +1,9 @@
 import { ConnectivityState, Status, UnavailablePicker } from '../../grpc-js';
 import type { PickArgs, Picker, PickResult } from '../../grpc-js';
-import type { XxHash64 } from '../../hash/xx-hash';
 import type { Random } from '../../util/random';
 import { callAttributes } from '../call-attributes';
 import { createFailurePicker, WaitPicker, type DescribedPicker } from '../connectivity';
+import type { HeaderHashes } from './header-hashes';
 import type { LiveRing } from './live-ring';
 import type { RingConnections } from './ring-connections';
 
@@ -11,7 +11,8 @@ export interface RingHashPickerOptions {
   readonly live: LiveRing;
   /** The header to hash; empty if the hash of the route is used. */
   readonly requestHashHeader: string;
-  readonly hash: Pick<XxHash64, 'hash'>;
+  /** Shared by the pickers of a policy. */
+  readonly hashes: HeaderHashes;
   readonly random: Random;
   readonly connections: Pick<RingConnections, 'request' | 'isPending' | 'leafOf'>;
   /** Returns the error of a failed pick. @param failed The slot of the endpoint of the call. */
@@ -32,6 +33,11 @@ const missingHash: Picker = new UnavailablePicker({
 /** Picks the endpoint on the ring that follows the hash of the call (gRFCs A42, A61, A76). */
 export class RingHashPicker implements DescribedPicker {
   private readonly waiting: WaitPicker;
+  /** Picks by the hash of the header, if the call has it (gRFC A76). One function, so that picks allocate none. */
+  private readonly pickByHeader = (hash: bigint | undefined, args: PickArgs): PickResult =>
+    hash === undefined
+      ? this.pickAny(args)
+      : this.pickFrom(this.options.live.ring.find(hash), args);
 
   constructor(private readonly options: RingHashPickerOptions) {
     this.waiting = new WaitPicker(options.describeWait);
@@ -42,11 +48,9 @@ export class RingHashPicker implements DescribedPicker {
   }
 
   pick(args: PickArgs): PickResult {
-    const { live, requestHashHeader, hash } = this.options;
+    const { requestHashHeader, hashes } = this.options;
     if (requestHashHeader === '') return this.pickByRoute(args);
-    const value = args.metadata.get(requestHashHeader).join(',');
-    if (value === '') return this.pickAny(args);
-    return this.pickFrom(live.ring.find(hash.hash(value)), args);
+    return hashes.pick(requestHashHeader, args, this.pickByHeader);
   }
 
   /** Picks by the hash of the route (gRFC A42). */

@@ -1,8 +1,12 @@
 import { ConnectivityState, type ChannelOptions } from '../../grpc-js';
 import { EndpointLeaf, type LeafListener } from '../endpoints/endpoint-leaf';
 import type { LbHost } from '../lb-policy';
+import { destroyInSteps } from '../tree/destroy-in-steps';
 import type { LiveRing } from './live-ring';
 import type { RingMembers } from './ring-members';
+
+/** Connections that are released in one step. */
+const DESTROYED_AT_ONCE = 64;
 
 export interface RingConnectionsOptions {
   readonly host: LbHost;
@@ -70,7 +74,8 @@ export class RingConnections {
   /** Releases the connections to endpoints that are not on the ring any more. @param onRelease Called before each. */
   releaseUnused(onRelease: (leaf: EndpointLeaf) => void): void {
     const { leaves } = this;
-    const { live } = this.options;
+    const { host, live } = this.options;
+    const released: EndpointLeaf[] = [];
     for (const slot of this.requested) if (!live.has(slot)) this.requested.delete(slot);
     for (let slot = 0; slot < leaves.length; slot++) {
       const leaf = leaves[slot];
@@ -78,14 +83,15 @@ export class RingConnections {
       leaves[slot] = undefined;
       live.setState(slot, ConnectivityState.IDLE);
       onRelease(leaf);
-      leaf.destroy();
+      released.push(leaf);
     }
+    destroyInSteps(host.environment, released, DESTROYED_AT_ONCE);
   }
 
   destroy(): void {
     this.destroyed = true;
     this.requested.clear();
-    for (const leaf of this.all()) leaf.destroy();
+    destroyInSteps(this.options.host.environment, [...this.all()], DESTROYED_AT_ONCE);
   }
 
   private connectRequested(): void {
@@ -118,14 +124,19 @@ export class RingConnections {
 
   private createLeaf(slot: number): EndpointLeaf {
     const { host, live, members, onChanged } = this.options;
-    return new EndpointLeaf({
+    // One that is released may be destroyed later, when the slot has another endpoint.
+    const isReleased = () => this.destroyed || this.leaves[slot] !== created;
+    const created: EndpointLeaf = new EndpointLeaf({
       host,
       endpoint: members.endpointIn(slot),
       channelOptions: this.channelOptions,
       onChanged: (leaf, previous) => {
+        if (isReleased()) return;
         live.setState(slot, leaf.state);
         onChanged(leaf, previous);
       },
+      isReleased,
     });
+    return created;
   }
 }

@@ -1,4 +1,5 @@
 import { BOOTSTRAP_OPTION } from '../../bootstrap/load-bootstrap';
+import { CHILD_CHANNEL_OPTION } from '../../grpc-js/child-channel-options';
 import {
   CHANNEL_ARGS_CONFIG_SELECTOR_KEY,
   ConnectivityState,
@@ -270,6 +271,7 @@ function isForSubchannels(key: string): boolean {
   return (
     key !== CHANNEL_ARGS_CONFIG_SELECTOR_KEY &&
     key !== BOOTSTRAP_OPTION &&
+    key !== CHILD_CHANNEL_OPTION &&
     !key.startsWith(SUBCHANNEL_ARGS_EXCLUDE_KEY_PREFIX)
   );
 }

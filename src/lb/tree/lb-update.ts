@@ -10,19 +10,27 @@ import type { LbUpdate } from '../lb-policy';
  * a tree derive from each other.
  */
 export function childUpdate(
-  { endpoints, options, xds, resolutionNote, labels }: LbUpdate,
+  { endpoints, options, xds, resolutionNote, labels, childChannelOptions }: LbUpdate,
   config: LbConfig,
   childEndpoints: LbUpdate['endpoints'] = endpoints,
 ): LbUpdate {
-  return { config, endpoints: childEndpoints, options, xds, resolutionNote, labels };
+  return {
+    config,
+    endpoints: childEndpoints,
+    options,
+    xds,
+    resolutionNote,
+    labels,
+    childChannelOptions,
+  };
 }
 
 /** Returns the update with other labels. They must be the same object until one of them changes. */
 export function labelledUpdate(
-  { config, endpoints, options, xds, resolutionNote }: LbUpdate,
+  { config, endpoints, options, xds, resolutionNote, childChannelOptions }: LbUpdate,
   labels: LbUpdate['labels'],
 ): LbUpdate {
-  return { config, endpoints, options, xds, resolutionNote, labels };
+  return { config, endpoints, options, xds, resolutionNote, labels, childChannelOptions };
 }
 
 /** Creates the update of a named child: with the endpoints under its name, or none if there are none. */
@@ -41,17 +49,18 @@ export function shareUpdate<Config extends LbConfig>(
 ): LbUpdate<Config> {
   if (previous === undefined) return next;
   const endpoints = shareEndpoints(previous.endpoints, next.endpoints);
-  const { config, options, xds, resolutionNote, labels } = next;
+  const { config, options, xds, resolutionNote, labels, childChannelOptions } = next;
   const isSame =
     config === previous.config &&
     options === previous.options &&
     resolutionNote === previous.resolutionNote &&
     xds === previous.xds &&
     labels === previous.labels &&
+    childChannelOptions === previous.childChannelOptions &&
     endpoints === previous.endpoints;
   if (isSame) return previous;
   if (endpoints === next.endpoints) return next;
-  return { config, endpoints, options, xds, resolutionNote, labels };
+  return { config, endpoints, options, xds, resolutionNote, labels, childChannelOptions };
 }
 
 function shareEndpoints(

@@ -14,6 +14,7 @@ import {
 import type { LbHost, LbPolicy, LbPolicyType, LbUpdate } from '../lb-policy';
 import { createPolicyType, isInstanceOf } from '../tree/checked-policy';
 import { ChildPolicy } from '../tree/child-policy';
+import { destroyInSteps } from '../tree/destroy-in-steps';
 import type { Publication } from '../tree/lb-batch';
 import { labelledUpdate, namedChildUpdate } from '../tree/lb-update';
 import type { ChildState, PolicyParts } from '../tree/policy-state';
@@ -43,7 +44,7 @@ const MAX_RETAINED = 1000;
 /** The number of children in the text of a call that waits. */
 const MAX_WAITS = 2;
 
-/** Children that are created or updated in one step: each is a policy, or a tree of them. */
+/** Children that are created, updated or destroyed in one step: each is a policy, or a tree of them. */
 const CHILDREN_AT_ONCE = 8;
 
 /** A child. Its weight is 0 while the target is not in the config. */
@@ -109,11 +110,11 @@ class WeightedTargetPolicy implements LbPolicy<WeightedTargetConfig> {
   destroy(): void {
     this.publication.cancel();
     this.updates.cancel();
-    for (const { child, retention } of this.targets.values()) {
-      retention?.release();
-      child.destroy();
-    }
+    const targets = [...this.targets.values()];
     this.targets.clear();
+    for (const { retention } of targets) retention?.release();
+    const children = targets.map(({ child }) => child);
+    destroyInSteps(this.host.environment, children, CHILDREN_AT_ONCE);
   }
 
   describe(): PolicyParts {

@@ -8,7 +8,7 @@ import type { TypedExtensionConfig } from '../../generated/envoy/config/core/v3/
 import { HttpProtocolOptions } from '../../generated/envoy/extensions/upstreams/http/v3/http_protocol_options';
 import { durationToMs } from '../../util/duration';
 import type { Violations } from '../../util/violations';
-import type { ResourceType } from '../../xds-client/resource-type';
+import type { ElementLimit, ResourceType } from '../../xds-client/resource-type';
 import type { HealthStatus } from '../endpoints/endpoints';
 import { parseHealthStatus } from '../endpoints/lb-endpoint-parser';
 import { createParseContext, type ExtensionPoints, type ParseContext } from '../extension-points';
@@ -31,6 +31,12 @@ const httpProtocolOptionsType = {
   decoder: HttpProtocolOptions,
 };
 
+/**
+ * Fields of all clusters in use from one management server, of which one with TLS has some 60. A cluster is always decoded as a
+ * whole, so that they are counted as it is read.
+ */
+const CLUSTER_FIELDS: ElementLimit = { name: undefined, noun: 'fields', max: 2_000_000 };
+
 /** CDS. */
 export function createClusterResourceType(
   extensions: ExtensionPoints,
@@ -43,6 +49,8 @@ export function createClusterResourceType(
       service: 'envoy.service.cluster.v3.ClusterDiscoveryService',
       noun: 'Clusters',
     },
+    elementLimit: CLUSTER_FIELDS,
+    countElements: (_value, fields) => fields,
     parse(message, { server, certificateProviders }, violations) {
       const context = { ...createParseContext(extensions, server), certificateProviders };
       const value = parseCluster(message, context, violations);

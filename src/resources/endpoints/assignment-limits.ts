@@ -1,3 +1,4 @@
+import type { Steps } from '../../util/steps';
 import type { Violations } from '../../util/violations';
 import { countElements } from '../wire/sliced-message';
 
@@ -35,10 +36,10 @@ const BOUNDS: readonly ElementBound[] = [
 ];
 
 /** Rejects an encoded assignment with too many localities or drop categories, before it is decoded. */
-export function checkAssignmentSize(bytes: Uint8Array, violations: Violations): void {
+export function* checkAssignmentSize(bytes: Uint8Array, violations: Violations): Steps<void> {
   for (const { path, fields, max, noun } of BOUNDS) {
     // Every element has at least a tag and a length.
-    if (bytes.length <= 2 * max || countElements(bytes, path, max) <= max) continue;
+    if (bytes.length <= 2 * max || (yield* countElements(bytes, path, max)) <= max) continue;
     let at = violations;
     for (const field of fields) at = at.at(field);
     at.add(`more than ${max} ${noun}`);

@@ -3,8 +3,12 @@ import {
   LbEndpoint,
   LocalityLbEndpoints,
 } from '../../generated/envoy/config/endpoint/v3/endpoint_components';
+import { splitMessage } from '../../protobuf/encoded-elements';
+import { asBuffer } from '../../util/as-buffer';
+import type { Steps } from '../../util/steps';
 import { Violations } from '../../util/violations';
-import { decodeEach, decodePieces, type PieceField } from '../shared/any';
+import { decodeEach, decodePieces, decodePiecesInSteps, type PieceField } from '../shared/any';
+import { sliceMessage, toSlices, type SlicedMessage } from '../wire/sliced-message';
 
 /** The field of the localities of an assignment. */
 export const LOCALITIES: PieceField = { number: 2, name: 'endpoints' };
@@ -19,28 +23,89 @@ export interface LocalityPiece {
   readonly endpoints: Iterable<LbEndpoint>;
 }
 
-/** An assignment whose localities are iterated. */
+/** An assignment whose localities are read one after the other. */
 export interface AssignmentPieces {
   /** May lack its localities. */
   readonly message: ClusterLoadAssignment;
-  /** Can be iterated once. */
-  readonly localities: Iterable<LocalityPiece>;
-  /** The malformed pieces of the localities iterated so far. */
+  readonly localityCount: number;
+  /** The malformed pieces of the localities read so far. */
   readonly malformed: Violations;
+  /** Reads a locality, in steps. Called in order, once for each. @returns `undefined` if it is malformed. */
+  readLocality(index: number): Steps<LocalityPiece | undefined>;
+  /** Returns the encoded endpoints of a locality that was read; `undefined` where other fields are between them. */
+  slicesOf(index: number): SlicedMessage | undefined;
+}
+
+/** An assignment that has been decoded as a whole. */
+class WholeAssignment implements AssignmentPieces {
+  readonly malformed = Violations.root();
+  /** Where the localities are in the bytes, once that is needed. */
+  private bounds: readonly number[] | undefined;
+
+  constructor(
+    readonly message: ClusterLoadAssignment,
+    private readonly bytes: Buffer,
+  ) {}
+
+  get localityCount(): number {
+    return this.message.endpoints.length;
+  }
+
+  // eslint-disable-next-line require-yield -- all is decoded
+  *readLocality(index: number): Steps<LocalityPiece | undefined> {
+    const message = this.message.endpoints[index];
+    return message && { message, endpoints: message.lbEndpoints };
+  }
+
+  slicesOf(index: number): SlicedMessage | undefined {
+    this.bounds ??= splitMessage(this.bytes, LOCALITIES.number).bounds;
+    const slice = this.bytes.subarray(this.bounds[2 * index], this.bounds[2 * index + 1]);
+    return sliceMessage(slice, LB_ENDPOINTS.number);
+  }
+}
+
+/** An assignment of which each piece is decoded when it is read. */
+class EncodedAssignment implements AssignmentPieces {
+  readonly malformed: Violations;
+  private readonly slices: (SlicedMessage | undefined)[] = [];
+
+  /** @param bounds Where the localities are in the bytes. */
+  constructor(
+    readonly message: ClusterLoadAssignment,
+    private readonly bytes: Buffer,
+    private readonly bounds: readonly number[],
+    violations: Violations,
+  ) {
+    this.malformed = Violations.root(violations.budget);
+  }
+
+  get localityCount(): number {
+    return this.bounds.length / 2;
+  }
+
+  *readLocality(index: number): Steps<LocalityPiece | undefined> {
+    const { bounds, bytes, malformed } = this;
+    const slice = bytes.subarray(bounds[2 * index], bounds[2 * index + 1]);
+    malformed.budget.renew();
+    const inner = yield* decodePiecesInSteps(LocalityLbEndpoints, slice, LB_ENDPOINTS, malformed);
+    if (inner === undefined) return undefined;
+    this.slices[index] = toSlices(slice, inner);
+    const endpoints = decodeEach(LbEndpoint, slice, inner.bounds, malformed);
+    return { message: inner.message, endpoints };
+  }
+
+  slicesOf(index: number): SlicedMessage | undefined {
+    return this.slices[index];
+  }
 }
 
 /** Returns the pieces of an assignment that has been decoded as a whole. */
-export function piecesOf(message: ClusterLoadAssignment): AssignmentPieces {
-  const localities = message.endpoints.map((locality) => ({
-    message: locality,
-    endpoints: locality.lbEndpoints,
-  }));
-  return { message, localities, malformed: Violations.root() };
+export function piecesOf(message: ClusterLoadAssignment, bytes: Uint8Array): AssignmentPieces {
+  return new WholeAssignment(message, asBuffer(bytes));
 }
 
 /**
- * Returns the pieces of an encoded assignment, each decoded when it is iterated. The iteration ends at the first piece that is
- * malformed.
+ * Returns the pieces of an encoded assignment, each decoded when it is read. They end at the first one that is malformed.
  *
  * @returns `undefined` after adding a violation.
  */
@@ -50,23 +115,5 @@ export function decodeAssignment(
 ): AssignmentPieces | undefined {
   const pieces = decodePieces(ClusterLoadAssignment, bytes, LOCALITIES, violations);
   if (pieces === undefined) return undefined;
-  const malformed = Violations.root(violations.budget);
-  const localities = decodeLocalities(bytes, pieces.bounds, malformed);
-  return { message: pieces.message, localities, malformed };
-}
-
-function* decodeLocalities(
-  bytes: Uint8Array,
-  bounds: readonly number[],
-  malformed: Violations,
-): IterableIterator<LocalityPiece> {
-  for (let i = 0; i < bounds.length; i += 2) {
-    const slice = bytes.subarray(bounds[i], bounds[i + 1]);
-    malformed.budget.renew();
-    const inner = decodePieces(LocalityLbEndpoints, slice, LB_ENDPOINTS, malformed);
-    if (inner === undefined) return;
-    const endpoints = decodeEach(LbEndpoint, slice, inner.bounds, malformed);
-    yield { message: inner.message, endpoints };
-    if (malformed.count > 0) return;
-  }
+  return new EncodedAssignment(pieces.message, asBuffer(bytes), pieces.bounds, violations);
 }

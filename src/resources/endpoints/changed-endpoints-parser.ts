@@ -5,11 +5,15 @@ import {
 } from '../../generated/envoy/config/endpoint/v3/endpoint_components';
 import { asBuffer } from '../../util/as-buffer';
 import { ReadBudget } from '../../util/read-budget';
-import { runSteps } from '../../util/steps';
+import type { Steps } from '../../util/steps';
 import { Violations } from '../../util/violations';
 import { decodeMessage, decodePieces } from '../shared/any';
 import { MAX_TOTAL_WEIGHT } from '../shared/fraction-parser';
-import { compareSlices, readHeadLength, type SliceComparison } from '../wire/slice-comparison';
+import {
+  compareSlicesInSteps,
+  readHeadLength,
+  type SliceComparison,
+} from '../wire/slice-comparison';
 import { ENDPOINTS_LIMIT } from '../shared/read-limits';
 import { elementStart } from '../wire/sliced-message';
 import { LB_ENDPOINTS, LOCALITIES } from './assignment-pieces-parser';
@@ -44,8 +48,13 @@ interface KnownAssignment {
   readonly record: EndpointsRecord;
 }
 
+/** How endpoints are read, with what the response leaves of its budget. */
+export interface ChangeReading extends EndpointReading {
+  readonly budget: ReadBudget | undefined;
+}
+
 /**
- * Decodes an assignment that differs little from the previous version: only the endpoints whose bytes changed.
+ * Decodes an assignment that differs little from the previous version, in steps: only the endpoints whose bytes changed.
  *
  * @returns `undefined` for one that differs too much, and for an invalid one, which is then decoded as a whole to report
  * its violations.
@@ -53,8 +62,8 @@ interface KnownAssignment {
 export function decodeChangedAssignment(
   bytes: Uint8Array,
   known: KnownAssignment,
-  reading: EndpointReading,
-): ChangedAssignment | undefined {
+  reading: ChangeReading,
+): Steps<ChangedAssignment | undefined> {
   return new ChangeDecoder(known, reading).decode(asBuffer(bytes));
 }
 
@@ -70,9 +79,12 @@ interface KnownLocality {
  */
 const MAX_CANDIDATES = 8;
 
+/** Localities that are compared in one step. */
+const LOCALITIES_PER_STEP = 16;
+
 class ChangeDecoder {
   /** Any violation makes the result `undefined`: see `decodeChangedAssignment`. */
-  private readonly violations = Violations.root(new ReadBudget(ENDPOINTS_LIMIT));
+  private readonly violations: Violations;
   private readonly parser: LbEndpointParser;
   private readonly difference = new EndpointsDifference();
   private withoutWeight = 0;
@@ -84,20 +96,22 @@ class ChangeDecoder {
   private readonly previous: PreviousEndpoints;
   private readonly record: EndpointsRecord;
 
-  constructor({ previous, record }: KnownAssignment, reading: EndpointReading) {
+  constructor({ previous, record }: KnownAssignment, reading: ChangeReading) {
     this.previous = previous;
     this.record = record;
+    this.violations = Violations.root(new ReadBudget(ENDPOINTS_LIMIT, reading.budget));
     this.parser = new LbEndpointParser(reading);
   }
 
-  decode(bytes: Buffer): ChangedAssignment | undefined {
+  *decode(bytes: Buffer): Steps<ChangedAssignment | undefined> {
     const pieces = decodePieces(ClusterLoadAssignment, bytes, LOCALITIES, this.violations);
     if (pieces === undefined) return undefined;
     const { message, bounds } = pieces;
     const localities: ChangedAssignment['localities'][number][] = [];
     for (let i = 0; i < bounds.length; i += 2) {
+      if (i % (2 * LOCALITIES_PER_STEP) === 2 * (LOCALITIES_PER_STEP - 1)) yield;
       const slice = bytes.subarray(bounds[i], bounds[i + 1]);
-      const locality = this.decodeLocality(slice);
+      const locality = yield* this.decodeLocality(slice);
       if (locality === undefined) return undefined;
       if (locality !== 'unused') localities.push(locality);
     }
@@ -109,17 +123,17 @@ class ChangeDecoder {
     const addressHashes = this.record.addressHashes.next(this.difference.all());
     if (addressHashes === undefined) return undefined;
     const record = new EndpointsRecord(this.slices, addressHashes);
-    const change = runSteps(this.difference.toChange());
+    const change = yield* this.difference.toChange();
     const localitiesWithoutWeight = this.withoutWeight || undefined;
     return { message, localities, localitiesWithoutWeight, record, change };
   }
 
-  private decodeLocality(
+  private *decodeLocality(
     slice: Buffer,
-  ): ChangedAssignment['localities'][number] | 'unused' | undefined {
+  ): Steps<ChangedAssignment['localities'][number] | 'unused' | undefined> {
     const found = this.findPrevious(slice);
     if (found === undefined) return this.isUnused(slice) ? 'unused' : undefined;
-    const change = compareSlices(slice, LB_ENDPOINTS.number, found.known);
+    const change = yield* compareSlicesInSteps(slice, LB_ENDPOINTS.number, found.known);
     const message = change && decodeMessage(LocalityLbEndpoints, change.rest, this.violations);
     if (change === undefined || message === undefined) return undefined;
     const { locality, loadBalancingWeight: weight, priority, lbConfig } = message;
@@ -134,7 +148,7 @@ class ChangeDecoder {
     this.used.add(before);
     this.unusedOf(locality).delete(before);
     const proxy = this.parser.parseProxy(message.metadata, this.violations);
-    const value = this.takeOver(found, change, { weight, ...(proxy && { proxy }) });
+    const value = yield* this.takeOver(found, change, { weight, ...(proxy && { proxy }) });
     return value && { priority, value };
   }
 
@@ -172,13 +186,13 @@ class ChangeDecoder {
   }
 
   /** Creates the next version of a locality. */
-  private takeOver(
+  private *takeOver(
     { before, known }: KnownLocality,
     comparison: SliceComparison,
     own: Pick<LocalityEndpoints, 'weight' | 'proxy'>,
-  ): LocalityEndpoints | undefined {
+  ): Steps<LocalityEndpoints | undefined> {
     const decode = (bytes: Uint8Array) => this.decodeEndpoint(bytes);
-    const { slices, added, removed } = applyComparison(comparison, known, decode);
+    const { slices, added, removed } = yield* applyComparison(comparison, known, decode);
     if (this.violations.count > 0 || slices.totalWeight > MAX_TOTAL_WEIGHT) return undefined;
     const { locality } = before;
     const endpoints = isComplete(slices) ? slices.endpoints : slices.endpoints.filter(isPresent);

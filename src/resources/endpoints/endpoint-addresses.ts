@@ -1,4 +1,6 @@
-import { HashBag, hashText } from '../shared/hash-bag';
+import { processHash } from '../../util/keyed-hash';
+import { STEP_SIZE, type Steps } from '../../util/steps';
+import { HashBag } from '../shared/hash-bag';
 import type { SocketAddress, XdsEndpoint } from './endpoints';
 import type { LocalityDifference } from './endpoints-change';
 
@@ -14,6 +16,23 @@ export class AddressSet {
   /** Created after `MAX_SEARCHES`: a text for each of 100,000 addresses takes tens of milliseconds. */
   private texts: Set<string> | undefined;
 
+  /** Whether the address is probably in the set, so that `prepare` is due before it is added. */
+  mustPrepare(address: SocketAddress): boolean {
+    return this.texts === undefined && this.hashes.countOf(hashAddress(address)) > 0;
+  }
+
+  /** Begins a new step for a search, and after too many searches creates the texts of all addresses, in steps. */
+  *prepare(): Steps<void> {
+    yield;
+    if (this.searches < MAX_SEARCHES) return;
+    const texts = new Set<string>();
+    for (const [i, address] of this.addresses.entries()) {
+      if (i % STEP_SIZE === STEP_SIZE - 1) yield;
+      texts.add(addressText(address));
+    }
+    this.texts = texts;
+  }
+
   /** @returns `false` if the address is in the set already. */
   add(address: SocketAddress): boolean {
     const hash = hashAddress(address);
@@ -24,13 +43,11 @@ export class AddressSet {
     return true;
   }
 
-  private has({ host, port }: SocketAddress): boolean {
-    if (this.searches < MAX_SEARCHES) {
-      this.searches++;
-      return this.addresses.some((other) => other.port === port && other.host === host);
-    }
-    this.texts ??= new Set(this.addresses.map(addressText));
-    return this.texts.has(addressText({ host, port }));
+  private has(address: SocketAddress): boolean {
+    if (this.texts !== undefined) return this.texts.has(addressText(address));
+    this.searches++;
+    const { host, port } = address;
+    return this.addresses.some((other) => other.port === port && other.host === host);
   }
 }
 
@@ -83,7 +100,7 @@ function hashesOf({ addresses }: XdsEndpoint): readonly number[] {
 }
 
 function hashAddress({ host, port }: SocketAddress): number {
-  return hashText(host, port);
+  return processHash.hashText(host, port);
 }
 
 function addressText({ host, port }: SocketAddress): string {

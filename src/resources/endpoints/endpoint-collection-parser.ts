@@ -9,7 +9,13 @@ import { runSteps, type Steps } from '../../util/steps';
 import { Violations } from '../../util/violations';
 import type { Decoded, ElementLimit, ResourceType } from '../../xds-client/resource-type';
 import type { ExtensionPoints } from '../extension-points';
-import { decodeEach, decodePieces, unpackAny, type AnyType, type PieceField } from '../shared/any';
+import {
+  decodeEach,
+  decodePiecesInSteps,
+  unpackAny,
+  type AnyType,
+  type PieceField,
+} from '../shared/any';
 import { ENDPOINTS_LIMIT } from '../shared/read-limits';
 import { metadataTypesOf } from '../shared/metadata-parser';
 import { AddressSet } from './endpoint-addresses';
@@ -68,9 +74,9 @@ function* decodeCollection(
   const violations = Violations.root(
     new ReadBudget(MESSAGE_LIMIT, new ReadBudget(ENDPOINTS_LIMIT, budget)),
   );
-  checkEndpointCount(bytes, { paths: [[ENTRIES.number]], max }, violations.at('entries'));
+  yield* checkEndpointCount(bytes, { paths: [[ENTRIES.number]], max }, violations.at('entries'));
   if (violations.count > 0) return rejected(violations);
-  const pieces = decodePieces(LbEndpointCollection, bytes, ENTRIES, violations);
+  const pieces = yield* decodePiecesInSteps(LbEndpointCollection, bytes, ENTRIES, violations);
   if (pieces === undefined) return rejected(violations);
   const malformed = Violations.root(violations.budget);
   const entries = decodeEach(CollectionEntry, bytes, pieces.bounds, malformed);

@@ -1,4 +1,5 @@
 import { DEFAULT_LIMITS } from '../../bootstrap/limits';
+import type { Steps } from '../../util/steps';
 import type { Violations } from '../../util/violations';
 import { countElements } from '../wire/sliced-message';
 
@@ -14,13 +15,16 @@ export interface EndpointCount {
  * Rejects a resource with too many endpoints before it is decoded: a decoded endpoint takes some fifty times the memory
  * of its bytes.
  */
-export function checkEndpointCount(
+export function* checkEndpointCount(
   bytes: Uint8Array,
   { paths, max = DEFAULT_LIMITS.maxEndpointsPerAssignment }: EndpointCount,
   violations: Violations,
-): void {
+): Steps<void> {
   // Every element has at least a tag and a length.
   if (bytes.length <= 2 * max) return;
-  if (paths.every((path) => countElements(bytes, path, max) <= max)) return;
-  violations.add(`exceed the limit maxEndpointsPerAssignment of ${max}`);
+  for (const path of paths) {
+    if ((yield* countElements(bytes, path, max)) <= max) continue;
+    violations.add(`exceed the limit maxEndpointsPerAssignment of ${max}`);
+    return;
+  }
 }

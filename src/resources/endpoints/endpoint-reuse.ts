@@ -1,4 +1,5 @@
 import { shareFields, shareList } from '../../util/share';
+import { runSteps, STEP_SIZE, type Steps } from '../../util/steps';
 import type { TypedBytes } from '../extension-points';
 import type { JsonObject } from '../shared/struct-json-parser';
 import {
@@ -83,22 +84,45 @@ export class EndpointReuse {
 
   constructor(private readonly previous: readonly XdsEndpoint[]) {}
 
+  /** Whether the previous version has to be searched for the next endpoint, and is not prepared for that. */
+  mustPrepare(next: XdsEndpoint): boolean {
+    return this.previous.length > 0 && this.positions === undefined && !this.isExpected(next);
+  }
+
+  /** Prepares the previous version to be searched, which `share` does otherwise. */
+  *prepare(): Steps<void> {
+    this.positions = yield* positionsOf(this.previous);
+  }
+
   /** Returns the previous object of an endpoint that has not changed, otherwise the given one. Called in order. */
   share(next: XdsEndpoint): XdsEndpoint {
     const { previous } = this;
     if (previous.length === 0) return next;
     const expected = previous[this.expected];
-    if (expected !== undefined && areEqual(expected.addresses[0], next.addresses[0])) {
+    if (expected !== undefined && this.isExpected(next)) {
       this.expected++;
       return shareEndpoint(expected, next);
     }
-    this.positions ??= new Map(previous.map((endpoint, i) => [firstAddress(endpoint), i]));
+    this.positions ??= runSteps(positionsOf(previous));
     const position = this.positions.get(firstAddress(next));
     if (position === undefined) return next;
     this.expected = position + 1;
     const found = previous[position];
     return found === undefined ? next : shareEndpoint(found, next);
   }
+
+  private isExpected(next: XdsEndpoint): boolean {
+    return areEqual(this.previous[this.expected]?.addresses[0], next.addresses[0]);
+  }
+}
+
+function* positionsOf(previous: readonly XdsEndpoint[]): Steps<ReadonlyMap<string, number>> {
+  const positions = new Map<string, number>();
+  for (const [i, endpoint] of previous.entries()) {
+    if (i % STEP_SIZE === STEP_SIZE - 1) yield;
+    positions.set(firstAddress(endpoint), i);
+  }
+  return positions;
 }
 
 /** Returns the previous object of a locality that has not changed. Its endpoints must have been shared already. */

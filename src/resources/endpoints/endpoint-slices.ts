@@ -1,3 +1,4 @@
+import type { Steps } from '../../util/steps';
 import type { SliceComparison, SlicePart } from '../wire/slice-comparison';
 import { EndpointReuse } from './endpoint-reuse';
 import type { XdsEndpoint } from './endpoints';
@@ -13,25 +14,29 @@ interface ChangedSlices {
 /** With more parts than this, they are not joined by `concat`, whose arguments have to fit on the stack. */
 const MAX_ARGUMENTS = 1000;
 
+/** Endpoints that are decoded in one step. */
+const ENDPOINTS_PER_STEP = 64;
+
 /**
- * Joins the endpoints of a locality: those kept from the previous version, and the new ones.
+ * Joins the endpoints of a locality, in steps: those kept from the previous version, and the new ones.
  *
  * @param decode Decodes one element; `undefined` if it is left out.
  */
-export function applyComparison(
+export function* applyComparison(
   { parts, slices }: SliceComparison,
   previous: EndpointSlices,
   decode: (bytes: Uint8Array) => Slot,
-): ChangedSlices {
+): Steps<ChangedSlices> {
   const dropped = notKept(parts, previous);
   // Some may only have moved within the locality.
   const removed = new Set(dropped.filter(isPresent));
   const reuse = new EndpointReuse([...removed]);
-  const decoded = parts.flatMap((part) => {
-    if (part.kind === 'kept') return [];
+  const decoded: Slot[] = [];
+  for (const part of parts) {
+    if (part.kind === 'kept') continue;
     const endpoint = decode(slices.bytes.subarray(part.start, part.end));
-    return [endpoint && reuse.share(endpoint)];
-  });
+    if (decoded.push(endpoint && reuse.share(endpoint)) % ENDPOINTS_PER_STEP === 0) yield;
+  }
   const isSame = dropped.length + decoded.length === 0;
   const [lost, gained] = [summarize(dropped), summarize(decoded)];
   return {

@@ -10,7 +10,7 @@ import {
   type Locality,
 } from './endpoints';
 
-/** How many endpoints are compared in one step. */
+/** How many endpoints, and localities, are compared in one step. */
 const ENDPOINTS_PER_STEP = 256;
 
 /** The endpoints of a locality that are in only one of two versions; one that was updated is in both lists. */
@@ -55,15 +55,17 @@ export class EndpointsDifference {
   /** Returns the change: an endpoint that is in both versions of its locality was updated, or only moved. */
   *toChange(): Steps<EndpointsChange> {
     const localities: LocalityChange[] = [];
+    let count = 0;
     for (const { locality, added: after, removed: before } of this.byKey.values()) {
+      if (++count % ENDPOINTS_PER_STEP === 0) yield;
       const removed = new Map<string, XdsEndpoint>();
-      for (const [i, endpoint] of before.entries()) {
-        if (i % ENDPOINTS_PER_STEP === ENDPOINTS_PER_STEP - 1) yield;
+      for (const endpoint of before) {
+        if (++count % ENDPOINTS_PER_STEP === 0) yield;
         removed.set(firstAddress(endpoint), endpoint);
       }
       const [added, updated]: [XdsEndpoint[], XdsEndpoint[]] = [[], []];
-      for (const [i, endpoint] of after.entries()) {
-        if (i % ENDPOINTS_PER_STEP === ENDPOINTS_PER_STEP - 1) yield;
+      for (const endpoint of after) {
+        if (++count % ENDPOINTS_PER_STEP === 0) yield;
         const address = firstAddress(endpoint);
         const known = removed.get(address);
         if (known === undefined) added.push(endpoint);
@@ -87,6 +89,7 @@ export function* compareEndpoints(
   const known = new Map<XdsEndpoint, LocalityDifference>();
   let count = 0;
   for (const entry of before ?? []) {
+    if (++count % ENDPOINTS_PER_STEP === 0) yield;
     if (after?.has(entry) === true) continue;
     const locality = difference.of(entry.locality);
     for (const endpoint of entry.endpoints) {
@@ -95,6 +98,7 @@ export function* compareEndpoints(
     }
   }
   for (const entry of after ?? []) {
+    if (++count % ENDPOINTS_PER_STEP === 0) yield;
     if (before?.has(entry) === true) continue;
     const { added } = difference.of(entry.locality);
     for (const endpoint of entry.endpoints) {
@@ -102,7 +106,10 @@ export function* compareEndpoints(
       if (!known.delete(endpoint)) added.push(endpoint);
     }
   }
-  for (const [endpoint, { removed }] of known) removed.push(endpoint);
+  for (const [endpoint, { removed }] of known) {
+    if (++count % ENDPOINTS_PER_STEP === 0) yield;
+    removed.push(endpoint);
+  }
   return yield* difference.toChange();
 }
 

@@ -12,25 +12,28 @@ import type {
   ResourceType,
 } from '../../xds-client/resource-type';
 import type { ExtensionPoints } from '../extension-points';
-import { decodeMessage } from '../shared/any';
+import { decodeMessage, peekText } from '../shared/any';
 import { parseFraction, MAX_TOTAL_WEIGHT } from '../shared/fraction-parser';
 import { ENDPOINTS_LIMIT } from '../shared/read-limits';
 import { metadataTypesOf } from '../shared/metadata-parser';
 import { createResourceType } from '../shared/resource-decoder';
+import { countElements } from '../wire/sliced-message';
 import {
   decodeAssignment,
+  LOCALITIES,
   piecesOf,
   type AssignmentPieces,
   type LocalityPiece,
 } from './assignment-pieces-parser';
 import type * as ChangedEndpoints from './changed-endpoints-parser';
+import type { ChangeReading } from './changed-endpoints-parser';
 import { checkAssignmentSize } from './assignment-limits';
 import { AddressSet } from './endpoint-addresses';
 import { checkEndpointCount } from './endpoint-count';
 import { PreviousEndpoints } from './endpoint-reuse';
 import {
   localityKey,
-  localityName,
+  describeLocality,
   describeSkippedEndpoints,
   type DropCategory,
   type EndpointsChange,
@@ -46,20 +49,28 @@ import {
   type LocalityContext,
 } from './locality-endpoints-parser';
 
-/** How many localities are parsed in one step. */
-const LOCALITIES_PER_STEP = 16;
+/** A locality takes as long to parse as so many endpoints. */
+const ENDPOINTS_OF_LOCALITY = 4;
 
 /** Bytes of an assignment that is decoded in steps: some 2,000 endpoints, which take a few milliseconds. */
 const MIN_BYTES_IN_STEPS = 2 ** 16;
 
+/** Localities of an assignment that is decoded at once: each takes as long as a dozen endpoints. */
+const MAX_LOCALITIES = 128;
+
+/** Endpoints of a previous version that a small assignment is compared with at once. */
+const MAX_ENDPOINTS = 4096;
+
+const CLUSTER_NAME = 1;
+
 // `endpoints` of the assignment, and `lb_endpoints` of each of them.
 const ENDPOINT_PATHS = [[2], [2, 2]];
 
-/** Counts the endpoints that may get calls. */
+/** Counts the endpoints that may get calls, and each locality without any for one: it is a policy, too. */
 function countEndpoints({ priorities }: EndpointsResource): number {
   let count = 0;
   for (const { localities } of priorities) {
-    for (const { endpoints } of localities) count += endpoints.length;
+    for (const { endpoints } of localities) count += Math.max(1, endpoints.length);
   }
   return count;
 }
@@ -96,11 +107,11 @@ export function createEndpointsResourceType(
       service: 'envoy.service.endpoint.v3.EndpointDiscoveryService',
       noun: 'Endpoints',
     },
-    checkSize(bytes, violations) {
-      checkAssignmentSize(bytes, violations);
+    *checkSize(bytes, violations) {
+      yield* checkAssignmentSize(bytes, violations);
       // Looks into each locality.
       if (violations.count > 0) return;
-      checkEndpointCount(bytes, { paths: ENDPOINT_PATHS, max }, violations.at('endpoints'));
+      yield* checkEndpointCount(bytes, { paths: ENDPOINT_PATHS, max }, violations.at('endpoints'));
     },
     elementLimit,
     countElements: countEndpoints,
@@ -109,29 +120,30 @@ export function createEndpointsResourceType(
     limit: ENDPOINTS_LIMIT,
     parseInSteps: (bytes, context, violations) =>
       parseEncoded(bytes, { context, reading, endpointCollections }, violations),
-    // eslint-disable-next-line require-yield -- few changes take little time
-    *parseChange(bytes, before) {
-      return parseChange(bytes, before, reading);
+    *parseChange(bytes, before, { budget }) {
+      const steps = parseChange(bytes, before, { ...reading, budget });
+      return isReadAtOnce(bytes, before) ? runSteps(steps) : yield* steps;
     },
   });
 }
 
 /** Parses what changed since the previous version; `undefined` if the whole must be parsed. */
-function parseChange(
+function* parseChange(
   bytes: Uint8Array,
   { value: before, record }: PreviousVersion<EndpointsResource>,
-  reading: EndpointReading,
-) {
+  reading: ChangeReading,
+): Steps<DecodedEndpoints | undefined> {
   // How many addresses cannot be used is counted only when every endpoint is decoded.
   if (!(record instanceof EndpointsRecord) || before.unusableEndpoints !== undefined) {
     return undefined;
   }
   const previous = new PreviousEndpoints(before);
-  const changed = loadChangedParser().decodeChangedAssignment(bytes, { previous, record }, reading);
+  const { decodeChangedAssignment } = loadChangedParser();
+  const changed = yield* decodeChangedAssignment(bytes, { previous, record }, reading);
   if (changed === undefined) return undefined;
   const violations = Violations.root();
   const { message, record: next, change, ...parts } = changed;
-  const value = runSteps(assemble(message, { ...parts, previous }, violations));
+  const value = yield* assemble(message, { ...parts, previous }, violations);
   return violations.count > 0 ? undefined : { value, record: next, change };
 }
 
@@ -162,10 +174,26 @@ interface AssignmentParts {
 /** A valid assignment. */
 type DecodedEndpoints = DecodedValue<EndpointsResource, EndpointsChange>;
 
+/** Whether an assignment is decoded, parsed and compared at once, in a few milliseconds: few calls wait for a small one. */
+function isReadAtOnce(
+  bytes: Uint8Array,
+  previous: PreviousVersion<EndpointsResource> | undefined,
+): boolean {
+  if (bytes.length >= MIN_BYTES_IN_STEPS) return false;
+  if (previous !== undefined && !isComparedAtOnce(previous.value)) return false;
+  return runSteps(countElements(bytes, [LOCALITIES.number], MAX_LOCALITIES)) <= MAX_LOCALITIES;
+}
+
+function isComparedAtOnce(previous: EndpointsResource): boolean {
+  let localities = 0;
+  for (const priority of previous.priorities) localities += priority.localities.length;
+  return localities <= MAX_LOCALITIES && countEndpoints(previous) <= MAX_ENDPOINTS;
+}
+
 /** Decodes a small assignment as a whole. */
 function readWhole(bytes: Uint8Array, violations: Violations): AssignmentPieces | undefined {
   const message = decodeMessage(ClusterLoadAssignment, bytes, violations);
-  return message && piecesOf(message);
+  return message && piecesOf(message, bytes);
 }
 
 /** Decodes and parses an assignment, a large one piece by piece. If a piece is malformed, that is the only violation. */
@@ -174,7 +202,8 @@ function* parseEncoded(
   { context, ...options }: PiecesContext,
   violations: Violations,
 ): Steps<DecodedEndpoints | undefined> {
-  const isSmall = bytes.length < MIN_BYTES_IN_STEPS;
+  const known = context.previous(peekText(bytes, CLUSTER_NAME) ?? '');
+  const isSmall = isReadAtOnce(bytes, known);
   const pieces = (isSmall ? readWhole : decodeAssignment)(bytes, violations);
   if (pieces === undefined) return undefined;
   if (!isSmall) yield;
@@ -203,14 +232,15 @@ function* parseAssignment(
   const parts = { localities, previous, unusableEndpoints, ...without };
   const value = yield* assemble(message, parts, violations);
   if (violations.count + malformed.count > 0) return { value };
-  const record = EndpointsRecord.create(bytes, localities, addresses);
+  const of = { pieces, length: bytes.length };
+  const record = yield* EndpointsRecord.create(of, localities, addresses);
   // Not with the first update, for which calls wait.
   if (record !== undefined) loadChangedParser();
   return { value, record, change: before && (yield* compareEndpoints(before.value, value)) };
 }
 
 function* parseLocalities(
-  { localities: pieces }: AssignmentPieces,
+  pieces: AssignmentPieces,
   context: LocalityContext,
   violations: Violations,
 ): Steps<{
@@ -219,11 +249,16 @@ function* parseLocalities(
 }> {
   let withoutWeight = 0;
   const localities: (ParsedLocality | undefined)[] = [];
-  for (const piece of pieces) {
-    if (localities.length % LOCALITIES_PER_STEP === LOCALITIES_PER_STEP - 1) yield;
-    const at = violations.index(localities.length);
-    localities.push(yield* parseLocalityEndpoints(piece, context, at));
+  let pending = 0;
+  for (let i = 0; i < pieces.localityCount && pieces.malformed.count === 0; i++) {
+    if (pending >= ENDPOINTS_PER_STEP) yield;
+    pending %= ENDPOINTS_PER_STEP;
+    const piece = yield* pieces.readLocality(i);
+    if (piece === undefined) break;
+    const locality = yield* parseLocalityEndpoints(piece, context, violations.index(i));
+    localities.push(locality);
     const count = yield* skipEndpoints(piece);
+    pending += ENDPOINTS_OF_LOCALITY + count + (locality?.slots.length ?? 0);
     if (count > 0 && piece.message.loadBalancingWeight === undefined) withoutWeight++;
   }
   return { localities, localitiesWithoutWeight: withoutWeight || undefined };
@@ -251,7 +286,7 @@ function* assemble(
   const dropsAt = violations.at('policy').at('drop_overloads');
   const drops = (policy?.dropOverloads ?? []).map((drop, i) => parseDrop(drop, dropsAt.index(i)));
   const inOrder = [...priorities].sort(([a], [b]) => a - b);
-  yield;
+  if (localities.length >= STEP_SIZE) yield;
   return previous.share({
     clusterName,
     priorities: inOrder.map(([, byKey]) => ({ localities: [...byKey.values()] })),
@@ -274,7 +309,7 @@ function* groupByPriority(
     priorities.set(priority, byKey);
     const key = localityKey(value.locality);
     if (byKey.has(key)) {
-      const name = localityName(value.locality);
+      const name = describeLocality(value.locality);
       violations.index(i).add(`duplicate locality ${name} in priority ${priority}`);
     }
     byKey.set(key, value);

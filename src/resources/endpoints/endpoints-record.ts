@@ -1,7 +1,6 @@
-import { asBuffer } from '../../util/as-buffer';
-import { splitMessage } from '../../protobuf/encoded-elements';
-import { sliceMessage, type SlicedMessage } from '../wire/sliced-message';
-import { LB_ENDPOINTS, LOCALITIES } from './assignment-pieces-parser';
+import type { Steps } from '../../util/steps';
+import type { SlicedMessage } from '../wire/sliced-message';
+import type { AssignmentPieces } from './assignment-pieces-parser';
 import { AddressHashes, type AddressSet } from './endpoint-addresses';
 import type { LocalityEndpoints, XdsEndpoint } from './endpoints';
 
@@ -26,6 +25,9 @@ export interface EndpointSlices extends SlicedMessage {
  */
 const MIN_BYTES_RECORDED = 2048;
 
+/** Localities that are recorded in one step. */
+const LOCALITIES_PER_STEP = 64;
+
 /** The record of an assignment, with which only the changes of its next version are decoded. */
 export class EndpointsRecord {
   constructor(
@@ -36,29 +38,38 @@ export class EndpointsRecord {
   ) {}
 
   /**
+   * Creates the record of an assignment whose localities have been read, in steps.
+   *
    * @param parsed One for each locality of the message; `undefined` where it gets no calls.
    * @returns `undefined` for a small assignment.
    */
-  static create(
-    bytes: Uint8Array,
+  static *create(
+    { pieces, length }: { readonly pieces: AssignmentPieces; readonly length: number },
     parsed: readonly (ParsedLocality | undefined)[],
     addresses: AddressSet,
-  ): EndpointsRecord | undefined {
-    if (bytes.length < MIN_BYTES_RECORDED) return undefined;
+  ): Steps<EndpointsRecord | undefined> {
+    if (length < MIN_BYTES_RECORDED) return undefined;
     const slices = new Map<LocalityEndpoints, EndpointSlices>();
-    const { bounds } = splitMessage(bytes, LOCALITIES.number);
-    const buffer = asBuffer(bytes);
     for (const [i, locality] of parsed.entries()) {
+      if (i % LOCALITIES_PER_STEP === LOCALITIES_PER_STEP - 1) yield;
       if (locality === undefined) continue;
       const { value, slots } = locality;
-      const slice = buffer.subarray(bounds[2 * i], bounds[2 * i + 1]);
-      const sliced = sliceMessage(slice, LB_ENDPOINTS.number);
+      const sliced = pieces.slicesOf(i);
       if (sliced?.offsets.length !== 2 * slots.length) continue;
       const isComplete = slots.length === value.endpoints.length;
-      slices.set(value, { ...sliced, ...summarize(isComplete ? value.endpoints : slots) });
+      slices.set(value, toEndpointSlices(sliced, isComplete ? value.endpoints : slots));
     }
     return new EndpointsRecord(slices, new AddressHashes(addresses.hashes));
   }
+}
+
+/** Not spread: V8 makes a hidden class for each object with a spread. */
+function toEndpointSlices(
+  { bytes, offsets, headLength }: SlicedMessage,
+  slots: readonly Slot[],
+): EndpointSlices {
+  const { endpoints, omitted, draining, totalWeight } = summarize(slots);
+  return { bytes, offsets, headLength, endpoints, omitted, draining, totalWeight };
 }
 
 /** A locality that gets calls. */

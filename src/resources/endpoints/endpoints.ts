@@ -1,5 +1,6 @@
 import type { TypedBytes } from '../extension-points';
 import type { JsonObject } from '../shared/struct-json-parser';
+import { quoteText } from '../../util/cut-text';
 
 /** A literal IP address and a port; the shape a grpc-js subchannel address has. */
 export interface SocketAddress {
@@ -111,6 +112,11 @@ export interface Locality {
 export function localityName(locality: Locality): string {
   const quote = (text: string) => JSON.stringify(text);
   return `{region=${quote(locality.region)}, zone=${quote(locality.zone)}, sub_zone=${quote(locality.subZone)}}`;
+}
+
+/** Describes a locality for a message: as {@link localityName}, with its texts cut. */
+export function describeLocality({ region, zone, subZone }: Locality): string {
+  return `{region=${quoteText(region)}, zone=${quoteText(zone)}, sub_zone=${quoteText(subZone)}}`;
 }
 
 /** Returns a text that is the same for equal localities only. Takes a fraction of the time of `localityName`. */

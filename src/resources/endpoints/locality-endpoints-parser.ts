@@ -16,6 +16,9 @@ import type { LbEndpointParser } from './lb-endpoint-parser';
 /** How many endpoints are parsed in one step. */
 export const ENDPOINTS_PER_STEP = 64;
 
+/** Endpoints of a locality whose list is copied, counted or compared in a step of its own. */
+const MANY_ENDPOINTS = 10_000;
+
 /** The context of the localities of an assignment. */
 export interface LocalityContext {
   readonly previous: PreviousEndpoints;
@@ -51,9 +54,12 @@ export function* parseLocalityEndpoints(
   }
   const reuse = new EndpointReuse(previous?.endpoints ?? []);
   const slots = yield* parseEndpoints(lbEndpoints, context, reuse, violations.at('lb_endpoints'));
+  if (slots.length >= MANY_ENDPOINTS) yield;
   const endpoints = slots.filter((endpoint) => endpoint !== undefined);
   const { draining } = summarize(endpoints);
+  if (slots.length >= MANY_ENDPOINTS) yield;
   const value = shareLocality(previous, { ...own, endpoints, draining });
+  if (slots.length >= MANY_ENDPOINTS) yield;
   return { priority, value, slots };
 }
 
@@ -72,9 +78,11 @@ export function* parseEndpoints(
     const at = violations.index(i);
     at.budget.renew();
     const endpoint = parser.parse(message, at);
+    if (endpoint !== undefined && reuse.mustPrepare(endpoint)) yield* reuse.prepare();
     endpoints.push(endpoint && reuse.share(endpoint));
     if (endpoint === undefined) continue;
     for (const address of endpoint.addresses) {
+      if (addresses.mustPrepare(address)) yield* addresses.prepare();
       if (!addresses.add(address)) {
         at.add(`duplicate address ${address.host} with port ${address.port}`);
       }

@@ -4,7 +4,9 @@ import {
   type Rds,
 } from '../../generated/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager';
 import { assertNever } from '../../util/assert-never';
+import { FieldScanner } from '../../protobuf/field-scanner';
 import { durationToMs } from '../../util/duration';
+import { LIST_LIMIT, ReadBudget } from '../../util/read-budget';
 import type { Steps } from '../../util/steps';
 import type { Violations } from '../../util/violations';
 import type { ResourceType } from '../../xds-client/resource-type';
@@ -71,6 +73,9 @@ interface EncodedManager {
 
 const ROUTE_CONFIG: PieceField = { number: 4, name: 'route_config' };
 
+/** The fields `rds` and `scoped_routes`, members of the same oneof. */
+const OTHER_SPECIFIERS = [3, 31];
+
 /** Leaves the inline route configuration encoded: it may be large. */
 function decodeHttpConnectionManager(
   bytes: Uint8Array,
@@ -79,13 +84,26 @@ function decodeHttpConnectionManager(
   const pieces = decodePieces(HttpConnectionManagerMessage, bytes, ROUTE_CONFIG, violations);
   if (pieces === undefined) return undefined;
   const { message, bounds } = pieces;
-  if (bounds.length === 0) return { message, routeConfig: undefined };
-  const routeConfig = bytes.subarray(bounds.at(-2), bounds.at(-1));
-  if (message.routeSpecifier === undefined) return { message, routeConfig };
-  // Of several members of a oneof the last one applies, which only the whole message tells.
-  const whole = decodeMessage(HttpConnectionManagerMessage, bytes, violations);
-  const isLast = whole?.routeSpecifier?.$case === 'routeConfig';
-  return whole && { message: whole, routeConfig: isLast ? routeConfig : undefined };
+  const other = message.routeSpecifier === undefined ? 0 : lastOtherSpecifier(bytes);
+  const slices: Uint8Array[] = [];
+  for (let i = 0; i < bounds.length; i += 2) {
+    const [start = 0, end = 0] = bounds.slice(i, i + 2);
+    if (start > other) slices.push(bytes.subarray(start, end));
+  }
+  return { message, routeConfig: slices.length > 1 ? Buffer.concat(slices) : slices[0] };
+}
+
+/**
+ * Returns where the last source of routes that is not inline begins. Of several members of a oneof the last one applies; the
+ * encodings of a message in several fields, one after the other, are the merged message.
+ */
+function lastOtherSpecifier(bytes: Uint8Array): number {
+  const scanner = new FieldScanner(bytes, new ReadBudget(LIST_LIMIT));
+  let position = 0;
+  while (scanner.next()) {
+    if (OTHER_SPECIFIERS.some((number) => scanner.isDelimited(number))) position = scanner.tagStart;
+  }
+  return position;
 }
 
 /** Parses the fields that concern a client (gRFCs A27, A31, A39, A41); `undefined` after adding a violation. */

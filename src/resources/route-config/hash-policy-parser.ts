@@ -13,8 +13,27 @@ type HeaderPolicy = Extract<HashPolicy, { kind: 'header' }>;
 
 const CHANNEL_ID = 'io.grpc.channel_id';
 
+/** Hash policies of a route. Each call of a cluster that hashes reads all of them. */
+const MAX_HASH_POLICIES = 256;
+
+/** Parses the hash policies of a route (gRFC A42), without those that have no hash. */
+export function parseHashPolicies(
+  policies: readonly RouteAction_HashPolicy[],
+  regexes: RegexCompiler,
+  violations: Violations,
+): readonly HashPolicy[] {
+  const { length } = policies;
+  if (length > MAX_HASH_POLICIES) {
+    violations.add(`must not have more than ${MAX_HASH_POLICIES} entries, but has ${length}`);
+    return [];
+  }
+  return policies
+    .map((policy, i) => parseHashPolicy(policy, regexes, violations.index(i)))
+    .filter((policy) => policy !== undefined);
+}
+
 /** Parses a hash policy; `undefined` for one without a hash, which is valid (gRFC A42), and after adding a violation. */
-export function parseHashPolicy(
+function parseHashPolicy(
   { policySpecifier, terminal }: RouteAction_HashPolicy,
   regexes: RegexCompiler,
   violations: Violations,

@@ -12,7 +12,7 @@ import type { Violations } from '../../util/violations';
 import { isTrusted, type ParseContext, type HttpFilterParser } from '../extension-points';
 import { parseFilterOverrides } from '../listener/http-filters-parser';
 import { MAX_TOTAL_WEIGHT } from '../shared/fraction-parser';
-import { parseHashPolicy } from './hash-policy-parser';
+import { parseHashPolicies } from './hash-policy-parser';
 import { parseRetryPolicy } from './retry-policy-parser';
 import type {
   ClusterSpecifier,
@@ -86,9 +86,7 @@ function parseRouteAction(
     parseMaxStreamDuration(maxStreamDuration, violations.at('max_stream_duration'));
   const parsedRetryPolicy =
     retryPolicy && parseRetryPolicy(retryPolicy, context, violations.at('retry_policy'));
-  const hashPolicies = hashPolicy
-    .map((policy, i) => parseHashPolicy(policy, regexes, violations.at('hash_policy').index(i)))
-    .filter((policy) => policy !== undefined);
+  const hashPolicies = parseHashPolicies(hashPolicy, regexes, violations.at('hash_policy'));
   return (
     clusters && {
       kind: 'forward',

@@ -1,8 +1,9 @@
 import { BinaryReader } from '@bufbuild/protobuf/wire';
-import { splitMessage } from '../../protobuf/encoded-elements';
+import { splitInSteps, type SplitMessage } from '../../protobuf/encoded-elements';
 import { FieldScanner } from '../../protobuf/field-scanner';
 import { errorMessage } from '../../util/error-message';
 import { LIST_LIMIT, MAX_TEXT_BYTES, ReadBudget, ReadLimitError } from '../../util/read-budget';
+import { runSteps, type Steps } from '../../util/steps';
 import type { Violations } from '../../util/violations';
 import type { TypedBytes } from '../extension-points';
 
@@ -79,7 +80,8 @@ export function checkAny(
 /**
  * Reads the text in one field of a message and passes over all others, without decoding them.
  *
- * @returns the same as decoding: the last occurrence, or empty text; `undefined` if malformed, and beyond the limits of reading.
+ * @returns the same as decoding: the last occurrence, or empty text; `undefined` if malformed. Where there are more fields than
+ * are read, decoding fails, and the occurrence before the limit names what is rejected; `undefined` if there is none.
  */
 export function peekText(bytes: Uint8Array, field: number): string | undefined {
   const scanner = new FieldScanner(bytes, new ReadBudget(LIST_LIMIT));
@@ -90,7 +92,15 @@ export function peekText(bytes: Uint8Array, field: number): string | undefined {
       if (!scanner.isDelimited(field)) continue;
       ({ start, end } = scanner);
     }
-    return end - start > MAX_TEXT_BYTES ? undefined : utf8.decode(bytes.subarray(start, end));
+  } catch (error) {
+    if (!(error instanceof ReadLimitError) || end === 0) return undefined;
+  }
+  return end - start > MAX_TEXT_BYTES ? undefined : tryDecode(bytes.subarray(start, end));
+}
+
+function tryDecode(bytes: Uint8Array): string | undefined {
+  try {
+    return utf8.decode(bytes);
   } catch {
     return undefined;
   }
@@ -104,9 +114,7 @@ export interface PieceField {
 }
 
 /** The elements of a repeated message field, encoded, and the rest of the message, decoded. */
-export interface MessagePieces<T> {
-  /** Where each element begins, and where it ends: pairs, in order. */
-  readonly bounds: readonly number[];
+export interface MessagePieces<T> extends SplitMessage {
   /** Without the elements. */
   readonly message: T;
 }
@@ -121,11 +129,21 @@ export function decodePieces<T>(
   field: PieceField,
   violations: Violations,
 ): MessagePieces<T> | undefined {
+  return runSteps(decodePiecesInSteps(decoder, bytes, field, violations));
+}
+
+/** Does the same as {@link decodePieces} in steps. Few elements are found in one. */
+export function* decodePiecesInSteps<T>(
+  decoder: MessageDecoder<T>,
+  bytes: Uint8Array,
+  field: PieceField,
+  violations: Violations,
+): Steps<MessagePieces<T> | undefined> {
   try {
     const budget = new ReadBudget(LIST_LIMIT, violations.budget.whole);
-    const { bounds, rest } = splitMessage(bytes, field.number, budget);
+    const { bounds, rest, headLength } = yield* splitInSteps(bytes, field.number, budget);
     const message = decodeMessage(decoder, rest, violations);
-    return message && { bounds, message };
+    return message && { bounds, rest, headLength, message };
   } catch (error) {
     if (error instanceof ReadLimitError) return violations.at(field.name).add(error.reason);
     return violations.add(`malformed message: ${errorMessage(error)}`);

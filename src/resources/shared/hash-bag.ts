@@ -1,27 +1,9 @@
-const FNV_OFFSET = 0x811c9dc5;
-const FNV_PRIME = 0x01000193;
-
-/**
- * Returns a hash of a text for hash tables, the same in every process: unsigned, 32 bits, evenly distributed. Not
- * collision-resistant against chosen texts.
- *
- * @param seed Selects one of many hash functions. Unsigned, 32 bits; default 0.
- */
-export function hashText(text: string, seed = 0): number {
-  let hash = FNV_OFFSET ^ seed;
-  for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), FNV_PRIME);
-  // FNV distributes the upper bits of short texts badly; this is the finalizer of MurmurHash3.
-  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
-  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
-  return (hash ^ (hash >>> 16)) >>> 0;
-}
-
 const EMPTY = 0;
 const MIN_CAPACITY = 16;
 
 /**
  * A multiset of hashes: at 8 to 16 bytes each, a set of probable members in a tenth of the memory of a set of texts.
- * Hashes are unsigned, of 32 bits, and evenly distributed; 0 counts as 1.
+ * Hashes are unsigned, of 32 bits, and evenly distributed whatever is hashed, as those of `KeyedHash`; 0 counts as 1.
  *
  * An absent hash proves that a text is new; a present one does not prove that it is known.
  */
@@ -54,9 +36,10 @@ export class HashBag {
     return found;
   }
 
-  add(hash: number): void {
+  /** @returns The number of places that were tried. */
+  add(hash: number): number {
     if (++this.count * 2 > this.table.length) this.grow();
-    insert(this.table, stored(hash));
+    return insert(this.table, stored(hash));
   }
 
   /** Removes one occurrence, if any. */
@@ -89,11 +72,13 @@ export class HashBag {
   }
 }
 
-function insert(table: Uint32Array, hash: number): void {
+function insert(table: Uint32Array, hash: number): number {
   const mask = table.length - 1;
+  let tried = 1;
   let i = hash & mask;
-  while (table[i] !== EMPTY) i = (i + 1) & mask;
+  for (; table[i] !== EMPTY; i = (i + 1) & mask) tried++;
   table[i] = hash;
+  return tried;
 }
 
 function stored(hash: number): number {

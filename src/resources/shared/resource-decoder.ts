@@ -25,8 +25,8 @@ interface ResourceParser<M, T, C>
       | 'describeSkipped'
       | 'describeChange'
     > {
-  /** Adds a violation for a resource that is too large to be decoded. */
-  checkSize?(bytes: Uint8Array, violations: Violations): void;
+  /** Adds a violation for a resource that is too large to be decoded, in steps. */
+  checkSize?(bytes: Uint8Array, violations: Violations): Steps<void>;
   /** How many fields a resource may have. Default: as many as one message that is decoded in one turn. */
   readonly limit?: ReadLimit;
   /**
@@ -85,7 +85,7 @@ export function createResourceType<M, T, C>(
       describeChange: (change: C) => parser.describeChange?.(change) ?? '',
     }),
     elementLimit: parser.elementLimit,
-    countElements: (value) => parser.countElements?.(value) ?? 0,
+    countElements: (value, fields) => parser.countElements?.(value, fields) ?? 0,
     decode: (bytes, context) => runSteps(decode(parser, bytes, context)),
     decodeInSteps: (bytes, context) => decode(parser, bytes, context),
   };
@@ -100,15 +100,18 @@ function* decode<M, T, C>(
   const { maxFields, scope } = parser.limit ?? { ...MESSAGE_LIMIT, scope: 'resource' };
   const resource = new ReadBudget({ maxFields, scope }, context.budget);
   const violations = Violations.root(new ReadBudget(MESSAGE_LIMIT, resource));
-  parser.checkSize?.(bytes, violations);
+  if (parser.checkSize !== undefined) yield* parser.checkSize(bytes, violations);
   if (violations.count > 0) return { name, result: { ok: false, error: violations.all } };
   const previous = name === undefined ? undefined : context.previous(name);
   const changed =
     previous && parser.parseChange && (yield* parser.parseChange(bytes, previous, context));
-  if (changed !== undefined) return { name, result: success(changed) };
+  if (changed !== undefined) return { name, result: success(changed, resource.used, true) };
   const value = yield* parseWhole(parser, bytes, context, violations);
   const isValid = value !== undefined && violations.count === 0;
-  return { name, result: isValid ? success(value) : { ok: false, error: violations.all } };
+  return {
+    name,
+    result: isValid ? success(value, resource.used) : { ok: false, error: violations.all },
+  };
 }
 
 function* parseWhole<M, T, C>(
@@ -123,8 +126,12 @@ function* parseWhole<M, T, C>(
 }
 
 /** Not spread: V8 makes a hidden class for each object with a spread. */
-function success<T, C>({ value, record, change }: DecodedValue<T, C>): DecodeResult<T, C> {
-  return { ok: true, value, record, change };
+function success<T, C>(
+  { value, record, change }: DecodedValue<T, C>,
+  fields: number,
+  isPartial = false,
+): DecodeResult<T, C> {
+  return { ok: true, value, record, change, fields, isPartial };
 }
 
 /** With its tables of fields, loaded for the first description. */

@@ -1,5 +1,6 @@
 import { BinaryReader, WireType } from '@bufbuild/protobuf/wire';
 import { FieldScanner } from '../../protobuf/field-scanner';
+import { runSteps, type Steps } from '../../util/steps';
 import { elementStart, restOf, type SlicedMessage } from './sliced-message';
 
 /** How far on in the previous version an element is looked for, in bytes: some hundred elements. */
@@ -10,6 +11,9 @@ const LAST_STEP = 2 ** 18;
 /** With more new elements than this number and this fraction, decoding all of them takes no longer. */
 const MIN_NEW_LIMIT = 64;
 const NEW_FRACTION = 1 / 16;
+
+/** Parts that are found in one step: some microseconds each. */
+const PARTS_PER_STEP = 64;
 
 /** Some elements of a message: those of the previous version from one up to another, or one with other bytes. */
 export type SlicePart =
@@ -46,9 +50,18 @@ export function compareSlices(
   field: number,
   previous: SlicedMessage,
 ): SliceComparison | undefined {
+  return runSteps(compareSlicesInSteps(bytes, field, previous));
+}
+
+/** Does the same as {@link compareSlices} in steps. Few changes are found in one. */
+export function* compareSlicesInSteps(
+  bytes: Buffer,
+  field: number,
+  previous: SlicedMessage,
+): Steps<SliceComparison | undefined> {
   const headLength = readHeadLength(bytes, field);
   if (headLength === undefined) return undefined;
-  return new SliceWalk({ bytes, field, headLength, previous }).compare();
+  return yield* new SliceWalk({ bytes, field, headLength, previous }).compare();
 }
 
 interface SliceWalkOptions {
@@ -84,11 +97,13 @@ class SliceWalk {
     this.offsets = new Uint32Array(2 * (this.previousCount + this.newLimit));
   }
 
-  compare(): SliceComparison | undefined {
+  *compare(): Steps<SliceComparison | undefined> {
     const { bytes, headLength, parts, reader } = this;
     reader.pos = headLength;
+    let count = 0;
     try {
       while (reader.pos < reader.len) {
+        if (++count % PARTS_PER_STEP === 0) yield;
         if (this.takeKept()) continue;
         if (!this.isAtElement()) break;
         if (!this.takeNew()) return undefined;

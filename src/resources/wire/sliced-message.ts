@@ -1,6 +1,10 @@
 import { splitMessage, type SplitMessage } from '../../protobuf/encoded-elements';
 import { LIST_LIMIT, ReadBudget } from '../../util/read-budget';
 import { FieldScanner } from '../../protobuf/field-scanner';
+import type { Steps } from '../../util/steps';
+
+/** Fields that are counted in one step. */
+const FIELDS_PER_STEP = 4096;
 
 /** An encoded message, and where the elements of one repeated message field are in it: one after the other. */
 export interface SlicedMessage {
@@ -14,11 +18,17 @@ export interface SlicedMessage {
 /** Finds the elements; `undefined` if other fields are between them, or the bytes are malformed. */
 export function sliceMessage(bytes: Buffer, field: number): SlicedMessage | undefined {
   const split = trySplit(bytes, field);
-  if (split === undefined) return undefined;
-  const { bounds, rest, headLength } = split;
+  return split && toSlices(bytes, split);
+}
+
+/** Returns the elements of a message that is split; `undefined` if other fields are between them. */
+export function toSlices(
+  bytes: Buffer,
+  { bounds, rest, headLength }: SplitMessage,
+): SlicedMessage | undefined {
   const end = bounds.at(-1) ?? headLength;
   const isContiguous = rest.length === headLength + bytes.length - end;
-  return isContiguous ? { bytes, offsets: Uint32Array.from(bounds), headLength } : undefined;
+  return isContiguous ? { bytes, offsets: new Uint32Array(bounds), headLength } : undefined;
 }
 
 function trySplit(bytes: Uint8Array, field: number): SplitMessage | undefined {
@@ -43,18 +53,23 @@ export function restOf(sliced: SlicedMessage): Uint8Array {
 
 /**
  * Counts the messages at a path of repeated message fields, such as the endpoints of all localities, without decoding
- * anything. Stops beyond `max`. Where the bytes are malformed it counts what comes before; decoding rejects them.
+ * anything, in steps. Stops beyond `max`. Where the bytes are malformed it counts what comes before; decoding rejects them.
  */
-export function countElements(bytes: Uint8Array, path: readonly number[], max: number): number {
+export function* countElements(
+  bytes: Uint8Array,
+  path: readonly number[],
+  max: number,
+): Steps<number> {
   const [field = 0, ...below] = path;
   const scanner = new FieldScanner(bytes, new ReadBudget(LIST_LIMIT));
   let count = 0;
   try {
     while (count <= max && scanner.next()) {
+      if (scanner.count % FIELDS_PER_STEP === 0) yield;
       if (!scanner.isDelimited(field)) continue;
       const { start, end } = scanner;
       if (below.length === 0) count++;
-      else count += countElements(bytes.subarray(start, end), below, max - count);
+      else count += yield* countElements(bytes.subarray(start, end), below, max - count);
     }
   } catch {
     return count;

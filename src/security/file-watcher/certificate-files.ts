@@ -5,6 +5,9 @@ import { watchFile } from '../../util/files/file-watch';
 import { createHandle, type Handle } from '../../util/handle';
 import type { Logger } from '../../util/logger';
 import { err, ok, type Result } from '../../util/result';
+import { runSteps, type Steps } from '../../util/steps';
+import { SteppedUpdates } from '../../util/time-slices';
+import { certificateSteps, type CertificateSteps } from '../certificate-steps';
 import type { Certificates, Identity, TrustedRoots } from '../certificate-provider';
 import { LastGood } from '../last-good';
 import { parseIdentity, parsePemCertificates } from '../pem';
@@ -24,6 +27,8 @@ export interface CertificateFilesOptions {
   readonly readFiles?: ReadFiles;
 }
 
+type Contents = ReturnType<ReadFiles>;
+
 /** Files that cannot be read or used are read again after this, as Istio replaces a key before its certificate. */
 const RETRY_MS = 1000;
 const OTHERS_READ = 0o004;
@@ -31,7 +36,8 @@ const OTHERS_READ = 0o004;
 /**
  * Certificates from files, which may be replaced while they are in use. While they are watched, they are read when the
  * system reports a change in their directories, at the interval, and a second after a failure. What cannot be read or used
- * replaces nothing; the authorities and the identity fail independently. Nothing keeps the process alive.
+ * replaces nothing, nor does what is still being parsed, in steps; the authorities and the identity fail independently. Nothing
+ * keeps the process alive.
  */
 export class CertificateFiles {
   private readonly roots: LastGood<TrustedRoots>;
@@ -41,6 +47,8 @@ export class CertificateFiles {
   private readonly readFiles: ReadFiles;
   private readonly watchers = new Set<() => void>();
   private readonly files: readonly NamedFile[];
+  private readonly steps: CertificateSteps;
+  private readonly updates: SteppedUpdates<Contents>;
   private fileWatches: readonly Handle[] = [];
   private timer: Handle | undefined;
   private expired: Identity | undefined;
@@ -58,6 +66,11 @@ export class CertificateFiles {
     const noun = `certificate_file ${identity?.certificatePath}`;
     this.identity = new LastGood({ ...options, noun });
     this.readFiles = options.readFiles ?? createReadFiles();
+    this.steps = certificateSteps(options);
+    this.updates = new SteppedUpdates({
+      environment: this.steps,
+      apply: (contents) => this.apply(contents),
+    });
     this.files = [
       ...(roots === undefined ? [] : [roots]),
       ...(identity === undefined
@@ -77,7 +90,10 @@ export class CertificateFiles {
     };
   }
 
-  /** Watches the files, which are read at once. @param onChanged Called after each later change. */
+  /**
+   * Watches the files, which are read at once; what takes long to parse is there later.
+   * @param onChanged Called after each later change.
+   */
   watch(onChanged: () => void): Handle {
     if (this.watchers.size === 0) this.start();
     const watcher = () => onChanged();
@@ -88,24 +104,20 @@ export class CertificateFiles {
     });
   }
 
-  /** Reads the files. @returns whether anything is different now. */
-  read(): boolean {
-    const contents = this.readFiles(this.files);
-    const hasNewRoots = this.readRoots(contents);
-    const hasNewIdentity = this.readIdentity(contents);
-    this.warnAboutIdentity();
-    return hasNewRoots || hasNewIdentity;
+  /** Reads the files, and parses them without a break: for those that are needed at once. */
+  read(): void {
+    runSteps(this.parse(this.readFiles(this.files)));
   }
 
   private start(): void {
     // Before the reading, so that no change is missed.
     this.watchDirectories();
-    this.read();
-    this.schedule();
+    this.refresh();
   }
 
   private stop(): void {
     this.timer?.release();
+    this.updates.cancel();
     for (const watch of this.fileWatches) watch.release();
     this.fileWatches = [];
   }
@@ -119,9 +131,23 @@ export class CertificateFiles {
   }
 
   private refresh(): void {
-    const isChanged = this.read();
+    this.schedule();
+    const contents = this.readFiles(this.files);
+    this.steps.batch.run(() => this.updates.add(contents));
+  }
+
+  private *apply(contents: Contents): Steps<void> {
+    const isChanged = yield* this.parse(contents);
     this.schedule();
     if (isChanged) for (const notify of [...this.watchers]) notify();
+  }
+
+  /** @returns whether anything is different now. */
+  private *parse(contents: Contents): Steps<boolean> {
+    const hasNewRoots = yield* this.parseRoots(contents);
+    const hasNewIdentity = yield* this.parseIdentity(contents);
+    this.warnAboutIdentity();
+    return hasNewRoots || hasNewIdentity;
   }
 
   private schedule(): void {
@@ -135,28 +161,28 @@ export class CertificateFiles {
     }, delayMs);
   }
 
-  private readRoots(contents: ReturnType<ReadFiles>): boolean {
+  private *parseRoots(contents: Contents): Steps<boolean> {
     const { roots } = this.config;
     if (roots === undefined) return false;
     const content = contentOf(contents, roots.path);
     if (!content.ok) return this.roots.fail(content.error);
-    return this.roots.update([content.value], () => {
+    return yield* this.roots.update([content.value], function* () {
       const parse = roots.field === 'ca_certificate_file' ? parseCa : parseTrustBundleMap;
-      const parsed = parse(content.value.toString());
+      const parsed = yield* parse(content.value.toString());
       if (parsed.ok) return parsed;
       return err(`${roots.field} ${roots.path} cannot be used: ${parsed.error}`);
     });
   }
 
-  private readIdentity(contents: ReturnType<ReadFiles>): boolean {
+  private *parseIdentity(contents: Contents): Steps<boolean> {
     if (this.config.identity === undefined) return false;
     const { certificatePath, privateKeyPath } = this.config.identity;
     const chain = contentOf(contents, certificatePath);
     if (!chain.ok) return this.identity.fail(chain.error);
     const key = contentOf(contents, privateKeyPath);
     if (!key.ok) return this.identity.fail(key.error);
-    return this.identity.update([chain.value, key.value], () => {
-      const parsed = parseIdentity(chain.value.toString(), key.value.toString());
+    return yield* this.identity.update([chain.value, key.value], function* () {
+      const parsed = yield* parseIdentity(chain.value.toString(), key.value.toString());
       if (parsed.ok) return parsed;
       return err(
         `certificate_file ${certificatePath} and private_key_file ${privateKeyPath} cannot be used together: ${parsed.error}`,
@@ -194,11 +220,11 @@ function isReadByOthers(path: string): boolean {
   }
 }
 
-function contentOf(contents: ReturnType<ReadFiles>, path: string): Result<Buffer, string> {
+function contentOf(contents: Contents, path: string): Result<Buffer, string> {
   return contents.get(path) ?? err(`${path} was not read`);
 }
 
-function parseCa(text: string): Result<TrustedRoots, string> {
-  const certificates = parsePemCertificates(text);
+function* parseCa(text: string): Steps<Result<TrustedRoots, string>> {
+  const certificates = yield* parsePemCertificates(text);
   return certificates.ok ? ok({ certificates: certificates.value }) : certificates;
 }

@@ -1,9 +1,8 @@
 import { statSync } from 'node:fs';
 import { readRegularFile } from '../../util/files/read-regular-file';
 import { err, ok, type Result } from '../../util/result';
+import { MAX_BUNDLE_BYTES } from '../certificate-limits';
 
-/** A bundle of all public certificate authorities has a quarter of a megabyte. */
-const MAX_FILE_BYTES = 16 * 1024 * 1024;
 const ATTEMPTS = 3;
 
 /** A file, and the field of the configuration that names it. */
@@ -25,7 +24,7 @@ export function createReadFiles(read: typeof readRegularFile = readRegularFile):
   return (files) => {
     let before = files.map(fingerprintOf);
     for (let attempt = 1; ; attempt++) {
-      const contents = files.map(({ path }) => read(path, { maxBytes: MAX_FILE_BYTES }));
+      const contents = files.map(({ path }) => read(path, { maxBytes: MAX_BUNDLE_BYTES }));
       const after = files.map(fingerprintOf);
       const isStable = after.every((fingerprint, index) => fingerprint === before[index]);
       if (isStable || attempt === ATTEMPTS) {

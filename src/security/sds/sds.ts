@@ -2,10 +2,12 @@ import type { Bootstrap } from '../../bootstrap/bootstrap';
 import type { CredentialsSupport } from '../../bootstrap/server-config-parser';
 import { createHandle } from '../../util/handle';
 import type { Random } from '../../util/random';
+import { TimeBudget } from '../../xds-client/budgets';
+import { DEFAULT_TIME_PERCENT } from '../../xds-client/limits';
 import type { UserAgent } from '../../xds-client/node';
 import type { ResourceType } from '../../xds-client/resource-type';
 import { SEPARATE_STREAMS_FEATURE } from '../../xds-client/server-policy';
-import type { XdsTransportFactory } from '../../xds-client/transport';
+import { withConnectionOptions, type XdsTransportFactory } from '../../xds-client/transport';
 import type { XdsClientOptions } from '../../xds-client/xds-client';
 import type {
   CertificateProvider,
@@ -29,6 +31,12 @@ export interface SdsOptions {
   readonly dataErrorHandling: boolean;
 }
 
+/** What the instances of a process share. */
+interface SharedOptions extends SdsOptions {
+  /** Taken from by the responses of every secret discovery server. */
+  readonly time: TimeBudget;
+}
+
 /** SPIRE sends the authorities of trust domains only to clients of this version of Envoy's protocol or a later one. */
 const BUILD_VERSION = { majorNumber: 1, minorNumber: 18, patch: 0 };
 
@@ -38,18 +46,23 @@ const BUILD_VERSION = { majorNumber: 1, minorNumber: 18, patch: 0 };
  * meaning: every name has the same two secrets.
  */
 export function createSds(options: SdsOptions): CertificateProviderType<SdsConfig> {
+  // One for all instances: each would otherwise have a share of the time of its own.
+  let time: TimeBudget | undefined;
   return {
     name: 'sds',
     isPerNode: true,
     parseConfig: (config, violations) => parseSdsConfig(config, options.support, violations),
-    create: (config, context) => createProvider(config, context, options),
+    create(config, context) {
+      time ??= new TimeBudget(DEFAULT_TIME_PERCENT / 100, context.clock.monotonicMs());
+      return createProvider(config, context, { ...options, time });
+    },
   };
 }
 
 function createProvider(
   { server, identityName, rootsName }: SdsConfig,
   context: CertificateProviderContext,
-  options: SdsOptions,
+  options: SharedOptions,
 ): CertificateProvider {
   const watchers = new Set<() => void>();
   const client = createClientOptions(server, context, options);
@@ -86,10 +99,11 @@ function createProvider(
 /** The options of a client of its own: nothing that shows the resources of other clients can show a secret. */
 function createClientOptions(
   server: SdsConfig['server'],
-  { instanceName, node, clock, logger }: CertificateProviderContext,
-  options: SdsOptions,
+  { instanceName, node, clock, logger, connectionOptions }: CertificateProviderContext,
+  options: SharedOptions,
 ): XdsClientOptions {
-  const { transportFactory, random, dataErrorHandling, userAgent } = options;
+  const transportFactory = withConnectionOptions(options.transportFactory, connectionOptions);
+  const { random, dataErrorHandling, userAgent, time } = options;
   const features = new Set([...server.features, SEPARATE_STREAMS_FEATURE]);
   const bootstrap: Bootstrap = {
     source: `certificate_providers[${JSON.stringify(instanceName)}]`,
@@ -100,7 +114,7 @@ function createClientOptions(
     certificateProviders: new Map(),
   };
   return {
-    ...{ bootstrap, transportFactory, dataErrorHandling, clock, random, logger },
+    ...{ bootstrap, transportFactory, dataErrorHandling, clock, random, logger, time },
     userAgent: { ...userAgent, buildVersion: BUILD_VERSION },
     // The names of secrets are those of the server: SPIFFE IDs, or plain text.
     federation: false,

@@ -6,14 +6,15 @@ import type {
 import { Secret as SecretMessage } from '../../generated/envoy/extensions/transport_sockets/tls/v3/secret';
 import { SPIFFECertValidatorConfig } from '../../generated/envoy/extensions/transport_sockets/tls/v3/tls_spiffe_validator_config';
 import { checkRestrictions } from '../../resources/cluster/certificate-validation-parser';
-import { unpackAny } from '../../resources/shared/any';
+import { decodeMessage, unpackAny } from '../../resources/shared/any';
 import { createResourceType } from '../../resources/shared/resource-decoder';
 import { asBuffer } from '../../util/as-buffer';
 import { assertNever } from '../../util/assert-never';
 import { countOccurrences } from '../../util/count-occurrences';
+import type { Steps } from '../../util/steps';
 import type { Violations } from '../../util/violations';
 import type { ResourceType } from '../../xds-client/resource-type';
-import { MAX_AUTHORITIES } from '../certificate-limits';
+import { isStepOver, MAX_AUTHORITIES } from '../certificate-limits';
 import type { Identity, TrustedRoots } from '../certificate-provider';
 import { parseIdentity, parsePemCertificates } from '../pem';
 import { isTrustDomain } from '../spiffe-id';
@@ -50,9 +51,9 @@ const FIELDS = {
 
 /** Creates the type of secrets that are a certificate with its key: `tls_certificate`. */
 export function createIdentitySecretType(): ResourceType<Secret<Identity>> {
-  return createSecretType(({ type }, violations) => {
+  return createSecretType(function* ({ type }, violations) {
     if (type?.$case !== 'tlsCertificate') return addWrongKind('tlsCertificate', type, violations);
-    return parseTlsCertificate(type.value, violations.at(FIELDS.tlsCertificate));
+    return yield* parseTlsCertificate(type.value, violations.at(FIELDS.tlsCertificate));
   });
 }
 
@@ -61,18 +62,18 @@ export function createIdentitySecretType(): ResourceType<Secret<Identity>> {
  * @param spiffeBundles Whether authorities may be for one trust domain each (gRFC A87).
  */
 export function createRootsSecretType(spiffeBundles: boolean): ResourceType<Secret<TrustedRoots>> {
-  return createSecretType(({ type }, violations) => {
+  return createSecretType(function* ({ type }, violations) {
     if (type?.$case !== 'validationContext') {
       return addWrongKind('validationContext', type, violations);
     }
     const at = violations.at(FIELDS.validationContext);
-    return parseValidationContext(type.value, spiffeBundles, at);
+    return yield* parseValidationContext(type.value, spiffeBundles, at);
   });
 }
 
 /** No message has a part of the secret, since it goes to logs and back to the server. */
 function createSecretType<T>(
-  parse: (message: SecretMessage, violations: Violations) => Secret<T> | undefined,
+  parse: (message: SecretMessage, violations: Violations) => Steps<Secret<T> | undefined>,
 ): ResourceType<Secret<T>> {
   return createResourceType({
     typeName: 'envoy.extensions.transport_sockets.tls.v3.Secret',
@@ -83,14 +84,16 @@ function createSecretType<T>(
       noun: 'Secrets',
     },
     describeSkipped: ({ skipped }) => skipped,
-    checkSize(bytes, violations) {
+    // eslint-disable-next-line require-yield -- a search that is native
+    *checkSize(bytes, violations) {
       if (bytes.length > MAX_SECRET_BYTES) violations.add(`larger than ${MAX_SECRET_BYTES} bytes`);
       else if (countOccurrences(asBuffer(bytes), PEM_BLOCK, MAX_AUTHORITIES) > MAX_AUTHORITIES) {
         violations.add(`more than ${MAX_AUTHORITIES} certificates and keys`);
       }
     },
-    parse(message, _context, violations) {
-      const value = parse(message, violations);
+    *parseInSteps(bytes, _context, violations) {
+      const message = decodeMessage(SecretMessage, bytes, violations);
+      const value = message && (yield* parse(message, violations));
       return value && { value };
     },
   });
@@ -105,31 +108,31 @@ function addWrongKind(
   return violations.add(`must be ${FIELDS[expected]}, not ${kind}`);
 }
 
-function parseTlsCertificate(
+function* parseTlsCertificate(
   { certificateChain, privateKey }: TlsCertificate,
   violations: Violations,
-): Secret<Identity> | undefined {
+): Steps<Secret<Identity> | undefined> {
   const chain = readInline(certificateChain, violations.at('certificate_chain'));
   const key = readInline(privateKey, violations.at('private_key'));
   if (chain === undefined || key === undefined) return undefined;
-  const identity = parseIdentity(chain, key);
+  const identity = yield* parseIdentity(chain, key);
   if (identity.ok) return { value: identity.value };
   return violations.add(`cannot be used: ${identity.error}`);
 }
 
-function parseValidationContext(
+function* parseValidationContext(
   message: CertificateValidationContext,
   spiffeBundles: boolean,
   violations: Violations,
-): Secret<TrustedRoots> | undefined {
+): Steps<Secret<TrustedRoots> | undefined> {
   checkRestrictions(message, violations, spiffeBundles);
   const { trustedCa, customValidatorConfig: validator } = message;
   const place = violations.at('custom_validator_config');
   if (validator !== undefined && !spiffeBundles) return undefined;
   const roots =
     validator === undefined
-      ? parseTrustedCa(trustedCa, violations.at('trusted_ca'))
-      : parseSpiffeValidator(validator.typedConfig, place.at('typed_config'));
+      ? yield* parseTrustedCa(trustedCa, violations.at('trusted_ca'))
+      : yield* parseSpiffeValidator(validator.typedConfig, place.at('typed_config'));
   return roots && { value: roots, skipped: describeSkipped(message) };
 }
 
@@ -142,18 +145,18 @@ function describeSkipped({
   return 'matchers of subject alternative names in a secret are ignored: those of the cluster apply';
 }
 
-function parseTrustedCa(
+function* parseTrustedCa(
   source: DataSource | undefined,
   violations: Violations,
-): TrustedRoots | undefined {
-  const certificates = parseAuthorities(source, violations);
+): Steps<TrustedRoots | undefined> {
+  const certificates = yield* parseAuthorities(source, violations);
   return certificates && { certificates };
 }
 
-function parseSpiffeValidator(
+function* parseSpiffeValidator(
   config: Parameters<typeof unpackAny>[0],
   violations: Violations,
-): TrustedRoots | undefined {
+): Steps<TrustedRoots | undefined> {
   const message = unpackAny(config, spiffeValidatorType, violations);
   if (message === undefined) return undefined;
   const at = violations.at('trust_domains');
@@ -162,20 +165,21 @@ function parseSpiffeValidator(
     const place = at.index(position);
     if (!isTrustDomain(name)) place.at('name').add('not a name of a trust domain');
     if (bundles.has(name)) place.at('name').add('duplicate');
-    bundles.set(name, parseAuthorities(trustBundle, place.at('trust_bundle')) ?? []);
+    if (isStepOver(bundles.size)) yield;
+    bundles.set(name, (yield* parseAuthorities(trustBundle, place.at('trust_bundle'))) ?? []);
   }
   if (bundles.size === 0) return at.add('must not be empty');
   return rootsOfBundles(bundles);
 }
 
-function parseAuthorities(
+function* parseAuthorities(
   source: DataSource | undefined,
   violations: Violations,
-): readonly string[] | undefined {
+): Steps<readonly string[] | undefined> {
   const text = readInline(source, violations);
   if (text === undefined) return undefined;
   if (text.includes(REVOCATION_LIST)) return violations.add('revocation lists are unsupported');
-  const certificates = parsePemCertificates(text);
+  const certificates = yield* parsePemCertificates(text);
   return certificates.ok ? certificates.value : violations.add(certificates.error);
 }
 

@@ -2,6 +2,7 @@ import { extname } from 'node:path';
 import { DiscoveryResponse } from '../../generated/envoy/service/discovery/v3/discovery';
 import { errorMessage } from '../../util/error-message';
 import { err, ok, type Result } from '../../util/result';
+import { runSteps, STEP_SIZE, type Steps } from '../../util/steps';
 import type * as TextReading from './read-text-file';
 import {
   identifyResource,
@@ -30,21 +31,44 @@ export function readResourceFile(
   content: Buffer,
   options: ReadOptions,
 ): Result<ResourceFile, readonly string[]> {
+  return runSteps(readFileInSteps(path, content, options));
+}
+
+/** Does the same as {@link readResourceFile} in steps. */
+export function* readFileInSteps(
+  path: string,
+  content: Buffer,
+  options: ReadOptions,
+): Steps<Result<ResourceFile, readonly string[]>> {
   switch (extname(path)) {
     case '.json':
-      return loadTextReader().readTextFile(path, content.toString('utf8'), 'json', options);
+      return yield* readText('json', path, content, options);
     case '.yaml':
     case '.yml':
-      return loadTextReader().readTextFile(path, content.toString('utf8'), 'yaml', options);
+      return yield* readText('yaml', path, content, options);
     case '.pb':
     case '.binpb':
-      return readBinary(path, content);
+      return yield* readBinary(path, content);
     default:
       return err([`${path}: its name must end in ${resourceFileExtensions.join(', ')}`]);
   }
 }
 
-function readBinary(path: string, content: Buffer): Result<ResourceFile, readonly string[]> {
+function* readText(
+  syntax: 'json' | 'yaml',
+  path: string,
+  content: Buffer,
+  options: ReadOptions,
+): Steps<Result<ResourceFile, readonly string[]>> {
+  const { readTextInSteps } = loadTextReader();
+  yield;
+  return yield* readTextInSteps(path, content.toString('utf8'), syntax, options);
+}
+
+function* readBinary(
+  path: string,
+  content: Buffer,
+): Steps<Result<ResourceFile, readonly string[]>> {
   let response: DiscoveryResponse;
   try {
     response = DiscoveryResponse.decode(content);
@@ -57,6 +81,7 @@ function readBinary(path: string, content: Buffer): Result<ResourceFile, readonl
     const resource = identifyResource(item);
     if (resource.ok) resources.push(resource.value);
     else problems.push(`${path}: resources[${index}]: ${resource.error}`);
+    if (index % STEP_SIZE === STEP_SIZE - 1) yield;
   }
   if (problems.length > 0) return err(problems);
   return ok({ version: response.versionInfo || undefined, resources });

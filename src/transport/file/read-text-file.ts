@@ -1,11 +1,12 @@
 import { findJsonError } from '../../bootstrap/json-syntax';
-import { encodeJson, hasMessage } from '../../proto-json/encode-json';
+import { encodeJsonInSteps, hasMessage } from '../../proto-json/encode-json';
 import { describeJson, isJsonObject } from '../../proto-json/explain-json';
 import { formatJsonProblem, type JsonProblem } from '../../proto-json/json-problem';
 import { quoteText } from '../../util/cut-text';
-import { JsonLimitError, parseBoundedJson, type JsonLimits } from '../../util/bounded-json';
+import { JsonLimitError, parseJsonInSteps, type JsonLimits } from '../../util/bounded-json';
 import { errorMessage } from '../../util/error-message';
 import { err, ok, type Result } from '../../util/result';
+import type { Steps } from '../../util/steps';
 import {
   identifyResource,
   type FileResource,
@@ -35,25 +36,26 @@ const ignoredKeys = new Set([
 ]);
 const versionKeys = ['version_info', 'versionInfo'];
 
-/** Reads a file of resources that is text; see `readResourceFile`. */
-export function readTextFile(
+/** Reads a file of resources that is text, in steps; see `readFileInSteps`. */
+export function* readTextInSteps(
   path: string,
   text: string,
   syntax: 'json' | 'yaml',
   options: ReadOptions,
-): Result<ResourceFile, readonly string[]> {
-  const document = syntax === 'json' ? openJson(text) : openYaml(text);
+): Steps<Result<ResourceFile, readonly string[]>> {
+  const document = yield* syntax === 'json' ? openJson(text) : openYaml(text);
   if (!document.ok) return err(document.error.map((mistake) => `${path}:${mistake}`));
   const reader = new TextReader(document.value.value, options);
-  const version = reader.read();
+  const version = yield* reader.read();
   const { problems } = reader;
   if (problems.length === 0) return ok({ version, resources: reader.resources });
-  return err(
-    problems.slice(0, MAX_MISTAKES).map((problem) => {
-      const place = document.value.locate(problem);
-      return `${path}${place && ':'}${place}: ${formatJsonProblem(problem)}`;
-    }),
-  );
+  const mistakes: string[] = [];
+  for (const problem of problems.slice(0, MAX_MISTAKES)) {
+    const place = yield* document.value.locate(problem);
+    mistakes.push(`${path}${place && ':'}${place}: ${formatJsonProblem(problem)}`);
+    yield;
+  }
+  return err(mistakes);
 }
 
 /** Bounds on a JSON file. Its bytes are limited before. */
@@ -62,11 +64,11 @@ const FILE_LIMITS: JsonLimits = { maxLength: Infinity, maxValues: 2_000_000 };
 /** Mistakes of a file that are located; further ones are left out. */
 const MAX_MISTAKES = 100;
 
-function openJson(text: string): Result<TextDocument, readonly string[]> {
+function* openJson(text: string): Steps<Result<TextDocument, readonly string[]>> {
   const json = text.startsWith('\uFEFF') ? text.slice(1) : text;
   let value: unknown;
   try {
-    value = parseBoundedJson(json, FILE_LIMITS);
+    value = yield* parseJsonInSteps(json, FILE_LIMITS);
   } catch (error) {
     if (error instanceof JsonLimitError) return err([` ${error.message}`]);
     return err([` not JSON: ${findJsonError(json) ?? errorMessage(error)}`]);
@@ -75,9 +77,9 @@ function openJson(text: string): Result<TextDocument, readonly string[]> {
   return ok({
     value,
     // JSON is YAML. Reading it as such takes long, and is done only when something is wrong.
-    locate(problem) {
-      places ??= openYaml(json);
-      return places.ok ? places.value.locate(problem) : '';
+    *locate(problem) {
+      places ??= yield* openYaml(json);
+      return places.ok ? yield* places.value.locate(problem) : '';
     },
   });
 }
@@ -92,7 +94,7 @@ class TextReader {
   ) {}
 
   /** @returns the version. */
-  read(): string | undefined {
+  *read(): Steps<string | undefined> {
     const { value } = this;
     const names = [...lists.keys()].join(', ');
     if (!isJsonObject(value)) {
@@ -107,7 +109,10 @@ class TextReader {
         const reason = `unknown key ${quoteText(key)}; expected ${names}, or x-… for anchors`;
         this.problems.push({ path: [], reason, key });
       } else if (Array.isArray(items)) {
-        items.forEach((item, index) => this.readResource(lists.get(key), item, [key, index]));
+        for (const [index, item] of items.entries()) {
+          yield* this.readResource(lists.get(key), item, [key, index]);
+          yield;
+        }
       } else if (items !== null) {
         this.add([key], `expected a list, got ${describeJson(items)}`);
       }
@@ -118,7 +123,7 @@ class TextReader {
       : undefined;
   }
 
-  private readResource(listType: string | undefined, json: unknown, path: Path): void {
+  private *readResource(listType: string | undefined, json: unknown, path: Path): Steps<void> {
     if (!isJsonObject(json)) {
       this.add(path, `expected an object, got ${describeJson(json)}`);
       return;
@@ -130,7 +135,7 @@ class TextReader {
       return;
     }
     const { ignoreUnknownFields } = this.options;
-    const encoded = encodeJson(messageName, content, {
+    const encoded = yield* encodeJsonInSteps(messageName, content, {
       ignoreUnknownFields,
       keepUnknownTypes: ignoreUnknownFields,
     });
@@ -169,12 +174,14 @@ interface TextDocument {
   /** As `JSON.parse` would return it. */
   readonly value: unknown;
   /** Where a problem is, as `line:column`; empty if that is not known. */
-  locate(problem: JsonProblem): string;
+  locate(problem: JsonProblem): Steps<string>;
 }
 
 /** Parses YAML, of which JSON is a part. @returns the document, or each mistake as `line:column: reason`. */
-function openYaml(text: string): Result<TextDocument, readonly string[]> {
-  const document = loadYaml().YamlDocument.parse(text);
+function* openYaml(text: string): Steps<Result<TextDocument, readonly string[]>> {
+  const { YamlDocument } = loadYaml();
+  yield;
+  const document = yield* YamlDocument.parseInSteps(text);
   const { value, mistakes } = document;
   if (mistakes.length > 0) {
     return err(
@@ -183,7 +190,8 @@ function openYaml(text: string): Result<TextDocument, readonly string[]> {
   }
   return ok({
     value,
-    locate({ path, key }) {
+    // eslint-disable-next-line require-yield -- that of a JSON text takes steps
+    *locate({ path, key }) {
       const { line, column } = document.locate(key === undefined ? path : [...path, key]);
       return `${line}:${column}`;
     },

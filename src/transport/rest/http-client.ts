@@ -13,6 +13,7 @@ import {
   type IdentityCertificateListener,
 } from '../../grpc-js';
 import type { Clock } from '../../util/clock';
+import { describeDuration } from '../../util/duration';
 import { errorMessage } from '../../util/error-message';
 import { createHandle, type Handle } from '../../util/handle';
 import { err, ok, type Result } from '../../util/result';
@@ -95,7 +96,7 @@ export class HttpClient {
     };
     const { clock, timeoutMs, maxMessageBytes } = this.options;
     const timer = clock.setTimer(
-      () => finish(unavailable(`no answer within ${timeoutMs / 1000} s`)),
+      () => finish(unavailable(`no answer within ${describeDuration(timeoutMs)}`)),
       timeoutMs,
     );
     request.on('error', (error) => finish(unavailable(errorMessage(error))));

@@ -1,3 +1,4 @@
+// eslint-disable-next-line no-restricted-imports -- this is the one reader
 import { closeSync, constants, fstatSync, openSync, readSync, type Stats } from 'node:fs';
 import { errorMessage } from '../error-message';
 import { err, ok, type Result } from '../result';
@@ -9,6 +10,9 @@ export interface FileConditions {
   /** Whether the file must belong to the user of this process or to root, and be writable by its owner only. */
   readonly isPrivate?: boolean;
 }
+
+/** Maximum size of a file that a command or the embedded control plane is given, such as a recording. */
+export const MAX_INPUT_BYTES = 256 * 1024 * 1024;
 
 const GROUP_OR_OTHERS_WRITE = 0o022;
 const CHUNK_BYTES = 64 * 1024;
@@ -32,6 +36,12 @@ export function readRegularFile(path: string, conditions: FileConditions): Resul
   } finally {
     if (descriptor !== undefined) closeSync(descriptor);
   }
+}
+
+/** Reads a file as `readRegularFile` does. @returns the text, or an error text. */
+export function readRegularText(path: string, conditions: FileConditions): Result<string, string> {
+  const read = readRegularFile(path, conditions);
+  return read.ok ? ok(read.value.toString('utf8')) : read;
 }
 
 function findProblem(stats: Stats, { maxBytes, isPrivate }: FileConditions): string | undefined {

@@ -2,7 +2,7 @@ import { inNextTurn } from '../../util/clock';
 import type { Handle } from '../../util/handle';
 import type { Random } from '../../util/random';
 import { StatusCode } from '../../util/status-code';
-import type { Steps } from '../../util/steps';
+import { STEP_SIZE, type Steps } from '../../util/steps';
 import { MAX_RESOURCES_PER_RESPONSE, MIN_READ_PAUSE_MS, READ_SLICE_MS } from '../limits';
 import type { NextStream, OpenStream, StreamSession } from '../reconnecting-stream';
 import type { TimeBudget } from '../budgets';
@@ -182,7 +182,7 @@ export class AdsSession implements StreamSession {
     this.connected = true;
     this.readDue = true;
     const startedAtMs = open.clock.monotonicMs();
-    time.receive(startedAtMs);
+    time.receive(bytes.length, startedAtMs);
     const parsed = this.subscriptions.parse(bytes);
     // Not even the nonce is known, so that it can only be answered by ending the stream.
     if (!parsed.ok) return { kind: 'after-backoff', reason: parsed.error };
@@ -239,11 +239,22 @@ export class AdsSession implements StreamSession {
 
   private *read(response: AdsResponse): Steps<Outcome> {
     const verdict = yield* this.options.owner.onResponse(response);
+    yield* this.settle(response, verdict);
     const { answer } = verdict;
     if (answer.kind !== 'reject') return { verdict, digest: '' };
     // What is rejected as a whole is not read, so the reason stands for it.
     const isRead = response.items.length <= MAX_RESOURCES_PER_RESPONSE;
     return { verdict, digest: isRead ? yield* responseDigest(response) : answer.reason };
+  }
+
+  /** Ends the waits for what a response is about, in steps. Nothing is concluded to be missing until it is answered. */
+  private *settle({ typeUrl }: AdsResponse, { settled, wasRequested }: Verdict): Steps<void> {
+    let count = 0;
+    for (const name of settled) {
+      if (++count % STEP_SIZE === 0) yield;
+      this.waits.end(typeUrl, name);
+      if (wasRequested(name)) this.subscriptions.confirmName(typeUrl, name);
+    }
   }
 
   /** Reads a response, with breaks for other work if it is large. The next one is read when its verdict is applied. */
@@ -290,10 +301,6 @@ export class AdsSession implements StreamSession {
     const { typeUrl } = reading.response;
     this.reading = undefined;
     this.options.time.receivedAtMs ??= reading.receivedAtMs;
-    for (const name of verdict.settled) {
-      waits.end(typeUrl, name);
-      if (verdict.wasRequested(name)) subscriptions.confirmName(typeUrl, name);
-    }
     for (const name of verdict.requestAgain) {
       // A request that has not been answered yet is not repeated.
       if (waits.remainingMs(typeUrl, name) !== undefined) continue;

@@ -4,11 +4,13 @@ import {
   DeltaDiscoveryResponse,
 } from '../../generated/envoy/service/discovery/v3/discovery';
 import { ok, type Result } from '../../util/result';
+import { MAX_INITIAL_VERSIONS_LENGTH } from '../limits';
 import { itemsOfWrappers, type AdsResponse } from './ads-response';
 import {
   decodeResponse,
   errorDetail,
   NodeOnce,
+  versionProblem,
   type AdsProtocol,
   type NextRequest,
   type RequestSource,
@@ -67,9 +69,15 @@ export class DeltaProtocol implements AdsProtocol {
   private versions(typeUrl: string): Map<string, string> {
     const versions = new Map<string, string>();
     if (!this.sendsVersions) return versions;
+    let length = 0;
+    let leftOut = 0;
     for (const [name, { heldVersion }] of this.source.resources(typeUrl)) {
-      if (heldVersion !== undefined) versions.set(name, heldVersion);
+      if (heldVersion === undefined) continue;
+      length += heldVersion.length;
+      if (length <= MAX_INITIAL_VERSIONS_LENGTH) versions.set(name, heldVersion);
+      else leftOut++;
     }
+    if (leftOut > 0) this.source.onVersionsLeftOut?.(typeUrl, leftOut);
     return versions;
   }
 }
@@ -124,12 +132,20 @@ class DeltaSubscriptions implements Subscriptions {
     if (!decoded.ok) return decoded;
     const { message, resources, problem } = decoded.value;
     const { typeUrl, nonce, systemVersionInfo: version, resourceErrors: errors } = message;
+    const tooLong = versionProblem('system_version_info', version);
     const isRequested = this.types.get(typeUrl)?.sent !== undefined;
     const items = itemsOfWrappers(resources);
     const named = message.removedResourceNames.map(({ name }) => name);
     const removed = [...message.removedResources, ...named];
     const controlPlane = message.controlPlane?.identifier;
-    const rest = { items, removed, errors, controlPlane, isComplete: false, problem };
+    const rest = {
+      items,
+      removed,
+      errors,
+      controlPlane,
+      isComplete: false,
+      problem: problem ?? tooLong,
+    };
     return ok({ typeUrl, isRequested, nonce, version, ...rest });
   }
 

@@ -3,21 +3,27 @@ import { ReadBudget } from '../../util/read-budget';
 import { err, ok, type Result } from '../../util/result';
 import type { Steps } from '../../util/steps';
 import { RESPONSE_LIMIT } from '../limits';
-import type { Accepted, ResourceEvent } from '../resource-state';
-import type {
-  CertificateProviders,
-  DecodeContext,
-  DecodeResult,
-  ElementLimit,
-  PreviousVersion,
-  ResourceType,
+import { cachedBytes, type Accepted, type CachedSize, type ResourceEvent } from '../resource-state';
+import {
+  describeElementLimit,
+  type CertificateProviders,
+  type DecodeContext,
+  type DecodeResult,
+  type ElementLimit,
+  type PreviousVersion,
+  type ResourceType,
 } from '../resource-type';
 
 /** A decoded resource, and the value that its change starts from. */
 export interface DecodedResource {
   readonly result: DecodeResult<unknown>;
   readonly from: unknown;
+  /** Fields that its value may be made of; see `CachedSize`. */
+  readonly fields: Pick<CachedSize, 'fields' | 'wholeFields'>;
 }
+
+/** The cached version of a resource that is decoded. */
+type CachedVersion = PreviousVersion<unknown> & Pick<Accepted<unknown>, 'size'>;
 
 /** Constructor options of a decoder. */
 export interface ResourceDecoderOptions {
@@ -27,15 +33,17 @@ export interface ResourceDecoderOptions {
   /** Milliseconds since the epoch. */
   readonly nowMs: number;
   /** Returns the value cached under a name. */
-  readonly previous: (name: string) => PreviousVersion<unknown> | undefined;
+  readonly previous: (name: string) => CachedVersion | undefined;
+  /** The limit on what all cached resources take. */
+  readonly cacheLimit: ElementLimit;
   /** Returns how many elements of the cached resources count against a limit. */
   readonly elementsOf: (limit: ElementLimit) => number;
 }
 
 /** Decodes the resources of one response, and counts their elements. */
 export class ResourceDecoder {
-  /** How many elements the resources accepted so far have more than those they replace. */
-  private addedElements = 0;
+  /** How many elements the resources accepted so far have more than those they replace, by their limit. */
+  private readonly added = new Map<ElementLimit, number>();
   /** How many fields the resources of the response may still have. */
   private readonly budget = new ReadBudget(RESPONSE_LIMIT);
 
@@ -44,31 +52,37 @@ export class ResourceDecoder {
   /** Decodes a resource. */
   *decode(bytes: Uint8Array): Steps<DecodedResource> {
     const { type, server, certificateProviders } = this.options;
-    let from: unknown;
+    let cached: CachedVersion | undefined;
+    const { left } = this.budget;
     const context: DecodeContext<unknown> = {
       server,
       certificateProviders,
       budget: this.budget,
       previous: (name) => {
-        const previous = this.options.previous(name);
-        from = previous?.value;
-        return previous;
+        cached = this.options.previous(name);
+        return cached && mayDifferFrom(cached);
       },
     };
     const { result } =
       type.decodeInSteps === undefined
         ? type.decode(bytes, context)
         : yield* type.decodeInSteps(bytes, context);
-    return { result, from };
+    const read = left - this.budget.left;
+    const known = result.ok && result.isPartial === true ? cached?.size : undefined;
+    const fields = {
+      fields: read + (known?.fields ?? 0),
+      wholeFields: known?.wholeFields ?? read,
+    };
+    return { result, from: cached?.value, fields };
   }
 
   /**
-   * Accepts a decoded resource, unless it exceeds the limit of its elements.
+   * Accepts a decoded resource, unless it exceeds a limit.
    * @param replaced The version that is cached.
    * @returns the event; else the violations.
    */
   accept(
-    { result, from }: DecodedResource,
+    { result, from, fields: cachedFields }: DecodedResource,
     replaced: Accepted<unknown> | undefined,
     content: {
       readonly bytes: Uint8Array;
@@ -77,36 +91,70 @@ export class ResourceDecoder {
     },
   ): Result<ResourceEvent<unknown>, readonly string[]> {
     if (!result.ok) return result;
-    const { value, record, change } = result;
+    const { value, record, change, fields = 0 } = result;
     const { type, server, nowMs } = this.options;
     const { bytes, version, ttlMs } = content;
-    const elements = type.countElements?.(value) ?? 0;
-    const excess = this.count(elements, elements - (replaced?.elements ?? 0));
-    if (excess !== undefined) return err([excess]);
+    const elements = type.countElements?.(value, fields) ?? 0;
+    const size = { bytes: bytes.buffer.byteLength, ...cachedFields };
     const serverKey = server.key;
     const updatedAtMs = nowMs;
     // No spread: V8 makes a hidden class for each object with one.
-    const accepted = { value, record, bytes, version, serverKey, updatedAtMs, elements };
+    const accepted = { value, record, bytes, version, serverKey, updatedAtMs, elements, size };
+    const excess = this.count(accepted, replaced);
+    if (excess !== undefined) return err([excess]);
     const valueChange = change === undefined ? undefined : { from, change };
     return ok({ kind: 'accepted', accepted, change: valueChange, ttlMs });
   }
 
-  /** Counts the elements of a resource. @returns how they exceed the limit; `undefined` if they do not. */
-  private count(elements: number, added: number): string | undefined {
-    const { type, elementsOf } = this.options;
-    const { elementLimit: limit } = type;
-    if (limit !== undefined && added > 0) {
-      const total = elementsOf(limit) + this.addedElements + added;
-      if (total > limit.max) {
-        return (
-          `${elements} ${limit.noun}, with those of other resources ${total}, ` +
-          `exceed the limit ${limit.name} of ${limit.max}`
-        );
-      }
-    }
-    this.addedElements += added;
+  /** Counts a resource. @returns how it exceeds a limit; `undefined` if it does not. */
+  private count(
+    next: Accepted<unknown>,
+    replaced: Accepted<unknown> | undefined,
+  ): string | undefined {
+    const { cacheLimit } = this.options;
+    const { elementLimit } = this.options.type;
+    const bytes = cachedBytes(next);
+    const addedBytes = bytes - (replaced === undefined ? 0 : cachedBytes(replaced));
+    const elements = next.elements ?? 0;
+    const added = elements - (replaced?.elements ?? 0);
+    const excess =
+      this.excess(cacheLimit, bytes, addedBytes) ??
+      (elementLimit && this.excess(elementLimit, elements, added));
+    if (excess !== undefined) return excess;
+    this.add(cacheLimit, addedBytes);
+    if (elementLimit !== undefined) this.add(elementLimit, added);
     return undefined;
   }
+
+  private add(limit: ElementLimit, added: number): void {
+    this.added.set(limit, (this.added.get(limit) ?? 0) + added);
+  }
+
+  /** An update that has less than the version it replaces exceeds nothing. */
+  private excess(limit: ElementLimit, count: number, added: number): string | undefined {
+    if (added <= 0) return undefined;
+    const total = this.options.elementsOf(limit) + (this.added.get(limit) ?? 0) + added;
+    if (total <= limit.max) return undefined;
+    return (
+      `${count} ${limit.noun}, with those of other resources ${total}, ` +
+      describeElementLimit(limit)
+    );
+  }
+}
+
+/**
+ * What updates drop of a resource is not known where only changes are decoded, so that its fields are counted from above.
+ * Once there may be a quarter less than that, it is decoded as a whole: then they are known. Small ones are so much later.
+ */
+const PARTIAL_FACTOR = 1.25;
+const PARTIAL_FIELDS = 64;
+
+/** Returns the version that a resource is decoded with: without its record, it is decoded as a whole. */
+function mayDifferFrom(cached: CachedVersion): PreviousVersion<unknown> {
+  const { value, size } = cached;
+  const isExact =
+    size === undefined || size.fields <= size.wholeFields * PARTIAL_FACTOR + PARTIAL_FIELDS;
+  return isExact ? cached : { value };
 }
 
 /** Returns whether two resources have the same bytes. Compares natively. */

@@ -4,7 +4,9 @@ import { errorMessage } from '../../util/error-message';
 import { runSteps, type Steps } from '../../util/steps';
 import {
   MAX_NAME_LENGTH,
+  MAX_REJECTED_BYTES,
   MAX_RESOURCES_PER_RESPONSE,
+  MAX_VERSION_LENGTH,
   MIN_BYTES_IN_STEPS,
   MIN_RESOURCES_IN_STEPS,
 } from '../limits';
@@ -145,8 +147,8 @@ class ResponseReader implements ReadResponse {
     const { name, resource, problem } = item;
     this.resourcesRead++;
     this.bytesRead += resource?.value.length ?? 0;
-    if (problem !== undefined) {
-      this.reject(name, index, [problem]);
+    if (problem !== undefined || item.version.length > MAX_VERSION_LENGTH) {
+      this.reject(name, index, [problem ?? `version: more than ${MAX_VERSION_LENGTH} characters`]);
       return;
     }
     if (resource === undefined) {
@@ -163,7 +165,7 @@ class ResponseReader implements ReadResponse {
     const ownName = name ?? this.peekName(resource.value);
     if (ownName === undefined) {
       // Decoding says what is wrong.
-      const { result } = runSteps(this.decoder.decode(new Uint8Array(resource.value)));
+      const { result } = yield* this.decoder.decode(resource.value);
       this.reject(undefined, index, result.ok ? ['its name cannot be read'] : result.error);
     } else if (ownName.length > MAX_NAME_LENGTH) {
       this.addViolations(undefined, index, [
@@ -218,10 +220,12 @@ class ResponseReader implements ReadResponse {
       return;
     }
     this.seen.add(canonical);
+    // One copy for all names.
+    let kept: Uint8Array | undefined;
     for (const name of this.requestedNames(canonical, item.aliases)) {
       const cached = this.cached(name);
       if (cached !== undefined && isSame(cached.bytes, bytes)) this.keep(name, cached, item);
-      else yield* this.readChanged(name, bytesToKeep(bytes), item, index);
+      else yield* this.readChanged(name, (kept ??= bytesToKeep(bytes)), item, index);
     }
   }
 
@@ -301,7 +305,8 @@ class ResponseReader implements ReadResponse {
     this.addViolations(name, index, violations);
     if (name === undefined || !this.isUnread(name)) return;
     const { version } = this.response;
-    const rejection = { violations, bytes, version };
+    const isKept = bytes !== undefined && bytes.length <= MAX_REJECTED_BYTES;
+    const rejection = { violations, bytes: isKept ? bytesToKeep(bytes) : undefined, version };
     this.events.set(name, rejectedEvent(this.idOf(name), rejection, this.context.origin));
   }
 

@@ -10,6 +10,7 @@ import {
   decodeResponse,
   errorDetail,
   NodeOnce,
+  versionProblem,
   type AdsProtocol,
   type NextRequest,
   type RequestSource,
@@ -104,9 +105,10 @@ class SotwSubscriptions implements Subscriptions {
     if (!decoded.ok) return decoded;
     const { message, resources, problem } = decoded.value;
     const { typeUrl, nonce, versionInfo: version, resourceErrors: errors } = message;
+    const tooLong = versionProblem('version_info', version);
     const isRequested = this.types.get(typeUrl)?.sent !== undefined;
     const items = itemsOfAny(resources, version);
-    const rest = { items, removed: [], errors, isComplete: true, problem };
+    const rest = { items, removed: [], errors, isComplete: true, problem: problem ?? tooLong };
     return ok({ typeUrl, isRequested, nonce, version, ...rest });
   }
 
@@ -241,10 +243,10 @@ function sendNames(state: TypeState, names: string[], newNames: readonly string[
  * the first response that contains the resource; a removed one never is. See docs/decisions/0010-names-around-a-nack.md.
  */
 class UnconfirmedNames {
-  /** Added, and not contained in any response since. */
-  private readonly added = new Set<string>();
-  /** How often each of them may be repeated at once; those that may not are left out. */
-  private readonly repeats = new Map<string, number>();
+  /** Added, and not contained in any response since: how often each may still be repeated at once. */
+  private readonly added = new Map<string, number>();
+  /** How many of them may be. */
+  private repeatable = 0;
   /** Whether a name has been removed that no later request has left out again. */
   private hasUnrepeatedRemoval = false;
 
@@ -255,8 +257,9 @@ class UnconfirmedNames {
 
   /** Notes a name that a request has added. */
   add(name: string): void {
-    this.added.add(name);
-    this.repeats.set(name, MAX_NAME_REPEATS);
+    this.confirm(name);
+    this.added.set(name, MAX_NAME_REPEATS);
+    this.repeatable++;
   }
 
   /** Notes a name that a request has left out for the first time. */
@@ -267,8 +270,10 @@ class UnconfirmedNames {
 
   /** Notes that a response contains a resource. */
   confirm(name: string): void {
+    const left = this.added.get(name);
+    if (left === undefined) return;
     this.added.delete(name);
-    this.repeats.delete(name);
+    if (left > 0) this.repeatable--;
   }
 
   /** Notes that a response is acknowledged: the ACK names everything, but may be outdated, too. */
@@ -282,12 +287,16 @@ class UnconfirmedNames {
    * that respond to every request, and a name that does not exist would make a loop.
    */
   onNack(): boolean {
-    const mustRepeat = this.repeats.size > 0 || this.hasUnrepeatedRemoval;
-    for (const [name, left] of this.repeats) {
-      if (left > 1) this.repeats.set(name, left - 1);
-      else this.repeats.delete(name);
-    }
+    const mustRepeat = this.repeatable > 0 || this.hasUnrepeatedRemoval;
+    if (this.repeatable > 0) this.countRepeats();
     this.hasUnrepeatedRemoval = false;
     return mustRepeat;
+  }
+
+  private countRepeats(): void {
+    for (const [name, left] of this.added) {
+      if (left > 0) this.added.set(name, left - 1);
+      if (left === 1) this.repeatable--;
+    }
   }
 }

@@ -7,7 +7,7 @@ import { errorMessage } from '../../util/error-message';
 import { MAX_TEXT_BYTES, ReadBudget, ReadLimitError } from '../../util/read-budget';
 import { err, ok, type Result } from '../../util/result';
 import { StatusCode } from '../../util/status-code';
-import { ENVELOPE_LIMIT, RESPONSE_FIELDS_LIMIT } from '../limits';
+import { ENVELOPE_LIMIT, MAX_VERSION_LENGTH, RESPONSE_FIELDS_LIMIT } from '../limits';
 import type { AdsResponse } from './ads-response';
 
 /** A resource that is requested from a server. */
@@ -24,6 +24,11 @@ export interface RequestSource {
   typeUrls(): string[];
   /** The requested resources of a type by name, in the order they were added. */
   resources(typeUrl: string): ReadonlyMap<string, RequestedResource>;
+  /**
+   * Called when versions of cached resources are left out of a request, because all of them would make it too large.
+   * Default: nothing happens.
+   */
+  onVersionsLeftOut?(typeUrl: string, count: number): void;
 }
 
 /** A request that must be sent. */
@@ -105,6 +110,9 @@ export interface DecodedResponse<T> {
   readonly problem: string | undefined;
 }
 
+/** Follows the name of the server: the response cannot be answered. */
+const NONCE_PROBLEM = `sent a response whose nonce has more than ${MAX_VERSION_LENGTH} characters`;
+
 /** What identifies a response: it is answered with both. */
 interface ResponseId {
   readonly typeUrl: string;
@@ -113,8 +121,14 @@ interface ResponseId {
 
 /** The codec of the responses of a variant. */
 interface ResponseCodec<T> {
-  decode(bytes: Uint8Array, length: undefined, budget: ReadBudget): T;
+  decode(bytes: Uint8Array, length: undefined, budget: ReadBudget): T & ResponseId;
   create(id: ResponseId): T;
+}
+
+/** Why a response is rejected as a whole whose version is too long to be kept. */
+export function versionProblem(field: string, version: string): string | undefined {
+  if (version.length <= MAX_VERSION_LENGTH) return undefined;
+  return `${field}: more than ${MAX_VERSION_LENGTH} characters`;
 }
 
 /** Decodes a response. @returns the message, or why the stream must end, to follow the name of the server. */
@@ -130,6 +144,7 @@ export function decodeResponse<T>(
       new ReadBudget(RESPONSE_FIELDS_LIMIT),
     );
     const message = codec.decode(rest, undefined, new ReadBudget(ENVELOPE_LIMIT));
+    if (message.nonce.length > MAX_VERSION_LENGTH) return err(NONCE_PROBLEM);
     return ok({ message, resources: new EncodedElements(encoded, bounds), problem: undefined });
   } catch (error) {
     const id = error instanceof ReadLimitError ? identify(encoded) : undefined;
@@ -141,23 +156,32 @@ export function decodeResponse<T>(
   }
 }
 
+/** Where a text is in a message. */
+type Bounds = readonly [start: number, end: number];
+
 /** Reads what identifies a response that is too large to be decoded, as far as it comes within the limit. */
 function identify(encoded: Buffer): ResponseId | undefined {
   const scanner = new FieldScanner(encoded, new ReadBudget(RESPONSE_FIELDS_LIMIT));
-  const texts = new Map<number, string>();
+  // Where the last one is: only that is decoded, of however many there are.
+  const texts = new Map<number, Bounds>();
   try {
     while (scanner.next()) {
       const { number, start, end } = scanner;
       const isText = scanner.isDelimited(TYPE_URL) || scanner.isDelimited(NONCE);
-      if (isText && end - start <= MAX_TEXT_BYTES)
-        texts.set(number, encoded.toString('utf8', start, end));
+      const maxBytes = number === NONCE ? MAX_VERSION_LENGTH : MAX_TEXT_BYTES;
+      if (isText && end - start <= maxBytes) texts.set(number, [start, end]);
     }
   } catch {
     // What comes after it is not read.
   }
   const typeUrl = texts.get(TYPE_URL);
   const nonce = texts.get(NONCE);
-  return typeUrl === undefined || nonce === undefined ? undefined : { typeUrl, nonce };
+  if (typeUrl === undefined || nonce === undefined) return undefined;
+  return { typeUrl: textAt(encoded, typeUrl), nonce: textAt(encoded, nonce) };
+}
+
+function textAt(encoded: Buffer, [start, end]: Bounds): string {
+  return encoded.toString('utf8', start, end);
 }
 
 /** Encodes a rejection (gRFC A46). */

@@ -1,4 +1,4 @@
-import type { Steps } from '../../util/steps';
+import { STEP_SIZE, type Steps } from '../../util/steps';
 import { joinBounded } from '../xds-errors';
 import type { AdsResponse } from './ads-response';
 import type { ReadResponse } from './read-response';
@@ -20,7 +20,7 @@ export interface Verdict {
   /** Whether a resource that is left out is thereby said not to exist. */
   readonly isComplete: boolean;
   /** Whether a resource was requested when the response arrived; others may have been added while it was read. */
-  wasRequested(name: string): boolean;
+  readonly wasRequested: (name: string) => boolean;
 }
 
 /** The verdict on a response of a type that was not requested. */
@@ -40,26 +40,33 @@ export interface VerdictResource {
 }
 
 /**
- * Decides what a response means for its stream: it is rejected (NACK) if anything in it is wrong, and else acknowledged.
+ * Decides in steps what a response means for its stream: it is rejected (NACK) if anything in it is wrong, and else
+ * acknowledged.
  * @param resources The requested resources of the type, now.
  * @param latestPosition The position of the resource that was requested last when the response arrived.
  */
-export function decideVerdict(
+export function* decideVerdict(
   { events, lost, removed, violations, isComplete }: ReadResponse,
   resources: ReadonlyMap<string, VerdictResource>,
   latestPosition: number,
-): Verdict {
+): Steps<Verdict> {
   const wasRequested = (name: string) => {
     const resource = resources.get(name);
     return resource !== undefined && resource.position <= latestPosition;
   };
-  const settled: string[] = removed.filter(wasRequested);
+  const settled: string[] = [];
   const requestAgain: string[] = [...lost];
-  events.forEach(({ kind }, name) => {
+  let count = 0;
+  for (const name of removed) {
+    if (++count % STEP_SIZE === 0) yield;
+    if (wasRequested(name)) settled.push(name);
+  }
+  for (const [name, { kind }] of events) {
+    if (++count % STEP_SIZE === 0) yield;
     // The value of a heartbeat may have gone while the response was read.
     const isGone = kind === 'renewed' && resources.get(name)?.accepted === undefined;
     (isGone ? requestAgain : settled).push(name);
-  });
+  }
   const answer: Answer =
     violations.length === 0
       ? { kind: 'acknowledge' }

@@ -171,6 +171,7 @@ describe('the composite filter', () => {
     const routing: FilterCall['routing'] = {
       states: new FilterStates(),
       clusterMetadata: () => ok(undefined),
+      reportError: () => {},
       addCallCredentials: () => {},
       match: (find) => find(new MatchMeter(DEFAULT_LIMITS, silentLogger)),
     };

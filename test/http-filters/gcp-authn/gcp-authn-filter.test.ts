@@ -46,6 +46,10 @@ class Routing implements CallRouting {
     throw new Error('The filter matches no headers');
   }
 
+  reportError(where: string): never {
+    throw new Error(where);
+  }
+
   addCallCredentials(credentials: CallCredentials): void {
     this.added.push(audienceOf.get(credentials));
   }

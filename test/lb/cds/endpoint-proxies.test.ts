@@ -50,6 +50,33 @@ describe('the proxies of a cluster', () => {
     ]);
   });
 
+  it('are not looked up by address while no endpoint has one', () => {
+    const countReads = (resource: EndpointsResource) => {
+      const reads = jest.fn();
+      const localities = (resource.priorities[0]?.localities ?? []).map((locality) => ({
+        ...locality,
+        endpoints: locality.endpoints.map(({ addresses, ...endpoint }) => ({
+          ...endpoint,
+          get addresses() {
+            reads();
+            return addresses;
+          },
+        })),
+      }));
+      return { resource: { ...resource, priorities: [{ localities }] }, reads };
+    };
+    const [first, second] = [{ [A]: '' }, { [A]: '', [B]: '' }].map((hosts) =>
+      countReads(assignment(hosts)),
+    );
+    for (const each of [first, second]) {
+      expect(each && proxies.update(proxied, each.resource)).toBe(false);
+      expect(each?.reads).not.toHaveBeenCalled();
+    }
+    // The address was there before, without a proxy.
+    expect(proxies.update(proxied, assignment({ [A]: 'p1' }))).toBe(true);
+    expect(second?.reads).toHaveBeenCalled();
+  });
+
   it('are not used where there is none, or by a cluster that does not use them', () => {
     proxies.update(proxied, assignment({ [A]: '' }));
     create(A);

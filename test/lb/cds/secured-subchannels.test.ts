@@ -95,6 +95,33 @@ describe('the security of a cluster', () => {
     }
   });
 
+  it('takes server names from hostnames by address only once an endpoint has one, and then knows the ones before', () => {
+    const named = { ...plain, tls: { ...tls, sni: '', autoHostSni: true } };
+    const withHostname = (hostname: string, onAddress = () => {}) => {
+      const [priority] = endpoints.priorities;
+      const localities = (priority?.localities ?? []).map((locality) => ({
+        ...locality,
+        endpoints: locality.endpoints.map(({ addresses, ...endpoint }) => ({
+          ...endpoint,
+          hostname,
+          get addresses() {
+            onAddress();
+            return addresses;
+          },
+        })),
+      }));
+      return { ...endpoints, priorities: [{ localities }] };
+    };
+    const security = create();
+    const onAddress = jest.fn();
+    security.update('c', named, certificates, withHostname('', onAddress));
+    expect(security.update('c', named, certificates, withHostname('', onAddress))).toBe(false);
+    expect(onAddress).not.toHaveBeenCalled();
+    expect(security.update('c', named, certificates, withHostname('a.example'))).toBe(true);
+    expect(security.update('c', named, certificates, withHostname('a.example'))).toBe(false);
+    expect(security.update('c', named, certificates, withHostname(''))).toBe(true);
+  });
+
   it('leaves credentials of grpc-js alone, and keeps the policy for any others', () => {
     const own = Object.assign(Object.create(credentials.createInsecure()) as ChannelCredentials, {
       _createSecureConnector: credentials.createInsecure()._createSecureConnector,

@@ -49,3 +49,47 @@ describe('the localities of addresses', () => {
     expect(regions()).toEqual(['a', 'a', undefined]);
   });
 });
+
+describe('the localities of many addresses', () => {
+  const addresses = (count: number, port: number) =>
+    Array.from({ length: count }, (_, i) => `10.0.${i >> 8}.${i & 255}:${port}`);
+
+  /** @returns The number of steps. */
+  function apply(
+    index: AddressIndex<Locality>,
+    set: Parameters<AddressIndex<Locality>['updateInSteps']>[0],
+    onStep: () => void = () => {},
+  ) {
+    const steps = index.updateInSteps(set);
+    for (let count = 1; ; count++) {
+      const step = steps.next();
+      onStep();
+      if (step.done === true) return { count, hasMoved: step.value };
+    }
+  }
+
+  it('are found after steps whose number grows with theirs', () => {
+    const index = createLocalityIndex();
+    const stepsOf = (count: number) =>
+      apply(createLocalityIndex(), makeEndpointSet(makeLocality('a', addresses(count, 80)))).count;
+    expect(stepsOf(1000)).toBe(1);
+    expect(stepsOf(5000)).toBeGreaterThan(5000 / 256);
+    expect(stepsOf(10_000)).toBeLessThan(2.1 * stepsOf(5000));
+    expect(index.get('10.0.0.1:80')).toBeUndefined();
+  });
+
+  it('are known at all times while others are added and removed', () => {
+    const index = createLocalityIndex();
+    const [kept, old, next] = [80, 81, 82].map((port) => addresses(3000, port));
+    if (kept === undefined || old === undefined || next === undefined) throw new Error('none');
+    apply(index, makeEndpointSet(makeLocality('a', [...kept, ...old])));
+    const seen = new Set<string | undefined>();
+    const { hasMoved } = apply(index, makeEndpointSet(makeLocality('b', [...kept, ...next])), () =>
+      seen.add(index.get('10.0.0.1:80')?.region),
+    );
+    expect(hasMoved).toBe(true);
+    expect([...seen]).toEqual(['a', 'b']);
+    expect(index.get('10.0.0.1:81')).toBeUndefined();
+    expect(index.get('10.0.0.1:82')?.region).toBe('b');
+  });
+});

@@ -1,5 +1,5 @@
 import { ConnectivityState } from '../../../src/grpc-js';
-import { clusterManagerPolicy } from '../../../src/lb/cluster-manager/balancer';
+import { clusterManagerPolicy, MAX_CREATED_AHEAD } from '../../../src/lb/cluster-manager/balancer';
 import { ClusterManagerConfig } from '../../../src/lb/cluster-manager/config';
 import { emptyEndpointSet } from '../../../src/lb/endpoints/endpoint-set';
 import type { LbPolicy } from '../../../src/lb/lb-policy';
@@ -49,6 +49,61 @@ class Subject {
 }
 
 describe('cluster_manager', () => {
+  describe('with more clusters than have children ahead of calls', () => {
+    const names = Array.from({ length: MAX_CREATED_AHEAD + 200 }, (_, i) => `cluster:${i}`);
+    const last = `cluster:${MAX_CREATED_AHEAD + 199}`;
+
+    function subjectOf(...children: readonly string[]): Subject {
+      const subject = new Subject();
+      subject.update(...children);
+      subject.harness.clock.advance(1000);
+      return subject;
+    }
+
+    it('creates no more children than the limit without a call', () => {
+      expect(subjectOf(...names).type.live).toHaveLength(MAX_CREATED_AHEAD);
+    });
+
+    it('creates a further child when a call picks its cluster', () => {
+      const subject = subjectOf(...names);
+      expect(subject.pick(last)).toBe('QUEUE');
+      subject.harness.clock.flush();
+      expect(subject.type.live).toHaveLength(MAX_CREATED_AHEAD + 1);
+      subject.child(last).reportReady('last');
+      expect(subject.pick(last)).toContain('last');
+    });
+
+    it('keeps the child of a call in the next config', () => {
+      const subject = subjectOf(...names);
+      subject.pick(last);
+      subject.harness.clock.flush();
+      const child = subject.child(last);
+      subject.update(...names, 'cluster:another');
+      expect(subject.child(last)).toBe(child);
+      expect(subject.type.live).toHaveLength(MAX_CREATED_AHEAD + 1);
+    });
+
+    it('counts the clusters without a child as IDLE', () => {
+      const subject = subjectOf(...names);
+      expect(subject.state).toBe(CONNECTING);
+      for (const child of subject.type.live) child.reportFailure('no');
+      expect(subject.state).toBe(IDLE);
+      subject.child('cluster:0').reportReady('0');
+      expect(subject.state).toBe(READY);
+    });
+
+    it('creates children in the place of those that left the config', () => {
+      const subject = subjectOf(...names);
+      subject.update(...names.slice(100));
+      subject.harness.clock.advance(1000);
+      expect(subject.type.live).toHaveLength(MAX_CREATED_AHEAD);
+      expect(subject.pick(last)).toBe('QUEUE');
+      subject.update(...names.slice(300));
+      subject.harness.clock.advance(1000);
+      expect(subject.type.live).toHaveLength(MAX_CREATED_AHEAD - 100);
+    });
+  });
+
   describe('with more clusters than can be set up in a turn of the event loop', () => {
     const names = Array.from({ length: 100 }, (_, i) => `cluster:${i}`);
 

@@ -137,6 +137,33 @@ describe('the load-balancing policy converters', () => {
     expect(convert(config)).toEqual({ result: undefined, violations: [violation] });
   });
 
+  it.each([
+    'cds_experimental',
+    'priority',
+    'priority_experimental',
+    'weighted_target_experimental',
+    'xds_cluster_impl_experimental',
+    'xds_cluster_manager_experimental',
+    'xds_override_host_experimental',
+  ])('do not find the internal policy %s for a TypedStruct, nor below one', (name) => {
+    const named = convert(typedStruct('xds.type.v3', name, new Map()));
+    expect(named).toEqual({ result: 'unsupported', violations: [] });
+    const below = (...childPolicy: readonly JsonFields[]) =>
+      convert(
+        typedStruct(
+          'xds.type.v3',
+          'xds_wrr_locality_experimental',
+          toStruct({ childPolicy }).fields,
+        ),
+      );
+    expect(below({ [name]: {} }, { round_robin: {} }).violations).toEqual([]);
+    const { result, violations } = below({ [name]: {} });
+    expect(result).toBeUndefined();
+    expect(violations).toEqual([
+      expect.stringMatching(`childPolicy: names no supported load-balancing policy, only ${name}$`),
+    ]);
+  });
+
   it('refuse policies nested more than 16 deep', () => {
     const nest = (levels: number): TypedBytes =>
       levels === 1 ? roundRobin() : wrrLocality(nest(levels - 1));

@@ -5,6 +5,7 @@ import { ClusterImplConfig } from '../../../src/lb/cluster-impl/config';
 import type { LbPolicy } from '../../../src/lb/lb-policy';
 import { outlierDetectionPolicies } from '../../../src/lb/outlier-detection/balancer';
 import { OutlierDetectionLbConfig } from '../../../src/lb/outlier-detection/config';
+import { ObservedEndpoint } from '../../../src/lb/outlier-detection/observed-endpoint';
 import { roundRobinPolicy } from '../../../src/lb/round-robin/balancer';
 import { createRoundRobinConfig } from '../../../src/lb/round-robin/config';
 import type { XdsEndpoint } from '../../../src/resources/endpoints/endpoints';
@@ -448,12 +449,66 @@ describe('outlier_detection', () => {
       expect(subject.harness.host.published.length).toBe(before);
     });
 
-    it('does not spin on an interval of 0', () => {
-      const subject = new Subject([A, B, C], detectionWith({ failurePercentage, intervalMs: 0 }));
+    it.each([
+      [0, '0s'],
+      [1e-6, '0.000000001s'],
+      [1, '0.001s'],
+      [99, '0.099s'],
+    ])('sweeps every 100 ms with an interval of %d ms, which it logs once', (intervalMs, text) => {
+      const subject = new Subject([A, B, C]);
+      const log = jest.spyOn(subject.harness.environment.logger, 'error');
+      subject.update({ detection: { failurePercentage, intervalMs } });
+      subject.update({ endpoints: [A, B, C] });
+      expect(log.mock.calls.map(([line]) => line())).toEqual([
+        `Cluster "": outlier detection uses an interval of 0.1s, because ${text} is shorter`,
+      ]);
+      log.mockRestore();
       subject.failing.add(B);
       subject.call();
+      subject.harness.clock.advance(99);
+      expect(subject.used).toEqual([A, B, C]);
       subject.harness.clock.advance(1);
       expect(subject.used).toEqual([A, C]);
+    });
+  });
+
+  describe('of many endpoints', () => {
+    const MANY = Array.from({ length: 200 }, (_, i) => `10.1.0.${i}:80`);
+    const visits = jest.spyOn(ObservedEndpoint.prototype, 'takeCalls');
+    const settled = jest.spyOn(ObservedEndpoint.prototype, 'settle');
+    const visitsOf = (sweeps: number, subject: Subject) => {
+      visits.mockClear();
+      settled.mockClear();
+      subject.harness.clock.advance(sweeps * INTERVAL_MS);
+      return [visits.mock.calls.length, settled.mock.calls.length];
+    };
+
+    it('sweeps those with calls, and no others', () => {
+      const subject = new Subject(MANY);
+      expect(visitsOf(1, subject)).toEqual([0, 0]);
+      subject.call(3);
+      expect(visitsOf(1, subject)).toEqual([3, 3]);
+      expect(visitsOf(10, subject)).toEqual([0, 0]);
+    });
+
+    it('sweeps those that are ejected, until their ejection is forgiven', () => {
+      const gate = { ...failurePercentage, minimumHosts: 1, requestVolume: 1 };
+      const subject = new Subject(MANY, detectionWith({ failurePercentage: gate }));
+      for (const address of MANY) subject.failing.add(address);
+      subject.call(2);
+      expect(visitsOf(1, subject)).toEqual([2, 2]);
+      // Ejected for 30 s, then swept once more, which forgives the ejection.
+      expect(visitsOf(3, subject)).toEqual([6, 6]);
+      expect(visitsOf(2, subject)).toEqual([4, 4]);
+      expect(visitsOf(10, subject)).toEqual([0, 0]);
+    });
+
+    it('does not sweep those that are listed no more, whose calls still end', () => {
+      const subject = new Subject(MANY);
+      const { onCallEnded } = pick(subject.harness.last.picker);
+      subject.update({ endpoints: [] });
+      onCallEnded?.(Status.UNAVAILABLE, '', new Metadata());
+      expect(visitsOf(2, subject)).toEqual([0, 0]);
     });
   });
 

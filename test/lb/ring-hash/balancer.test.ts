@@ -492,6 +492,22 @@ describe('ring_hash by a header', () => {
     expect(subject.attempted.length).toBe(1);
   });
 
+  it('hashes the header of a call that waits once, however often it is picked', async () => {
+    const counted = await createReadyHash();
+    const hashed = jest.spyOn(counted, 'hash');
+    const subject = new Subject(byHeader, undefined, counted);
+    const metadata = new Metadata();
+    metadata.set('user', 'u'.repeat(1_000_000));
+    for (const last of [1, 2, 3]) {
+      subject.update(singleLocality(A, B, C, `127.0.1.${last}:80`));
+      for (let i = 0; i < 20; i++) {
+        expect(describePick(pick(subject.harness.last.picker, {}, metadata))).toBe('QUEUE');
+      }
+      await subject.harness.settle();
+    }
+    expect(hashed.mock.calls.filter(([text]) => text.length === 1_000_000)).toHaveLength(1);
+  });
+
   it('can be disabled, so that the hash of the route is used', async () => {
     const flags = readFeatureFlags({ GRPC_EXPERIMENTAL_RING_HASH_SET_REQUEST_HASH_KEY: 'false' });
     const subject = new Subject(byHeader, flags);

@@ -48,6 +48,20 @@ describe('the work of weighted_target', () => {
 });
 
 describe('weighted_target', () => {
+  it('keeps the last 1000 of the targets that were removed', () => {
+    const { stub, harness, update } = setUp(600, 'a');
+    const destroyed = () => stub.instances.filter((instance) => instance.destroyed).length;
+    // 1. The first 600 are removed: all of them are kept.
+    update('b');
+    harness.clock.advance(0);
+    expect(destroyed()).toBe(0);
+    // 2. 600 more are removed: the 200 oldest are released, among those of the first 600.
+    update('c');
+    harness.clock.advance(0);
+    expect(destroyed()).toBe(200);
+    expect(stub.instances.slice(0, 200).every((instance) => instance.destroyed)).toBe(true);
+  });
+
   it('picks the current connection of a target through a picker that was published before', () => {
     const { stub, harness } = setUp(20);
     stub.instance(3).reportReady('before');

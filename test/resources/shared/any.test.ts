@@ -101,6 +101,13 @@ describe('peeking at a text', () => {
     expect(peekText(bytes, 2)).toBe('found');
   });
 
+  it('names a message with more fields than are read by what comes before the limit', () => {
+    const many = Buffer.alloc(1_000_000, Buffer.from([0x12, 0x00]));
+    expect(peekText(Buffer.concat([named('a'), many]), 1)).toBe('a');
+    expect(peekText(Buffer.concat([many, named('a')]), 1)).toBeUndefined();
+    expect(peekText(Buffer.concat([named('a'), Uint8Array.of(0x0f)]), 1)).toBeUndefined();
+  });
+
   it('gives what decoding would where the field is missing, repeated or of another kind', () => {
     expect(peekText(new Uint8Array(0), 1)).toBe('');
     expect(peekText(Buffer.concat([named('a'), named('b')]), 1)).toBe('b');

@@ -1,5 +1,6 @@
 import type { ChildState } from '../../../lb/tree/policy-state';
 import { assertNever } from '../../../util/assert-never';
+import { describeDuration } from '../../../util/duration';
 import { ok } from '../../../util/result';
 import type { BootstrapOrigin } from '../bootstrap-origin';
 import { watchChannel, type WatchedChannel } from '../watch-channel';
@@ -60,7 +61,7 @@ function report({ details, name, state, error }: ChildState, context: DoctorCont
       findings.ok('channel', subject, 'connects with the first call');
       return;
     case 'CONNECTING':
-      findings.fail('channel', subject, `not connected within ${stepMs / 1000} s`, remedy);
+      findings.fail('channel', subject, `not connected within ${describeDuration(stepMs)}`, remedy);
       return;
     case 'TRANSIENT_FAILURE':
     case 'SHUTDOWN':

@@ -1,8 +1,9 @@
-import { existsSync, readdirSync, readFileSync, realpathSync } from 'node:fs';
+import { existsSync, readdirSync, realpathSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { HOST_RANGE } from '../../../grpc-js/check-host';
 import { readFeatureFlags, type FeatureFlags } from '../../../util/feature-flags';
+import { MAX_INPUT_BYTES, readRegularText } from '../../../util/files/read-regular-file';
 import { describeProxyVariable, findProxyVariable } from '../../../util/proxy-variable';
 import type { Findings } from './finding';
 import { findSimilar } from './similar-name';
@@ -88,7 +89,8 @@ function packagesOf(modules: string): readonly string[] {
 }
 
 function versionOf(manifestPath: string): string {
-  const manifest: unknown = JSON.parse(readFileSync(manifestPath, 'utf8'));
+  const text = readRegularText(manifestPath, { maxBytes: MAX_INPUT_BYTES });
+  const manifest: unknown = text.ok ? JSON.parse(text.value) : undefined;
   const hasVersion = typeof manifest === 'object' && manifest !== null && 'version' in manifest;
   return hasVersion ? String(manifest.version) : 'without a version';
 }

@@ -2,6 +2,7 @@ import { lookup } from 'node:dns';
 import { connect as connectSocket, isIP, type Socket } from 'node:net';
 import { connect as connectTls, type PeerCertificate, type TLSSocket } from 'node:tls';
 import type { Clock } from '../../../util/clock';
+import { describeDuration } from '../../../util/duration';
 import { errorMessage } from '../../../util/error-message';
 import { err, ok, type Result } from '../../../util/result';
 
@@ -29,7 +30,7 @@ export function runStep<T>(
       resolve(result.ok ? ok({ value: result.value, ms }) : result);
     };
     const timer = clock.setTimer(
-      () => end(err(`no answer within ${timeoutMs / 1000} s`)),
+      () => end(err(`no answer within ${describeDuration(timeoutMs)}`)),
       timeoutMs,
       true,
     );

@@ -1,5 +1,6 @@
 import type { XdsConfig } from '../../../dependency-manager/xds-config';
 import type { TargetName } from '../../../resolver/xds-scheme';
+import { describeDuration } from '../../../util/duration';
 import type { Result } from '../../../util/result';
 import type { ResourceType } from '../../../xds-client/resource-type';
 import type { ResourceSnapshot } from '../../../xds-client/client-snapshot';
@@ -95,7 +96,7 @@ function reportResource(
         'resource-missing',
         subject,
         status === 'REQUESTED'
-          ? `not received within ${adsMs / 1000} s`
+          ? `not received within ${describeDuration(adsMs)}`
           : (failure?.details ?? 'does not exist'),
         `add it at the control plane for node id ${JSON.stringify(bootstrap.node.id)}${hintFor(type.typeName, name)}`,
       );

@@ -1,0 +1,236 @@
+import { createHash } from 'node:crypto';
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Clock } from '../../util/clock';
+import { errorMessage } from '../../util/error-message';
+import { listDirectory, watchFile, type FileWatchOptions } from '../../util/files/file-watch';
+import { readRegularFile } from '../../util/files/read-regular-file';
+import type { Handle } from '../../util/handle';
+import type { Logger } from '../../util/logger';
+import { err, ok, type Result } from '../../util/result';
+import type { Steps } from '../../util/steps';
+import { TimeSlices } from '../../util/time-slices';
+import {
+  hashInSteps,
+  mergeFiles,
+  type ReadOptions,
+  type ResourceContent,
+  type ResourceFile,
+} from './file-resource';
+import { isResourceFile, readFileInSteps, resourceFileExtensions } from './read-resource-file';
+
+/** Constructor options of watched files. */
+interface WatchedFilesOptions extends ReadOptions {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** How changes are detected. */
+  readonly watch: FileWatchOptions | undefined;
+  /** A larger file is not read. */
+  readonly maxFileBytes: number;
+  /** Called when there is new content. */
+  onChange(content: ResourceContent): void;
+  /** Called with the reason when files were read for which there is no earlier content, and cannot be used. */
+  onFailure(reason: string): void;
+}
+
+interface KnownFile {
+  readonly digest: string;
+  /** Bytes. */
+  readonly size: number;
+  readonly file: Result<ResourceFile, readonly string[]>;
+}
+
+// A file of another kind has a mistake in every line.
+const MAX_PROBLEMS = 5;
+
+/** How long the next reading waits after one that took long: so many times as long, at most {@link MAX_PAUSE_MS}. */
+const PAUSE_FACTOR = 4;
+const MAX_PAUSE_MS = 10_000;
+
+/**
+ * The resources of a file, or of the files in a directory, which may be replaced at any time. The last valid content
+ * stays in use until all of the files are valid again. Files are read in steps, so that calls are not delayed. A change
+ * while they are read does not cancel the reading, since frequent changes would otherwise never take effect: they are
+ * read once more after it.
+ */
+export class WatchedFiles {
+  private readonly slices: TimeSlices;
+  private watch: Handle | undefined;
+  private known: ReadonlyMap<string, KnownFile> = new Map();
+  private current: ResourceContent | undefined;
+  /** Why the last attempt to read failed. */
+  private problem: string | undefined;
+  private isReading = false;
+  /** Whether the files have changed since the reading began. */
+  private isDue = false;
+  private work: Handle | undefined;
+  /** The time that the last reading took, of this process, and when it ended. */
+  private workedMs = 0;
+  private workEndMs = -Infinity;
+  private pause: Handle | undefined;
+
+  constructor(
+    private readonly path: string,
+    private readonly options: WatchedFilesOptions,
+  ) {
+    this.slices = new TimeSlices(options.clock);
+  }
+
+  /** The last valid content. */
+  get content(): ResourceContent | undefined {
+    return this.current;
+  }
+
+  /** Reads the files, unless there is content or they are being read. Few and small files are read before it returns. */
+  load(): void {
+    if (this.current !== undefined || this.isReading) return;
+    const { watch, clock } = this.options;
+    // Started before the first read, so that no change between the two is missed.
+    this.watch ??= watchFile(this.path, () => this.reload(), { clock, ...watch });
+    this.start();
+  }
+
+  /** Ends the watch and the reading. */
+  close(): void {
+    for (const handle of [this.watch, this.work, this.pause]) handle?.release();
+    this.watch = undefined;
+  }
+
+  private reload(): void {
+    if (this.isReading) this.isDue = true;
+    // Without content there is no open stream. The next one reads the files, and fails with the problem.
+    else if (this.current !== undefined && this.pause === undefined) {
+      const waitMs = this.pauseMs();
+      if (waitMs > 0) this.startAfter(waitMs);
+      else this.start();
+    }
+  }
+
+  /** Milliseconds until the files may be read again. */
+  private pauseMs(): number {
+    const pauseMs = Math.min(MAX_PAUSE_MS, PAUSE_FACTOR * this.workedMs);
+    return this.workEndMs + pauseMs - this.options.clock.monotonicMs();
+  }
+
+  private startAfter(delayMs: number): void {
+    this.pause = this.options.clock.setTimer(() => {
+      this.pause = undefined;
+      if (!this.isReading) this.start();
+    }, delayMs);
+  }
+
+  private start(): void {
+    this.isReading = true;
+    this.workedMs = 0;
+    const batch = { run: (task: () => void) => this.measure(task) };
+    batch.run(() => {
+      this.work = this.slices.start({ batch, steps: this.readAndApply() });
+    });
+  }
+
+  private measure(task: () => void): void {
+    const { clock } = this.options;
+    const startMs = clock.monotonicMs();
+    task();
+    this.workEndMs = clock.monotonicMs();
+    this.workedMs += this.workEndMs - startMs;
+  }
+
+  private *readAndApply(): Steps<void> {
+    try {
+      const content = yield* this.readAll();
+      this.apply(content);
+    } finally {
+      this.isReading = false;
+    }
+    if (!this.isDue) return;
+    this.isDue = false;
+    if (this.current !== undefined) this.startAfter(Math.max(0, this.pauseMs()));
+  }
+
+  private apply(content: Result<ResourceContent, readonly string[]>): void {
+    const { problem: problemBefore, current: before } = this;
+    const { logger } = this.options;
+    if (content.ok) {
+      this.current = content.value;
+      this.problem = undefined;
+      if (problemBefore !== undefined && before !== undefined) {
+        logger.info(() => `${this.path} can be used again`);
+      }
+      if (content.value !== before) this.options.onChange(content.value);
+      return;
+    }
+    const problem = summarize(content.error);
+    this.problem = problem;
+    if (before === undefined) this.options.onFailure(problem);
+    else if (problem !== problemBefore) {
+      logger.error(() => `${problem}; the resources read before stay in use`);
+    }
+  }
+
+  private *readAll(): Steps<Result<ResourceContent, readonly string[]>> {
+    const listed = listFiles(this.path);
+    if (!listed.ok) return err([listed.error]);
+    const problems: string[] = [];
+    const known = new Map<string, KnownFile>();
+    let leftBytes = this.options.maxFileBytes;
+    const files = new Map<string, ResourceFile>();
+    for (const path of listed.value) {
+      const read = yield* this.readFile(path, leftBytes);
+      yield;
+      if (!read.ok) {
+        problems.push(read.error);
+        continue;
+      }
+      leftBytes -= read.value.size;
+      known.set(path, read.value);
+      const { file } = read.value;
+      if (file.ok) files.set(path, file.value);
+      else for (const problem of file.error) problems.push(problem);
+    }
+    const isSame =
+      known.size === this.known.size && [...known].every(([k, v]) => v === this.known.get(k));
+    this.known = known;
+    if (problems.length > 0) return err(problems);
+    if (isSame && this.current !== undefined && this.problem === undefined) return ok(this.current);
+    return yield* mergeFiles(files);
+  }
+
+  /** Reads one file. It is parsed only if its content has changed. */
+  private *readFile(path: string, leftBytes: number): Steps<Result<KnownFile, string>> {
+    const { maxFileBytes } = this.options;
+    const content = readRegularFile(path, { maxBytes: maxFileBytes });
+    if (content.ok && content.value.length > leftBytes) {
+      return err(`${path}: with the files before it, more than ${maxFileBytes} bytes`);
+    }
+    if (!content.ok) return err(`${path}: cannot be read: ${content.error}`);
+    const hash = createHash('sha256');
+    yield* hashInSteps(hash, content.value);
+    const digest = hash.digest('hex');
+    const known = this.known.get(path);
+    if (known?.digest === digest) return ok(known);
+    const size = content.value.length;
+    return ok({ digest, size, file: yield* readFileInSteps(path, content.value, this.options) });
+  }
+}
+
+function summarize(problems: readonly string[]): string {
+  const shown = problems.slice(0, MAX_PROBLEMS);
+  const left = problems.length - shown.length;
+  return left === 0 ? shown.join('; ') : `${shown.join('; ')}; and ${left} more`;
+}
+
+/** Lists the file, or the files in the directory, alphabetically. Names that begin with a dot are left out. */
+function listFiles(path: string): Result<readonly string[], string> {
+  try {
+    if (!statSync(path).isDirectory()) return ok([path]);
+    const names = listDirectory(path).filter(
+      (name) => !name.startsWith('.') && isResourceFile(name),
+    );
+    if (names.length > 0) return ok(names.sort().map((name) => join(path, name)));
+  } catch (error) {
+    return err(`${path}: cannot be read: ${errorMessage(error)}`);
+  }
+  // An empty directory is not an empty configuration: it may be about to be filled.
+  return err(`${path}: has no file that ends in ${resourceFileExtensions.join(', ')}`);
+}

@@ -1,0 +1,64 @@
+// What a command is given as a file may be a FIFO, a device or too large: it says so, and does not wait or read for ever.
+
+import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
+import { mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Metadata } from '../../src/grpc-js';
+import { explainResources } from '../../src/runtime/explain-resources';
+import { loadResourceFile } from '../../src/control-plane';
+import { MAX_INPUT_BYTES } from '../../src/util/files/read-regular-file';
+import { FakeIo } from './fake-io';
+
+const folder = mkdtempSync(join(tmpdir(), 'grpc-xds-'));
+const fifo = join(folder, 'fifo');
+const huge = join(folder, 'huge');
+let writer: ChildProcess;
+
+beforeAll(() => {
+  execFileSync('mkfifo', [fifo]);
+  writeFileSync(huge, '');
+  truncateSync(huge, MAX_INPUT_BYTES + 1);
+  // Ends the wait of a reader that blocks: the test fails then, and does not hang.
+  writer = spawn('sh', ['-c', `while sleep 10; do : > ${fifo}; done`], { stdio: 'ignore' });
+});
+afterAll(() => {
+  writer.kill();
+  rmSync(folder, { recursive: true });
+});
+
+const TARGET = 'xds:///shop';
+const COMMANDS: readonly (readonly [name: string, args: (file: string) => readonly string[]])[] = [
+  ['check', (file) => ['check', file]],
+  ['serve', (file) => ['serve', file, '--port', '0']],
+  ['dump', (file) => ['dump', file]],
+  ['diff', (file) => ['diff', file, file]],
+  ['explain', (file) => ['explain', TARGET, 'a.B/C', '-f', file]],
+  ['replay', (file) => ['replay', file, '--port', '0']],
+  ['doctor', (file) => ['doctor', file]],
+  ['dump --bootstrap', (file) => ['dump', '--bootstrap', file]],
+  ['watch --bootstrap', (file) => ['watch', TARGET, '--bootstrap', file]],
+];
+const REASONS: readonly (readonly [kind: string, path: string, reason: RegExp])[] = [
+  ['a FIFO', fifo, /a FIFO, not a regular file/],
+  ['a device', '/dev/zero', /a device, not a regular file/],
+  ['a directory', folder, /a directory, not a regular file/],
+  ['too large', huge, /\d+ bytes, more than \d+/],
+];
+
+describe.each(COMMANDS)('grpc-xds %s', (_name, args) => {
+  it.each(REASONS)('refuses a file that is %s', async (_kind, path, reason) => {
+    const io = new FakeIo();
+    expect(await io.run(...args(path))).toBeGreaterThan(0);
+    expect([...io.errors, ...io.out].join('\n')).toMatch(reason);
+  });
+});
+
+it.each(REASONS)('explainCall() and loadResourceFile() refuse a file that is %s', (...row) => {
+  const [, path, reason] = row;
+  const call = { target: TARGET, method: '/a.B/C', headers: new Metadata() };
+  expect(() => explainResources(path, call)).toThrow(reason);
+  expect(loadResourceFile(path)).toMatchObject({
+    error: { message: expect.stringMatching(reason) },
+  });
+});

@@ -1,0 +1,30 @@
+import { AddressSet } from '../../src/resources/endpoints/endpoint-addresses';
+
+const address = (i: number) => ({ host: `10.0.${i >> 8}.${i & 255}`, port: 80 });
+
+/** @returns The number of steps of the preparation, and whether the address was added. */
+function add(set: AddressSet, i: number): readonly [number, boolean] {
+  let count = 0;
+  if (set.mustPrepare(address(i))) count = [...set.prepare()].length;
+  return [count, set.add(address(i))];
+}
+
+describe('a set of addresses', () => {
+  const count = 5000;
+
+  it('takes a step for each of the first searches, then prepares for all others in steps of a bounded number of addresses', () => {
+    const set = new AddressSet();
+    for (let i = 0; i < count; i++) set.add(address(i));
+    const results = Array.from({ length: 40 }, (_, i) => add(set, i));
+    expect(results.map(([, isNew]) => isNew)).not.toContain(true);
+    const steps = results.map(([each]) => each);
+    expect(Math.max(...steps)).toBe(steps.find((each) => each > 1));
+    expect(Math.max(...steps)).toBeGreaterThan(count / 300);
+    expect(steps.filter((each) => each > 1)).toHaveLength(1);
+    // Of the others, each search is a step of its own while there are few; afterwards nothing is searched.
+    expect(steps.filter((each) => each === 1).length).toBeLessThanOrEqual(16);
+    expect(steps.at(-1)).toBe(0);
+    expect(add(set, count)[1]).toBe(true);
+    expect(add(set, count)).toEqual([0, false]);
+  });
+});
