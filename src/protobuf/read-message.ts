@@ -85,12 +85,15 @@ class MessageReader {
 
   private skipValue(number: number, wireType: WireType): void {
     const { reader } = this;
-    if (wireType !== WireType.LengthDelimited) {
+    if (wireType === WireType.LengthDelimited) {
+      const length = this.readLength();
+      reader.pos += length;
+    } else if (wireType === WireType.Varint) {
+      // Unlike `skip`, it refuses a number of more than ten bytes, as it is refused where the field is known.
+      reader.uint64();
+    } else {
       reader.skip(wireType, number);
-      return;
     }
-    const length = this.readLength();
-    reader.pos += length;
   }
 
   /** Passes over a group, each field of which counts: it has no length. */

@@ -213,6 +213,7 @@ export class ServerChannel implements Channel {
       onResponse: (response) => this.onResponse(response),
       onStateChanged: (change) => {
         if (change.kind === 'reachable') this.onReachable(service);
+        else if (change.kind === 'unstable') this.log.unstable(change.reason);
         else this.onFailed(service, change.reason, change.retryInMs);
       },
       onTimeout: (key, kind, serverAnswered) => {

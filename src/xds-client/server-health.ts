@@ -130,6 +130,15 @@ export class ChannelLog {
     );
   }
 
+  /** Logs that the server ends its streams. @param reason The status of the last one. */
+  unstable(reason: string): void {
+    this.logger.error(
+      () =>
+        `${this.server} ends its streams soon after a response, the last one with ${reason}: see its log; ` +
+        'new ones are opened at most once a second',
+    );
+  }
+
   /** Logs an exception with its stack, once for each place that it comes from. @param subject What it is about. */
   bug(subject: string, error: unknown): void {
     const stack = errorStack(error);

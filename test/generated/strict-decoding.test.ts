@@ -25,6 +25,12 @@ describe('the generated decoders', () => {
     );
   });
 
+  it('refuse a number of more than ten bytes in a field they do not know', () => {
+    const number = new Array<number>(10).fill(0x80);
+    expect(() => Cluster.decode(Uint8Array.of(0xf8, 0x3f, ...number, 0))).toThrow('invalid varint');
+    expect(Cluster.decode(Uint8Array.of(0xf8, 0x3f, ...number.slice(1), 0)).name).toBe('');
+  });
+
   it('read the next message after a damaged one', () => {
     const damaged = Uint8Array.of(0x12, 5, 0x0a, 1, 0x61, 0x12, 9);
     expect(() => RouteConfiguration.decode(damaged)).toThrow('premature EOF');

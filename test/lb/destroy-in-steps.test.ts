@@ -1,4 +1,5 @@
 import { ConnectivityState } from '../../src/grpc-js';
+import { ConnectionAttempts } from '../../src/lb/connections/connection-attempts';
 import type { LbEnvironment, LbPolicy } from '../../src/lb/lb-policy';
 import { priorityPolicy } from '../../src/lb/priority/balancer';
 import { PriorityConfig } from '../../src/lb/priority/config';
@@ -102,6 +103,41 @@ describe('a destroyed policy', () => {
     settle();
     expect(host.held).toHaveLength(0);
     expect(host.published).toHaveLength(published);
+    expect(harness.errors).toEqual([]);
+  });
+
+  it('starts no connection to endpoints that an update removes, while those are removed', () => {
+    const { harness, clock, host: unlimited } = setUp();
+    const { environment } = unlimited;
+    const steady = new FakeClock();
+    const limited = { ...environment, clock: steady, maxConnectionAttempts: 100 };
+    const host = new FakeLbHost({
+      ...environment,
+      connectionAttempts: new ConnectionAttempts(limited),
+    });
+    const settle = () => {
+      for (let turn = 0; turn < 400; turn++) {
+        clock.advance(1);
+        steady.advance(1);
+      }
+    };
+    const policy = roundRobinPolicy.create(host);
+    const update = (...addresses: string[]) => {
+      const list = addresses.map((address) => makeEndpoint(address));
+      const listed = ok(singleLocality(...list));
+      const next = harness.completeUpdate({ config: new RoundRobinConfig(), endpoints: listed });
+      harness.batch.run(() => policy.update(next));
+    };
+    const removed = Array.from({ length: 1000 }, (_, i) => `10.1.${i >> 8}.${i % 256}:80`);
+    update(...removed);
+    settle();
+    const opened = 100;
+    expect(host.subchannels).toHaveLength(opened);
+    // Each attempt that is removed makes room for another one.
+    update('10.0.0.1:80');
+    settle();
+    expect(host.held).toHaveLength(1);
+    expect(host.subchannels).toHaveLength(opened + 1);
     expect(harness.errors).toEqual([]);
   });
 

@@ -333,6 +333,26 @@ describe('a stream that ends after a response', () => {
     expect(h.logger.errors).toEqual([]);
   });
 
+  it('is logged once if several in a row end with an error', () => {
+    const h = new Harness();
+    h.watch(h.listener, 'a');
+    const breakStream = (ageMs: number, [code, details]: readonly [number, string]) => {
+      h.send(h.listener, '1', { a: 'one' });
+      h.clock.advance(ageMs);
+      h.stream.end(code, details);
+    };
+    const error = [StatusCode.INTERNAL, 'out of\nluck'] as const;
+    for (const ageMs of [1000, 1000, 10_000, 1000, 1000]) breakStream(ageMs, error);
+    breakStream(1000, [StatusCode.OK, '']);
+    for (const ageMs of [1000, 1000]) breakStream(ageMs, error);
+    expect(h.logger.errors).toEqual([]);
+    for (let round = 0; round < 5; round++) breakStream(1000, error);
+    expect(h.logger.errors).toEqual([
+      `${SERVER} ends its streams soon after a response, the last one with INTERNAL: out of\\nluck: see its log; ` +
+        'new ones are opened at most once a second',
+    ]);
+  });
+
   it('keeps watching across any number of breaks', () => {
     const h = new Harness();
     const watcher = h.watch(h.endpoints, 'e');

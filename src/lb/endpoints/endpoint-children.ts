@@ -54,6 +54,8 @@ export class EndpointChildren {
   private readonly byEndpoint = new Map<XdsEndpoint, Child>();
   private readonly byKey = new Map<string, Child>();
   private generation = 0;
+  /** The last update whose endpoints are all listed: leaves of earlier ones are about to be destroyed. */
+  private listedGeneration = 0;
   private isDestroyed = false;
   private channelOptions: ChannelOptions | undefined;
 
@@ -102,6 +104,7 @@ export class EndpointChildren {
     }
     const { added, changed, list, optionsChanged, previous } = listing;
     this.list = list;
+    this.listedGeneration = this.generation;
     yield* this.removeUnlisted(previous);
     const isShorter = list.length !== previous.length;
     return { added, changed: changed || optionsChanged || isShorter };
@@ -154,8 +157,8 @@ export class EndpointChildren {
       this.byEndpoint.set(endpoint, known);
       return known;
     }
-    const { host } = this;
-    const { isReleased, onChanged } = this;
+    const { host, onChanged } = this;
+    const isReleased = () => this.isDestroyed || child.generation < this.listedGeneration;
     const leaf = new EndpointLeaf({ host, endpoint, channelOptions, onChanged, isReleased });
     const child: Child = { leaf, key, generation: this.generation - 1 };
     this.byEndpoint.set(endpoint, child);
@@ -167,8 +170,6 @@ export class EndpointChildren {
   private readonly onChanged: LeafListener = (leaf, previous) => {
     if (!this.isDestroyed) this.listener.onChanged(leaf, previous);
   };
-
-  private readonly isReleased = () => this.isDestroyed;
 
   private *removeUnlisted(previous: readonly Child[]): Steps<void> {
     let removed = 0;

@@ -22,6 +22,8 @@ export interface AdsSessionOwner extends Pick<AdsStreamHandler, 'onResponse'> {
   /** @param isSilent Whether it is known by the server's silence, and not by a response. */
   onReachable(isSilent: boolean): void;
   onTimeout(key: ResourceKey, kind: 'overdue' | 'missing'): void;
+  /** The server has ended the stream after a response; `ageMs` is how long it was open. */
+  onEndedAfterResponse(status: StreamStatus, ageMs: number): void;
 }
 
 /** Constructor options of a session. */
@@ -198,8 +200,11 @@ export class AdsSession implements StreamSession {
   }
 
   onClosed(status: StreamStatus): NextStream {
-    if (this.sawResponse) return { kind: 'after-interval' };
-    const { protocol, variant } = this.options;
+    const { protocol, variant, open, owner } = this.options;
+    if (this.sawResponse) {
+      owner.onEndedAfterResponse(status, open.clock.monotonicMs() - open.openedAtMs);
+      return { kind: 'after-interval' };
+    }
     const lacksVariant = status.code === StatusCode.UNIMPLEMENTED && protocol.isDelta;
     if (lacksVariant && variant.onDeltaUnimplemented()) return { kind: 'at-once' };
     return { kind: 'after-backoff', reason: describeStreamEnd(status) };

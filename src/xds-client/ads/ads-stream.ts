@@ -3,7 +3,9 @@ import type { Result } from '../../util/result';
 import type { SerialQueue } from '../../util/serial-queue';
 import type { ServerSnapshot } from '../client-snapshot';
 import { ReconnectingStream } from '../reconnecting-stream';
-import type { XdsTransport } from '../transport';
+import type { StreamStatus, XdsTransport } from '../transport';
+import { describeStatus } from '../xds-errors';
+import { StatusCode } from '../../util/status-code';
 import { AdsSession, type AdsSessionOptions, type AdsSessionOwner } from './ads-session';
 import type { AdsStreamHandler, ResourceKey } from './verdict';
 import type { AdsProtocol } from './subscriptions';
@@ -30,6 +32,12 @@ export type AdsStreamSnapshot = Pick<ServerSnapshot, 'state' | 'retryInMs'> & {
 /** A stream is replaced at most this often because a resource requested on it was not received. */
 const MIN_RENEWAL_INTERVAL_MS = 30_000;
 
+/** A stream that ends sooner than this with an error is a short one. */
+const SHORT_STREAM_MS = 10_000;
+
+/** So many short streams in a row are said. */
+const SHORT_STREAMS = 3;
+
 /** An ADS stream to one server, and the streams that replace it: what is known of the server beyond one of them. */
 export class AdsStream {
   private protocol: AdsProtocol;
@@ -38,6 +46,8 @@ export class AdsStream {
   private health: 'unknown' | 'answering' | 'failing' = 'unknown';
   /** When a stream may next be replaced because a resource was not received, on the monotonic clock. */
   private mayRenewAtMs = -Infinity;
+  /** How many streams in a row have ended with an error soon after a response. */
+  private shortStreams = 0;
 
   constructor(private readonly options: AdsStreamOptions) {
     const { source, variant, queue, clock, random, connect, time, resourceTimeoutMs } = options;
@@ -135,7 +145,17 @@ export class AdsStream {
         if (kind === 'overdue') this.requestOnNewStream(key);
         else handler.onTimeout(key, kind, this.health === 'answering');
       },
+      onEndedAfterResponse: (status, ageMs) => this.noteEnd(status, ageMs),
     };
+  }
+
+  /** It is no failure (gRFC A57), so that nobody would hear of a server that ends each of its streams. */
+  private noteEnd(status: StreamStatus, ageMs: number): void {
+    const isShort = status.code !== StatusCode.OK && ageMs < SHORT_STREAM_MS;
+    this.shortStreams = isShort ? this.shortStreams + 1 : 0;
+    if (this.shortStreams !== SHORT_STREAMS) return;
+    const reason = describeStatus(status);
+    this.options.handler.onStateChanged({ kind: 'unstable', reason });
   }
 
   /**

@@ -89,7 +89,9 @@ export type AdsStreamChange =
    * A stream ended, or could not be opened, before a response was received.
    * `reason` follows the name of the server; the next attempt is made in `retryInMs`.
    */
-  | { readonly kind: 'failed'; readonly reason: string; readonly retryInMs: number };
+  | { readonly kind: 'failed'; readonly reason: string; readonly retryInMs: number }
+  /** Several streams in a row have ended with an error soon after a response. `reason` is the last status. */
+  | { readonly kind: 'unstable'; readonly reason: string };
 
 /** Receives the events of an ADS stream. All methods are called from the client's queue. */
 export interface AdsStreamHandler {
