@@ -15,6 +15,7 @@ const sources = [
   'src/util/random.ts',
   'src/util/feature-flags.ts',
   'src/util/proxy-variable.ts',
+  'src/util/tls-variables.ts',
   'src/grpc-js/grpc-logger.ts',
   'src/bootstrap/load-bootstrap.ts',
   'src/cli/**/*.ts',

@@ -95,7 +95,7 @@ export function builtInChannelCredentials(
   const { spiffeBundles = true } = options.flags ?? {};
   return [
     insecureCredentialsType,
-    createGoogleDefaultCredentialsType(),
+    createGoogleDefaultCredentialsType(() => loadTls().createSystemTls()),
     lateTls(() => loadTls().createTlsCredentialsType({ clock, logger, spiffeBundles })),
   ];
 }

@@ -1,6 +1,12 @@
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
-import { CallCredentials, credentials, Metadata, Status } from '../grpc-js';
+import {
+  CallCredentials,
+  credentials,
+  Metadata,
+  Status,
+  type ChannelCredentials,
+} from '../grpc-js';
 import { errorMessage } from '../util/error-message';
 import { err, ok, type Result } from '../util/result';
 import type { ChannelCredentialsType } from './define-channel-credentials';
@@ -23,9 +29,11 @@ interface GoogleAuthModule {
  * Creates the type `google_default` (gRFC A27): TLS, and on each stream a token of Google's application default
  * credentials. Their library is an optional peer dependency, loaded when a bootstrap has this type.
  *
+ * @param createTls Creates the credentials that secure the connection.
  * @param load Loads the library or throws. Default: from the dependencies of this package.
  */
 export function createGoogleDefaultCredentialsType(
+  createTls: () => Result<ChannelCredentials, string>,
   load: () => unknown = loadLibrary,
 ): ChannelCredentialsType {
   return {
@@ -33,12 +41,10 @@ export function createGoogleDefaultCredentialsType(
     parse: () => () => {
       const auth = createAuth(load);
       if (!auth.ok) return auth;
-      return ok(
-        credentials.combineChannelCredentials(
-          credentials.createSsl(),
-          createCallCredentials(auth.value),
-        ),
-      );
+      const tls = createTls();
+      if (!tls.ok) return tls;
+      const token = createCallCredentials(auth.value);
+      return ok(credentials.combineChannelCredentials(tls.value, token));
     },
   };
 }

@@ -1,6 +1,7 @@
+import { createSecureContext } from 'node:tls';
 import {
   ChannelCredentials,
-  createCertificateProviderChannelCredentials,
+  credentials,
   type CallCredentials,
   type ChannelOptions,
   type GrpcUri,
@@ -11,27 +12,32 @@ import {
   parseCertificateFiles,
   type CertificateFilesConfig,
 } from '../security/file-watcher/config';
+import { MAX_BUNDLE_BYTES } from '../security/certificate-limits';
+import { HostNameConnector } from '../security/host-name-connector';
+import { clientTlsOptions } from '../security/client-tls-options';
 import { XdsSecureConnector } from '../security/secure-connector';
 import { TlsPolicy } from '../security/tls-policy';
 import type { Clock } from '../util/clock';
 import type { Logger } from '../util/logger';
-import { ok } from '../util/result';
+import { readRegularFile } from '../util/files/read-regular-file';
+import { err, ok, type Result } from '../util/result';
+import { currentTlsVariables } from '../util/tls-variables';
 import type { ChannelCredentialsType } from './define-channel-credentials';
 import { FileCertificates } from './file-certificates';
+
+const ROOTS_FILE = { maxBytes: MAX_BUNDLE_BYTES };
 
 /** The instance of a policy whose source has only one. */
 const INSTANCE = { instanceName: 'tls', certificateName: '' };
 
-/**
- * Credentials for a server that is authenticated by a trust bundle map (gRFC A87): it may have any SPIFFE ID of the trust domains,
- * and each is verified by its own bundle.
- */
-class SpiffeCredentials extends ChannelCredentials {
+/** Credentials whose certificates are read from files, which may change. */
+class FileTlsCredentials extends ChannelCredentials {
   private policy: TlsPolicy | undefined;
 
   constructor(
+    private readonly config: CertificateFilesConfig,
     private readonly certificates: FileCertificates,
-    private readonly hasIdentity: boolean,
+    private readonly clock: Clock,
   ) {
     super();
   }
@@ -50,14 +56,20 @@ class SpiffeCredentials extends ChannelCredentials {
     callCredentials?: CallCredentials,
   ): SecureConnector {
     this.policy ??= new TlsPolicy('', this.tlsFor(target), this.certificates.source);
-    return new XdsSecureConnector(this.policy, options, callCredentials);
+    const { policy, clock } = this;
+    // With a trust bundle map, a server may have any SPIFFE ID of the trust domains, each verified by its own bundle (gRFC A87).
+    return this.config.roots?.field === 'spiffe_trust_bundle_map_file'
+      ? new XdsSecureConnector(policy, options, callCredentials, clock)
+      : new HostNameConnector(policy, { target, options, callCredentials, clock });
   }
 
   private tlsFor({ path }: GrpcUri): UpstreamTls {
+    const { roots, identity } = this.config;
     return {
       ...{ sni: path, autoHostSni: false, autoSniSanValidation: false, sanMatchers: [] },
-      rootCertificates: { kind: 'instance', ...INSTANCE },
-      identity: this.hasIdentity ? INSTANCE : undefined,
+      rootCertificates:
+        roots === undefined ? { kind: 'system' } : { kind: 'instance', ...INSTANCE },
+      identity: identity === undefined ? undefined : INSTANCE,
     };
   }
 }
@@ -82,7 +94,7 @@ export function createTlsCredentialsType(options: {
       return () => {
         const certificates = FileCertificates.load(config, options);
         if (!certificates.ok) return certificates;
-        return ok(createCredentials(config, certificates.value));
+        return ok(new FileTlsCredentials(config, certificates.value, options.clock));
       };
     },
     parseForHttps(json, violations) {
@@ -95,13 +107,12 @@ export function createTlsCredentialsType(options: {
   };
 }
 
-function createCredentials(
-  { roots, identity }: CertificateFilesConfig,
-  certificates: FileCertificates,
-): ChannelCredentials {
-  if (roots?.field === 'spiffe_trust_bundle_map_file') {
-    return new SpiffeCredentials(certificates, identity !== undefined);
-  }
-  const identityProvider = identity === undefined ? null : certificates;
-  return createCertificateProviderChannelCredentials(certificates, identityProvider);
+/** Creates credentials that trust the roots of the system, or those of GRPC_DEFAULT_SSL_ROOTS_FILE_PATH. */
+export function createSystemTls(
+  { rootsPath } = currentTlsVariables(),
+): Result<ChannelCredentials, string> {
+  const ca = rootsPath === undefined ? undefined : readRegularFile(rootsPath, ROOTS_FILE);
+  if (ca?.ok === false) return err(`${rootsPath} cannot be read: ${ca.error}`);
+  const context = createSecureContext({ ...clientTlsOptions(), ...(ca && { ca: ca.value }) });
+  return ok(credentials.createFromSecureContext(context));
 }

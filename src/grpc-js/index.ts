@@ -60,7 +60,6 @@ export const {
   QueuePicker,
   SUBCHANNEL_ARGS_EXCLUDE_KEY_PREFIX,
   UnavailablePicker,
-  createCertificateProviderChannelCredentials,
   createChildChannelControlHelper,
   createResolver,
   isLoadBalancerNameRegistered,

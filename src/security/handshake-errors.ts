@@ -1,7 +1,8 @@
 import type { PeerCertificate } from 'node:tls';
 import { sanitizeText } from '../util/sanitize-text';
 
-const REFUSED = 'the server refused it, as one that requires a client certificate does';
+const REFUSED =
+  'the server refused it, as one that requires a client certificate does, or one that has only finite-field Diffie-Hellman, which is not offered';
 const CLIENT_CERTIFICATE = 'the server does not accept the client certificate';
 
 /** Explanations of the errors of Node.js and OpenSSL that a wrong configuration leads to, by code. */

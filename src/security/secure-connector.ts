@@ -5,21 +5,16 @@ import { errorMessage } from '../util/error-message';
 import { err, ok, type Result } from '../util/result';
 import { systemClock, type Clock } from '../util/clock';
 import type { Identity, TrustedRoots } from './certificate-provider';
-import { ReadyCertificates, type ReadyMaterial } from './ready-certificates';
+import { LoadedCertificates, processContexts, TLS_TIMEOUT_MS } from './loaded-certificates';
+import type { ReadyMaterial } from './ready-certificates';
 import { checkPeer, describeMissingBundle, readTrustDomain } from './check-peer';
 import { codeOf, describeHandshakeError } from './handshake-errors';
 import { redialOf, type Redial, type RedialingConnector } from './redial';
-import { SecureContexts } from './secure-contexts';
 import { watchServerSettings } from './server-settings';
 import { parseSubjectAltNames } from './subject-alt-names';
 import { ENDPOINT_HOSTNAME_ARG, serverNameOf, sniOf, type TlsPolicy } from './tls-policy';
 import { publishHandshake } from './tls-events';
 import { onlyTrustDomain } from './trust-domain-choice';
-
-/** The longest that a first load of certificates, and then a handshake, may take. grpc-js has no bound for either. */
-const TIMEOUT_MS = 20_000;
-
-const contexts = new SecureContexts();
 
 /** How the chain of a server is verified. */
 interface Verification {
@@ -38,11 +33,8 @@ const likelyDomains = new WeakMap<TlsPolicy, string>();
 
 /** Secures the connections of one subchannel by the policy of its cluster (gRFC A29). */
 export class XdsSecureConnector implements RedialingConnector {
-  private readonly certificates: ReturnType<typeof ReadyCertificates.watch>;
+  private readonly certificates: LoadedCertificates;
   private readonly serverName: string;
-  /** Called when certificates have changed. */
-  private readonly waiters = new Set<() => void>();
-  private isDestroyed = false;
   /** That of the server, as far as it is known: see `secureByDomain`. */
   private trustDomain: string | undefined;
 
@@ -55,10 +47,8 @@ export class XdsSecureConnector implements RedialingConnector {
     policy.markUsed();
     const hostname: unknown = options[ENDPOINT_HOSTNAME_ARG];
     this.serverName = serverNameOf(policy.tls, typeof hostname === 'string' ? hostname : '');
-    const onChanged = () => {
-      for (const notify of [...this.waiters]) notify();
-    };
-    this.certificates = ReadyCertificates.watch(policy, onChanged, { contexts, clock });
+    const describe = (text: string) => this.describe(text);
+    this.certificates = new LoadedCertificates(policy, { clock, describe });
   }
 
   getCallCredentials(): CallCredentials {
@@ -66,9 +56,8 @@ export class XdsSecureConnector implements RedialingConnector {
   }
 
   /** Waits until the certificates were loaded for the first time. @throws Error why they cannot be used. */
-  async waitForReady(): Promise<void> {
-    const loaded = this.load() ?? (await this.waitForLoad());
-    if (!loaded.ok) throw new Error(loaded.error);
+  waitForReady(): Promise<void> {
+    return this.certificates.wait();
   }
 
   /** Performs a handshake with the certificates as of now. @throws Error why it failed. */
@@ -76,11 +65,9 @@ export class XdsSecureConnector implements RedialingConnector {
     socket: Socket,
     redial: Redial = redialOf(socket, this.clock),
   ): Promise<{ socket: Socket; secure: boolean }> {
-    const loaded = this.load();
-    if (loaded === undefined) throw new Error(this.describe('certificates are not loaded yet'));
-    if (!loaded.ok) throw new Error(loaded.error);
+    const material = this.certificates.get();
     const startedAtMs = this.clock.monotonicMs();
-    const result = await this.secure(socket, loaded.value, redial);
+    const result = await this.secure(socket, material, redial);
     if (this.policy.cluster !== '')
       publishHandshake(this.policy, result, this.clock.monotonicMs() - startedAtMs);
     if (result.ok) {
@@ -92,35 +79,7 @@ export class XdsSecureConnector implements RedialingConnector {
   }
 
   destroy(): void {
-    if (this.isDestroyed) return;
-    this.isDestroyed = true;
     this.certificates.release();
-    for (const notify of [...this.waiters]) notify();
-  }
-
-  /** @returns `undefined` while certificates are being read for the first time. */
-  private load(): Result<ReadyMaterial, string> | undefined {
-    const { current } = this.certificates;
-    return current?.ok === false ? err(this.describe(current.error)) : current;
-  }
-
-  private waitForLoad(): Promise<Result<ReadyMaterial, string>> {
-    return new Promise((resolve) => {
-      const finish = (result: Result<ReadyMaterial, string>) => {
-        this.waiters.delete(check);
-        timer.release();
-        resolve(result);
-      };
-      const check = () => {
-        const loaded = this.isDestroyed ? err('the subchannel was closed') : this.load();
-        if (loaded !== undefined) finish(loaded);
-      };
-      const timer = this.clock.setTimer(
-        () => finish(err(this.describe('certificates were not loaded within 20 s'))),
-        TIMEOUT_MS,
-      );
-      this.waiters.add(check);
-    });
   }
 
   private secure(
@@ -224,7 +183,7 @@ export class XdsSecureConnector implements RedialingConnector {
     try {
       const secured = connect({
         socket,
-        secureContext: contexts.get({ roots, identity }),
+        secureContext: processContexts.get({ roots, identity }),
         // Left out where there is none: with '', Deno has no origin for the HTTP/2 session.
         ...(sni !== '' && { servername: sni }),
         checkServerIdentity,
@@ -298,7 +257,7 @@ function resultOf(
     };
     const timer = clock.setTimer(
       () => finish(err(Object.assign(new Error('timed out after 20 s'), { code: 'TIMEOUT' }))),
-      TIMEOUT_MS,
+      TLS_TIMEOUT_MS,
     );
     secured.once('secureConnect', () => finish(accept(secured)));
     secured.once('close', onClose);

@@ -1,9 +1,9 @@
-import { constants } from 'node:crypto';
 import { createSecureContext, type SecureContext } from 'node:tls';
 import { createHandle, type Handle } from '../util/handle';
 import type { Steps } from '../util/steps';
 import type { Identity } from './certificate-provider';
 import type { CertificateSteps } from './certificate-steps';
+import { clientTlsOptions } from './client-tls-options';
 
 /** The certificates of a context: compared by identity. */
 export interface ContextCertificates {
@@ -139,8 +139,6 @@ function createContext({ roots, identity }: ContextCertificates): SecureContext 
     // Each of them is an anchor, also one that another authority has signed, as in Go, Java and C-core.
     ...(roots !== undefined && { ca: [...roots], allowPartialTrustChain: true }),
     ...(identity !== undefined && { cert: identity.certificateChain, key: identity.privateKey }),
-    minVersion: 'TLSv1.2',
-    // HTTP/2 has none (RFC 9113, 9.2.1), and the peer would not be checked again.
-    secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
+    ...clientTlsOptions(),
   });
 }

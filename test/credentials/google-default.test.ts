@@ -1,9 +1,12 @@
 import { createGoogleDefaultCredentialsType } from '../../src/credentials/google-default';
 import { ChannelCredentialsRegistry } from '../../src/credentials/channel-creds-registry';
+import { createSystemTls } from '../../src/credentials/tls';
 import type { ChannelCredentials } from '../../src/grpc-js';
 
 function create(load: () => unknown) {
-  const registry = new ChannelCredentialsRegistry([createGoogleDefaultCredentialsType(load)]);
+  const registry = new ChannelCredentialsRegistry([
+    createGoogleDefaultCredentialsType(createSystemTls, load),
+  ]);
   return registry.create({ type: 'google_default', config: undefined });
 }
 

@@ -1,6 +1,7 @@
 import tls from 'node:tls';
 import { X509Certificate } from 'node:crypto';
 import { MAX_AUTHORITIES } from '../../src/security/certificate-limits';
+import { clientTlsOptions } from '../../src/security/client-tls-options';
 import { SecureContexts } from '../../src/security/secure-contexts';
 import { parseTrustBundleMap } from '../../src/security/trust-bundle-map';
 import { TestCertificates } from '../support/test-certificates';
@@ -11,6 +12,8 @@ const root = certificates.authority('root');
 const identity = root.sign('client');
 const made = jest.spyOn(tls, 'createSecureContext');
 
+// What the runtime understands is tried out once, by making contexts.
+beforeAll(() => clientTlsOptions());
 beforeEach(() => made.mockClear());
 afterAll(() => {
   made.mockRestore();

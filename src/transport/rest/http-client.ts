@@ -1,10 +1,5 @@
 import { createHash } from 'node:crypto';
-import {
-  Agent as HttpAgent,
-  request as httpRequest,
-  type IncomingMessage,
-  type RequestOptions,
-} from 'node:http';
+import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import {
   Status,
@@ -12,6 +7,7 @@ import {
   type CertificateProvider,
   type IdentityCertificateListener,
 } from '../../grpc-js';
+import { clientTlsOptions, type ClientTlsOptions } from '../../security/client-tls-options';
 import type { Clock } from '../../util/clock';
 import { describeDuration } from '../../util/duration';
 import { errorMessage } from '../../util/error-message';
@@ -49,10 +45,11 @@ export interface HttpClientOptions {
   readonly maxMessageBytes: number;
 }
 
-type TlsOptions = Pick<
-  RequestOptions & { ca?: Buffer; cert?: Buffer; key?: Buffer },
-  'ca' | 'cert' | 'key'
->;
+interface TlsOptions extends Partial<ClientTlsOptions> {
+  readonly ca?: Buffer;
+  readonly cert?: Buffer;
+  readonly key?: Buffer;
+}
 
 /** Idle connections are closed after this: one with certificates that were replaced is never used again. */
 const IDLE_TIMEOUT_MS = 120_000;
@@ -71,6 +68,7 @@ export class HttpClient {
 
   constructor(private readonly options: HttpClientOptions) {
     const { certificates } = options;
+    if (certificates !== undefined) this.tls = clientTlsOptions();
     const agentOptions = { keepAlive: true, timeout: IDLE_TIMEOUT_MS };
     this.agent =
       certificates === undefined ? new HttpAgent(agentOptions) : new HttpsAgent(agentOptions);
