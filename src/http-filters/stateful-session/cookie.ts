@@ -61,6 +61,15 @@ export function decodeSessionHost(value: string): SessionHost | undefined {
   return { addresses, cluster: semicolon < 0 ? '' : text.slice(semicolon + 1) };
 }
 
+/** Describes why {@link decodeSessionHost} cannot decode a value, without the value: it may be a secret. */
+export function describeUnusable(value: string): string {
+  const { length } = value;
+  if (length > MAX_VALUE_LENGTH)
+    return `its ${length} characters are more than ${MAX_VALUE_LENGTH}`;
+  const isBase64 = BASE64.test(value);
+  return `its ${length} characters are ${isBase64 ? 'base64, but not of addresses' : 'not base64'}`;
+}
+
 /**
  * Encodes a host as the value of a cookie: addresses, semicolon, cluster, in base64 (gRFCs A60, A61). Addresses that do
  * not fit in it are left out, the first ones are kept.

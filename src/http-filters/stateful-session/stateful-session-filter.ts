@@ -5,6 +5,7 @@ import { meteredHeaders } from '../call-headers';
 import { asConfig, type FilterCall, type HttpFilter } from '../http-filter';
 import {
   decodeSessionHost,
+  describeUnusable,
   encodeSessionHost,
   findCookie,
   formatSetCookie,
@@ -74,14 +75,20 @@ function createSessionCall(
   return new SessionCall(cookie, affinity, host && encodeSessionHost(host));
 }
 
-/** Logs the first unusable value of each cookie, as gRFC A55 requires, without the value, which belongs to a user. */
+/**
+ * Logs the first unusable value of each cookie, as gRFC A55 requires. No line has the value, which belongs to a user and may be
+ * the credentials of another service.
+ */
 class UnusableCookieLog {
   private readonly logged = new Set<string>();
 
   constructor(readonly logger: Logger) {}
 
   noteValue(method: string, name: string, value: string): void {
-    this.logger.trace(TRACER, () => `${method}: cookie ${name} names no host: ${value}`);
+    this.logger.trace(
+      TRACER,
+      () => `${method}: cookie ${name} names no host: ${describeUnusable(value)}`,
+    );
     if (this.logged.has(name) || this.logged.size >= MAX_LOGGED_NAMES) return;
     this.logged.add(name);
     // grpc-js has no level for warnings, and shows nothing below an error by default.

@@ -113,9 +113,13 @@ describe('a call of a session', () => {
     expect(new Call(base64(A)).answer(A)).toEqual([setCookie(`${A};cluster:x`)]);
   });
 
-  it('has no session if its cookie is malformed', () => {
-    const call = new Call('nonsense');
-    expect(traces).toEqual(['/test.Echo/Say: cookie session names no host: nonsense']);
+  it.each([
+    ['no-base64', 'its 9 characters are not base64'],
+    [base64('secret'), 'its 8 characters are base64, but not of addresses'],
+    ['s'.repeat(4097), 'its 4097 characters are more than 4096'],
+  ])('has no session if its cookie is malformed, and traces why without it', (value, reason) => {
+    const call = new Call(value);
+    expect(traces).toEqual([`/test.Echo/Say: cookie session names no host: ${reason}`]);
     expect(call.affinity.wanted).toEqual([]);
     expect(call.answer(A)).toEqual([setCookie(`${A};cluster:x`)]);
   });
