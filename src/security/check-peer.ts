@@ -1,6 +1,7 @@
 import { isIP } from 'node:net';
 import type { PeerCertificate } from 'node:tls';
 import type { SanMatcher, UpstreamTls } from '../resources/cluster/cluster';
+import { quoteText } from '../util/cut-text';
 import { err, ok, type Result } from '../util/result';
 import { sanitizeText } from '../util/sanitize-text';
 import { matchesDnsName, SanMatchers } from './san-matcher';
@@ -50,7 +51,7 @@ function checkNames(
   const isCompared = isIP(serverName) === 0 || sanMatchers.length === 0;
   if (autoSniSanValidation && serverName !== '' && isCompared) {
     if (names.some((name) => isNameOf(name, serverName))) return undefined;
-    return `${describeNames(names)} do not include the server name "${serverName}"`;
+    return `${describeNames(names)} do not include the server name ${quoteText(serverName)}`;
   }
   if (sanMatchers.length === 0) return undefined;
   const matchers =

@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import { connect, type PeerCertificate, type TLSSocket } from 'node:tls';
 import { CallCredentials, type ChannelOptions } from '../grpc-js';
+import { quoteText } from '../util/cut-text';
 import { errorMessage } from '../util/error-message';
 import { err, ok, type Result } from '../util/result';
 import { systemClock, type Clock } from '../util/clock';
@@ -199,7 +200,7 @@ export class XdsSecureConnector implements RedialingConnector {
   }
 
   private describe(text: string): string {
-    const server = this.serverName === '' ? '' : ` (server name "${this.serverName}")`;
+    const server = this.serverName === '' ? '' : ` (server name ${quoteText(this.serverName)})`;
     return `${this.policy.subject}${server}: ${text}`;
   }
 }

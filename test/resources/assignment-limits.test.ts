@@ -2,6 +2,7 @@ import {
   MAX_ADDITIONAL_ADDRESSES,
   MAX_DROP_CATEGORIES,
   MAX_HASH_KEY_LENGTH,
+  MAX_HOSTNAME_LENGTH,
   MAX_LOCALITIES,
   MAX_PRIORITIES,
 } from '../../src/resources/endpoints/assignment-limits';
@@ -61,6 +62,7 @@ describe('an assignment', () => {
     ['drop categories', { ...endpointsJson('c', []), ...drops(MAX_DROP_CATEGORIES) }],
     ['addresses', endpoint(addresses(MAX_ADDITIONAL_ADDRESSES))],
     ['characters of a hash key', endpoint({}, hashKey(MAX_HASH_KEY_LENGTH))],
+    ['characters of a hostname', endpoint({ hostname: 'h'.repeat(MAX_HOSTNAME_LENGTH) })],
   ])('may have as many %s as the limit', (_, json) => {
     expect(decodeBytes(type, encode(type, json)).result.ok).toBe(true);
   });
@@ -93,6 +95,11 @@ describe('an assignment', () => {
       'characters of a hash key',
       endpoint({}, hashKey(MAX_HASH_KEY_LENGTH + 1)),
       'endpoints[0].lb_endpoints[0].metadata.filter_metadata["envoy.lb"].hash_key: 4097 characters, more than 4096',
+    ],
+    [
+      'characters of a hostname',
+      endpoint({ hostname: 'h'.repeat(MAX_HOSTNAME_LENGTH + 1) }),
+      'endpoints[0].lb_endpoints[0].endpoint.hostname: 4097 characters, more than 4096',
     ],
   ])('is rejected with more %s', (_, json, violation) => {
     expect(violationsOf(type, json)).toEqual([violation]);

@@ -1,4 +1,6 @@
-import { AddressSet } from '../../src/resources/endpoints/endpoint-addresses';
+import { AddressHashes, AddressSet } from '../../src/resources/endpoints/endpoint-addresses';
+import { HashBag } from '../../src/resources/shared/hash-bag';
+import { endpoints } from '../support/xds-builders';
 
 const address = (i: number) => ({ host: `10.0.${i >> 8}.${i & 255}`, port: 80 });
 
@@ -26,5 +28,38 @@ describe('a set of addresses', () => {
     expect(steps.at(-1)).toBe(0);
     expect(add(set, count)[1]).toBe(true);
     expect(add(set, count)).toEqual([0, false]);
+  });
+});
+
+describe('the hashes of the addresses of an assignment', () => {
+  const count = 20_000;
+  const hosts = (offset: number) =>
+    Array.from({ length: count }, (_, i) => `10.${offset}.${i >> 8}.${i & 255}`);
+  const localityOf = (offset: number) => {
+    const [locality] = endpoints('c', ...hosts(offset)).priorities[0]?.localities ?? [];
+    if (locality === undefined) throw new Error('there is no locality');
+    return locality;
+  };
+
+  it('follow a version with other addresses in steps of a bounded number of addresses', () => {
+    const { locality, endpoints: before } = localityOf(0);
+    const { endpoints: after } = localityOf(1);
+    let hashes = new AddressHashes(new HashBag());
+    for (const difference of [
+      { locality, added: [...before], removed: [] },
+      { locality, added: [...after], removed: [...before] },
+    ]) {
+      const steps = hashes.next([difference]);
+      let taken = 1;
+      let step = steps.next();
+      for (; step.done !== true; step = steps.next()) taken++;
+      // Each address is hashed, and then added or removed.
+      const changes = difference.added.length + difference.removed.length;
+      expect(taken).toBeGreaterThan((2 * changes) / 300);
+      if (step.value === undefined) throw new Error('no address is in it twice');
+      hashes = step.value;
+    }
+    const again = hashes.next([{ locality, added: after.slice(0, 1), removed: [] }]).next();
+    expect(again).toEqual({ done: true, value: undefined });
   });
 });

@@ -17,6 +17,9 @@ export const MAX_ADDITIONAL_ADDRESSES = 32;
 /** Characters of a hash key, which `ring_hash` hashes again for each entry of the ring. */
 export const MAX_HASH_KEY_LENGTH = 4096;
 
+/** Characters of the hostname of an endpoint, which is in texts about its connections. A host name of DNS has up to 253. */
+export const MAX_HOSTNAME_LENGTH = 4096;
+
 /** A bound on the elements of a repeated message field of an assignment. */
 interface ElementBound {
   /** The numbers of the fields that lead to the elements. */

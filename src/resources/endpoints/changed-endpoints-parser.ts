@@ -120,7 +120,7 @@ class ChangeDecoder {
       if (this.used.has(removed)) continue;
       this.difference.include(removed.locality, [], removed.endpoints);
     }
-    const addressHashes = this.record.addressHashes.next(this.difference.all());
+    const addressHashes = yield* this.record.addressHashes.next(this.difference.all());
     if (addressHashes === undefined) return undefined;
     const record = new EndpointsRecord(this.slices, addressHashes);
     const change = yield* this.difference.toChange();

@@ -1,7 +1,7 @@
 import { processHash } from '../../util/keyed-hash';
 import { STEP_SIZE, type Steps } from '../../util/steps';
 import { HashBag } from '../shared/hash-bag';
-import type { SocketAddress, XdsEndpoint } from './endpoints';
+import type { SocketAddress } from './endpoints';
 import type { LocalityDifference } from './endpoints-change';
 
 /** How often all addresses are searched because two have equal hashes: of 200,000 different ones, some five do. */
@@ -66,37 +66,41 @@ export class AddressHashes {
   ) {}
 
   /**
-   * Returns the hashes of the next version, given how its localities differ.
+   * Returns the hashes of the next version, given how its localities differ, in steps.
    * @returns `undefined` if an address may be in it twice.
    */
-  next(localities: readonly LocalityDifference[]): AddressHashes | undefined {
+  *next(localities: readonly LocalityDifference[]): Steps<AddressHashes | undefined> {
     const differences = new Map(this.differences);
     const add = (hash: number, count: number) =>
       differences.set(hash, (differences.get(hash) ?? 0) + count);
-    for (const { removed } of localities) {
-      for (const hash of removed.flatMap(hashesOf)) add(hash, -1);
+    let count = 0;
+    for (const { addresses } of localities.flatMap(({ removed }) => removed)) {
+      if (++count % STEP_SIZE === 0) yield;
+      for (const address of addresses) add(hashAddress(address), -1);
     }
-    for (const { added } of localities) {
-      for (const hash of added.flatMap(hashesOf)) {
+    for (const { addresses } of localities.flatMap(({ added }) => added)) {
+      if (++count % STEP_SIZE === 0) yield;
+      for (const hash of addresses.map(hashAddress)) {
         if (this.earlier.countOf(hash) + (differences.get(hash) ?? 0) > 0) return undefined;
         add(hash, 1);
       }
     }
     if (differences.size <= MAX_DIFFERENCES) return new AddressHashes(this.earlier, differences);
-    return new AddressHashes(applyTo(this.earlier.copy(), differences));
+    return new AddressHashes(yield* withDifferences(this.earlier.copy(), differences));
   }
 }
 
-function applyTo(hashes: HashBag, differences: ReadonlyMap<number, number>): HashBag {
+function* withDifferences(
+  hashes: HashBag,
+  differences: ReadonlyMap<number, number>,
+): Steps<HashBag> {
+  let applied = 0;
   for (const [hash, count] of differences) {
+    if (++applied % STEP_SIZE === 0) yield;
     for (let i = count; i < 0; i++) hashes.delete(hash);
     for (let i = 0; i < count; i++) hashes.add(hash);
   }
   return hashes;
-}
-
-function hashesOf({ addresses }: XdsEndpoint): readonly number[] {
-  return addresses.map(hashAddress);
 }
 
 function hashAddress({ host, port }: SocketAddress): number {

@@ -8,7 +8,11 @@ import type { Violations } from '../../util/violations';
 import { parseAddress } from '../shared/address-parser';
 import { parseTypedMetadata, type MetadataTypes } from '../shared/metadata-parser';
 import { structToJson } from '../shared/struct-json-parser';
-import { MAX_ADDITIONAL_ADDRESSES, MAX_HASH_KEY_LENGTH } from './assignment-limits';
+import {
+  MAX_ADDITIONAL_ADDRESSES,
+  MAX_HASH_KEY_LENGTH,
+  MAX_HOSTNAME_LENGTH,
+} from './assignment-limits';
 import { shareMetadata } from './endpoint-reuse';
 import {
   noMetadata,
@@ -63,6 +67,10 @@ export class LbEndpointParser {
     const metadata = this.readMetadata(message.metadata);
     const proxy = this.parseProxy(message.metadata, violations.at('metadata'));
     const { hostname } = endpoint;
+    if (hostname.length > MAX_HOSTNAME_LENGTH) {
+      const at = violations.at('endpoint').at('hostname');
+      at.add(`${hostname.length} characters, more than ${MAX_HOSTNAME_LENGTH}`);
+    }
     if (addresses === undefined) return undefined;
     const parsed = { addresses, weight, health, hostname, hashKey, metadata };
     return proxy === undefined ? parsed : { ...parsed, proxy };
