@@ -136,10 +136,7 @@ class SavedStartClient implements WatchClient {
   }
 
   snapshot(): ClientSnapshot {
-    return {
-      ...this.client.snapshot(),
-      ...{ resources: [...this.resources()], waitingFor: this.waitingFor() },
-    };
+    return { ...this.client.snapshot(), resources: [...this.resources()] };
   }
 
   close(): void {

@@ -56,6 +56,11 @@ export class Authority implements ServerObserver, ResourceOwner {
     return this.servers.channels;
   }
 
+  /** Whether a resource is watched. */
+  has(typeUrl: string, name: string): boolean {
+    return this.resources.get(typeUrl)?.has(name) === true;
+  }
+
   /** Every resource watched. */
   *allResources(): IterableIterator<WatchedResource> {
     for (const ofType of this.resources.values()) yield* ofType.values();

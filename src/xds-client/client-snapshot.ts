@@ -111,8 +111,6 @@ export interface ClientSnapshot {
   readonly resources: readonly ResourceSnapshot[];
   /** The last changes of these resources, the oldest first. */
   readonly changes: readonly ResourceChange[];
-  /** One line for each pending resource: its name, the servers, since when, and what comes next. */
-  readonly waitingFor: readonly string[];
 }
 
 /**

@@ -3,7 +3,12 @@ import type { Node } from '../generated/envoy/config/core/v3/base';
 import { createHandle, type Handle } from '../util/handle';
 import { err, ok, type Result } from '../util/result';
 import { Authority } from './authority';
-import type { ClientSnapshot, ResourceSnapshot, ServerSnapshot } from './client-snapshot';
+import type {
+  ClientSnapshot,
+  ResourceChange,
+  ResourceSnapshot,
+  ServerSnapshot,
+} from './client-snapshot';
 import { ManagementServers, type ManagementServersOptions } from './management-servers';
 import type { ResourceType } from './resource-type';
 import type { ResourceWatcher } from './resource-watcher';
@@ -139,15 +144,13 @@ export class XdsClient {
 
   /** Returns a copy of everything that the client knows. */
   snapshot(): ClientSnapshot {
-    const resources = [...this.resources()];
-    const keys = new Set(resources.map(({ typeUrl, name }) => `${typeUrl} ${name}`));
+    const authorities = [...this.authorities.values()];
+    const isWatched = ({ typeUrl, name }: ResourceChange) =>
+      authorities.some((authority) => authority.has(typeUrl, name));
     return {
       servers: this.serverStates(),
-      resources,
-      changes: this.servers.history
-        .latest()
-        .filter(({ typeUrl, name }) => keys.has(`${typeUrl} ${name}`)),
-      waitingFor: this.waitingFor(),
+      resources: [...this.resources()],
+      changes: this.servers.history.latest().filter(isWatched),
     };
   }
 

@@ -33,7 +33,7 @@ function snapshotOf(bytes: Uint8Array): ClientSnapshot {
     kind: 'accepted',
   } as const;
   return {
-    ...{ servers: [], waitingFor: [] },
+    servers: [],
     resources: [
       {
         ...{ typeUrl, name: 'echo', status: 'ACKED', failure: undefined, watchers: 1 },

@@ -49,12 +49,7 @@ describe('requests', () => {
     const h = new Harness();
     h.client.run(() => {});
     expect(h.network.openConnections).toBe(0);
-    expect(h.client.snapshot()).toEqual({
-      servers: [],
-      resources: [],
-      changes: [],
-      waitingFor: [],
-    });
+    expect(h.client.snapshot()).toEqual({ servers: [], resources: [], changes: [] });
   });
 
   it('puts every change made in one go into one request per type', () => {

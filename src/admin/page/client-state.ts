@@ -21,7 +21,7 @@ import { topologyView } from './topology-rows';
 /** The number of characters of a target that is its own id. */
 const MAX_ID_LENGTH = 300;
 
-const NO_SNAPSHOT: ClientSnapshot = { servers: [], resources: [], changes: [], waitingFor: [] };
+const NO_SNAPSHOT: ClientSnapshot = { servers: [], resources: [], changes: [] };
 
 type Client = InspectedProcess['clients'][number];
 

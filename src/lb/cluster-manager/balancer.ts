@@ -115,21 +115,24 @@ class ClusterManagerPolicy implements LbPolicy<ClusterManagerConfig> {
   /** Removes children at once: the resolver keeps a cluster in the config while calls use it. */
   private removeMissing(config: ClusterManagerConfig): void {
     const removed: Child[] = [];
+    const names: string[] = [];
     for (const [name, child] of this.children) {
       if (config.children.has(name)) continue;
       this.trace(() => `removing ${name}`);
       this.children.delete(name);
       this.pickers.delete(name);
       this.tally.remove(child.state);
-      this.rememberRemoved(name);
+      names.push(name);
       removed.push(child);
     }
     this.destroyChildren(removed);
     for (const name of this.due) {
       if (config.children.has(name)) continue;
       this.due.delete(name);
-      this.rememberRemoved(name);
+      names.push(name);
     }
+    // Those before would only be forgotten again, which takes ten times as long as all the rest.
+    for (const name of names.slice(-MAX_REMOVED)) this.rememberRemoved(name);
   }
 
   private destroyChildren(children: readonly Child[]): void {
