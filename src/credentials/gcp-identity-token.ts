@@ -1,5 +1,6 @@
 import { request, type IncomingMessage } from 'node:http';
 import { Status, type CallCredentials } from '../grpc-js';
+import { ByteCollector } from '../util/byte-collector';
 import type { Clock } from '../util/clock';
 import { errorMessage } from '../util/error-message';
 import { err, ok, type Result } from '../util/result';
@@ -86,17 +87,14 @@ function readToken(response: IncomingMessage, finish: TokenCallback): void {
     );
     return;
   }
-  const chunks: Buffer[] = [];
-  let size = 0;
+  const token = new ByteCollector(MAX_TOKEN_BYTES);
   response.on('data', (chunk: Buffer) => {
-    chunks.push(chunk);
-    size += chunk.length;
-    if (size > MAX_TOKEN_BYTES) {
+    if (!token.add(chunk)) {
       finish(unavailable(`the answer is longer than ${MAX_TOKEN_BYTES} bytes`));
     }
   });
   response.on('error', (error) => finish(unavailable(errorMessage(error))));
-  response.on('end', () => finish(ok(Buffer.concat(chunks).toString('latin1'))));
+  response.on('end', () => finish(ok(token.bytes.toString('latin1'))));
 }
 
 function unavailable(message: string): Result<never, TokenFailure> {

@@ -1,31 +1,23 @@
-import { createHash } from 'node:crypto';
-import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http';
+import { Agent as HttpAgent, request as httpRequest } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
-import {
-  Status,
-  type CaCertificateListener,
-  type CertificateProvider,
-  type IdentityCertificateListener,
+import type {
+  CaCertificateListener,
+  CertificateProvider,
+  IdentityCertificateListener,
 } from '../../grpc-js';
 import { clientTlsOptions, type ClientTlsOptions } from '../../security/client-tls-options';
 import type { Clock } from '../../util/clock';
 import { describeDuration } from '../../util/duration';
-import { errorMessage } from '../../util/error-message';
 import { createHandle, type Handle } from '../../util/handle';
-import { err, ok, type Result } from '../../util/result';
+import type { Result } from '../../util/result';
 import type { StreamStatus } from '../../xds-client/transport';
-
-/** A response. */
-export interface HttpResponse {
-  readonly status: number;
-  readonly etag: string | undefined;
-  readonly body: string;
-  /** Equal exactly when the body is. */
-  readonly digest: string;
-}
-
-/** Receives the response to a request, or why there is none. */
-type HttpCallback = (result: Result<HttpResponse, StreamStatus>) => void;
+import {
+  MAX_HEADER_BYTES,
+  readAnswer,
+  unavailable,
+  type HttpCallback,
+  type HttpResponse,
+} from './http-answer';
 
 /** A request. */
 export interface HttpPost {
@@ -80,7 +72,8 @@ export class HttpClient {
   post({ url, headers, body }: HttpPost, callback: HttpCallback): Handle {
     const send = this.options.certificates === undefined ? httpRequest : httpsRequest;
     const { agent, tls } = this;
-    const request = send(url, { method: 'POST', headers, agent, ...tls });
+    const maxHeaderSize = MAX_HEADER_BYTES;
+    const request = send(url, { method: 'POST', headers, agent, maxHeaderSize, ...tls });
     // A poll must not keep the process alive. The agent calls ref() on a reused socket before this event
     // (https://github.com/nodejs/node/blob/v20.20.2/lib/_http_agent.js, `reuseSocket`).
     request.on('socket', (socket) => socket.unref());
@@ -97,8 +90,7 @@ export class HttpClient {
       () => finish(unavailable(`no answer within ${describeDuration(timeoutMs)}`)),
       timeoutMs,
     );
-    request.on('error', (error) => finish(unavailable(errorMessage(error))));
-    request.on('response', (response) => readBody(response, maxMessageBytes, finish));
+    readAnswer(request, maxMessageBytes, finish);
     request.end(body);
     return createHandle(() => finish(undefined));
   }
@@ -109,34 +101,4 @@ export class HttpClient {
     this.options.certificates?.removeIdentityCertificateListener(this.onIdentity);
     this.agent.destroy();
   }
-}
-
-/** Collects the body of a response, unless it is too large: then no more of it is read. */
-function readBody(response: IncomingMessage, maxBytes: number, finish: HttpCallback): void {
-  const chunks: Buffer[] = [];
-  const hash = createHash('sha256');
-  let size = 0;
-  const check = (bytes: number): void => {
-    if (bytes <= maxBytes) return;
-    chunks.length = 0;
-    const details = `an answer of more than ${maxBytes} bytes (maxMessageBytes)`;
-    finish(err({ code: Status.RESOURCE_EXHAUSTED, details }));
-  };
-  check(Number(response.headers['content-length'] ?? 0));
-  response.on('data', (chunk: Buffer) => {
-    size += chunk.length;
-    chunks.push(chunk);
-    hash.update(chunk);
-    check(size);
-  });
-  response.on('error', (error) => finish(unavailable(errorMessage(error))));
-  response.on('end', () => {
-    const { statusCode: status = 0, headers } = response;
-    const body = Buffer.concat(chunks).toString('utf8');
-    finish(ok({ status, etag: headers.etag, body, digest: hash.digest('hex') }));
-  });
-}
-
-function unavailable(details: string): Result<never, StreamStatus> {
-  return err({ code: Status.UNAVAILABLE, details });
 }

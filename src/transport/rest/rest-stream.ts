@@ -12,7 +12,7 @@ import type { Steps } from '../../util/steps';
 import { StatusCode, statusOfHttp } from '../../util/status-code';
 import type { StreamStatus, XdsStream, XdsStreamHandler } from '../../xds-client/transport';
 import { discoveryPath, readResponseInSteps } from './discovery-json';
-import type { HttpResponse } from './http-client';
+import type { HttpResponse } from './http-answer';
 
 /** Constructor options of a stream. */
 export interface RestStreamOptions {

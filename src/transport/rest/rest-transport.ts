@@ -22,7 +22,8 @@ import type {
 import { SentSecrets } from '../sent-secrets';
 import { isServedWithoutGrpc } from '../served-methods';
 import { discoveryPath, writeRequest } from './discovery-json';
-import { HttpClient, type HttpResponse } from './http-client';
+import type { HttpResponse } from './http-answer';
+import { HttpClient } from './http-client';
 import { ResponseReader } from './response-reader';
 import { RestStream } from './rest-stream';
 

@@ -1,5 +1,6 @@
 // eslint-disable-next-line no-restricted-imports -- this is the one reader
 import { closeSync, constants, fstatSync, openSync, readSync, type Stats } from 'node:fs';
+import { ByteCollector } from '../byte-collector';
 import { errorMessage } from '../error-message';
 import { err, ok, type Result } from '../result';
 
@@ -29,8 +30,11 @@ export function readRegularFile(path: string, conditions: FileConditions): Resul
   let descriptor: number | undefined;
   try {
     descriptor = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
-    const problem = findProblem(fstatSync(descriptor), conditions);
-    return problem === undefined ? readAll(descriptor, conditions) : err(problem);
+    const stats = fstatSync(descriptor);
+    const problem = findProblem(stats, conditions);
+    return problem === undefined
+      ? readAll(descriptor, stats.size, conditions.maxBytes)
+      : err(problem);
   } catch (error) {
     return err(errorMessage(error));
   } finally {
@@ -66,15 +70,12 @@ function kindOf(stats: Stats): string {
 }
 
 /** Reads to the end, which may be beyond the file's size: it may grow, and files in /proc have no size. */
-function readAll(descriptor: number, { maxBytes }: FileConditions): Result<Buffer, string> {
-  const chunks: Buffer[] = [];
-  let size = 0;
+function readAll(descriptor: number, size: number, maxBytes: number): Result<Buffer, string> {
+  const content = new ByteCollector(maxBytes, size);
+  const chunk = Buffer.allocUnsafe(CHUNK_BYTES);
   for (;;) {
-    const chunk = Buffer.allocUnsafe(CHUNK_BYTES);
     const length = readSync(descriptor, chunk);
-    if (length === 0) return ok(Buffer.concat(chunks, size));
-    size += length;
-    if (size > maxBytes) return err(`more than ${maxBytes} bytes`);
-    chunks.push(chunk.subarray(0, length));
+    if (length === 0) return ok(content.bytes);
+    if (!content.add(chunk.subarray(0, length))) return err(`more than ${maxBytes} bytes`);
   }
 }
