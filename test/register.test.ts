@@ -25,6 +25,15 @@ describe('register()', () => {
     );
   });
 
+  it.each([null, 1, {}, Buffer.from('/nowhere')])(
+    'throws a TypeError for the snapshotPath %p',
+    (path) => {
+      const options = { snapshotPath: path } as RegisterOptions;
+      const expected = new TypeError('grpc-xds: snapshotPath of register() must be a string');
+      expect(() => register(options)).toThrow(expected);
+    },
+  );
+
   it('accepts every option, also without a value', () => {
     expect(() =>
       register({ bootstrap: { xds_servers: [] }, snapshotPath: '/nowhere', limits: {} }),

@@ -110,11 +110,14 @@ export const DEFAULT_LIMITS: Limits = {
 /**
  * Completes the limits that an application sets with the defaults.
  *
- * @throws TypeError if a limit is unknown, or is not a positive whole number.
+ * @throws TypeError if they are no object, or if a limit is unknown or is not a positive whole number.
  */
 export function resolveLimits(given: Partial<Limits> = {}): Limits {
-  const values: Readonly<Record<string, unknown>> = given;
-  const set = Object.entries(values).filter(([, value]) => value !== undefined);
+  const values: unknown = given;
+  if (typeof values !== 'object' || values === null || Array.isArray(values)) {
+    throw new TypeError('grpc-xds: limits must be an object');
+  }
+  const set = Object.entries(values).filter(([, value]: [string, unknown]) => value !== undefined);
   for (const [name, value] of set) {
     if (!Object.hasOwn(DEFAULT_LIMITS, name)) {
       const known = Object.keys(DEFAULT_LIMITS).join(', ');

@@ -155,7 +155,9 @@ export class ChannelBootstraps {
 function readOption(option: unknown): Result<string, string> {
   if (typeof option === 'string') return ok(option);
   try {
-    if (typeof option === 'object' && option !== null) return ok(JSON.stringify(option));
+    const text: unknown =
+      typeof option === 'object' && option !== null ? JSON.stringify(option) : undefined;
+    if (typeof text === 'string') return ok(text);
   } catch (error) {
     return err(`channel option ${BOOTSTRAP_OPTION} is not JSON: ${errorMessage(error)}`);
   }
@@ -197,7 +199,11 @@ function fromOption(
   if (typeof inline === 'string') return ok({ source, subject, text: inline });
   // As text, so that later changes of the object have no effect.
   try {
-    return ok({ source, subject, text: JSON.stringify(inline) });
+    const text: unknown = JSON.stringify(inline);
+    // A function, for one, has no text.
+    if (typeof text !== 'string')
+      return fail('invalid', `${subject} is invalid: must be an object`);
+    return ok({ source, subject, text });
   } catch (error) {
     const firstLine = errorMessage(error).split('\n', 1).join();
     return fail('not-json', `${subject} is not JSON: ${firstLine}`);

@@ -1,6 +1,6 @@
 import { constants } from 'node:http2';
 import { checkServerIdentity, createSecureContext, type PeerCertificate } from 'node:tls';
-import { ChannelCredentials, credentials, experimental } from '@grpc/grpc-js';
+import { CallCredentials, ChannelCredentials, credentials, experimental } from '@grpc/grpc-js';
 import { errorMessage } from '../util/error-message';
 import type { CertificateProvider, ChannelOptions, Resolver, SecureConnector } from '.';
 import type { CreateCall } from './subchannel-wrappers';
@@ -50,19 +50,32 @@ function layersOf(subchannel: object): readonly unknown[] {
  * Returns channel credentials without the call credentials that were combined with them. grpc-js has them inside the
  * private class of combined credentials
  * (https://github.com/grpc/grpc-node/blob/@grpc/grpc-js@1.14.0/packages/grpc-js/src/channel-credentials.ts,
- * `ComposedChannelCredentialsImpl`).
+ * `ComposedChannelCredentialsImpl`), which is recognised by how it prepares connections: an application may have credentials
+ * with a member of the same name, and use it for something else.
  *
  * @returns `undefined` if they are not credentials of this copy of grpc-js.
  */
 export function withoutCallCredentials(composed: unknown): ChannelCredentials | undefined {
   let credentials = composed;
   for (let layer = 0; layer < MAX_LAYERS; layer++) {
-    const inner = property(credentials, 'channelCredentials');
-    if (inner === undefined) break;
-    credentials = inner;
+    if (!isCombined(credentials)) break;
+    credentials = property(credentials, 'channelCredentials');
   }
   return credentials instanceof ChannelCredentials ? credentials : undefined;
 }
+
+/** Whether channel credentials are others of grpc-js that call credentials were combined with. */
+function isCombined(value: unknown): boolean {
+  combinedConnector ??= connectorCreatorOf(
+    credentials
+      .createFromSecureContext(createSecureContext())
+      .compose(CallCredentials.createEmpty()),
+  );
+  return connectorCreatorOf(value) === combinedConnector;
+}
+
+/** How combined credentials prepare connections. */
+let combinedConnector: unknown;
 
 /**
  * Whether channel credentials secure connections as those of grpc-js do, which ignore arguments of this package: those of an
@@ -79,7 +92,7 @@ export function secureAsHost(channelCredentials: ChannelCredentials): boolean {
   return hostConnectors.has(connectorCreatorOf(channelCredentials));
 }
 
-function connectorCreatorOf(channelCredentials: ChannelCredentials): unknown {
+function connectorCreatorOf(channelCredentials: unknown): unknown {
   return property(channelCredentials, '_createSecureConnector');
 }
 

@@ -62,10 +62,13 @@ const SHUTDOWN_TIMEOUT_MS = 5000;
 /** Checks the options of `register()`. @throws TypeError if one is unknown or has a value that it cannot have. */
 export function checkRegisterOptions(options: unknown): void {
   const values = checkNames('register', options, Object.keys(OPTIONS));
-  const { logger, childChannelOptions } = values;
+  const { logger, childChannelOptions, snapshotPath } = values;
   readChildOptions(childChannelOptions);
   if (logger !== undefined && !isLogger(logger)) {
     throw new TypeError('grpc-xds: the logger of register() must be an object with the method log');
+  }
+  if (snapshotPath !== undefined && typeof snapshotPath !== 'string') {
+    throw new TypeError('grpc-xds: snapshotPath of register() must be a string');
   }
 }
 

@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { rename, unlink, writeFile } from 'node:fs/promises';
+import { rename, stat, unlink, writeFile } from 'node:fs/promises';
 import type { SavedSnapshotConfig } from '../bootstrap/bootstrap';
 import type { Clock } from '../util/clock';
 import { errorMessage } from '../util/error-message';
+import { kindOf } from '../util/files/read-regular-file';
 import type { Handle } from '../util/handle';
 import type { Logger } from '../util/logger';
 import type { ResourceSnapshot } from '../xds-client/client-snapshot';
@@ -109,6 +110,7 @@ function acceptedResources(resources: readonly ResourceSnapshot[]): SavedResourc
 const FILE_MODE = 0o600;
 
 async function replaceFile(path: string, content: Buffer): Promise<void> {
+  await checkReplaceable(path);
   const temporary = `${path}.${randomUUID()}.tmp`;
   try {
     await writeFile(temporary, content, { mode: FILE_MODE, flush: true });
@@ -117,4 +119,16 @@ async function replaceFile(path: string, content: Buffer): Promise<void> {
     await unlink(temporary).catch(() => undefined);
     throw error;
   }
+}
+
+/**
+ * A process of root could replace a device, such as `/dev/null`, for all others.
+ * @throws Error if there is something other than a file, also behind a link.
+ */
+async function checkReplaceable(path: string): Promise<void> {
+  const stats = await stat(path).catch((error: unknown) => {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
+    throw error;
+  });
+  if (stats?.isFile() === false) throw new Error(`${kindOf(stats)}, not a regular file`);
 }

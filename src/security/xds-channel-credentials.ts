@@ -18,6 +18,9 @@ import { TlsPolicy } from './tls-policy';
 /** The option by which grpc-js connects a channel to the proxy of a variable; its value is the target of the channel. */
 const PROXIED_TARGET = 'grpc.http_connect_target';
 
+/** Not the name of the class below, which a bundler may shorten to that of any other class. */
+const CLASS_NAME = 'XdsChannelCredentials';
+
 /** What was decided for the subchannels with these options, whatever credentials are around those that decided. */
 const decisions = new WeakMap<ChannelOptions, 'policy' | 'insecure'>();
 
@@ -39,7 +42,7 @@ export function describeForeignXdsCredentials(value: object): string | undefined
   if (copy !== undefined) return reason + describeOtherCopy(copy);
   for (let type: unknown = Object.getPrototypeOf(value); type !== null;) {
     if (typeof type !== 'object') return undefined;
-    if (type.constructor.name !== XdsChannelCredentials.name) {
+    if (type.constructor.name !== CLASS_NAME) {
       type = Object.getPrototypeOf(type);
       continue;
     }

@@ -17,6 +17,11 @@ describe('limits', () => {
     );
   });
 
+  it.each([null, 5, 'many', []])('refuse %p in place of an object', (limits) => {
+    const expected = new TypeError('grpc-xds: limits must be an object');
+    expect(() => resolveLimits(limits as object)).toThrow(expected);
+  });
+
   it('reject an unknown name', () => {
     const misspelt = { maxMesageBytes: 1 } as object;
     expect(() => resolveLimits(misspelt)).toThrow(

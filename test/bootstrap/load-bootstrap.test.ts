@@ -151,6 +151,16 @@ describe('loadBootstrap', () => {
     expect(outcome({ env: { GRPC_XDS_BOOTSTRAP: path } })).toBe(`file from ${path}`);
   });
 
+  it.each<[string, unknown]>([
+    ['a function', () => ({})],
+    ['a symbol', Symbol('bootstrap')],
+    ['an object without a text', { toJSON: () => undefined }],
+  ])('rejects %s', (_name, inline) => {
+    expect(outcome({ inline: inline as object })).toBe(
+      'invalid: xDS bootstrap given to register({ bootstrap }) is invalid: must be an object',
+    );
+  });
+
   it('rejects an object that is not JSON', () => {
     const cyclic: { self?: object } = {};
     cyclic.self = cyclic;

@@ -1,9 +1,14 @@
+import { execFileSync } from 'node:child_process';
+import { lstatSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import {
   SnapshotWriter,
   type SnapshotWriterOptions,
 } from '../../src/saved-snapshot/snapshot-writer';
 import { decodeSnapshot } from '../../src/saved-snapshot/snapshot-file';
 import type { ResourceSnapshot } from '../../src/xds-client/client-snapshot';
+import { eventually } from '../support/eventually';
 import { FakeClock } from '../support/fake-clock';
 import { SlowClock } from '../support/slow-clock';
 
@@ -133,5 +138,43 @@ describe('the saving of resources', () => {
     expect(scene.errors).toEqual([
       expect.stringContaining('250001 resources are more than the 250000 it may have'),
     ]);
+  });
+});
+
+describe('a file of saved resources', () => {
+  let folder: string;
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'snapshot-writer-'));
+  });
+  afterEach(() => rmSync(folder, { recursive: true }));
+
+  const make: readonly [string, string, (path: string) => void][] = [
+    ['a FIFO', 'a FIFO', (path) => execFileSync('mkfifo', [path])],
+    ['a folder', 'a directory', (path) => mkdirSync(path)],
+    ['a link to a device', 'a device', (path) => symlinkSync('/dev/null', path)],
+  ];
+  it.each(make)('does not take the place of %s', async (_name, kind, create) => {
+    const path = join(folder, 'saved');
+    create(path);
+    const before = lstatSync(path).ino;
+    const errors: string[] = [];
+    const clock = new FakeClock();
+    const writer = new SnapshotWriter({
+      config: { path, identity: 'same' },
+      clock,
+      logger: { trace() {}, info() {}, error: (text) => errors.push(text()) },
+      read: () => [resource('one')],
+    });
+    writer.changed();
+    clock.advance(1000);
+    await eventually(
+      () => errors,
+      (lines) => lines.length > 0,
+    );
+    expect(errors).toEqual([
+      `the resources in use cannot be saved in ${path}: ${kind}, not a regular file`,
+    ]);
+    expect(readdirSync(folder)).toEqual(['saved']);
+    expect(lstatSync(path).ino).toBe(before);
   });
 });

@@ -63,7 +63,8 @@ function findIntruder({ uid, mode }: Stats): string | undefined {
   return `can be written by others than its owner (mode ${(mode & 0o777).toString(8)}); run chmod go-w on it`;
 }
 
-function kindOf(stats: Stats): string {
+/** Names the kind of what is not a regular file. */
+export function kindOf(stats: Stats): string {
   if (stats.isDirectory()) return 'a directory';
   if (stats.isFIFO()) return 'a FIFO';
   return stats.isSocket() ? 'a socket' : 'a device';

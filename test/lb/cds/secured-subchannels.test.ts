@@ -11,6 +11,7 @@ import {
 } from '../../../src/security/tls-policy';
 import {
   createXdsChannelCredentials,
+  describeForeignXdsCredentials,
   XdsChannelCredentials,
 } from '../../../src/security/xds-channel-credentials';
 import { silentLogger } from '../../../src/util/logger';
@@ -139,6 +140,7 @@ describe('the security of a cluster', () => {
       [own, false],
       [credentials.createSsl().compose(CallCredentials.createEmpty()), false],
       [new Mine(), true],
+      [Object.assign(new Mine(), { channelCredentials: credentials.createInsecure() }), true],
       [
         new Proxy(credentials.createInsecure(), {
           get: (on, key) =>
@@ -194,6 +196,20 @@ describe('the security of a cluster', () => {
       const { real, subchannel } = subchannelOf(channelCredentials, security.argsOf(address, {}));
       security.observe(subchannel);
       await expect(real.secureConnector.waitForReady()).rejects.toThrow(reason);
+    }
+  });
+
+  it('does not go by the name of a class that a bundler has shortened', () => {
+    const name = Object.getOwnPropertyDescriptor(XdsChannelCredentials, 'name');
+    Object.defineProperty(XdsChannelCredentials, 'name', {
+      ...name,
+      value: ChannelCredentials.name,
+    });
+    try {
+      const ssl = credentials.createSsl();
+      expect(describeForeignXdsCredentials(ssl)).toBeUndefined();
+    } finally {
+      Object.defineProperty(XdsChannelCredentials, 'name', { ...name });
     }
   });
 
