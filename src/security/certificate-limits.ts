@@ -20,7 +20,7 @@ export const MAX_CHAIN_CHARACTERS = 262_144;
 /** PEM blocks of one certificate chain, counted before any is parsed. OpenSSL follows no longer one. */
 export const MAX_CHAIN_LENGTH = 100;
 
-/** Characters of one private key in PEM. One of RSA with 16,384 bits has 13,000. */
+/** Characters of one private key in PEM. One of RSA with 8,192 bits has 6,400. */
 export const MAX_PRIVATE_KEY_LENGTH = 65_536;
 
 const STEP_CERTIFICATES = 4;

@@ -16,6 +16,7 @@ import {
   MAX_PRIVATE_KEY_LENGTH,
 } from './certificate-limits';
 import type { Identity } from './certificate-provider';
+import { describeLargeKey } from './key-limits';
 import { scanPem } from './pem-blocks';
 
 const BEGIN = '-----BEGIN';
@@ -63,7 +64,9 @@ export function* parsePemCertificates(
 function parseBlock(block: string): Result<string, string> {
   if (block.length > MAX_CERTIFICATE_LENGTH) return err(describeLongCertificate(block.length));
   try {
-    return ok(new X509Certificate(block).toString());
+    const certificate = new X509Certificate(block);
+    const problem = describeLargeKey(certificate);
+    return problem === undefined ? ok(certificate.toString()) : err(problem);
   } catch (error) {
     return err(errorMessage(error));
   }

@@ -20,6 +20,7 @@ import {
   MAX_CERTIFICATE_LENGTH,
 } from './certificate-limits';
 import type { TrustedRoots } from './certificate-provider';
+import { describeLargeKey } from './key-limits';
 import { isTrustDomain } from './spiffe-id';
 
 const MAX_SHOWN_VIOLATIONS = 3;
@@ -143,26 +144,25 @@ function* parseBundle(encoded: readonly EncodedCertificate[]): Steps<readonly st
   for (const { text, place } of encoded) {
     if (isStepOver(certificates.length)) yield;
     const certificate = parseDer(text);
-    if (certificate === undefined) place.add(describeBadCertificate(text));
-    else certificates.push(certificate);
+    if (certificate.ok) certificates.push(certificate.value);
+    else place.add(certificate.error);
   }
   return certificates;
 }
 
-function describeBadCertificate({ length }: string): string {
-  if (length > MAX_CERTIFICATE_LENGTH) return describeLongCertificate(length);
-  return 'not a certificate in base64 of DER';
-}
+const NO_CERTIFICATE = err('not a certificate in base64 of DER');
 
-/** @returns the certificate in PEM; `undefined` if it is none, or has anything after it. */
-function parseDer(text: string): string | undefined {
-  if (text.length > MAX_CERTIFICATE_LENGTH) return undefined;
+/** @returns the certificate in PEM, or why it cannot be used, as one that has anything after it. */
+function parseDer(text: string): Result<string, string> {
+  if (text.length > MAX_CERTIFICATE_LENGTH) return err(describeLongCertificate(text.length));
   const der = Buffer.from(text, 'base64');
-  if (der.toString('base64') !== text) return undefined;
+  if (der.toString('base64') !== text) return NO_CERTIFICATE;
   try {
     const certificate = new X509Certificate(der);
-    return certificate.raw.equals(der) ? certificate.toString() : undefined;
+    if (!certificate.raw.equals(der)) return NO_CERTIFICATE;
+    const problem = describeLargeKey(certificate);
+    return problem === undefined ? ok(certificate.toString()) : err(problem);
   } catch {
-    return undefined;
+    return NO_CERTIFICATE;
   }
 }

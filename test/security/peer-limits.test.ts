@@ -11,6 +11,7 @@ import { ok } from '../../src/util/result';
 import { Violations } from '../../src/util/violations';
 import { peerIdentity } from '../../src';
 import { countWork } from '../support/count-work';
+import { certificateKey, rsaChain, rsaPublicKey } from '../support/der-certificate';
 import { TestCertificates, type TestCertificate } from '../support/test-certificates';
 
 const certificates = new TestCertificates();
@@ -110,6 +111,20 @@ it('a server with 1,000 names is compared with 1,000 matchers', async () => {
 
 it('a server may present a chain of 100 certificates', async () => {
   expect(await attempt(ca.sign('long'), [], { copies: 98 })).toBe('secure');
+});
+
+// OpenSSL checks every signature of a chain in one turn, also of one that leads to no trusted authority, and has no bound of its
+// own but these. docs/limits.md has what that takes.
+it.each<[string, () => string, string]>([
+  [
+    '100 certificates that do not verify',
+    () => rsaChain(100, rsaPublicKey(2048), 2048),
+    'certificate signature failure',
+  ],
+  ['more than 100 kB', () => rsaChain(26, rsaPublicKey(16_384), 16_384), 'excessive message size'],
+])('a server is refused that presents a chain of %s', async (_what, chain, problem) => {
+  const hostile = { ...ca, certificateChain: chain(), privateKey: certificateKey };
+  expect(await attempt(hostile)).toContain(problem);
 });
 
 describe('matching the names of a certificate', () => {

@@ -20,18 +20,71 @@ export const certificateKey = keys.privateKey.export({ type: 'pkcs8', format: 'p
 
 /** Encodes a certificate with these names, whatever bytes they have: openssl would refuse some. Its signature is not valid. */
 export function certificateWithNames(names: readonly RawName[]): X509Certificate {
-  const version = der(0xa0, der(0x02, Buffer.from([2])));
-  const algorithm = sequence(oid('1.2.840.10045.4.3.2'));
-  const validity = sequence(time('200101000000Z'), time('491231235959Z'));
   const value = der(0x04, sequence(...names.map(encodeName)));
   const extension = sequence(oid('2.5.29.17'), value);
-  const extensions = names.length === 0 ? [] : [der(0xa3, sequence(extension))];
-  const content = sequence(
-    ...[version, der(0x02, Buffer.from([1])), algorithm, sequence(), validity, sequence()],
-    ...[publicKey, ...extensions],
+  return new X509Certificate(encode({ extensions: names.length === 0 ? [] : [extension] }));
+}
+
+/** The public key of RSA with a modulus of so many bits, which is the product of no two primes. @param exponentBytes Of ones. */
+export function rsaPublicKey(bits: number, exponentBytes = 3): Buffer {
+  const modulus = Buffer.alloc(bits / 8 + 1, 0xff).fill(0, 0, 1);
+  const exponent = Buffer.alloc(exponentBytes + 1, 0xff).fill(0, 0, 1);
+  const bytes = der(0x03, Buffer.from([0]), sequence(der(0x02, modulus), der(0x02, exponent)));
+  return sequence(sequence(oid('1.2.840.113549.1.1.1'), der(0x05)), bytes);
+}
+
+/** Encodes a certificate with this public key. Its signature is not valid. */
+export function certificateWithKey(spki: Buffer): X509Certificate {
+  return new X509Certificate(encode({ spki }));
+}
+
+/**
+ * Encodes a chain of certificates, each with the name of the next one as its issuer: that of `certificateKey`, and authorities
+ * with a key of RSA. No signature is valid, and each takes as long to check as one that is.
+ */
+export function rsaChain(length: number, rsaKey: Buffer, modulusBits: number): string {
+  const constraints = sequence(
+    oid('2.5.29.19'),
+    der(0x04, sequence(der(0x01, Buffer.from([255])))),
   );
-  const signature = der(0x03, Buffer.from([0, 1]));
-  return new X509Certificate(sequence(content, algorithm, signature));
+  const signature = der(0x03, Buffer.alloc(1 + modulusBits / 8).fill(0x55, 2));
+  const name = (index: number) =>
+    sequence(der(0x31, sequence(oid('2.5.4.3'), der(0x0c, Buffer.from(`${index}`)))));
+  return Array.from({ length }, (_, index) =>
+    encode({
+      ...{ subject: name(index), issuer: name(index + 1), signature },
+      algorithm: sequence(oid('1.2.840.113549.1.1.11'), der(0x05)),
+      ...(index > 0 && { spki: rsaKey, extensions: [constraints] }),
+    }),
+  )
+    .map((bytes) => new X509Certificate(bytes).toString())
+    .join('');
+}
+
+interface Encoded {
+  readonly subject?: Buffer;
+  readonly issuer?: Buffer;
+  readonly spki?: Buffer;
+  readonly extensions?: readonly Buffer[];
+  readonly algorithm?: Buffer;
+  readonly signature?: Buffer;
+}
+
+function encode({
+  subject = sequence(),
+  issuer = sequence(),
+  spki = publicKey,
+  extensions = [],
+  algorithm = sequence(oid('1.2.840.10045.4.3.2')),
+  signature = der(0x03, Buffer.from([0, 1])),
+}: Encoded): Buffer {
+  const version = der(0xa0, der(0x02, Buffer.from([2])));
+  const validity = sequence(time('200101000000Z'), time('491231235959Z'));
+  const content = sequence(
+    ...[version, der(0x02, Buffer.from([1])), algorithm, issuer, validity, subject, spki],
+    ...(extensions.length === 0 ? [] : [der(0xa3, sequence(...extensions))]),
+  );
+  return sequence(content, algorithm, signature);
 }
 
 function encodeName({ type, bytes }: RawName): Buffer {
