@@ -6,6 +6,7 @@ import type { Identity, TrustedRoots } from './certificate-provider';
 import { certificateSteps, type CertificateSteps } from './certificate-steps';
 import type { SecureContexts } from './secure-contexts';
 import type { TlsMaterialWatch, TlsPolicy } from './tls-policy';
+import { payerOf } from './work-payers';
 
 /** The certificates of handshakes. */
 export interface ReadyMaterial {
@@ -104,7 +105,7 @@ export class ReadyCertificates {
     }
     for (const roots of due) {
       const { identity } = material;
-      const work = contexts.prepare({ roots, identity }, this.steps, () => {
+      const work = contexts.prepare({ roots, identity }, this.stepsFor(material), () => {
         this.work.delete(work);
         if (this.work.size > 0) return;
         this.ready = material;
@@ -112,6 +113,22 @@ export class ReadyCertificates {
       });
       this.work.add(work);
     }
+  }
+
+  /** The work is taken from the time of the sources of the certificates: either may be what has changed. */
+  private stepsFor({ roots, identity }: ReadyMaterial): CertificateSteps {
+    const { clock } = this.options;
+    const sources = [roots, identity].filter((each) => typeof each === 'object');
+    const payers = new Set(sources.map(payerOf).filter((pay) => pay !== undefined));
+    if (payers.size === 0) return this.steps;
+    const { batch, timeSlices } = this.steps;
+    const run = (task: () => void): void => {
+      const startMs = clock.monotonicMs();
+      batch.run(task);
+      const durationMs = clock.monotonicMs() - startMs;
+      for (const pay of payers) pay(durationMs);
+    };
+    return { timeSlices, batch: { run } };
   }
 
   private notify(): void {

@@ -1,5 +1,6 @@
 import type { Bootstrap } from '../../bootstrap/bootstrap';
 import type { CredentialsSupport } from '../../bootstrap/server-config-parser';
+import type { Clock } from '../../util/clock';
 import { createHandle } from '../../util/handle';
 import type { Random } from '../../util/random';
 import { TimeBudget } from '../../xds-client/budgets';
@@ -16,6 +17,7 @@ import type {
 } from '../certificate-provider';
 import { parseSdsConfig, type SdsConfig } from './config';
 import { createIdentitySecretType, createRootsSecretType, type Secret } from './secret-parser';
+import type { PayForWork } from '../work-payers';
 import { WatchedSecret } from './watched-secret';
 
 /** The environment of the provider `sds`. */
@@ -35,6 +37,8 @@ export interface SdsOptions {
 interface SharedOptions extends SdsOptions {
   /** Taken from by the responses of every secret discovery server. */
   readonly time: TimeBudget;
+  /** Takes from it what secrets cost after they were received: once, if they are of several instances. */
+  readonly pay: PayForWork;
 }
 
 /** SPIRE sends the authorities of trust domains only to clients of this version of Envoy's protocol or a later one. */
@@ -47,16 +51,21 @@ const BUILD_VERSION = { majorNumber: 1, minorNumber: 18, patch: 0 };
  */
 export function createSds(options: SdsOptions): CertificateProviderType<SdsConfig> {
   // One for all instances: each would otherwise have a share of the time of its own.
-  let time: TimeBudget | undefined;
+  let shared: SharedOptions | undefined;
   return {
     name: 'sds',
     isPerNode: true,
     parseConfig: (config, violations) => parseSdsConfig(config, options.support, violations),
     create(config, context) {
-      time ??= new TimeBudget(DEFAULT_TIME_PERCENT / 100, context.clock.monotonicMs());
-      return createProvider(config, context, { ...options, time });
+      shared ??= share(options, context.clock);
+      return createProvider(config, context, shared);
     },
   };
+}
+
+function share(options: SdsOptions, clock: Clock): SharedOptions {
+  const time = new TimeBudget(DEFAULT_TIME_PERCENT / 100, clock.monotonicMs());
+  return { ...options, time, pay: (durationMs) => time.spend(durationMs, clock.monotonicMs()) };
 }
 
 function createProvider(
@@ -64,14 +73,18 @@ function createProvider(
   context: CertificateProviderContext,
   options: SharedOptions,
 ): CertificateProvider {
+  const { pay } = options;
   const watchers = new Set<() => void>();
   const client = createClientOptions(server, context, options);
-  const watch = <T>(type: ResourceType<Secret<T>>, name: string): WatchedSecret<T> => {
+  const watch = <T extends object>(
+    type: ResourceType<Secret<T>>,
+    name: string,
+  ): WatchedSecret<T> => {
     const onChanged = () => {
       for (const notify of [...watchers]) notify();
     };
     const subject = `certificate provider instance "${context.instanceName}": `;
-    const secret = new WatchedSecret<T>({ type, name, subject, client, onChanged });
+    const secret = new WatchedSecret<T>({ type, name, subject, client, pay, onChanged });
     secret.start();
     return secret;
   };

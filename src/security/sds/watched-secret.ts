@@ -3,15 +3,18 @@ import type { ResourceType } from '../../xds-client/resource-type';
 import type { ResourceWatcher, XdsError } from '../../xds-client/resource-watcher';
 import { XdsClient, type XdsClientOptions } from '../../xds-client/xds-client';
 import { LastGood } from '../last-good';
+import { setPayer, type PayForWork } from '../work-payers';
 import type { Secret } from './secret-parser';
 
 /** Constructor options of a {@link WatchedSecret}. */
-export interface WatchedSecretOptions<T> {
+export interface WatchedSecretOptions<T extends object> {
   readonly type: ResourceType<Secret<T>>;
   readonly name: string;
   /** Begins every message; empty, or ends in a space. */
   readonly subject: string;
   readonly client: XdsClientOptions;
+  /** Takes the work that the secret causes after it was received. */
+  readonly pay: PayForWork;
   /** Called after each change. */
   readonly onChanged: () => void;
 }
@@ -20,7 +23,7 @@ export interface WatchedSecretOptions<T> {
  * One secret at a secret discovery server, as last accepted. Each has a stream of its own, as in Envoy: the agents of
  * SPIRE and Istio end a stream when one of the secrets on it is not available.
  */
-export class WatchedSecret<T> implements ResourceWatcher<Secret<T>> {
+export class WatchedSecret<T extends object> implements ResourceWatcher<Secret<T>> {
   private readonly client: XdsClient;
   private readonly lastGood: LastGood<T>;
 
@@ -49,6 +52,7 @@ export class WatchedSecret<T> implements ResourceWatcher<Secret<T>> {
 
   /** A secret that was removed, or has expired, stays in use: calls would fail without it. */
   onResourceChanged(update: Result<Secret<T>, XdsError>): void {
+    if (update.ok) setPayer(update.value.value, this.options.pay);
     const isChanged = update.ok
       ? this.lastGood.replace(update.value.value)
       : this.lastGood.fail(update.error.message);
