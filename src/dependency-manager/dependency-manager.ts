@@ -9,7 +9,7 @@ import type {
 import { createHandle, type Handle } from '../util/handle';
 import type { Logger } from '../util/logger';
 import { err, ok, type Result } from '../util/result';
-import { STEP_SIZE, type Steps } from '../util/steps';
+import { runSteps, STEP_SIZE, type Steps } from '../util/steps';
 import type { TimeSlices } from '../util/time-slices';
 import type { ResourceType } from '../xds-client/resource-type';
 import { ClusterWatchers } from './cluster-watchers';
@@ -126,13 +126,25 @@ export class XdsDependencyManager implements ClusterStore {
     });
   }
 
-  /** Releases every watch. No update is published afterwards. */
-  close(): void {
+  /**
+   * Releases every watch: many of them in later turns of the event loop. No update is published afterwards.
+   * @param onReleased Called when all are released. Default: nothing happens.
+   */
+  close(onReleased: () => void = () => {}): void {
     this.closed = true;
-    this.options.source.run(() => {
-      for (const watches of this.allWatches()) watches.clear();
+    const { source: batch, timeSlices } = this.options;
+    batch.run(() => {
       this.schedule.close();
+      const steps = this.releaseInSteps(onReleased);
+      const count = this.allWatches().reduce((sum, { size }) => sum + size, 0);
+      if (count > MAX_AT_ONCE) timeSlices.startLater({ batch, steps });
+      else runSteps(steps);
     });
+  }
+
+  /** Runs steps in later turns of the event loop. Changes are applied after them. */
+  runInSlices(steps: Steps<void>): void {
+    this.schedule.runInSlices(steps);
   }
 
   cluster(name: string): ClusterResult | undefined {
@@ -217,6 +229,17 @@ export class XdsDependencyManager implements ClusterStore {
     if (isChanged && receivedAtMs !== undefined) this.options.onApplied?.(receivedAtMs);
   }
 
+  /** Names that are not watched any more are all left out of the next request, which is sent when the last is released. */
+  private *releaseInSteps(onReleased: () => void): Steps<void> {
+    const hold = this.options.source.holdRequests?.();
+    try {
+      for (const watches of this.allWatches()) yield* watches.clearInSteps();
+    } finally {
+      onReleased();
+      hold?.release();
+    }
+  }
+
   private reportRejection(rejection: string | undefined): void {
     const isKnown = rejection === this.rejection;
     this.rejection = rejection;
@@ -293,6 +316,7 @@ export class XdsDependencyManager implements ClusterStore {
     mark: (name: string, before: Observed<T, C>) => void,
   ): Watches<T, C> {
     const onReport = (name: string, before: Observed<T, C>) => {
+      if (this.closed) return;
       mark(name, before);
       this.receivedAtMs ??= this.options.source.receivedAtMs;
       this.schedule.onChange();
@@ -300,7 +324,7 @@ export class XdsDependencyManager implements ClusterStore {
     return createResourceWatches(watch, onReport, (steps) => this.schedule.runInSlices(steps));
   }
 
-  private allWatches(): readonly { clear(): void }[] {
+  private allWatches(): readonly Pick<Watches<unknown>, 'clearInSteps' | 'size'>[] {
     return [this.listeners, this.routeConfigs, this.clusters, this.endpoints, this.dns.set];
   }
 }

@@ -90,14 +90,23 @@ export class WatchSet<K, T> {
     if (this.changing === undefined) runSteps(steps);
   }
 
+  /** The number of watches. */
+  get size(): number {
+    return this.entries.size;
+  }
+
   /** Releases every watch. */
   clear(): void {
-    for (const entry of this.entries.values()) entry.handle.release();
-    this.entries.clear();
+    runSteps(this.clearInSteps());
+  }
+
+  /** Does the same in steps. */
+  *clearInSteps(): Steps<void> {
     this.watched = undefined;
     this.kept = undefined;
     this.changing?.release();
     this.changing = undefined;
+    yield* this.apply({ removed: [...this.entries.keys()], missing: [] });
   }
 
   private *compare(needed: NeededNames<K>, kept: NeededNames<K> | undefined): Steps<Changes<K>> {

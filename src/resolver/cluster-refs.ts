@@ -1,5 +1,6 @@
 import type { LbConfig } from '../resources/extension-points';
 import type { Handle } from '../util/handle';
+import { STEP_SIZE, type Steps } from '../util/steps';
 
 /**
  * One cluster that is referenced. The cluster stays in the load-balancing config and in the `XdsConfig` until every
@@ -67,16 +68,21 @@ export class ClusterRef implements Handle {
 export class ClusterRefs {
   private readonly clusters = new Map<string, ReferencedCluster>();
   private changes = 0;
+  /** How many releases are in progress, at the end of which the removal of their clusters is reported. */
+  private releases = 0;
+  private isClosed = false;
 
   /**
    * @param subscribe Keeps the cluster in the `XdsConfig`.
    * @param createLbConfig Creates the config of the cluster's child.
-   * @param onUnused Called when a cluster was removed.
+   * @param onUnused Called when a cluster was removed, or many together.
+   * @param runInSlices Releases many references in later turns of the event loop. Default: at once.
    */
   constructor(
     private readonly subscribe: (cluster: string) => Handle,
     private readonly createLbConfig: (cluster: string) => LbConfig,
     private readonly onUnused: () => void,
+    private readonly runInSlices?: (steps: Steps<void>) => void,
   ) {}
 
   /** Changes whenever a cluster is added or removed. */
@@ -89,9 +95,36 @@ export class ClusterRefs {
     return new ClusterRef(this.clusters.get(cluster) ?? this.add(cluster));
   }
 
+  /** Releases the references of a table of routes: those of a large one in later turns of the event loop. */
+  releaseAll(refs: ReadonlyMap<string, ClusterRef>): void {
+    if (this.isClosed) return;
+    if (this.runInSlices !== undefined && refs.size > STEP_SIZE) {
+      this.runInSlices(this.releaseInSteps(refs));
+    } else for (const ref of refs.values()) ref.release();
+  }
+
+  /** The target is not used any more: nothing follows from what a table has references to. */
+  close(): void {
+    this.isClosed = true;
+  }
+
   /** Returns every cluster. */
   all(): Iterable<ReferencedCluster> {
     return this.clusters.values();
+  }
+
+  private *releaseInSteps(refs: ReadonlyMap<string, ClusterRef>): Steps<void> {
+    this.releases++;
+    try {
+      let count = 0;
+      for (const ref of refs.values()) {
+        if (++count % STEP_SIZE === 0) yield;
+        ref.release();
+      }
+    } finally {
+      this.releases--;
+      this.onUnused();
+    }
   }
 
   private add(cluster: string): ReferencedCluster {
@@ -101,7 +134,7 @@ export class ClusterRefs {
       this.clusters.delete(cluster);
       this.changes++;
       subscription.release();
-      this.onUnused();
+      if (this.releases === 0) this.onUnused();
     });
     this.clusters.set(cluster, added);
     this.changes++;

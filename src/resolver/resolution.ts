@@ -86,6 +86,7 @@ export class Resolution implements LiveResolution {
       (cluster) => this.manager.subscribeCluster(cluster),
       (cluster) => new CdsConfig(cluster, false),
       () => this.queuePublication(),
+      (steps) => this.manager.runInSlices(steps),
     );
     const { id: nodeId } = bootstrap.node;
     const certificates = shared.certificates.of(bootstrap, this.client.connectionOptions);
@@ -149,14 +150,14 @@ export class Resolution implements LiveResolution {
     this.publish();
   }
 
-  /** Releases everything. Nothing is delivered afterwards. */
+  /** Releases everything, in later turns of the event loop if it is much. Nothing is delivered afterwards. */
   close(): void {
     this.isClosed = true;
+    this.clusterRefs.close();
     this.cancelCompilation();
     this.options.shared.liveResolutions.delete(this);
-    this.manager.close();
+    this.manager.close(() => this.client.release());
     this.releaseTable();
-    this.client.release();
   }
 
   private createManagerOptions(): DependencyManagerOptions {

@@ -68,6 +68,8 @@ export class RouteTable {
   /** The filters of each cluster, for routes with overrides. */
   private readonly filters = new Map<Route, readonly (readonly PreparedFilter[])[]>();
   private readonly refs = new Map<string, ClusterRef>();
+  /** Those that the references are to; `undefined` before there are any. */
+  private clusters: ClusterRefs | undefined;
   /** Only those that a call has matched. */
   private readonly compiled = new Map<Route, CompiledRoute>();
   /** `undefined` for a small table, where trying every route is faster. */
@@ -114,6 +116,7 @@ export class RouteTable {
 
   /** Acquires the references to the clusters, in steps. Those that it has are released with the table. */
   *acquireClusters(clusters: ClusterRefs): Steps<void> {
+    this.clusters = clusters;
     for (const name of this.virtualHost.clusters) {
       this.refs.set(name, clusters.acquire(name));
       if (this.refs.size % STEP_SIZE === 0) yield;
@@ -155,8 +158,7 @@ export class RouteTable {
   acquire(): Handle {
     this.users++;
     return createHandle(() => {
-      if (--this.users > 0) return;
-      for (const ref of this.refs.values()) ref.release();
+      if (--this.users === 0) this.clusters?.releaseAll(this.refs);
     });
   }
 

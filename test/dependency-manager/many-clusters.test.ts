@@ -1,6 +1,6 @@
 import { XdsDependencyManager } from '../../src/dependency-manager/dependency-manager';
 import type { ClusterResult, XdsConfig } from '../../src/dependency-manager/xds-config';
-import type { Handle } from '../../src/util/handle';
+import { createHandle, type Handle } from '../../src/util/handle';
 import { silentLogger } from '../../src/util/logger';
 import type { Result } from '../../src/util/result';
 import { TimeSlices } from '../../src/util/time-slices';
@@ -24,7 +24,7 @@ const WATCHES_PER_MS = 32;
 /** The watches of 8 ms, and of one step more. */
 const SLICE = 8 * WATCHES_PER_MS + 64;
 
-/** It takes a while to start a watch. */
+/** It takes a while to start a watch, and to release it. */
 class SlowSource extends FakeResourceSource {
   constructor(private readonly clock: SlowClock) {
     super();
@@ -36,7 +36,11 @@ class SlowSource extends FakeResourceSource {
     watcher: ResourceWatcher<T, C>,
   ): Handle {
     this.clock.spentMs += 1 / WATCHES_PER_MS;
-    return super.watch(type, name, watcher);
+    const watch = super.watch(type, name, watcher);
+    return createHandle(() => {
+      this.clock.spentMs += 1 / WATCHES_PER_MS;
+      watch.release();
+    });
   }
 }
 
@@ -141,12 +145,40 @@ describe('a target with thousands of clusters', () => {
   });
 
   it('publishes nothing once it is closed', () => {
-    const { clock, manager, updates } = setUpReceived();
+    const scene = setUpReceived();
+    const { clock, manager, updates } = scene;
     clock.advance(1);
     manager.close();
-    clock.advance(10);
+    turns(scene);
     expect(updates).toHaveLength(0);
-    expect(clock.pendingTimers).toBe(0);
+  });
+
+  it('releases the watches in slices once it is closed, whatever they report meanwhile', () => {
+    const scene = setUpReceived();
+    const { manager, serveRoutes, source, updates } = scene;
+    turns(scene);
+    const { length } = updates;
+    const watches = source.watchCount;
+    expect(watches).toBeGreaterThan(2 * CLUSTERS);
+    let left: number | undefined;
+    manager.close(() => (left = source.watchCount));
+    expect(source.watchCount).toBe(watches);
+    scene.clock.advance(1);
+    serveRoutes();
+    const slices = turns(scene);
+    expect(Math.max(...slices)).toBeLessThanOrEqual(SLICE);
+    expect([left, source.watchCount, updates.length]).toEqual([0, 0, length]);
+  });
+
+  it('releases the watches of a small target at once when it is closed', () => {
+    const scene = setUp(100);
+    const { manager, serveClusters, serveEndpoints, serveRoutes, source } = scene;
+    serveRoutes();
+    serveClusters();
+    serveEndpoints();
+    let isReleased = false;
+    manager.close(() => (isReleased = true));
+    expect([isReleased, source.watchCount, scene.clock.pendingTimers]).toEqual([true, 0, 0]);
   });
 
   it('starts the watches of a small target at once', () => {

@@ -1,5 +1,6 @@
 import { ClusterRefs } from '../../src/resolver/cluster-refs';
 import { createHandle } from '../../src/util/handle';
+import type { Steps } from '../../src/util/steps';
 
 function setUp() {
   const log: string[] = [];
@@ -88,5 +89,53 @@ describe('ClusterRefs', () => {
     refs.acquire('constructor');
     refs.acquire('__proto__');
     expect(names(refs)).toBe('cluster:constructor cluster:__proto__');
+  });
+
+  describe('that releases the references of a table', () => {
+    function setUpTable(count: number) {
+      const queued: Steps<void>[] = [];
+      const unused: number[] = [];
+      const refs: ClusterRefs = new ClusterRefs(
+        () => createHandle(() => {}),
+        () => ({ policyName: 'p' }),
+        () => unused.push([...refs.all()].length),
+        (steps) => queued.push(steps),
+      );
+      const table = new Map(
+        Array.from({ length: count }, (_, i) => [`c${i}`, refs.acquire(`c${i}`)]),
+      );
+      return { queued, refs, table, unused };
+    }
+
+    it('releases those of a small one at once', () => {
+      const { queued, refs, table } = setUpTable(10);
+      refs.releaseAll(table);
+      expect([queued.length, names(refs)]).toEqual([0, '']);
+    });
+
+    it('releases those of a large one in steps, and reports its clusters together', () => {
+      const { queued, refs, table, unused } = setUpTable(3000);
+      const other = refs.acquire('c2999');
+      refs.releaseAll(table);
+      expect([...refs.all()]).toHaveLength(3000);
+      const [steps] = queued;
+      let most = 0;
+      for (let left = 3000; steps?.next().done === false;) {
+        const now = [...refs.all()].length;
+        most = Math.max(most, left - now);
+        left = now;
+      }
+      expect(most).toBeLessThanOrEqual(256);
+      expect(unused).toEqual([1]);
+      other.release();
+      expect(unused).toEqual([1, 0]);
+    });
+
+    it('releases nothing once it is closed', () => {
+      const { queued, refs, table, unused } = setUpTable(3000);
+      refs.close();
+      refs.releaseAll(table);
+      expect([queued.length, unused.length]).toEqual([0, 0]);
+    });
   });
 });
