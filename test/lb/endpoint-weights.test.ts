@@ -1,4 +1,4 @@
-import { combinedWeights } from '../../src/lb/endpoints/endpoint-weights';
+import { combinedWeights as combinedWeightsInSteps } from '../../src/lb/endpoints/endpoint-weights';
 import {
   emptyEndpointSet,
   type EndpointSet,
@@ -6,7 +6,10 @@ import {
 } from '../../src/lb/endpoints/endpoint-set';
 import { DrainingFilter } from '../../src/lb/override-host/balancer';
 import { chooseSubset } from '../../src/lb/random-subsetting/choose-subset';
+import { runSteps } from '../../src/util/steps';
 import { makeEndpoint, makeEndpointSet, makeLocality } from '../support/lb-harness';
+
+const combinedWeights = (set: EndpointSet) => runSteps(combinedWeightsInSteps(set));
 
 function locality(weight: number, ...weights: number[]) {
   const endpoints = weights.map((w, i) => makeEndpoint(`10.0.${weight}.${i}:80`, { weight: w }));

@@ -1,5 +1,5 @@
 import type { Locality } from '../../resources/endpoints/endpoints';
-import { runSteps, STEP_SIZE, type Steps } from '../../util/steps';
+import { STEP_SIZE, type Steps } from '../../util/steps';
 import { type EndpointSet, endpointsByLocality, type WeightSums } from './endpoint-set';
 
 /** 1 as an unsigned fixed-point number with 31 bits after the point, as in gRFC A113. */
@@ -26,9 +26,15 @@ export function sumWeights({ localities, whole }: EndpointSet): WeightSums {
  * Returns the weight of each endpoint among all of its priority, in the order of `endpointsByLocality`: its share of its
  * locality times the share of the locality (gRFC A113). At least 1; a share of 1 is 2^31.
  */
-export function combinedWeights(set: EndpointSet): Uint32Array {
-  const combined = Uint32Array.from(endpointsByLocality(set), ({ weight }) => weight);
-  runSteps(combineWeights(set, combined));
+export function* combinedWeights(set: EndpointSet): Steps<Uint32Array> {
+  const count = set.localities.reduce((sum, { endpoints }) => sum + endpoints.length, 0);
+  const combined = new Uint32Array(count);
+  let position = 0;
+  for (const { weight } of endpointsByLocality(set)) {
+    combined[position++] = weight;
+    if (position % STEP_SIZE === 0) yield;
+  }
+  yield* combineWeights(set, combined);
   return combined;
 }
 

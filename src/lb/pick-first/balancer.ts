@@ -10,7 +10,8 @@ import { errorMessage, errorStack } from '../../util/error-message';
 import type { FeatureFlags } from '../../util/feature-flags';
 import type { Random } from '../../util/random';
 import { ok } from '../../util/result';
-import { shareList } from '../../util/share';
+import { STEP_SIZE, type Steps } from '../../util/steps';
+import { SteppedUpdates } from '../../util/time-slices';
 import {
   createFailurePicker,
   failureText,
@@ -77,6 +78,8 @@ interface Attempt {
 class PickFirstPolicy implements LbPolicy<PickFirstConfig> {
   private readonly publication: Publication;
   private readonly hostConfig: TypedLoadBalancingConfig;
+  /** There may be hundreds of thousands of endpoints, of which the first are tried. */
+  private readonly updates: SteppedUpdates<Omit<Attempt, 'endpoints'>>;
   private child: GrpcJsChild | undefined;
   private attempt: Attempt | undefined;
   /** The first endpoints, in the order in which they are tried. */
@@ -96,6 +99,8 @@ class PickFirstPolicy implements LbPolicy<PickFirstConfig> {
   ) {
     this.publication = host.environment.batch.createPublication(host.depth, this);
     this.hostConfig = parseLoadBalancingConfig({ [PICK_FIRST]: { shuffleAddressList: false } });
+    const { environment } = host;
+    this.updates = new SteppedUpdates({ environment, apply: (update) => this.apply(update) });
   }
 
   update(update: LbUpdate<PickFirstConfig>): void {
@@ -104,12 +109,10 @@ class PickFirstPolicy implements LbPolicy<PickFirstConfig> {
     this.resolutionNote = update.resolutionNote;
     if (noteChanged && this.failure !== undefined) this.publication.request();
     if (!endpoints.ok) {
-      if (this.attempt === undefined) this.fail(endpoints.error);
+      if (this.attempt === undefined && !this.updates.isBusy) this.fail(endpoints.error);
     } else {
-      const shuffled = config.shuffleAddressList;
-      const { value: set } = endpoints;
-      const list = shareList(this.attempt?.endpoints, [...allEndpoints(set)]);
-      this.connect({ endpoints: list, set, shuffled, options: update.options });
+      const { shuffleAddressList: shuffled } = config;
+      this.updates.add({ set: endpoints.value, shuffled, options: update.options });
     }
   }
 
@@ -123,6 +126,7 @@ class PickFirstPolicy implements LbPolicy<PickFirstConfig> {
 
   destroy(): void {
     this.publication.cancel();
+    this.updates.cancel();
     this.destroyChild();
   }
 
@@ -139,7 +143,12 @@ class PickFirstPolicy implements LbPolicy<PickFirstConfig> {
     return { endpoints };
   }
 
-  private connect(attempt: Attempt): void {
+  private *apply(update: Omit<Attempt, 'endpoints'>): Steps<void> {
+    const endpoints = yield* listEndpoints(allEndpoints(update.set), this.attempt?.endpoints);
+    yield* this.connect({ ...update, endpoints });
+  }
+
+  private *connect(attempt: Attempt): Steps<void> {
     if (attempt.endpoints.length === 0) {
       this.destroyChild();
       this.fail(NO_ENDPOINTS);
@@ -148,9 +157,9 @@ class PickFirstPolicy implements LbPolicy<PickFirstConfig> {
     const { endpoints, shuffled, options } = this.attempt ?? {};
     const isSameOrder = endpoints === attempt.endpoints && shuffled === attempt.shuffled;
     if (isSameOrder && options === attempt.options) return;
+    this.tried = yield* this.chooseTried(attempt);
     this.attempt = attempt;
     this.attemptMs = this.host.environment.clock.monotonicMs();
-    this.tried = this.chooseTried(attempt);
     this.child ??= this.createChild();
     this.child.update({
       config: this.hostConfig,
@@ -161,7 +170,7 @@ class PickFirstPolicy implements LbPolicy<PickFirstConfig> {
     });
   }
 
-  private chooseTried({ endpoints, set, shuffled }: Attempt): readonly XdsEndpoint[] {
+  private *chooseTried({ endpoints, set, shuffled }: Attempt): Steps<readonly XdsEndpoint[]> {
     const { length } = endpoints;
     if (length > MAX_TRIED && !this.isLimitLogged) {
       this.isLimitLogged = true;
@@ -171,7 +180,7 @@ class PickFirstPolicy implements LbPolicy<PickFirstConfig> {
           `${PICK_FIRST}: the first ${MAX_TRIED} of ${length} endpoints are tried: use another policy for so many`,
       );
     }
-    if (shuffled) return this.shuffle(set);
+    if (shuffled) return yield* this.shuffle(set);
     return length > MAX_TRIED ? endpoints.slice(0, MAX_TRIED) : endpoints;
   }
 
@@ -185,14 +194,13 @@ class PickFirstPolicy implements LbPolicy<PickFirstConfig> {
   }
 
   /** Shuffles by the weight of each endpoint among all of the set, not only within its locality (gRFC A113). */
-  private shuffle(set: EndpointSet): readonly XdsEndpoint[] {
-    const weights = this.weightedShuffling ? combinedWeights(set) : undefined;
-    const weighted = Array.from(endpointsByLocality(set), (endpoint, i) => ({
-      endpoint,
-      weight: weights?.[i] ?? 1,
-    }));
-    const first = shuffleByWeight(weighted, this.host.environment.random, MAX_TRIED);
-    return first.map(({ endpoint }) => endpoint);
+  private *shuffle(set: EndpointSet): Steps<readonly XdsEndpoint[]> {
+    const list = yield* listEndpoints(endpointsByLocality(set));
+    const weights = this.weightedShuffling
+      ? yield* combinedWeights(set)
+      : new Uint32Array(list.length).fill(1);
+    const first = yield* shuffleByWeight(weights, this.host.environment.random, MAX_TRIED);
+    return first.map((index) => list[index]).filter((endpoint) => endpoint !== undefined);
   }
 
   private destroyChild(): void {
@@ -252,30 +260,56 @@ class PickFirstPolicy implements LbPolicy<PickFirstConfig> {
   }
 }
 
-/**
- * Returns a random order in which each element comes first with a probability in proportion to its weight, and likewise
- * among the rest (gRFC A113).
- *
- * @param list Weights are positive.
- * @param count How many elements are returned: the first of the order. Default: all.
- */
-export function shuffleByWeight<T extends { readonly weight: number }>(
-  list: readonly T[],
-  random: Random,
-  count = list.length,
-): readonly T[] {
-  // The gRFC sorts by u^(1/weight), descending. The logarithm keeps the order, and also the differences between great
-  // weights, whose keys would all round to 1. `random` may be 0, which has no logarithm.
-  const keys = Float64Array.from(list, ({ weight }) => -Math.log(1 - random()) / weight);
-  // Numbers are sorted in a fraction of the time that a comparison takes.
-  const greatest = count < keys.length ? (keys.slice().sort()[count - 1] ?? 0) : Infinity;
-  const first: { readonly element: T; readonly key: number }[] = [];
-  for (const [i, element] of list.entries()) {
-    const key = keys[i] ?? 0;
-    if (key <= greatest) first.push({ element, key });
+/** Lists endpoints in steps. @returns the previous list if it has the same ones. */
+function* listEndpoints(
+  endpoints: Iterable<XdsEndpoint>,
+  previous: readonly XdsEndpoint[] = [],
+): Steps<readonly XdsEndpoint[]> {
+  const list: XdsEndpoint[] = [];
+  let isSame = true;
+  for (const endpoint of endpoints) {
+    isSame &&= previous[list.length] === endpoint;
+    list.push(endpoint);
+    if (list.length % STEP_SIZE === 0) yield;
   }
-  return first
-    .sort((a, b) => a.key - b.key)
+  return isSame && previous.length === list.length ? previous : list;
+}
+
+/**
+ * Returns the indices of weights in a random order, in which each comes first with a probability in proportion to its weight,
+ * and likewise among the rest (gRFC A113).
+ *
+ * @param weights Positive.
+ * @param count How many are returned: the first of the order. Default: all.
+ */
+export function* shuffleByWeight(
+  weights: ArrayLike<number>,
+  random: Random,
+  count = weights.length,
+): Steps<readonly number[]> {
+  let first: Shuffled[] = [];
+  let greatest = Infinity;
+  for (let index = 0; index < weights.length; index++) {
+    if (index % STEP_SIZE === STEP_SIZE - 1) yield;
+    // The gRFC sorts by u^(1/weight), descending. The logarithm keeps the order, and also the differences between great
+    // weights, whose keys would all round to 1. `random` may be 0, which has no logarithm.
+    const key = -Math.log(1 - random()) / (weights[index] ?? 1);
+    if (key > greatest) continue;
+    first.push({ index, key });
+    if (first.length < 2 * count) continue;
+    first = sortByKey(first).slice(0, count);
+    greatest = first.at(-1)?.key ?? Infinity;
+  }
+  return sortByKey(first)
     .slice(0, count)
-    .map(({ element }) => element);
+    .map(({ index }) => index);
+}
+
+interface Shuffled {
+  readonly index: number;
+  readonly key: number;
+}
+
+function sortByKey(shuffled: Shuffled[]): Shuffled[] {
+  return shuffled.sort((a, b) => a.key - b.key);
 }

@@ -1,5 +1,6 @@
-import { shuffleByWeight } from '../../../src/lb/pick-first/balancer';
+import { shuffleByWeight as shuffleInSteps } from '../../../src/lb/pick-first/balancer';
 import type { Random } from '../../../src/util/random';
+import { runSteps } from '../../../src/util/steps';
 
 /** A generator of a fixed sequence that is random enough to count with. */
 function createRandom(): Random {
@@ -8,6 +9,15 @@ function createRandom(): Random {
     state = (state * 48_271) % 2_147_483_647;
     return state / 2_147_483_647;
   };
+}
+
+function shuffleByWeight<T extends { readonly weight: number }>(
+  list: readonly T[],
+  random: Random,
+  count?: number,
+): readonly (T | undefined)[] {
+  const weights = list.map(({ weight }) => weight);
+  return runSteps(shuffleInSteps(weights, random, count)).map((index) => list[index]);
 }
 
 function shareOfFirst(weights: readonly number[], rounds = 20_000): number[] {
