@@ -27,6 +27,7 @@ const LISTENER = 'type.googleapis.com/envoy.config.listener.v3.Listener';
 const CLUSTER = 'type.googleapis.com/envoy.config.cluster.v3.Cluster';
 const TOKEN = 'opaque/0123456789abcdef';
 const LISTENERS = '/v3/discovery:listeners';
+const CHECK_URI = 'check server_uri, and proxies before the server';
 const certificate = (name: string) => join(__dirname, '..', 'credentials', 'certificates', name);
 
 const listeners = (version: string, ...names: string[]): Json => ({
@@ -353,6 +354,16 @@ describe('a transport over HTTP', () => {
     expect(recorder.names).toEqual(['a']);
   });
 
+  it('reads JSON that the server calls HTML, or encoded by identity', async () => {
+    const headers = { 'content-type': 'text/html', 'content-encoding': 'identity' };
+    const server = await serve(() => ({ headers, body: listeners('1', 'a') }));
+    const { stream, recorder } = open(server.uri);
+    stream.read();
+    ask(stream, {});
+    await untilResponses(recorder, 1);
+    expect(recorder.names).toEqual(['a']);
+  });
+
   describe('ends the stream', () => {
     it.each<[string, RestAnswer, StreamStatus]>([
       [
@@ -372,6 +383,75 @@ describe('a transport over HTTP', () => {
         'does not know the path',
         { status: 404 },
         { code: 12, details: `${LISTENERS} was answered with HTTP status 404` },
+      ],
+      [
+        'redirects',
+        {
+          status: 307,
+          headers: { location: 'https://me:secret@login.test/a\u00e9b?token=secret#secret' },
+        },
+        {
+          code: 14,
+          details: `${LISTENERS} was answered with HTTP status 307, a redirect to "https://login.test/a\u00e9b". Redirects are not followed: ${CHECK_URI}`,
+        },
+      ],
+      [
+        'redirects to a path',
+        { status: 302, headers: { location: '/v3' }, body: '<html>' },
+        {
+          code: 14,
+          details: `${LISTENERS} was answered with HTTP status 302, a redirect to "/v3". Redirects are not followed: ${CHECK_URI}`,
+        },
+      ],
+      [
+        'redirects to a place with a long name',
+        { status: 301, headers: { location: `//a@b/${'x'.repeat(10_000)}` } },
+        {
+          code: 14,
+          details: `${LISTENERS} was answered with HTTP status 301, a redirect to "//b/${'x'.repeat(252)}…". Redirects are not followed: ${CHECK_URI}`,
+        },
+      ],
+      [
+        'redirects to nowhere',
+        { status: 300 },
+        {
+          code: 14,
+          details: `${LISTENERS} was answered with HTTP status 300, a redirect. Redirects are not followed: ${CHECK_URI}`,
+        },
+      ],
+      ...['content-encoding', 'transfer-encoding'].map(
+        (name): [string, RestAnswer, StreamStatus] => [
+          `compresses, and says so in ${name}`,
+          { headers: { [name]: 'gzip' }, body: '{}' },
+          {
+            code: 14,
+            details: `${LISTENERS} was answered with HTTP status 200 and a body in the encoding "gzip", which is not decoded: turn off compression at the server, and at proxies before it`,
+          },
+        ],
+      ),
+      [
+        'compresses an error',
+        { status: 503, headers: { 'content-encoding': 'identity, br' }, body: 'x' },
+        {
+          code: 14,
+          details: `${LISTENERS} was answered with HTTP status 503: a body in "br"`,
+        },
+      ],
+      [
+        'sends the page of an error',
+        { status: 502, headers: { 'content-type': 'text/html' }, body: '<h1>Bad\nGateway</h1>' },
+        {
+          code: 14,
+          details: `${LISTENERS} was answered with HTTP status 502 and an HTML page, as a web server or a proxy sends (<h1>Bad Gateway</h1>): ${CHECK_URI}`,
+        },
+      ],
+      [
+        'sends a page',
+        { headers: { 'content-type': 'Text/HTML; charset=utf-8' }, body: '<html>Log in' },
+        {
+          code: 14,
+          details: `the answer to ${LISTENERS} is an HTML page, as a web server or a proxy sends (<html>Log in): ${CHECK_URI}`,
+        },
       ],
       [
         'sends something that is not JSON',

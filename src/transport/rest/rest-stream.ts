@@ -3,14 +3,14 @@ import {
   DiscoveryRequest,
   DiscoveryResponse,
 } from '../../generated/envoy/service/discovery/v3/discovery';
-import { cutText } from '../../util/cut-text';
 import type { Clock } from '../../util/clock';
 import { errorMessage } from '../../util/error-message';
 import type { Handle } from '../../util/handle';
 import { err, type Result } from '../../util/result';
 import type { Steps } from '../../util/steps';
-import { StatusCode, statusOfHttp } from '../../util/status-code';
+import { StatusCode } from '../../util/status-code';
 import type { StreamStatus, XdsStream, XdsStreamHandler } from '../../xds-client/transport';
+import { describeUnreadable, findAnswerProblem, NOT_MODIFIED } from './answer-problem';
 import { discoveryPath, readResponseInSteps } from './discovery-json';
 import type { HttpResponse } from './http-answer';
 
@@ -168,9 +168,6 @@ type State =
   /** No request is sent until this has been taken: that is flow control. */
   | { readonly kind: 'ready'; readonly response: Uint8Array };
 
-const OK = 200;
-const NOT_MODIFIED = 304;
-
 /**
  * Requests the resources of one type at an interval, and detects changes: the state-of-the-world protocol over REST.
  * Each request has the version that is cached, so that the response may be that there is no other.
@@ -260,9 +257,9 @@ class TypePoll {
       return;
     }
     const { status, digest } = answer.value;
-    const path = discoveryPath(typeUrl) ?? typeUrl;
-    if (status !== OK && status !== NOT_MODIFIED) {
-      this.owner.onFailed(toStatus(path, answer.value));
+    const problem = findAnswerProblem(discoveryPath(typeUrl) ?? typeUrl, answer.value);
+    if (problem !== undefined) {
+      this.owner.onFailed(problem);
       return;
     }
     this.owner.onReachable();
@@ -275,16 +272,15 @@ class TypePoll {
     this.setState({ kind: 'reading', work });
   }
 
-  private *readAnswer(typeUrl: string, { etag, body, digest }: HttpResponse): Steps<void> {
-    const response = yield* readInSteps(body);
+  private *readAnswer(typeUrl: string, answer: HttpResponse): Steps<void> {
+    const response = yield* readInSteps(answer.body);
     if (!response.ok) {
       const path = discoveryPath(typeUrl) ?? typeUrl;
-      const details = `the answer to ${path} cannot be read: ${response.error}`;
-      this.owner.onFailed({ code: StatusCode.INTERNAL, details });
+      this.owner.onFailed(describeUnreadable(path, answer, response.error));
       return;
     }
-    this.digest = digest;
-    this.etag = etag;
+    this.digest = answer.digest;
+    this.etag = answer.etag;
     this.nonce = response.value.nonce;
     this.setState({ kind: 'ready', response: this.encode(typeUrl, response.value) });
     this.owner.onReady();
@@ -308,17 +304,4 @@ function* readInSteps(body: string): Steps<Result<DiscoveryResponse, string>> {
   } catch (error) {
     return err(`unexpected error: ${errorMessage(error)}`);
   }
-}
-
-const MAX_BODY = 200;
-/** Characters of which the shown ones are made: white space is made less of. */
-const MAX_READ_BODY = 1000;
-
-/** Describes a response with an error status. */
-function toStatus(path: string, { status, body }: HttpResponse): StreamStatus {
-  const text = body.slice(0, MAX_READ_BODY).replace(/\s+/g, ' ').trim();
-  const shown = cutText(text, MAX_BODY);
-  const fact = `${path} was answered with HTTP status ${status}`;
-  const details = shown === '' ? fact : `${fact}: ${shown}`;
-  return { code: statusOfHttp(status), details };
 }
