@@ -12,6 +12,7 @@ import {
   type LocalityLoad,
 } from '../control-plane';
 import { assertNever } from '../util/assert-never';
+import { quoteText } from '../util/cut-text';
 import { formatTable, type Cell } from './format';
 
 /**
@@ -40,6 +41,9 @@ export function formatEvent(event: ClientEvent, snapshot: Snapshot): string | un
   }
 }
 
+/** Names of resources that the file does not have, in one line. */
+const SHOWN_MISSING = 20;
+
 /** Formats the requested resources that the snapshot does not have. */
 function formatMissing(
   who: string,
@@ -51,8 +55,9 @@ function formatMissing(
   if (kind === undefined) return `${who} requests ${typeUrl}, which this server does not have`;
   const missing = names.filter((name) => snapshot.get(kind, name) === undefined);
   if (missing.length === 0) return undefined;
-  const list = missing.map((name) => JSON.stringify(name)).join(', ');
-  return `${who} requests ${formatType(typeUrl)} the file does not have: ${list}`;
+  const shown = missing.slice(0, SHOWN_MISSING).map((name) => quoteText(name));
+  const more = missing.length > shown.length ? `, and ${missing.length - shown.length} more` : '';
+  return `${who} requests ${formatType(typeUrl)} the file does not have: ${shown.join(', ')}${more}`;
 }
 
 /** `client 2 (node-1)` */

@@ -150,6 +150,7 @@ export type ClientEvent =
       readonly kind: 'subscribed';
       readonly client: ClientIdentity;
       readonly typeUrl: string;
+      /** The names of a state-of-the-world request; those that an incremental request adds. `clients()` has all. */
       readonly names: readonly string[];
       readonly wildcard: boolean;
     }

@@ -64,7 +64,11 @@ export {
   parseResourceFile,
   ResourceFileError,
 } from './snapshot/resource-file';
-export { watchResourceFile, type ResourceFileListener } from './snapshot/resource-file-watch';
+export {
+  watchResourceFile,
+  type ResourceFileListener,
+  type ResourceFileWatchOptions,
+} from './snapshot/resource-file-watch';
 export type {
   ResourceFileContent,
   ResourceFileOptions,

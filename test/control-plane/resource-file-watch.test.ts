@@ -18,6 +18,7 @@ import {
 import { clusterKind } from '../../src/control-plane/snapshot/resource-kind';
 import type { Handle } from '../../src/util/handle';
 import { systemClock } from '../../src/util/clock';
+import { silentLogger } from '../../src/util/logger';
 import { FakeClock } from '../support/fake-clock';
 
 describe('watchResourceFile', () => {
@@ -172,5 +173,44 @@ describe('watchResourceFile', () => {
     await new Promise<void>((resolve) => systemClock.setTimer(resolve, 60));
     expect(clock.pendingTimers).toBe(0);
     expect(reports).toEqual(['a']);
+  });
+
+  it.each<['throws' | 'rejects', () => unknown]>([
+    [
+      'throws',
+      () => {
+        throw new Error('oops');
+      },
+    ],
+    ['rejects', () => Promise.reject(new Error('oops'))],
+  ])('logs what the listener %s, and goes on', async (_, fail) => {
+    const clock = new FakeClock();
+    const errors: string[] = [];
+    const logger = { ...silentLogger, error: (text: () => string) => errors.push(text()) };
+    const calls: string[] = [];
+    const listener = {
+      onSnapshot: () => {
+        calls.push('snapshot');
+        return fail();
+      },
+      onError: () => {
+        calls.push('error');
+        return fail();
+      },
+    };
+    writeFileSync(file, clusters('a'));
+    watch = watchResourceFile(file, listener, { clock, logger });
+    for (const text of ['{', clusters('a', 'b'), '[']) {
+      writeFileSync(file, text);
+      clock.advance(2000);
+    }
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(calls).toEqual(['snapshot', 'error', 'snapshot', 'error']);
+    expect(errors.map((text) => text.replace(folder, '').split('\n', 1)[0])).toEqual(
+      calls.map(
+        (call) =>
+          `resource file /f.yaml: on${call === 'error' ? 'Error' : 'Snapshot'} threw: Error: oops`,
+      ),
+    );
   });
 });

@@ -18,6 +18,7 @@ import { Cluster } from '../../generated/envoy/config/cluster/v3/cluster';
 import { type AdminPage, servePage } from '../../live-page/page-server';
 import { errorMessage } from '../../util/error-message';
 import { createHandle, type Handle } from '../../util/handle';
+import { silentLogger } from '../../util/logger';
 import { createPaint, type Paint } from '../format';
 import { type CliIo, exitCode, printErrors, untilInterrupted } from '../io';
 import { formatFinding, judgeAll } from '../judge-file';
@@ -172,7 +173,8 @@ class Serving {
         for (const line of error.message.split('\n')) this.printProblem(line);
       },
     };
-    return watchResourceFile(file, listener, { ...this.flags, clock: this.io.clock });
+    const logger = { ...silentLogger, error: (text: () => string) => this.printProblem(text()) };
+    return watchResourceFile(file, listener, { ...this.flags, clock: this.io.clock, logger });
   }
 
   private reload(snapshot: Snapshot): void {

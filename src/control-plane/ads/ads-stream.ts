@@ -27,7 +27,7 @@ export interface AdsStreamContext {
   readonly clock: Clock;
   /** Returns the current snapshot of a node. */
   snapshotFor(node: ClientNode): Snapshot;
-  /** Absent if nothing listens, so that a request costs nothing for each name of its subscription. */
+  /** Absent if nothing listens. */
   readonly onEvent: ((event: ClientEvent) => void) | undefined;
   onRequest(client: ClientIdentity, request: ClientRequest): void;
   onDeltaRequest(client: ClientIdentity, request: DeltaClientRequest): void;
@@ -134,9 +134,8 @@ export class AdsStream<Request extends AnyRequest, Response> implements Discover
     const { acknowledgement, subscribed, response } = protocol.onRequest({ ...request, typeUrl });
     const events: ClientEvent[] = [];
     if (acknowledgement !== undefined) events.push({ ...acknowledgement, client, typeUrl });
-    if (subscribed !== undefined && this.context.onEvent !== undefined) {
-      const { subscribed: names, wildcard } = subscribed.describe();
-      events.push({ kind: 'subscribed', client, typeUrl, names, wildcard });
+    if (subscribed !== undefined) {
+      events.push({ kind: 'subscribed', client, typeUrl, ...subscribed });
     }
     this.send(identified, response === undefined ? [] : [response], events);
   }

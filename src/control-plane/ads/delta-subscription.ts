@@ -16,6 +16,7 @@ import {
   Subscriptions,
   type DeferredRemoval,
   type ImitatedServer,
+  type SubscriptionChange,
   type SubscriptionRequest,
   type TypeSubscription,
   type TypeUpdate,
@@ -86,8 +87,8 @@ class DeltaSubscription implements TypeSubscription<DeltaRequest> {
   }
 
   onRequest(request: DeltaRequest, snapshot: Snapshot) {
-    const isChanged = this.subscribe(request, this.setOf(snapshot));
-    return { isChanged, update: this.update(this.setOf(snapshot)) };
+    const subscribed = this.subscribe(request, this.setOf(snapshot));
+    return { subscribed, update: this.update(this.setOf(snapshot)) };
   }
 
   onSnapshot(change: SnapshotChange, resendAll: boolean): TypeUpdate | undefined {
@@ -130,20 +131,25 @@ class DeltaSubscription implements TypeSubscription<DeltaRequest> {
     return this.kind === undefined ? emptyResourceSet : snapshot.set(this.kind);
   }
 
-  /** Applies the names of a request. @returns whether the subscription changed. */
-  private subscribe(request: DeltaRequest, set: ResourceSet): boolean {
+  /** Applies the names of a request. @returns what it changed. */
+  private subscribe(request: DeltaRequest, set: ResourceSet): SubscriptionChange | undefined {
     const { isFirst } = this;
     this.isFirst = false;
     if (isFirst) this.restore(request.initialVersions, set);
     let isChanged = false;
     for (const name of request.unsubscribe) isChanged = this.remove(name) || isChanged;
-    for (const name of request.subscribe) isChanged = this.add(name, set, isFirst) || isChanged;
+    const names: string[] = [];
+    for (const name of request.subscribe) {
+      if (!this.add(name, set, isFirst)) continue;
+      isChanged = true;
+      if (name !== wildcardName) names.push(name);
+    }
     // A first request without names subscribes to all listeners or clusters, as `*` does.
     if (isFirst && request.subscribe.length === 0 && this.kind?.isComplete === true) {
       isChanged = this.add(wildcardName, set, isFirst);
     }
     if (isFirst) this.deleteUnsubscribed();
-    return isChanged;
+    return isChanged ? { names, wildcard: this.wildcard } : undefined;
   }
 
   /** Marks every subscribed resource as not sent. */

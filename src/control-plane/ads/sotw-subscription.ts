@@ -80,7 +80,8 @@ class SotwSubscription implements TypeSubscription<SotwRequest> {
     const isChanged = this.subscribe(resourceNames);
     const update = isChanged || this.isFirst ? this.update(this.setOf(snapshot)) : undefined;
     this.isFirst = false;
-    return { isChanged, update };
+    const { names, wildcard } = this;
+    return { subscribed: isChanged ? { names: [...names], wildcard } : undefined, update };
   }
 
   onSnapshot({ previous, next }: SnapshotChange, resendAll: boolean): TypeUpdate | undefined {

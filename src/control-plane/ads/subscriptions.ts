@@ -47,11 +47,19 @@ export type Acknowledgement =
   | { readonly kind: 'acked'; readonly version: string }
   | { readonly kind: 'nacked'; readonly version: string; readonly message: string };
 
+/** The names that a request subscribes to. They take no more time than the request, however many there were before. */
+export interface SubscriptionChange {
+  /** Those of a state-of-the-world request, and those that an incremental one adds; without `*`. */
+  readonly names: readonly string[];
+  /** Whether the subscription is to all resources. */
+  readonly wildcard: boolean;
+}
+
 export interface RequestOutcome {
   /** Undefined if the request neither acknowledges nor rejects a response for the first time. */
   readonly acknowledgement: Acknowledgement | undefined;
-  /** The subscription, if the request has changed it. Describing it takes time for each of its names. */
-  readonly subscribed: { describe(): TypeState } | undefined;
+  /** What the request has changed of the subscription; undefined if nothing. */
+  readonly subscribed: SubscriptionChange | undefined;
   readonly response: PlannedResponse | undefined;
 }
 
@@ -81,7 +89,10 @@ export interface TypeSubscription<Request> {
   onRequest(
     request: Request,
     snapshot: Snapshot,
-  ): { readonly isChanged: boolean; readonly update: TypeUpdate | undefined };
+  ): {
+    readonly subscribed: SubscriptionChange | undefined;
+    readonly update: TypeUpdate | undefined;
+  };
   /** Returns the update after a change of snapshot; undefined if there is none. */
   onSnapshot(change: SnapshotChange, resendAll: boolean): TypeUpdate | undefined;
   /** Splits an update that removes resources; undefined if it removes none. */
@@ -135,12 +146,8 @@ export class Subscriptions<Request extends SubscriptionRequest> {
       (this.options.imitate === 'istiod' && isIgnoredByIstiod(request, lastNonce));
     if (isIgnored) return { acknowledgement, subscribed: undefined, response: undefined };
     const type = known ?? this.addType(typeUrl);
-    const { isChanged, update } = type.onRequest(request, this.snapshot);
-    return {
-      acknowledgement,
-      subscribed: isChanged ? type : undefined,
-      response: update && this.plan(type, update),
-    };
+    const { subscribed, update } = type.onRequest(request, this.snapshot);
+    return { acknowledgement, subscribed, response: update && this.plan(type, update) };
   }
 
   /**

@@ -1,5 +1,8 @@
+import { contained } from '../../util/contained';
+import { errorStack } from '../../util/error-message';
 import { watchFile, type FileWatchOptions } from '../../util/files/file-watch';
 import type { Handle } from '../../util/handle';
+import { containLogger, silentLogger, type Logger } from '../../util/logger';
 import {
   parseContent,
   readText,
@@ -9,12 +12,18 @@ import {
 } from './resource-file';
 import { Snapshot } from './snapshot';
 
-/** Notified of changes to a watched resource file. */
+/** Notified of changes to a watched resource file. What its methods throw is logged, and changes nothing else. */
 export interface ResourceFileListener {
   /** The file is valid; also called if it is valid again after an error. */
   onSnapshot(snapshot: Snapshot, content: ResourceFileContent): void;
   /** The file is invalid or missing. The last snapshot stays in use. */
   onError(error: ResourceFileError): void;
+}
+
+/** The options of `watchResourceFile`. */
+export interface ResourceFileWatchOptions extends ResourceFileOptions, FileWatchOptions {
+  /** Receives what the listener throws. Default: nothing is logged. */
+  readonly logger?: Logger | undefined;
 }
 
 /**
@@ -25,13 +34,28 @@ export interface ResourceFileListener {
 export function watchResourceFile(
   path: string,
   listener: ResourceFileListener,
-  options: ResourceFileOptions & FileWatchOptions = {},
+  options: ResourceFileWatchOptions = {},
 ): Handle {
-  const loader = new Loader(path, listener, options);
+  const logger = containLogger(options.logger ?? silentLogger);
+  const loader = new Loader(path, containListener(listener, path, logger), options);
   // The watch starts first, so that a change during the load is not missed.
   const watch = watchFile(path, () => loader.load(), options);
   loader.load();
   return watch;
+}
+
+/** Returns a listener that does not throw: it is called in a timer, where an exception would end the process. */
+function containListener(
+  listener: ResourceFileListener,
+  path: string,
+  logger: Logger,
+): ResourceFileListener {
+  const log = (name: string) => (error: unknown) =>
+    logger.error(() => `resource file ${path}: ${name} threw: ${errorStack(error)}`);
+  return {
+    onSnapshot: contained((...args) => listener.onSnapshot(...args), log('onSnapshot')),
+    onError: contained((error) => listener.onError(error), log('onError')),
+  };
 }
 
 class Loader {
