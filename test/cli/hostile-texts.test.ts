@@ -1,5 +1,6 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { gzipSync } from 'node:zlib';
 import { Server, ServerCredentials } from '@grpc/grpc-js';
 import { RawAdsServer, type RawCall } from '../../src/cli/record/raw-ads-server';
 import { Cluster } from '../../src/generated/envoy/config/cluster/v3/cluster';
@@ -241,5 +242,18 @@ describe('what the command line prints of others', () => {
     const { port } = server.address() as AddressInfo;
     await run(['dump', '--page', `http://127.0.0.1:${port}/#token=a`]);
     expectHarmless();
+  });
+  it('is bounded: a live page that is small until it is decompressed', async () => {
+    const page = gzipSync(Buffer.alloc(2 ** 20));
+    const server = createServer((_request, response) => {
+      response.writeHead(200, { 'content-encoding': 'gzip' });
+      for (let mebibytes = 0; mebibytes <= 256; mebibytes++) response.write(page);
+      response.end();
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    stops.push(() => server.close());
+    const { port } = server.address() as AddressInfo;
+    await run(['dump', '--page', `http://127.0.0.1:${port}/#token=a`, '--timeout', '60']);
+    expect(world.io.errors.join()).toContain('more than 268435456 bytes');
   });
 });

@@ -1,6 +1,7 @@
 import { lstatSync, readdirSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { ByteCollector } from '../../util/byte-collector';
 import { describeDuration } from '../../util/duration';
 import { errorMessage } from '../../util/error-message';
 import { MAX_INPUT_BYTES, readRegularText } from '../../util/files/read-regular-file';
@@ -42,7 +43,8 @@ export async function fetchPageReport(
       redirect: 'error',
       signal: AbortSignal.timeout(timeoutMs),
     });
-    const text = await response.text();
+    const text = await readText(response.body ?? []);
+    if (text === undefined) return failed(`${page.origin}: more than ${MAX_INPUT_BYTES} bytes`);
     if (response.ok) return ok({ source: page.origin, text });
     return failed(
       response.status === 404
@@ -52,6 +54,17 @@ export async function fetchPageReport(
   } catch (error) {
     return failed(`${page.origin}: ${describeFailure(error)}`, exitCode.unreachable);
   }
+}
+
+/** Reads a body. It may have been compressed. @returns `undefined` if it is larger than any input may be. */
+async function readText(
+  chunks: AsyncIterable<Uint8Array> | readonly Uint8Array[],
+): Promise<string | undefined> {
+  const collected = new ByteCollector(MAX_INPUT_BYTES);
+  for await (const chunk of chunks) {
+    if (!collected.add(chunk)) return undefined;
+  }
+  return collected.bytes.toString('utf8');
 }
 
 function parsePageUrl(
