@@ -135,6 +135,11 @@ export class SteppedUpdates<Update> {
     return this.isApplying;
   }
 
+  /** Whether a newer update follows the one that is being applied. */
+  get isOutdated(): boolean {
+    return this.newest !== undefined;
+  }
+
   /** Cancels the update that is being applied, and the one after it. */
   cancel(): void {
     this.newest = undefined;

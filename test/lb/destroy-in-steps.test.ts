@@ -106,41 +106,6 @@ describe('a destroyed policy', () => {
     expect(harness.errors).toEqual([]);
   });
 
-  it('starts no connection to endpoints that an update removes, while those are removed', () => {
-    const { harness, clock, host: unlimited } = setUp();
-    const { environment } = unlimited;
-    const steady = new FakeClock();
-    const limited = { ...environment, clock: steady, maxConnectionAttempts: 100 };
-    const host = new FakeLbHost({
-      ...environment,
-      connectionAttempts: new ConnectionAttempts(limited),
-    });
-    const settle = () => {
-      for (let turn = 0; turn < 400; turn++) {
-        clock.advance(1);
-        steady.advance(1);
-      }
-    };
-    const policy = roundRobinPolicy.create(host);
-    const update = (...addresses: string[]) => {
-      const list = addresses.map((address) => makeEndpoint(address));
-      const listed = ok(singleLocality(...list));
-      const next = harness.completeUpdate({ config: new RoundRobinConfig(), endpoints: listed });
-      harness.batch.run(() => policy.update(next));
-    };
-    const removed = Array.from({ length: 1000 }, (_, i) => `10.1.${i >> 8}.${i % 256}:80`);
-    update(...removed);
-    settle();
-    const opened = 100;
-    expect(host.subchannels).toHaveLength(opened);
-    // Each attempt that is removed makes room for another one.
-    update('10.0.0.1:80');
-    settle();
-    expect(host.held).toHaveLength(1);
-    expect(host.subchannels).toHaveLength(opened + 1);
-    expect(harness.errors).toEqual([]);
-  });
-
   it('closes few connections at once', () => {
     const { harness, clock, host, settle, destroy } = setUp();
     const policy = roundRobinPolicy.create(host);
@@ -155,5 +120,72 @@ describe('a destroyed policy', () => {
     destroy(policy);
     expect(host.held).toHaveLength(0);
     expect(clock.pendingTimers).toBeLessThanOrEqual(before);
+  });
+});
+
+describe('an update of very many endpoints', () => {
+  /** A policy that makes 100 attempts to connect at once. */
+  function setUpRoundRobin() {
+    const { harness, clock, host: unlimited } = setUp();
+    const { environment } = unlimited;
+    const steady = new FakeClock();
+    const limited = { ...environment, clock: steady, maxConnectionAttempts: 100 };
+    const connectionAttempts = new ConnectionAttempts(limited);
+    const host = new FakeLbHost({ ...environment, connectionAttempts });
+    const policy = roundRobinPolicy.create(host);
+    return {
+      ...{ harness, host },
+      update(...addresses: string[]) {
+        const list = addresses.map((address) => makeEndpoint(address));
+        const listed = ok(singleLocality(...list));
+        const next = harness.completeUpdate({ config: new RoundRobinConfig(), endpoints: listed });
+        harness.batch.run(() => policy.update(next));
+      },
+      advance(turns: number) {
+        for (let turn = 0; turn < turns; turn++) {
+          clock.advance(1);
+          steady.advance(1);
+        }
+      },
+    };
+  }
+  const many = Array.from({ length: 1000 }, (_, i) => `10.1.${i >> 8}.${i % 256}:80`);
+
+  it('has no connection started once a newer one that removes them is listed', () => {
+    const { harness, host, update, advance } = setUpRoundRobin();
+    update(...many);
+    advance(400);
+    expect(host.subchannels).toHaveLength(100);
+    // Each attempt that is removed makes room for another one.
+    update('10.0.0.1:80');
+    advance(400);
+    expect(host.held).toHaveLength(1);
+    expect(host.subchannels).toHaveLength(101);
+    expect(harness.errors).toEqual([]);
+  });
+
+  it('is connected to before the endpoints that it removes are released', () => {
+    const { host, update, advance } = setUpRoundRobin();
+    update(...many.slice(0, 90));
+    advance(400);
+    update('10.0.0.1:80');
+    expect(host.subchannels).toHaveLength(91);
+    expect(host.held.length).toBeGreaterThan(1);
+    advance(400);
+    expect(host.held).toHaveLength(1);
+  });
+
+  it('leaves its connections to a newer one that waits for it', () => {
+    const { harness, host, update, advance } = setUpRoundRobin();
+    update(...many);
+    expect(host.subchannels).toHaveLength(0);
+    update('10.0.0.1:80', ...many.slice(-50));
+    advance(400);
+    expect(host.held).toHaveLength(51);
+    // Those that the first one had begun with.
+    expect(host.subchannels.length).toBeLessThanOrEqual(100 + 51);
+    const opened = host.subchannels.map(({ address }) => 'host' in address && address.host);
+    expect(opened).toContain('10.0.0.1');
+    expect(harness.errors).toEqual([]);
   });
 });

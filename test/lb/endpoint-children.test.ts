@@ -25,6 +25,7 @@ function setUp() {
   const apply = (set: EndpointSet) => {
     gone.length = 0;
     const change = runSteps(children.update(set, harness.options));
+    runSteps(children.removeUnlisted());
     return { ...change, removed: [...gone] };
   };
   const update = (...endpoints: Parameters<typeof singleLocality>) =>

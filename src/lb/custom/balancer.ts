@@ -74,6 +74,7 @@ export class CustomBalancer<Config> implements LbPolicy<CustomConfig<Config>> {
       return;
     }
     const { changed } = runSteps(this.children.update(endpoints.value, options));
+    runSteps(this.children.removeUnlisted());
     if (changed || endpoints.value !== this.lastEndpoints) {
       this.groups.update(endpoints.value, this.children.size);
       this.lastEndpoints = endpoints.value;

@@ -1,7 +1,7 @@
 import { ConnectivityState } from '../../grpc-js';
 import type { ChannelOptions, Picker } from '../../grpc-js';
 import type { LbConfig } from '../../resources/extension-points';
-import type { Steps } from '../../util/steps';
+import { STEP_SIZE, type Steps } from '../../util/steps';
 import { ConnectivityTally, createFailurePicker, failureText, WaitPicker } from '../connectivity';
 import type { LbHost, LbPolicy, LbUpdate } from '../lb-policy';
 import type { Publication } from '../tree/lb-batch';
@@ -103,6 +103,8 @@ export class ConnectedEndpoints<Config extends LbConfig, Endpoint> implements Lb
   /** The reason why there are no endpoints; `undefined` while there are. */
   private failure: string | undefined = NO_ENDPOINTS;
   private readonly errors = new EndpointErrors();
+  /** The leaves that have not been requested to connect, in the order of their endpoints. */
+  private readonly unconnected = new Set<EndpointLeaf>();
   /** The endpoints of the last update, applied or not. */
   private listed = emptyEndpointSet;
   private resolutionNote = '';
@@ -157,17 +159,38 @@ export class ConnectedEndpoints<Config extends LbConfig, Endpoint> implements Lb
 
   private *apply({ endpoints, channelOptions }: Listed): Steps<void> {
     const { added, changed } = yield* this.children.update(endpoints, channelOptions);
-    for (const leaf of added) this.tally.add(leaf.state);
-    this.setFailure(this.children.size === 0 ? NO_ENDPOINTS : undefined);
+    for (let i = 0; i < added.length; i++) {
+      if (i % STEP_SIZE === STEP_SIZE - 1) yield;
+      const leaf = added[i];
+      if (leaf === undefined) break;
+      this.tally.add(leaf.state);
+      this.unconnected.add(leaf);
+    }
+    if (this.children.size > 0) this.setFailure(undefined);
+    // What calls may wait for is before what takes time and changes nothing for them.
+    yield* this.connectAdded();
+    yield* this.children.removeUnlisted();
+    if (this.children.size === 0) this.setFailure(NO_ENDPOINTS);
     if (changed) this.publication.request();
+  }
+
+  /** Leaves most to the newer update if there is one, which may not have them any more. */
+  private *connectAdded(): Steps<void> {
+    const { unconnected, updates } = this;
     let connects = 0;
-    for (const leaf of added) {
-      if (++connects % CONNECTS === 0) yield;
+    for (const leaf of unconnected) {
+      if (connects > 0 && connects % CONNECTS === 0) {
+        if (updates.isOutdated) return;
+        yield;
+      }
+      connects++;
+      unconnected.delete(leaf);
       leaf.connect();
     }
   }
 
   private onLeafRemoved(leaf: EndpointLeaf): void {
+    this.unconnected.delete(leaf);
     this.tally.remove(leaf.state);
     if (leaf.state === ConnectivityState.READY) this.delegate.onNotReady(this.endpointOf(leaf));
     this.byLeaf.delete(leaf);

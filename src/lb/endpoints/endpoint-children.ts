@@ -53,6 +53,8 @@ export class EndpointChildren {
   private list: readonly Child[] = [];
   private readonly byEndpoint = new Map<XdsEndpoint, Child>();
   private readonly byKey = new Map<string, Child>();
+  /** The list before the last update, whose leaves are removed if they are in it no longer. */
+  private previous: readonly Child[] = [];
   private generation = 0;
   /** The last update whose endpoints are all listed: leaves of earlier ones are about to be destroyed. */
   private listedGeneration = 0;
@@ -79,8 +81,8 @@ export class EndpointChildren {
   }
 
   /**
-   * Creates and removes leaves, in steps. An endpoint listed twice gets one leaf. Another update must not start before
-   * the end of this one. Until then, the leaves are the previous ones; leaves that are not listed are removed last.
+   * Creates leaves, in steps. An endpoint listed twice gets one leaf. Until the end, the leaves are the previous ones.
+   * `removeUnlisted` must follow before the next update.
    */
   *update(endpoints: EndpointSet, channelOptions: ChannelOptions): Steps<EndpointChildrenChange> {
     const listing: Listing = {
@@ -104,10 +106,27 @@ export class EndpointChildren {
     }
     const { added, changed, list, optionsChanged, previous } = listing;
     this.list = list;
+    this.previous = previous;
     this.listedGeneration = this.generation;
-    yield* this.removeUnlisted(previous);
     const isShorter = list.length !== previous.length;
     return { added, changed: changed || optionsChanged || isShorter };
+  }
+
+  /** Removes the leaves that the last update does not list, in steps. */
+  *removeUnlisted(): Steps<void> {
+    const { previous } = this;
+    this.previous = [];
+    let removed = 0;
+    for (let i = 0; i < previous.length; i++) {
+      if (i % STEP_SIZE === STEP_SIZE - 1) yield;
+      const child = previous[i];
+      if (child === undefined || child.generation === this.generation) continue;
+      if (++removed % REMOVALS === 0) yield;
+      this.byEndpoint.delete(child.leaf.endpoint);
+      this.byKey.delete(child.key);
+      child.leaf.destroy();
+      this.listener.onRemoved(child.leaf);
+    }
   }
 
   private listRange(
@@ -170,18 +189,4 @@ export class EndpointChildren {
   private readonly onChanged: LeafListener = (leaf, previous) => {
     if (!this.isDestroyed) this.listener.onChanged(leaf, previous);
   };
-
-  private *removeUnlisted(previous: readonly Child[]): Steps<void> {
-    let removed = 0;
-    for (let i = 0; i < previous.length; i++) {
-      if (i % STEP_SIZE === STEP_SIZE - 1) yield;
-      const child = previous[i];
-      if (child === undefined || child.generation === this.generation) continue;
-      if (++removed % REMOVALS === 0) yield;
-      this.byEndpoint.delete(child.leaf.endpoint);
-      this.byKey.delete(child.key);
-      child.leaf.destroy();
-      this.listener.onRemoved(child.leaf);
-    }
-  }
 }
