@@ -341,6 +341,20 @@ exports.cases = {
     flaps: 'R',
     accepted: true,
   },
+  '1,000 clusters change all the time': {
+    ...service({
+      route: [...manyClusters(999), { match: toBad, route: { cluster: 'bad' } }],
+      C: (name, _port, version) =>
+        cluster(name, 'ROUND_ROBIN', {
+          metadata: { filter_metadata: { [`v${version}`]: {} } },
+          alt_stat_name: `${name}-${version}`,
+          circuit_breakers: { thresholds: [{ max_requests: { value: 1000 + (version % 50) } }] },
+        }),
+    }),
+    flaps: 'C',
+    accepted: true,
+    seconds: 20,
+  },
   'REST: 9 MB of {}': {
     rest: () => `{"version_info":"1","resources":[${'{},'.repeat(3_000_000)}{}]}`,
   },
