@@ -71,7 +71,8 @@ function formatType(typeUrl: string): string {
 }
 
 function oneLine(text: string): string {
-  return text.replace(/\s*\n\s*/g, ' | ');
+  const lines = text.split('\n').map((line) => line.trim());
+  return lines.filter((line) => line !== '').join(' | ');
 }
 
 /** The kinds of resources with their names for users, in the order in which clients request them. */

@@ -1,4 +1,5 @@
 import type { Violations } from './violations';
+import { withoutTrailing } from './without-trailing';
 
 /** A protobuf Duration. */
 export interface ProtoDuration {
@@ -54,11 +55,15 @@ export function parseDurationString(text: string): number | undefined {
  */
 export function describeDuration(ms: number): string {
   if (ms > 0 && ms < 1) return 'less than 0.001 s';
-  return `${(ms / 1000).toFixed(3).replace(/\.?0+$/, '')} s`;
+  return `${withoutZeros((ms / 1000).toFixed(3))} s`;
 }
 
 /** Formats milliseconds so that {@link parseDurationString} returns the same number. */
 export function formatDurationString(ms: number): string {
-  const text = (ms / 1000).toFixed(9).replace(/\.?0+$/, '');
+  const text = withoutZeros((ms / 1000).toFixed(9));
   return `${text}s`;
+}
+
+function withoutZeros(decimal: string): string {
+  return withoutTrailing(withoutTrailing(decimal, '0'), '.');
 }

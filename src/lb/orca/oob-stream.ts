@@ -167,11 +167,19 @@ function readAuthority(subchannel: Subchannel): string {
   return authorityOf(channel.getTarget());
 }
 
-const TARGET = /^(?:([a-z][a-z0-9+.-]*):)?(?:\/\/[^/]*)?(.*)$/i;
+const SCHEME = /^([a-z][a-z0-9+.-]*):/i;
 
 /** Returns the authority that grpc-js derives from a target. */
 export function authorityOf(target: string): string {
-  const [, scheme, path = ''] = TARGET.exec(target) ?? [];
+  const scheme = SCHEME.exec(target)?.[1];
   if (scheme === 'unix') return 'localhost';
-  return path.replace(/^\//, '').split(',')[0] ?? '';
+  const rest = target.slice(scheme === undefined ? 0 : scheme.length + 1);
+  return withoutAuthority(rest).replace(/^\//, '').split(',')[0] ?? '';
+}
+
+/** Removes `//authority` from the beginning. */
+function withoutAuthority(rest: string): string {
+  if (!rest.startsWith('//')) return rest;
+  const slash = rest.indexOf('/', 2);
+  return slash < 0 ? '' : rest.slice(slash);
 }

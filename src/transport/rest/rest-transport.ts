@@ -13,6 +13,7 @@ import { createHandle, type Handle } from '../../util/handle';
 import type { Random } from '../../util/random';
 import { err, ok, type Result } from '../../util/result';
 import { sanitizeText } from '../../util/sanitize-text';
+import { withoutTrailing } from '../../util/without-trailing';
 import type {
   StreamStatus,
   XdsStream,
@@ -101,7 +102,7 @@ class RestTransport implements XdsTransport {
     private readonly options: RestTransportOptions,
   ) {
     this.callCredentials = callCredentials.map((each) => this.secrets.watch(each));
-    this.base = serverUri.replace(/\/+$/, '');
+    this.base = withoutTrailing(serverUri, '/');
     this.refreshDelayMs = fetch.refreshDelayMs;
     const { shared = {}, clock } = options;
     this.reader = shared.reader ??= new ResponseReader(clock);

@@ -96,7 +96,7 @@ function visit(json: unknown, member: Member, path: string, found: UnknownKey[])
 
 /** Text that a template was not completed with: `${…}`, `{{…}}`, `<…>`, `CHANGE_ME`, `YOUR_…`. */
 const PLACEHOLDER =
-  /\$\{[^}]*\}|\$\([^)]*\)|\{\{.*?\}\}|<[A-Za-z][\w .-]*>|\b(?:CHANGE|REPLACE|FILL)[_-]?(?:ME|IN)\b|\bYOUR[_-][A-Z]/;
+  /\$\{[^{}]*\}|\$\([^()]*\)|\{\{[^{}]*\}\}|<[A-Za-z][\w .-]*>|\b(?:CHANGE|REPLACE|FILL)[_-]?(?:ME|IN)\b|\bYOUR[_-][A-Z]/;
 
 /** Finds the strings of a bootstrap that still have a placeholder in them, each as `path: text`. */
 export function findPlaceholders(json: unknown, path = ''): readonly string[] {
