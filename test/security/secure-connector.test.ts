@@ -37,10 +37,19 @@ const server = ca.sign('server', {
 const client = ca.sign('client', { names: ['URI:spiffe://td/client'] });
 
 const servers: Server[] = [];
+const sockets: Socket[] = [];
 afterAll(() => {
+  for (const socket of sockets) socket.destroy();
   for (const one of servers) one.close();
   certificates.close();
 });
+
+/** Connects to a server, until the end of the tests. */
+function dial(port: number): Socket {
+  const socket = connect(port, '127.0.0.1');
+  sockets.push(socket);
+  return socket;
+}
 
 /** Starts a server. @returns its port. */
 async function listen(one: Server): Promise<number> {
@@ -123,7 +132,7 @@ async function attempt(port: number, options: Attempt = {}): Promise<string> {
   const { connector } = connectorOf(options);
   try {
     await connector.waitForReady();
-    const socket = connect(port, '127.0.0.1');
+    const socket = dial(port);
     const { socket: secured, secure } = await connector.connect(socket);
     const closed = new Promise((resolve) => secured.once('close', resolve));
     // Not destroyed at once: the server has yet to receive the end of the handshake.
@@ -465,7 +474,7 @@ describe('a server that renegotiates over TLS 1.2', () => {
       });
     });
     const { connector } = connectorOf({});
-    const { socket } = await connector.connect(connect(await listen(one), '127.0.0.1'));
+    const { socket } = await connector.connect(dial(await listen(one)));
     socket.on('error', () => {});
     socket.resume();
     expect(await outcome).not.toBe('renegotiated');
@@ -611,7 +620,7 @@ describe('the authorities of a trust domain', () => {
   it('are chosen anew for a server that is of another domain than before', async () => {
     const { connector } = connectorOf({ material: materialOf({ td: [constrained], b: [other] }) });
     for (const one of [inside, other.sign('s', { names: ['URI:spiffe://b/a'] }), inside]) {
-      const { socket } = await connector.connect(connect(await tlsServer(one), '127.0.0.1'));
+      const { socket } = await connector.connect(dial(await tlsServer(one)));
       socket.destroy();
     }
     connector.destroy();
@@ -626,7 +635,7 @@ describe('the authorities of a trust domain', () => {
     const port = await listen(one);
     const { connector } = connectorOf({ material: materialOf({ td: [constrained], b: [other] }) });
     for (const expected of [2, 3, 4]) {
-      const { socket } = await connector.connect(connect(port, '127.0.0.1'));
+      const { socket } = await connector.connect(dial(port));
       socket.destroy();
       expect(connections).toBe(expected);
     }
@@ -644,7 +653,7 @@ describe('the certificates of a connection', () => {
     instance.set({ roots: ok(rootsOf(otherCa)), identity: ok(client) });
     await ready;
     instance.set(good);
-    const { socket } = await connector.connect(connect(port, '127.0.0.1'));
+    const { socket } = await connector.connect(dial(port));
     socket.destroy();
     connector.destroy();
     expect(instance.watches).toBe(0);
@@ -685,7 +694,7 @@ describe('a handshake', () => {
     const port = await listen(createTcpServer(() => {}));
     const clock = new FakeClock();
     const { connector } = connectorOf({}, clock);
-    const socket = connect(port, '127.0.0.1');
+    const socket = dial(port);
     const connected = connector.connect(socket);
     await new Promise((resolve) => socket.once('connect', resolve));
     clock.advance(20_000);
@@ -707,7 +716,7 @@ describe('a handshake', () => {
     });
     const clock = new FakeClock();
     const { connector } = connectorOf({}, clock);
-    const { socket } = await connector.connect(connect(await listen(one), '127.0.0.1'));
+    const { socket } = await connector.connect(dial(await listen(one)));
     socket.on('error', () => {});
     if (sendsSettings) await new Promise((resolve) => socket.once('data', resolve));
     const errors: Error[] = [];
@@ -726,13 +735,13 @@ describe('a handshake', () => {
     const port = await tlsServer(server);
     const links: Socket[] = [];
     const link = createTcpServer((socket) => {
-      const upstream = connect(port, '127.0.0.1');
+      const upstream = dial(port);
       upstream.on('error', () => {});
       links.push(socket);
       socket.pipe(upstream).pipe(socket);
     });
     const { connector } = connectorOf({});
-    const { socket } = await connector.connect(connect(await listen(link), '127.0.0.1'));
+    const { socket } = await connector.connect(dial(await listen(link)));
     const failed = new Promise<Error>((resolve) => socket.once('error', resolve));
     socket.resume();
     for (const each of links) each.resetAndDestroy();
