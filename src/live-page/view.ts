@@ -75,6 +75,7 @@ const MAX_READ_LENGTH = 8 * MAX_CELL_LENGTH;
 
 /** Makes a text the text of a cell: without the user names and passwords of URLs, and not longer than a cell may be. */
 export function cellText(text: string): string {
+  if (text.length <= MAX_CELL_LENGTH && !text.includes('://')) return text;
   const isCut = text.length > MAX_READ_LENGTH;
   const read = isCut ? text.slice(0, MAX_READ_LENGTH) : text;
   // Where a text is cut, what is after `://` may be the beginning of a password.

@@ -15,28 +15,27 @@ export function routeView(config: XdsConfig | undefined, request: ViewRequest): 
   if (config === undefined) return NO_ROWS;
   const { virtualHost } = config;
   const { routes, name: host } = virtualHost;
-  // Without a filter, only the rows that are shown are made: there may be hundreds of thousands.
+  // Only the rows that are shown are made: there may be hundreds of thousands.
   if (request.filter === '') {
     return createView(routes, request, (route, index) => toRow(route, index, host));
   }
-  const found = routes
-    .map((route, index) => toRow(route, index, host))
-    .filter(({ name, match, action }) => matchesFilter(request.filter, name, match, action));
-  return createView(found, request, (row) => row);
+  const found = routes.flatMap((route, index) =>
+    isFound(route, request.filter) ? [{ route, index }] : [],
+  );
+  return createView(found, request, ({ route, index }) => toRow(route, index, host));
 }
 
-function toRow({ name, match, action }: Route, index: number, virtualHost: string): Row & Named {
+function isFound({ name, match, action }: Route, filter: string): boolean {
+  return [name, describeMatch(match), describeAction(action)].some((text) =>
+    matchesFilter(filter, cellText(text)),
+  );
+}
+
+function toRow({ name, match, action }: Route, index: number, virtualHost: string): Row {
   return {
     ...{ id: `${index}`, index, name: cellText(name), virtualHost: cellText(virtualHost) },
     ...{ match: cellText(describeMatch(match)), action: cellText(describeAction(action)) },
   };
-}
-
-/** The texts that a filter applies to. */
-interface Named {
-  readonly name: string;
-  readonly match: string;
-  readonly action: string;
 }
 
 function describeMatch({ path, headers, fractionPerMillion }: RouteMatch): string {
