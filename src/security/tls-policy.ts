@@ -10,6 +10,12 @@ import type { Certificates, CertificateWatch } from './certificate-provider';
 /** The subchannel argument that has the {@link TlsPolicy} of the cluster. It is part of the identity of a subchannel. */
 export const TLS_POLICY_ARG = 'grpc_xds.tls_policy';
 
+/**
+ * The value of {@link TLS_POLICY_ARG} where the cluster asks for no policy: without any value, something around the credentials
+ * has not handed the arguments on.
+ */
+export const NO_TLS_POLICY = 'none';
+
 /** The subchannel argument that has the hostname of the endpoint, where the policy sends it as SNI (gRFC A101). */
 export const ENDPOINT_HOSTNAME_ARG = 'grpc_xds.endpoint_hostname';
 
@@ -58,7 +64,7 @@ export class TlsPolicy {
    */
   static of(options: ChannelOptions): Result<TlsPolicy, string> | undefined {
     const policy: unknown = options[TLS_POLICY_ARG];
-    if (policy === undefined) return undefined;
+    if (policy === undefined || policy === NO_TLS_POLICY) return undefined;
     if (isOwnPolicy(policy)) return ok(policy);
     const copy = copyOf(policy, Brand.TLS_POLICY);
     const reader = `grpc-xds ${ownCopy.version} in ${ownCopy.path}`;

@@ -13,7 +13,7 @@ import { createContainedConnector } from './contained-connector';
 import { HTTP_CONNECT_ARG, HttpConnectConnector } from './http-connect';
 import { RefusingConnector } from './refusing-connector';
 import type * as Connectors from './secure-connector';
-import { TlsPolicy } from './tls-policy';
+import { TLS_POLICY_ARG, TlsPolicy } from './tls-policy';
 
 /** The option by which grpc-js connects a channel to the proxy of a variable; its value is the target of the channel. */
 const PROXIED_TARGET = 'grpc.http_connect_target';
@@ -123,6 +123,9 @@ export class XdsChannelCredentials extends ChannelCredentials {
     if (typeof proxied === 'string' && proxied.startsWith('xds:')) {
       return new RefusingConnector(describeBypass(proxied), callCredentials);
     }
+    if (channelTarget.scheme === 'xds' && options[TLS_POLICY_ARG] === undefined) {
+      return new RefusingConnector(ARGUMENTS_LOST, callCredentials);
+    }
     if (!this.fallback._isSecure()) decisions.set(options, 'insecure');
     const connector = createContainedConnector(
       this.fallback,
@@ -152,6 +155,11 @@ function describeBypass(target: string): string {
     `${variable?.exempt?.name ?? 'no_proxy'}, or set the channel option grpc.enable_http_proxy to 0`
   );
 }
+
+/** No policy is not the same as a policy that is not known. */
+const ARGUMENTS_LOST =
+  'the security configuration of the cluster is unknown: what is around the xDS credentials, such as a wrapper, has to hand on ' +
+  'all options of _createSecureConnector()';
 
 /** Fails every call that uses them: without privacy and integrity, a token could be read on the way. */
 const refused = CallCredentials.createFromMetadataGenerator((_options, callback) => {

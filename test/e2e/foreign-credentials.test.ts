@@ -77,6 +77,28 @@ class LateWrapper extends Wrapper {
   }
 }
 
+/** Hands on only the options that it knows. */
+class ForgetfulWrapper extends Wrapper {
+  override _createSecureConnector(
+    ...[target, , callCredentials]: Parameters<Wrapper['_createSecureConnector']>
+  ): ReturnType<Wrapper['_createSecureConnector']> {
+    return this.inner._createSecureConnector(target, {}, callCredentials);
+  }
+}
+
+class Forgetful extends XdsChannelCredentials {
+  override _createSecureConnector(
+    ...[target, , callCredentials]: Parameters<Wrapper['_createSecureConnector']>
+  ): ReturnType<Wrapper['_createSecureConnector']> {
+    return super._createSecureConnector(target, {}, callCredentials);
+  }
+}
+
+/** Has members of its own with the names of those of grpc-js. */
+class Namesake extends Wrapper {
+  readonly channelCredentials = insecure;
+}
+
 class Extended extends XdsChannelCredentials {}
 
 const OWN: readonly [string, () => grpc.ChannelCredentials][] = [
@@ -88,6 +110,10 @@ const OWN: readonly [string, () => grpc.ChannelCredentials][] = [
     () => new Wrapper(createXdsChannelCredentials(insecure).compose(token)),
   ],
   ['a wrapper that connects late', () => new LateWrapper(createXdsChannelCredentials(insecure))],
+  [
+    'a wrapper with insecure ones as a member',
+    () => new Namesake(createXdsChannelCredentials(insecure)),
+  ],
   ['a subclass', () => new Extended(insecure)],
   [
     'an object that inherits',
@@ -97,6 +123,15 @@ const OWN: readonly [string, () => grpc.ChannelCredentials][] = [
   [
     'credentials whose fallback is xDS credentials',
     () => createXdsChannelCredentials(createXdsChannelCredentials(insecure)),
+  ],
+];
+
+const FORGETFUL: readonly [string, () => grpc.ChannelCredentials][] = [
+  ['a wrapper', () => new ForgetfulWrapper(createXdsChannelCredentials(insecure))],
+  ['a subclass', () => new Forgetful(insecure)],
+  [
+    'a wrapper of credentials of another copy',
+    () => new ForgetfulWrapper(otherCopy().createXdsChannelCredentials(insecure)),
   ],
 ];
 
@@ -212,6 +247,14 @@ describe('a cluster with TLS, called with', () => {
     const before = plain.calls;
     const { code } = await open(create()).failure({ credentials: token });
     expect(code).toBe(grpc.status.UNAUTHENTICATED);
+    expect(plain.calls).toBe(before);
+  });
+
+  it.each(FORGETFUL)('%s that drops the options: is not called', async (_name, create) => {
+    serve(plain.port, []);
+    const before = plain.calls;
+    const details = await failureOf(open(create()));
+    expect(details).toContain('the security configuration of the cluster is unknown');
     expect(plain.calls).toBe(before);
   });
 

@@ -16,6 +16,7 @@ import {
 import {
   comparesNames,
   ENDPOINT_HOSTNAME_ARG,
+  NO_TLS_POLICY,
   noCertificates,
   serverNameOf,
   TLS_POLICY_ARG,
@@ -94,6 +95,9 @@ export class TransportSecurity {
   /** What the server names are those of. */
   private named: { readonly endpoints: EndpointsResource; readonly tls: UpstreamTls } | undefined;
 
+  /** The latest arguments without a policy. */
+  private plainArgs: { readonly from: ChannelOptions; readonly args: ChannelOptions } | undefined;
+
   constructor(
     private readonly reports: UnusedTlsReports,
     private readonly logger: Logger,
@@ -144,7 +148,7 @@ export class TransportSecurity {
    * is the hostname of the endpoint (gRFC A101).
    */
   argsOf(address: SubchannelAddress, args: ChannelOptions): ChannelOptions {
-    if (this.policy === undefined || !this.isEffective) return args;
+    if (this.policy === undefined || !this.isEffective) return this.withoutPolicy(args);
     const { cluster, tls, certificates } = this.policy;
     const name = this.serverNames.get(subchannelAddressToString(address)) ?? '';
     if (!comparesNames(tls, name)) {
@@ -155,6 +159,14 @@ export class TransportSecurity {
       [TLS_POLICY_ARG]: this.policy,
       ...(name !== '' && { [ENDPOINT_HOSTNAME_ARG]: name }),
     };
+  }
+
+  /** Returns arguments that say that there is no policy, one object for all subchannels with the same ones. */
+  private withoutPolicy(args: ChannelOptions): ChannelOptions {
+    if (this.plainArgs?.from !== args) {
+      this.plainArgs = { from: args, args: { ...args, [TLS_POLICY_ARG]: NO_TLS_POLICY } };
+    }
+    return this.plainArgs.args;
   }
 
   /**

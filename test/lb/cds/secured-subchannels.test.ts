@@ -40,6 +40,9 @@ const endpoints = endpointsOf('');
 
 const create = () => new TransportSecurity(new UnusedTlsReports(), silentLogger);
 
+const hasPolicy = (security: TransportSecurity) =>
+  security.argsOf(address, {})[TLS_POLICY_ARG] instanceof TlsPolicy;
+
 /** A subchannel of a channel with such credentials, as grpc-js makes it. */
 function subchannelOf(channelCredentials: ChannelCredentials, options: ChannelOptions = {}) {
   const target = { scheme: 'xds', path: 'c' };
@@ -92,7 +95,7 @@ describe('the security of a cluster', () => {
       if (channelCredentials !== undefined)
         security.observe(subchannelOf(channelCredentials).subchannel);
       expect(security.update('c', after, certificates, endpoints)).toBe(expected);
-      expect(TLS_POLICY_ARG in security.argsOf(address, {})).toBe(after.tls !== undefined);
+      expect(hasPolicy(security)).toBe(after.tls !== undefined);
     }
   });
 
@@ -157,10 +160,16 @@ describe('the security of a cluster', () => {
       const { subchannel } = subchannelOf(new Mine(), args);
       Reflect.set(subchannel, 'channel', { credentials: channelCredentials });
       security.observe(subchannel);
-      expect(TLS_POLICY_ARG in security.argsOf(address, {})).toBe(isKept);
+      expect(hasPolicy(security)).toBe(isKept);
       security.observe(subchannel);
       expect(security.isUnused).toBe(true);
     }
+  });
+
+  it('is the same object for subchannels without a policy', () => {
+    const security = create();
+    const args = { 'grpc.keepalive_time_ms': 1 };
+    expect(security.argsOf(address, args)).toBe(security.argsOf(address, args));
   });
 
   it('refuses connections of xDS credentials of another copy, or of versions without a brand', async () => {
