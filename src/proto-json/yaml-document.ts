@@ -1,5 +1,5 @@
 import {
-  Composer,
+  CST,
   isAlias,
   isMap,
   isNode,
@@ -9,14 +9,13 @@ import {
   LineCounter,
   Parser,
   stringify,
-  visit,
-  Document,
-  type CST,
 } from 'yaml';
-import { MAX_JSON_DEPTH, MAX_JSON_MEMBERS } from '../util/bounded-json';
-import { errorMessage } from '../util/error-message';
+import { MAX_JSON_DEPTH } from '../util/bounded-json';
 import { runSteps, STEP_SIZE, type Steps } from '../util/steps';
 import type { PathSegment } from './json-problem';
+import { composeInSteps } from './yaml-pieces';
+import { MAX_YAML_PROBLEMS, YamlLimitError, type YamlProblem } from './yaml-problem';
+import { ValueReader } from './yaml-values';
 
 /** A place in a text file; both count from 1. */
 export interface TextPosition {
@@ -42,9 +41,11 @@ export function formatYaml(value: unknown): string {
 /** A YAML or JSON text with the position of each value. */
 export class YamlDocument {
   private constructor(
-    private readonly document: Document,
+    private readonly contents: unknown,
+    /** The node that an alias stands for. */
+    private readonly targets: ReadonlyMap<unknown, unknown>,
     private readonly lines: LineCounter,
-    /** The value of the text, as `JSON.parse` would return it; undefined after syntax errors. */
+    /** The value of the text, as `JSON.parse` would return it; undefined after mistakes. */
     readonly value: unknown,
     readonly mistakes: readonly YamlMistake[],
   ) {}
@@ -54,18 +55,21 @@ export class YamlDocument {
     return runSteps(YamlDocument.parseInSteps(text));
   }
 
-  /** Does the same as `parse` in steps. Composing the values and converting them takes one step each. */
+  /** Does the same as `parse` in steps. */
   static *parseInSteps(text: string): Steps<YamlDocument> {
     const lines = new LineCounter();
-    const { document, mistakes } = yield* compose(text, lines);
-    yield;
-    if (mistakes.length > 0) return new YamlDocument(document, lines, undefined, mistakes);
+    const reader = new ValueReader();
     try {
-      return new YamlDocument(document, lines, document.toJS(), []);
+      const tokens = yield* readTokens(text, lines);
+      const { document, problems } = yield* composeInSteps(tokens, text.length);
+      const { contents } = document;
+      const value = problems.length > 0 ? undefined : yield* reader.read(contents);
+      const mistakes = describe([...problems, ...reader.problems], lines);
+      return new YamlDocument(contents, reader.targets, lines, value, mistakes);
     } catch (error) {
-      // An alias without its anchor, or aliases that expand too much.
-      const mistake = { position: positionAt(lines, 0), reason: errorMessage(error) };
-      return new YamlDocument(document, lines, undefined, [mistake]);
+      if (!(error instanceof YamlLimitError)) throw error;
+      const mistakes = describe([{ pos: [error.offset], message: error.message }], lines);
+      return new YamlDocument(undefined, reader.targets, lines, undefined, mistakes);
     }
   }
 
@@ -74,7 +78,7 @@ export class YamlDocument {
    * existing step. Keys may be in lowerCamelCase.
    */
   locate(path: readonly PathSegment[]): TextPosition {
-    let node: unknown = this.document.contents;
+    let node = this.contents;
     let offset = startOf(node) ?? 0;
     for (const segment of path) {
       const step = this.step(node, segment);
@@ -86,7 +90,7 @@ export class YamlDocument {
   }
 
   private step(from: unknown, segment: PathSegment): Step | undefined {
-    const node = isAlias(from) ? from.resolve(this.document) : from;
+    const node = isAlias(from) ? this.targets.get(from) : from;
     if (isSeq(node) && typeof segment === 'number') {
       const item = node.items[segment];
       return item === undefined ? undefined : { node: item, offset: startOf(item) };
@@ -98,38 +102,15 @@ export class YamlDocument {
   }
 }
 
-/** A text with its mistakes. */
-interface Composed {
-  readonly document: Document;
-  readonly mistakes: readonly YamlMistake[];
-}
-
-/** Reads the first document of a text. */
-function* compose(text: string, lines: LineCounter): Steps<Composed> {
-  // The parser would compare each key of a mapping with each other one.
-  const options = { merge: true, uniqueKeys: false } as const;
-  const composer = new Composer(options);
-  try {
-    const documents: Document[] = [];
-    for (const token of yield* readTokens(text, lines)) {
-      for (const next of composer.next(token)) documents.push(next);
-      yield;
-    }
-    for (const last of composer.end(true, text.length)) documents.push(last);
-    const [document = new Document(null, options), next] = documents;
-    const mistakes = [...document.errors, ...findDuplicateKeys(document)].map(
-      ({ pos: [offset], message }) => ({ position: positionAt(lines, offset), reason: message }),
-    );
-    if (next !== undefined) {
-      const reason = 'expected the end of the file after one document';
-      mistakes.push({ position: positionAt(lines, next.range?.[0] ?? 0), reason });
-    }
-    return { document, mistakes };
-  } catch (error) {
-    if (!(error instanceof YamlLimitError)) throw error;
-    const mistake = { position: positionAt(lines, error.offset), reason: error.message };
-    return { document: new Document(null, options), mistakes: [mistake] };
-  }
+/** @returns the first mistakes, in the order of the text. */
+function describe(problems: readonly YamlProblem[], lines: LineCounter): readonly YamlMistake[] {
+  return [...problems]
+    .sort((a, b) => a.pos[0] - b.pos[0])
+    .slice(0, MAX_YAML_PROBLEMS)
+    .map(({ pos: [offset], message }) => ({
+      position: positionAt(lines, offset),
+      reason: message,
+    }));
 }
 
 /** Characters of a YAML text. Reading a line of it takes up to 30 microseconds, ten times as long as JSON. */
@@ -143,14 +124,14 @@ const MAX_OPEN = 2 * MAX_JSON_DEPTH;
 
 const USE_JSON = 'JSON may be longer';
 
-class YamlLimitError extends Error {
-  constructor(
-    readonly offset: number,
-    reason: string,
-  ) {
-    super(reason);
-  }
-}
+/** Characters of one scalar as it is written. A longer one would take too long for one step. */
+const MAX_SCALAR_LENGTH = 2 ** 16;
+
+/** Tokens in a row that are no values, such as comments: they are composed in one step. */
+const MAX_TOKENS_BESIDE = 10_000;
+
+/** Items of a collection in brackets: its parser ends it in one step. */
+const MAX_BRACKET_ITEMS = 10_000;
 
 /** @throws YamlLimitError for text that exceeds a bound. */
 function* readTokens(text: string, lines: LineCounter): Steps<readonly CST.Token[]> {
@@ -160,46 +141,52 @@ function* readTokens(text: string, lines: LineCounter): Steps<readonly CST.Token
   }
   const parser = new Parser(lines.addNewLine);
   const tokens: CST.Token[] = [];
-  let count = 0;
+  const bounds = new TokenBounds(parser);
   for (const lexeme of new Lexer().lex(text)) {
+    bounds.check(lexeme);
     for (const token of parser.next(lexeme)) tokens.push(token);
-    const { stack, offset } = parser;
-    if (stack.length > MAX_OPEN) {
-      throw new YamlLimitError(offset, `nested more than ${MAX_JSON_DEPTH} levels deep`);
-    }
-    if (++count > MAX_YAML_TOKENS) {
-      throw new YamlLimitError(offset, `more than ${MAX_YAML_TOKENS} tokens of YAML; ${USE_JSON}`);
-    }
-    if (count % STEP_SIZE === 0) yield;
+    if (bounds.count % STEP_SIZE === 0) yield;
   }
   for (const token of parser.end()) tokens.push(token);
   return tokens;
 }
 
-/** Finds the keys that a mapping has twice, and mappings with too many keys. */
-function findDuplicateKeys(document: Document): YamlProblem[] {
-  const found: YamlProblem[] = [];
-  visit(document, {
-    Map(_key, { items }) {
-      const keys = new Set<unknown>();
-      for (const { key } of items) {
-        if (!isScalar(key)) continue;
-        const [offset = 0] = key.range ?? [];
-        if (keys.has(key.value)) found.push({ pos: [offset], message: 'Map keys must be unique' });
-        keys.add(key.value);
-        if (keys.size === MAX_JSON_MEMBERS + 1) {
-          found.push({ pos: [offset], message: `a mapping of more than ${MAX_JSON_MEMBERS} keys` });
-        }
-      }
-    },
-  });
-  return found;
-}
+const besideValues = new Set([
+  ...['space', 'comment', 'newline', 'comma', 'anchor', 'tag'],
+  ...['explicit-key-ind', 'map-value-ind'],
+]);
 
-/** A mistake, in the form of the parser. */
-interface YamlProblem {
-  readonly pos: readonly [offset: number, ...others: number[]];
-  readonly message: string;
+/** Bounds what the steps after the lexer do at once. */
+class TokenBounds {
+  /** Tokens of the text. */
+  count = 0;
+  private beside = 0;
+
+  constructor(private readonly parser: Parser) {}
+
+  /** @throws YamlLimitError if this token is one too many. */
+  check(lexeme: string): void {
+    const { stack } = this.parser;
+    if (stack.length > MAX_OPEN) this.fail(`nested more than ${MAX_JSON_DEPTH} levels deep`);
+    if (++this.count > MAX_YAML_TOKENS) {
+      this.fail(`more than ${MAX_YAML_TOKENS} tokens of YAML; ${USE_JSON}`);
+    }
+    if (lexeme.length > MAX_SCALAR_LENGTH) {
+      this.fail(`more than ${MAX_SCALAR_LENGTH} characters in one value or comment; ${USE_JSON}`);
+    }
+    this.beside = besideValues.has(CST.tokenType(lexeme) ?? '') ? this.beside + 1 : 0;
+    if (this.beside > MAX_TOKENS_BESIDE) {
+      this.fail(`more than ${MAX_TOKENS_BESIDE} comments, spaces and the like in a row`);
+    }
+    const top = stack.at(-1);
+    if (top?.type === 'flow-collection' && top.items.length > MAX_BRACKET_ITEMS) {
+      this.fail(`more than ${MAX_BRACKET_ITEMS} items in brackets; ${USE_JSON}`);
+    }
+  }
+
+  private fail(reason: string): never {
+    throw new YamlLimitError(this.parser.offset, reason);
+  }
 }
 
 interface Step {

@@ -229,7 +229,7 @@ class PieceParser {
     if (frame.kind === 'object') {
       const named: unknown = JSON.parse(`{${before}[]}`);
       const [name = ''] = Object.keys(isObject(named) ? named : {});
-      define(frame.object, name, value);
+      setMember(frame.object, name, value);
     } else if (isBlank(before)) {
       frame.list.push(value);
     } else {
@@ -291,12 +291,12 @@ function append(list: unknown[], more: unknown): void {
 
 function assign(object: Record<string, unknown>, more: unknown): void {
   for (const [name, value] of Object.entries(isObject(more) ? more : {})) {
-    define(object, name, value);
+    setMember(object, name, value);
   }
 }
 
-/** An assignment to `__proto__` would not make a member of it. */
-function define(object: Record<string, unknown>, name: string, value: unknown): void {
+/** Sets a member of an object. An assignment to `__proto__` would not make a member of it. */
+export function setMember(object: Record<string, unknown>, name: string, value: unknown): void {
   if (name !== '__proto__') object[name] = value;
   else
     Object.defineProperty(object, name, {

@@ -207,7 +207,7 @@ resources:
     [
       'an alias without its anchor',
       'clusters: *nothing',
-      ['f.yaml:1:1: Unresolved alias (the anchor must be set before the alias): nothing'],
+      ['f.yaml:1:11: Unresolved alias (the anchor must be set before the alias): nothing'],
     ],
     [
       'more than one document',

@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { formatYaml } from '../../src/proto-json/yaml-document';
 import { readFileInSteps } from '../../src/transport/file/read-resource-file';
 import { WatchedFiles } from '../../src/transport/file/watched-files';
 import { countWork } from '../support/count-work';
@@ -18,9 +19,9 @@ const endpoints = (count: number) => {
 };
 
 /** The work of each step of reading a file. */
-function workOfSteps(json: object): readonly number[] {
-  const content = Buffer.from(JSON.stringify(json));
-  const steps = readFileInSteps('x.json', content, { ignoreUnknownFields: false });
+function workOfSteps(json: object, syntax = 'json'): readonly number[] {
+  const content = Buffer.from(syntax === 'json' ? JSON.stringify(json) : formatYaml(json));
+  const steps = readFileInSteps(`x.${syntax}`, content, { ignoreUnknownFields: false });
   const work: number[] = [];
   for (let isDone = false; !isDone;) {
     work.push(
@@ -52,6 +53,19 @@ describe('a large JSON file', () => {
     ['endpoints of one cluster', endpoints],
   ])('of %s is read in steps that do not grow with it', (_, contentOf) => {
     const [small, large] = [2000, 8000].map((count) => workOfSteps(contentOf(count)));
+    expect(large?.length).toBeGreaterThan(3 * (small?.length ?? Infinity));
+    expect(Math.max(...(large ?? [])) / Math.max(...(small ?? []))).toBeLessThan(1.5);
+  });
+});
+
+describe('a large YAML file', () => {
+  beforeAll(() => workOfSteps(clusters(1), 'yaml'));
+
+  it.each([
+    ['clusters', clusters],
+    ['endpoints of one cluster', endpoints],
+  ])('of %s is read in steps that do not grow with it', (_, contentOf) => {
+    const [small, large] = [500, 2000].map((count) => workOfSteps(contentOf(count), 'yaml'));
     expect(large?.length).toBeGreaterThan(3 * (small?.length ?? Infinity));
     expect(Math.max(...(large ?? [])) / Math.max(...(small ?? []))).toBeLessThan(1.5);
   });
