@@ -1,18 +1,20 @@
 import type { Bootstrap, SavedSnapshotConfig, ServerConfig } from '../bootstrap/bootstrap';
 import type { Clock } from '../util/clock';
 import { errorMessage } from '../util/error-message';
-import type { Handle } from '../util/handle';
+import { createHandle, type Handle } from '../util/handle';
 import type { Logger } from '../util/logger';
 import { readRegularFile } from '../util/files/read-regular-file';
 import { RefCountedMap } from '../util/ref-counted-map';
 import { err, ok, type Result } from '../util/result';
+import { STEP_SIZE, type Steps } from '../util/steps';
+import { TimeSlices } from '../util/time-slices';
 import type { ResourceName } from '../xds-client/resource-name';
 import {
   describeElementLimit,
   type ElementLimit,
   type ResourceType,
 } from '../xds-client/resource-type';
-import { decodeSnapshot, MAX_SNAPSHOT_BYTES, type SavedResource } from './snapshot-file';
+import { decodeSnapshotInSteps, MAX_SNAPSHOT_BYTES, type SavedResource } from './snapshot-file';
 
 /** Constructor options of the saved resources. */
 export interface SavedResourcesOptions {
@@ -40,9 +42,10 @@ export class SavedResources {
 
   constructor(private readonly options: SavedResourcesOptions) {
     this.description = `saved snapshot ${options.config.path} (stale)`;
+    const slices = new TimeSlices(options.clock);
     this.files = new RefCountedMap(
-      () => new SavedFile(options),
-      () => {},
+      () => new SavedFile(options, slices),
+      (file) => file.close(),
     );
   }
 
@@ -52,26 +55,53 @@ export class SavedResources {
   }
 }
 
-/** The content of a snapshot file. A resource is decoded once for all its watchers. */
+/** The content of a snapshot file, which is read in steps. A resource is decoded once for all its watchers. */
 export class SavedFile {
   /** By type URL and name; else why the file cannot be used. */
-  private readonly resources: Result<ReadonlyMap<string, SavedResource>, string>;
+  private resources: Result<ReadonlyMap<string, SavedResource>, string> | undefined;
+  private readonly reading: Handle;
+  private readonly waiting = new Set<() => void>();
   private readonly decoded = new Map<string, Result<SavedValue, string>>();
   private readonly elements = new Map<ElementLimit, number>();
   private version = '';
 
-  constructor(private readonly options: SavedResourcesOptions) {
-    this.resources = this.read();
+  /** Begins to read the file. A small one has been read when this returns. */
+  constructor(
+    private readonly options: SavedResourcesOptions,
+    slices: TimeSlices,
+  ) {
+    const batch = { run: (task: () => void) => task() };
+    this.reading = slices.start({ batch, steps: this.readAndNotify() });
+  }
+
+  /** Whether the file has been read. */
+  get isRead(): boolean {
+    return this.resources !== undefined;
+  }
+
+  /** Calls a task when the file has been read. @returns a handle whose release drops the task. */
+  whenRead(task: () => void): Handle {
+    // Each task has a key of its own.
+    const once = () => task();
+    this.waiting.add(once);
+    return createHandle(() => this.waiting.delete(once));
+  }
+
+  /** Ends the reading. */
+  close(): void {
+    this.reading.release();
+    this.waiting.clear();
   }
 
   /**
-   * Finds a resource and decodes it.
+   * Finds a resource and decodes it. The file must have been read.
    * @returns the value; `undefined` if the file does not have it; else why it cannot be used.
    */
   find(
     type: ResourceType<unknown>,
     { authority, canonical }: ResourceName,
   ): Result<SavedValue | undefined, string> {
+    if (this.resources === undefined) return err('has not been read');
     if (!this.resources.ok) return this.resources;
     const key = keyOf(type.typeUrl, canonical);
     const resource = this.resources.value.get(key);
@@ -84,18 +114,29 @@ export class SavedFile {
     return decoded;
   }
 
-  private read(): Result<ReadonlyMap<string, SavedResource>, string> {
+  private *readAndNotify(): Steps<void> {
+    this.resources = yield* this.read();
+    for (const task of this.waiting) task();
+    this.waiting.clear();
+  }
+
+  private *read(): Steps<Result<ReadonlyMap<string, SavedResource>, string>> {
     const { config, logger } = this.options;
     const { path, identity } = config;
     const content = readRegularFile(path, { maxBytes: MAX_SNAPSHOT_BYTES, isPrivate: true });
     if (!content.ok) return content;
-    const snapshot = decodeSnapshot(content.value, identity);
+    const snapshot = yield* decodeSnapshotInSteps(content.value, identity);
     if (!snapshot.ok) return err(`the file ${snapshot.error}`);
     const { resources, savedAtMs } = snapshot.value;
+    const byKey = new Map<string, SavedResource>();
+    for (const each of resources) {
+      byKey.set(keyOf(each.typeUrl, each.name), each);
+      if (byKey.size % STEP_SIZE === 0) yield;
+    }
     const savedAt = new Date(savedAtMs).toISOString();
     this.version = `stale, saved at ${savedAt}`;
     logger.info(() => `${resources.length} resources saved at ${savedAt} are used from ${path}`);
-    return ok(new Map(resources.map((each) => [keyOf(each.typeUrl, each.name), each])));
+    return ok(byKey);
   }
 
   private decode(

@@ -55,6 +55,8 @@ interface SavedStartContext extends ClientNames {
 interface SavedStartWatchContext extends SavedStartContext {
   /** The watches of the client that have a saved resource in use. */
   readonly inUse: Set<SavedStartWatch>;
+  /** Runs a task in a batch of the client. */
+  readonly run: (task: () => void) => void;
 }
 
 /** A client whose watchers receive saved resources while no server can be reached. */
@@ -68,7 +70,7 @@ class SavedStartClient implements WatchClient {
     private readonly client: WatchClient,
     private readonly context: SavedStartContext,
   ) {
-    this.watchContext = { ...context, inUse: this.inUse };
+    this.watchContext = { ...context, inUse: this.inUse, run: (task) => client.run(task) };
   }
 
   get node(): WatchClient['node'] {
@@ -171,6 +173,10 @@ class SavedStartWatch implements ResourceWatcher<unknown> {
   private readonly parsed: ResourceName;
   private watcher: ResourceWatcher<unknown> | undefined;
   private file: (Handle & { readonly value: SavedFile }) | undefined;
+  /** The wait until the file has been read. */
+  private reading: Handle | undefined;
+  /** Why no server can be used, in the last error. */
+  private cause = '';
   private saved: ResourceSnapshot['accepted'];
   private ambient: string | undefined;
   /** A server has sent the resource, or said that it does not exist. */
@@ -227,6 +233,8 @@ class SavedStartWatch implements ResourceWatcher<unknown> {
   private endSaved(): void {
     this.saved = undefined;
     this.context.inUse.delete(this);
+    this.reading?.release();
+    this.reading = undefined;
     this.file?.release();
     this.file = undefined;
   }
@@ -250,6 +258,13 @@ class SavedStartWatch implements ResourceWatcher<unknown> {
   private useSaved(cause: string): void {
     const { saved } = this.context;
     this.file ??= saved.acquire();
+    this.cause = cause;
+    if (!this.file.value.isRead) {
+      this.reading ??= this.file.value.whenRead(() => {
+        this.context.run(() => this.useSavedAfterReading());
+      });
+      return;
+    }
     const found = this.file.value.find(this.type, this.parsed);
     if (!found.ok || found.value === undefined) {
       const reason = found.ok ? 'does not have it' : `cannot be used: ${found.error}`;
@@ -267,6 +282,12 @@ class SavedStartWatch implements ResourceWatcher<unknown> {
     const message = `${cause}; ${saved.description} is in use`;
     if (this.ambient !== message) this.publishStale(message);
     this.warn({ kind: 'unreachable', message });
+  }
+
+  private useSavedAfterReading(): void {
+    if (this.reading === undefined) return;
+    this.reading = undefined;
+    this.useSaved(this.cause);
   }
 
   private warn(error: XdsError): void {

@@ -4,6 +4,7 @@ import type { Any } from '../generated/google/protobuf/any';
 import { errorMessage } from '../util/error-message';
 import { MESSAGE_LIMIT, ReadBudget, type ReadLimit } from '../util/read-budget';
 import { err, ok, type Result } from '../util/result';
+import { runSteps, STEP_SIZE, type Steps } from '../util/steps';
 
 /** One resource as it was accepted. */
 export interface SavedResource {
@@ -52,11 +53,19 @@ export function encodeSnapshot({ identity, savedAtMs, resources }: SavedSnapshot
 }
 
 /**
- * Decodes a file.
+ * Decodes a file at once.
  * @param identity The one that the file must have.
  * @returns the snapshot, or why it must not be used.
  */
 export function decodeSnapshot(content: Buffer, identity: string): Result<SavedSnapshot, string> {
+  return runSteps(decodeSnapshotInSteps(content, identity));
+}
+
+/** Does the same as `decodeSnapshot` in steps. */
+export function* decodeSnapshotInSteps(
+  content: Buffer,
+  identity: string,
+): Steps<Result<SavedSnapshot, string>> {
   const end = content.subarray(0, MAX_HEADER_BYTES).indexOf('\n');
   const header = content.toString('latin1', 0, Math.max(0, end));
   const [format, savedFor, savedAt = '', digest] = header.split(' ');
@@ -64,18 +73,31 @@ export function decodeSnapshot(content: Buffer, identity: string): Result<SavedS
   if (savedFor !== identity) return err('was saved for another node or other servers');
   const payload = content.subarray(end + 1);
   const savedAtMs = Date.parse(savedAt);
-  if (digestOf(payload) !== digest || Number.isNaN(savedAtMs)) return err('is damaged');
+  const hash = createHash('sha256');
+  for (let start = 0; start < payload.length; start += HASH_BYTES) {
+    hash.update(payload.subarray(start, start + HASH_BYTES));
+    yield;
+  }
+  if (hash.digest('hex') !== digest || Number.isNaN(savedAtMs)) return err('is damaged');
   try {
     const budget = new ReadBudget(FILE_LIMIT);
-    const { resources } = DiscoveryResponse.decode(payload, undefined, budget);
-    if (resources.length > MAX_SAVED_RESOURCES) {
-      return err(`has ${resources.length} resources, more than ${MAX_SAVED_RESOURCES}`);
+    const { resources: wrapped } = DiscoveryResponse.decode(payload, undefined, budget);
+    if (wrapped.length > MAX_SAVED_RESOURCES) {
+      return err(`has ${wrapped.length} resources, more than ${MAX_SAVED_RESOURCES}`);
     }
-    return ok({ identity, savedAtMs, resources: resources.map(unwrap) });
+    const resources: SavedResource[] = [];
+    for (const each of wrapped) {
+      resources.push(unwrap(each));
+      if (resources.length % STEP_SIZE === 0) yield;
+    }
+    return ok({ identity, savedAtMs, resources });
   } catch (error) {
     return err(`is damaged: ${errorMessage(error)}`);
   }
 }
+
+/** Bytes that are hashed in one step. */
+const HASH_BYTES = 2 ** 17;
 
 function wrap({ typeUrl, name, version, bytes }: SavedResource): Any {
   const wrapped = Resource.fromPartial({ name, version, resource: { typeUrl, value: bytes } });

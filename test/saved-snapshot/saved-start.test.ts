@@ -6,6 +6,7 @@ import { encodeSnapshot } from '../../src/saved-snapshot/snapshot-file';
 import { parseResourceName } from '../../src/xds-client/resource-name';
 import type { ElementLimit, ResourceType } from '../../src/xds-client/resource-type';
 import type { WatchClient, XdsClient } from '../../src/xds-client/xds-client';
+import { FakeClock } from '../support/fake-clock';
 import { bootstrap, Harness, RecordingWatcher, serverConfig } from '../xds-client/harness';
 import { TestResourceType } from '../xds-client/test-resource';
 
@@ -24,13 +25,13 @@ class SavedHarness extends Harness {
   readonly wrapped: WatchClient;
 
   /** @param saved The values of the resources of `type` that the file has. */
-  constructor(saved: Record<string, string>, type?: TestResourceType) {
+  constructor(saved: Record<string, string>, type?: TestResourceType, clock?: FakeClock) {
     const servers = [serverConfig('primary', ['trusted_xds_server'])];
     super({ servers });
     this.start = createSavedStart({
       config: { path, identity: 'same' },
       bootstrap: bootstrap({ servers }),
-      clock: this.clock,
+      clock: clock ?? this.clock,
       logger: this.logger,
       read: () => [],
     });
@@ -67,6 +68,47 @@ class SavedHarness extends Harness {
     });
   }
 }
+
+/** A clock on which time passes whenever it is read: a slice has room for some steps. */
+class PassingClock extends FakeClock {
+  private reads = 0;
+
+  override monotonicMs(): number {
+    return super.monotonicMs() + ++this.reads / 10;
+  }
+}
+
+describe('a large snapshot', () => {
+  /** Starts from a snapshot whose server is down. @returns the turns of the event loop until it is in use. */
+  function turnsOf(count: number, before = (_turn: number, _h: SavedHarness) => {}) {
+    const saved = Object.fromEntries(Array.from({ length: count }, (_, i) => [`r${i}`, 'v']));
+    const clock = new PassingClock();
+    const h = new SavedHarness(saved, undefined, clock);
+    const watch = h.watchSaved('r1');
+    h.primary.stream.end();
+    let turns = 0;
+    for (; watch.told.length === 0 && turns < 1000; turns++) {
+      before(turns, h);
+      clock.advance(1);
+    }
+    return { turns, told: watch.told };
+  }
+
+  it('is read in turns whose number grows with it', () => {
+    const small = turnsOf(5000);
+    const large = turnsOf(20_000);
+    expect(small.told[0]).toBe('value v');
+    expect(large.told[0]).toBe('value v');
+    expect(large.turns).toBeGreaterThan(3 * small.turns);
+  });
+
+  it('is not used when the watch has ended meanwhile', () => {
+    const { told } = turnsOf(5000, (turn, h) => {
+      if (turn === 2) h.wrapped.close();
+    });
+    expect(told).toEqual([]);
+  });
+});
 
 describe('a snapshot of an earlier run', () => {
   it('is not read while the server can be reached', () => {
