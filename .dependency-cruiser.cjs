@@ -172,7 +172,7 @@ module.exports = {
     forbid(
       'yaml-in-documents',
       'YAML is slow to load: src/proto-json reads it for the island, and for a client whose resources are in a file',
-      { path: '^src/', pathNot: '^src/proto-json/yaml-document\\.ts$' },
+      { path: '^src/', pathNot: '^src/proto-json/yaml-(document|pieces|values)\\.ts$' },
       { path: inPackage('yaml') },
     ),
     forbid(
