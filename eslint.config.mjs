@@ -1,6 +1,7 @@
 // What the compiler cannot see. The import ranks are in .dependency-cruiser.cjs, layout is Prettier's.
 import js from '@eslint/js';
 import { defineConfig } from 'eslint/config';
+import regexp from 'eslint-plugin-regexp';
 import tseslint from 'typescript-eslint';
 import { boundedArguments } from './scripts/eslint/bounded-arguments.mjs';
 import { describedDisable } from './scripts/eslint/described-disable.mjs';
@@ -173,6 +174,15 @@ export default defineConfig(
           ],
         },
       ],
+    },
+  },
+  {
+    // Texts come from servers, files and calls: how long one is looked at grows with its length alone.
+    files: ['src/**/*.ts', 'src/**/*.js'],
+    plugins: { regexp },
+    rules: {
+      'regexp/no-super-linear-backtracking': 'error',
+      'regexp/no-super-linear-move': 'error',
     },
   },
   {
