@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { rename, stat, unlink, writeFile } from 'node:fs/promises';
+import { statSync } from 'node:fs';
+import { rename, unlink, writeFile } from 'node:fs/promises';
 import type { SavedSnapshotConfig } from '../bootstrap/bootstrap';
 import type { Clock } from '../util/clock';
 import { errorMessage } from '../util/error-message';
@@ -110,7 +111,7 @@ function acceptedResources(resources: readonly ResourceSnapshot[]): SavedResourc
 const FILE_MODE = 0o600;
 
 async function replaceFile(path: string, content: Buffer): Promise<void> {
-  await checkReplaceable(path);
+  checkReplaceable(path);
   const temporary = `${path}.${randomUUID()}.tmp`;
   try {
     await writeFile(temporary, content, { mode: FILE_MODE, flush: true });
@@ -125,10 +126,7 @@ async function replaceFile(path: string, content: Buffer): Promise<void> {
  * A process of root could replace a device, such as `/dev/null`, for all others.
  * @throws Error if there is something other than a file, also behind a link.
  */
-async function checkReplaceable(path: string): Promise<void> {
-  const stats = await stat(path).catch((error: unknown) => {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
-    throw error;
-  });
+function checkReplaceable(path: string): void {
+  const stats = statSync(path, { throwIfNoEntry: false });
   if (stats?.isFile() === false) throw new Error(`${kindOf(stats)}, not a regular file`);
 }

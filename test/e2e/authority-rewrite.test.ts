@@ -218,7 +218,7 @@ describe('the authority of calls', () => {
   });
 
   it('fails the call, and no other one on the connection, if it is too long', async () => {
-    const [long, longer] = ['a'.repeat(1024), 'a'.repeat(1_000_000)];
+    const [long, longer] = ['a'.repeat(1024), 'a'.repeat(4096)];
     mesh.serve(service({ [plain.port]: long }, AUTO));
     const client = connect();
     expect(await received(client)).toBe(long);
@@ -229,7 +229,7 @@ describe('the authority of calls', () => {
       (failure) => failure.details !== '',
     );
     expect(code).toBe(Status.UNAVAILABLE);
-    expect(details).toContain('one of 1000000 characters: it may have 1024');
+    expect(details).toContain('one of 4096 characters: it may have 1024');
     expect(await received(client, 'mine.example')).toBe('mine.example');
     expect(plain.calls).toBeGreaterThan(calls);
     expect(plain.peers.size).toBe(connections);

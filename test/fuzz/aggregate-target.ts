@@ -98,6 +98,7 @@ class World {
   /** Ends everything. @returns how many watches are left. */
   close(): number {
     this.manager.close();
+    this.settle();
     return this.source.watchCount + this.dnsWatches;
   }
 

@@ -70,9 +70,14 @@ function startOf({ body }: HttpResponse): string {
 function describeLocation({ location }: HttpResponse): string {
   if (location === undefined) return '';
   const plain = location
-    .replace(/[?#].*$/s, '')
+    .slice(0, endOfPath(location))
     .replace(/^([a-z][a-z\d+.-]*:)?\/\/[^/]*@/i, '$1//');
   return ` to ${quoteText(plain)}`;
+}
+
+function endOfPath(location: string): number {
+  const end = location.search(/[?#]/);
+  return end < 0 ? location.length : end;
 }
 
 function unavailable(details: string): StreamStatus {
