@@ -3,6 +3,7 @@ import type { HttpFilterDefinition } from './http-filters/define-http-filter';
 import type { LbPolicyDefinition } from './lb/custom/definition';
 import { loadRuntime } from './runtime/load-runtime';
 import type { CertificateProviderDefinition } from './security/define-certificate-provider';
+import { checkDefinition, type DefinitionShape } from './util/check-arguments';
 
 /**
  * Registers a type of channel credentials for management servers (gRFC A27, `xds_servers[].channel_creds[].type` of the
@@ -12,11 +13,13 @@ import type { CertificateProviderDefinition } from './security/define-certificat
  * A type replaces an earlier one of the same name, also one of this package. It applies to servers that speak gRPC;
  * servers with an `https:` URI support only the type `tls`.
  *
- * @throws Error if the name of the type is empty.
+ * @throws TypeError if the definition lacks a member; Error if the name of the type is empty.
  */
 export function registerChannelCredentials<Config>(
   definition: ChannelCredentialsDefinition<Config>,
 ): void {
+  const required = { type: 'a string', parseConfig: 'a function', create: 'a function' } as const;
+  checkDefinition('registerChannelCredentials', definition, { required });
   loadRuntime().registerChannelCredentials(definition);
 }
 
@@ -28,11 +31,13 @@ export function registerChannelCredentials<Config>(
  *
  * A provider replaces an earlier one of the same name, also one of this package.
  *
- * @throws Error if the name is empty.
+ * @throws TypeError if the definition lacks a member; Error if the name is empty.
  */
 export function registerCertificateProvider<Config>(
   definition: CertificateProviderDefinition<Config>,
 ): void {
+  const required = { name: 'a string', parseConfig: 'a function', create: 'a function' } as const;
+  checkDefinition('registerCertificateProvider', definition, { required });
   loadRuntime().registerCertificateProvider(definition);
 }
 
@@ -42,11 +47,12 @@ export function registerCertificateProvider<Config>(
  *
  * A filter replaces an earlier one of the same type, also one of this package, except the router.
  *
- * @throws Error if the definition names no types, or that of the router.
+ * @throws TypeError if the definition lacks a member; Error if it names no types, or that of the router.
  */
 export function registerHttpFilter<Config, Override = Config>(
   definition: HttpFilterDefinition<Config, Override>,
 ): void {
+  checkDefinition('registerHttpFilter', definition, HTTP_FILTER);
   loadRuntime().registerHttpFilter(definition);
 }
 
@@ -57,8 +63,25 @@ export function registerHttpFilter<Config, Override = Config>(
  * A policy replaces an earlier one of the same name, also one of this package, except the policies of the tree above
  * the endpoints.
  *
- * @throws Error if the definition has no name, or that of a policy that cannot be replaced.
+ * @throws TypeError if the definition lacks a member; Error if its name is empty, or that of a policy that cannot be
+ * replaced.
  */
 export function registerLbPolicy<Config>(definition: LbPolicyDefinition<Config>): void {
+  const required = { name: 'a string', parseConfig: 'a function', create: 'a function' } as const;
+  const optional = { messageType: 'a string' } as const;
+  checkDefinition('registerLbPolicy', definition, { required, optional });
   loadRuntime().registerLbPolicy(definition);
 }
+
+const HTTP_FILTER: DefinitionShape = {
+  required: {
+    configTypes: 'a list of strings',
+    parseConfig: 'a function',
+    createCallFilter: 'a function',
+  },
+  optional: {
+    overrideTypes: 'a list of strings',
+    parseOverride: 'a function',
+    describe: 'a function',
+  },
+};

@@ -147,6 +147,8 @@ function loadExplain(): typeof Explain {
 /**
  * Reports the state of the xDS client of this process as plain JSON: targets, resources, servers, policies down to each
  * endpoint, certificates, and the last changes. Has no keys, tokens or credentials.
+ *
+ * @throws TypeError if an option is unknown.
  */
 export function inspect(options: InspectOptions = {}): InspectReport {
   return loadInspect().inspectProcess(options, systemClock, registration?.runtime?.inspected());
@@ -158,6 +160,7 @@ export function inspect(options: InspectOptions = {}): InspectReport {
  *
  * @param signal Such as `SIGUSR2`. Without a listener most signals end a process, so nothing else should rely on that.
  * @returns A function that ends it.
+ * @throws TypeError if it is no signal of this system.
  */
 export function dumpOnSignal(signal: NodeJS.Signals): () => void {
   const logger = createLogger(() => registration?.options);

@@ -1,5 +1,5 @@
 import { lstatSync, rmSync, writeFile, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { constants, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Clock } from '../util/clock';
 import { contained } from '../util/contained';
@@ -19,12 +19,18 @@ interface DumpEnvironment {
  * receives a signal. The path is logged.
  *
  * @returns a handle that ends it.
+ * @throws TypeError if it is no signal of this system.
  */
 export function dumpOnSignal(
   signal: NodeJS.Signals,
   report: () => InspectReport,
   { clock, logger }: DumpEnvironment,
 ): Handle {
+  if (!Object.hasOwn(constants.signals, signal)) {
+    throw new TypeError(
+      'grpc-xds: the signal of dumpOnSignal() must be one of this system, such as SIGUSR2',
+    );
+  }
   const onError = (error: unknown) =>
     logger.error(
       () => `${signal}: cannot describe the state of the xDS client: ${errorStack(error)}`,

@@ -1,3 +1,4 @@
+import { checkOptionNames } from '../util/check-arguments';
 import type { LiveResolution } from '../resolver/live-resolutions';
 import type { PolicyState } from '../lb/tree/policy-state';
 import type { CertificatesInUse } from '../security/certificate-providers';
@@ -35,12 +36,13 @@ const NOTHING: InspectedProcess = {
 /** The number of pending resources that are named for each target. */
 const MAX_WAITS = 100;
 
-/** Reports the state of a process. Default: one without channels. */
+/** Reports the state of a process. Default: one without channels. @throws TypeError if an option is unknown. */
 export function inspectProcess(
   options: InspectOptions,
   clock: Clock,
   inspected = NOTHING,
 ): InspectReport {
+  checkOptionNames('inspect', options, ['target', 'contents', 'maxBytes']);
   const contents = options.contents === true ? new Contents(options.maxBytes) : undefined;
   const targets = inspected.clients.filter(
     ({ scope }) => options.target === undefined || options.target === scope,

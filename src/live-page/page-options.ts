@@ -1,3 +1,4 @@
+import { checkOptionNames } from '../util/check-arguments';
 import { randomBytes } from 'node:crypto';
 import { isIP } from 'node:net';
 
@@ -34,6 +35,7 @@ export interface Access {
  * @throws TypeError if one is invalid, or if there is no token for an address that is not loopback.
  */
 export function parseOptions(options: AdminPageOptions): Access {
+  checkOptionNames('serveAdminPage', options, ['port', 'host', 'token', 'allowedHosts']);
   const { port, host = '127.0.0.1', allowedHosts = [] } = options;
   if (!Number.isInteger(port) || port < 0 || port > 65_535) {
     throw new TypeError(`grpc-xds: admin page: port must be a number from 0 to 65535, not ${port}`);

@@ -125,13 +125,13 @@ const MAX_OPEN = 2 * MAX_JSON_DEPTH;
 const USE_JSON = 'JSON may be longer';
 
 /** Characters of one scalar as it is written. A longer one would take too long for one step. */
-const MAX_SCALAR_LENGTH = 2 ** 16;
+const MAX_SCALAR_LENGTH = 2 ** 17;
 
 /** Tokens in a row that are no values, such as comments: they are composed in one step. */
 const MAX_TOKENS_BESIDE = 10_000;
 
 /** Items of a collection in brackets: its parser ends it in one step. */
-const MAX_BRACKET_ITEMS = 10_000;
+const MAX_BRACKET_ITEMS = 20_000;
 
 /** @throws YamlLimitError for text that exceeds a bound. */
 function* readTokens(text: string, lines: LineCounter): Steps<readonly CST.Token[]> {

@@ -20,6 +20,7 @@ import { parseTarget, type TargetName } from '../resolver/xds-scheme';
 import type { ResourceTypes } from '../resources/resource-types';
 import { readResourceFile } from '../transport/file/read-resource-file';
 import { type Clock, systemClock } from '../util/clock';
+import { errorMessage } from '../util/error-message';
 import { currentFeatureFlags } from '../util/feature-flags';
 import { readRegularFile } from '../util/files/read-regular-file';
 import { createHandle } from '../util/handle';
@@ -69,12 +70,24 @@ export function explainResources(resources: string | object, call: ExplainedCall
 function readResources(resources: string | object): readonly GivenResource[] {
   const isPath = typeof resources === 'string';
   const path = isPath ? resources : 'resources.json';
-  const content = isPath ? readContent(path) : Buffer.from(JSON.stringify(resources));
+  const content = isPath ? readContent(path) : toJson(resources);
   const file = readResourceFile(path, content, { ignoreUnknownFields: false });
   if (!file.ok) throw new Error(`grpc-xds: ${joinLines(file.error)}`);
   return file.value.resources.map(({ typeUrl, name = '', item }) => ({
     ...{ typeUrl, name, value: item.value },
   }));
+}
+
+function toJson(resources: unknown): Buffer {
+  try {
+    const text: unknown = JSON.stringify(resources);
+    if (typeof text === 'string') return Buffer.from(text);
+  } catch (error) {
+    throw new Error(`grpc-xds: the resources are not JSON: ${errorMessage(error)}`, {
+      cause: error,
+    });
+  }
+  throw new Error('grpc-xds: the resources must be a path or an object');
 }
 
 function readContent(path: string): Buffer {

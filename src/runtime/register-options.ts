@@ -1,3 +1,4 @@
+import { checkOptionNames } from '../util/check-arguments';
 import type { BootstrapConfig } from '../bootstrap/bootstrap-config';
 import type { Limits } from '../bootstrap/limits';
 import { CheckedChildOptions, type ChildChannelOptions } from '../grpc-js/child-channel-options';
@@ -61,7 +62,7 @@ const SHUTDOWN_TIMEOUT_MS = 5000;
 
 /** Checks the options of `register()`. @throws TypeError if one is unknown or has a value that it cannot have. */
 export function checkRegisterOptions(options: unknown): void {
-  const values = checkNames('register', options, Object.keys(OPTIONS));
+  const values = checkOptionNames('register', options, Object.keys(OPTIONS));
   const { logger, childChannelOptions, snapshotPath } = values;
   readChildOptions(childChannelOptions);
   if (logger !== undefined && !isLogger(logger)) {
@@ -85,27 +86,9 @@ export function readChildOptions(options: unknown): CheckedChildOptions | undefi
 
 /** Returns the timeout of `shutdown()` in milliseconds. @throws TypeError as `checkRegisterOptions` does. */
 export function readShutdownTimeout(options: unknown): number {
-  const { timeoutMs = SHUTDOWN_TIMEOUT_MS } = checkNames('shutdown', options, ['timeoutMs']);
+  const { timeoutMs = SHUTDOWN_TIMEOUT_MS } = checkOptionNames('shutdown', options, ['timeoutMs']);
   if (typeof timeoutMs === 'number' && timeoutMs >= 0) return timeoutMs;
   throw new TypeError('grpc-xds: timeoutMs of shutdown() must be a number of milliseconds from 0');
-}
-
-function checkNames(
-  name: string,
-  options: unknown,
-  known: readonly string[],
-): Readonly<Record<string, unknown>> {
-  const list = known.join(', ');
-  if (typeof options !== 'object' || options === null || Array.isArray(options)) {
-    throw new TypeError(`grpc-xds: ${name}() takes an object with the options ${list}`);
-  }
-  for (const option of Object.keys(options)) {
-    if (known.includes(option)) continue;
-    throw new TypeError(
-      `grpc-xds: unknown option "${option}" of ${name}(); the options are ${list}`,
-    );
-  }
-  return { ...options };
 }
 
 function isLogger(value: unknown): value is XdsLogger {

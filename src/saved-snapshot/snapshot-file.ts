@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import { DiscoveryResponse, Resource } from '../generated/envoy/service/discovery/v3/discovery';
-import type { Any } from '../generated/google/protobuf/any';
+import { Any } from '../generated/google/protobuf/any';
 import { errorMessage } from '../util/error-message';
+import { FieldScanner } from '../protobuf/field-scanner';
 import { MESSAGE_LIMIT, ReadBudget, type ReadLimit } from '../util/read-budget';
 import { err, ok, type Result } from '../util/result';
 import { runSteps, STEP_SIZE, type Steps } from '../util/steps';
@@ -29,8 +30,11 @@ export const MAX_SNAPSHOT_BYTES = 256 * 1024 * 1024;
 /** Resources of a file, of any size. */
 export const MAX_SAVED_RESOURCES = 250_000;
 
-/** Of a file as a whole: each resource has three fields. */
-const FILE_LIMIT: ReadLimit = { maxFields: 3 * MAX_SAVED_RESOURCES + 10, scope: 'file' };
+/** Of a file as a whole, without those of its resources. */
+const FILE_LIMIT: ReadLimit = { maxFields: MAX_SAVED_RESOURCES + 10, scope: 'file' };
+
+/** The number of `DiscoveryResponse.resources`. */
+const RESOURCES = 2;
 
 /** Bytes of the first line, which is shorter. */
 const MAX_HEADER_BYTES = 1024;
@@ -80,15 +84,16 @@ export function* decodeSnapshotInSteps(
   }
   if (hash.digest('hex') !== digest || Number.isNaN(savedAtMs)) return err('is damaged');
   try {
-    const budget = new ReadBudget(FILE_LIMIT);
-    const { resources: wrapped } = DiscoveryResponse.decode(payload, undefined, budget);
-    if (wrapped.length > MAX_SAVED_RESOURCES) {
-      return err(`has ${wrapped.length} resources, more than ${MAX_SAVED_RESOURCES}`);
-    }
     const resources: SavedResource[] = [];
-    for (const each of wrapped) {
-      resources.push(unwrap(each));
-      if (resources.length % STEP_SIZE === 0) yield;
+    // The response is not decoded as a whole, which would take one step.
+    const scanner = new FieldScanner(payload, new ReadBudget(FILE_LIMIT));
+    while (scanner.next()) {
+      if (scanner.count % STEP_SIZE === 0) yield;
+      if (!scanner.isDelimited(RESOURCES)) continue;
+      if (resources.length === MAX_SAVED_RESOURCES) {
+        return err(`has more than ${MAX_SAVED_RESOURCES} resources`);
+      }
+      resources.push(unwrap(payload.subarray(scanner.start, scanner.end)));
     }
     return ok({ identity, savedAtMs, resources });
   } catch (error) {
@@ -104,8 +109,9 @@ function wrap({ typeUrl, name, version, bytes }: SavedResource): Any {
   return { typeUrl: WRAPPER_URL, value: Resource.encode(wrapped).finish() };
 }
 
-function unwrap({ value }: Any): SavedResource {
+function unwrap(bytes: Uint8Array): SavedResource {
   const budget = new ReadBudget(MESSAGE_LIMIT);
+  const { value } = Any.decode(bytes, undefined, budget);
   const { name, version, resource } = Resource.decode(value, undefined, budget);
   if (resource === undefined) throw new Error('a wrapper contains no resource');
   return { typeUrl: resource.typeUrl, name, version, bytes: resource.value };

@@ -34,15 +34,15 @@ describe('a YAML text beyond a bound', () => {
     ],
     [
       'items in brackets',
-      `[${'1,'.repeat(10_002)}]`,
-      /more than 10000 items in brackets; JSON may/,
+      `[${'1,'.repeat(20_002)}]`,
+      /more than 20000 items in brackets; JSON may/,
     ],
     [
       'characters in a value',
-      `a: ${'x'.repeat(70_000)}`,
-      /more than 65536 characters in one value/,
+      `a: ${'x'.repeat(140_000)}`,
+      /more than 131072 characters in one value/,
     ],
-    ['lines in a value', `a: |\n${'  x\n'.repeat(20_000)}`, /more than 65536 characters in one/],
+    ['lines in a value', `a: |\n${'  x\n'.repeat(40_000)}`, /more than 131072 characters in one/],
     ['keys', lines(10_001, (i) => `k${i}: 1`), /^10001:1: a mapping of more than 10000 keys$/],
   ])('is refused when it has too many %s', (_, text, reason) => {
     expect(mistakesOf(text)).toEqual([expect.stringMatching(reason)]);
