@@ -1,4 +1,5 @@
 import {
+  BESIDE_FACTOR,
   BYTES_PER_MS,
   MAX_TIME_DEBT_MS,
   MESSAGE_COST_MS,
@@ -34,7 +35,7 @@ export class TimeBudget {
   /** Takes what a response costs the transport. @param bytes Its length. */
   receive(bytes: number, nowMs: number): void {
     if (nowMs - this.turnEndedAtMs >= READ_TURN_MS) this.beginTurn(nowMs);
-    this.spend(MESSAGE_COST_MS + bytes / BYTES_PER_MS, nowMs);
+    this.take(MESSAGE_COST_MS + bytes / BYTES_PER_MS, nowMs);
   }
 
   /** Whether responses have been read for so long without a break that other work is due before the next one. */
@@ -48,8 +49,12 @@ export class TimeBudget {
     this.turnStartedAtMs = nowMs;
   }
 
-  /** Takes the time that a task took, up to the greatest debt. */
+  /** Takes the time that a task took, with what is done for it beside, up to the greatest debt. */
   spend(costMs: number, nowMs: number): void {
+    this.take(costMs * BESIDE_FACTOR, nowMs);
+  }
+
+  private take(costMs: number, nowMs: number): void {
     this.fill(nowMs);
     this.leftMs = Math.max(this.leftMs - costMs, -MAX_TIME_DEBT_MS);
   }

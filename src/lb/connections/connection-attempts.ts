@@ -22,6 +22,8 @@ export interface ConnectionAttempt {
   readonly owner: object;
   /** The batch in which `start` runs. */
   readonly batch: LbBatch;
+  /** Whether it is not needed any more, so that it is not started. Default: it is needed. */
+  isObsolete?(): boolean;
   /** Starts connecting; `ended` or `delete` must be called afterwards. */
   start(): void;
 }
@@ -175,6 +177,7 @@ export class ConnectionAttempts {
     while (this.pending > 0 && this.workedMs < SLICE_MS && this.hasRoom(now)) {
       const attempt = this.urgent.take() ?? this.waiting.take();
       if (attempt === undefined) break;
+      if (attempt.isObsolete?.() === true) continue;
       const startMs = now;
       attempt.batch.run(() => this.start(attempt, startMs));
       now = clock.monotonicMs();

@@ -103,7 +103,7 @@ export class ConnectedEndpoints<Config extends LbConfig, Endpoint> implements Lb
   /** The reason why there are no endpoints; `undefined` while there are. */
   private failure: string | undefined = NO_ENDPOINTS;
   private readonly errors = new EndpointErrors();
-  /** The leaves that have not been requested to connect, in the order of their endpoints. */
+  /** The leaves that have not been requested to connect, those of earlier updates first. */
   private readonly unconnected = new Set<EndpointLeaf>();
   /** The endpoints of the last update, applied or not. */
   private listed = emptyEndpointSet;
@@ -168,17 +168,18 @@ export class ConnectedEndpoints<Config extends LbConfig, Endpoint> implements Lb
     }
     if (this.children.size > 0) this.setFailure(undefined);
     // What calls may wait for is before what takes time and changes nothing for them.
-    yield* this.connectAdded();
+    yield* this.connect(added);
     yield* this.children.removeUnlisted();
+    yield* this.connect(this.unconnected);
     if (this.children.size === 0) this.setFailure(NO_ENDPOINTS);
     if (changed) this.publication.request();
   }
 
-  /** Leaves most to the newer update if there is one, which may not have them any more. */
-  private *connectAdded(): Steps<void> {
+  /** Connects to leaves; leaves most to the newer update if there is one, which may not have them any more. */
+  private *connect(leaves: Iterable<EndpointLeaf>): Steps<void> {
     const { unconnected, updates } = this;
     let connects = 0;
-    for (const leaf of unconnected) {
+    for (const leaf of leaves) {
       if (connects > 0 && connects % CONNECTS === 0) {
         if (updates.isOutdated) return;
         yield;

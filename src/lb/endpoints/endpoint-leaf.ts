@@ -67,6 +67,7 @@ export class EndpointLeaf {
     this.attempt = {
       owner: host,
       batch: host.environment.batch,
+      isObsolete: () => options.isReleased?.() === true,
       start: () => this.startTurn(),
     };
   }
@@ -102,7 +103,7 @@ export class EndpointLeaf {
    * @param isUrgent Whether a call waits for the connection.
    */
   connect(isUrgent = false): void {
-    if (this.destroyed || this.attempting) return;
+    if (this.destroyed || this.attempting || this.options.isReleased?.() === true) return;
     this.attempting = true;
     this.isStartDue = true;
     const { connectionAttempts } = this.options.host.environment;
@@ -151,10 +152,6 @@ export class EndpointLeaf {
   private startTurn(): void {
     this.hasTurn = true;
     this.turnMs = this.options.host.environment.clock.monotonicMs();
-    if (this.options.isReleased?.() === true) {
-      this.endTurn(null);
-      return;
-    }
     if (this.isStartDue) {
       this.isStartDue = false;
       this.startConnecting();
@@ -217,6 +214,7 @@ export class EndpointLeaf {
       subchannel.startConnecting();
       return;
     }
+    if (this.options.isReleased?.() === true) return;
     (this.retries ??= new Set()).add(subchannel);
     const { connectionAttempts } = this.options.host.environment;
     connectionAttempts.request(this.attempt, false);
