@@ -1,45 +1,51 @@
-// The import ranks: a folder of src/ imports only folders of lower rank, type-only imports included.
-// What may be imported from where is written down here once; docs and review refer to it.
+// The import ranks: a room of src/ imports only rooms of lower rank, type-only imports included. A room is a folder with a
+// README.md, whose first words are its rank; a file belongs to the innermost room around it.
+const { readdirSync, readFileSync } = require('node:fs');
 const { join } = require('node:path');
 
-const ranks = [
-  ['util', 'protobuf', 'generated'],
-  ['grpc-js', 'bootstrap', 'regex', 'hash', 'proto-json', 'stats', 'live-page'],
-  ['xds-client'],
-  ['resources', 'load-reporting', 'saved-snapshot'],
-  ['security'],
-  ['http-filters', 'credentials', 'dependency-manager'],
-  ['lb', 'transport'],
-  ['resolver', 'testing'],
-  ['admin', 'opentelemetry'],
-  ['runtime'],
-];
-const island = ['control-plane', 'cli', 'orca'];
+const src = join(__dirname, 'src');
+
+/** Each room, as the path of its folder below src/, with its rank; that of an island is `undefined`. */
+const rooms = readdirSync(src, { recursive: true, encoding: 'utf8' })
+  .map((path) => path.replaceAll('\\', '/'))
+  .filter((path) => path.endsWith('/README.md'))
+  .sort()
+  .map((path) => {
+    const [, rank] = /^(?:Rank (\d+)|Island)\. /.exec(readFileSync(join(src, path), 'utf8')) ?? [];
+    return { path: path.slice(0, -'/README.md'.length), rank: rank && Number(rank) };
+  });
+const island = rooms.filter(({ rank }) => rank === undefined).map(({ path }) => path);
 /** Commands that examine resources and servers as a client does: the one way from the island to the client. */
 const crossing = '^src/cli/client/';
+/** Joins the client with the control plane, from above both. */
+const relay = '^src/relay/';
 
-const client = ranks.flat();
-const any = (names) => `(${names.join('|')})`;
-const inFolders = (names) => `^src/${any(names)}/`;
+const inFolders = (names) => `^src/(${names.join('|')})/`;
+/** The files of a room without those of the rooms inside of it. */
+const inRoom = ({ path }) => {
+  const inner = rooms
+    .filter((room) => room.path.startsWith(`${path}/`))
+    .map((room) => room.path.slice(path.length + 1));
+  return inner.length === 0 ? `^src/${path}/` : `^src/${path}/(?!(${inner.join('|')})/)`;
+};
 /** A package, however it is installed; `subpath` limits it to one file of its exports. */
 const inPackage = (name) => `(^|/)node_modules/${name}/`;
 
-/** The imports within a rank: the tables of generated code are read by the codec, and the codec has the budgets of util. */
-const siblings = { generated: ['protobuf'], protobuf: ['util'] };
-
-/** One rule per folder: neither its own rank's other folders nor any higher one. */
-const rankRules = ranks.flatMap((folders, rank) =>
-  folders.map((folder) => ({
-    name: `rank-${rank}-${folder}`,
-    comment: `src/${folder} has rank ${rank} and imports only folders of lower rank`,
+/** One rule per room: neither the other rooms of its own rank nor any of a higher one. */
+const rankRules = rooms
+  .filter(({ rank }) => rank !== undefined)
+  .map((room) => ({
+    name: `rank-${room.rank}-${room.path}`,
+    comment: `src/${room.path} has rank ${room.rank} and imports only rooms of lower rank`,
     severity: 'error',
-    from: { path: inFolders([folder]) },
+    from: { path: inRoom(room) },
     to: {
-      path: `^src/(${ranks.slice(rank).flat().join('|')}|(register|extend|index)\\.ts$)`,
-      pathNot: inFolders([folder, ...(siblings[folder] ?? [])]),
+      path: [
+        ...rooms.filter(({ rank, path }) => rank >= room.rank && path !== room.path).map(inRoom),
+        '^src/(register|extend|index)\\.ts$',
+      ],
     },
-  })),
-);
+  }));
 
 const forbid = (name, comment, from, to) => ({ name, comment, severity: 'error', from, to });
 
@@ -49,10 +55,10 @@ module.exports = {
     ...rankRules,
     forbid(
       'known-folder',
-      'every folder of src/ has a rank: add it to .dependency-cruiser.cjs',
+      'every folder of src/ is a room or in one: give it a README.md with its rank',
       {
         path: '^src/',
-        pathNot: `^src/(${any([...client, ...island])}/|(register|extend|index)\\.ts$)`,
+        pathNot: [inFolders(rooms.map(({ path }) => path)), '^src/(register|extend|index)\\.ts$'],
       },
       {},
     ),
@@ -61,18 +67,18 @@ module.exports = {
     // Narrower than a rank.
     forbid(
       'no-grpc-js-below-transport',
-      'xds-client, resources and load-reporting know nothing of grpc-js: a fake transport is a page',
-      { path: inFolders(['xds-client', 'resources', 'load-reporting']) },
+      'xds-client and the parsers of resources know nothing of grpc-js: a fake transport is a page',
+      { path: inFolders(['xds-client', 'resources']) },
       { path: inFolders(['grpc-js']) },
     ),
     forbid(
       'xds-client-is-generic',
       'of generated code, xds-client sees discovery, status, Node and the well-known types',
-      { path: inFolders(['xds-client']) },
+      { path: '^src/xds-client/(?!lrs/)' },
       {
-        path: inFolders(['generated']),
+        path: inFolders(['wire/generated']),
         pathNot:
-          '^src/generated/(envoy/service/discovery/|envoy/config/core/v3/base\\.ts|envoy/type/v3/semantic_version\\.ts|google/rpc/|google/protobuf/)',
+          '^src/wire/generated/(envoy/service/discovery/|envoy/config/core/v3/base\\.ts|envoy/type/v3/semantic_version\\.ts|google/rpc/|google/protobuf/)',
       },
     ),
     forbid(
@@ -82,7 +88,7 @@ module.exports = {
         path: inFolders(['resources']),
         pathNot: '(-parser\\.ts$|^src/resources/shared/any\\.ts$)',
       },
-      { path: inFolders(['generated']) },
+      { path: inFolders(['wire/generated']) },
     ),
     forbid(
       'lb-sees-the-config',
@@ -96,11 +102,18 @@ module.exports = {
     forbid(
       'observers-only-look',
       'admin and opentelemetry read the client through client-snapshot',
-      { path: inFolders(['admin', 'opentelemetry']) },
+      { path: inFolders(['observe/admin', 'observe/opentelemetry']) },
       {
         path: inFolders(['xds-client']),
         pathNot: '^src/xds-client/client-snapshot\\.ts$',
       },
+    ),
+
+    forbid(
+      'client-and-server-apart',
+      'a server shares everything up to security with the client; neither imports the other, and a client loads no server',
+      { path: '^src/', pathNot: inFolders(['server', 'relay', 'cli']) },
+      { path: inFolders(['server', 'relay']) },
     ),
 
     // The island.
@@ -110,7 +123,7 @@ module.exports = {
       { path: inFolders(island), pathNot: crossing },
       {
         path: '^src/',
-        pathNot: inFolders(['util', 'protobuf', 'generated', 'proto-json', 'live-page', ...island]),
+        pathNot: inFolders(['util', 'wire', 'observe/live-page', ...island]),
       },
     ),
     forbid(
@@ -127,8 +140,8 @@ module.exports = {
     ),
     forbid(
       'no-bridge-to-the-island',
-      'the client never imports the control plane or the command line',
-      { path: '^src/', pathNot: inFolders(island) },
+      'the client never imports the control plane or the command line; the relay joins them',
+      { path: '^src/', pathNot: [inFolders(island), relay] },
       { path: inFolders(island) },
     ),
     forbid(
@@ -141,7 +154,7 @@ module.exports = {
       'live-page-in-cli',
       'of the island, only the command line serves the live page',
       { path: inFolders(['control-plane', 'orca']) },
-      { path: inFolders(['live-page']) },
+      { path: inFolders(['observe/live-page']) },
     ),
     forbid(
       'control-plane-stands-alone',
@@ -163,7 +176,7 @@ module.exports = {
       {
         path: '^src/',
         pathNot: [
-          inFolders(['protobuf', 'proto-json', ...island]),
+          inFolders(['wire/protobuf', 'wire/proto-json', ...island]),
           '^src/resources/(shared|wire)/',
         ],
       },
@@ -171,8 +184,8 @@ module.exports = {
     ),
     forbid(
       'yaml-in-documents',
-      'YAML is slow to load: src/proto-json reads it for the island, and for a client whose resources are in a file',
-      { path: '^src/', pathNot: '^src/proto-json/yaml-(document|pieces|values)\\.ts$' },
+      'YAML is slow to load: src/wire/proto-json reads it for the island, and for a client whose resources are in a file',
+      { path: '^src/', pathNot: '^src/wire/proto-json/yaml-(document|pieces|values)\\.ts$' },
       { path: inPackage('yaml') },
     ),
     forbid(
@@ -182,15 +195,15 @@ module.exports = {
       { path: inPackage('commander') },
     ),
     forbid(
-      're2-behind-regex',
-      'the regular expression engine is slow to load: src/regex loads it when a pattern asks for it',
-      { path: '^src/', pathNot: inFolders(['regex']) },
+      're2-behind-matching',
+      'the regular expression engine is slow to load: src/resources/matching loads it when a pattern asks for it',
+      { path: '^src/', pathNot: inFolders(['resources/matching']) },
       { path: inPackage('re2js') },
     ),
     forbid(
       'xxhash-behind-hash',
-      'the hash function has to be got ready first: src/hash sees to that',
-      { path: '^src/', pathNot: inFolders(['hash']) },
+      'the hash function has to be got ready first: src/util sees to that',
+      { path: '^src/', pathNot: '^src/util/xx-hash\\.ts$' },
       { path: inPackage('xxhash-wasm') },
     ),
     forbid(

@@ -70,13 +70,13 @@ const sharedByLate = [
   {
     file: 'certificates',
     modules:
-      /^(security\/(check-peer|last-good|pem|san-matcher|trust-bundle-map|file-watcher\/(certificate-files|config|read-together))|resources\/cluster\/certificate-validation-parser)\.js$/,
+      /^(security\/(peer\/(check-peer|san-matcher)|providers\/(last-good|pem|trust-bundle-map|file-watcher\/(certificate-files|config|read-together)))|resources\/tls\/certificate-validation-parser)\.js$/,
   },
   // Small ones, each shared by two.
   {
     file: 'common',
     modules:
-      /^(lb\/endpoints\/endpoint-weights|lb\/grpc-js-policy\/grpc-js-child|load-reporting\/metrics)\.js$/,
+      /^(lb\/endpoints\/endpoint-weights|lb\/grpc-js-policy\/grpc-js-child|xds-client\/lrs\/metrics)\.js$/,
   },
 ];
 
@@ -151,7 +151,7 @@ export default {
     index: 'build/index.js',
     'control-plane/index': 'build/control-plane/index.js',
     'cli/main': 'build/cli/main.js',
-    'opentelemetry/index': 'build/opentelemetry/index.js',
+    'observe/opentelemetry/index': 'build/observe/opentelemetry/index.js',
     'orca/index': 'build/orca/index.js',
     'testing/index': 'build/testing/index.js',
   },

@@ -1,4 +1,4 @@
-// Runs `npm run generate` and fails when that changes a file of src/generated/: the committed code is
+// Runs `npm run generate` and fails when that changes a file of src/wire/generated/: the committed code is
 // then not what protos/ and the generator give. The new files stay in place, ready to be committed.
 
 import { spawnSync } from 'node:child_process';
@@ -7,7 +7,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
-const folder = join(root, 'src', 'generated');
+const folder = join(root, 'src', 'wire', 'generated');
 
 const readAll = () =>
   new Map(
@@ -33,6 +33,6 @@ for (const path of changed) {
   console.error(`check-generated: ${what} ${path.slice(root.length + 1)}`);
 }
 if (changed.length > 0) {
-  console.error('check-generated: src/generated is not up to date; commit what is there now');
+  console.error('check-generated: src/wire/generated is not up to date; commit what is there now');
   process.exitCode = 1;
 }

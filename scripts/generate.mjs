@@ -1,4 +1,4 @@
-// Generates src/generated/ from protos/, and from the files of the live page. Run it with `npm run generate`; the output is committed.
+// Generates src/wire/generated/ from protos/, and from the files of the live page. Run it with `npm run generate`; the output is committed.
 //
 // Four steps of our own surround `buf generate`:
 //
@@ -23,7 +23,9 @@ import { createAssetModule } from './page-assets.mjs';
 import { createResourceTypes } from './resource-types.mjs';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
-const generated = join(root, 'src', 'generated');
+const generated = join(root, 'src', 'wire', 'generated');
+const ROOM =
+  'Rank 2. The types of the messages in `protos/` and the tables of their fields, made by `npm run generate`.\n';
 const structFile = 'google/protobuf/struct.proto';
 const structPackage = 'google.protobuf.structure';
 const structTypes = ['Struct', 'Value', 'ListValue', 'NullValue', 'Struct.FieldsEntry'];
@@ -94,6 +96,7 @@ try {
   rmSync(generated, { recursive: true, force: true });
   buf('generate', moved);
   rewriteAll(generated, set);
+  writeFileSync(join(generated, 'README.md'), ROOM);
   writeFileSync(join(generated, 'descriptor-set.ts'), descriptorModule(bytes));
   writeFileSync(join(generated, 'resource-json.ts'), createResourceTypes(readFileSync(documented)));
   writeFileSync(join(generated, 'page-assets.ts'), createAssetModule());

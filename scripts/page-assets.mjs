@@ -1,4 +1,4 @@
-// Writes src/generated/page-assets.ts: the files of the live page as text, so that a bundle of an application has them.
+// Writes src/wire/generated/page-assets.ts: the files of the live page as text, so that a bundle of an application has them.
 //
 //   node scripts/page-assets.mjs
 
@@ -7,7 +7,7 @@ import { dirname, extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
-const folder = join(root, 'src', 'live-page', 'assets');
+const folder = join(root, 'src', 'observe', 'live-page', 'assets');
 const types = new Map([
   ['.css', 'text/css; charset=utf-8'],
   ['.html', 'text/html; charset=utf-8'],
@@ -29,12 +29,12 @@ export function createAssetModule() {
     });
   return `/* eslint-disable */
 
-/** The files of the live page, by path. Made from src/live-page/assets by scripts/page-assets.mjs. */
+/** The files of the live page, by path. Made from src/observe/live-page/assets by scripts/page-assets.mjs. */
 export const pageAssets: ReadonlyMap<string, { readonly type: string; readonly text: string }> = new Map([
 ${entries.join('')}]);
 `;
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  writeFileSync(join(root, 'src', 'generated', 'page-assets.ts'), createAssetModule());
+  writeFileSync(join(root, 'src', 'wire', 'generated', 'page-assets.ts'), createAssetModule());
 }

@@ -6,7 +6,7 @@ import { createRequire } from 'node:module';
 
 const require = createRequire(import.meta.url);
 require('../test/support/run-typescript.cjs');
-const { listEnvoyFields } = require('../src/proto-json/envoy-fields.ts');
+const { listEnvoyFields } = require('../src/wire/proto-json/envoy-fields.ts');
 
 /** @param bytes A FileDescriptorSet. */
 export const registryOf = (bytes) => createFileRegistry(fromBinary(FileDescriptorSetSchema, bytes));

@@ -1,4 +1,4 @@
-// Writes the types of resources in programs, src/generated/resource-json.ts, from the descriptors of protos/. It is a step of
+// Writes the types of resources in programs, src/wire/generated/resource-json.ts, from the descriptors of protos/. It is a step of
 // generate.mjs. schemas.mjs does the same for editors of files.
 //
 // The types accept what `Snapshot.from` reads: proto3-JSON with the field names of the .proto files or in lowerCamelCase,

@@ -1,4 +1,4 @@
-// Writes schemas/resources.json, the JSON Schema of resource files, from the descriptors of src/generated. With --check it
+// Writes schemas/resources.json, the JSON Schema of resource files, from the descriptors of src/wire/generated. With --check it
 // only compares. schemas/bootstrap.json is written by hand.
 //
 // The schema accepts what `grpc-xds serve` and `check` can read: proto3-JSON with the field names of the .proto files or
@@ -18,7 +18,7 @@ import {
 } from './resource-messages.mjs';
 
 const require = createRequire(import.meta.url);
-const { descriptorSet } = require('../src/generated/descriptor-set.ts');
+const { descriptorSet } = require('../src/wire/generated/descriptor-set.ts');
 const registry = registryOf(Buffer.from(descriptorSet, 'base64'));
 
 const output = fileURLToPath(new URL('../schemas/resources.json', import.meta.url));

@@ -12,14 +12,14 @@ export {
   serveAdminPage,
   shutdown,
 } from './register';
-export type { AdminPageOptions } from './live-page/page-options';
-export type { AdminPage } from './live-page/page-server';
+export type { AdminPageOptions } from './observe/live-page/page-options';
+export type { AdminPage } from './observe/live-page/page-server';
 export type {
   CallCounts,
   ChannelReport,
   SocketReport,
   SubchannelReport,
-} from './admin/channel-report';
+} from './observe/admin/channel-report';
 export type {
   CertificatesReport,
   CertificateState,
@@ -28,8 +28,8 @@ export type {
   InspectReport,
   ResourceReport,
   TargetReport,
-} from './admin/inspect-report';
-export type { Difference } from './proto-json/json-diff';
+} from './observe/admin/inspect-report';
+export type { Difference } from './wire/proto-json/json-diff';
 export type {
   ChildState,
   EndpointState,
@@ -65,14 +65,14 @@ export type {
 export type { RetryPolicy, RetryableCode } from './resources/route-config/route-config';
 
 // For channel credentials of the application.
-export type { ChannelCredentialsDefinition } from './credentials/define-channel-credentials';
+export type { ChannelCredentialsDefinition } from './security/credentials/define-channel-credentials';
 export { registerChannelCredentials } from './extend';
 
 // For TLS as the control plane configures it.
 export {
   createXdsChannelCredentials,
   XdsChannelCredentials,
-} from './security/xds-channel-credentials';
+} from './security/client/xds-channel-credentials';
 
 // For certificate providers of the application.
 export type {
@@ -81,13 +81,13 @@ export type {
   CustomCertificateProvider,
   CustomIdentity,
   CustomRoots,
-} from './security/define-certificate-provider';
+} from './security/providers/define-certificate-provider';
 export { registerCertificateProvider } from './extend';
 
 // For the identity of the other side of a call.
-export { peerIdentity } from './security/peer-identity';
-export type { AuthenticatedCall, PeerIdentity } from './security/peer-identity';
-export type { SubjectAltName } from './security/subject-alt-names';
+export { peerIdentity } from './security/peer/peer-identity';
+export type { AuthenticatedCall, PeerIdentity } from './security/peer/peer-identity';
+export type { SubjectAltName } from './security/peer/subject-alt-names';
 
 // For HTTP filters of the application.
 export { CallFailedError } from './http-filters/call-filter';

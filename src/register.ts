@@ -1,11 +1,11 @@
-import type * as Csds from './admin/csds';
-import type * as DumpOnSignal from './admin/dump-on-signal';
-import type * as Inspect from './admin/inspect';
-import type { InspectOptions, InspectReport } from './admin/inspect-report';
-import type * as ClientPage from './admin/page/client-page';
-import type { ObserveClients } from './admin/status-queue';
-import type { AdminPageOptions } from './live-page/page-options';
-import type { AdminPage } from './live-page/page-server';
+import type * as Csds from './observe/admin/csds';
+import type * as DumpOnSignal from './observe/admin/dump-on-signal';
+import type * as Inspect from './observe/admin/inspect';
+import type { InspectOptions, InspectReport } from './observe/admin/inspect-report';
+import type * as ClientPage from './observe/admin/page/client-page';
+import type { ObserveClients } from './observe/admin/status-queue';
+import type { AdminPageOptions } from './observe/live-page/page-options';
+import type { AdminPage } from './observe/live-page/page-server';
 import { resolveLimits } from './bootstrap/limits';
 import { Metadata, registerAdminService } from './grpc-js';
 import { checkHost } from './grpc-js/check-host';
@@ -30,6 +30,16 @@ import { currentFeatureFlags } from './util/feature-flags';
 import { OpenResources } from './util/open-resources';
 import type { Logger } from './util/logger';
 import { currentProxyVariable, describeProxyVariable } from './util/proxy-variable';
+import { late } from './util/late';
+
+/** Loaded late, because it is for tests. */
+const loadExplain = late<typeof Explain>(() => require('./runtime/explain-resources'));
+/** Loaded late, because few processes report their state. */
+const loadInspect = late<typeof Inspect>(() => require('./observe/admin/inspect'));
+const loadDumpOnSignal = late<typeof DumpOnSignal>(() => require('./observe/admin/dump-on-signal'));
+const loadClientPage = late<typeof ClientPage>(() => require('./observe/admin/page/client-page'));
+/** Loads CSDS on first use, since most processes have no admin services. */
+const loadCsds = late<typeof Csds>(() => require('./observe/admin/csds'));
 
 /** The registration of this process. */
 interface Registration {
@@ -138,12 +148,6 @@ export function explainResources(
   return loadExplain().explainResources(resources, { target, method, headers });
 }
 
-/** Loaded late, because it is for tests. */
-function loadExplain(): typeof Explain {
-  // eslint-disable-next-line @typescript-eslint/no-require-imports, @typescript-eslint/no-unsafe-return -- the only way to load a module late without waiting for it; the type is that of the module
-  return require('./runtime/explain-resources');
-}
-
 /**
  * Reports the state of the xDS client of this process as plain JSON: targets, resources, servers, policies down to each
  * endpoint, certificates, and the last changes. Has no keys, tokens or credentials.
@@ -248,26 +252,4 @@ function offerStatus(observe: ObserveClients): void {
     () => loadCsds().csdsDefinition,
     () => loadCsds().createCsdsHandlers(observe),
   );
-}
-
-/** Loaded late, because few processes report their state. */
-function loadInspect(): typeof Inspect {
-  // eslint-disable-next-line @typescript-eslint/no-require-imports, @typescript-eslint/no-unsafe-return -- as above
-  return require('./admin/inspect');
-}
-
-function loadDumpOnSignal(): typeof DumpOnSignal {
-  // eslint-disable-next-line @typescript-eslint/no-require-imports, @typescript-eslint/no-unsafe-return -- as above
-  return require('./admin/dump-on-signal');
-}
-
-function loadClientPage(): typeof ClientPage {
-  // eslint-disable-next-line @typescript-eslint/no-require-imports, @typescript-eslint/no-unsafe-return -- as above
-  return require('./admin/page/client-page');
-}
-
-/** Loads CSDS on first use, since most processes have no admin services. */
-function loadCsds(): typeof Csds {
-  // eslint-disable-next-line @typescript-eslint/no-require-imports, @typescript-eslint/no-unsafe-return -- the only way to load a module late without waiting for it; the type is that of the module
-  return require('./admin/csds');
 }

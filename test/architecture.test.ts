@@ -4,34 +4,30 @@ import { join } from 'node:path';
 const root = join(__dirname, '..');
 const text = readFileSync(join(root, 'docs', 'architecture.md'), 'utf8');
 
-/** Rank and folder of each row of the map. */
-const map = [...text.matchAll(/^\| (\d|island) +\| ((?:`[a-z-]+`(?:, )?)+) +\|/gm)].flatMap(
-  ([, rank = '', folders = '']) =>
-    [...folders.matchAll(/`([a-z-]+)`/g)].map(([, folder = '']) => [folder, rank] as const),
+/** Rank and room of each row of the map. */
+const map = [...text.matchAll(/^\| (\d+|island) +\| `([a-z/-]+)` +\|/gm)].map(
+  ([, rank = '', room = '']) => [room, rank] as const,
 );
 
-/** The ranks that are checked, from the names of the rules. */
-function checkedRanks(): ReadonlyMap<string, string> {
-  const config: { forbidden: readonly { name: string }[] } = jest.requireActual(
-    '../.dependency-cruiser.cjs',
-  );
-  return new Map(
-    config.forbidden.flatMap(({ name }) => {
-      const [, rank, folder] = /^rank-(\d+)-(.+)$/.exec(name) ?? [];
-      return rank === undefined || folder === undefined ? [] : [[folder, rank]];
-    }),
-  );
-}
-
-describe('docs/architecture.md', () => {
-  it('has every folder of src/', () => {
-    const entries = readdirSync(join(root, 'src'), { withFileTypes: true });
-    const folders = entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
-    expect(map.map(([folder]) => folder).sort()).toEqual(folders.sort());
+/** The rooms of src/, with the first words of their pages. */
+const rooms = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' })
+  .filter((path) => path.endsWith('README.md'))
+  .map((path) => {
+    const [first = ''] = readFileSync(join(root, 'src', path), 'utf8').split('. ');
+    return [path.replace(/.README\.md$/, ''), first.replace(/^Rank /, '').toLowerCase()] as const;
   });
 
-  it.each(map)('gives %s the rank that is checked', (folder, rank) => {
-    expect(checkedRanks().get(folder) ?? 'island').toBe(rank);
+describe('docs/architecture.md', () => {
+  it('has every room of src/ with its rank', () => {
+    expect([...map].sort()).toEqual([...rooms].sort());
+  });
+
+  it('has a room for every folder of src/', () => {
+    const entries = readdirSync(join(root, 'src'), { withFileTypes: true });
+    const folders = entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
+    const above = new Set(rooms.map(([path]) => path.split('/')[0]));
+    expect(folders.filter((folder) => !above.has(folder))).toEqual([]);
+    expect(folders.length).toBeLessThanOrEqual(21);
   });
 
   const places = [...text.matchAll(/`(src\/[^`]+)`/g)].map(([, path = '']) => path);

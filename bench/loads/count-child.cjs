@@ -2,9 +2,9 @@
 require('../../test/support/run-typescript.cjs');
 const { Metadata } = require('@grpc/grpc-js');
 const { ClusterLoads } = require('../../src/lb/cluster-impl/cluster-loads.ts');
-const { ServerLoads } = require('../../src/load-reporting/server-loads.ts');
-const { parseMetricRules } = require('../../src/load-reporting/metrics.ts');
-const { OrcaLoadReport } = require('../../src/generated/xds/data/orca/v3/orca_load_report.ts');
+const { ServerLoads } = require('../../src/xds-client/lrs/server-loads.ts');
+const { parseMetricRules } = require('../../src/xds-client/lrs/metrics.ts');
+const { OrcaLoadReport } = require('../../src/wire/generated/xds/data/orca/v3/orca_load_report.ts');
 
 const TURNS = 200;
 const TURN = 1024;

@@ -19,7 +19,7 @@ const clients = targets.map((target, index) => {
 function observe() {
   const { MeterProvider } = require('@opentelemetry/sdk-metrics');
   const { PrometheusExporter } = require('@opentelemetry/exporter-prometheus');
-  const { createMetricProducer, observe } = require('../../dist/opentelemetry/index.js');
+  const { createMetricProducer, observe } = require('../../dist/observe/opentelemetry/index.js');
   const metricProducer = createMetricProducer();
   const metricProducers = [metricProducer];
   const reader = new PrometheusExporter({ preventServerStart: true, metricProducers });

@@ -1,6 +1,6 @@
 // The backend. Answers each message with how many connections there are.
-const { startBackend } = require('../support/backend.cjs');
-const { emptyCallService } = require('../support/echo-service.cjs');
+const { startBackend } = require('./backend.cjs');
+const { emptyCallService } = require('./echo-service.cjs');
 
 startBackend(undefined, [emptyCallService]).then(({ port, connections }) => {
   process.on('message', () => process.send(connections));

@@ -18,8 +18,10 @@ const connectors = {
     return grpc.credentials.createSsl(root, key, chain)._createSecureConnector(target, {});
   },
   'grpc-xds'() {
-    const { XdsChannelCredentials } = require('../../src/security/xds-channel-credentials.ts');
-    const { TLS_POLICY_ARG, TlsPolicy } = require('../../src/security/tls-policy.ts');
+    const {
+      XdsChannelCredentials,
+    } = require('../../src/security/client/xds-channel-credentials.ts');
+    const { TLS_POLICY_ARG, TlsPolicy } = require('../../src/security/client/tls-policy.ts');
     const ok = (value) => ({ ok: true, value });
     const current = {
       roots: ok({ certificates: [readFileSync(files.root, 'utf8')] }),

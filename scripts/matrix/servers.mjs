@@ -7,7 +7,7 @@ import { ControlPlane, Snapshot } from '../../dist/control-plane/index.js';
 import { resourcesFor } from '../../bundlers/app/resources.mjs';
 
 export const certificates = fileURLToPath(
-  new URL('../../test/credentials/certificates/', import.meta.url),
+  new URL('../../test/security/credentials/certificates/', import.meta.url),
 );
 
 const INSECURE = ServerCredentials.createInsecure();

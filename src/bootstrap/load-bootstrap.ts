@@ -7,6 +7,9 @@ import { err, ok, type Result } from '../util/result';
 import type { Bootstrap, ServerConfig } from './bootstrap';
 import { parseBootstrap, type BootstrapFlags, type BootstrapSupport } from './bootstrap-parser';
 import type * as JsonSyntax from './json-syntax';
+import { late } from '../util/late';
+
+const loadJsonSyntax = late<typeof JsonSyntax>(() => require('./json-syntax'));
 
 /** A bootstrap has a few kilobytes, and metadata of the node. */
 const MAX_BOOTSTRAP_BYTES = 16 * 1024 * 1024;
@@ -228,9 +231,4 @@ export function readBootstrapFile(path: string): string {
 
 function fail(kind: BootstrapError['kind'], message: string): Result<never, BootstrapError> {
   return err({ kind, message });
-}
-
-function loadJsonSyntax(): typeof JsonSyntax {
-  // eslint-disable-next-line @typescript-eslint/no-require-imports, @typescript-eslint/no-unsafe-return -- loads a module on first use, without waiting; the type is that of the module
-  return require('./json-syntax');
 }

@@ -1,4 +1,4 @@
-import { formatYaml } from '../proto-json/yaml-document';
+import { formatYaml } from '../wire/proto-json/yaml-document';
 import type { CliIo } from './io';
 import { cellText, type Color, type Span } from './terminal-text';
 

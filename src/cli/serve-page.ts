@@ -5,8 +5,8 @@ import type {
   SnapshotResource,
   TypeState,
 } from '../control-plane';
-import type { PageSource, PageState } from '../live-page/page-source';
-import { rowId } from '../live-page/row-id';
+import type { PageSource, PageState } from '../observe/live-page/page-source';
+import { rowId } from '../observe/live-page/row-id';
 import {
   cellText,
   createView,
@@ -15,7 +15,7 @@ import {
   type Row,
   type View,
   type ViewRequest,
-} from '../live-page/view';
+} from '../observe/live-page/view';
 import type { Clock } from '../util/clock';
 import { kindsOf, titleOf } from './output';
 

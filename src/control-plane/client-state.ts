@@ -1,5 +1,5 @@
-import { Node } from '../generated/envoy/config/core/v3/base';
-import type { Struct, Value } from '../generated/google/protobuf/struct';
+import { Node } from '../wire/generated/envoy/config/core/v3/base';
+import type { Struct, Value } from '../wire/generated/google/protobuf/struct';
 import { assertNever } from '../util/assert-never';
 
 /** Identifies the client of a stream. */

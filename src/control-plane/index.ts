@@ -35,8 +35,8 @@ export type {
   RouteConfigurationJson,
   WrappedResource,
 } from './snapshot/resource-input';
-export type { envoy, google, udpa, xds } from '../generated/resource-json';
-export type { JsonOptions } from '../proto-json/encode-json';
+export type { envoy, google, udpa, xds } from '../wire/generated/resource-json';
+export type { JsonOptions } from '../wire/proto-json/encode-json';
 export {
   clusterKind,
   endpointKind,
@@ -54,7 +54,7 @@ export type {
 } from './snapshot/resource-set';
 export { SnapshotError } from './snapshot/snapshot-builder';
 export type { SnapshotProblem } from './snapshot/snapshot-builder';
-export type { JsonProblem, PathSegment } from '../proto-json/json-problem';
+export type { JsonProblem, PathSegment } from '../wire/proto-json/json-problem';
 export { checkConsistency, ConsistencyError } from './snapshot/consistency';
 
 // Snapshots from files.
@@ -76,4 +76,4 @@ export type {
   ResourceFileProblemKind,
 } from './snapshot/resource-file';
 export type { FileWatchOptions } from '../util/files/file-watch';
-export type { TextPosition } from '../proto-json/yaml-document';
+export type { TextPosition } from '../wire/proto-json/yaml-document';

@@ -21,6 +21,9 @@ import { MAX_AT_ONCE, UpdateSchedule } from './update-schedule';
 import type { WatchSet } from './watch-set';
 import { createResourceWatches, type ResourceSource, type WatchResource } from './watch-set';
 import type { ClusterResult, ClusterStore, ClusterWatcher, XdsConfig } from './xds-config';
+import { late } from '../util/late';
+
+const loadCollections = late<typeof Collections>(() => require('./endpoint-collections'));
 
 /** The four kinds of resources of a client. */
 export interface ClientResourceTypes {
@@ -327,9 +330,4 @@ export class XdsDependencyManager implements ClusterStore {
   private allWatches(): readonly Pick<Watches<unknown>, 'clearInSteps' | 'size'>[] {
     return [this.listeners, this.routeConfigs, this.clusters, this.endpoints, this.dns.set];
   }
-}
-
-function loadCollections(): typeof Collections {
-  // eslint-disable-next-line @typescript-eslint/no-require-imports, @typescript-eslint/no-unsafe-return -- loads a module on first use, without waiting; the type is that of the module
-  return require('./endpoint-collections');
 }

@@ -7,6 +7,10 @@ import type * as HostDns from './host-dns-watch';
 import type { DnsWatch } from './host-dns-watch';
 import { waiting, type DnsTarget, type Observed } from './observations';
 import { WatchSet, type ResourceSource, type RunInSlices } from './watch-set';
+import { late } from '../util/late';
+
+/** Loaded for the first name, of which most targets have none. */
+const loadHostDns = late<typeof HostDns>(() => require('./host-dns-watch'));
 
 /** Resolves DNS names; `onResult` is never called before `start` has returned. */
 export interface DnsWatcherFactory {
@@ -76,10 +80,4 @@ function nextDnsObservation(
   if (result.ok) return { kind: 'value', value: result.value, ambient: undefined };
   const error = { kind: 'unreachable', message: result.error } as const;
   return before.kind === 'value' ? { ...before, ambient: error } : { kind: 'error', error };
-}
-
-/** Loaded for the first name, of which most targets have none. */
-function loadHostDns(): typeof HostDns {
-  // eslint-disable-next-line @typescript-eslint/no-require-imports, @typescript-eslint/no-unsafe-return -- loads a module on first use, without waiting; the type is that of the module
-  return require('./host-dns-watch');
 }

@@ -1,10 +1,10 @@
 import type { CallCredentials } from '../grpc-js';
-import type { MatchMeter } from '../regex/match-meter';
+import type { MatchMeter } from '../resources/matching/match-meter';
 import type { ResourceMetadata } from '../resources/cluster/cluster';
 import type { HttpFilterConfig } from '../resources/extension-points';
 import { decodeMessage, type MessageDecoder } from '../resources/shared/any';
 import type { ExtensionConfig } from '../resources/shared/extension-parser';
-import { MILLION } from '../resources/shared/fraction-parser';
+import { MILLION } from '../resources/matching/fraction-parser';
 import type { Random } from '../util/random';
 import type { Result } from '../util/result';
 import type { Violations } from '../util/violations';

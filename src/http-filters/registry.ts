@@ -4,6 +4,9 @@ import type { Violations } from '../util/violations';
 import type * as Definitions from './define-http-filter';
 import type { CallFilterFactory, HttpFilter } from './http-filter';
 import { routerFilter } from './router/router-filter';
+import { late } from '../util/late';
+
+const loadDefinitions = late<typeof Definitions>(() => require('./define-http-filter'));
 
 /** The result of {@link HttpFilter.prepare}. */
 interface Prepared {
@@ -120,9 +123,4 @@ export function registerHttpFilter<Config, Override = Config>(
     if (processHttpFilters.isTerminal(type)) throw new Error(`${type} cannot be replaced`);
   }
   processHttpFilters.register(filter);
-}
-
-function loadDefinitions(): typeof Definitions {
-  // eslint-disable-next-line @typescript-eslint/no-require-imports, @typescript-eslint/no-unsafe-return -- loads a module on first use, without waiting; the type is that of the module
-  return require('./define-http-filter');
 }

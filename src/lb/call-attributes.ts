@@ -1,5 +1,5 @@
 import type { CallCredentials, PickArgs, PickResult } from '../grpc-js';
-import type { CallStats } from '../stats/call-stats';
+import type { CallStats } from '../observe/stats/call-stats';
 
 /**
  * The attributes of one call, from the resolver to the pickers. grpc-js types pick information as strings but passes

@@ -1,11 +1,11 @@
 import type { ClusterStore } from '../dependency-manager/xds-config';
 import type { ChannelOptions, LbHelper } from '../grpc-js';
 import type { ChildChannelOptions } from '../grpc-js/child-channel-options';
-import type { LoadReporter } from '../load-reporting/load-reporter';
+import type { LoadReporter } from '../xds-client/lrs/load-reporter';
 import type { XdsEndpoint } from '../resources/endpoints/endpoints';
 import type { LbConfig } from '../resources/extension-points';
-import type { CertificateSource } from '../security/tls-policy';
-import type { ChannelStats, LabelValues } from '../stats/stats-plugin';
+import type { CertificateSource } from '../security/client/tls-policy';
+import type { ChannelStats, LabelValues } from '../observe/stats/stats-plugin';
 import type { Clock } from '../util/clock';
 import type { Logger } from '../util/logger';
 import type { Random } from '../util/random';

@@ -1,4 +1,4 @@
-import { OrcaLoadReport } from '../generated/xds/data/orca/v3/orca_load_report';
+import { OrcaLoadReport } from '../wire/generated/xds/data/orca/v3/orca_load_report';
 
 /**
  * The load a backend reports to its clients (gRFC A51). Omitted values are not reported, nor are values that are negative,

@@ -1,5 +1,5 @@
 import { status, type Server, type ServerWritableStream } from '@grpc/grpc-js';
-import { OrcaLoadReportRequest } from '../generated/xds/service/orca/v3/orca';
+import { OrcaLoadReportRequest } from '../wire/generated/xds/service/orca/v3/orca';
 import type { Clock } from '../util/clock';
 import type { Handle } from '../util/handle';
 import { ReadBudget, type ReadLimit } from '../util/read-budget';

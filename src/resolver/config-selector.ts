@@ -6,12 +6,12 @@ import {
   type ConfigSelector,
 } from '../grpc-js';
 import { createFilterFactory } from '../grpc-js/host-adapters';
-import type { ExceededSteps, MatchMeter } from '../regex/match-meter';
+import type { ExceededSteps, MatchMeter } from '../resources/matching/match-meter';
 import { cutText, MAX_QUOTED_LENGTH } from '../util/cut-text';
 import type { Handle } from '../util/handle';
 import type { Random } from '../util/random';
 import { FilteredCall, type FilterChannel } from './filtered-call';
-import { MatchedCall } from './matched-call';
+import { MatchedCall } from '../routing/matched-call';
 import { createCallFilterFactories, RoutedCall } from './routed-call';
 import { RequestHasher, type HashLimits, type TextHash } from './request-hash';
 import type { CompiledRoute, RouteTable } from './route-table';

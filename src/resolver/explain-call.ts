@@ -6,14 +6,14 @@ import type {
   RetryPolicy,
   Route,
 } from '../resources/route-config/route-config';
-import type { CallHeaders } from '../http-filters/call-headers';
+import type { CallHeaders } from '../routing/call-headers';
 import { quoteText } from '../util/cut-text';
 import type { ClusterChoice } from './cluster-choice';
 import type { ResourceTypes } from '../resources/resource-types';
 import type { LiveResolution } from './live-resolutions';
 import { hashContributions, type HashLimits } from './request-hash';
-import { MatchedCall } from './matched-call';
-import { firstMismatch, matchShare } from './route-matcher';
+import { MatchedCall } from '../routing/matched-call';
+import { firstMismatch, matchShare } from '../routing/route-matcher';
 import type { CompiledRoute, RouteTable } from './route-table';
 
 /** A route that was tried, in the order of the virtual host. */

@@ -10,7 +10,7 @@ import { CallFailedError, type CallAffinity } from '../http-filters/call-filter'
 import type { FilterStates } from '../http-filters/filter-states';
 import type { CallRouting, FilterCall } from '../http-filters/http-filter';
 import type { AuthorityRewrite, CallAttributes, OverrideHost } from '../lb/call-attributes';
-import type { ExceededSteps, MatchMeter, MatchSteps } from '../regex/match-meter';
+import type { ExceededSteps, MatchMeter, MatchSteps } from '../resources/matching/match-meter';
 import type { ResourceMetadata } from '../resources/cluster/cluster';
 import { errorStack } from '../util/error-message';
 import type { EventLoopWatch } from '../util/event-loop-watch';

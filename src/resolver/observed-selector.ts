@@ -1,7 +1,7 @@
 import type { CallConfig, ConfigSelector, Metadata } from '../grpc-js';
 import { observeAttributes, toCallAttributes } from '../lb/call-attributes';
-import { CallStats } from '../stats/call-stats';
-import type { ChannelStats } from '../stats/stats-plugin';
+import { CallStats } from '../observe/stats/call-stats';
+import type { ChannelStats } from '../observe/stats/stats-plugin';
 import type { Clock } from '../util/clock';
 import { RoutedCall } from './routed-call';
 

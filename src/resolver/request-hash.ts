@@ -1,7 +1,7 @@
 import type { Limits } from '../bootstrap/limits';
-import type { CallHeaders } from '../http-filters/call-headers';
-import type { MatchMeter } from '../regex/match-meter';
-import { STEPS_PER_MATCHER } from '../resources/shared/string-matcher';
+import type { CallHeaders } from '../routing/call-headers';
+import type { MatchMeter } from '../resources/matching/match-meter';
+import { STEPS_PER_MATCHER } from '../resources/matching/string-matcher';
 import type { HashPolicy } from '../resources/route-config/route-config';
 import type { Random } from '../util/random';
 

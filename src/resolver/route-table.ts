@@ -17,10 +17,14 @@ import { ClusterChoice } from './cluster-choice';
 import type { ClusterRef, ClusterRefs } from './cluster-refs';
 import { compileRouteFilters, compileSharedFilters, type FilterPreparer } from './filter-chain';
 import { effectiveRetryPolicy, effectiveTimeoutMs, toMethodConfig } from './method-config';
-import type * as Paths from './path-index';
-import type { PathIndex } from './path-index';
-import type { MatchedCall } from './matched-call';
-import { matchesRoute } from './route-matcher';
+import type * as Paths from '../routing/path-index';
+import type { PathIndex } from '../routing/path-index';
+import type { MatchedCall } from '../routing/matched-call';
+import { matchesRoute } from '../routing/route-matcher';
+import { late } from '../util/late';
+
+/** Loaded when a table is made, not by a call. */
+const loadPaths = late<typeof Paths>(() => require('../routing/path-index'));
 
 /** A route compiled for calls, with everything that does not depend on the call. */
 export interface CompiledRoute {
@@ -234,10 +238,4 @@ function hasOverrides({ filterOverrides, action }: Route): boolean {
   if (filterOverrides.size > 0) return true;
   if (action.kind !== 'forward' || action.clusters.kind === 'cluster') return false;
   return action.clusters.clusters.some((cluster) => cluster.filterOverrides.size > 0);
-}
-
-/** Loaded when a table is made, not by a call. */
-function loadPaths(): typeof Paths {
-  // eslint-disable-next-line @typescript-eslint/no-require-imports, @typescript-eslint/no-unsafe-return -- loads a module on first use, without waiting; the type is that of the module
-  return require('./path-index');
 }

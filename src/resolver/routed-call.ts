@@ -14,7 +14,7 @@ import { toCallFailedError, toStatusObject } from '../http-filters/call-filter';
 import { CallFilterChain } from '../http-filters/call-filter-chain';
 import type { FilterCall, PreparedFilter } from '../http-filters/http-filter';
 import type { AuthorityRewrite, CallAttributes } from '../lb/call-attributes';
-import type { CallStats } from '../stats/call-stats';
+import type { CallStats } from '../observe/stats/call-stats';
 import { isPromiseLike } from '../util/contained';
 import type { EventLoopWatch } from '../util/event-loop-watch';
 import type { ClusterRef, ReferencedCluster } from './cluster-refs';

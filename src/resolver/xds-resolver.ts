@@ -13,7 +13,7 @@ import { FilterStates } from '../http-filters/filter-states';
 import { ClusterManagerConfig, type Unresolved } from '../lb/cluster-manager/config';
 import { xdsLbContextArg } from '../lb/tree/xds-lb-context-arg';
 import type { LbConfig } from '../resources/extension-points';
-import type { ChannelStats } from '../stats/stats-plugin';
+import type { ChannelStats } from '../observe/stats/stats-plugin';
 import { XdsConfigSelector } from './config-selector';
 import type * as ObservedSelectors from './observed-selector';
 import { ExpiringSelector, PendingCalls, PendingSelector } from './pending-calls';
@@ -26,6 +26,10 @@ import {
   type TargetName,
 } from './xds-scheme';
 import { sanitizeText } from '../util/sanitize-text';
+import { late } from '../util/late';
+
+/** Loaded for the first config of an observed channel. */
+const loadObservedSelector = late<typeof ObservedSelectors>(() => require('./observed-selector'));
 
 const TRACER = 'xds_resolver';
 
@@ -249,10 +253,4 @@ export class XdsResolver implements Resolver, ResolutionOwner {
   private trace(text: () => string): void {
     this.shared.logger.trace(TRACER, () => `${this.uri} ${text()}`);
   }
-}
-
-/** Loaded for the first config of an observed channel. */
-function loadObservedSelector(): typeof ObservedSelectors {
-  // eslint-disable-next-line @typescript-eslint/no-require-imports, @typescript-eslint/no-unsafe-return -- loads a module on first use, without waiting; the type is that of the module
-  return require('./observed-selector');
 }

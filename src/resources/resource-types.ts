@@ -10,6 +10,11 @@ import type { ListenerResource } from './listener/listener';
 import { createListenerResourceType } from './listener/listener-parser';
 import type { RouteConfigChange, RouteConfigResource } from './route-config/route-config';
 import { createRouteConfigResourceType } from './route-config/route-config-parser';
+import { late } from '../util/late';
+
+const loadCollections = late<typeof Collections>(() =>
+  require('./endpoints/endpoint-collection-parser'),
+);
 
 /** The resource types this client watches. */
 export interface ResourceTypes {
@@ -41,9 +46,4 @@ export function createResourceTypes(extensions: ExtensionPoints): ResourceTypes 
       ),
     }),
   };
-}
-
-function loadCollections(): typeof Collections {
-  // eslint-disable-next-line @typescript-eslint/no-require-imports, @typescript-eslint/no-unsafe-return -- loads a module on first use, without waiting; the type is that of the module
-  return require('./endpoints/endpoint-collection-parser');
 }

@@ -1,12 +1,12 @@
 import type { Limits } from '../bootstrap/limits';
-import { CallCredentialsRegistry } from '../credentials/call-creds-registry';
+import { CallCredentialsRegistry } from '../security/credentials/call-creds-registry';
 import {
   builtInChannelCredentials,
   processChannelCredentials,
-} from '../credentials/channel-creds-registry';
-import type * as GcpIdentity from '../credentials/gcp-identity-token';
-import { createJwtTokenFileType } from '../credentials/jwt-token-file-type';
-import { ManagementCredentials } from '../credentials/management-credentials';
+} from '../security/credentials/channel-creds-registry';
+import type * as GcpIdentity from '../security/credentials/gcp-identity-token';
+import { createJwtTokenFileType } from '../security/credentials/jwt-token-file-type';
+import { ManagementCredentials } from '../security/credentials/management-credentials';
 import type * as Composite from '../http-filters/composite/composite-filter';
 import type * as Fault from '../http-filters/fault/fault-filter';
 import type * as GcpAuthn from '../http-filters/gcp-authn/gcp-authn-filter';
@@ -15,15 +15,35 @@ import type { HttpFilterRegistry } from '../http-filters/registry';
 import type * as StatefulSession from '../http-filters/stateful-session/stateful-session-filter';
 import type { PolicyEnvironment } from '../lb/registry/policy-environment';
 import type { LbPolicyRegistry } from '../lb/registry/lb-policy-registry';
-import type * as Re2 from '../regex/re2-compiler';
-import type { MatchMeter } from '../regex/match-meter';
+import type * as Re2 from '../resources/matching/re2-compiler';
+import type { MatchMeter } from '../resources/matching/match-meter';
 import type { RegexCompiler, RegexCompilers } from '../resources/extension-points';
 import { createResourceTypes, type ResourceTypes } from '../resources/resource-types';
-import type { CertificateProviderType } from '../security/certificate-provider';
-import type { CertificateProviderRegistry } from '../security/certificate-provider-registry';
-import type * as FileWatcher from '../security/file-watcher/file-watcher';
-import type * as Sds from '../security/sds/sds';
-import type { SdsOptions } from '../security/sds/sds';
+import type { CertificateProviderType } from '../security/providers/certificate-provider';
+import type { CertificateProviderRegistry } from '../security/providers/certificate-provider-registry';
+import type * as FileWatcher from '../security/providers/file-watcher/file-watcher';
+import type * as Sds from '../security/providers/sds/sds';
+import type { SdsOptions } from '../security/providers/sds/sds';
+import { late } from '../util/late';
+
+const loadComposite = late<typeof Composite>(() =>
+  require('../http-filters/composite/composite-filter'),
+);
+const loadFault = late<typeof Fault>(() => require('../http-filters/fault/fault-filter'));
+const loadFileWatcher = late<typeof FileWatcher>(() =>
+  require('../security/providers/file-watcher/file-watcher'),
+);
+const loadGcpAuthn = late<typeof GcpAuthn>(() =>
+  require('../http-filters/gcp-authn/gcp-authn-filter'),
+);
+const loadGcpIdentity = late<typeof GcpIdentity>(() =>
+  require('../security/credentials/gcp-identity-token'),
+);
+const loadRe2 = late<typeof Re2>(() => require('../resources/matching/re2-compiler'));
+const loadSds = late<typeof Sds>(() => require('../security/providers/sds/sds'));
+const loadStatefulSession = late<typeof StatefulSession>(() =>
+  require('../http-filters/stateful-session/stateful-session-filter'),
+);
 
 /** Adds all credential types of this package. Those of the application take precedence. */
 export function createCredentials(environment: PolicyEnvironment): ManagementCredentials {
@@ -159,38 +179,4 @@ export function createRuntimeResourceTypes(
     gcpAuthentication: flags.gcpAuthentication,
     httpConnect: flags.httpConnect,
   });
-}
-
-// `require` loads a module on first use, without waiting; the type is that of the module.
-/* eslint-disable @typescript-eslint/no-require-imports, @typescript-eslint/no-unsafe-return -- see above */
-function loadComposite(): typeof Composite {
-  return require('../http-filters/composite/composite-filter');
-}
-
-function loadFault(): typeof Fault {
-  return require('../http-filters/fault/fault-filter');
-}
-
-function loadFileWatcher(): typeof FileWatcher {
-  return require('../security/file-watcher/file-watcher');
-}
-
-function loadGcpAuthn(): typeof GcpAuthn {
-  return require('../http-filters/gcp-authn/gcp-authn-filter');
-}
-
-function loadGcpIdentity(): typeof GcpIdentity {
-  return require('../credentials/gcp-identity-token');
-}
-
-function loadRe2(): typeof Re2 {
-  return require('../regex/re2-compiler');
-}
-
-function loadSds(): typeof Sds {
-  return require('../security/sds/sds');
-}
-
-function loadStatefulSession(): typeof StatefulSession {
-  return require('../http-filters/stateful-session/stateful-session-filter');
 }

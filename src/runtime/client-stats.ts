@@ -1,8 +1,8 @@
 import type { ServerConfig } from '../bootstrap/bootstrap';
-import { ClientInstruments, ClientLabel } from '../stats/client-instruments';
-import { OwnInstruments } from '../stats/own-instruments';
-import type { ChannelStats, LabelValues, ReportGauge } from '../stats/stats-plugin';
-import type { StatsRegistry } from '../stats/stats-registry';
+import { ClientInstruments, ClientLabel } from '../observe/stats/client-instruments';
+import { OwnInstruments } from '../observe/stats/own-instruments';
+import type { ChannelStats, LabelValues, ReportGauge } from '../observe/stats/stats-plugin';
+import type { StatsRegistry } from '../observe/stats/stats-registry';
 import { createHandle, type Handle } from '../util/handle';
 import type { Logger } from '../util/logger';
 import {

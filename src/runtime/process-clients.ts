@@ -1,8 +1,8 @@
 import type { PolicyEnvironment } from '../lb/registry/policy-environment';
-import { LoadReporter } from '../load-reporting/load-reporter';
-import type { LoadStreams } from '../load-reporting/load-streams';
-import type * as SavedStart from '../saved-snapshot/saved-start';
-import { processStats } from '../stats/stats-registry';
+import { LoadReporter } from '../xds-client/lrs/load-reporter';
+import type { LoadStreams } from '../xds-client/lrs/load-streams';
+import type * as SavedStart from '../xds-client/saved-snapshot/saved-start';
+import { processStats } from '../observe/stats/stats-registry';
 import { PACKAGE_VERSION } from '../util/version';
 import { ClientPool, type ClientGroup } from '../xds-client/client-pool';
 import { mergeResources } from '../xds-client/client-snapshot';
@@ -11,6 +11,12 @@ import type { UserAgent } from '../xds-client/node';
 import { withConnectionOptions, type XdsTransportFactory } from '../xds-client/transport';
 import { type WatchClient, XdsClient } from '../xds-client/xds-client';
 import { ClientStats } from './client-stats';
+import { late } from '../util/late';
+
+/** Loaded late, because few processes save resources. */
+const loadSavedStart = late<typeof SavedStart>(() =>
+  require('../xds-client/saved-snapshot/saved-start'),
+);
 
 /** The name and version that management servers receive. */
 export const USER_AGENT: UserAgent = { name: 'grpc-xds (Node.js)', version: PACKAGE_VERSION };
@@ -66,10 +72,4 @@ export function createClientPool(
       }),
     };
   });
-}
-
-/** Loaded late, because few processes save resources. */
-function loadSavedStart(): typeof SavedStart {
-  // eslint-disable-next-line @typescript-eslint/no-require-imports, @typescript-eslint/no-unsafe-return -- the only way to load a module late without waiting for it; the type is that of the module
-  return require('../saved-snapshot/saved-start');
 }

@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events';
-import type { InspectedProcess } from '../admin/inspect';
-import type { ObserveClients } from '../admin/status-queue';
+import type { InspectedProcess } from '../observe/admin/inspect';
+import type { ObserveClients } from '../observe/admin/status-queue';
 import type { Bootstrap } from '../bootstrap/bootstrap';
 import { resolveLimits, type Limits } from '../bootstrap/limits';
 import {
@@ -9,7 +9,7 @@ import {
   createBootstrapLoader,
   type LoadBootstrapOptions,
 } from '../bootstrap/load-bootstrap';
-import type { ManagementCredentials } from '../credentials/management-credentials';
+import type { ManagementCredentials } from '../security/credentials/management-credentials';
 import { createDnsWatcherFactory } from '../dependency-manager/dns-watch';
 import type { Metadata, Resolver } from '../grpc-js';
 import {
@@ -17,7 +17,7 @@ import {
   type CheckedChildOptions,
   type ChildChannelOptions,
 } from '../grpc-js/child-channel-options';
-import { XxHash64 } from '../hash/xx-hash';
+import { XxHash64 } from '../util/xx-hash';
 import { processHttpFilters } from '../http-filters/registry';
 import { ConnectionAttempts } from '../lb/connections/connection-attempts';
 import { createPolicyRegistry } from '../lb/registry/create-policy-registry';
@@ -26,17 +26,17 @@ import { processLbPolicies } from '../lb/custom/custom-policies';
 import { RegistryRoots } from '../lb/tree/grpc-js-root';
 import type { LbPolicyRegistry } from '../lb/registry/lb-policy-registry';
 import { TimeSlices } from '../util/time-slices';
-import { LoadStreams } from '../load-reporting/load-streams';
-import { MatchMeter } from '../regex/match-meter';
+import { LoadStreams } from '../xds-client/lrs/load-streams';
+import { MatchMeter } from '../resources/matching/match-meter';
 import type { CallExplanation } from '../resolver/explain-call';
 import { LiveResolutions, type LiveResolution } from '../resolver/live-resolutions';
 import type { ResolverArgs } from '../resolver/xds-scheme';
 import type { ClientRef, XdsResolverDependencies } from '../resolver/resolver-dependencies';
 import { XdsResolver } from '../resolver/xds-resolver';
-import { processCertificateProviders } from '../security/certificate-provider-registry';
-import { CertificateProviders } from '../security/certificate-providers';
+import { processCertificateProviders } from '../security/providers/certificate-provider-registry';
+import { CertificateProviders } from '../security/providers/certificate-providers';
 import { TransportFactory } from '../transport/transport-factory';
-import { processStats } from '../stats/stats-registry';
+import { processStats } from '../observe/stats/stats-registry';
 import { systemClock } from '../util/clock';
 import { systemRandom } from '../util/random';
 import { err, type Result } from '../util/result';
@@ -54,10 +54,13 @@ import { ChildOptionsChoice } from './child-options-choice';
 import type * as ExplainChannels from './explain-channels';
 import { createClientPool, USER_AGENT, type XdsClientGroup } from './process-clients';
 import { readChildOptions } from './register-options';
+import { late } from '../util/late';
+
+const loadExplain = late<typeof ExplainChannels>(() => require('./explain-channels'));
 
 // The registrations of an application are in the same module instances.
-export { registerChannelCredentials } from '../credentials/channel-creds-registry';
-export { registerCertificateProvider } from '../security/certificate-provider-registry';
+export { registerChannelCredentials } from '../security/credentials/channel-creds-registry';
+export { registerCertificateProvider } from '../security/providers/certificate-provider-registry';
 export { registerHttpFilter } from '../http-filters/registry';
 export { registerLbPolicy } from '../lb/custom/custom-policies';
 
@@ -270,9 +273,4 @@ function createLifetime(): AbortController {
   const lifetime = new AbortController();
   setMaxListeners(Infinity, lifetime.signal);
   return lifetime;
-}
-
-function loadExplain(): typeof ExplainChannels {
-  // eslint-disable-next-line @typescript-eslint/no-require-imports, @typescript-eslint/no-unsafe-return -- loads a module on first use, without waiting; the type is that of the module
-  return require('./explain-channels');
 }

@@ -1,5 +1,5 @@
 import { ChannelCredentials } from '../grpc-js';
-import { createContainedConnector } from '../security/contained-connector';
+import { createContainedConnector } from '../security/client/contained-connector';
 import { createHandle, type Handle } from '../util/handle';
 import type { SentSecrets } from './sent-secrets';
 

@@ -10,6 +10,10 @@ import type { ConnectionOptions, XdsTransport, XdsTransportFactory } from '../xd
 import type * as Files from './file/file-transport';
 import { GrpcTransportFactory } from './grpc-transport';
 import type * as Rest from './rest/rest-transport';
+import { late } from '../util/late';
+
+const loadFiles = late<typeof Files>(() => require('./file/file-transport'));
+const loadRest = late<typeof Rest>(() => require('./rest/rest-transport'));
 
 /** Constructor options of a transport factory. */
 export interface TransportFactoryOptions {
@@ -45,14 +49,4 @@ export class TransportFactory implements XdsTransportFactory {
         return assertNever(protocol);
     }
   }
-}
-
-function loadFiles(): typeof Files {
-  // eslint-disable-next-line @typescript-eslint/no-require-imports, @typescript-eslint/no-unsafe-return -- the only way to load a module late without waiting for it; the type is that of the module
-  return require('./file/file-transport');
-}
-
-function loadRest(): typeof Rest {
-  // eslint-disable-next-line @typescript-eslint/no-require-imports, @typescript-eslint/no-unsafe-return -- the only way to load a module late without waiting for it; the type is that of the module
-  return require('./rest/rest-transport');
 }

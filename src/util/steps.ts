@@ -12,6 +12,32 @@ export function runSteps<T>(steps: Steps<T>): T {
 /** Number of small operations in one step: a yield takes longer than such an operation. */
 export const STEP_SIZE = 256;
 
+/** What is done with an item of long work: at once, or in steps of its own. */
+export type StepAction<T> = (item: T, index: number) => Steps<void> | void;
+
+/**
+ * Calls a function with each item, with breaks between them: the form in which all long work is written.
+ *
+ * @param sizeOf Returns the number of small operations that an item takes. Default: 1.
+ */
+export function* inSteps<T>(
+  items: Iterable<T>,
+  act: StepAction<T>,
+  sizeOf?: (item: T) => number,
+): Steps<void> {
+  let index = 0;
+  let operations = 0;
+  for (const item of items) {
+    if (operations >= STEP_SIZE) {
+      yield;
+      operations = 0;
+    }
+    operations += sizeOf?.(item) ?? 1;
+    const steps = act(item, index++);
+    if (steps !== undefined) yield* steps;
+  }
+}
+
 /**
  * Returns the indices of items in the order of the items, in steps. Equal items keep their order. Few are sorted in one
  * step.

@@ -1,5 +1,5 @@
 import type { Bootstrap, ServerConfig } from '../bootstrap/bootstrap';
-import type { Node } from '../generated/envoy/config/core/v3/base';
+import type { Node } from '../wire/generated/envoy/config/core/v3/base';
 import type { Clock } from '../util/clock';
 import { errorStack } from '../util/error-message';
 import { createHandle, type Handle } from '../util/handle';

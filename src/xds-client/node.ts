@@ -1,7 +1,7 @@
 import type { JsonValue, NodeConfig } from '../bootstrap/bootstrap';
-import type { Node } from '../generated/envoy/config/core/v3/base';
-import type { SemanticVersion } from '../generated/envoy/type/v3/semantic_version';
-import { NullValue, type Struct, type Value } from '../generated/google/protobuf/struct';
+import type { Node } from '../wire/generated/envoy/config/core/v3/base';
+import type { SemanticVersion } from '../wire/generated/envoy/type/v3/semantic_version';
+import { NullValue, type Struct, type Value } from '../wire/generated/google/protobuf/struct';
 
 /** The name of this program, as sent to management servers. */
 export interface UserAgent {

@@ -1,5 +1,5 @@
 import type { ServerConfig } from '../bootstrap/bootstrap';
-import type { Node } from '../generated/envoy/config/core/v3/base';
+import type { Node } from '../wire/generated/envoy/config/core/v3/base';
 import { createHandle, type Handle } from '../util/handle';
 import { err, ok, type Result } from '../util/result';
 import { Authority } from './authority';

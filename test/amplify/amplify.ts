@@ -3,7 +3,7 @@ import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { encodedSamples } from '../fuzz/samples/messages';
-import type { Field } from '../../src/protobuf/field-table';
+import type { Field } from '../../src/wire/protobuf/field-table';
 import { EchoBackend } from '../support/echo-backend';
 import { encodeMessage } from '../resources/decode-json';
 import type { Figures, Question, ServerPorts } from './client-child';

@@ -1,5 +1,5 @@
 import { BinaryWriter } from '@bufbuild/protobuf/wire';
-import type { Field, MessageType } from '../../src/protobuf/field-table';
+import type { Field, MessageType } from '../../src/wire/protobuf/field-table';
 import type { Place } from './places';
 import { fillWith, message } from './wire';
 

@@ -3,7 +3,7 @@ import { GrpcListener, joinHostPort } from '../../src/control-plane/grpc-listene
 import {
   DeltaDiscoveryRequest,
   DeltaDiscoveryResponse,
-} from '../../src/generated/envoy/service/discovery/v3/discovery';
+} from '../../src/wire/generated/envoy/service/discovery/v3/discovery';
 import { PREFIX, settlePending, validResource, type Answer, type Pending } from './hostile-server';
 
 type Stream = ServerDuplexStream<Buffer, Buffer>;

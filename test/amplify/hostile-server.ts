@@ -1,6 +1,6 @@
 import { Server, type ServerDuplexStream } from '@grpc/grpc-js';
 import { GrpcListener, joinHostPort } from '../../src/control-plane/grpc-listener';
-import { DiscoveryRequest } from '../../src/generated/envoy/service/discovery/v3/discovery';
+import { DiscoveryRequest } from '../../src/wire/generated/envoy/service/discovery/v3/discovery';
 import { encodeMessage } from '../resources/decode-json';
 import {
   edsClusterJson,

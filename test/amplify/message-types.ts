@@ -1,9 +1,9 @@
 import { readdirSync } from 'node:fs';
 import { join, sep } from 'node:path';
-import type { MessageType } from '../../src/protobuf/field-table';
-import { MessageCodec } from '../../src/protobuf/message-codec';
+import type { MessageType } from '../../src/wire/protobuf/field-table';
+import { MessageCodec } from '../../src/wire/protobuf/message-codec';
 
-const GENERATED = join(__dirname, '../../src/generated');
+const GENERATED = join(__dirname, '../../src/wire/generated');
 /** Tables and assets, which are no messages. */
 const NOT_MESSAGES = ['descriptor-set.ts', 'page-assets.ts', 'resource-json.ts'];
 

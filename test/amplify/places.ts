@@ -1,5 +1,5 @@
-import { FieldScanner } from '../../src/protobuf/field-scanner';
-import type { Field, MessageType } from '../../src/protobuf/field-table';
+import { FieldScanner } from '../../src/wire/protobuf/field-scanner';
+import type { Field, MessageType } from '../../src/wire/protobuf/field-table';
 import { message } from './wire';
 
 /** A place in a resource that can be filled: a field of a message. */

@@ -1,10 +1,10 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve, sep } from 'node:path';
 import ts from 'typescript';
-import type { MessageType } from '../../src/protobuf/field-table';
+import type { MessageType } from '../../src/wire/protobuf/field-table';
 
 const SRC = join(__dirname, '../../src');
-const GENERATED = join(SRC, 'generated');
+const GENERATED = join(SRC, 'wire', 'generated');
 /** What is done with the table of a type that is only written. */
 const WRITES = new Set(['create', 'encode', 'fromPartial']);
 /** Commands read the answers of servers that an operator names, each in a process of its own. */
@@ -15,8 +15,8 @@ export function findReadTypes(types: ReadonlyMap<string, MessageType>): Readonly
   const names = new Map([...types].map(([name, type]) => [type, name]));
   const found = new Set<MessageType>();
   for (const file of readdirSync(SRC, { recursive: true, encoding: 'utf8' })) {
-    const [folder] = file.split(sep);
-    if (!file.endsWith('.ts') || folder === 'generated' || folder === COMMANDS) continue;
+    const [folder, inner] = file.split(sep);
+    if (!file.endsWith('.ts') || inner === 'generated' || folder === COMMANDS) continue;
     for (const name of tablesReadIn(join(SRC, file))) {
       const type = types.get(name);
       if (type !== undefined) found.add(type);

@@ -352,7 +352,7 @@ describeInBrowser('the live page in Chromium', () => {
 
 /**
  * Counts the changes of the view in the task in which a message arrives, and those after it. A message leaves the process
- * at most a second after the change: see the test of the rest between captures in `test/live-page`. A clock would show how
+ * at most a second after the change: see the test of the rest between captures in `test/observe/live-page`. A clock would show how
  * busy the machine is.
  */
 const COUNT_UPDATES = `

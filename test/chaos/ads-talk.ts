@@ -3,7 +3,7 @@ import {
   DeltaDiscoveryResponse,
   DiscoveryRequest,
   DiscoveryResponse,
-} from '../../src/generated/envoy/service/discovery/v3/discovery';
+} from '../../src/wire/generated/envoy/service/discovery/v3/discovery';
 
 /** A resource as the server holds it. */
 export interface HeldResource {

@@ -3,12 +3,12 @@ import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { Server, ServerCredentials } from '@grpc/grpc-js';
 import { RawAdsServer, type RawCall } from '../../src/cli/record/raw-ads-server';
-import { Cluster } from '../../src/generated/envoy/config/cluster/v3/cluster';
+import { Cluster } from '../../src/wire/generated/envoy/config/cluster/v3/cluster';
 import {
   DiscoveryRequest,
   DiscoveryResponse,
-} from '../../src/generated/envoy/service/discovery/v3/discovery';
-import { ClientStatusResponse } from '../../src/generated/envoy/service/status/v3/csds';
+} from '../../src/wire/generated/envoy/service/discovery/v3/discovery';
+import { ClientStatusResponse } from '../../src/wire/generated/envoy/service/status/v3/csds';
 import { AdsClient } from '../control-plane/ads-client';
 import { OfficialClient } from '../control-plane/official-client';
 import { CDS, LDS } from '../control-plane/resources';

@@ -19,8 +19,8 @@ import { endpointKind } from '../../src/control-plane/snapshot/resource-kind';
 import {
   DeltaDiscoveryRequest,
   DiscoveryRequest,
-} from '../../src/generated/envoy/service/discovery/v3/discovery';
-import { Node } from '../../src/generated/envoy/config/core/v3/base';
+} from '../../src/wire/generated/envoy/service/discovery/v3/discovery';
+import { Node } from '../../src/wire/generated/envoy/config/core/v3/base';
 import { eventually } from '../support/eventually';
 import { AdsClient } from './ads-client';
 import { CDS, EDS, cluster, echo, endpoints } from './resources';

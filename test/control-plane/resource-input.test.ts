@@ -5,7 +5,7 @@ import {
   DeltaDiscoveryResponse,
   DiscoveryRequest,
   DiscoveryResponse,
-} from '../../src/generated/envoy/service/discovery/v3/discovery';
+} from '../../src/wire/generated/envoy/service/discovery/v3/discovery';
 import {
   checkConsistency,
   clusterKind,

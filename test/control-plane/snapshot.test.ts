@@ -4,7 +4,7 @@ import {
   endpointKind,
   listenerKind,
 } from '../../src/control-plane/snapshot/resource-kind';
-import { Cluster } from '../../src/generated/envoy/config/cluster/v3/cluster';
+import { Cluster } from '../../src/wire/generated/envoy/config/cluster/v3/cluster';
 import { decodeOfficial } from './ads-client';
 import { CDS, cluster, echo, endpoints, listener } from './resources';
 

@@ -104,7 +104,7 @@ describe('docs/reference/bootstrap.md', () => {
 
   it('has every key of certificate files and of secret discovery', () => {
     const parsers = ['file-watcher/config.ts', 'sds/config.ts'].map((path) =>
-      read(join('src/security', path)),
+      read(join('src/security/providers', path)),
     );
     const keys = found(/'([a-z]+(?:_[a-z]+)+)'/g, parsers.join('\n'));
     expect(keys.length).toBeGreaterThan(5);

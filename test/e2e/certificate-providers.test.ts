@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { credentials, setLogger, setLogVerbosity } from '@grpc/grpc-js';
 import { createXdsChannelCredentials, register, registerCertificateProvider } from '../../src';
 import { logVerbosity, Status } from '../../src/grpc-js';
-import type { CertificateWatcher } from '../../src/security/define-certificate-provider';
+import type { CertificateWatcher } from '../../src/security/providers/define-certificate-provider';
 import { EchoClient } from '../support/echo-backend';
 import { eventually } from '../support/eventually';
 import { bootstrapFor, Mesh } from '../support/mesh';

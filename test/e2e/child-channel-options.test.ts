@@ -12,7 +12,7 @@ import {
   type LogRecord,
   type RegisterOptions,
 } from '../../src';
-import { createObservedChannel } from '../../src/opentelemetry';
+import { createObservedChannel } from '../../src/observe/opentelemetry';
 import { turns } from '../lb/custom/support';
 import { EchoClient } from '../support/echo-backend';
 import { eventually } from '../support/eventually';

@@ -17,7 +17,7 @@ import { edsClusterJson, type Json } from '../support/xds-json';
 
 const hook = join(__dirname, '../support/run-typescript.cjs');
 const script = join(__dirname, 'children/open-channel.ts');
-const certificate = (name: string) => join(__dirname, '../credentials/certificates', name);
+const certificate = (name: string) => join(__dirname, '../security/credentials/certificates', name);
 
 /** What a process that does not end by itself is given: far longer than any needs on a busy machine. */
 const KILL_MS = 60_000;

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { credentials } from '@grpc/grpc-js';
 import { createXdsChannelCredentials, register } from '../../src';
-import { SPIFFECertValidatorConfig } from '../../src/generated/envoy/extensions/transport_sockets/tls/v3/tls_spiffe_validator_config';
+import { SPIFFECertValidatorConfig } from '../../src/wire/generated/envoy/extensions/transport_sockets/tls/v3/tls_spiffe_validator_config';
 import { Status } from '../../src/grpc-js';
 import { EchoClient } from '../support/echo-backend';
 import { eventually } from '../support/eventually';

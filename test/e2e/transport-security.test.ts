@@ -11,7 +11,8 @@ import { eventually } from '../support/eventually';
 import { Mesh, NODE_ID, SERVICE, simpleResources } from '../support/mesh';
 import { edsClusterJson, type Json } from '../support/xds-json';
 
-const read = (name: string) => readFileSync(join(__dirname, '../credentials/certificates', name));
+const read = (name: string) =>
+  readFileSync(join(__dirname, '../security/credentials/certificates', name));
 
 const transportSocket: Json = {
   name: 'envoy.transport_sockets.tls',

@@ -1,6 +1,6 @@
 import { X509Certificate } from 'node:crypto';
-import { parsePemCertificates } from '../../src/security/pem';
-import { parseTrustBundleMap } from '../../src/security/trust-bundle-map';
+import { parsePemCertificates } from '../../src/security/providers/pem';
+import { parseTrustBundleMap } from '../../src/security/providers/trust-bundle-map';
 import { certificateWithNames } from '../support/der-certificate';
 import type { EdgeTargetOptions } from './edge-targets';
 import type { FuzzTarget } from './targets';

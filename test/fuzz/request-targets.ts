@@ -1,6 +1,6 @@
-import { csdsDefinition } from '../../src/admin/csds';
-import { ClientStatusRequest } from '../../src/generated/envoy/service/status/v3/csds';
-import { OrcaLoadReportRequest } from '../../src/generated/xds/service/orca/v3/orca';
+import { csdsDefinition } from '../../src/observe/admin/csds';
+import { ClientStatusRequest } from '../../src/wire/generated/envoy/service/status/v3/csds';
+import { OrcaLoadReportRequest } from '../../src/wire/generated/xds/service/orca/v3/orca';
 import {
   decodeSessionHost,
   encodeSessionHost,
@@ -8,8 +8,8 @@ import {
 } from '../../src/http-filters/stateful-session/cookie';
 import { correctPushback } from '../../src/lb/cluster-impl/retry-pushback';
 import { Metadata, Status } from '../../src/grpc-js';
-import { checkRequest, checkToken } from '../../src/live-page/request-check';
-import { parseViewRequests } from '../../src/live-page/view-requests';
+import { checkRequest, checkToken } from '../../src/observe/live-page/request-check';
+import { parseViewRequests } from '../../src/observe/live-page/view-requests';
 import type { FuzzTarget } from './targets';
 import type { WireMutations } from './wire-mutations';
 

@@ -1,9 +1,9 @@
 import { runSteps } from '../../src/util/steps';
-import { findVirtualHost } from '../../src/dependency-manager/virtual-host';
+import { findVirtualHost } from '../../src/routing/virtual-host';
 import { Metadata } from '../../src/grpc-js';
-import { PathIndex } from '../../src/resolver/path-index';
-import { MatchedCall } from '../../src/resolver/matched-call';
-import { matchesPath, matchesRoute } from '../../src/resolver/route-matcher';
+import { PathIndex } from '../../src/routing/path-index';
+import { MatchedCall } from '../../src/routing/matched-call';
+import { matchesPath, matchesRoute } from '../../src/routing/route-matcher';
 import type { ResourceTypes } from '../../src/resources/resource-types';
 import type { Random } from '../../src/util/random';
 import { serverWith } from '../resources/decode-json';

@@ -1,9 +1,12 @@
 import { DEFAULT_LIMITS } from '../../src/bootstrap/limits';
-import { Re2Compiler } from '../../src/regex/re2-compiler';
+import { Re2Compiler } from '../../src/resources/matching/re2-compiler';
 import type { SanMatcher } from '../../src/resources/cluster/cluster';
-import { SanMatchers } from '../../src/security/san-matcher';
-import { trustDomainOf } from '../../src/security/spiffe-id';
-import { parseSubjectAltNames, type SubjectAltName } from '../../src/security/subject-alt-names';
+import { SanMatchers } from '../../src/security/peer/san-matcher';
+import { trustDomainOf } from '../../src/security/peer/spiffe-id';
+import {
+  parseSubjectAltNames,
+  type SubjectAltName,
+} from '../../src/security/peer/subject-alt-names';
 import type { Random } from '../../src/util/random';
 import { Violations } from '../../src/util/violations';
 import { certificateWithNames, type RawName } from '../support/der-certificate';

@@ -1,10 +1,10 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
-import { Secret } from '../../src/generated/envoy/extensions/transport_sockets/tls/v3/secret';
-import { SPIFFECertValidatorConfig } from '../../src/generated/envoy/extensions/transport_sockets/tls/v3/tls_spiffe_validator_config';
+import { Secret } from '../../src/wire/generated/envoy/extensions/transport_sockets/tls/v3/secret';
+import { SPIFFECertValidatorConfig } from '../../src/wire/generated/envoy/extensions/transport_sockets/tls/v3/tls_spiffe_validator_config';
 import {
   createIdentitySecretType,
   createRootsSecretType,
-} from '../../src/security/sds/secret-parser';
+} from '../../src/security/providers/sds/secret-parser';
 import type { ResourceType } from '../../src/xds-client/resource-type';
 import { certificateKey, certificateWithNames } from '../support/der-certificate';
 import { identitySecret, rootsSecret } from '../support/sds-server';

@@ -1,9 +1,9 @@
 import type { PeerCertificate } from 'node:tls';
 import { DEFAULT_LIMITS } from '../../src/bootstrap/limits';
-import { Re2Compiler } from '../../src/regex/re2-compiler';
+import { Re2Compiler } from '../../src/resources/matching/re2-compiler';
 import { createResourceTypes, type ResourceTypes } from '../../src/resources/resource-types';
-import { checkPeer } from '../../src/security/check-peer';
-import { serverNameOf } from '../../src/security/tls-policy';
+import { checkPeer } from '../../src/security/peer/check-peer';
+import { serverNameOf } from '../../src/security/client/tls-policy';
 import type { Random } from '../../src/util/random';
 import { encodeMessage, extensions, serverWith } from '../resources/decode-json';
 import { certificateWithNames, type RawName } from '../support/der-certificate';

@@ -2,9 +2,9 @@
 // same each time; the bounds are five standard deviations of what chance would do, which one seed in a million exceeds.
 
 import { DEFAULT_LIMITS } from '../../src/bootstrap/limits';
-import { OrcaLoadReport } from '../../src/generated/xds/data/orca/v3/orca_load_report';
+import { OrcaLoadReport } from '../../src/wire/generated/xds/data/orca/v3/orca_load_report';
 import { ConnectivityState, Metadata, Status } from '../../src/grpc-js';
-import type { XxHash64 } from '../../src/hash/xx-hash';
+import type { XxHash64 } from '../../src/util/xx-hash';
 import { createClusterImplPolicyType } from '../../src/lb/cluster-impl/balancer';
 import { CallCounterMap } from '../../src/lb/cluster-impl/call-counter';
 import { ClusterImplConfig } from '../../src/lb/cluster-impl/config';

@@ -1,5 +1,5 @@
 import { DEFAULT_LIMITS } from '../../src/bootstrap/limits';
-import { XxHash64 } from '../../src/hash/xx-hash';
+import { XxHash64 } from '../../src/util/xx-hash';
 import { createPolicyRegistry } from '../../src/lb/registry/create-policy-registry';
 import { createCustomPolicyType } from '../../src/lb/custom/policy-type';
 import { RootConfig } from '../../src/lb/tree/grpc-js-root';

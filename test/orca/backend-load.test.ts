@@ -1,4 +1,4 @@
-import { OrcaLoadReport } from '../../src/generated/xds/data/orca/v3/orca_load_report';
+import { OrcaLoadReport } from '../../src/wire/generated/xds/data/orca/v3/orca_load_report';
 import { encodeLoad, mergeLoads, type CallLoad } from '../../src/orca/backend-load';
 
 const decode = (load: CallLoad) => OrcaLoadReport.decode(encodeLoad(load));

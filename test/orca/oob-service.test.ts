@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events';
 import { Server, status } from '@grpc/grpc-js';
-import { OrcaLoadReportRequest } from '../../src/generated/xds/service/orca/v3/orca';
+import { OrcaLoadReportRequest } from '../../src/wire/generated/xds/service/orca/v3/orca';
 import { OrcaReporter } from '../../src/orca';
 import { OobService } from '../../src/orca/oob-service';
 import { FakeClock } from '../support/fake-clock';

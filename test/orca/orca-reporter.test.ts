@@ -10,8 +10,8 @@ import {
   type ServerUnaryCall,
   type StatusObject,
 } from '@grpc/grpc-js';
-import { OrcaLoadReport } from '../../src/generated/xds/data/orca/v3/orca_load_report';
-import { OrcaLoadReportRequest } from '../../src/generated/xds/service/orca/v3/orca';
+import { OrcaLoadReport } from '../../src/wire/generated/xds/data/orca/v3/orca_load_report';
+import { OrcaLoadReportRequest } from '../../src/wire/generated/xds/service/orca/v3/orca';
 import {
   OrcaReporter,
   recordCallLoad,

@@ -2,7 +2,7 @@ import type {
   DeltaDiscoveryRequest,
   DiscoveryRequest,
   ResourceError,
-} from '../../src/generated/envoy/service/discovery/v3/discovery';
+} from '../../src/wire/generated/envoy/service/discovery/v3/discovery';
 import type { FakeStream } from '../support/fake-transport';
 import { wrap, wrapper, type TestResourceType } from '../xds-client/test-resource';
 import { TYPES, type Truth, type Versioned } from './truth';

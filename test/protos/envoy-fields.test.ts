@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { createFileRegistry, fromBinary } from '@bufbuild/protobuf';
 import { FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt';
 import type { Type } from 'protobufjs';
-import { descriptorSet } from '../../src/generated/descriptor-set';
-import { isEnvoyField, listEnvoyFields } from '../../src/proto-json/envoy-fields';
+import { descriptorSet } from '../../src/wire/generated/descriptor-set';
+import { isEnvoyField, listEnvoyFields } from '../../src/wire/proto-json/envoy-fields';
 import { loadOfficial } from './official-schema';
 
 const envoy = join(

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { clearField, fromBinary } from '@bufbuild/protobuf';
 import { FieldDescriptorProtoSchema, FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt';
 import type { DescriptorProto, FileDescriptorProto } from '@bufbuild/protobuf/wkt';
-import { descriptorSet } from '../../src/generated/descriptor-set';
+import { descriptorSet } from '../../src/wire/generated/descriptor-set';
 import { newerFiles, newerMembers, withNewerMembers } from './newer-schema';
 import { loadOfficial, readOfficial } from './official-schema';
 import { differences, readDescriptors } from './schema-model';

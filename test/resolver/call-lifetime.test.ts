@@ -27,13 +27,13 @@ import {
 } from '../../src/grpc-js';
 import { CLUSTER_MANAGER, ClusterManagerConfig } from '../../src/lb/cluster-manager/config';
 import { HttpFilterRegistry } from '../../src/http-filters/registry';
-import { MatchMeter } from '../../src/regex/match-meter';
+import { MatchMeter } from '../../src/resources/matching/match-meter';
 import { LiveResolutions } from '../../src/resolver/live-resolutions';
 import { registerXdsResolver } from '../../src/resolver/xds-scheme';
 import { XdsResolver } from '../../src/resolver/xds-resolver';
 import type { RetryPolicy } from '../../src/resources/route-config/route-config';
-import { CertificateProviderRegistry } from '../../src/security/certificate-provider-registry';
-import { CertificateProviders } from '../../src/security/certificate-providers';
+import { CertificateProviderRegistry } from '../../src/security/providers/certificate-provider-registry';
+import { CertificateProviders } from '../../src/security/providers/certificate-providers';
 import { systemClock } from '../../src/util/clock';
 import { silentLogger } from '../../src/util/logger';
 import { ok } from '../../src/util/result';

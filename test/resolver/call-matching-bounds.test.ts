@@ -3,7 +3,7 @@ import type { XdsConfig } from '../../src/dependency-manager/xds-config';
 import { Metadata, type CallConfig } from '../../src/grpc-js';
 import { FilterStates } from '../../src/http-filters/filter-states';
 import { toCallAttributes } from '../../src/lb/call-attributes';
-import { MatchMeter } from '../../src/regex/match-meter';
+import { MatchMeter } from '../../src/resources/matching/match-meter';
 import { ClusterRefs } from '../../src/resolver/cluster-refs';
 import { XdsConfigSelector } from '../../src/resolver/config-selector';
 import { RouteTable } from '../../src/resolver/route-table';
@@ -13,7 +13,7 @@ import type {
   HeaderMatcher,
   Route,
 } from '../../src/resources/route-config/route-config';
-import type { StringMatcher } from '../../src/resources/shared/string-matcher';
+import type { StringMatcher } from '../../src/resources/matching/string-matcher';
 import { createHandle } from '../../src/util/handle';
 import { silentLogger } from '../../src/util/logger';
 import { forwardTo, listener, route, routeConfig, virtualHost } from '../support/xds-builders';

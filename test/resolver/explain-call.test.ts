@@ -13,7 +13,7 @@ import {
   type FindUnused,
 } from '../../src/resolver/explain-call';
 import { formatExplanation, withText } from '../../src/resolver/explanation-text';
-import { MatchedCall } from '../../src/resolver/matched-call';
+import { MatchedCall } from '../../src/routing/matched-call';
 import { RouteTable } from '../../src/resolver/route-table';
 import type { ClusterResource } from '../../src/resources/cluster/cluster';
 import type { HeaderMatcher, Route } from '../../src/resources/route-config/route-config';

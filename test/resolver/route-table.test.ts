@@ -2,7 +2,7 @@ import type { XdsConfig } from '../../src/dependency-manager/xds-config';
 import { Metadata } from '../../src/grpc-js';
 import { HttpFilterRegistry } from '../../src/http-filters/registry';
 import { ClusterRefs } from '../../src/resolver/cluster-refs';
-import { MatchedCall } from '../../src/resolver/matched-call';
+import { MatchedCall } from '../../src/routing/matched-call';
 import { RouteTable } from '../../src/resolver/route-table';
 import type { Route } from '../../src/resources/route-config/route-config';
 import { createHandle } from '../../src/util/handle';

@@ -5,11 +5,11 @@ import { Status, type CallConfig, type ChannelOptions, type Filter } from '../..
 import { Metadata } from '../../src/grpc-js';
 import type { XdsConfig } from '../../src/dependency-manager/xds-config';
 import { HttpFilterRegistry } from '../../src/http-filters/registry';
-import { MatchMeter } from '../../src/regex/match-meter';
+import { MatchMeter } from '../../src/resources/matching/match-meter';
 import { LiveResolutions } from '../../src/resolver/live-resolutions';
 import { XdsResolver } from '../../src/resolver/xds-resolver';
-import { CertificateProviderRegistry } from '../../src/security/certificate-provider-registry';
-import { CertificateProviders } from '../../src/security/certificate-providers';
+import { CertificateProviderRegistry } from '../../src/security/providers/certificate-provider-registry';
+import { CertificateProviders } from '../../src/security/providers/certificate-providers';
 import type { HeaderCondition, Route } from '../../src/resources/route-config/route-config';
 import { silentLogger } from '../../src/util/logger';
 import { err, ok, type Result } from '../../src/util/result';

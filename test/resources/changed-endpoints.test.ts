@@ -6,7 +6,7 @@ import {
   type EndpointsResource,
 } from '../../src/resources/endpoints/endpoints';
 import type { DecodeResult, PreviousVersion } from '../../src/xds-client/resource-type';
-import { ClusterLoadAssignment } from '../../src/generated/envoy/config/endpoint/v3/endpoint';
+import { ClusterLoadAssignment } from '../../src/wire/generated/envoy/config/endpoint/v3/endpoint';
 import { seededRandom } from '../support/seeded-random';
 import { serverWith } from './decode-json';
 

@@ -1,4 +1,4 @@
-import { Cluster } from '../../src/generated/envoy/config/cluster/v3/cluster';
+import { Cluster } from '../../src/wire/generated/envoy/config/cluster/v3/cluster';
 import type { ClusterResource } from '../../src/resources/cluster/cluster';
 import { createClusterResourceType } from '../../src/resources/cluster/cluster-parser';
 import { roundRobinConverter } from '../../src/lb/round-robin/config';

@@ -1,10 +1,10 @@
 import { createFaultFilter } from '../../src/http-filters/fault/fault-filter';
 import { HttpFilterRegistry } from '../../src/http-filters/registry';
 import { routerFilter } from '../../src/http-filters/router/router-filter';
-import { encodeJson } from '../../src/proto-json/encode-json';
+import { encodeJson } from '../../src/wire/proto-json/encode-json';
 import type { ServerConfig } from '../../src/bootstrap/bootstrap';
 import { DEFAULT_LIMITS } from '../../src/bootstrap/limits';
-import { Re2Compiler } from '../../src/regex/re2-compiler';
+import { Re2Compiler } from '../../src/resources/matching/re2-compiler';
 import type {
   ExtensionPoints,
   LbConfig,

@@ -1,8 +1,8 @@
-import { HealthStatus } from '../../src/generated/envoy/config/core/v3/health_check';
+import { HealthStatus } from '../../src/wire/generated/envoy/config/core/v3/health_check';
 import {
   LbEndpoint,
   LbEndpointCollection,
-} from '../../src/generated/envoy/config/endpoint/v3/endpoint_components';
+} from '../../src/wire/generated/envoy/config/endpoint/v3/endpoint_components';
 import { createEndpointCollectionResourceType } from '../../src/resources/endpoints/endpoint-collection-parser';
 import { createEndpointsResourceType } from '../../src/resources/endpoints/endpoints-parser';
 import type { Json } from '../support/xds-json';

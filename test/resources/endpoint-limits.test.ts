@@ -1,4 +1,4 @@
-import { LbEndpointCollection } from '../../src/generated/envoy/config/endpoint/v3/endpoint_components';
+import { LbEndpointCollection } from '../../src/wire/generated/envoy/config/endpoint/v3/endpoint_components';
 import { createEndpointCollectionResourceType } from '../../src/resources/endpoints/endpoint-collection-parser';
 import { createResourceTypes } from '../../src/resources/resource-types';
 import { countElements } from '../../src/resources/wire/sliced-message';

@@ -1,9 +1,9 @@
-import { HealthStatus } from '../../src/generated/envoy/config/core/v3/health_check';
-import { ClusterLoadAssignment } from '../../src/generated/envoy/config/endpoint/v3/endpoint';
+import { HealthStatus } from '../../src/wire/generated/envoy/config/core/v3/health_check';
+import { ClusterLoadAssignment } from '../../src/wire/generated/envoy/config/endpoint/v3/endpoint';
 import {
   LbEndpoint,
   LocalityLbEndpoints,
-} from '../../src/generated/envoy/config/endpoint/v3/endpoint_components';
+} from '../../src/wire/generated/envoy/config/endpoint/v3/endpoint_components';
 import type { EndpointsResource } from '../../src/resources/endpoints/endpoints';
 import { createEndpointsResourceType } from '../../src/resources/endpoints/endpoints-parser';
 import { runSteps } from '../../src/util/steps';

@@ -1,6 +1,6 @@
-import { Locality } from '../../src/generated/envoy/config/core/v3/base';
-import { ClusterLoadAssignment } from '../../src/generated/envoy/config/endpoint/v3/endpoint';
-import { LocalityLbEndpoints } from '../../src/generated/envoy/config/endpoint/v3/endpoint_components';
+import { Locality } from '../../src/wire/generated/envoy/config/core/v3/base';
+import { ClusterLoadAssignment } from '../../src/wire/generated/envoy/config/endpoint/v3/endpoint';
+import { LocalityLbEndpoints } from '../../src/wire/generated/envoy/config/endpoint/v3/endpoint_components';
 import {
   noMetadata,
   type EndpointsResource,

@@ -1,5 +1,5 @@
-import { Listener } from '../../src/generated/envoy/config/listener/v3/listener';
-import { HttpConnectionManager } from '../../src/generated/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager';
+import { Listener } from '../../src/wire/generated/envoy/config/listener/v3/listener';
+import { HttpConnectionManager } from '../../src/wire/generated/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager';
 import type { ListenerResource } from '../../src/resources/listener/listener';
 import {
   listenerJson,

@@ -1,4 +1,4 @@
-import { describeJson } from '../../src/proto-json/explain-json';
+import { describeJson } from '../../src/wire/proto-json/explain-json';
 import { describeLocality, localityName } from '../../src/resources/endpoints/endpoints';
 
 describe('a text of 10 MB in a message', () => {

@@ -1,5 +1,5 @@
 import { DEFAULT_LIMITS } from '../../src/bootstrap/limits';
-import { Re2Compiler } from '../../src/regex/re2-compiler';
+import { Re2Compiler } from '../../src/resources/matching/re2-compiler';
 import { createResourceTypes } from '../../src/resources/resource-types';
 import type { Json } from '../support/xds-json';
 import { extensions, valueOf, versionOf, violationsOf } from './decode-json';

@@ -1,4 +1,4 @@
-import { RouteConfiguration } from '../../src/generated/envoy/config/route/v3/route';
+import { RouteConfiguration } from '../../src/wire/generated/envoy/config/route/v3/route';
 import { createResourceTypes } from '../../src/resources/resource-types';
 import type {
   HostRewrite,

@@ -1,6 +1,6 @@
 import { DEFAULT_LIMITS } from '../../src/bootstrap/limits';
-import { Re2Compiler } from '../../src/regex/re2-compiler';
-import { matchesString, type StringMatcher } from '../../src/resources/shared/string-matcher';
+import { Re2Compiler } from '../../src/resources/matching/re2-compiler';
+import { matchesString, type StringMatcher } from '../../src/resources/matching/string-matcher';
 import { Violations } from '../../src/util/violations';
 import { seededRandom } from '../support/seeded-random';
 

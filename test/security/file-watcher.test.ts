@@ -11,10 +11,10 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { X509Certificate } from 'node:crypto';
-import type { CertificateWatch } from '../../src/security/certificate-provider';
-import { CertificateFiles } from '../../src/security/file-watcher/certificate-files';
-import { createFileWatcher } from '../../src/security/file-watcher/file-watcher';
-import { createReadFiles } from '../../src/security/file-watcher/read-together';
+import type { CertificateWatch } from '../../src/security/providers/certificate-provider';
+import { CertificateFiles } from '../../src/security/providers/file-watcher/certificate-files';
+import { createFileWatcher } from '../../src/security/providers/file-watcher/file-watcher';
+import { createReadFiles } from '../../src/security/providers/file-watcher/read-together';
 import { systemClock, type Clock } from '../../src/util/clock';
 import { readRegularFile } from '../../src/util/files/read-regular-file';
 import { Violations } from '../../src/util/violations';
@@ -529,7 +529,7 @@ describe('file_watcher', () => {
       roots: { field: 'ca_certificate_file', path: path('ca.pem') },
       refreshIntervalMs: 1000,
     };
-    const modules = ['security/file-watcher/file-watcher', 'util/clock', 'util/logger'];
+    const modules = ['security/providers/file-watcher/file-watcher', 'util/clock', 'util/logger'];
     const script = `
       const [{ createFileWatcher }, { systemClock }, { silentLogger }] = ${JSON.stringify(
         modules.map((name) => join(__dirname, '../../src', name)),

@@ -1,12 +1,12 @@
 import { connect, type AddressInfo, type Server, type Socket } from 'node:net';
 import { createServer } from 'node:tls';
 import { DEFAULT_LIMITS } from '../../src/bootstrap/limits';
-import { Re2Compiler } from '../../src/regex/re2-compiler';
+import { Re2Compiler } from '../../src/resources/matching/re2-compiler';
 import type { SanMatcher, UpstreamTls } from '../../src/resources/cluster/cluster';
-import { checkPeer } from '../../src/security/check-peer';
-import { SanMatchers } from '../../src/security/san-matcher';
-import { XdsSecureConnector } from '../../src/security/secure-connector';
-import { TlsPolicy } from '../../src/security/tls-policy';
+import { checkPeer } from '../../src/security/peer/check-peer';
+import { SanMatchers } from '../../src/security/peer/san-matcher';
+import { XdsSecureConnector } from '../../src/security/client/secure-connector';
+import { TlsPolicy } from '../../src/security/client/tls-policy';
 import { ok } from '../../src/util/result';
 import { Violations } from '../../src/util/violations';
 import { peerIdentity } from '../../src';

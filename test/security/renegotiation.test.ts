@@ -2,8 +2,8 @@
 
 import { connect, type AddressInfo, type Socket } from 'node:net';
 import tls, { createServer, type Server, type TLSSocket } from 'node:tls';
-import { clientTlsOptions } from '../../src/security/client-tls-options';
-import { SecureContexts } from '../../src/security/secure-contexts';
+import { clientTlsOptions } from '../../src/security/client/client-tls-options';
+import { SecureContexts } from '../../src/security/client/secure-contexts';
 import { TestCertificates } from '../support/test-certificates';
 
 const certificates = new TestCertificates();

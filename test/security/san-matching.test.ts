@@ -1,10 +1,13 @@
 import { BlockList } from 'node:net';
 import { DEFAULT_LIMITS } from '../../src/bootstrap/limits';
-import { Re2Compiler } from '../../src/regex/re2-compiler';
+import { Re2Compiler } from '../../src/resources/matching/re2-compiler';
 import type { SanMatcher } from '../../src/resources/cluster/cluster';
-import { matchesDnsName, SanMatchers } from '../../src/security/san-matcher';
-import { trustDomainOf } from '../../src/security/spiffe-id';
-import { parseSubjectAltNames, type SubjectAltName } from '../../src/security/subject-alt-names';
+import { matchesDnsName, SanMatchers } from '../../src/security/peer/san-matcher';
+import { trustDomainOf } from '../../src/security/peer/spiffe-id';
+import {
+  parseSubjectAltNames,
+  type SubjectAltName,
+} from '../../src/security/peer/subject-alt-names';
 import { Violations } from '../../src/util/violations';
 import { certificateWithNames, type RawName } from '../support/der-certificate';
 import {

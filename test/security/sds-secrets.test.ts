@@ -3,14 +3,14 @@
 import type {
   CertificateValidationContext,
   TlsCertificate,
-} from '../../src/generated/envoy/extensions/transport_sockets/tls/v3/common';
-import { Secret } from '../../src/generated/envoy/extensions/transport_sockets/tls/v3/secret';
-import { SPIFFECertValidatorConfig } from '../../src/generated/envoy/extensions/transport_sockets/tls/v3/tls_spiffe_validator_config';
-import { parseSdsConfig } from '../../src/security/sds/config';
+} from '../../src/wire/generated/envoy/extensions/transport_sockets/tls/v3/common';
+import { Secret } from '../../src/wire/generated/envoy/extensions/transport_sockets/tls/v3/secret';
+import { SPIFFECertValidatorConfig } from '../../src/wire/generated/envoy/extensions/transport_sockets/tls/v3/tls_spiffe_validator_config';
+import { parseSdsConfig } from '../../src/security/providers/sds/config';
 import {
   createIdentitySecretType,
   createRootsSecretType,
-} from '../../src/security/sds/secret-parser';
+} from '../../src/security/providers/sds/secret-parser';
 import { Violations } from '../../src/util/violations';
 import type { ResourceType } from '../../src/xds-client/resource-type';
 import { identitySecret, rootsSecret } from '../support/sds-server';

@@ -1,12 +1,12 @@
 // Responses of several secret discovery servers take from one share of the time, however many instances there are.
 
 import tls from 'node:tls';
-import { Secret } from '../../src/generated/envoy/extensions/transport_sockets/tls/v3/secret';
+import { Secret } from '../../src/wire/generated/envoy/extensions/transport_sockets/tls/v3/secret';
 import type { UpstreamTls } from '../../src/resources/cluster/cluster';
-import { ReadyCertificates } from '../../src/security/ready-certificates';
-import { createSds } from '../../src/security/sds/sds';
-import { SecureContexts } from '../../src/security/secure-contexts';
-import { TlsPolicy } from '../../src/security/tls-policy';
+import { ReadyCertificates } from '../../src/security/client/ready-certificates';
+import { createSds } from '../../src/security/providers/sds/sds';
+import { SecureContexts } from '../../src/security/client/secure-contexts';
+import { TlsPolicy } from '../../src/security/client/tls-policy';
 import { silentLogger } from '../../src/util/logger';
 import { Violations } from '../../src/util/violations';
 import { MAX_TIME_DEBT_MS, TIME_BURST_MS } from '../../src/xds-client/limits';

@@ -11,10 +11,10 @@ import type {
   CertificateProvider,
   CertificateProviderType,
   CertificateWatch,
-} from '../../src/security/certificate-provider';
-import { CertificateProviderRegistry } from '../../src/security/certificate-provider-registry';
-import { CertificateProviders } from '../../src/security/certificate-providers';
-import { createSds } from '../../src/security/sds/sds';
+} from '../../src/security/providers/certificate-provider';
+import { CertificateProviderRegistry } from '../../src/security/providers/certificate-provider-registry';
+import { CertificateProviders } from '../../src/security/providers/certificate-providers';
+import { createSds } from '../../src/security/providers/sds/sds';
 import { GrpcTransportFactory } from '../../src/transport/grpc-transport';
 import { systemRandom } from '../../src/util/random';
 import { ok } from '../../src/util/result';
@@ -425,7 +425,7 @@ describe('sds', () => {
     server.set('default', identitySecret(first));
     server.set('ROOTCA', rootsSecret(root.certificate));
     const modules = [
-      ...['security/sds/sds', 'transport/grpc-transport', 'grpc-js', 'util/clock'],
+      ...['security/providers/sds/sds', 'transport/grpc-transport', 'grpc-js', 'util/clock'],
       ...['util/random', 'util/logger'],
     ].map((name) => join(__dirname, '../../src', name));
     const script = `

@@ -15,7 +15,7 @@ import {
   type Observed,
   type ObservedRoutes,
 } from '../../src/dependency-manager/observations';
-import { findVirtualHost } from '../../src/dependency-manager/virtual-host';
+import { findVirtualHost } from '../../src/routing/virtual-host';
 import type {
   ApiListener,
   ClusterResult,

@@ -4,7 +4,7 @@ import {
   DeltaDiscoveryResponse,
   DiscoveryRequest,
   DiscoveryResponse,
-} from '../../src/generated/envoy/service/discovery/v3/discovery';
+} from '../../src/wire/generated/envoy/service/discovery/v3/discovery';
 import { err, ok, type Result } from '../../src/util/result';
 import type {
   StreamStatus,

@@ -10,7 +10,7 @@ import {
   type LogRecord,
   type XdsLogger,
 } from '../../src';
-import { observe } from '../../src/opentelemetry';
+import { observe } from '../../src/observe/opentelemetry';
 import type { Handle } from '../../src/util/handle';
 import type { Json } from './xds-json';
 

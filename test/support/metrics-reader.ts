@@ -5,7 +5,11 @@ import {
   type MetricData,
   type MetricProducer,
 } from '@opentelemetry/sdk-metrics';
-import { createMetricProducer, observe, type ObserveOptions } from '../../src/opentelemetry';
+import {
+  createMetricProducer,
+  observe,
+  type ObserveOptions,
+} from '../../src/observe/opentelemetry';
 import type { Handle } from '../../src/util/handle';
 
 class TestReader extends MetricReader {

@@ -9,7 +9,7 @@ import {
   type ServerUnaryCall,
   type ServiceError,
 } from '@grpc/grpc-js';
-import { OrcaLoadReport } from '../../src/generated/xds/data/orca/v3/orca_load_report';
+import { OrcaLoadReport } from '../../src/wire/generated/xds/data/orca/v3/orca_load_report';
 import { echoMethod } from './echo-backend';
 
 /** What a call asks for: to be answered, to fail, or to be kept waiting until it is let go. */

@@ -1,5 +1,5 @@
-import type { ObservedClient } from '../../src/admin/client-config';
-import { Node } from '../../src/generated/envoy/config/core/v3/base';
+import type { ObservedClient } from '../../src/observe/admin/client-config';
+import { Node } from '../../src/wire/generated/envoy/config/core/v3/base';
 import type { ResourceSnapshot } from '../../src/xds-client/client-snapshot';
 
 /** A client with a list of resources, which can be read more than once. */

@@ -1,4 +1,4 @@
-import { XxHash64 } from '../../src/hash/xx-hash';
+import { XxHash64 } from '../../src/util/xx-hash';
 
 /** A hash function that is ready. */
 export async function createReadyHash(): Promise<XxHash64> {

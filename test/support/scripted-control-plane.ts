@@ -3,7 +3,7 @@ import { GrpcListener, joinHostPort } from '../../src/control-plane/grpc-listene
 import {
   DiscoveryRequest,
   DiscoveryResponse,
-} from '../../src/generated/envoy/service/discovery/v3/discovery';
+} from '../../src/wire/generated/envoy/service/discovery/v3/discovery';
 
 type Call = ServerDuplexStream<DiscoveryRequest, Uint8Array>;
 

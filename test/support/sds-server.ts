@@ -4,10 +4,10 @@ import {
   DeltaDiscoveryResponse,
   DiscoveryRequest,
   DiscoveryResponse,
-} from '../../src/generated/envoy/service/discovery/v3/discovery';
-import { Secret } from '../../src/generated/envoy/extensions/transport_sockets/tls/v3/secret';
-import type { Node } from '../../src/generated/envoy/config/core/v3/base';
-import type { Identity } from '../../src/security/certificate-provider';
+} from '../../src/wire/generated/envoy/service/discovery/v3/discovery';
+import { Secret } from '../../src/wire/generated/envoy/extensions/transport_sockets/tls/v3/secret';
+import type { Node } from '../../src/wire/generated/envoy/config/core/v3/base';
+import type { Identity } from '../../src/security/providers/certificate-provider';
 
 const SERVICE = '/envoy.service.secret.v3.SecretDiscoveryService';
 const TYPE_URL = 'type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.Secret';

@@ -4,7 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Identity } from '../../src/security/certificate-provider';
+import type { Identity } from '../../src/security/providers/certificate-provider';
 import { signCertificate, type CertificateOptions as SignedOptions } from './sign-certificate';
 
 /** What a certificate says, and the key that it has. */

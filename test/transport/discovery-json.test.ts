@@ -1,5 +1,5 @@
-import { ClusterLoadAssignment } from '../../src/generated/envoy/config/endpoint/v3/endpoint';
-import { Any } from '../../src/generated/google/protobuf/any';
+import { ClusterLoadAssignment } from '../../src/wire/generated/envoy/config/endpoint/v3/endpoint';
+import { Any } from '../../src/wire/generated/google/protobuf/any';
 import { readResponse, readResponseInSteps } from '../../src/transport/rest/discovery-json';
 
 const CLUSTER = 'type.googleapis.com/envoy.config.cluster.v3.Cluster';

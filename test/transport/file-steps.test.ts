@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { formatYaml } from '../../src/proto-json/yaml-document';
+import { formatYaml } from '../../src/wire/proto-json/yaml-document';
 import { readFileInSteps } from '../../src/transport/file/read-resource-file';
 import { WatchedFiles } from '../../src/transport/file/watched-files';
 import { countWork } from '../support/count-work';

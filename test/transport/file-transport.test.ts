@@ -8,9 +8,9 @@ import {
   DiscoveryRequest,
   DiscoveryResponse,
   Resource,
-} from '../../src/generated/envoy/service/discovery/v3/discovery';
-import type { Any } from '../../src/generated/google/protobuf/any';
-import { encodeJson } from '../../src/proto-json/encode-json';
+} from '../../src/wire/generated/envoy/service/discovery/v3/discovery';
+import type { Any } from '../../src/wire/generated/google/protobuf/any';
+import { encodeJson } from '../../src/wire/proto-json/encode-json';
 import { createFileTransport } from '../../src/transport/file/file-transport';
 import type { StreamStatus, XdsStream, XdsStreamHandler } from '../../src/xds-client/transport';
 import { FakeClock } from '../support/fake-clock';

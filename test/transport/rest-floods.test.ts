@@ -1,5 +1,5 @@
 import { gzipSync } from 'node:zlib';
-import { DiscoveryRequest } from '../../src/generated/envoy/service/discovery/v3/discovery';
+import { DiscoveryRequest } from '../../src/wire/generated/envoy/service/discovery/v3/discovery';
 import { ResponseReader } from '../../src/transport/rest/response-reader';
 import { RestStream, type RestStreamOptions } from '../../src/transport/rest/rest-stream';
 import { createHandle } from '../../src/util/handle';

@@ -3,17 +3,17 @@ import { join } from 'node:path';
 import type { ServerOptions } from 'node:https';
 import type { ServerConfig } from '../../src/bootstrap/bootstrap';
 import { DEFAULT_LIMITS, type Limits } from '../../src/bootstrap/limits';
-import { CallCredentialsRegistry } from '../../src/credentials/call-creds-registry';
+import { CallCredentialsRegistry } from '../../src/security/credentials/call-creds-registry';
 import {
   builtInChannelCredentials,
   ChannelCredentialsRegistry,
-} from '../../src/credentials/channel-creds-registry';
-import { ManagementCredentials } from '../../src/credentials/management-credentials';
-import { Listener } from '../../src/generated/envoy/config/listener/v3/listener';
+} from '../../src/security/credentials/channel-creds-registry';
+import { ManagementCredentials } from '../../src/security/credentials/management-credentials';
+import { Listener } from '../../src/wire/generated/envoy/config/listener/v3/listener';
 import {
   DiscoveryRequest,
   DiscoveryResponse,
-} from '../../src/generated/envoy/service/discovery/v3/discovery';
+} from '../../src/wire/generated/envoy/service/discovery/v3/discovery';
 import { CallCredentials, Metadata } from '../../src/grpc-js';
 import { createRestTransport } from '../../src/transport/rest/rest-transport';
 import { systemClock } from '../../src/util/clock';
@@ -28,7 +28,8 @@ const CLUSTER = 'type.googleapis.com/envoy.config.cluster.v3.Cluster';
 const TOKEN = 'opaque/0123456789abcdef';
 const LISTENERS = '/v3/discovery:listeners';
 const CHECK_URI = 'check server_uri, and proxies before the server';
-const certificate = (name: string) => join(__dirname, '..', 'credentials', 'certificates', name);
+const certificate = (name: string) =>
+  join(__dirname, '..', 'security', 'credentials', 'certificates', name);
 
 const listeners = (version: string, ...names: string[]): Json => ({
   version_info: version,

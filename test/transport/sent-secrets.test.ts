@@ -11,7 +11,7 @@ import { StreamRecorder } from './stream-recorder';
 const OPAQUE = 'opaque/0123456789+abcdef==';
 
 const read = (name: string) =>
-  readFileSync(join(__dirname, '..', 'credentials', 'certificates', name));
+  readFileSync(join(__dirname, '..', 'security', 'credentials', 'certificates', name));
 
 function headers(fields: Record<string, string>): Metadata {
   const metadata = new Metadata();

@@ -2,7 +2,7 @@ import { parseBootstrap } from '../../src/bootstrap/bootstrap-parser';
 import {
   builtInChannelCredentials,
   ChannelCredentialsRegistry,
-} from '../../src/credentials/channel-creds-registry';
+} from '../../src/security/credentials/channel-creds-registry';
 import { CdsConfig } from '../../src/lb/cds/config';
 import { createPolicyRegistry } from '../../src/lb/registry/create-policy-registry';
 import type { PolicyEnvironment } from '../../src/lb/registry/policy-environment';

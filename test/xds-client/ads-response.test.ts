@@ -1,8 +1,8 @@
 import {
   DiscoveryResponse,
   type ResourceError,
-} from '../../src/generated/envoy/service/discovery/v3/discovery';
-import type { Any } from '../../src/generated/google/protobuf/any';
+} from '../../src/wire/generated/envoy/service/discovery/v3/discovery';
+import type { Any } from '../../src/wire/generated/google/protobuf/any';
 import { cacheLimit } from '../../src/xds-client/limits';
 import { SotwProtocol } from '../../src/xds-client/ads/sotw-subscriptions';
 import { createNode } from '../../src/xds-client/node';

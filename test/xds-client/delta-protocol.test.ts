@@ -1,7 +1,7 @@
 import {
   DeltaDiscoveryRequest,
   DeltaDiscoveryResponse,
-} from '../../src/generated/envoy/service/discovery/v3/discovery';
+} from '../../src/wire/generated/envoy/service/discovery/v3/discovery';
 import type { AdsResponse } from '../../src/xds-client/ads/ads-response';
 import type { RequestedResource } from '../../src/xds-client/ads/subscriptions';
 import { DeltaProtocol } from '../../src/xds-client/ads/delta-subscriptions';

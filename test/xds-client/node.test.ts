@@ -1,5 +1,5 @@
 import type { JsonValue, NodeConfig } from '../../src/bootstrap/bootstrap';
-import { Node } from '../../src/generated/envoy/config/core/v3/base';
+import { Node } from '../../src/wire/generated/envoy/config/core/v3/base';
 import { createNode } from '../../src/xds-client/node';
 
 const USER_AGENT = { name: 'agent', version: '1.2' };

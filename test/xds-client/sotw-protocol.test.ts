@@ -1,4 +1,4 @@
-import { DiscoveryRequest } from '../../src/generated/envoy/service/discovery/v3/discovery';
+import { DiscoveryRequest } from '../../src/wire/generated/envoy/service/discovery/v3/discovery';
 import type { AdsResponse } from '../../src/xds-client/ads/ads-response';
 import type { RequestedResource } from '../../src/xds-client/ads/subscriptions';
 import { createNode } from '../../src/xds-client/node';

@@ -1,6 +1,6 @@
-import { Resource } from '../../src/generated/envoy/service/discovery/v3/discovery';
-import type { Any } from '../../src/generated/google/protobuf/any';
-import { EncodedElements } from '../../src/protobuf/encoded-elements';
+import { Resource } from '../../src/wire/generated/envoy/service/discovery/v3/discovery';
+import type { Any } from '../../src/wire/generated/google/protobuf/any';
+import { EncodedElements } from '../../src/wire/protobuf/encoded-elements';
 import { err, ok } from '../../src/util/result';
 import { itemsOfWrappers, type ResponseItems } from '../../src/xds-client/ads/ads-response';
 import type {

@@ -1,12 +1,12 @@
 import { DEFAULT_LIMITS } from '../../bootstrap/limits';
 import type { BootstrapSupport } from '../../bootstrap/bootstrap-parser';
-import type { ManagementCredentials } from '../../credentials/management-credentials';
-import { XxHash64 } from '../../hash/xx-hash';
+import type { ManagementCredentials } from '../../security/credentials/management-credentials';
+import { XxHash64 } from '../../util/xx-hash';
 import { HttpFilterRegistry } from '../../http-filters/registry';
 import { routerFilter } from '../../http-filters/router/router-filter';
 import { createPolicyRegistry } from '../../lb/registry/create-policy-registry';
 import type { PolicyEnvironment } from '../../lb/registry/policy-environment';
-import { MatchMeter } from '../../regex/match-meter';
+import { MatchMeter } from '../../resources/matching/match-meter';
 import type { ResourceTypes } from '../../resources/resource-types';
 import {
   addCertificateProviders,
@@ -14,7 +14,7 @@ import {
   createCredentials,
   createRuntimeResourceTypes,
 } from '../../runtime/built-in-parts';
-import { processCertificateProviders } from '../../security/certificate-provider-registry';
+import { processCertificateProviders } from '../../security/providers/certificate-provider-registry';
 import { TransportFactory } from '../../transport/transport-factory';
 import type { Clock } from '../../util/clock';
 import { type FeatureFlags, readFeatureFlags } from '../../util/feature-flags';

@@ -14,4 +14,4 @@ export { parseTarget } from '../../resolver/xds-scheme';
 export { watchChannel } from './watch-channel';
 export type { WatchedChannel } from './watch-channel';
 export type { ChildState, EndpointState, PolicyState } from '../../lb/tree/policy-state';
-export type { ChangeReport, TargetReport } from '../../admin/inspect-report';
+export type { ChangeReport, TargetReport } from '../../observe/admin/inspect-report';

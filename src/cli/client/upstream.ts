@@ -7,7 +7,7 @@ import {
   USER_AGENT,
   type ClientSurroundings,
 } from './client-parts';
-import type { Node } from '../../generated/envoy/config/core/v3/base';
+import type { Node } from '../../wire/generated/envoy/config/core/v3/base';
 import { createNode } from '../../xds-client/node';
 import { type BootstrapOrigin, bootstrapSource } from './bootstrap-origin';
 

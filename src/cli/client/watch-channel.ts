@@ -2,7 +2,7 @@ import { readBootstrapFile } from '../../bootstrap/load-bootstrap';
 import { inspect, type TargetReport } from '../../index';
 import { Channel, credentials } from '../../grpc-js';
 import { register } from '../../register';
-import { createXdsChannelCredentials } from '../../security/xds-channel-credentials';
+import { createXdsChannelCredentials } from '../../security/client/xds-channel-credentials';
 import { errorMessage } from '../../util/error-message';
 import { createHandle, type Handle } from '../../util/handle';
 import { err, ok, type Result } from '../../util/result';

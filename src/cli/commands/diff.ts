@@ -1,5 +1,5 @@
 import { type Dump, labelOf, resourceToJson } from '../dump/dump';
-import { diffJson, type Difference } from '../../proto-json/json-diff';
+import { diffJson, type Difference } from '../../wire/proto-json/json-diff';
 import { parseSource, readSource } from '../dump/read-source';
 import { createPaint, printResult, type OutputFlags, type Paint } from '../format';
 import { type CliIo, exitCode, printErrors } from '../io';

@@ -14,8 +14,8 @@ import {
   type ListeningAddress,
   type ResourceFileError,
 } from '../../control-plane';
-import { Cluster } from '../../generated/envoy/config/cluster/v3/cluster';
-import { type AdminPage, servePage } from '../../live-page/page-server';
+import { Cluster } from '../../wire/generated/envoy/config/cluster/v3/cluster';
+import { type AdminPage, servePage } from '../../observe/live-page/page-server';
 import { errorMessage } from '../../util/error-message';
 import { createHandle, type Handle } from '../../util/handle';
 import { silentLogger } from '../../util/logger';

@@ -4,9 +4,9 @@ import {
   ClientStatusDiscoveryServiceDefinition,
   ClientStatusRequest,
   ClientStatusResponse,
-} from '../../generated/envoy/service/status/v3/csds';
-import { ClientResourceStatus } from '../../generated/envoy/admin/v3/config_dump_shared';
-import type { Timestamp } from '../../generated/google/protobuf/timestamp';
+} from '../../wire/generated/envoy/service/status/v3/csds';
+import { ClientResourceStatus } from '../../wire/generated/envoy/admin/v3/config_dump_shared';
+import type { Timestamp } from '../../wire/generated/google/protobuf/timestamp';
 import { err, ok, type Result } from '../../util/result';
 import type { Dump, DumpedResource } from './dump';
 

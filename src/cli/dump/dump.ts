@@ -6,7 +6,7 @@ import {
   routeKind,
   type Snapshot,
 } from '../../control-plane';
-import { decodeToJson, hasMessage } from '../../proto-json/encode-json';
+import { decodeToJson, hasMessage } from '../../wire/proto-json/encode-json';
 import { errorMessage } from '../../util/error-message';
 import { formatTable } from '../format';
 

@@ -1,7 +1,7 @@
 import type { JsonObject } from '@bufbuild/protobuf';
 import { clusterKind, endpointKind, listenerKind, routeKind } from '../../control-plane';
-import { encodeJson } from '../../proto-json/encode-json';
-import { isJsonObject } from '../../proto-json/explain-json';
+import { encodeJson } from '../../wire/proto-json/encode-json';
+import { isJsonObject } from '../../wire/proto-json/explain-json';
 import type { Dump, DumpedResource } from './dump';
 
 /** The kinds of resources, by the names of types in reports. */

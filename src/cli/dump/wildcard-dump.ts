@@ -1,14 +1,14 @@
 import { clusterKind, endpointKind, listenerKind, routeKind } from '../../control-plane';
-import type { Node } from '../../generated/envoy/config/core/v3/base';
+import type { Node } from '../../wire/generated/envoy/config/core/v3/base';
 import {
   DiscoveryRequest,
   DiscoveryResponse,
   Resource,
-} from '../../generated/envoy/service/discovery/v3/discovery';
-import type { Any } from '../../generated/google/protobuf/any';
+} from '../../wire/generated/envoy/service/discovery/v3/discovery';
+import type { Any } from '../../wire/generated/google/protobuf/any';
 import { describeDuration } from '../../util/duration';
 import { errorMessage } from '../../util/error-message';
-import { isJsonObject } from '../../proto-json/explain-json';
+import { isJsonObject } from '../../wire/proto-json/explain-json';
 import type { Clock } from '../../util/clock';
 import { err, ok, type Result } from '../../util/result';
 import type { StreamStatus, Upstream, XdsStream } from '../client';

@@ -5,8 +5,8 @@ import {
   DeltaDiscoveryResponse,
   DiscoveryRequest,
   DiscoveryResponse,
-} from '../../generated/envoy/service/discovery/v3/discovery';
-import type { Node } from '../../generated/envoy/config/core/v3/base';
+} from '../../wire/generated/envoy/service/discovery/v3/discovery';
+import type { Node } from '../../wire/generated/envoy/config/core/v3/base';
 import { errorMessage } from '../../util/error-message';
 import { MAX_INPUT_BYTES, readRegularText } from '../../util/files/read-regular-file';
 import { err, ok, type Result } from '../../util/result';

@@ -3,7 +3,7 @@ import {
   DeltaDiscoveryResponse,
   DiscoveryRequest,
   DiscoveryResponse,
-} from '../../generated/envoy/service/discovery/v3/discovery';
+} from '../../wire/generated/envoy/service/discovery/v3/discovery';
 import { type Frame, isDelta, UNREADABLE } from './recording';
 
 /** What a client answered to a response. */

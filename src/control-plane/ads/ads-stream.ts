@@ -1,5 +1,5 @@
 import { status } from '@grpc/grpc-js';
-import type { Node } from '../../generated/envoy/config/core/v3/base';
+import type { Node } from '../../wire/generated/envoy/config/core/v3/base';
 import type { Clock } from '../../util/clock';
 import {
   readNode,

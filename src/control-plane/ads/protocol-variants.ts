@@ -1,4 +1,4 @@
-import type { Node } from '../../generated/envoy/config/core/v3/base';
+import type { Node } from '../../wire/generated/envoy/config/core/v3/base';
 import {
   DeltaDiscoveryRequest,
   DeltaDiscoveryResponse,
@@ -6,8 +6,8 @@ import {
   DiscoveryResponse,
   Resource,
   type ResourceError as ProtoResourceError,
-} from '../../generated/envoy/service/discovery/v3/discovery';
-import type { Any } from '../../generated/google/protobuf/any';
+} from '../../wire/generated/envoy/service/discovery/v3/discovery';
+import type { Any } from '../../wire/generated/google/protobuf/any';
 import { msToDuration } from '../../util/duration';
 import {
   clientFeatures,

@@ -1,9 +1,9 @@
 import { status, type Server } from '@grpc/grpc-js';
-import type { Node } from '../../generated/envoy/config/core/v3/base';
+import type { Node } from '../../wire/generated/envoy/config/core/v3/base';
 import {
   LoadStatsRequest,
   LoadStatsResponse,
-} from '../../generated/envoy/service/load_stats/v3/lrs';
+} from '../../wire/generated/envoy/service/load_stats/v3/lrs';
 import { msToDuration } from '../../util/duration';
 import { clientFeatures, readNode, type ClientIdentity, type ClientNode } from '../client-state';
 import { LOAD_LIMIT, MAX_STREAMS } from '../limits';

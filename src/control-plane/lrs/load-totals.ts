@@ -1,8 +1,8 @@
 import type {
   ClusterStats,
   UpstreamLocalityStats,
-} from '../../generated/envoy/config/endpoint/v3/load_report';
-import type { LoadStatsRequest } from '../../generated/envoy/service/load_stats/v3/lrs';
+} from '../../wire/generated/envoy/config/endpoint/v3/load_report';
+import type { LoadStatsRequest } from '../../wire/generated/envoy/service/load_stats/v3/lrs';
 import type { ClientIdentity } from '../client-state';
 import { MAX_LOAD_ENTRIES, MAX_LOAD_ENTRIES_OF_CLUSTER } from '../limits';
 

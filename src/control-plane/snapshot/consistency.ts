@@ -1,4 +1,4 @@
-import { formatJsonProblem, type PathSegment } from '../../proto-json/json-problem';
+import { formatJsonProblem, type PathSegment } from '../../wire/proto-json/json-problem';
 import { resourceKinds } from './resource-kind';
 import { referencesOf, type SnapshotResource } from './resource-set';
 import type { Snapshot } from './snapshot';

@@ -1,10 +1,13 @@
-import { Cluster, Cluster_DiscoveryType } from '../../generated/envoy/config/cluster/v3/cluster';
-import { Listener } from '../../generated/envoy/config/listener/v3/listener';
-import { RouteConfiguration } from '../../generated/envoy/config/route/v3/route';
-import type { RouteAction } from '../../generated/envoy/config/route/v3/route_components';
-import { ClusterConfig } from '../../generated/envoy/extensions/clusters/aggregate/v3/cluster';
-import { HttpConnectionManager } from '../../generated/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager';
-import type { PathSegment } from '../../proto-json/json-problem';
+import {
+  Cluster,
+  Cluster_DiscoveryType,
+} from '../../wire/generated/envoy/config/cluster/v3/cluster';
+import { Listener } from '../../wire/generated/envoy/config/listener/v3/listener';
+import { RouteConfiguration } from '../../wire/generated/envoy/config/route/v3/route';
+import type { RouteAction } from '../../wire/generated/envoy/config/route/v3/route_components';
+import { ClusterConfig } from '../../wire/generated/envoy/extensions/clusters/aggregate/v3/cluster';
+import { HttpConnectionManager } from '../../wire/generated/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager';
+import type { PathSegment } from '../../wire/proto-json/json-problem';
 import { errorMessage } from '../../util/error-message';
 import { err, ok, type Result } from '../../util/result';
 import {

@@ -1,9 +1,9 @@
 import { MAX_INPUT_BYTES, readRegularText } from '../../util/files/read-regular-file';
 import { err, ok, type Result } from '../../util/result';
 import { findInconsistencies, formatInconsistency } from './consistency';
-import { describeJson, isJsonObject } from '../../proto-json/explain-json';
-import type { PathSegment } from '../../proto-json/json-problem';
-import type { JsonOptions } from '../../proto-json/encode-json';
+import { describeJson, isJsonObject } from '../../wire/proto-json/explain-json';
+import type { PathSegment } from '../../wire/proto-json/json-problem';
+import type { JsonOptions } from '../../wire/proto-json/encode-json';
 import {
   clusterKind,
   endpointKind,
@@ -20,7 +20,7 @@ import {
   type ResourceList,
   type SnapshotProblem,
 } from './snapshot-builder';
-import { YamlDocument, type TextPosition } from '../../proto-json/yaml-document';
+import { YamlDocument, type TextPosition } from '../../wire/proto-json/yaml-document';
 import { joinLines } from '../../util/sanitize-text';
 
 /** The options of `loadResourceFile` and `parseResourceFile`. */

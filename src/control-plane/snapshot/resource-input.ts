@@ -1,9 +1,9 @@
 import type { JsonObject } from '@bufbuild/protobuf';
-import { Resource } from '../../generated/envoy/service/discovery/v3/discovery';
-import type { envoy, google } from '../../generated/resource-json';
-import { encodeJson, type EncodeOptions } from '../../proto-json/encode-json';
-import { describeJson, isJsonObject } from '../../proto-json/explain-json';
-import type { JsonProblem } from '../../proto-json/json-problem';
+import { Resource } from '../../wire/generated/envoy/service/discovery/v3/discovery';
+import type { envoy, google } from '../../wire/generated/resource-json';
+import { encodeJson, type EncodeOptions } from '../../wire/proto-json/encode-json';
+import { describeJson, isJsonObject } from '../../wire/proto-json/explain-json';
+import type { JsonProblem } from '../../wire/proto-json/json-problem';
 import { errorMessage } from '../../util/error-message';
 import { err, ok, type Result } from '../../util/result';
 import { findResourceKind, otherResourceKind, typeUrlOf, type ResourceKind } from './resource-kind';

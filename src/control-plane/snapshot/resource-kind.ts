@@ -1,7 +1,7 @@
-import { Cluster } from '../../generated/envoy/config/cluster/v3/cluster';
-import { ClusterLoadAssignment } from '../../generated/envoy/config/endpoint/v3/endpoint';
-import { Listener } from '../../generated/envoy/config/listener/v3/listener';
-import { RouteConfiguration } from '../../generated/envoy/config/route/v3/route';
+import { Cluster } from '../../wire/generated/envoy/config/cluster/v3/cluster';
+import { ClusterLoadAssignment } from '../../wire/generated/envoy/config/endpoint/v3/endpoint';
+import { Listener } from '../../wire/generated/envoy/config/listener/v3/listener';
+import { RouteConfiguration } from '../../wire/generated/envoy/config/route/v3/route';
 
 /** A resource type this server can hold, with its protocol properties. */
 export interface ResourceKind {

@@ -1,5 +1,5 @@
-import type { JsonOptions } from '../../proto-json/encode-json';
-import { formatJsonProblem, type JsonProblem } from '../../proto-json/json-problem';
+import type { JsonOptions } from '../../wire/proto-json/encode-json';
+import { formatJsonProblem, type JsonProblem } from '../../wire/proto-json/json-problem';
 import { err, ok, type Result } from '../../util/result';
 import { MAX_STATUS_CODE } from '../../util/status-code';
 import { parseResourceInput, type InputFailure, type ParsedResource } from './resource-input';

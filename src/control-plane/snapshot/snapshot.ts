@@ -1,4 +1,4 @@
-import type { JsonOptions } from '../../proto-json/encode-json';
+import type { JsonOptions } from '../../wire/proto-json/encode-json';
 import {
   clusterKind,
   endpointKind,

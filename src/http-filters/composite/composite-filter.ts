@@ -1,5 +1,5 @@
 import { Status, type Metadata, type StatusObject } from '../../grpc-js';
-import type { MatchMeter } from '../../regex/match-meter';
+import type { MatchMeter } from '../../resources/matching/match-meter';
 import type { Random } from '../../util/random';
 import { isPromiseLike } from '../../util/contained';
 import { CallFailedError, type CallFilter } from '../call-filter';
@@ -21,7 +21,7 @@ import {
   parseCompositeConfig,
   parseCompositeOverride,
 } from './composite-parser';
-import { describeMatcher, findAction, type Matcher, ReadableHeaders } from './matcher';
+import { describeMatcher, findAction, type Matcher, ReadableHeaders } from '../../routing/matcher';
 
 export interface CompositeFilterOptions {
   /** The filters that may be nested, the composite filter included. */

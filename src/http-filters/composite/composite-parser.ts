@@ -1,25 +1,25 @@
-import type { RuntimeFractionalPercent } from '../../generated/envoy/config/core/v3/base';
-import type { TypedExtensionConfig as EnvoyExtensionConfig } from '../../generated/envoy/config/core/v3/extension';
+import type { RuntimeFractionalPercent } from '../../wire/generated/envoy/config/core/v3/base';
+import type { TypedExtensionConfig as EnvoyExtensionConfig } from '../../wire/generated/envoy/config/core/v3/extension';
 import {
   ExtensionWithMatcher,
   ExtensionWithMatcherPerRoute,
-} from '../../generated/envoy/extensions/common/matching/v3/extension_matcher';
-import { SkipFilter } from '../../generated/envoy/extensions/filters/common/matcher/action/v3/skip_action';
+} from '../../wire/generated/envoy/extensions/common/matching/v3/extension_matcher';
+import { SkipFilter } from '../../wire/generated/envoy/extensions/filters/common/matcher/action/v3/skip_action';
 import {
   Composite,
   ExecuteFilterAction,
-} from '../../generated/envoy/extensions/filters/http/composite/v3/composite';
-import type { TypedExtensionConfig } from '../../generated/xds/core/v3/extension';
-import type { Matcher as MatcherMessage } from '../../generated/xds/type/matcher/v3/matcher';
+} from '../../wire/generated/envoy/extensions/filters/http/composite/v3/composite';
+import type { TypedExtensionConfig } from '../../wire/generated/xds/core/v3/extension';
+import type { Matcher as MatcherMessage } from '../../wire/generated/xds/type/matcher/v3/matcher';
 import type { HttpFilterConfig } from '../../resources/extension-points';
 import { decodeMessage, typeNameOf, unpackAny, type AnyType } from '../../resources/shared/any';
 import { readExtension, type ExtensionConfig } from '../../resources/shared/extension-parser';
-import { MILLION, parseFraction } from '../../resources/shared/fraction-parser';
+import { MILLION, parseFraction } from '../../resources/matching/fraction-parser';
 import type { Violations } from '../../util/violations';
 import { decodeFilterMessage } from '../http-filter';
 import type { HttpFilterRegistry } from '../registry';
-import type { Matcher } from './matcher';
-import { parseMatcher } from './matcher-parser';
+import type { Matcher } from '../../routing/matcher';
+import { parseMatcher } from '../../routing/matcher-parser';
 
 /** The full name of the message that configures the filter. */
 export const EXTENSION_WITH_MATCHER = 'envoy.extensions.common.matching.v3.ExtensionWithMatcher';

@@ -3,7 +3,7 @@ import type { Clock } from '../../util/clock';
 import { createHandle, type Handle } from '../../util/handle';
 import type { Random } from '../../util/random';
 import { CallFailedError, type CallFilter } from '../call-filter';
-import { meteredHeaders } from '../call-headers';
+import { meteredHeaders } from '../metered-headers';
 import { asConfig, type CallFilterFactory, type FilterCall, type HttpFilter } from '../http-filter';
 import { chooseFault, type Fault } from './choose-fault';
 import { FaultConfig, HTTP_FAULT, parseFaultConfig } from './fault-parser';

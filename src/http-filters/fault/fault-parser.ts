@@ -1,12 +1,12 @@
-import type { FaultDelay as FaultDelayMessage } from '../../generated/envoy/extensions/filters/common/fault/v3/fault';
+import type { FaultDelay as FaultDelayMessage } from '../../wire/generated/envoy/extensions/filters/common/fault/v3/fault';
 import {
   HTTPFault,
   type FaultAbort as FaultAbortMessage,
-} from '../../generated/envoy/extensions/filters/http/fault/v3/fault';
-import type { FractionalPercent } from '../../generated/envoy/type/v3/percent';
+} from '../../wire/generated/envoy/extensions/filters/http/fault/v3/fault';
+import type { FractionalPercent } from '../../wire/generated/envoy/type/v3/percent';
 import type { HttpFilterConfig } from '../../resources/extension-points';
 import type { ExtensionConfig } from '../../resources/shared/extension-parser';
-import { MILLION, parseUnit } from '../../resources/shared/fraction-parser';
+import { MILLION, parseUnit } from '../../resources/matching/fraction-parser';
 import { assertNever } from '../../util/assert-never';
 import { durationToMs } from '../../util/duration';
 import { MAX_STATUS_CODE, statusOfHttp } from '../../util/status-code';

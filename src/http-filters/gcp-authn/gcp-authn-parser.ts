@@ -1,4 +1,4 @@
-import { GcpAuthnFilterConfig } from '../../generated/envoy/extensions/filters/http/gcp_authn/v3/gcp_authn';
+import { GcpAuthnFilterConfig } from '../../wire/generated/envoy/extensions/filters/http/gcp_authn/v3/gcp_authn';
 import type { HttpFilterConfig } from '../../resources/extension-points';
 import type { ExtensionConfig } from '../../resources/shared/extension-parser';
 import type { Violations } from '../../util/violations';

@@ -1,4 +1,4 @@
-import { Router } from '../../generated/envoy/extensions/filters/http/router/v3/router';
+import { Router } from '../../wire/generated/envoy/extensions/filters/http/router/v3/router';
 import type { HttpFilterConfig } from '../../resources/extension-points';
 import { decodeFilterMessage, type HttpFilter } from '../http-filter';
 

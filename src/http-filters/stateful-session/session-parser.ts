@@ -1,9 +1,9 @@
 import {
   StatefulSession,
   StatefulSessionPerRoute,
-} from '../../generated/envoy/extensions/filters/http/stateful_session/v3/stateful_session';
-import { CookieBasedSessionState } from '../../generated/envoy/extensions/http/stateful_session/cookie/v3/cookie';
-import type { Cookie } from '../../generated/envoy/type/http/v3/cookie';
+} from '../../wire/generated/envoy/extensions/filters/http/stateful_session/v3/stateful_session';
+import { CookieBasedSessionState } from '../../wire/generated/envoy/extensions/http/stateful_session/cookie/v3/cookie';
+import type { Cookie } from '../../wire/generated/envoy/type/http/v3/cookie';
 import type { HttpFilterConfig } from '../../resources/extension-points';
 import { unpackAny } from '../../resources/shared/any';
 import type { ExtensionConfig } from '../../resources/shared/extension-parser';

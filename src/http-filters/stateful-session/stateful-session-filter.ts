@@ -1,7 +1,7 @@
 import type { Metadata, StatusObject } from '../../grpc-js';
 import type { Logger } from '../../util/logger';
 import type { CallAffinity, CallFilter } from '../call-filter';
-import { meteredHeaders } from '../call-headers';
+import { meteredHeaders } from '../metered-headers';
 import { asConfig, type FilterCall, type HttpFilter } from '../http-filter';
 import {
   decodeSessionHost,

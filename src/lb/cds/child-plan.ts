@@ -1,4 +1,4 @@
-import type { LoadReporter } from '../../load-reporting/load-reporter';
+import type { LoadReporter } from '../../xds-client/lrs/load-reporter';
 import type { ClusterResource, OutlierDetectionConfig } from '../../resources/cluster/cluster';
 import type { EndpointsResource, PriorityEndpoints } from '../../resources/endpoints/endpoints';
 import type { LbConfig } from '../../resources/extension-points';

@@ -12,7 +12,7 @@ import {
   HTTP_CONNECT_ARG,
   HttpConnectConnector,
   isHttpConnectConnector,
-} from '../../security/http-connect';
+} from '../../security/client/http-connect';
 
 /** By address of an endpoint, its proxy; `undefined` for an endpoint that has none. */
 type Proxies = ReadonlyMap<string, SocketAddress | undefined>;

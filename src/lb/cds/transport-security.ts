@@ -8,11 +8,11 @@ import {
 import { channelCredentialsOf, replaceConnector, secureAsHost } from '../../grpc-js/host-internals';
 import type { ClusterResource, UpstreamTls } from '../../resources/cluster/cluster';
 import type { EndpointsResource } from '../../resources/endpoints/endpoints';
-import { RefusingConnector } from '../../security/refusing-connector';
+import { RefusingConnector } from '../../security/client/refusing-connector';
 import {
   describeForeignXdsCredentials,
   isXdsCredentials,
-} from '../../security/xds-channel-credentials';
+} from '../../security/client/xds-channel-credentials';
 import {
   comparesNames,
   ENDPOINT_HOSTNAME_ARG,
@@ -22,7 +22,7 @@ import {
   TLS_POLICY_ARG,
   TlsPolicy,
   type CertificateSource,
-} from '../../security/tls-policy';
+} from '../../security/client/tls-policy';
 import type { Logger } from '../../util/logger';
 import { diagnostics } from '../../xds-client/diagnostics';
 

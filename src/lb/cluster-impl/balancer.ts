@@ -5,7 +5,7 @@ import {
   type Subchannel,
   type SubchannelAddress,
 } from '../../grpc-js';
-import { securityOf } from '../../security/connection-security';
+import { securityOf } from '../../security/client/connection-security';
 import type { Logger } from '../../util/logger';
 import type { Steps } from '../../util/steps';
 import { SteppedUpdates } from '../../util/time-slices';
@@ -34,6 +34,12 @@ import { ClusterCalls } from './endpoint-calls';
 import type * as Observation from './observed-cluster';
 import type { ObservedCluster } from './observed-cluster';
 import { CallLimits, ClusterImplPicker } from './picker';
+import { late } from '../../util/late';
+
+/** Loaded for the first cluster whose load is reported. */
+const loadClusterLoads = late<typeof LoadsModule>(() => require('./cluster-loads'));
+/** Loaded for the first cluster of an observed channel. */
+const loadObservation = late<typeof Observation>(() => require('./observed-cluster'));
 
 /** The dependencies that all cluster_impl policies of the process share. */
 export interface ClusterImplDependencies {
@@ -212,16 +218,4 @@ function createLoads(options: ClusterImplOptions, logger: Logger): ClusterLoads 
     reporter.acquire({ server, cluster, edsServiceName, metrics }),
     logger,
   );
-}
-
-/** Loaded for the first cluster whose load is reported. */
-function loadClusterLoads(): typeof LoadsModule {
-  // eslint-disable-next-line @typescript-eslint/no-require-imports, @typescript-eslint/no-unsafe-return -- loads a module on first use, without waiting; the type is that of the module
-  return require('./cluster-loads');
-}
-
-/** Loaded for the first cluster of an observed channel. */
-function loadObservation(): typeof Observation {
-  // eslint-disable-next-line @typescript-eslint/no-require-imports, @typescript-eslint/no-unsafe-return -- loads a module on first use, without waiting; the type is that of the module
-  return require('./observed-cluster');
 }

@@ -1,7 +1,7 @@
 import { CallCredentials, Metadata, Status, type Subchannel } from '../../grpc-js';
 import { FailedCall } from '../../grpc-js/failed-call';
 import { withCallCredentials, type CreateCall } from '../../grpc-js/subchannel-wrappers';
-import { securityOf } from '../../security/connection-security';
+import { securityOf } from '../../security/client/connection-security';
 
 const REFUSED = {
   code: Status.UNAUTHENTICATED,

@@ -1,8 +1,8 @@
 import { Status, type Metadata, type Subchannel } from '../../grpc-js';
 import type { CallListener } from '../../grpc-js/subchannel-wrappers';
-import type { LocalityLoad } from '../../load-reporting/cluster-load';
-import type { LoadReporter, LoadSource, LoadReference } from '../../load-reporting/load-reporter';
-import { addMetrics, type MetricRules } from '../../load-reporting/metrics';
+import type { LocalityLoad } from '../../xds-client/lrs/cluster-load';
+import type { LoadReporter, LoadSource, LoadReference } from '../../xds-client/lrs/load-reporter';
+import { addMetrics, type MetricRules } from '../../xds-client/lrs/metrics';
 import { localityName } from '../../resources/endpoints/endpoints';
 import type { Handle } from '../../util/handle';
 import type { Logger } from '../../util/logger';

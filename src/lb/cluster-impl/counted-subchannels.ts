@@ -5,7 +5,7 @@ import {
   type CallListener,
   type CreateCall,
 } from '../../grpc-js/subchannel-wrappers';
-import type { ConnectionSecurity } from '../../security/connection-security';
+import type { ConnectionSecurity } from '../../security/client/connection-security';
 import type { CallCounter } from './call-counter';
 import { refuseCallCredentials } from './call-credentials';
 import type { CallLoad } from './cluster-loads';

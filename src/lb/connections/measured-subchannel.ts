@@ -1,7 +1,7 @@
 import { BaseSubchannelWrapper, ConnectivityState, type Subchannel } from '../../grpc-js';
 import { watchSession, type SessionWatch } from '../../grpc-js/session-watch';
-import { LbInstruments, LbLabel } from '../../stats/lb-instruments';
-import type { ChannelStats, LabelValues } from '../../stats/stats-plugin';
+import { LbInstruments, LbLabel } from '../../observe/stats/lb-instruments';
+import type { ChannelStats, LabelValues } from '../../observe/stats/stats-plugin';
 import type { Clock } from '../../util/clock';
 import { createHandle, type Handle } from '../../util/handle';
 

@@ -2,6 +2,9 @@ import type { LbPolicyRegistry } from '../registry/lb-policy-registry';
 import type { LbPolicyDefinition } from './definition';
 import type * as PolicyType from './policy-type';
 import type { CustomPolicyType } from './policy-type';
+import { late } from '../../util/late';
+
+const loadPolicyType = late<typeof PolicyType>(() => require('./policy-type'));
 
 /**
  * The policies above the endpoints. Their configs are created by each other, so that no other policy can replace them.
@@ -48,9 +51,4 @@ export const processLbPolicies = new CustomLbPolicies();
 /** Registers a policy of the application; see the function of that name of the package. */
 export function registerLbPolicy<Config>(definition: LbPolicyDefinition<Config>): void {
   processLbPolicies.register(definition);
-}
-
-function loadPolicyType(): typeof PolicyType {
-  // eslint-disable-next-line @typescript-eslint/no-require-imports, @typescript-eslint/no-unsafe-return -- loads a module on first use, without waiting; the type is that of the module
-  return require('./policy-type');
 }

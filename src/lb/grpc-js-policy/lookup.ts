@@ -1,6 +1,9 @@
 import { isLoadBalancerNameRegistered } from '../../grpc-js';
 import type { LbPolicyLookup } from '../lb-policy';
 import type * as GrpcJsPolicy from './balancer';
+import { late } from '../../util/late';
+
+const loadGrpcJsPolicy = late<typeof GrpcJsPolicy>(() => require('./balancer'));
 
 /** Finds the policies registered with grpc-js, such as those of other packages. */
 export const grpcJsPolicyLookup: LbPolicyLookup = {
@@ -11,9 +14,4 @@ export const grpcJsPolicyLookup: LbPolicyLookup = {
 /** grpc-js looks up names in a plain object, in which `constructor` is registered as well. */
 function isRegistered(policyName: string): boolean {
   return isLoadBalancerNameRegistered(policyName) && !(policyName in Object.prototype);
-}
-
-function loadGrpcJsPolicy(): typeof GrpcJsPolicy {
-  // eslint-disable-next-line @typescript-eslint/no-require-imports, @typescript-eslint/no-unsafe-return -- loads a module on first use, without waiting; the type is that of the module
-  return require('./balancer');
 }

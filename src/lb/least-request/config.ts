@@ -1,4 +1,4 @@
-import { LeastRequest } from '../../generated/envoy/extensions/load_balancing_policies/least_request/v3/least_request';
+import { LeastRequest } from '../../wire/generated/envoy/extensions/load_balancing_policies/least_request/v3/least_request';
 import type { LbConfig } from '../../resources/extension-points';
 import { decodeMessage } from '../../resources/shared/any';
 import { parseObject, readInteger } from '../../util/json-fields';

@@ -1,4 +1,4 @@
-import { OrcaLoadReport } from '../../generated/xds/data/orca/v3/orca_load_report';
+import { OrcaLoadReport } from '../../wire/generated/xds/data/orca/v3/orca_load_report';
 import type { Metadata } from '../../grpc-js';
 import { decodeMessage } from '../../resources/shared/any';
 import { ReadBudget, type ReadLimit } from '../../util/read-budget';

@@ -1,4 +1,4 @@
-import type { OrcaLoadReport } from '../../generated/xds/data/orca/v3/orca_load_report';
+import type { OrcaLoadReport } from '../../wire/generated/xds/data/orca/v3/orca_load_report';
 import { ConnectivityState, type Subchannel } from '../../grpc-js';
 import { connectionBackoff, firstBackoffStep, type BackoffStep } from '../../util/backoff';
 import type { Clock } from '../../util/clock';

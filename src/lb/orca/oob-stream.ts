@@ -1,5 +1,5 @@
-import type { OrcaLoadReport } from '../../generated/xds/data/orca/v3/orca_load_report';
-import { OrcaLoadReportRequest } from '../../generated/xds/service/orca/v3/orca';
+import type { OrcaLoadReport } from '../../wire/generated/xds/data/orca/v3/orca_load_report';
+import { OrcaLoadReportRequest } from '../../wire/generated/xds/service/orca/v3/orca';
 import { Status, type Metadata, type Subchannel } from '../../grpc-js';
 import { putCallInBackground } from '../../grpc-js/host-internals';
 import type { CallListener, CreateCall } from '../../grpc-js/subchannel-wrappers';

@@ -1,6 +1,6 @@
 import type { ChannelOptions, Picker, Subchannel, SubchannelAddress } from '../../grpc-js';
-import { Label } from '../../stats/instrument';
-import { LbInstruments, LbLabel } from '../../stats/lb-instruments';
+import { Label } from '../../observe/stats/instrument';
+import { LbInstruments, LbLabel } from '../../observe/stats/lb-instruments';
 import type { Handle } from '../../util/handle';
 import { STEP_SIZE, type Steps } from '../../util/steps';
 import { ClusterImplConfig } from '../cluster-impl/config';
@@ -27,6 +27,10 @@ import type * as Detection from './index';
 import type { ObservedEndpoint } from './observed-endpoint';
 import type { ObservedEndpoints } from './observed-endpoints';
 import { ObservedSubchannel, OutlierDetectionPicker } from './observed-subchannel';
+import { late } from '../../util/late';
+
+/** Loaded for the first cluster that detects outliers: every other one has the policy, too, and does not detect. */
+const loadDetection = late<typeof Detection>(() => require('./index'));
 
 /**
  * The policy that ejects endpoints that fail more than others (gRFCs A50, A61), under its name and the one in grpc-js.
@@ -280,10 +284,4 @@ class OutlierDetection implements SingleChildDelegate<OutlierDetectionLbConfig> 
 function listKeys(endpoints: readonly ObservedEndpoint[]): string {
   const keys = endpoints.slice(0, MAX_LISTED).map(({ key }) => key);
   return [...keys, ...(endpoints.length > MAX_LISTED ? ['…'] : [])].join(', ');
-}
-
-/** Loaded for the first cluster that detects outliers: every other one has the policy, too, and does not detect. */
-function loadDetection(): typeof Detection {
-  // eslint-disable-next-line @typescript-eslint/no-require-imports, @typescript-eslint/no-unsafe-return -- loads a module on first use, without waiting; the type is that of the module
-  return require('./index');
 }

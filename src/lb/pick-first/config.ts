@@ -1,4 +1,4 @@
-import { PickFirst } from '../../generated/envoy/extensions/load_balancing_policies/pick_first/v3/pick_first';
+import { PickFirst } from '../../wire/generated/envoy/extensions/load_balancing_policies/pick_first/v3/pick_first';
 import type { LbConfig } from '../../resources/extension-points';
 import { decodeMessage } from '../../resources/shared/any';
 import { parseObject, readBoolean } from '../../util/json-fields';

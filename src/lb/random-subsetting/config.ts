@@ -1,4 +1,4 @@
-import { RandomSubsetting } from '../../generated/envoy/extensions/load_balancing_policies/random_subsetting/v3/random_subsetting';
+import { RandomSubsetting } from '../../wire/generated/envoy/extensions/load_balancing_policies/random_subsetting/v3/random_subsetting';
 import type { LbConfig } from '../../resources/extension-points';
 import { decodeMessage } from '../../resources/shared/any';
 import { parseObject, readInteger } from '../../util/json-fields';

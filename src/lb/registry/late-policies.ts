@@ -6,6 +6,17 @@ import type * as RingHash from '../ring-hash';
 import type * as WeightedRoundRobin from '../weighted-round-robin';
 import type { LbConfigConverter } from './lb-config-converter';
 import type { PolicyEnvironment } from './policy-environment';
+import { late } from '../../util/late';
+
+const loadLeastRequest = late<typeof LeastRequest>(() => require('../least-request/index'));
+const loadPickFirst = late<typeof PickFirst>(() => require('../pick-first/index'));
+const loadRandomSubsetting = late<typeof RandomSubsetting>(() =>
+  require('../random-subsetting/index'),
+);
+const loadRingHash = late<typeof RingHash>(() => require('../ring-hash/index'));
+const loadWeightedRoundRobin = late<typeof WeightedRoundRobin>(() =>
+  require('../weighted-round-robin/index'),
+);
 
 /** A policy of which only the names are known until a config names it. */
 export interface LatePolicy {
@@ -39,7 +50,7 @@ function latePickFirst({ flags }: PolicyEnvironment): LatePolicy {
     () => loadPickFirst().pickFirstConverter,
   );
   return {
-    types: [late('pick_first', () => loadPickFirst().createPickFirstPolicyType({ flags }))],
+    types: [latePolicy('pick_first', () => loadPickFirst().createPickFirstPolicyType({ flags }))],
     converter: flags.pickFirst ? converter : undefined,
   };
 }
@@ -47,7 +58,7 @@ function latePickFirst({ flags }: PolicyEnvironment): LatePolicy {
 function lateRandomSubsetting({ hash }: PolicyEnvironment): LatePolicy {
   const load = () => loadRandomSubsetting().createRandomSubsettingPolicyType({ hash });
   return {
-    types: [late('random_subsetting_experimental', load)],
+    types: [latePolicy('random_subsetting_experimental', load)],
     converter: lateConverter(
       `${CONFIGS}.random_subsetting.v3.RandomSubsetting`,
       () => loadRandomSubsetting().randomSubsettingConverter,
@@ -58,7 +69,7 @@ function lateRandomSubsetting({ hash }: PolicyEnvironment): LatePolicy {
 function lateRingHash({ hash, flags, limits }: PolicyEnvironment): LatePolicy {
   const load = () => loadRingHash().createRingHashPolicyType({ hash, flags, limits });
   return {
-    types: [late('ring_hash_experimental', load, true)],
+    types: [latePolicy('ring_hash_experimental', load, true)],
     converter: lateConverter(
       `${CONFIGS}.ring_hash.v3.RingHash`,
       () => loadRingHash().ringHashConverter,
@@ -68,7 +79,7 @@ function lateRingHash({ hash, flags, limits }: PolicyEnvironment): LatePolicy {
 
 function lateLeastRequest(): LatePolicy {
   return {
-    types: [late('least_request_experimental', () => loadLeastRequest().leastRequestPolicy)],
+    types: [latePolicy('least_request_experimental', () => loadLeastRequest().leastRequestPolicy)],
     converter: lateConverter(
       `${CONFIGS}.least_request.v3.LeastRequest`,
       () => loadLeastRequest().leastRequestConverter,
@@ -89,7 +100,7 @@ function lateWeightedRoundRobin(environment: PolicyEnvironment): LatePolicy {
   );
   return {
     types: ['weighted_round_robin', 'weighted_round_robin_experimental'].map((name) =>
-      late(name, () => find(types(), name)),
+      latePolicy(name, () => find(types(), name)),
     ),
     converter: lateConverter(
       `${CONFIGS}.client_side_weighted_round_robin.v3.ClientSideWeightedRoundRobin`,
@@ -105,7 +116,11 @@ function find(types: readonly LbPolicyType[], name: string): LbPolicyType {
 }
 
 /** Returns a policy that is loaded for its first config, or its first instance. */
-function late(name: string, load: () => LbPolicyType, connectsOnDemand = false): LbPolicyType {
+function latePolicy(
+  name: string,
+  load: () => LbPolicyType,
+  connectsOnDemand = false,
+): LbPolicyType {
   const type = memoize(load);
   return {
     ...{ name, connectsOnDemand },
@@ -122,26 +137,4 @@ function lateConverter(messageType: string, load: () => LbConfigConverter): LbCo
 function memoize<T>(create: () => T): () => T {
   let made: { readonly value: T } | undefined;
   return () => (made ??= { value: create() }).value;
-}
-
-// `require` loads a module on first use, without waiting; the type is that of the module.
-/* eslint-disable @typescript-eslint/no-require-imports, @typescript-eslint/no-unsafe-return -- see above */
-function loadLeastRequest(): typeof LeastRequest {
-  return require('../least-request/index');
-}
-
-function loadPickFirst(): typeof PickFirst {
-  return require('../pick-first/index');
-}
-
-function loadRandomSubsetting(): typeof RandomSubsetting {
-  return require('../random-subsetting/index');
-}
-
-function loadRingHash(): typeof RingHash {
-  return require('../ring-hash/index');
-}
-
-function loadWeightedRoundRobin(): typeof WeightedRoundRobin {
-  return require('../weighted-round-robin/index');
 }

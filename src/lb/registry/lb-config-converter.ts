@@ -1,4 +1,4 @@
-import type { LoadBalancingPolicy } from '../../generated/envoy/config/cluster/v3/cluster';
+import type { LoadBalancingPolicy } from '../../wire/generated/envoy/config/cluster/v3/cluster';
 import type { LbConfig, LbConfigParser, TypedBytes } from '../../resources/extension-points';
 import { readExtension } from '../../resources/shared/extension-parser';
 import { Violations } from '../../util/violations';

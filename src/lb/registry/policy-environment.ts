@@ -1,5 +1,5 @@
 import type { Limits } from '../../bootstrap/limits';
-import type { XxHash64 } from '../../hash/xx-hash';
+import type { XxHash64 } from '../../util/xx-hash';
 import type { Clock } from '../../util/clock';
 import type { FeatureFlags } from '../../util/feature-flags';
 import type { Logger } from '../../util/logger';

@@ -1,6 +1,6 @@
 import type { Limits } from '../../bootstrap/limits';
 import { ConnectivityState, type ChannelOptions, type Picker } from '../../grpc-js';
-import type { XxHash64 } from '../../hash/xx-hash';
+import type { XxHash64 } from '../../util/xx-hash';
 import type { FeatureFlags } from '../../util/feature-flags';
 import type { Handle } from '../../util/handle';
 import type { Steps } from '../../util/steps';

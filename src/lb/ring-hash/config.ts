@@ -1,7 +1,7 @@
 import {
   RingHash,
   RingHash_HashFunction,
-} from '../../generated/envoy/extensions/load_balancing_policies/ring_hash/v3/ring_hash';
+} from '../../wire/generated/envoy/extensions/load_balancing_policies/ring_hash/v3/ring_hash';
 import type { LbConfig } from '../../resources/extension-points';
 import { decodeMessage, enumName } from '../../resources/shared/any';
 import { quoteText } from '../../util/cut-text';

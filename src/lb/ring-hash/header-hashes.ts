@@ -1,5 +1,5 @@
 import { PickResultType, type PickArgs, type PickResult } from '../../grpc-js';
-import type { XxHash64 } from '../../hash/xx-hash';
+import type { XxHash64 } from '../../util/xx-hash';
 
 /** The hash of one call. */
 interface KnownHash {

@@ -1,4 +1,4 @@
-import type { XxHash64 } from '../../hash/xx-hash';
+import type { XxHash64 } from '../../util/xx-hash';
 import type { XdsEndpoint } from '../../resources/endpoints/endpoints';
 import { STEP_SIZE, type Steps } from '../../util/steps';
 import { firstAddress } from '../endpoints/endpoint-key';

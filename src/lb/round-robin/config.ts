@@ -1,4 +1,4 @@
-import { RoundRobin } from '../../generated/envoy/extensions/load_balancing_policies/round_robin/v3/round_robin';
+import { RoundRobin } from '../../wire/generated/envoy/extensions/load_balancing_policies/round_robin/v3/round_robin';
 import type { LbConfig } from '../../resources/extension-points';
 import { decodeMessage } from '../../resources/shared/any';
 import { readObject } from '../../util/json-fields';

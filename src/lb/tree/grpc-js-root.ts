@@ -15,7 +15,7 @@ import type {
 } from '../../grpc-js';
 import type { ClusterStore } from '../../dependency-manager/xds-config';
 import type { LbConfig } from '../../resources/extension-points';
-import type { ChannelStats } from '../../stats/stats-plugin';
+import type { ChannelStats } from '../../observe/stats/stats-plugin';
 import type { Clock } from '../../util/clock';
 import { errorStack } from '../../util/error-message';
 import type { Handle } from '../../util/handle';

@@ -6,7 +6,7 @@ import {
   type Picker,
   type PickResult,
 } from '../../grpc-js';
-import type { CallStats } from '../../stats/call-stats';
+import type { CallStats } from '../../observe/stats/call-stats';
 import { observedCall } from '../call-attributes';
 
 /** The key of the state of the call in the headers of an attempt. Opaque data of the host would be a map for each attempt. */

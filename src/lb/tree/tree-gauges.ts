@@ -1,6 +1,6 @@
-import { Label } from '../../stats/instrument';
-import { OwnInstruments, OwnLabel } from '../../stats/own-instruments';
-import type { ChannelStats, ReportGauge } from '../../stats/stats-plugin';
+import { Label } from '../../observe/stats/instrument';
+import { OwnInstruments, OwnLabel } from '../../observe/stats/own-instruments';
+import type { ChannelStats, ReportGauge } from '../../observe/stats/stats-plugin';
 import type { Handle } from '../../util/handle';
 import type { PolicyState, StateName } from './policy-state';
 

@@ -1,6 +1,6 @@
 import { Metadata, type PickArgs, type Subchannel } from '../../grpc-js';
-import { LbInstruments } from '../../stats/lb-instruments';
-import type { ChannelStats, LabelValues, Series } from '../../stats/stats-plugin';
+import { LbInstruments } from '../../observe/stats/lb-instruments';
+import type { ChannelStats, LabelValues, Series } from '../../observe/stats/stats-plugin';
 import type { Handle } from '../../util/handle';
 import {
   ConnectedEndpoints,

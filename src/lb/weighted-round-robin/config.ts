@@ -1,4 +1,4 @@
-import { ClientSideWeightedRoundRobin } from '../../generated/envoy/extensions/load_balancing_policies/client_side_weighted_round_robin/v3/client_side_weighted_round_robin';
+import { ClientSideWeightedRoundRobin } from '../../wire/generated/envoy/extensions/load_balancing_policies/client_side_weighted_round_robin/v3/client_side_weighted_round_robin';
 import type { LbConfig } from '../../resources/extension-points';
 import { decodeMessage } from '../../resources/shared/any';
 import { durationToMs, type ProtoDuration, formatDurationString } from '../../util/duration';

@@ -1,4 +1,4 @@
-import type { OrcaLoadReport } from '../../generated/xds/data/orca/v3/orca_load_report';
+import type { OrcaLoadReport } from '../../wire/generated/xds/data/orca/v3/orca_load_report';
 
 /** The load report of a backend, from which its weight is computed (gRFCs A58, A114). */
 export type LoadReport = Readonly<OrcaLoadReport>;

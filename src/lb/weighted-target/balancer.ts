@@ -1,6 +1,6 @@
 import { ConnectivityState, type Picker } from '../../grpc-js';
-import { Label } from '../../stats/instrument';
-import type { LabelValues } from '../../stats/stats-plugin';
+import { Label } from '../../observe/stats/instrument';
+import type { LabelValues } from '../../observe/stats/stats-plugin';
 import type { Handle } from '../../util/handle';
 import type { Steps } from '../../util/steps';
 import { SteppedUpdates } from '../../util/time-slices';

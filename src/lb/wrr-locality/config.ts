@@ -1,4 +1,4 @@
-import { WrrLocality } from '../../generated/envoy/extensions/load_balancing_policies/wrr_locality/v3/wrr_locality';
+import { WrrLocality } from '../../wire/generated/envoy/extensions/load_balancing_policies/wrr_locality/v3/wrr_locality';
 import type { LbConfig } from '../../resources/extension-points';
 import { decodeMessage } from '../../resources/shared/any';
 import { parseObject } from '../../util/json-fields';

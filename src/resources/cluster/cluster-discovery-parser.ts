@@ -2,9 +2,9 @@ import {
   Cluster_DiscoveryType,
   type Cluster,
   type Cluster_CustomClusterType,
-} from '../../generated/envoy/config/cluster/v3/cluster';
-import type { ClusterLoadAssignment } from '../../generated/envoy/config/endpoint/v3/endpoint';
-import { ClusterConfig } from '../../generated/envoy/extensions/clusters/aggregate/v3/cluster';
+} from '../../wire/generated/envoy/config/cluster/v3/cluster';
+import type { ClusterLoadAssignment } from '../../wire/generated/envoy/config/endpoint/v3/endpoint';
+import { ClusterConfig } from '../../wire/generated/envoy/extensions/clusters/aggregate/v3/cluster';
 import type { Violations } from '../../util/violations';
 import { MAX_PORT } from '../shared/address-parser';
 import type { ExtensionPoints } from '../extension-points';

@@ -4,7 +4,7 @@ import {
   type Cluster,
   type Cluster_RingHashLbConfig,
   type LoadBalancingPolicy,
-} from '../../generated/envoy/config/cluster/v3/cluster';
+} from '../../wire/generated/envoy/config/cluster/v3/cluster';
 import { Violations } from '../../util/violations';
 import type { ExtensionPoints, LbConfig, LbConfigParser, TypedBytes } from '../extension-points';
 import { enumName, typeNameOf } from '../shared/any';

@@ -1,11 +1,11 @@
-import type { CircuitBreakers } from '../../generated/envoy/config/cluster/v3/circuit_breaker';
+import type { CircuitBreakers } from '../../wire/generated/envoy/config/cluster/v3/circuit_breaker';
 import {
   Cluster,
   type Cluster_CommonLbConfig,
-} from '../../generated/envoy/config/cluster/v3/cluster';
-import { RoutingPriority } from '../../generated/envoy/config/core/v3/base';
-import type { TypedExtensionConfig } from '../../generated/envoy/config/core/v3/extension';
-import { HttpProtocolOptions } from '../../generated/envoy/extensions/upstreams/http/v3/http_protocol_options';
+} from '../../wire/generated/envoy/config/cluster/v3/cluster';
+import { RoutingPriority } from '../../wire/generated/envoy/config/core/v3/base';
+import type { TypedExtensionConfig } from '../../wire/generated/envoy/config/core/v3/extension';
+import { HttpProtocolOptions } from '../../wire/generated/envoy/extensions/upstreams/http/v3/http_protocol_options';
 import { durationToMs } from '../../util/duration';
 import type { Violations } from '../../util/violations';
 import type { ElementLimit, ResourceType } from '../../xds-client/resource-type';
@@ -20,7 +20,7 @@ import type { ClusterResource } from './cluster';
 import { parseClusterDiscovery } from './cluster-discovery-parser';
 import { parseClusterLbPolicy } from './cluster-lb-policy-parser';
 import { parseOutlierDetection } from './outlier-detection-parser';
-import { parseTransportSocket } from './transport-socket-parser';
+import { parseTransportSocket } from '../tls/transport-socket-parser';
 
 const DEFAULT_MAX_REQUESTS = 1024;
 const DEFAULT_IDLE_TIMEOUT_MS = 3_600_000;

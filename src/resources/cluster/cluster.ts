@@ -1,7 +1,7 @@
 import type { ServerConfig } from '../../bootstrap/bootstrap';
 import type { HealthStatus, SocketAddress } from '../endpoints/endpoints';
 import type { LbConfig } from '../extension-points';
-import type { StringMatcher } from '../shared/string-matcher';
+import type { StringMatcher } from '../matching/string-matcher';
 import type { JsonObject } from '../shared/struct-json-parser';
 
 /** How the endpoints of a cluster are found (gRFC A37). */

@@ -1,4 +1,4 @@
-import type { OutlierDetection } from '../../generated/envoy/config/cluster/v3/outlier_detection';
+import type { OutlierDetection } from '../../wire/generated/envoy/config/cluster/v3/outlier_detection';
 import { durationToMs, type ProtoDuration } from '../../util/duration';
 import type { Violations } from '../../util/violations';
 import type { OutlierDetectionConfig } from './cluster';

@@ -1,9 +1,9 @@
-import { ClusterLoadAssignment } from '../../generated/envoy/config/endpoint/v3/endpoint';
+import { ClusterLoadAssignment } from '../../wire/generated/envoy/config/endpoint/v3/endpoint';
 import {
   LbEndpoint,
   LocalityLbEndpoints,
-} from '../../generated/envoy/config/endpoint/v3/endpoint_components';
-import { splitMessage } from '../../protobuf/encoded-elements';
+} from '../../wire/generated/envoy/config/endpoint/v3/endpoint_components';
+import { splitMessage } from '../../wire/protobuf/encoded-elements';
 import { asBuffer } from '../../util/as-buffer';
 import type { Steps } from '../../util/steps';
 import { Violations } from '../../util/violations';

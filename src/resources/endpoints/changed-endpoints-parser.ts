@@ -1,14 +1,14 @@
-import { ClusterLoadAssignment } from '../../generated/envoy/config/endpoint/v3/endpoint';
+import { ClusterLoadAssignment } from '../../wire/generated/envoy/config/endpoint/v3/endpoint';
 import {
   LbEndpoint,
   LocalityLbEndpoints,
-} from '../../generated/envoy/config/endpoint/v3/endpoint_components';
+} from '../../wire/generated/envoy/config/endpoint/v3/endpoint_components';
 import { asBuffer } from '../../util/as-buffer';
 import { ReadBudget } from '../../util/read-budget';
 import type { Steps } from '../../util/steps';
 import { Violations } from '../../util/violations';
 import { decodeMessage, decodePieces } from '../shared/any';
-import { MAX_TOTAL_WEIGHT } from '../shared/fraction-parser';
+import { MAX_TOTAL_WEIGHT } from '../matching/fraction-parser';
 import {
   compareSlicesInSteps,
   readHeadLength,

@@ -1,8 +1,8 @@
 import {
   LbEndpoint,
   LbEndpointCollection,
-} from '../../generated/envoy/config/endpoint/v3/endpoint_components';
-import { CollectionEntry } from '../../generated/xds/core/v3/collection_entry';
+} from '../../wire/generated/envoy/config/endpoint/v3/endpoint_components';
+import { CollectionEntry } from '../../wire/generated/xds/core/v3/collection_entry';
 import { MESSAGE_LIMIT, ReadBudget } from '../../util/read-budget';
 import { err, ok } from '../../util/result';
 import { runSteps, type Steps } from '../../util/steps';

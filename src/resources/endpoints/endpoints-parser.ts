@@ -1,7 +1,7 @@
 import {
   ClusterLoadAssignment,
   type ClusterLoadAssignment_Policy_DropOverload,
-} from '../../generated/envoy/config/endpoint/v3/endpoint';
+} from '../../wire/generated/envoy/config/endpoint/v3/endpoint';
 import { runSteps, STEP_SIZE, type Steps } from '../../util/steps';
 import { Violations } from '../../util/violations';
 import type {
@@ -13,7 +13,7 @@ import type {
 } from '../../xds-client/resource-type';
 import type { ExtensionPoints } from '../extension-points';
 import { decodeMessage, peekText } from '../shared/any';
-import { parseFraction, MAX_TOTAL_WEIGHT } from '../shared/fraction-parser';
+import { parseFraction, MAX_TOTAL_WEIGHT } from '../matching/fraction-parser';
 import { ENDPOINTS_LIMIT } from '../shared/read-limits';
 import { metadataTypesOf } from '../shared/metadata-parser';
 import { createResourceType } from '../shared/resource-decoder';
@@ -48,6 +48,12 @@ import {
   parseLocalityEndpoints,
   type LocalityContext,
 } from './locality-endpoints-parser';
+import { late } from '../../util/late';
+
+/** Loaded for the first assignment that has a record; a small one is decoded as a whole. */
+const loadChangedParser = late<typeof ChangedEndpoints>(() =>
+  require('./changed-endpoints-parser'),
+);
 
 /** A locality takes as long to parse as so many endpoints. */
 const ENDPOINTS_OF_LOCALITY = 4;
@@ -340,10 +346,4 @@ function parseDrop(
   if (category === '') violations.at('category').add('must not be empty');
   if (dropPercentage === undefined) at.add('field not present');
   return { category, perMillion: (dropPercentage && parseFraction(dropPercentage, at)) ?? 0 };
-}
-
-/** Loaded for the first assignment that has a record; a small one is decoded as a whole. */
-function loadChangedParser(): typeof ChangedEndpoints {
-  // eslint-disable-next-line @typescript-eslint/no-require-imports, @typescript-eslint/no-unsafe-return -- loads a module on first use, without waiting; the type is that of the module
-  return require('./changed-endpoints-parser');
 }

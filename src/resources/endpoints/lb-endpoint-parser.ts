@@ -1,9 +1,9 @@
-import type { Metadata } from '../../generated/envoy/config/core/v3/base';
-import { HealthStatus as HealthStatusMessage } from '../../generated/envoy/config/core/v3/health_check';
+import type { Metadata } from '../../wire/generated/envoy/config/core/v3/base';
+import { HealthStatus as HealthStatusMessage } from '../../wire/generated/envoy/config/core/v3/health_check';
 import type {
   Endpoint,
   LbEndpoint,
-} from '../../generated/envoy/config/endpoint/v3/endpoint_components';
+} from '../../wire/generated/envoy/config/endpoint/v3/endpoint_components';
 import type { Violations } from '../../util/violations';
 import { parseAddress } from '../shared/address-parser';
 import { parseTypedMetadata, type MetadataTypes } from '../shared/metadata-parser';

@@ -1,10 +1,10 @@
 import type {
   LbEndpoint,
   LedsClusterLocalityConfig,
-} from '../../generated/envoy/config/endpoint/v3/endpoint_components';
+} from '../../wire/generated/envoy/config/endpoint/v3/endpoint_components';
 import type { Steps } from '../../util/steps';
 import type { Violations } from '../../util/violations';
-import { MAX_TOTAL_WEIGHT } from '../shared/fraction-parser';
+import { MAX_TOTAL_WEIGHT } from '../matching/fraction-parser';
 import { MAX_PRIORITIES } from './assignment-limits';
 import type { LocalityPiece } from './assignment-pieces-parser';
 import type { AddressSet } from './endpoint-addresses';

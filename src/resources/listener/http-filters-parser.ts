@@ -1,5 +1,5 @@
-import { FilterConfig } from '../../generated/envoy/config/route/v3/route_components';
-import type { HttpFilter } from '../../generated/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager';
+import { FilterConfig } from '../../wire/generated/envoy/config/route/v3/route_components';
+import type { HttpFilter } from '../../wire/generated/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager';
 import { quoteText } from '../../util/cut-text';
 import type { Violations } from '../../util/violations';
 import type { HttpFilterParser, TypedBytes } from '../extension-points';

@@ -1,10 +1,10 @@
-import { Listener } from '../../generated/envoy/config/listener/v3/listener';
+import { Listener } from '../../wire/generated/envoy/config/listener/v3/listener';
 import {
   HttpConnectionManager as HttpConnectionManagerMessage,
   type Rds,
-} from '../../generated/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager';
+} from '../../wire/generated/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager';
 import { assertNever } from '../../util/assert-never';
-import { FieldScanner } from '../../protobuf/field-scanner';
+import { FieldScanner } from '../../wire/protobuf/field-scanner';
 import { durationToMs } from '../../util/duration';
 import { LIST_LIMIT, ReadBudget } from '../../util/read-budget';
 import type { Steps } from '../../util/steps';

@@ -1,4 +1,4 @@
-import { RouteConfiguration } from '../../generated/envoy/config/route/v3/route';
+import { RouteConfiguration } from '../../wire/generated/envoy/config/route/v3/route';
 import { asBuffer } from '../../util/as-buffer';
 import { MESSAGE_LIMIT, ReadBudget } from '../../util/read-budget';
 import type { Steps } from '../../util/steps';

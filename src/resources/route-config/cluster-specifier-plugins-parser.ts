@@ -1,4 +1,4 @@
-import type { ClusterSpecifierPlugin } from '../../generated/envoy/config/route/v3/route_components';
+import type { ClusterSpecifierPlugin } from '../../wire/generated/envoy/config/route/v3/route_components';
 import { quoteText } from '../../util/cut-text';
 import type { Violations } from '../../util/violations';
 import { readExtension } from '../shared/extension-parser';

@@ -1,12 +1,12 @@
 import type {
   RouteAction_HashPolicy,
   RouteAction_HashPolicy_Header,
-} from '../../generated/envoy/config/route/v3/route_components';
-import type { RegexMatchAndSubstitute } from '../../generated/envoy/type/matcher/v3/regex';
-import { parseSubstitution } from '../../regex/substitution';
+} from '../../wire/generated/envoy/config/route/v3/route_components';
+import type { RegexMatchAndSubstitute } from '../../wire/generated/envoy/type/matcher/v3/regex';
+import { parseSubstitution } from '../matching/substitution';
 import type { Violations } from '../../util/violations';
 import type { RegexCompiler } from '../extension-points';
-import { parseRegex } from '../shared/string-matcher-parser';
+import { parseRegex } from '../matching/string-matcher-parser';
 import type { HashPolicy } from './route-config';
 
 type HeaderPolicy = Extract<HashPolicy, { kind: 'header' }>;

@@ -1,7 +1,7 @@
 import type {
   RetryPolicy as RetryPolicyMessage,
   RetryPolicy_RetryBackOff,
-} from '../../generated/envoy/config/route/v3/route_components';
+} from '../../wire/generated/envoy/config/route/v3/route_components';
 import { durationToMs } from '../../util/duration';
 import type { Violations } from '../../util/violations';
 import type { ParseContext } from '../extension-points';

@@ -1,4 +1,4 @@
-import { RouteConfiguration } from '../../generated/envoy/config/route/v3/route';
+import { RouteConfiguration } from '../../wire/generated/envoy/config/route/v3/route';
 import type { Steps } from '../../util/steps';
 import type { Violations } from '../../util/violations';
 import type { ResourceType } from '../../xds-client/resource-type';

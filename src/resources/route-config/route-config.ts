@@ -1,5 +1,5 @@
 import type { HttpFilterConfig, CompiledRegex } from '../extension-points';
-import type { StringMatcher } from '../shared/string-matcher';
+import type { StringMatcher } from '../matching/string-matcher';
 
 /** An override of one filter instance (gRFC A39, `typed_per_filter_config`). */
 export interface HttpFilterOverride {

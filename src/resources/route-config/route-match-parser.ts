@@ -1,14 +1,18 @@
 import type {
   RouteMatch as RouteMatchMessage,
   HeaderMatcher as HeaderMatcherMessage,
-} from '../../generated/envoy/config/route/v3/route_components';
-import type { Int64Range } from '../../generated/envoy/type/v3/range';
+} from '../../wire/generated/envoy/config/route/v3/route_components';
+import type { Int64Range } from '../../wire/generated/envoy/type/v3/range';
 import { assertNever } from '../../util/assert-never';
 import type { Violations } from '../../util/violations';
 import type { RegexCompiler } from '../extension-points';
-import { parseFraction } from '../shared/fraction-parser';
-import type { StringMatcher } from '../shared/string-matcher';
-import { parseRegex, parseStringMatcher, parseTextMatcher } from '../shared/string-matcher-parser';
+import { parseFraction } from '../matching/fraction-parser';
+import type { StringMatcher } from '../matching/string-matcher';
+import {
+  parseRegex,
+  parseStringMatcher,
+  parseTextMatcher,
+} from '../matching/string-matcher-parser';
 import type { PathMatcher, RouteMatch, HeaderCondition, HeaderMatcher } from './route-config';
 
 /** The kinds of the header matchers that compare with a text. */

@@ -4,14 +4,14 @@ import type {
   RouteAction_MaxStreamDuration,
   WeightedCluster as WeightedClusterMessage,
   WeightedCluster_ClusterWeight,
-} from '../../generated/envoy/config/route/v3/route_components';
+} from '../../wire/generated/envoy/config/route/v3/route_components';
 import { quoteText } from '../../util/cut-text';
 import { assertNever } from '../../util/assert-never';
 import { durationToMs } from '../../util/duration';
 import type { Violations } from '../../util/violations';
 import { isTrusted, type ParseContext, type HttpFilterParser } from '../extension-points';
 import { parseFilterOverrides } from '../listener/http-filters-parser';
-import { MAX_TOTAL_WEIGHT } from '../shared/fraction-parser';
+import { MAX_TOTAL_WEIGHT } from '../matching/fraction-parser';
 import { parseHashPolicies } from './hash-policy-parser';
 import { parseRetryPolicy } from './retry-policy-parser';
 import type {

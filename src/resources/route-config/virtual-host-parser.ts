@@ -1,7 +1,7 @@
 import {
   Route as RouteMessage,
   VirtualHost as VirtualHostMessage,
-} from '../../generated/envoy/config/route/v3/route_components';
+} from '../../wire/generated/envoy/config/route/v3/route_components';
 import { quoteText } from '../../util/cut-text';
 import type { Steps } from '../../util/steps';
 import type { Violations } from '../../util/violations';

@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import type { Address } from '../../generated/envoy/config/core/v3/address';
+import type { Address } from '../../wire/generated/envoy/config/core/v3/address';
 import { quoteText } from '../../util/cut-text';
 import type { Violations } from '../../util/violations';
 import type { SocketAddress } from '../endpoints/endpoints';

@@ -1,6 +1,6 @@
 import { BinaryReader } from '@bufbuild/protobuf/wire';
-import { splitInSteps, type SplitMessage } from '../../protobuf/encoded-elements';
-import { FieldScanner } from '../../protobuf/field-scanner';
+import { splitInSteps, type SplitMessage } from '../../wire/protobuf/encoded-elements';
+import { FieldScanner } from '../../wire/protobuf/field-scanner';
 import { errorMessage } from '../../util/error-message';
 import { LIST_LIMIT, MAX_TEXT_BYTES, ReadBudget, ReadLimitError } from '../../util/read-budget';
 import { runSteps, type Steps } from '../../util/steps';

@@ -1,4 +1,4 @@
-import type { ConfigSource } from '../../generated/envoy/config/core/v3/config_source';
+import type { ConfigSource } from '../../wire/generated/envoy/config/core/v3/config_source';
 import type { Violations } from '../../util/violations';
 
 type Specifier = NonNullable<ConfigSource['configSourceSpecifier']>['$case'];

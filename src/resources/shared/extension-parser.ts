@@ -1,5 +1,5 @@
-import { TypedStruct as UdpaTypedStruct } from '../../generated/udpa/type/v1/typed_struct';
-import { TypedStruct as XdsTypedStruct } from '../../generated/xds/type/v3/typed_struct';
+import { TypedStruct as UdpaTypedStruct } from '../../wire/generated/udpa/type/v1/typed_struct';
+import { TypedStruct as XdsTypedStruct } from '../../wire/generated/xds/type/v3/typed_struct';
 import type { Violations } from '../../util/violations';
 import type { TypedBytes } from '../extension-points';
 import { decodeMessage, typeNameOf } from './any';

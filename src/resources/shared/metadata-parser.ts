@@ -1,6 +1,6 @@
-import { Address } from '../../generated/envoy/config/core/v3/address';
-import type { Metadata } from '../../generated/envoy/config/core/v3/base';
-import { Audience } from '../../generated/envoy/extensions/filters/http/gcp_authn/v3/gcp_authn';
+import { Address } from '../../wire/generated/envoy/config/core/v3/address';
+import type { Metadata } from '../../wire/generated/envoy/config/core/v3/base';
+import { Audience } from '../../wire/generated/envoy/extensions/filters/http/gcp_authn/v3/gcp_authn';
 import type { Violations } from '../../util/violations';
 import type { MetadataValue, ResourceMetadata } from '../cluster/cluster';
 import type { ExtensionPoints } from '../extension-points';

@@ -11,6 +11,10 @@ import type {
 } from '../../xds-client/resource-type';
 import type * as UnusedFields from '../wire/unused-fields';
 import { decodeMessage, peekText, type AnyType } from './any';
+import { late } from '../../util/late';
+
+/** With its tables of fields, loaded for the first description. */
+const loadUnusedFields = late<typeof UnusedFields>(() => require('../wire/unused-fields'));
 
 /** What the parsers of all types of resources have. */
 interface ResourceParser<M, T, C>
@@ -132,10 +136,4 @@ function success<T, C>(
   isPartial = false,
 ): DecodeResult<T, C> {
   return { ok: true, value, record, change, fields, isPartial };
-}
-
-/** With its tables of fields, loaded for the first description. */
-function loadUnusedFields(): typeof UnusedFields {
-  // eslint-disable-next-line @typescript-eslint/no-require-imports, @typescript-eslint/no-unsafe-return -- loads a module on first use, without waiting; the type is that of the module
-  return require('../wire/unused-fields');
 }

@@ -1,4 +1,4 @@
-import type { Struct, Value } from '../../generated/google/protobuf/struct';
+import type { Struct, Value } from '../../wire/generated/google/protobuf/struct';
 import { assertNever } from '../../util/assert-never';
 
 /** A JSON object, whatever its members. */

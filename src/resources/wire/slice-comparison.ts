@@ -1,5 +1,5 @@
 import { BinaryReader, WireType } from '@bufbuild/protobuf/wire';
-import { FieldScanner } from '../../protobuf/field-scanner';
+import { FieldScanner } from '../../wire/protobuf/field-scanner';
 import { runSteps, type Steps } from '../../util/steps';
 import { elementStart, restOf, type SlicedMessage } from './sliced-message';
 

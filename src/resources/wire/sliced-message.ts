@@ -1,6 +1,6 @@
-import { splitMessage, type SplitMessage } from '../../protobuf/encoded-elements';
+import { splitMessage, type SplitMessage } from '../../wire/protobuf/encoded-elements';
 import { LIST_LIMIT, ReadBudget } from '../../util/read-budget';
-import { FieldScanner } from '../../protobuf/field-scanner';
+import { FieldScanner } from '../../wire/protobuf/field-scanner';
 import type { Steps } from '../../util/steps';
 
 /** Fields that are counted in one step. */

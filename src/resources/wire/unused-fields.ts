@@ -1,4 +1,4 @@
-import { FieldScanner } from '../../protobuf/field-scanner';
+import { FieldScanner } from '../../wire/protobuf/field-scanner';
 import { LIST_LIMIT, MESSAGE_LIMIT, ReadBudget } from '../../util/read-budget';
 import type { Field, Fields } from './field-table';
 import { resourceFields } from './known-unused-fields';

@@ -1,6 +1,6 @@
 import { createHash, type Hash } from 'node:crypto';
-import { Resource } from '../../generated/envoy/service/discovery/v3/discovery';
-import type { Any } from '../../generated/google/protobuf/any';
+import { Resource } from '../../wire/generated/envoy/service/discovery/v3/discovery';
+import type { Any } from '../../wire/generated/google/protobuf/any';
 import { peekText } from '../../resources/shared/any';
 import { errorMessage } from '../../util/error-message';
 import { err, ok, type Result } from '../../util/result';

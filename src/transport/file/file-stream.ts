@@ -1,7 +1,7 @@
 import {
   DiscoveryRequest,
   DiscoveryResponse,
-} from '../../generated/envoy/service/discovery/v3/discovery';
+} from '../../wire/generated/envoy/service/discovery/v3/discovery';
 import type { Clock } from '../../util/clock';
 import type { Logger } from '../../util/logger';
 import { StatusCode } from '../../util/status-code';

@@ -1,5 +1,5 @@
 import { extname } from 'node:path';
-import { DiscoveryResponse } from '../../generated/envoy/service/discovery/v3/discovery';
+import { DiscoveryResponse } from '../../wire/generated/envoy/service/discovery/v3/discovery';
 import { errorMessage } from '../../util/error-message';
 import { err, ok, type Result } from '../../util/result';
 import { runSteps, STEP_SIZE, type Steps } from '../../util/steps';
@@ -10,6 +10,10 @@ import {
   type ReadOptions,
   type ResourceFile,
 } from './file-resource';
+import { late } from '../../util/late';
+
+/** Loads the reader of text late: the schema is large, and binary files do not need it. */
+const loadTextReader = late<typeof TextReading>(() => require('./read-text-file'));
 
 /** The extensions of resource files. */
 export const resourceFileExtensions = ['.json', '.yaml', '.yml', '.pb', '.binpb'] as const;
@@ -85,10 +89,4 @@ function* readBinary(
   }
   if (problems.length > 0) return err(problems);
   return ok({ version: response.versionInfo || undefined, resources });
-}
-
-/** Loads the reader of text late: the schema is large, and binary files do not need it. */
-function loadTextReader(): typeof TextReading {
-  // eslint-disable-next-line @typescript-eslint/no-require-imports, @typescript-eslint/no-unsafe-return -- the only way to load a module late without waiting for it; the type is that of the module
-  return require('./read-text-file');
 }

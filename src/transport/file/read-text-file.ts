@@ -1,7 +1,7 @@
 import { findJsonError } from '../../bootstrap/json-syntax';
-import { encodeJsonInSteps, hasMessage } from '../../proto-json/encode-json';
-import { describeJson, isJsonObject } from '../../proto-json/explain-json';
-import { formatJsonProblem, type JsonProblem } from '../../proto-json/json-problem';
+import { encodeJsonInSteps, hasMessage } from '../../wire/proto-json/encode-json';
+import { describeJson, isJsonObject } from '../../wire/proto-json/explain-json';
+import { formatJsonProblem, type JsonProblem } from '../../wire/proto-json/json-problem';
 import { quoteText } from '../../util/cut-text';
 import { JsonLimitError, parseJsonInSteps, type JsonLimits } from '../../util/bounded-json';
 import { errorMessage } from '../../util/error-message';
@@ -13,7 +13,11 @@ import {
   type ReadOptions,
   type ResourceFile,
 } from './file-resource';
-import type * as YamlReading from '../../proto-json/yaml-document';
+import type * as YamlReading from '../../wire/proto-json/yaml-document';
+import { late } from '../../util/late';
+
+/** Loads the parser late: it is needed for files in YAML, and to locate a mistake in JSON. */
+const loadYaml = late<typeof YamlReading>(() => require('../../wire/proto-json/yaml-document'));
 
 /** The type of the resources in each list of a file; `undefined` where each resource has an `@type`. */
 const lists: ReadonlyMap<string, string | undefined> = new Map([
@@ -196,10 +200,4 @@ function* openYaml(text: string): Steps<Result<TextDocument, readonly string[]>>
       return `${line}:${column}`;
     },
   });
-}
-
-/** Loads the parser late: it is needed for files in YAML, and to locate a mistake in JSON. */
-function loadYaml(): typeof YamlReading {
-  // eslint-disable-next-line @typescript-eslint/no-require-imports, @typescript-eslint/no-unsafe-return -- the only way to load a module late without waiting for it; the type is that of the module
-  return require('../../proto-json/yaml-document');
 }

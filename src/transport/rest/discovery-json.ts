@@ -2,10 +2,10 @@ import { findJsonError } from '../../bootstrap/json-syntax';
 import {
   DiscoveryRequest,
   DiscoveryResponse,
-} from '../../generated/envoy/service/discovery/v3/discovery';
-import { decodeToJson, encodeJsonInSteps } from '../../proto-json/encode-json';
-import { describeJson, isJsonObject } from '../../proto-json/explain-json';
-import { formatJsonProblem } from '../../proto-json/json-problem';
+} from '../../wire/generated/envoy/service/discovery/v3/discovery';
+import { decodeToJson, encodeJsonInSteps } from '../../wire/proto-json/encode-json';
+import { describeJson, isJsonObject } from '../../wire/proto-json/explain-json';
+import { formatJsonProblem } from '../../wire/proto-json/json-problem';
 import { JsonLimitError, parseJsonInSteps, type JsonLimits } from '../../util/bounded-json';
 import { errorMessage } from '../../util/error-message';
 import { err, ok, type Result } from '../../util/result';

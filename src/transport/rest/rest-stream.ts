@@ -1,8 +1,8 @@
-import type { Node } from '../../generated/envoy/config/core/v3/base';
+import type { Node } from '../../wire/generated/envoy/config/core/v3/base';
 import {
   DiscoveryRequest,
   DiscoveryResponse,
-} from '../../generated/envoy/service/discovery/v3/discovery';
+} from '../../wire/generated/envoy/service/discovery/v3/discovery';
 import type { Clock } from '../../util/clock';
 import { errorMessage } from '../../util/error-message';
 import type { Handle } from '../../util/handle';

@@ -1,6 +1,6 @@
 import type { FetchConfig, ServerConfig } from '../../bootstrap/bootstrap';
 import { DEFAULT_LIMITS, type Limits } from '../../bootstrap/limits';
-import type { DiscoveryRequest } from '../../generated/envoy/service/discovery/v3/discovery';
+import type { DiscoveryRequest } from '../../wire/generated/envoy/service/discovery/v3/discovery';
 import {
   Status,
   type CallCredentials,

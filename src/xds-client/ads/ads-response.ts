@@ -1,6 +1,9 @@
-import { Resource, type ResourceError } from '../../generated/envoy/service/discovery/v3/discovery';
-import { Any } from '../../generated/google/protobuf/any';
-import type { EncodedElements } from '../../protobuf/encoded-elements';
+import {
+  Resource,
+  type ResourceError,
+} from '../../wire/generated/envoy/service/discovery/v3/discovery';
+import { Any } from '../../wire/generated/google/protobuf/any';
+import type { EncodedElements } from '../../wire/protobuf/encoded-elements';
 import { errorMessage } from '../../util/error-message';
 import { ReadBudget } from '../../util/read-budget';
 import { MAX_TTL_MS, WRAPPER_LIMIT } from '../limits';

@@ -1,8 +1,8 @@
-import type { Node } from '../../generated/envoy/config/core/v3/base';
+import type { Node } from '../../wire/generated/envoy/config/core/v3/base';
 import {
   DeltaDiscoveryRequest,
   DeltaDiscoveryResponse,
-} from '../../generated/envoy/service/discovery/v3/discovery';
+} from '../../wire/generated/envoy/service/discovery/v3/discovery';
 import { ok, type Result } from '../../util/result';
 import { MAX_INITIAL_VERSIONS_LENGTH } from '../limits';
 import { itemsOfWrappers, type AdsResponse } from './ads-response';

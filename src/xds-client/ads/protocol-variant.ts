@@ -1,7 +1,11 @@
-import type { Node } from '../../generated/envoy/config/core/v3/base';
+import type { Node } from '../../wire/generated/envoy/config/core/v3/base';
 import type * as Delta from './delta-subscriptions';
 import { SotwProtocol } from './sotw-subscriptions';
 import type { AdsProtocol, RequestSource } from './subscriptions';
+import { late } from '../../util/late';
+
+/** Loads the incremental variant late, because most servers are used with the other one. */
+const loadDelta = late<typeof Delta>(() => require('./delta-subscriptions'));
 
 /** Whether the incremental variant of the protocol is used with a server. */
 export type DeltaMode =
@@ -72,10 +76,4 @@ function isIstiodNode({ metadata }: Node): boolean {
 /** Returns whether the `control_plane.identifier` of a response is one of istiod: JSON that names the component. */
 function isIstiodIdentifier(identifier: string): boolean {
   return /"Component":\s*"istiod"/.test(identifier);
-}
-
-/** Loads the incremental variant late, because most servers are used with the other one. */
-function loadDelta(): typeof Delta {
-  // eslint-disable-next-line @typescript-eslint/no-require-imports, @typescript-eslint/no-unsafe-return -- the only way to load a module late without waiting for it; the type is that of the module
-  return require('./delta-subscriptions');
 }

@@ -1,4 +1,4 @@
-import { Any } from '../../generated/google/protobuf/any';
+import { Any } from '../../wire/generated/google/protobuf/any';
 import type { ResponseItem, ResponseItems } from './ads-response';
 
 /** A resource of a response, without a wrapper. */

@@ -1,5 +1,5 @@
-import type { ResourceError } from '../../generated/envoy/service/discovery/v3/discovery';
-import type { Any } from '../../generated/google/protobuf/any';
+import type { ResourceError } from '../../wire/generated/envoy/service/discovery/v3/discovery';
+import type { Any } from '../../wire/generated/google/protobuf/any';
 import { errorMessage } from '../../util/error-message';
 import { runSteps, type Steps } from '../../util/steps';
 import {

@@ -1,7 +1,7 @@
-import type { Node } from '../../generated/envoy/config/core/v3/base';
-import type { Status } from '../../generated/google/rpc/status';
-import { EncodedElements, splitMessage } from '../../protobuf/encoded-elements';
-import { FieldScanner } from '../../protobuf/field-scanner';
+import type { Node } from '../../wire/generated/envoy/config/core/v3/base';
+import type { Status } from '../../wire/generated/google/rpc/status';
+import { EncodedElements, splitMessage } from '../../wire/protobuf/encoded-elements';
+import { FieldScanner } from '../../wire/protobuf/field-scanner';
 import { asBuffer } from '../../util/as-buffer';
 import { errorMessage } from '../../util/error-message';
 import { MAX_TEXT_BYTES, ReadBudget, ReadLimitError } from '../../util/read-budget';

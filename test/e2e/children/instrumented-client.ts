@@ -3,7 +3,7 @@
 // First: what follows loads grpc-js.
 import { exporter, tracerProvider } from './instrument-grpc';
 import { register } from '../../../src';
-import { observe } from '../../../src/opentelemetry';
+import { observe } from '../../../src/observe/opentelemetry';
 import { EchoClient } from '../../support/echo-backend';
 import { bootstrapFor, SERVICE } from '../../support/mesh';
 

@@ -3,9 +3,9 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { connect, createSecureContext, type SecureContext } from 'node:tls';
-import { FileCertificates } from '../../../src/credentials/file-certificates';
-import { parseCertificateFiles } from '../../../src/security/file-watcher/config';
-import { SecureContexts } from '../../../src/security/secure-contexts';
+import { FileCertificates } from '../../../src/security/credentials/file-certificates';
+import { parseCertificateFiles } from '../../../src/security/providers/file-watcher/config';
+import { SecureContexts } from '../../../src/security/client/secure-contexts';
 import { systemClock } from '../../../src/util/clock';
 import { silentLogger } from '../../../src/util/logger';
 import { Violations } from '../../../src/util/violations';

@@ -1,5 +1,5 @@
 import { DEFAULT_LIMITS } from '../../../src/bootstrap/limits';
-import { MatchMeter } from '../../../src/regex/match-meter';
+import { MatchMeter } from '../../../src/resources/matching/match-meter';
 import { silentLogger } from '../../../src/util/logger';
 import type { Metadata } from '../../../src/grpc-js';
 import { Status } from '../../../src/grpc-js';

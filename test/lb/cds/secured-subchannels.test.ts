@@ -8,12 +8,12 @@ import {
   TLS_POLICY_ARG,
   TlsPolicy,
   type CertificateSource,
-} from '../../../src/security/tls-policy';
+} from '../../../src/security/client/tls-policy';
 import {
   createXdsChannelCredentials,
   describeForeignXdsCredentials,
   XdsChannelCredentials,
-} from '../../../src/security/xds-channel-credentials';
+} from '../../../src/security/client/xds-channel-credentials';
 import { silentLogger } from '../../../src/util/logger';
 import { ownCopy } from '../../../src/util/package-copy';
 import { makeLocality } from '../../support/lb-harness';

@@ -1,12 +1,12 @@
 import { ConnectivityState, Metadata, PickResultType, Status } from '../../../src/grpc-js';
 import type { Picker, Subchannel } from '../../../src/grpc-js';
 import type { CallListener } from '../../../src/grpc-js/subchannel-wrappers';
-import { OrcaLoadReport } from '../../../src/generated/xds/data/orca/v3/orca_load_report';
+import { OrcaLoadReport } from '../../../src/wire/generated/xds/data/orca/v3/orca_load_report';
 import { createClusterImplPolicyType } from '../../../src/lb/cluster-impl/balancer';
 import { CallCounterMap } from '../../../src/lb/cluster-impl/call-counter';
 import { ClusterImplConfig, type ClusterImplOptions } from '../../../src/lb/cluster-impl/config';
 import type { EndpointSet } from '../../../src/lb/endpoints/endpoint-set';
-import { LrsHarness, SERVER } from '../../load-reporting/harness';
+import { LrsHarness, SERVER } from '../../xds-client/lrs/harness';
 import { LbHarness, makeEndpointSet, makeLocality, pick } from '../../support/lb-harness';
 import { StubPolicyType } from '../../support/lb-stub-policy';
 import { FakeSubchannel } from '../../support/lb-subchannel';

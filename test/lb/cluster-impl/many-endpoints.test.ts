@@ -4,7 +4,7 @@ import { ClusterImplConfig } from '../../../src/lb/cluster-impl/config';
 import { FakeLbHost } from '../../../src/testing/fake-lb-host';
 import { ok } from '../../../src/util/result';
 import { TimeSlices } from '../../../src/util/time-slices';
-import { LrsHarness, SERVER } from '../../load-reporting/harness';
+import { LrsHarness, SERVER } from '../../xds-client/lrs/harness';
 import { FakeClock } from '../../support/fake-clock';
 import { LbHarness, makeEndpointSet, makeLocality } from '../../support/lb-harness';
 import { StubPolicyType } from '../../support/lb-stub-policy';

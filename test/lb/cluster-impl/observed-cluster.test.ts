@@ -1,6 +1,6 @@
 import { ObservedCluster } from '../../../src/lb/cluster-impl/observed-cluster';
 import { describeWait, queuePicker, WaitPicker } from '../../../src/lb/connectivity';
-import { processStats } from '../../../src/stats/stats-registry';
+import { processStats } from '../../../src/observe/stats/stats-registry';
 import { FakeClock } from '../../support/fake-clock';
 import { MetricsReader } from '../../support/metrics-reader';
 

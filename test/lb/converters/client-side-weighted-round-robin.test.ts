@@ -1,4 +1,4 @@
-import { ClientSideWeightedRoundRobin } from '../../../src/generated/envoy/extensions/load_balancing_policies/client_side_weighted_round_robin/v3/client_side_weighted_round_robin';
+import { ClientSideWeightedRoundRobin } from '../../../src/wire/generated/envoy/extensions/load_balancing_policies/client_side_weighted_round_robin/v3/client_side_weighted_round_robin';
 import {
   createClientSideWeightedRoundRobinConverter,
   DEFAULT_SETTINGS,

@@ -1,8 +1,8 @@
-import { PickFirst } from '../../../src/generated/envoy/extensions/load_balancing_policies/pick_first/v3/pick_first';
-import { RoundRobin } from '../../../src/generated/envoy/extensions/load_balancing_policies/round_robin/v3/round_robin';
-import { WrrLocality } from '../../../src/generated/envoy/extensions/load_balancing_policies/wrr_locality/v3/wrr_locality';
-import type { Struct, Value } from '../../../src/generated/google/protobuf/struct';
-import { TypedStruct } from '../../../src/generated/xds/type/v3/typed_struct';
+import { PickFirst } from '../../../src/wire/generated/envoy/extensions/load_balancing_policies/pick_first/v3/pick_first';
+import { RoundRobin } from '../../../src/wire/generated/envoy/extensions/load_balancing_policies/round_robin/v3/round_robin';
+import { WrrLocality } from '../../../src/wire/generated/envoy/extensions/load_balancing_policies/wrr_locality/v3/wrr_locality';
+import type { Struct, Value } from '../../../src/wire/generated/google/protobuf/struct';
+import { TypedStruct } from '../../../src/wire/generated/xds/type/v3/typed_struct';
 import { PickFirstConfig, pickFirstConverter } from '../../../src/lb/pick-first/config';
 import { createRoundRobinConfig, roundRobinConverter } from '../../../src/lb/round-robin/config';
 import { WrrLocalityConfig, wrrLocalityConverter } from '../../../src/lb/wrr-locality/config';

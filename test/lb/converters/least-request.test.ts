@@ -1,5 +1,8 @@
-import { Cluster, Cluster_LbPolicy } from '../../../src/generated/envoy/config/cluster/v3/cluster';
-import { LeastRequest } from '../../../src/generated/envoy/extensions/load_balancing_policies/least_request/v3/least_request';
+import {
+  Cluster,
+  Cluster_LbPolicy,
+} from '../../../src/wire/generated/envoy/config/cluster/v3/cluster';
+import { LeastRequest } from '../../../src/wire/generated/envoy/extensions/load_balancing_policies/least_request/v3/least_request';
 import { LeastRequestConfig, leastRequestConverter } from '../../../src/lb/least-request/config';
 import { LbPolicyRegistry } from '../../../src/lb/registry/lb-policy-registry';
 import { leastRequestPolicy } from '../../../src/lb/least-request/balancer';

@@ -1,5 +1,5 @@
-import { RandomSubsetting } from '../../../src/generated/envoy/extensions/load_balancing_policies/random_subsetting/v3/random_subsetting';
-import { LeastRequest } from '../../../src/generated/envoy/extensions/load_balancing_policies/least_request/v3/least_request';
+import { RandomSubsetting } from '../../../src/wire/generated/envoy/extensions/load_balancing_policies/random_subsetting/v3/random_subsetting';
+import { LeastRequest } from '../../../src/wire/generated/envoy/extensions/load_balancing_policies/least_request/v3/least_request';
 import { LeastRequestConfig, leastRequestConverter } from '../../../src/lb/least-request/config';
 import {
   RandomSubsettingConfig,

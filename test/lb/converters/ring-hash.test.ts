@@ -3,12 +3,12 @@ import {
   Cluster,
   Cluster_LbPolicy,
   Cluster_RingHashLbConfig_HashFunction,
-} from '../../../src/generated/envoy/config/cluster/v3/cluster';
+} from '../../../src/wire/generated/envoy/config/cluster/v3/cluster';
 import {
   RingHash,
   RingHash_HashFunction,
-} from '../../../src/generated/envoy/extensions/load_balancing_policies/ring_hash/v3/ring_hash';
-import { XxHash64 } from '../../../src/hash/xx-hash';
+} from '../../../src/wire/generated/envoy/extensions/load_balancing_policies/ring_hash/v3/ring_hash';
+import { XxHash64 } from '../../../src/util/xx-hash';
 import { RingHashConfig, ringHashConverter } from '../../../src/lb/ring-hash/config';
 import { LbPolicyRegistry } from '../../../src/lb/registry/lb-policy-registry';
 import { createRingHashPolicyType } from '../../../src/lb/ring-hash/balancer';

@@ -9,7 +9,7 @@ import type {
   LbPolicyUpdate,
 } from '../../../src/lb/custom/definition';
 import { LbPolicyRegistry } from '../../../src/lb/registry/lb-policy-registry';
-import { TypedStruct } from '../../../src/generated/xds/type/v3/typed_struct';
+import { TypedStruct } from '../../../src/wire/generated/xds/type/v3/typed_struct';
 import { Violations } from '../../../src/util/violations';
 import { LbHarness, describePick, pick, pickError, singleLocality } from '../../support/lb-harness';
 import { turns } from './support';

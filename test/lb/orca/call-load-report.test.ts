@@ -1,4 +1,4 @@
-import { OrcaLoadReport } from '../../../src/generated/xds/data/orca/v3/orca_load_report';
+import { OrcaLoadReport } from '../../../src/wire/generated/xds/data/orca/v3/orca_load_report';
 import { Metadata } from '../../../src/grpc-js';
 import { readCallLoadReport } from '../../../src/lb/orca/call-load-report';
 

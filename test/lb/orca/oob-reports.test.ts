@@ -1,4 +1,4 @@
-import { OrcaLoadReport } from '../../../src/generated/xds/data/orca/v3/orca_load_report';
+import { OrcaLoadReport } from '../../../src/wire/generated/xds/data/orca/v3/orca_load_report';
 import { ConnectivityState, Status } from '../../../src/grpc-js';
 import type { Subchannel } from '../../../src/grpc-js';
 import { OobReports } from '../../../src/lb/orca/oob-reports';

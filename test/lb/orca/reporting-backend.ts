@@ -6,8 +6,8 @@ import {
   type ServerUnaryCall,
   type ServerWritableStream,
 } from '@grpc/grpc-js';
-import { OrcaLoadReport } from '../../../src/generated/xds/data/orca/v3/orca_load_report';
-import { OrcaLoadReportRequest } from '../../../src/generated/xds/service/orca/v3/orca';
+import { OrcaLoadReport } from '../../../src/wire/generated/xds/data/orca/v3/orca_load_report';
+import { OrcaLoadReportRequest } from '../../../src/wire/generated/xds/service/orca/v3/orca';
 import { echoMethod } from '../../support/echo-backend';
 
 const same = (buffer: Buffer) => buffer;

@@ -1,4 +1,4 @@
-import { OrcaLoadReport } from '../../../src/generated/xds/data/orca/v3/orca_load_report';
+import { OrcaLoadReport } from '../../../src/wire/generated/xds/data/orca/v3/orca_load_report';
 import { Metadata, Status } from '../../../src/grpc-js';
 import { outlierDetectionPolicies } from '../../../src/lb/outlier-detection/balancer';
 import { OutlierDetectionLbConfig } from '../../../src/lb/outlier-detection/config';

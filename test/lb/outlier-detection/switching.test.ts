@@ -1,10 +1,10 @@
 // An update of the cluster switches outlier detection on, off and on again: what the policies below know survives.
 
 import { DEFAULT_LIMITS } from '../../../src/bootstrap/limits';
-import { OrcaLoadReport } from '../../../src/generated/xds/data/orca/v3/orca_load_report';
+import { OrcaLoadReport } from '../../../src/wire/generated/xds/data/orca/v3/orca_load_report';
 import { Metadata, Status } from '../../../src/grpc-js';
 import type { PickResult } from '../../../src/grpc-js';
-import type { XxHash64 } from '../../../src/hash/xx-hash';
+import type { XxHash64 } from '../../../src/util/xx-hash';
 import { cdsPolicy } from '../../../src/lb/cds/balancer';
 import { CdsConfig } from '../../../src/lb/cds/config';
 import { createPolicyRegistry } from '../../../src/lb/registry/create-policy-registry';

@@ -1,5 +1,5 @@
 import { ConnectivityState } from '../../../src/grpc-js';
-import { XxHash64 } from '../../../src/hash/xx-hash';
+import { XxHash64 } from '../../../src/util/xx-hash';
 import { allEndpoints } from '../../../src/lb/endpoints/endpoint-set';
 import { firstAddress } from '../../../src/lb/endpoints/endpoint-key';
 import type { EndpointSet } from '../../../src/lb/endpoints/endpoint-set';

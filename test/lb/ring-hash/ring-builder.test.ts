@@ -1,5 +1,5 @@
 import { ColumnPool } from '../../../src/lb/ring-hash/column-pool';
-import type { XxHash64 } from '../../../src/hash/xx-hash';
+import type { XxHash64 } from '../../../src/util/xx-hash';
 import { endpointKey } from '../../../src/lb/endpoints/endpoint-key';
 import { RingBuilder } from '../../../src/lb/ring-hash/ring-builder';
 import type { EndpointSet } from '../../../src/lb/endpoints/endpoint-set';

@@ -1,4 +1,4 @@
-import { OrcaLoadReport } from '../../../src/generated/xds/data/orca/v3/orca_load_report';
+import { OrcaLoadReport } from '../../../src/wire/generated/xds/data/orca/v3/orca_load_report';
 import { ConnectivityState, Metadata, Status } from '../../../src/grpc-js';
 import type { PickResult } from '../../../src/grpc-js';
 import type { LbPolicy } from '../../../src/lb/lb-policy';

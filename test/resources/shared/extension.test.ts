@@ -1,5 +1,5 @@
-import { TypedStruct as UdpaTypedStruct } from '../../../src/generated/udpa/type/v1/typed_struct';
-import { TypedStruct } from '../../../src/generated/xds/type/v3/typed_struct';
+import { TypedStruct as UdpaTypedStruct } from '../../../src/wire/generated/udpa/type/v1/typed_struct';
+import { TypedStruct } from '../../../src/wire/generated/xds/type/v3/typed_struct';
 import { readExtension } from '../../../src/resources/shared/extension-parser';
 import { Violations } from '../../../src/util/violations';
 import { encodeMessage } from '../decode-json';

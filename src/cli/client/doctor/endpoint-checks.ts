@@ -1,6 +1,6 @@
 import type { XdsConfig } from '../../../dependency-manager/xds-config';
 import type { LocalityEndpoints, SocketAddress } from '../../../resources/endpoints/endpoints';
-import { LoadReporter } from '../../../load-reporting/load-reporter';
+import { LoadReporter } from '../../../xds-client/lrs/load-reporter';
 import type { ClusterResource } from '../../../resources/cluster/cluster';
 import { ok } from '../../../util/result';
 import { statusName } from '../../../util/status-code';

@@ -1,5 +1,5 @@
 import type { ServerConfig } from '../../../bootstrap/bootstrap';
-import { readJwtExpiry } from '../../../credentials/cached-token';
+import { readJwtExpiry } from '../../../security/credentials/cached-token';
 import type { Clock } from '../../../util/clock';
 import { readRegularFile } from '../../../util/files/read-regular-file';
 import type { Findings } from './finding';

@@ -1,0 +1,53 @@
+// `require` is for modules that are loaded late: it stands in a call of `late`, whose type argument is the module at the same
+// path. The compiler does not know what `require` returns.
+
+/** Returns the module that `typeof Name` is the type of, by the imports of a file. */
+function importedAs(name, program) {
+  const declaration = program.body.find(
+    (node) =>
+      node.type === 'ImportDeclaration' &&
+      node.specifiers.some(
+        ({ type, local }) => type === 'ImportNamespaceSpecifier' && local.name === name,
+      ),
+  );
+  return declaration?.source.value;
+}
+
+const withoutIndex = (path) => path?.replace(/\/index$/, '');
+
+/** Returns the call of `late` whose argument is a function that only returns the node. */
+function lateCallOf(node) {
+  const load = node.parent;
+  const call =
+    load?.type === 'ArrowFunctionExpression' && load.body === node ? load.parent : undefined;
+  return call?.type === 'CallExpression' && call.callee.name === 'late' ? call : undefined;
+}
+
+export const lateModules = {
+  meta: {
+    type: 'problem',
+    schema: [],
+    messages: {
+      elsewhere:
+        'Load a module with `import`, or late with `late<typeof Module>(() => require(…))`.',
+      another: '`late` names another module than it loads.',
+    },
+  },
+  create(context) {
+    return {
+      "CallExpression[callee.name='require']"(node) {
+        const call = lateCallOf(node);
+        if (call === undefined) {
+          context.report({ node, messageId: 'elsewhere' });
+          return;
+        }
+        const [type] = call.typeArguments?.params ?? [];
+        const name = type?.type === 'TSTypeQuery' ? type.exprName.name : undefined;
+        const path = importedAs(name, context.sourceCode.ast);
+        if (path === undefined || withoutIndex(path) !== withoutIndex(node.arguments[0]?.value)) {
+          context.report({ node, messageId: 'another' });
+        }
+      },
+    };
+  },
+};

@@ -1,0 +1,78 @@
+import { lstatSync, rmSync, writeFile, writeFileSync } from 'node:fs';
+import { constants, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Clock } from '../../util/clock';
+import { contained } from '../../util/contained';
+import { errorMessage, errorStack } from '../../util/error-message';
+import { createHandle, type Handle } from '../../util/handle';
+import type { Logger } from '../../util/logger';
+import type { InspectReport } from './inspect-report';
+
+/** The environment of a dump. */
+interface DumpEnvironment {
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/**
+ * Writes a report to a new file in the folder for temporary files, readable by this user alone, whenever the process
+ * receives a signal. The path is logged.
+ *
+ * @returns a handle that ends it.
+ * @throws TypeError if it is no signal of this system.
+ */
+export function dumpOnSignal(
+  signal: NodeJS.Signals,
+  report: () => InspectReport,
+  { clock, logger }: DumpEnvironment,
+): Handle {
+  if (!Object.hasOwn(constants.signals, signal)) {
+    throw new TypeError(
+      'grpc-xds: the signal of dumpOnSignal() must be one of this system, such as SIGUSR2',
+    );
+  }
+  const onError = (error: unknown) =>
+    logger.error(
+      () => `${signal}: cannot describe the state of the xDS client: ${errorStack(error)}`,
+    );
+  const dump = contained(() => {
+    const path = join(tmpdir(), `grpc-xds-${process.pid}-${clock.now()}.json`);
+    const text = `${JSON.stringify(report(), undefined, 2)}\n`;
+    writeFile(path, text, { mode: 0o600, flag: 'wx' }, (error) =>
+      logger.error(() =>
+        error === null
+          ? `${signal}: wrote the state of the xDS client to ${path}`
+          : `${signal}: cannot write the state of the xDS client to ${path}: ${errorMessage(error)}`,
+      ),
+    );
+  }, onError);
+  const marker = markProcess(signal);
+  process.on(signal, dump);
+  return createHandle(() => {
+    process.off(signal, dump);
+    marker.release();
+  });
+}
+
+/**
+ * Creates a file by which `grpc-xds dump --pid` knows that the process writes a report on a signal, and is not ended by it.
+ * It is removed with the handle, or when the process ends. Where it cannot be created, the signal works without that command.
+ */
+function markProcess(signal: NodeJS.Signals): Handle {
+  const path = join(tmpdir(), `grpc-xds-${process.pid}.${signal}`);
+  const remove = () => {
+    rmSync(path, { force: true });
+  };
+  try {
+    // One of an earlier process with the same id. Of another user, it stays.
+    if (lstatSync(path, { throwIfNoEntry: false })?.uid === process.getuid?.()) remove();
+    writeFileSync(path, '', { mode: 0o600, flag: 'wx' });
+  } catch {
+    return createHandle(() => undefined);
+  }
+  process.once('exit', remove);
+  return createHandle(() => {
+    process.off('exit', remove);
+    remove();
+  });
+}

@@ -1,0 +1,122 @@
+import type { PolicyState } from '../../lb/tree/policy-state';
+import type { Difference } from '../../wire/proto-json/json-diff';
+import type {
+  ClientSnapshot,
+  ResourceSnapshot,
+  ServerSnapshot,
+} from '../../xds-client/client-snapshot';
+import type { ChannelReport } from './channel-report';
+
+/** What a report has in it. */
+export interface InspectOptions {
+  /** The only target in the report, such as `xds:///shop`. Default: all of the process. */
+  readonly target?: string;
+  /** Whether resources are included as JSON. Default: `false`. */
+  readonly contents?: boolean;
+  /** The size of the encoded resources that are included; those beyond it are left out. Default: 8 MiB. */
+  readonly maxBytes?: number;
+}
+
+/**
+ * The state of the xDS client of a process, as plain JSON. Members may be added; those that are there keep their meaning
+ * as long as `schema` is 1. It has no keys, tokens or credentials. Times are ISO 8601 in UTC.
+ */
+export interface InspectReport {
+  readonly schema: 1;
+  readonly package: string;
+  readonly version: string;
+  readonly pid: number;
+  readonly time: string;
+  /** One for each target that a channel of this process uses. */
+  readonly targets: readonly TargetReport[];
+  /** The certificates of providers that clusters use. */
+  readonly certificates: readonly CertificatesReport[];
+}
+
+/** The state of one target. */
+export interface TargetReport {
+  readonly target: string;
+  /** The ids of its clients to management servers. */
+  readonly nodeId: string;
+  readonly state: 'ready' | 'waiting' | 'failed';
+  /** Why calls fail; only if the state is `failed`. */
+  readonly failure?: string;
+  /** One line for each pending resource. */
+  readonly waitingFor: readonly string[];
+  /** The config in use. */
+  readonly config?: {
+    readonly listener: string;
+    readonly routeConfig: string;
+    readonly virtualHost: string;
+    /** The number of routes. */
+    readonly routes: number;
+    readonly clusters: readonly { readonly name: string; readonly error?: string }[];
+  };
+  /** The load-balancing policies of the channel, with the state of each endpoint. */
+  readonly policies?: PolicyState;
+  /** What channelz knows of its channels: at most 100 in all, each with at most 1,000 subchannels. */
+  readonly channels: readonly ChannelReport[];
+  readonly servers: readonly ServerSnapshot[];
+  readonly resources: readonly ResourceReport[];
+  /** The last changes of these resources, the oldest first. */
+  readonly changes: readonly ChangeReport[];
+}
+
+/** The state of one resource. */
+export interface ResourceReport {
+  /** Such as `Cluster`. */
+  readonly type: string;
+  readonly name: string;
+  readonly status: ResourceSnapshot['status'];
+  /** Of the value in use. */
+  readonly version?: string;
+  readonly updatedAt?: string;
+  /** The size of the encoded value. */
+  readonly bytes?: number;
+  readonly watchers: number;
+  readonly waitingSince?: string;
+  /** The latest rejection or error. */
+  readonly failure?: { readonly version: string; readonly details: string; readonly at: string };
+  /** The fields that it sets without an effect on calls. */
+  readonly unusedFields: readonly string[];
+  /** The value as JSON, or why it is left out; only if contents are included. */
+  readonly contents?: unknown;
+}
+
+/** A change of a resource at one server. */
+export interface ChangeReport {
+  readonly at: string;
+  readonly serverUri: string;
+  readonly type: string;
+  readonly name: string;
+  readonly kind: ClientSnapshot['changes'][number]['kind'];
+  readonly version: string;
+  /** What changed, or why there is no new value. */
+  readonly text: string;
+  /**
+   * How the value that was accepted or rejected differs from the one that was accepted before, at most 100 differences. Only
+   * if contents are included, and both values are still kept: see docs/limits.md.
+   */
+  readonly diff?: readonly Difference[];
+}
+
+/** The certificates of one name of a provider instance. */
+export interface CertificatesReport {
+  readonly instance: string;
+  readonly plugin: string;
+  readonly name: string;
+  readonly identity: CertificateState;
+  readonly roots: CertificateState;
+}
+
+/** The state of an identity or of roots. */
+export type CertificateState =
+  | { readonly state: 'pending' }
+  | { readonly state: 'failed'; readonly error: string }
+  | {
+      readonly state: 'ready';
+      /** How many certificates there are. */
+      readonly certificates: number;
+      /** When the first of them expires. */
+      readonly expiresAt: string;
+    };

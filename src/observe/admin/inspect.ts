@@ -1,0 +1,145 @@
+import { checkOptionNames } from '../../util/check-arguments';
+import type { LiveResolution } from '../../resolver/live-resolutions';
+import type { PolicyState } from '../../lb/tree/policy-state';
+import type { CertificatesInUse } from '../../security/providers/certificate-providers';
+import type { Clock } from '../../util/clock';
+import { PACKAGE_VERSION } from '../../util/version';
+import type { ClientSnapshot, ResourceSnapshot } from '../../xds-client/client-snapshot';
+import type { InspectOptions, InspectReport, ResourceReport, TargetReport } from './inspect-report';
+import { describeCertificates } from './certificates-report';
+import { describeChannels } from './channel-report';
+import { describeChanges } from './change-report';
+import { Contents } from './contents';
+import { shortName, toIso } from './report-texts';
+
+/** The parts of the process that a report describes. */
+export interface InspectedProcess {
+  readonly resolutions: readonly LiveResolution[];
+  /** The clients, each with its target as scope. */
+  readonly clients: readonly {
+    readonly scope: string;
+    readonly nodeId: string;
+    readonly snapshot: () => ClientSnapshot;
+  }[];
+  readonly certificates: readonly CertificatesInUse[];
+  readonly describePolicies: (resolution: LiveResolution) => PolicyState | undefined;
+  readonly describeUnusedFields: (typeUrl: string, bytes: Uint8Array) => readonly string[];
+}
+
+/** A process without channels for xds: targets. */
+const NOTHING: InspectedProcess = {
+  ...{ resolutions: [], clients: [], certificates: [] },
+  describePolicies: () => undefined,
+  describeUnusedFields: () => [],
+};
+
+/** The number of pending resources that are named for each target. */
+const MAX_WAITS = 100;
+
+/** Reports the state of a process. Default: one without channels. @throws TypeError if an option is unknown. */
+export function inspectProcess(
+  options: InspectOptions,
+  clock: Clock,
+  inspected = NOTHING,
+): InspectReport {
+  checkOptionNames('inspect', options, ['target', 'contents', 'maxBytes']);
+  const contents = options.contents === true ? new Contents(options.maxBytes) : undefined;
+  const targets = inspected.clients.filter(
+    ({ scope }) => options.target === undefined || options.target === scope,
+  );
+  const channels = describeChannels();
+  return {
+    ...{ schema: 1, package: 'grpc-xds', version: PACKAGE_VERSION, pid: process.pid },
+    time: toIso(clock.now()),
+    targets: targets.map(({ scope, nodeId, snapshot }) => ({
+      ...{ target: scope, nodeId },
+      ...describeTarget(inspected, scope),
+      channels: channels.get(scope) ?? [],
+      ...describeClient(snapshot(), inspected, contents),
+    })),
+    certificates: inspected.certificates.map(describeCertificates),
+  };
+}
+
+/** Returns the resolution of a target, if possible one with a config, the latest of several. */
+export function findResolution(
+  resolutions: readonly LiveResolution[],
+  target: string,
+): LiveResolution | undefined {
+  const ofTarget = resolutions.filter((resolution) => resolution.target === target);
+  return ofTarget.findLast(({ live }) => live !== undefined) ?? ofTarget.at(-1);
+}
+
+/** Describes the config of a target and the policies of its channel. */
+export function describeTarget(
+  { resolutions, describePolicies }: InspectedProcess,
+  target: string,
+): Pick<TargetReport, 'state' | 'failure' | 'waitingFor' | 'config' | 'policies'> {
+  const resolution = findResolution(resolutions, target);
+  if (resolution === undefined) return { state: 'waiting', waitingFor: [] };
+  const { failure, live } = resolution;
+  const waitingFor = resolution.waitingFor(MAX_WAITS);
+  const policies = describePolicies(resolution);
+  const state = live !== undefined ? 'ready' : failure !== undefined ? 'failed' : 'waiting';
+  return {
+    ...{ state, waitingFor },
+    ...(failure !== undefined && { failure }),
+    ...(live !== undefined && { config: describeConfig(live) }),
+    ...(policies !== undefined && { policies }),
+  };
+}
+
+function describeConfig({
+  config: { listener, routeConfig, virtualHost, clusters },
+}: NonNullable<LiveResolution['live']>): NonNullable<TargetReport['config']> {
+  return {
+    ...{ listener: listener.name, routeConfig: routeConfig.name, virtualHost: virtualHost.name },
+    routes: virtualHost.routes.length,
+    clusters: [...clusters].map(([name, result]) =>
+      result.ok ? { name } : { name, error: result.error },
+    ),
+  };
+}
+
+function describeClient(
+  { servers, resources, changes }: ClientSnapshot,
+  { describeUnusedFields }: InspectedProcess,
+  contents: Contents | undefined,
+): Pick<TargetReport, 'servers' | 'resources' | 'changes'> {
+  return {
+    servers,
+    resources: resources.map((resource): ResourceReport => {
+      const { accepted } = resource;
+      return {
+        ...describeResource(resource),
+        unusedFields: accepted ? describeUnusedFields(resource.typeUrl, accepted.bytes) : [],
+        ...(contents && accepted && { contents: contents.of(resource.typeUrl, accepted.bytes) }),
+      };
+    }),
+    changes: describeChanges(changes, contents),
+  };
+}
+
+/** Describes a resource, without its contents. */
+export function describeResource({
+  typeUrl,
+  name,
+  status,
+  accepted,
+  failure,
+  watchers,
+  waitingSinceMs,
+}: ResourceSnapshot): Omit<ResourceReport, 'unusedFields'> {
+  return {
+    ...{ type: shortName(typeUrl), name, status, watchers },
+    ...(accepted && {
+      version: accepted.version,
+      updatedAt: toIso(accepted.updatedAtMs),
+      bytes: accepted.bytes.length,
+    }),
+    ...(failure && {
+      failure: { version: failure.version, details: failure.details, at: toIso(failure.atMs) },
+    }),
+    ...(waitingSinceMs !== undefined && { waitingSince: toIso(waitingSinceMs) }),
+  };
+}

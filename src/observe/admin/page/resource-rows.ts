@@ -1,0 +1,127 @@
+import { rowId } from '../../live-page/row-id';
+import {
+  cellText,
+  createView,
+  matchesFilter,
+  type Row,
+  type View,
+  type ViewRequest,
+} from '../../live-page/view';
+import type {
+  ClientSnapshot,
+  ResourceChange,
+  ResourceSnapshot,
+} from '../../../xds-client/client-snapshot';
+import type { Difference } from '../../../wire/proto-json/json-diff';
+import { previousValues } from '../change-report';
+import { diffValues, loadResourceJson } from '../contents';
+import { describeResource, type InspectedProcess } from '../inspect';
+import { shortName, toIso } from '../report-texts';
+
+/** The size of an encoded resource up to which a page shows its contents. */
+const MAX_CONTENT_BYTES = 256 * 1024;
+/** The number of changes of one resource. */
+const MAX_CHANGES = 20;
+/** The number of its latest changes whose values are compared, and of the differences of each. */
+const MAX_DIFFS = 5;
+const MAX_LINES = 20;
+/** The number of unused fields of one resource that are named. */
+const MAX_FIELDS = 200;
+
+/** The unused fields of each value: to find them, it has to be decoded. */
+const unusedFields = new WeakMap<Uint8Array, readonly string[]>();
+
+/** Returns the resources that are not as they should be. */
+export function problemsOf(resources: readonly ResourceSnapshot[]): readonly ResourceSnapshot[] {
+  return resources.filter(({ status }) => status !== 'ACKED');
+}
+
+/** The resources of a target, those with problems first. */
+export function resourceView(
+  inspected: InspectedProcess,
+  { resources }: ClientSnapshot,
+  request: ViewRequest,
+): View {
+  const found = resources.filter(({ typeUrl, name, status }) =>
+    matchesFilter(request.filter, shortName(typeUrl), name, status),
+  );
+  const problems = problemsOf(found);
+  const others = found.filter(({ status }) => status === 'ACKED');
+  return createView([...problems, ...others], request, (resource) => toRow(inspected, resource));
+}
+
+/** Everything about one resource; `undefined` if there is none with that id. */
+export function explainResource(
+  inspected: InspectedProcess,
+  { resources, changes }: ClientSnapshot,
+  id: string,
+): object | undefined {
+  const resource = resources.find(({ typeUrl, name }) => rowId(typeUrl, name) === id);
+  if (resource === undefined) return undefined;
+  const { accepted, typeUrl, name } = resource;
+  const own = changes.filter((change) => change.typeUrl === typeUrl && change.name === name);
+  return {
+    ...describeResource(resource),
+    unusedFields: unusedFieldsOf(inspected, resource).slice(0, MAX_FIELDS),
+    changes: describeChanges(own),
+    ...(accepted && { contents: contentsOf(typeUrl, accepted.bytes) }),
+  };
+}
+
+function toRow(inspected: InspectedProcess, resource: ResourceSnapshot): Row {
+  const { type, name, status, failure, version, ...rest } = describeResource(resource);
+  const { updatedAt, bytes, watchers, waitingSince } = rest;
+  return {
+    ...{ id: rowId(resource.typeUrl, resource.name), type, name: cellText(name), status, watchers },
+    ...(updatedAt !== undefined && { updatedAt }),
+    ...(bytes !== undefined && { bytes }),
+    ...(waitingSince !== undefined && { waitingSince }),
+    ...(version !== undefined && { version: cellText(version) }),
+    unused: unusedFieldsOf(inspected, resource).length,
+    ...(failure && {
+      ...{ failure: cellText(failure.details), failedAt: failure.at },
+      failedVersion: cellText(failure.version),
+    }),
+  };
+}
+
+/** Describes the last changes, the latest first. @param all Of one resource, the oldest first. */
+function describeChanges(all: readonly ResourceChange[]): readonly object[] {
+  const before = previousValues(all);
+  const latest = all.slice(-MAX_CHANGES).reverse();
+  return latest.map((change, index) => {
+    const { atMs, serverUri, typeUrl, kind, version, text, bytes } = change;
+    const previous = index < MAX_DIFFS ? before.get(change) : undefined;
+    const diff = bytes && previous && diffValues(typeUrl, previous, bytes).slice(0, MAX_LINES);
+    return {
+      ...{ at: toIso(atMs), server: cellText(serverUri), kind },
+      ...{ version: cellText(version), text: cellText(text) },
+      ...(diff && { diff: diff.map(describeDifference) }),
+    };
+  });
+}
+
+function describeDifference({ kind, path, before, after }: Difference): string {
+  const [from, to] = [before, after].map((value) => JSON.stringify(value));
+  const values = kind === 'changed' ? `${from} -> ${to}` : kind === 'added' ? to : from;
+  return cellText(`${kind} ${path} ${values}`);
+}
+
+function unusedFieldsOf(
+  { describeUnusedFields }: InspectedProcess,
+  { typeUrl, accepted }: ResourceSnapshot,
+): readonly string[] {
+  if (accepted === undefined) return [];
+  const known = unusedFields.get(accepted.bytes);
+  if (known !== undefined) return known;
+  const fields = describeUnusedFields(typeUrl, accepted.bytes);
+  unusedFields.set(accepted.bytes, fields);
+  return fields;
+}
+
+function contentsOf(typeUrl: string, bytes: Uint8Array): unknown {
+  if (bytes.length <= MAX_CONTENT_BYTES) {
+    return loadResourceJson().resourceToJson(typeUrl, bytes);
+  }
+  return `left out: ${bytes.length} bytes; inspect({ contents: true }) has up to 8 MiB`;
+}

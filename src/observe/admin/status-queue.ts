@@ -1,0 +1,168 @@
+import type { Clock } from '../../util/clock';
+import { createHandle, type Handle } from '../../util/handle';
+import type { Steps } from '../../util/steps';
+import type { DescriptionOptions, ObservedClient } from './client-config';
+import { encodeStatus } from './status-encoder';
+
+/** Lists every client of the process. The resources of each are read later, one by one. */
+export type ObserveClients = () => readonly ObservedClient[];
+
+/** The caller of one request. */
+export interface StatusCaller {
+  /** Sends an encoded `ClientStatusResponse`, which is shared with other callers. */
+  onResponse(response: Buffer): void;
+  /** Fails the request: why, for its status. */
+  onRefused(details: string): void;
+  /** Ends the call: its response has not been read for too long, and others wait. */
+  onUnread(): void;
+}
+
+/** Requests that wait for a response. Further ones are refused. */
+export const MAX_WAITING_REQUESTS = 100;
+/** Milliseconds after which a request that waits is refused. */
+export const MAX_WAIT_MS = 60_000;
+/** Milliseconds that a caller has to read its response while others wait. */
+export const MAX_UNREAD_MS = 15_000;
+/** Milliseconds of encoding without a break. */
+const SLICE_MS = 8;
+/** Milliseconds of the break after it: encoding takes half of the time at most. */
+const BREAK_MS = 8;
+
+/** A request that waits. */
+interface Request {
+  readonly caller: StatusCaller;
+  readonly excludeContents: boolean;
+  /** Refuses it. */
+  readonly timer: Handle;
+}
+
+/** Requests that share one response. */
+interface Batch {
+  readonly requests: Set<Request>;
+  readonly steps: Steps<Buffer>;
+  /** `undefined` while it is encoded. */
+  response: Buffer | undefined;
+}
+
+/** The response that is being sent. */
+interface Sending {
+  readonly request: Request;
+  readonly timer: Handle;
+  isOverdue: boolean;
+}
+
+/**
+ * Answers CSDS requests at a bounded cost. One response is encoded at a time, in slices, and shared by all requests that
+ * were there when its encoding began. It is sent to one caller at a time, because grpc-js copies it for each: so there
+ * are never more than two in memory. A caller that does not read is cut off when others wait.
+ */
+export class StatusQueue {
+  /** Those that no response is encoded for yet. */
+  private readonly waiting = new Set<Request>();
+  private batch: Batch | undefined;
+  private sending: Sending | undefined;
+  /** The next step of encoding. */
+  private timer: Handle | undefined;
+
+  constructor(
+    private readonly observe: ObserveClients,
+    private readonly clock: Clock,
+  ) {}
+
+  /**
+   * Requests a response, encoded from what the clients know from now on.
+   * @returns a handle to be released when the response has been read or the caller is gone.
+   */
+  request({ excludeContents }: DescriptionOptions, caller: StatusCaller): Handle {
+    if (this.pending >= MAX_WAITING_REQUESTS) {
+      caller.onRefused(`${MAX_WAITING_REQUESTS} requests are waiting already`);
+      return createHandle(() => {});
+    }
+    const timer = this.clock.setTimer(() => {
+      this.end(request);
+      caller.onRefused(
+        `not answered within ${MAX_WAIT_MS / 1000}s: other callers are served first`,
+      );
+    }, MAX_WAIT_MS);
+    const request: Request = { caller, excludeContents, timer };
+    this.waiting.add(request);
+    this.cutOff();
+    this.proceed();
+    return createHandle(() => this.end(request));
+  }
+
+  private get pending(): number {
+    return this.waiting.size + (this.batch?.requests.size ?? 0);
+  }
+
+  private end(request: Request): void {
+    request.timer.release();
+    this.waiting.delete(request);
+    this.batch?.requests.delete(request);
+    if (this.sending?.request === request) {
+      this.sending.timer.release();
+      this.sending = undefined;
+    }
+    this.proceed();
+  }
+
+  /** Does what is next, if nothing else is going on. */
+  private proceed(): void {
+    if (this.sending !== undefined) return;
+    if (this.batch?.requests.size === 0) {
+      this.batch = undefined;
+      this.timer?.release();
+      this.timer = undefined;
+    }
+    if (this.batch?.response !== undefined) this.send(this.batch, this.batch.response);
+    else if (this.pending > 0) this.timer ??= this.clock.setTimer(() => this.encode(), 0);
+  }
+
+  /** Encodes for one slice. The first begins in a turn of its own, for all requests that arrived in the turn before. */
+  private encode(): void {
+    this.timer = undefined;
+    const batch = (this.batch ??= this.createBatch());
+    const end = this.clock.monotonicMs() + SLICE_MS;
+    let step = batch.steps.next();
+    while (step.done !== true && this.clock.monotonicMs() < end) step = batch.steps.next();
+    if (step.done === true) {
+      batch.response = step.value;
+      this.proceed();
+    } else {
+      this.timer = this.clock.setTimer(() => this.encode(), BREAK_MS);
+    }
+  }
+
+  private createBatch(): Batch {
+    const requests = new Set<Request>();
+    const [first] = this.waiting;
+    const excludeContents = first?.excludeContents ?? false;
+    for (const request of this.waiting) {
+      if (request.excludeContents !== excludeContents) continue;
+      this.waiting.delete(request);
+      requests.add(request);
+    }
+    const steps = encodeStatus(this.observe(), { excludeContents });
+    return { requests, steps, response: undefined };
+  }
+
+  private send({ requests }: Batch, response: Buffer): void {
+    const [request] = requests;
+    if (request === undefined) return;
+    requests.delete(request);
+    request.timer.release();
+    const timer = this.clock.setTimer(() => {
+      sending.isOverdue = true;
+      this.cutOff();
+    }, MAX_UNREAD_MS);
+    const sending: Sending = { request, timer, isOverdue: false };
+    this.sending = sending;
+    request.caller.onResponse(response);
+  }
+
+  /** Ends the call whose response has not been read for too long, if others wait. */
+  private cutOff(): void {
+    if (this.sending?.isOverdue === true && this.pending > 0)
+      this.sending.request.caller.onUnread();
+  }
+}

@@ -1,0 +1,82 @@
+import type { MeterProvider, TextMapPropagator, TracerProvider } from '@opentelemetry/api';
+import { processStats } from '../stats/stats-registry';
+import { Label } from '../stats/instrument';
+import { createHandle, type Handle } from '../../util/handle';
+import { createLabelReader } from './call-label';
+import { InstrumentChoice, type InstrumentOptions } from './instrument-choice';
+import { MeterBackend } from './meter-backend';
+import { FlatMetricProducer, type GrpcMetricProducer } from './metric-producer';
+import type { MetricsBackend } from './metrics-backend';
+import { MetricsPlugin } from './metrics-plugin';
+import { TracingPlugin } from './tracing-plugin';
+
+/** What `observe` records, and with what. */
+export interface ObserveOptions extends InstrumentOptions {
+  /** Records metrics with its instruments. There is no default: the global provider is never used (gRFC A66). */
+  readonly meterProvider?: MeterProvider;
+  /** Records metrics at a fraction of the cost; see {@link createMetricProducer}. */
+  readonly metricProducer?: GrpcMetricProducer;
+  /** Creates spans of calls and of their attempts (gRFC A72). There is no default. */
+  readonly tracerProvider?: TracerProvider;
+  /** Adds the context of an attempt to its headers. Default: the propagator that is registered globally. */
+  readonly textMapPropagator?: TextMapPropagator;
+  /**
+   * Returns whether a method, such as `package.Service/Method`, is a value of the label `grpc.method`; others are `other`.
+   * At most 500 methods are listed by name. Default: all are.
+   */
+  readonly methodAttributeFilter?: (method: string) => boolean;
+  /** Returns whether the channels of a target, such as `xds:///echo.example.com`, are observed. Default: all are. */
+  readonly channelFilter?: (target: string) => boolean;
+}
+
+/**
+ * Observes the `xds:` channels that are created from now on (gRFCs A66, A72, A79), until the handle is released: records
+ * the metrics of their calls, of load balancing and of the xDS client, and creates spans of their calls. May be called
+ * several times; each call has its own providers and choice.
+ *
+ * @throws TypeError if no provider is given, or there is no metric or optional label of a given name.
+ * @throws Error if `@opentelemetry/api` is needed and not installed: for traces, and for the label of `withCallLabel`.
+ */
+export function observe(options: ObserveOptions): Handle {
+  const plugins = [...metricsPlugins(options), ...tracingPlugins(options)];
+  if (plugins.length === 0) {
+    throw new TypeError(
+      'grpc-xds: observe() needs a meterProvider, a metricProducer or a tracerProvider',
+    );
+  }
+  const handles = [...plugins.map((plugin) => processStats.add(plugin)), ...plugins];
+  return createHandle(() => {
+    for (const handle of handles) handle.release();
+  });
+}
+
+const all = () => true;
+
+function metricsPlugins(options: ObserveOptions): readonly MetricsPlugin[] {
+  const { meterProvider, metricProducer, methodAttributeFilter, channelFilter } = options;
+  const choice = new InstrumentChoice(options);
+  const backends: MetricsBackend[] = [];
+  if (meterProvider !== undefined) backends.push(new MeterBackend(meterProvider));
+  if (metricProducer !== undefined) backends.push(backendOf(metricProducer));
+  return backends.map(
+    (backend) =>
+      new MetricsPlugin({
+        ...{ backend, choice },
+        isMethodListed: methodAttributeFilter ?? all,
+        isChannelObserved: channelFilter ?? all,
+        customLabel: choice.usesLabel(Label.CUSTOM) ? createLabelReader() : undefined,
+      }),
+  );
+}
+
+function tracingPlugins(options: ObserveOptions): readonly TracingPlugin[] {
+  const { tracerProvider, textMapPropagator, channelFilter } = options;
+  if (tracerProvider === undefined) return [];
+  const isChannelObserved = channelFilter ?? all;
+  return [new TracingPlugin({ tracerProvider, textMapPropagator, isChannelObserved })];
+}
+
+function backendOf(producer: GrpcMetricProducer): MetricsBackend {
+  if (producer instanceof FlatMetricProducer) return producer.backend;
+  throw new TypeError('grpc-xds: observe(): metricProducer must be made by createMetricProducer()');
+}

@@ -1,0 +1,139 @@
+import { errorStack } from '../../util/error-message';
+import { createHandle, type Handle } from '../../util/handle';
+import { silentLogger, type Logger } from '../../util/logger';
+import { containStats } from './contained-stats';
+import type { Instrument } from './instrument';
+import type {
+  AttemptHeaders,
+  CallProgress,
+  CallTracer,
+  ChannelStats,
+  LabelValues,
+  ReportGauge,
+  Series,
+  StatsPlugin,
+} from './stats-plugin';
+
+/** The plugins of a process. They observe the channels that are created after them. */
+export class StatsRegistry {
+  private readonly plugins = new Set<StatsPlugin>();
+
+  /** Adds a plugin, until the handle is released. */
+  add(plugin: StatsPlugin): Handle {
+    this.plugins.add(plugin);
+    return createHandle(() => this.plugins.delete(plugin));
+  }
+
+  /**
+   * Returns what observes a channel; `undefined` if no plugin does. No exception of a plugin reaches its users.
+   *
+   * @param uri The target, in any form.
+   * @param logger Receives the exceptions of plugins. Default: none.
+   */
+  forChannel(uri: string, logger: Logger = silentLogger): ChannelStats | undefined {
+    if (this.plugins.size === 0) return undefined;
+    const target = canonicalTarget(uri);
+    const onError = (error: unknown) =>
+      logger.error(() => `metrics and traces of ${target} have gaps: ${errorStack(error)}`);
+    const all: ChannelStats[] = [];
+    for (const plugin of this.plugins) {
+      const stats = containStats(plugin, target, onError);
+      if (stats !== undefined) all.push(stats);
+    }
+    const [only] = all;
+    return all.length > 1 ? new CombinedStats(target, all) : only;
+  }
+}
+
+/** The registry of this process. */
+export const processStats = new StatsRegistry();
+
+const SCHEME = /^([a-z][a-z0-9+.-]*):(?!\/\/)(.*)$/is;
+
+/**
+ * Returns a target with scheme and authority (gRFC A66): `xds:///a` for `xds:a`, `dns:///a:80` for `dns:a:80`. One that
+ * has them is returned unchanged.
+ */
+export function canonicalTarget(uri: string): string {
+  const [, scheme, path] = SCHEME.exec(uri) ?? [];
+  if (scheme === undefined || path === undefined) return uri;
+  return `${scheme}://${path.startsWith('/') ? '' : '/'}${path}`;
+}
+
+/** Several plugins for one channel. */
+class CombinedStats implements ChannelStats {
+  constructor(
+    readonly target: string,
+    private readonly all: readonly ChannelStats[],
+  ) {}
+
+  isEnabled(instrument: Instrument): boolean {
+    return this.all.some((stats) => stats.isEnabled(instrument));
+  }
+
+  series(instrument: Instrument, labels: LabelValues): Series | undefined {
+    const all = defined(this.all.map((stats) => stats.series(instrument, labels)));
+    if (all.length < 2) return all[0];
+    return {
+      add(value) {
+        for (const series of all) series.add(value);
+      },
+    };
+  }
+
+  usesLabel(label: string): boolean {
+    return this.all.some((stats) => stats.usesLabel(label));
+  }
+
+  observeGauges(
+    instruments: readonly Instrument[],
+    read: (report: ReportGauge) => void,
+  ): Handle | undefined {
+    const handles = defined(this.all.map((stats) => stats.observeGauges(instruments, read)));
+    if (handles.length === 0) return undefined;
+    return createHandle(() => {
+      for (const handle of handles) handle.release();
+    });
+  }
+
+  startCall(method: string): CallTracer | undefined {
+    const tracers = defined(this.all.map((stats) => stats.startCall(method)));
+    return tracers.length > 1 ? new CombinedTracer(tracers) : tracers[0];
+  }
+}
+
+class CombinedTracer implements CallTracer {
+  constructor(private readonly tracers: readonly CallTracer[]) {}
+
+  onAttemptStarted(call: CallProgress): void {
+    for (const tracer of this.tracers) tracer.onAttemptStarted(call);
+  }
+
+  onPicked(call: CallProgress, headers: AttemptHeaders): void {
+    for (const tracer of this.tracers) tracer.onPicked?.(call, headers);
+  }
+
+  onSent(call: CallProgress): void {
+    for (const tracer of this.tracers) tracer.onSent?.(call);
+  }
+
+  onMessageSent(call: CallProgress, size: number, isCompressed: boolean): void {
+    for (const tracer of this.tracers) tracer.onMessageSent?.(call, size, isCompressed);
+  }
+
+  onMessageReceived(call: CallProgress, size: number, isCompressed: boolean): void {
+    for (const tracer of this.tracers) tracer.onMessageReceived?.(call, size, isCompressed);
+  }
+
+  onAttemptEnded(call: CallProgress, code: number, details: string): void {
+    for (const tracer of this.tracers) tracer.onAttemptEnded(call, code, details);
+  }
+
+  onCallEnded(call: CallProgress, code: number, details: string): void {
+    for (const tracer of this.tracers) tracer.onCallEnded(call, code, details);
+  }
+}
+
+function defined<T>(values: readonly (T | undefined)[]): T[] {
+  return values.filter((value) => value !== undefined);
+}

@@ -1,0 +1,252 @@
+import type * as Re2js from 're2js';
+import type { RE2JS } from 're2js';
+import { cutText } from '../../util/cut-text';
+import { errorMessage } from '../../util/error-message';
+import type { Violations } from '../../util/violations';
+import { DfaBudget, BoundedDfa } from './dfa-budget';
+import { estimatePatternSize } from './pattern-size';
+import type { MatchMeter } from './match-meter';
+import { parseSubstitution } from './substitution';
+import { late } from '../../util/late';
+
+const loadEngine = late<typeof Re2js>(() => require('re2js'));
+
+const REASON_PREFIX = 'error parsing regexp: ';
+const MAX_REASON_LENGTH = 160;
+
+/** The limits of regular expressions; see `Limits`. */
+interface RegexLimits {
+  readonly maxRegexSize: number;
+  readonly maxRegexSizePerResource: number;
+  readonly maxRegexSubstitutionLength: number;
+}
+
+/**
+ * Compiles RE2 patterns. A pattern in use is not compiled again, so that an update of a large route configuration
+ * costs only its new patterns.
+ */
+export class Re2Compiler {
+  private engine: typeof Re2js | undefined;
+  private readonly patterns = new Map<string, WeakRef<Re2Pattern>>();
+  private readonly collected = new FinalizationRegistry((pattern: string) => {
+    if (this.patterns.get(pattern)?.deref() === undefined) this.patterns.delete(pattern);
+  });
+  private readonly bounds: PatternBounds;
+
+  /** @param meter Counts the steps of matching; without one, matching is not limited. */
+  constructor(
+    private readonly limits: RegexLimits,
+    meter?: MatchMeter,
+  ) {
+    this.bounds = { meter, states: new DfaBudget() };
+  }
+
+  /** Compiles the patterns of one resource and adds up their sizes. */
+  forResource(): ResourceRegexes {
+    return new ResourceRegexes(this, this.limits);
+  }
+
+  /** Returns the size of a pattern, see `CompiledRegex.size`; the length of one that is far too long. */
+  sizeOf(pattern: string): number {
+    if (pattern.length > this.limits.maxRegexSize) return pattern.length;
+    return this.known(pattern)?.size ?? estimatePatternSize(pattern);
+  }
+
+  /**
+   * Compiles a pattern of any size.
+   * @returns `undefined` after adding a violation with the error of the engine.
+   */
+  compile(pattern: string, size: number, violations: Violations): Re2Pattern | undefined {
+    const known = this.known(pattern);
+    if (known !== undefined) return known;
+    // The engine takes longer to load than the rest of the package, and most processes have no pattern.
+    this.engine ??= loadEngine();
+    try {
+      const compiled = new Re2Pattern(this.engine.RE2JS.compile(pattern), size, this.bounds);
+      this.patterns.set(pattern, new WeakRef(compiled));
+      this.collected.register(compiled, pattern);
+      return compiled;
+    } catch (error) {
+      return violations.add(`must be an RE2 expression: ${reasonOf(error)}`);
+    }
+  }
+
+  private known(pattern: string): Re2Pattern | undefined {
+    return this.patterns.get(pattern)?.deref();
+  }
+}
+
+/**
+ * The fields of a message that an expression counts as: compiling a small one takes a hundred times as long as reading a field, and
+ * those of one message are compiled in one turn of the event loop.
+ */
+export const FIELDS_PER_EXPRESSION = 100;
+
+/** The patterns of one resource. Patterns above the limits are rejected without compiling them. */
+class ResourceRegexes {
+  private readonly counted = new Set<string>();
+  private total = 0;
+
+  constructor(
+    private readonly compiler: Re2Compiler,
+    private readonly limits: RegexLimits,
+  ) {}
+
+  get maxSubstitutionLength(): number {
+    return this.limits.maxRegexSubstitutionLength;
+  }
+
+  /** @returns `undefined` after adding a violation. */
+  compile(pattern: string, violations: Violations): Re2Pattern | undefined {
+    const { maxRegexSize, maxRegexSizePerResource } = this.limits;
+    if (!violations.budget.take(FIELDS_PER_EXPRESSION))
+      return violations.add(
+        `${violations.budget.describeLimit()}, of which an expression counts as ${FIELDS_PER_EXPRESSION}`,
+      );
+    const size = this.compiler.sizeOf(pattern);
+    if (size > maxRegexSize)
+      return violations.add(
+        `expression of size ${size} exceeds the limit maxRegexSize of ${maxRegexSize}`,
+      );
+    if (!this.count(pattern, size))
+      return violations.add(
+        'the expressions of the resource exceed the limit maxRegexSizePerResource of ' +
+          String(maxRegexSizePerResource),
+      );
+    return this.compiler.compile(pattern, size, violations);
+  }
+
+  /** Counts a compiled pattern. @returns whether the resource is within its limit. */
+  keep({ pattern, size }: Pick<Re2Pattern, 'pattern' | 'size'>): boolean {
+    return this.count(pattern, size);
+  }
+
+  private count(pattern: string, size: number): boolean {
+    if (this.counted.has(pattern)) return true;
+    if (this.total + size > this.limits.maxRegexSizePerResource) return false;
+    this.counted.add(pattern);
+    this.total += size;
+    return true;
+  }
+}
+
+/** Returns the error of the engine, without its prefix and cut to a maximum length. */
+function reasonOf(error: unknown): string {
+  const message = errorMessage(error);
+  const reason = message.startsWith(REASON_PREFIX) ? message.slice(REASON_PREFIX.length) : message;
+  return cutText(reason, MAX_REASON_LENGTH);
+}
+
+/** Steps of a character besides the size of the program. */
+const STEPS_PER_CHARACTER = 16;
+
+/** Characters of a prefix that are compared without counting them. */
+const MAX_FREE_PREFIX = 64;
+/** Characters of longer ones that are compared in the time of one step. */
+const COMPARED_PER_STEP = 16;
+
+/** The budgets that patterns share. */
+interface PatternBounds {
+  /** Counts the steps of a call; without one, matching is not limited. */
+  readonly meter: MatchMeter | undefined;
+  readonly states: DfaBudget;
+}
+
+/** A compiled RE2 pattern. Matching takes time linear in the text. */
+class Re2Pattern {
+  /** As given. */
+  readonly pattern: string;
+  private readonly groupCount: number;
+  /** The prefix of every text that matches. */
+  private readonly prefix: string;
+  private readonly stepsPerCharacter: number;
+  private readonly meter: MatchMeter | undefined;
+  private readonly states: BoundedDfa;
+  // A pattern for rewrites nearly always has one substitution.
+  private lastSubstitution: string | undefined;
+  private lastParts: readonly (string | number)[] = [];
+
+  /** @param size See `CompiledRegex.size`. */
+  constructor(
+    private readonly engine: RE2JS,
+    readonly size: number,
+    { meter, states }: PatternBounds,
+  ) {
+    this.pattern = engine.pattern();
+    this.groupCount = engine.groupCount();
+    this.prefix = String(engine.re2().prefix);
+    this.stepsPerCharacter = engine.programSize() + STEPS_PER_CHARACTER;
+    this.meter = meter;
+    this.states = new BoundedDfa(engine, states);
+  }
+
+  /** Whether the whole text matches, as if the pattern stood in a group between `^` and `$`. */
+  matches(text: string): boolean {
+    if (!this.hasPrefix(text) || !this.spend(text.length, text)) return false;
+    this.states.prepare();
+    const isMatch = this.engine.testExact(text);
+    this.states.account();
+    return isMatch;
+  }
+
+  /**
+   * Replaces every match, leftmost first. An empty match right after another match does not count.
+   *
+   * @param substitution See {@link parseSubstitution}; a malformed one replaces nothing. A group outside of the match is
+   * empty.
+   * @param maxLength Maximum length of the result, after which the search ends.
+   * @returns `undefined` if the call has no steps left for it.
+   */
+  replaceAll(text: string, substitution: string, maxLength: number): string | undefined {
+    const parts = this.partsOf(substitution);
+    if (parts === undefined) return text.slice(0, maxLength);
+    const matcher = this.engine.matcher(text);
+    let result = '';
+    let end = -1;
+    while (result.length < maxLength) {
+      // Each search may go through the rest of the text, and prepares tables for the whole of it.
+      if (!this.spend(text.length - Math.max(end, 0) + text.length / 16, text)) return undefined;
+      if (!matcher.find()) {
+        result += text.slice(Math.max(end, 0));
+        break;
+      }
+      if (matcher.end() === end && matcher.start() === end) continue;
+      result += text.slice(Math.max(end, 0), matcher.start());
+      for (const part of parts) {
+        if (result.length >= maxLength) break;
+        if (typeof part === 'string') result += part;
+        else if (part <= this.groupCount) result += matcher.group(part) ?? '';
+      }
+      end = matcher.end();
+    }
+    return result.slice(0, maxLength);
+  }
+
+  /** Whether the text has the prefix. A long one takes steps: many routes may have the same expression. */
+  private hasPrefix(text: string): boolean {
+    const { length } = this.prefix;
+    const isFree = length <= MAX_FREE_PREFIX || text.length < length;
+    if (!isFree && !this.spendSteps(length / COMPARED_PER_STEP, text)) return false;
+    return text.startsWith(this.prefix);
+  }
+
+  /** @returns false if the call has no steps left for as many characters. */
+  private spend(characters: number, text: string): boolean {
+    return this.spendSteps(this.stepsPerCharacter * (characters + 1), text);
+  }
+
+  private spendSteps(steps: number, text: string): boolean {
+    if (this.meter === undefined) return true;
+    return this.meter.spendRegex(steps, this.pattern, text.length);
+  }
+
+  private partsOf(substitution: string): readonly (string | number)[] | undefined {
+    if (substitution !== this.lastSubstitution) {
+      const parts = parseSubstitution(substitution);
+      if (parts === undefined) return undefined;
+      this.lastSubstitution = substitution;
+      this.lastParts = parts;
+    }
+    return this.lastParts;
+  }
+}

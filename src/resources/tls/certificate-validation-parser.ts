@@ -1,0 +1,178 @@
+import {
+  SubjectAltNameMatcher_SanType as SanTypeMessage,
+  type CertificateProviderPluginInstance,
+  type CertificateValidationContext,
+  type SubjectAltNameMatcher,
+} from '../../wire/generated/envoy/extensions/transport_sockets/tls/v3/common';
+import type { CommonTlsContext } from '../../wire/generated/envoy/extensions/transport_sockets/tls/v3/tls';
+import { quoteText } from '../../util/cut-text';
+import { assertNever } from '../../util/assert-never';
+import type { Violations } from '../../util/violations';
+import type { CertificateProviders } from '../../xds-client/resource-type';
+import type { RegexCompiler } from '../extension-points';
+import { enumName } from '../shared/any';
+import { parseStringMatcher } from '../matching/string-matcher-parser';
+import type {
+  CertificateInstance,
+  RootCertificates,
+  SanMatcher,
+  SanType,
+} from '../cluster/cluster';
+
+/** What TLS settings are parsed with. */
+export interface CertificateContext {
+  readonly regexes: RegexCompiler;
+  /** The provider instances of the bootstrap. */
+  readonly certificateProviders: CertificateProviders;
+  /** Whether `system_root_certs` is read (gRFC A82). */
+  readonly readSystemRoots: boolean;
+  /** Whether the fields about server names are read (gRFC A101). */
+  readonly readSni: boolean;
+}
+
+/** How the certificate of a server is validated. */
+export interface Validation {
+  readonly rootCertificates: RootCertificates;
+  readonly sanMatchers: readonly SanMatcher[];
+}
+
+const sanTypes: ReadonlyMap<SanTypeMessage, SanType> = new Map([
+  [SanTypeMessage.EMAIL, 'email'],
+  [SanTypeMessage.DNS, 'dns'],
+  [SanTypeMessage.URI, 'uri'],
+  [SanTypeMessage.IP_ADDRESS, 'ip'],
+]);
+
+/** Parses `validation_context_type` (gRFC A29); `undefined` after adding a violation. */
+export function parseValidation(
+  { validationContextType: type }: CommonTlsContext,
+  context: CertificateContext,
+  violations: Violations,
+): Validation | undefined {
+  switch (type?.$case) {
+    case 'validationContext':
+      return parseContext(type.value, undefined, context, violations.at('validation_context'));
+    case 'combinedValidationContext': {
+      const at = violations.at('combined_validation_context');
+      const { defaultValidationContext, validationContextCertificateProviderInstance } = type.value;
+      const older = validationContextCertificateProviderInstance;
+      const place = at.at('default_validation_context');
+      if (defaultValidationContext !== undefined) {
+        return parseContext(defaultValidationContext, older, context, place);
+      }
+      if (older === undefined) {
+        place.add('field not present');
+        return undefined;
+      }
+      return withoutMatchers(
+        parseInstance(older, context, at.at('validation_context_certificate_provider_instance')),
+      );
+    }
+    case 'validationContextCertificateProviderInstance': {
+      const at = violations.at('validation_context_certificate_provider_instance');
+      return withoutMatchers(parseInstance(type.value, context, at));
+    }
+    case 'validationContextSdsSecretConfig':
+      return violations
+        .at('validation_context_sds_secret_config')
+        .add('unsupported: use ca_certificate_provider_instance in validation_context');
+    case undefined:
+      return violations.add('must have validation_context or combined_validation_context');
+    default:
+      return assertNever(type);
+  }
+}
+
+/** Parses a reference to a provider instance, which must be in the bootstrap; `undefined` after adding a violation. */
+export function parseInstance(
+  { instanceName, certificateName }: CertificateProviderPluginInstance,
+  { certificateProviders }: CertificateContext,
+  violations: Violations,
+): CertificateInstance | undefined {
+  if (certificateProviders.has(instanceName)) return { instanceName, certificateName };
+  return violations
+    .at('instance_name')
+    .add(`${quoteText(instanceName)} is not in certificate_providers of the bootstrap`);
+}
+
+function withoutMatchers(instance: CertificateInstance | undefined): Validation | undefined {
+  return instance && { rootCertificates: { kind: 'instance', ...instance }, sanMatchers: [] };
+}
+
+/** @param older What counts if the context itself names no instance. */
+function parseContext(
+  message: CertificateValidationContext,
+  older: CertificateProviderPluginInstance | undefined,
+  context: CertificateContext,
+  violations: Violations,
+): Validation | undefined {
+  checkRestrictions(message, violations, false);
+  const sanMatchers = parseSanMatchers(message, context, violations);
+  const at = violations.at('ca_certificate_provider_instance');
+  const reference = message.caCertificateProviderInstance ?? older;
+  if (reference !== undefined) {
+    const instance = parseInstance(reference, context, at);
+    return instance && { rootCertificates: { kind: 'instance', ...instance }, sanMatchers };
+  }
+  if (context.readSystemRoots && message.systemRootCerts !== undefined) {
+    return { rootCertificates: { kind: 'system' }, sanMatchers };
+  }
+  return at.add('field not present');
+}
+
+/**
+ * Adds the restrictions that are not supported. To ignore one would be to trust certificates that the server does not.
+ *
+ * @param allowsValidator Whether there may be a `custom_validator_config`.
+ */
+export function checkRestrictions(
+  message: CertificateValidationContext,
+  violations: Violations,
+  allowsValidator: boolean,
+): void {
+  const unsupported = (field: string): void => violations.at(field).add('unsupported');
+  if (message.verifyCertificateSpki.length > 0) unsupported('verify_certificate_spki');
+  if (message.verifyCertificateHash.length > 0) unsupported('verify_certificate_hash');
+  if (message.requireSignedCertificateTimestamp === true) {
+    unsupported('require_signed_certificate_timestamp');
+  }
+  if (message.crl !== undefined) unsupported('crl');
+  if (message.customValidatorConfig !== undefined && !allowsValidator) {
+    unsupported('custom_validator_config');
+  }
+  // Ignored by other clients, which lets chains pass that the control plane does not accept.
+  if (message.maxVerifyDepth !== undefined) unsupported('max_verify_depth');
+}
+
+/** Typed matchers replace the others, as in Envoy. To ignore them would be to accept every certificate. */
+function parseSanMatchers(
+  { matchTypedSubjectAltNames: typed, matchSubjectAltNames: untyped }: CertificateValidationContext,
+  { regexes }: CertificateContext,
+  violations: Violations,
+): readonly SanMatcher[] {
+  const typedAt = violations.at('match_typed_subject_alt_names');
+  const untypedAt = violations.at('match_subject_alt_names');
+  const typedMatchers = typed.map((message, i) => parseTyped(message, regexes, typedAt.index(i)));
+  const untypedMatchers = untyped.map((message, i): SanMatcher | undefined => {
+    const matcher = parseStringMatcher(message, regexes, untypedAt.index(i));
+    return matcher && { type: 'any', matcher };
+  });
+  const chosen = typed.length > 0 ? typedMatchers : untypedMatchers;
+  return chosen.filter((matcher) => matcher !== undefined);
+}
+
+function parseTyped(
+  { sanType, matcher: message }: SubjectAltNameMatcher,
+  regexes: RegexCompiler,
+  violations: Violations,
+): SanMatcher | undefined {
+  const type = sanTypes.get(sanType);
+  if (type === undefined) {
+    const found = enumName(SanTypeMessage, sanType);
+    violations.at('san_type').add(`must be EMAIL, DNS, URI or IP_ADDRESS, but is ${found}`);
+  }
+  const at = violations.at('matcher');
+  if (message === undefined) return at.add('field not present');
+  const matcher = parseStringMatcher(message, regexes, at);
+  return type && matcher && { type, matcher };
+}

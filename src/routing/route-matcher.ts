@@ -1,0 +1,88 @@
+import type {
+  HeaderCondition,
+  HeaderMatcher,
+  PathMatcher,
+  RouteMatch,
+} from '../resources/route-config/route-config';
+import { MatchedText } from '../resources/matching/matched-text';
+import { matchesText, stepsOf, STEPS_PER_MATCHER } from '../resources/matching/string-matcher';
+import { assertNever } from '../util/assert-never';
+import type { MatchedCall } from './matched-call';
+
+const MILLION = 1_000_000;
+const EMPTY = new MatchedText('');
+
+/**
+ * Whether a call matches this route (gRFC A28). Draws a random number only if everything else matches. A call that has no
+ * steps left counts as matching: it fails, and the route is named.
+ */
+export function matchesRoute(match: RouteMatch, call: MatchedCall): boolean {
+  const matches =
+    firstMismatch(match, call) === undefined &&
+    (match.fractionPerMillion === undefined || call.random() < matchShare(match));
+  return matches || call.isExceeded;
+}
+
+/** Returns the first matcher that a call does not satisfy; `undefined` if it satisfies all. */
+export function firstMismatch(
+  match: RouteMatch,
+  call: MatchedCall,
+): PathMatcher | HeaderMatcher | undefined {
+  if (!matchesPath(match.path, call)) return match.path;
+  for (const matcher of match.headers) if (!matchesHeader(matcher, call)) return matcher;
+  return undefined;
+}
+
+/** Returns the share of calls with satisfied matchers that a route takes, from 0 to 1. */
+export function matchShare({ fractionPerMillion }: RouteMatch): number {
+  return (fractionPerMillion ?? MILLION) / MILLION;
+}
+
+/** Whether the path, such as `/package.Service/Method`, satisfies the matcher. */
+export function matchesPath(matcher: PathMatcher, call: MatchedCall): boolean {
+  if (!call.spendOnPath(STEPS_PER_MATCHER)) return false;
+  if (matcher.kind === 'regex') return matcher.regex.matches(call.path);
+  const text = matcher.caseSensitive ? call.path : call.lowerPath;
+  return matcher.kind === 'path' ? text === matcher.text : text.startsWith(matcher.text);
+}
+
+/**
+ * Whether the call's headers satisfy the matcher. An absent header satisfies only a presence condition, unless it counts
+ * as empty (`treat_missing_header_as_empty`, which Istio sends for `withoutHeaders`).
+ */
+export function matchesHeader(matcher: HeaderMatcher, call: MatchedCall): boolean {
+  const { name, condition, invert } = matcher;
+  const value = call.headers.get(name);
+  if (!call.spend(STEPS_PER_MATCHER + conditionSteps(condition, value), name, lengthOf(value))) {
+    return false;
+  }
+  if (condition.kind === 'present') {
+    return ((value !== undefined) === condition.present) !== invert;
+  }
+  if (value === undefined && !matcher.missingAsEmpty) return false;
+  return matchesCondition(condition, value ?? EMPTY) !== invert;
+}
+
+function lengthOf(value: MatchedText | undefined): number {
+  return value === undefined ? 0 : value.text.length;
+}
+
+function conditionSteps(condition: HeaderCondition, value: MatchedText | undefined): number {
+  return condition.kind === 'string' && value !== undefined ? stepsOf(condition.matcher, value) : 0;
+}
+
+function matchesCondition(
+  condition: Exclude<HeaderCondition, { kind: 'present' }>,
+  value: MatchedText,
+): boolean {
+  switch (condition.kind) {
+    case 'string':
+      return matchesText(condition.matcher, value);
+    case 'range': {
+      const { integer } = value;
+      return integer !== undefined && integer >= condition.start && integer < condition.end;
+    }
+    default:
+      return assertNever(condition);
+  }
+}

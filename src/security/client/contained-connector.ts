@@ -1,0 +1,63 @@
+import { CallCredentials, type ChannelCredentials, type SecureConnector } from '../../grpc-js';
+import { contained } from '../../util/contained';
+import { errorMessage } from '../../util/error-message';
+import { isHttpConnectConnector } from './http-connect';
+import { RefusingConnector } from './refusing-connector';
+
+type CreateArgs = Parameters<ChannelCredentials['_createSecureConnector']>;
+
+/**
+ * Creates the connector of credentials that are not of this package, for grpc-js, which catches nothing that they throw:
+ * without a connector, every attempt to connect fails with the reason, before anything is sent.
+ */
+export function createContainedConnector(
+  credentials: ChannelCredentials,
+  ...[target, options, callCredentials]: CreateArgs
+): SecureConnector {
+  try {
+    const connector = credentials._createSecureConnector(target, options, callCredentials);
+    // Those of this package, or of another copy of it, are recognised by what they are.
+    return isHttpConnectConnector(connector) ? connector : new ContainedConnector(connector);
+  } catch (error) {
+    return new RefusingConnector(describe(error), callCredentials);
+  }
+}
+
+/** Forwards everything to a connector. grpc-js awaits the other two methods, and what they throw fails the attempt. */
+class ContainedConnector implements SecureConnector {
+  private readonly release: () => void;
+
+  constructor(private readonly connector: SecureConnector) {
+    // There is nothing left that could fail.
+    this.release = contained(
+      () => connector.destroy(),
+      () => undefined,
+    );
+  }
+
+  connect(...args: Parameters<SecureConnector['connect']>): ReturnType<SecureConnector['connect']> {
+    return this.connector.connect(...args);
+  }
+
+  waitForReady(): Promise<void> {
+    return this.connector.waitForReady();
+  }
+
+  getCallCredentials(): CallCredentials {
+    try {
+      return this.connector.getCallCredentials();
+    } catch (error) {
+      return CallCredentials.createFromMetadataGenerator((_options, callback) =>
+        callback(new Error(describe(error))),
+      );
+    }
+  }
+
+  destroy(): void {
+    this.release();
+  }
+}
+
+function describe(error: unknown): string {
+  return `unexpected error in the channel credentials: ${errorMessage(error)}`;
+}

@@ -1,0 +1,125 @@
+import type { Socket } from 'node:net';
+import type { CallCredentials, SecureConnector } from '../../grpc-js';
+import { systemClock, type Clock } from '../../util/clock';
+import { Brand, copyOf, ownCopy } from '../../util/package-copy';
+import { redialOf, type RedialingConnector } from './redial';
+import { err, ok, type Result } from '../../util/result';
+
+/**
+ * The subchannel argument that has the address to connect to through an HTTP proxy, such as `10.0.0.1:80` or `[::1]:80`;
+ * the address of the subchannel is that of the proxy (gRFC A86). It is part of the identity of a subchannel.
+ */
+export const HTTP_CONNECT_ARG = 'grpc_xds.http_connect';
+
+/** The longest that a proxy may take to answer. */
+const TIMEOUT_MS = 20_000;
+/** The longest answer of a proxy, up to the connection itself. */
+const MAX_HEADER_BYTES = 16 * 1024;
+const HEADER_END = '\r\n\r\n';
+const STATUS_LINE_START = 'HTTP/1.';
+
+/**
+ * Connects through an HTTP proxy, and secures the connection to the endpoint as another connector does (gRFC A86).
+ *
+ * `grpc.http_connect_target` of grpc-js does not serve: it writes IPv6 addresses without brackets, waits forever for an
+ * answer, fails without a reason, and checks the certificate of the endpoint against its address
+ * (https://github.com/grpc/grpc-node/blob/@grpc/grpc-js@1.14.0/packages/grpc-js/src/http_proxy.ts).
+ */
+export class HttpConnectConnector implements SecureConnector {
+  readonly [Brand.HTTP_CONNECT] = ownCopy;
+
+  /** @param target The address of the endpoint. */
+  constructor(
+    private readonly connector: RedialingConnector,
+    private readonly target: string,
+    private readonly clock: Clock = systemClock,
+  ) {}
+
+  getCallCredentials(): CallCredentials {
+    return this.connector.getCallCredentials();
+  }
+
+  waitForReady(): Promise<void> {
+    return this.connector.waitForReady();
+  }
+
+  /** @param socket A connection to the proxy. @throws Error why it failed. */
+  async connect(socket: Socket): ReturnType<SecureConnector['connect']> {
+    const redial = redialOf(socket, this.clock);
+    await openTunnel(socket, this.target, this.clock);
+    return this.connector.connect(socket, async () => {
+      const again = await redial();
+      await openTunnel(again, this.target, this.clock);
+      return again;
+    });
+  }
+
+  destroy(): void {
+    this.connector.destroy();
+  }
+}
+
+/** Whether a connector connects through a proxy already, as one of this package or of another copy of it does. */
+export function isHttpConnectConnector(connector: SecureConnector): boolean {
+  return copyOf(connector, Brand.HTTP_CONNECT) !== undefined;
+}
+
+/** Requests that the proxy connects the socket to the target. Rejects with the reason for which it did not. */
+function openTunnel(socket: Socket, target: string, clock: Clock): Promise<void> {
+  return new Promise((resolve, reject) => {
+    let received: Buffer = Buffer.alloc(0);
+    const finish = (result: Result<Buffer, string>) => {
+      timer.release();
+      socket
+        .off('readable', onReadable)
+        .off('error', onError)
+        .off('end', onEnd)
+        .off('close', onEnd);
+      if (result.ok) {
+        // They are the first ones of the endpoint.
+        if (result.value.length > 0) socket.unshift(result.value);
+        resolve();
+        return;
+      }
+      socket.on('error', () => {});
+      socket.destroy();
+      reject(new Error(`HTTP proxy: CONNECT ${target}: ${result.error}`));
+    };
+    const onReadable = () => {
+      received = Buffer.concat([received, readAll(socket)]);
+      const result = readConnectAnswer(received);
+      if (result !== undefined) finish(result);
+    };
+    const onError = (error: Error) => finish(err(error.message));
+    const onEnd = () => finish(err('the proxy closed the connection before it answered'));
+    const timer = clock.setTimer(() => finish(err('no answer within 20 s')), TIMEOUT_MS);
+    socket.on('readable', onReadable).on('error', onError).on('end', onEnd).on('close', onEnd);
+    socket.write(`CONNECT ${target} HTTP/1.1\r\nHost: ${target}\r\n\r\n`);
+  });
+}
+
+function readAll(socket: Socket): Buffer {
+  const chunks: Buffer[] = [];
+  for (;;) {
+    const chunk: unknown = socket.read();
+    if (!Buffer.isBuffer(chunk)) return Buffer.concat(chunks);
+    chunks.push(chunk);
+  }
+}
+
+/** Reads the answer to CONNECT. @returns the bytes after it, or an error text; `undefined` while it is incomplete. */
+export function readConnectAnswer(received: Buffer): Result<Buffer, string> | undefined {
+  const start = received.toString('latin1', 0, STATUS_LINE_START.length);
+  if (!STATUS_LINE_START.startsWith(start)) return err('the answer is not HTTP/1.1');
+  const end = received.indexOf(HEADER_END);
+  const headerBytes = end < 0 ? received.length : end + HEADER_END.length;
+  if (headerBytes > MAX_HEADER_BYTES) {
+    return err(`the answer is longer than ${MAX_HEADER_BYTES} bytes`);
+  }
+  if (end < 0) return undefined;
+  const [, status] = /^HTTP\/1\.\d (\d{3})[ \r]/.exec(received.toString('latin1', 0, 64)) ?? [];
+  if (status === undefined) return err('the answer is not HTTP/1.1');
+  return status.startsWith('2')
+    ? ok(received.subarray(headerBytes))
+    : err(`the proxy answered with status ${status}`);
+}

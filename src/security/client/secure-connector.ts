@@ -1,0 +1,280 @@
+import type { Socket } from 'node:net';
+import { connect, type PeerCertificate, type TLSSocket } from 'node:tls';
+import { CallCredentials, type ChannelOptions } from '../../grpc-js';
+import { quoteText } from '../../util/cut-text';
+import { errorMessage } from '../../util/error-message';
+import { err, ok, type Result } from '../../util/result';
+import { systemClock, type Clock } from '../../util/clock';
+import type { Identity, TrustedRoots } from '../providers/certificate-provider';
+import {
+  LoadedCertificates,
+  processContexts,
+  TLS_TIMEOUT_MS,
+} from '../providers/loaded-certificates';
+import type { ReadyMaterial } from './ready-certificates';
+import { checkPeer, describeMissingBundle, readTrustDomain } from '../peer/check-peer';
+import { codeOf, describeHandshakeError } from './handshake-errors';
+import { redialOf, type Redial, type RedialingConnector } from './redial';
+import { watchServerSettings } from './server-settings';
+import { parseSubjectAltNames } from '../peer/subject-alt-names';
+import { ENDPOINT_HOSTNAME_ARG, serverNameOf, sniOf, type TlsPolicy } from './tls-policy';
+import { publishHandshake } from './tls-events';
+import { onlyTrustDomain } from '../peer/trust-domain-choice';
+
+/** How the chain of a server is verified. */
+interface Verification {
+  /** One PEM block each; `undefined` for the roots of the system. */
+  readonly roots: readonly string[] | undefined;
+  readonly identity: Identity | undefined;
+  /** The trust domain that the roots are those of (gRFC A87); `undefined` if they are for every identity. */
+  readonly trustDomain?: string | undefined;
+  readonly bundles?: TrustedRoots['bundles'];
+}
+
+type Handshake = Result<TLSSocket, Error>;
+
+/** The trust domain that a server of a policy was last seen to be of: its other servers most likely are, too. */
+const likelyDomains = new WeakMap<TlsPolicy, string>();
+
+/** Secures the connections of one subchannel by the policy of its cluster (gRFC A29). */
+export class XdsSecureConnector implements RedialingConnector {
+  private readonly certificates: LoadedCertificates;
+  private readonly serverName: string;
+  /** That of the server, as far as it is known: see `secureByDomain`. */
+  private trustDomain: string | undefined;
+
+  constructor(
+    private readonly policy: TlsPolicy,
+    options: ChannelOptions,
+    private readonly callCredentials = CallCredentials.createEmpty(),
+    private readonly clock: Clock = systemClock,
+  ) {
+    policy.markUsed();
+    const hostname: unknown = options[ENDPOINT_HOSTNAME_ARG];
+    this.serverName = serverNameOf(policy.tls, typeof hostname === 'string' ? hostname : '');
+    const describe = (text: string) => this.describe(text);
+    this.certificates = new LoadedCertificates(policy, { clock, describe });
+  }
+
+  getCallCredentials(): CallCredentials {
+    return this.callCredentials;
+  }
+
+  /** Waits until the certificates were loaded for the first time. @throws Error why they cannot be used. */
+  waitForReady(): Promise<void> {
+    return this.certificates.wait();
+  }
+
+  /** Performs a handshake with the certificates as of now. @throws Error why it failed. */
+  async connect(
+    socket: Socket,
+    redial: Redial = redialOf(socket, this.clock),
+  ): Promise<{ socket: Socket; secure: boolean }> {
+    const material = this.certificates.get();
+    const startedAtMs = this.clock.monotonicMs();
+    const result = await this.secure(socket, material, redial);
+    if (this.policy.cluster !== '')
+      publishHandshake(this.policy, result, this.clock.monotonicMs() - startedAtMs);
+    if (result.ok) {
+      watchServerSettings(result.value, this.clock, (text) => this.describe(text));
+      return { socket: result.value, secure: true };
+    }
+    socket.destroy();
+    throw new Error(this.describe(result.error.message));
+  }
+
+  destroy(): void {
+    this.certificates.release();
+  }
+
+  private secure(
+    socket: Socket,
+    { roots, identity }: ReadyMaterial,
+    redial: Redial,
+  ): Promise<Handshake> {
+    if (roots === 'system') return this.handshake(socket, { roots: undefined, identity });
+    const { certificates, bundles } = roots;
+    return bundles === undefined
+      ? this.handshake(socket, { roots: certificates, identity })
+      : this.secureByDomain(socket, { bundles, identity }, redial);
+  }
+
+  /**
+   * Verifies a server by the bundle of its own trust domain alone (gRFC A87): authorities of another one must not vouch for it,
+   * nor complete a chain that its own ones restrict. OpenSSL needs the bundle before it sees the certificate, so that a server
+   * whose domain the cluster does not determine is asked for its certificate by a connection of its own, which carries
+   * nothing.
+   */
+  private async secureByDomain(
+    socket: Socket,
+    { bundles, identity }: Pick<TrustedRoots, 'bundles'> & Pick<ReadyMaterial, 'identity'>,
+    redial: Redial,
+  ): Promise<Handshake> {
+    const verify = (on: Socket, trustDomain: string): Promise<Handshake> | Handshake => {
+      const roots = bundles?.get(trustDomain);
+      if (roots !== undefined) return this.handshake(on, { roots, identity, trustDomain, bundles });
+      return sanError(describeMissingBundle(trustDomain));
+    };
+    const only = onlyTrustDomain(this.policy.tls, this.serverName, bundles ?? new Map());
+    if (only !== undefined) return verify(socket, only);
+    const likely = this.trustDomain ?? likelyDomains.get(this.policy);
+    const first = likely === undefined ? undefined : await verify(socket, likely);
+    if (first?.ok === true) return first;
+    if (first !== undefined) socket.destroy();
+    const asked = await this.readTrustDomain(first === undefined ? socket : redial, identity);
+    if (!asked.ok) return asked;
+    this.trustDomain = asked.value;
+    if (first !== undefined && asked.value === likely) return first;
+    if (bundles?.has(asked.value) !== true) return verify(socket, asked.value);
+    const again = await dial(redial);
+    if (!again.ok) return again;
+    const result = await verify(again.value, asked.value);
+    if (result.ok) likelyDomains.set(this.policy, asked.value);
+    return result;
+  }
+
+  /** Performs a handshake only to see of which trust domain the server says it is. Nothing is verified. */
+  private async readTrustDomain(
+    from: Socket | Redial,
+    identity: Identity | undefined,
+  ): Promise<Result<string, Error>> {
+    const socket = typeof from === 'function' ? await dial(from) : ok(from);
+    if (!socket.ok) return socket;
+    let names: string | undefined;
+    const attempt = await this.start(socket.value, { roots: noRoots, identity }, (secured) => {
+      // Not destroyed here, where Node.js goes on to read it: it refuses the chain, since no root is trusted.
+      names = secured.getPeerCertificate().subjectaltname ?? '';
+    });
+    socket.value.destroy();
+    if (names === undefined) {
+      if (attempt.ok) return sanError('the server has presented no certificate');
+      const { error } = attempt;
+      return err(Object.assign(new Error(describeHandshakeError(error)), { code: codeOf(error) }));
+    }
+    const parsed = parseSubjectAltNames(names);
+    const trustDomain = parsed.ok ? readTrustDomain(parsed.value) : parsed;
+    return trustDomain.ok ? trustDomain : sanError(trustDomain.error);
+  }
+
+  private async handshake(socket: Socket, verification: Verification): Promise<Handshake> {
+    let presented: PeerCertificate | undefined;
+    const result = await this.start(socket, verification, (secured) => {
+      // Before Node.js looks at the chain: once that has failed, the certificate cannot be read any more.
+      if (isChainRefused(secured)) presented = secured.getPeerCertificate();
+    });
+    if (result.ok) return result;
+    const { error } = result;
+    const text = describeHandshakeError(error, presented);
+    const { trustDomain } = verification;
+    const by = trustDomain === undefined ? '' : describeDomain(error, trustDomain);
+    return err(Object.assign(new Error(by + text), { code: codeOf(error) }));
+  }
+
+  /** @param onPresented Called once the server has presented a certificate. */
+  private start(
+    socket: Socket,
+    { roots, identity, trustDomain, bundles }: Verification,
+    onPresented: (secured: TLSSocket) => void,
+  ): Promise<Handshake> {
+    const { serverName, clock } = this;
+    const sni = sniOf(serverName);
+    let peerError: Error | undefined;
+    const checkServerIdentity = (_host: string, certificate: PeerCertificate) => {
+      peerError = checkPeer(certificate, this.policy.tls, {
+        ...{ serverName, trustDomain, bundles },
+      });
+      return peerError;
+    };
+    try {
+      const secured = connect({
+        socket,
+        secureContext: processContexts.get({ roots, identity }),
+        // Left out where there is none: with '', Deno has no origin for the HTTP/2 session.
+        ...(sni !== '' && { servername: sni }),
+        checkServerIdentity,
+        // Explicitly: NODE_TLS_REJECT_UNAUTHORIZED=0 would switch the default off.
+        rejectUnauthorized: true,
+        ALPNProtocols: ['h2'],
+      });
+      secured.prependOnceListener('secure', () => onPresented(secured));
+      return resultOf(secured, clock, () => peerError);
+    } catch (error) {
+      return Promise.resolve(err(error instanceof Error ? error : new Error(errorMessage(error))));
+    }
+  }
+
+  private describe(text: string): string {
+    const server = this.serverName === '' ? '' : ` (server name ${quoteText(this.serverName)})`;
+    return `${this.policy.subject}${server}: ${text}`;
+  }
+}
+
+const noRoots: readonly string[] = [];
+
+async function dial(redial: Redial): Promise<Result<Socket, Error>> {
+  try {
+    return ok(await redial());
+  } catch (error) {
+    return err(error instanceof Error ? error : new Error(errorMessage(error)));
+  }
+}
+
+function sanError(problem: string): Result<never, Error> {
+  return err(Object.assign(new Error(`certificate check failure: ${problem}`), { code: 'SAN' }));
+}
+
+/** Says which bundle does not lead to a certificate. */
+function describeDomain(error: Error, trustDomain: string): string {
+  if (!/^(?:UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_)/.test(codeOf(error))) return '';
+  return `the certificate is not signed by the trust bundle of the trust domain "${trustDomain}": `;
+}
+
+/**
+ * Whether Node.js is about to refuse the chain. By what it asks itself, which is not public: to read the certificate in every
+ * handshake would cost a tenth of it. Where it cannot be asked, an error says less.
+ */
+function isChainRefused(socket: TLSSocket): boolean {
+  const handle: unknown = Reflect.get(socket, '_handle');
+  return hasVerifyError(handle) && (handle.verifyError() ?? undefined) !== undefined;
+}
+
+function hasVerifyError(handle: unknown): handle is { verifyError(): unknown } {
+  if (typeof handle !== 'object' || handle === null || !('verifyError' in handle)) return false;
+  return typeof handle.verifyError === 'function';
+}
+
+/** Waits for the end of a handshake, for 20 s at most. @param peerError Why the certificate of the server is refused. */
+function resultOf(
+  secured: TLSSocket,
+  clock: Clock,
+  peerError: () => Error | undefined,
+): Promise<Result<TLSSocket, Error>> {
+  return new Promise((resolve) => {
+    const finish = (result: Result<TLSSocket, Error>) => {
+      timer.release();
+      secured.removeListener('close', onClose);
+      if (!result.ok) secured.destroy();
+      resolve(result);
+    };
+    const onClose = () => {
+      const closed = new Error('the connection was closed during the handshake');
+      finish(err(Object.assign(closed, { code: 'CLOSED' })));
+    };
+    const timer = clock.setTimer(
+      () => finish(err(Object.assign(new Error('timed out after 20 s'), { code: 'TIMEOUT' }))),
+      TLS_TIMEOUT_MS,
+    );
+    secured.once('secureConnect', () => finish(accept(secured)));
+    secured.once('close', onClose);
+    secured.on('error', (error) => finish(err(peerError() ?? error)));
+  });
+}
+
+/** A server without ALPN would be sent HTTP/2 all the same: grpc-js does not look. */
+function accept(socket: TLSSocket): Result<TLSSocket, Error> {
+  if (!socket.authorized) return err(new Error(errorMessage(socket.authorizationError)));
+  if (socket.alpnProtocol === 'h2') return ok(socket);
+  const chosen = socket.alpnProtocol === false ? 'no protocol' : `"${socket.alpnProtocol}"`;
+  const text = `the server chose ${chosen} by ALPN, not "h2": it does not serve gRPC over TLS`;
+  return err(Object.assign(new Error(text), { code: 'ALPN' }));
+}

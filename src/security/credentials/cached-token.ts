@@ -1,0 +1,192 @@
+import { CallCredentials, Metadata, Status } from '../../grpc-js';
+import { connectionBackoff, firstBackoffStep, type BackoffStep } from '../../util/backoff';
+import { parseBoundedJson, type JsonLimits } from '../../util/bounded-json';
+import type { Clock } from '../../util/clock';
+import type { Random } from '../../util/random';
+import { err, ok, type Result } from '../../util/result';
+import { TokenError } from './call-creds-registry';
+
+/** The status of a call without a token. */
+export interface TokenFailure {
+  /** A gRPC status code. */
+  readonly code: number;
+  readonly message: string;
+}
+
+/** Receives the token, or the failure. */
+export type TokenCallback = (token: Result<string, TokenFailure>) => void;
+
+/** Where tokens come from. */
+export interface TokenSource {
+  /** The subject of errors. */
+  readonly description: string;
+  /** Requests a token. The callback is called exactly once, and may be called before this returns. */
+  fetch(callback: TokenCallback): void;
+}
+
+export interface TokenDependencies {
+  readonly clock: Clock;
+  readonly random: Random;
+}
+
+interface Token {
+  readonly text: string;
+  /** Milliseconds since the epoch. */
+  readonly expiresAtMs: number;
+}
+
+/** The failure of the last request, and the time of the next. */
+interface Pause {
+  readonly failure: TokenFailure;
+  /** On the monotonic clock. */
+  readonly untilMs: number;
+}
+
+/** A token is not used in its last milliseconds. */
+const MARGIN_MS = 30_000;
+/** A token with less time left is requested again in the background. */
+const AHEAD_MS = 60_000;
+/** Milliseconds between a token and the next request, however soon it expires: calls do not request one each. */
+const MIN_REQUEST_INTERVAL_MS = 1000;
+/** Servers accept headers of some kilobytes, in all; Node.js sends 64 KiB of them at most. */
+export const MAX_TOKEN_BYTES = 64 * 1024;
+/** Bounds on the claims of a token. */
+const CLAIM_LIMITS: JsonLimits = { maxLength: MAX_TOKEN_BYTES, maxValues: 10_000 };
+
+/**
+ * A JSON Web Token that is replaced before it expires (gRFCs A83, A97). It is cached until shortly before its expiry, and
+ * requested again in the background before that. The source is used only for a request of the token, and after a failure
+ * only after a backoff.
+ */
+export class CachedToken {
+  private readonly waiting = new Set<TokenCallback>();
+  private isFetching = false;
+  private token: Token | undefined;
+  private pause: Pause | undefined;
+  /** Before this, a token that has not expired is not requested again; on the monotonic clock. */
+  private nextRequestMs = 0;
+  private backoff: BackoffStep;
+
+  constructor(
+    private readonly source: TokenSource,
+    private readonly dependencies: TokenDependencies,
+  ) {
+    this.backoff = this.firstBackoff();
+  }
+
+  /** Calls back with the token, at once if it is cached. */
+  get(callback: TokenCallback): void {
+    const remainingMs = this.remainingMs();
+    const isNew = this.dependencies.clock.monotonicMs() < this.nextRequestMs;
+    if (this.token !== undefined && remainingMs > (isNew ? -MARGIN_MS : 0)) {
+      callback(ok(this.token.text));
+      if (remainingMs < AHEAD_MS && !isNew && !this.isPausing()) this.startFetching();
+    } else if (this.pause !== undefined && this.isPausing()) {
+      callback(err(this.pause.failure));
+    } else {
+      this.waiting.add(callback);
+      this.startFetching();
+    }
+  }
+
+  /** Creates call credentials that send it as a bearer token. Calls wait for it. */
+  toCredentials(): CallCredentials {
+    return CallCredentials.createFromMetadataGenerator((_call, callback) => {
+      this.get((result) => {
+        if (!result.ok) {
+          callback(new TokenError(result.error.code, result.error.message));
+          return;
+        }
+        const metadata = new Metadata();
+        metadata.set('authorization', `Bearer ${result.value}`);
+        callback(null, metadata);
+      });
+    });
+  }
+
+  /** Remaining time in which the token is used. */
+  private remainingMs(): number {
+    return (this.token?.expiresAtMs ?? 0) - MARGIN_MS - this.dependencies.clock.now();
+  }
+
+  private isPausing(): boolean {
+    return this.pause !== undefined && this.dependencies.clock.monotonicMs() < this.pause.untilMs;
+  }
+
+  private startFetching(): void {
+    if (this.isFetching) return;
+    this.isFetching = true;
+    this.source.fetch((fetched) => {
+      this.isFetching = false;
+      this.settle(
+        fetched.ok
+          ? this.parse(fetched.value.trim())
+          : this.fail(fetched.error.code, fetched.error.message),
+      );
+    });
+  }
+
+  private parse(text: string): Result<Token, TokenFailure> {
+    const expiry = readJwtExpiry(text);
+    if (!expiry.ok) return this.fail(Status.UNAUTHENTICATED, expiry.error);
+    if (expiry.value <= this.dependencies.clock.now()) {
+      const since = Number.isFinite(new Date(expiry.value).getTime())
+        ? new Date(expiry.value).toISOString()
+        : 'long ago';
+      return this.fail(Status.UNAUTHENTICATED, `the token has expired: ${since}`);
+    }
+    return ok({ text, expiresAtMs: expiry.value });
+  }
+
+  private fail(code: number, reason: string): Result<never, TokenFailure> {
+    return err({ code, message: `${this.source.description}: ${reason}` });
+  }
+
+  private settle(read: Result<Token, TokenFailure>): void {
+    if (read.ok) {
+      this.token = read.value;
+      this.pause = undefined;
+      this.nextRequestMs = this.dependencies.clock.monotonicMs() + MIN_REQUEST_INTERVAL_MS;
+      this.backoff = this.firstBackoff();
+    } else {
+      const untilMs = this.dependencies.clock.monotonicMs() + this.backoff.delayMs;
+      this.pause = { failure: read.error, untilMs };
+      this.backoff = this.backoff.next();
+    }
+    const answer = read.ok ? ok(read.value.text) : read;
+    for (const callback of this.waiting) {
+      this.waiting.delete(callback);
+      callback(answer);
+    }
+  }
+
+  private firstBackoff(): BackoffStep {
+    return firstBackoffStep(connectionBackoff, this.dependencies.random);
+  }
+}
+
+/**
+ * Reads the expiry of a JSON Web Token, whose signature the server checks.
+ * @returns milliseconds since the epoch, or an error text.
+ */
+export function readJwtExpiry(token: string): Result<number, string> {
+  if (token.length > MAX_TOKEN_BYTES) return err(`longer than ${MAX_TOKEN_BYTES} bytes`);
+  const [, payload] = /^[\w-]+\.([\w-]+)\.[\w-]*$/.exec(token) ?? [];
+  if (payload === undefined) return err('not a JWT: not three parts in base64url');
+  const claims = parseClaims(payload);
+  if (claims === undefined) return err('not a JWT: the second part is not a JSON object');
+  const { exp } = claims;
+  if (typeof exp !== 'number' || !Number.isFinite(exp)) return err('a JWT without the claim "exp"');
+  const expiryMs = exp * 1000;
+  return Number.isFinite(expiryMs) ? ok(expiryMs) : err('a JWT whose claim "exp" is not a time');
+}
+
+function parseClaims(payload: string): { readonly exp?: unknown } | undefined {
+  try {
+    const text = Buffer.from(payload, 'base64url').toString('utf8');
+    const claims = parseBoundedJson(text, CLAIM_LIMITS);
+    return typeof claims === 'object' && claims !== null ? claims : undefined;
+  } catch {
+    return undefined;
+  }
+}

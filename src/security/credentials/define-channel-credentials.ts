@@ -1,0 +1,87 @@
+import type { ChannelCredentials, CertificateProvider } from '../../grpc-js';
+import { atOnce, parseContained } from '../../util/contained';
+import { errorMessage } from '../../util/error-message';
+import { readObject } from '../../util/json-fields';
+import { err, ok, type Result } from '../../util/result';
+import type { Violations } from '../../util/violations';
+
+/** Creates credentials with a parsed configuration. May be called again after a failure. */
+type CreateChannelCredentials = () => Result<ChannelCredentials, string>;
+
+/** Creates the provider of root and identity certificates, or returns an error text. */
+type CreateCertificates = () => Result<CertificateProvider, string>;
+
+/** A type of channel credentials that a bootstrap may name (gRFC A27). */
+export interface ChannelCredentialsType {
+  /** The name in `channel_creds[].type`. */
+  readonly type: string;
+  /**
+   * Parses `channel_creds[].config`, which is absent or an object.
+   * @returns a function that creates the credentials; `undefined` after adding a violation.
+   */
+  parse(config: unknown, violations: Violations): CreateChannelCredentials | undefined;
+  /**
+   * Parses the configuration for a server reached over HTTPS instead of gRPC. Default: the type does not support HTTPS.
+   */
+  parseForHttps?(config: unknown, violations: Violations): CreateCertificates | undefined;
+}
+
+/**
+ * A type of channel credentials of an application. See `registerChannelCredentials`.
+ *
+ * @typeParam Config - The parsed `channel_creds[].config`.
+ */
+export interface ChannelCredentialsDefinition<Config> {
+  /** The name in `channel_creds[].type`, such as `acme_mtls`. */
+  readonly type: string;
+  /**
+   * Parses and validates `channel_creds[].config`, an empty object if it is absent. Unknown members should be ignored. An
+   * exception makes the bootstrap invalid, with its message or all messages of an `AggregateError`. May be called more
+   * than once; must have no side effect.
+   */
+  parseConfig(config: Readonly<Record<string, unknown>>): Config;
+  /**
+   * Creates the credentials for a connection to a server. An exception makes the server unusable until a retry after a
+   * backoff: the message is logged and is part of the status of calls that wait for the server, and the next server of
+   * the list is used, if any.
+   */
+  create(config: Config): ChannelCredentials;
+}
+
+/** Converts a definition of an application to a type for the registry. */
+export function defineChannelCredentials<Config>(
+  definition: ChannelCredentialsDefinition<Config>,
+): ChannelCredentialsType {
+  const { type } = definition;
+  return {
+    type,
+    parse(json, violations) {
+      const fields = readObject(json ?? {}, violations);
+      if (fields === undefined) return undefined;
+      const config = Object.fromEntries(fields);
+      const parse = () => definition.parseConfig(config);
+      const parsed = parseContained(parse, violations, 'the type');
+      return parsed && (() => tryCreate(definition, parsed.value));
+    },
+  };
+}
+
+function tryCreate<Config>(
+  definition: ChannelCredentialsDefinition<Config>,
+  config: Config,
+): Result<ChannelCredentials, string> {
+  try {
+    const created = atOnce(definition.create(config), 'create must not return a promise');
+    return isCredentials(created) ? ok(created) : err('create must return ChannelCredentials');
+  } catch (error) {
+    return err(errorMessage(error) || 'they cannot be made');
+  }
+}
+
+/** Whether these are channel credentials, be it of another copy of grpc-js. Plain JavaScript may return anything. */
+function isCredentials(created: unknown): boolean {
+  if (typeof created !== 'object' || created === null) return false;
+  return (
+    '_createSecureConnector' in created && typeof created._createSecureConnector === 'function'
+  );
+}

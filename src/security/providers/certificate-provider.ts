@@ -1,0 +1,77 @@
+import type { NodeConfig } from '../../bootstrap/bootstrap';
+import type { Clock } from '../../util/clock';
+import type { Handle } from '../../util/handle';
+import type { Logger } from '../../util/logger';
+import type { Result } from '../../util/result';
+import type { Violations } from '../../util/violations';
+import type { ConnectionOptions } from '../../xds-client/transport';
+
+/** The certificate authorities whose signatures are trusted. */
+export interface TrustedRoots {
+  /** One PEM block each. */
+  readonly certificates: readonly string[];
+  /**
+   * The same certificates by trust domain, from a SPIFFE trust bundle map: an authority vouches only for identities of its
+   * own domain (gRFC A87). Default: every authority vouches for every identity.
+   */
+  readonly bundles?: ReadonlyMap<string, readonly string[]>;
+}
+
+/** A certificate with its private key, in PEM. */
+export interface Identity {
+  /** The leaf first. */
+  readonly certificateChain: string;
+  readonly privateKey: string;
+}
+
+/** The certificates of one name, as last read. Each part is the same object until it changes. */
+export interface Certificates {
+  /** Or why there are none; `undefined` while they are being read for the first time. */
+  readonly roots: Result<TrustedRoots, string> | undefined;
+  /** Or why there is none; `undefined` while it is being read for the first time. */
+  readonly identity: Result<Identity, string> | undefined;
+}
+
+/**
+ * Supplies certificates (gRFC A29), and replaces them while they are in use. What cannot be read or used replaces
+ * nothing: the last good certificates stay.
+ */
+export interface CertificateProvider {
+  /**
+   * Watches the certificates of a name, whose meaning depends on the provider.
+   * @param onChanged Called after each change, never before `watch` has returned, until the watch is released.
+   */
+  watch(certificateName: string, onChanged: () => void): CertificateWatch;
+  /** Releases everything. Called once, when nothing is watched any more. */
+  close(): void;
+}
+
+/** A watch on the certificates of one name. */
+export interface CertificateWatch extends Handle {
+  /** The certificates as of now. */
+  readonly current: Certificates;
+}
+
+/** What a provider is created with. */
+export interface CertificateProviderContext {
+  /** The instance in the bootstrap that is the first to use it; names the provider in messages. */
+  readonly instanceName: string;
+  /** The node of that bootstrap. */
+  readonly node: NodeConfig;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Of the connections to management servers of the first channel that uses it (gRFC A110). Default: there are none. */
+  readonly connectionOptions?: ConnectionOptions | undefined;
+}
+
+/** A kind of certificate provider: a plugin of `certificate_providers` in the bootstrap. */
+export interface CertificateProviderType<Config = unknown> {
+  /** `plugin_name`, such as `file_watcher`. */
+  readonly name: string;
+  /** Whether what it supplies depends on the node: those of different nodes are not shared. Default: no. */
+  readonly isPerNode?: boolean;
+  /** Validates the `config` of an instance. @returns `undefined` after adding a violation. */
+  parseConfig(config: unknown, violations: Violations): Config | undefined;
+  /** Creates a provider, which starts to read at once. Instances with the same plugin and config share one; see `isPerNode`. */
+  create(config: Config, context: CertificateProviderContext): CertificateProvider;
+}

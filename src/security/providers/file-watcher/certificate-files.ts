@@ -1,0 +1,230 @@
+import { X509Certificate } from 'node:crypto';
+import { statSync } from 'node:fs';
+import type { Clock } from '../../../util/clock';
+import { watchFile } from '../../../util/files/file-watch';
+import { createHandle, type Handle } from '../../../util/handle';
+import type { Logger } from '../../../util/logger';
+import { err, ok, type Result } from '../../../util/result';
+import { runSteps, type Steps } from '../../../util/steps';
+import { SteppedUpdates } from '../../../util/time-slices';
+import { certificateSteps, type CertificateSteps } from '../certificate-steps';
+import type { Certificates, Identity, TrustedRoots } from '../certificate-provider';
+import { LastGood } from '../last-good';
+import { parseIdentity, parsePemCertificates } from '../pem';
+import { parseTrustBundleMap } from '../trust-bundle-map';
+import type { CertificateFilesConfig } from './config';
+import { createReadFiles, type NamedFile, type ReadFiles } from './read-together';
+
+/** The environment of {@link CertificateFiles}. */
+export interface CertificateFilesOptions {
+  /** Begins every message; empty, or ends in a space. */
+  readonly subject: string;
+  /** Whether problems are logged before the files could be read for the first time. */
+  readonly logsFirstFailure: boolean;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Default: the file system. */
+  readonly readFiles?: ReadFiles;
+}
+
+type Contents = ReturnType<ReadFiles>;
+
+/** Files that cannot be read or used are read again after this, as Istio replaces a key before its certificate. */
+const RETRY_MS = 1000;
+const OTHERS_READ = 0o004;
+
+/**
+ * Certificates from files, which may be replaced while they are in use. While they are watched, they are read when the
+ * system reports a change in their directories, at the interval, and a second after a failure. What cannot be read or used
+ * replaces nothing, nor does what is still being parsed, in steps; the authorities and the identity fail independently. Nothing
+ * keeps the process alive.
+ */
+export class CertificateFiles {
+  private readonly roots: LastGood<TrustedRoots>;
+  private readonly identity: LastGood<Identity>;
+  private readonly noRoots: Result<never, string> | undefined;
+  private readonly noIdentity: Result<never, string> | undefined;
+  private readonly readFiles: ReadFiles;
+  private readonly watchers = new Set<() => void>();
+  private readonly files: readonly NamedFile[];
+  private readonly steps: CertificateSteps;
+  private readonly updates: SteppedUpdates<Contents>;
+  private fileWatches: readonly Handle[] = [];
+  private timer: Handle | undefined;
+  private expired: Identity | undefined;
+  private hasCheckedMode = false;
+
+  constructor(
+    private readonly config: CertificateFilesConfig,
+    private readonly options: CertificateFilesOptions,
+  ) {
+    const { roots, identity } = config;
+    const without = (field: string) => err(`${options.subject}has no ${field}`);
+    this.noRoots = roots === undefined ? without('ca_certificate_file') : undefined;
+    this.noIdentity = identity === undefined ? without('certificate_file') : undefined;
+    this.roots = new LastGood({ ...options, noun: `${roots?.field} ${roots?.path}` });
+    const noun = `certificate_file ${identity?.certificatePath}`;
+    this.identity = new LastGood({ ...options, noun });
+    this.readFiles = options.readFiles ?? createReadFiles();
+    this.steps = certificateSteps(options);
+    this.updates = new SteppedUpdates({
+      environment: this.steps,
+      apply: (contents) => this.apply(contents),
+    });
+    this.files = [
+      ...(roots === undefined ? [] : [roots]),
+      ...(identity === undefined
+        ? []
+        : [
+            { field: 'certificate_file', path: identity.certificatePath },
+            { field: 'private_key_file', path: identity.privateKeyPath },
+          ]),
+    ];
+  }
+
+  /** The certificates as last read. A part without a file is an error. */
+  get current(): Certificates {
+    return {
+      roots: this.noRoots ?? this.roots.result,
+      identity: this.noIdentity ?? this.identity.result,
+    };
+  }
+
+  /**
+   * Watches the files, which are read at once; what takes long to parse is there later.
+   * @param onChanged Called after each later change.
+   */
+  watch(onChanged: () => void): Handle {
+    if (this.watchers.size === 0) this.start();
+    const watcher = () => onChanged();
+    this.watchers.add(watcher);
+    return createHandle(() => {
+      this.watchers.delete(watcher);
+      if (this.watchers.size === 0) this.stop();
+    });
+  }
+
+  /** Reads the files, and parses them without a break: for those that are needed at once. */
+  read(): void {
+    runSteps(this.parse(this.readFiles(this.files)));
+  }
+
+  private start(): void {
+    // Before the reading, so that no change is missed.
+    this.watchDirectories();
+    this.refresh();
+  }
+
+  private stop(): void {
+    this.timer?.release();
+    this.updates.cancel();
+    for (const watch of this.fileWatches) watch.release();
+    this.fileWatches = [];
+  }
+
+  /** A watch on a directory ends with it: another one in its place needs another watch. */
+  private watchDirectories(): void {
+    for (const watch of this.fileWatches) watch.release();
+    const { clock } = this.options;
+    const options = { clock, pollMs: this.config.refreshIntervalMs };
+    this.fileWatches = this.files.map(({ path }) => watchFile(path, () => this.refresh(), options));
+  }
+
+  private refresh(): void {
+    this.schedule();
+    const contents = this.readFiles(this.files);
+    this.steps.batch.run(() => this.updates.add(contents));
+  }
+
+  private *apply(contents: Contents): Steps<void> {
+    const isChanged = yield* this.parse(contents);
+    this.schedule();
+    if (isChanged) for (const notify of [...this.watchers]) notify();
+  }
+
+  /** @returns whether anything is different now. */
+  private *parse(contents: Contents): Steps<boolean> {
+    const hasNewRoots = yield* this.parseRoots(contents);
+    const hasNewIdentity = yield* this.parseIdentity(contents);
+    this.warnAboutIdentity();
+    return hasNewRoots || hasNewIdentity;
+  }
+
+  private schedule(): void {
+    const { refreshIntervalMs } = this.config;
+    const isFailing = this.roots.isFailing || this.identity.isFailing;
+    const delayMs = isFailing ? RETRY_MS : refreshIntervalMs;
+    this.timer?.release();
+    this.timer = this.options.clock.setTimer(() => {
+      this.watchDirectories();
+      this.refresh();
+    }, delayMs);
+  }
+
+  private *parseRoots(contents: Contents): Steps<boolean> {
+    const { roots } = this.config;
+    if (roots === undefined) return false;
+    const content = contentOf(contents, roots.path);
+    if (!content.ok) return this.roots.fail(content.error);
+    return yield* this.roots.update([content.value], function* () {
+      const parse = roots.field === 'ca_certificate_file' ? parseCa : parseTrustBundleMap;
+      const parsed = yield* parse(content.value.toString());
+      if (parsed.ok) return parsed;
+      return err(`${roots.field} ${roots.path} cannot be used: ${parsed.error}`);
+    });
+  }
+
+  private *parseIdentity(contents: Contents): Steps<boolean> {
+    if (this.config.identity === undefined) return false;
+    const { certificatePath, privateKeyPath } = this.config.identity;
+    const chain = contentOf(contents, certificatePath);
+    if (!chain.ok) return this.identity.fail(chain.error);
+    const key = contentOf(contents, privateKeyPath);
+    if (!key.ok) return this.identity.fail(key.error);
+    return yield* this.identity.update([chain.value, key.value], function* () {
+      const parsed = yield* parseIdentity(chain.value.toString(), key.value.toString());
+      if (parsed.ok) return parsed;
+      return err(
+        `certificate_file ${certificatePath} and private_key_file ${privateKeyPath} cannot be used together: ${parsed.error}`,
+      );
+    });
+  }
+
+  /** An expired certificate stays in use: the server decides, and the clock here may be wrong. */
+  private warnAboutIdentity(): void {
+    const { identity } = this.config;
+    const { result } = this.identity;
+    if (identity === undefined || result?.ok !== true) return;
+    const { clock, logger, subject } = this.options;
+    const { validTo } = new X509Certificate(result.value.certificateChain);
+    if (Date.parse(validTo) < clock.now() && this.expired !== result.value) {
+      this.expired = result.value;
+      const text = `certificate_file ${identity.certificatePath} has expired on ${validTo}; it stays in use`;
+      logger.error(() => `${subject}${text}`);
+    }
+    if (this.hasCheckedMode) return;
+    this.hasCheckedMode = true;
+    const { privateKeyPath } = identity;
+    if (!isReadByOthers(privateKeyPath)) return;
+    logger.info(() => `${subject}private_key_file ${privateKeyPath} can be read by every user`);
+  }
+}
+
+/** Windows has no modes of this kind. */
+function isReadByOthers(path: string): boolean {
+  if (process.platform === 'win32') return false;
+  try {
+    return (statSync(path).mode & OTHERS_READ) !== 0;
+  } catch {
+    return false;
+  }
+}
+
+function contentOf(contents: Contents, path: string): Result<Buffer, string> {
+  return contents.get(path) ?? err(`${path} was not read`);
+}
+
+function* parseCa(text: string): Steps<Result<TrustedRoots, string>> {
+  const certificates = yield* parsePemCertificates(text);
+  return certificates.ok ? ok({ certificates: certificates.value }) : certificates;
+}

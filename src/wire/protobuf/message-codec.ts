@@ -1,0 +1,71 @@
+import { BinaryReader, BinaryWriter } from '@bufbuild/protobuf/wire';
+import type { ReadBudget } from '../../util/read-budget';
+import { copyMessage } from './copy-message';
+import { parseFieldTable } from './field-table';
+import type { MessageLayout, MessageType } from './field-table';
+import { readMessage } from './read-message';
+import { propertiesOf, writeMessage } from './write-message';
+
+type Builtin = Uint8Array | string | number | boolean | bigint | undefined;
+
+/** A message of which any properties may be left out. */
+export type DeepPartial<T> = T extends bigint
+  ? string | number | bigint
+  : T extends Builtin
+    ? T
+    : T extends readonly (infer U)[]
+      ? readonly DeepPartial<U>[]
+      : T extends ReadonlyMap<infer K, infer V>
+        ? ReadonlyMap<K, DeepPartial<V>>
+        : T extends { $case: string; value: unknown }
+          ? { $case: T['$case']; value?: DeepPartial<T['value']> }
+          : { [K in keyof T]?: DeepPartial<T[K]> };
+
+/**
+ * Reads and writes the messages of one type, by a table of its fields. Of a type that a process does not use, the
+ * table is never parsed.
+ */
+export class MessageCodec<T> implements MessageType<T> {
+  private parsed: MessageLayout | undefined;
+
+  /**
+   * @param table See `parseFieldTable`.
+   * @param construct See `MessageType`.
+   * @param types Returns the types of the fields that are messages, in order.
+   */
+  constructor(
+    private readonly table: string,
+    readonly construct: (values: unknown[], start: number) => T,
+    private readonly types?: () => readonly MessageType[],
+  ) {}
+
+  get layout(): MessageLayout {
+    return (this.parsed ??= parseFieldTable(this.table, this.types?.() ?? []));
+  }
+
+  encode(message: T, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    return writeMessage(writer, this.layout, propertiesOf(message));
+  }
+
+  /**
+   * @param length Of the message, which begins at the position of the reader. Default: all there is.
+   * @param budget From which its fields are taken. Default: 4,000,000 fields.
+   * @throws ReadLimitError when it has more fields than that, or a text that is too long.
+   * @throws when the message is malformed.
+   */
+  decode(input: BinaryReader | Uint8Array, length?: number, budget?: ReadBudget): T {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    return readMessage(reader, this, end, budget);
+  }
+
+  /** Creates a message with defaults for what is left out. */
+  create(base?: DeepPartial<T>): T {
+    return base === undefined ? copyMessage(this, {}) : this.fromPartial(base);
+  }
+
+  /** Copies a message, with defaults for what is left out. */
+  fromPartial(object: DeepPartial<T>): T {
+    return copyMessage(this, propertiesOf(object));
+  }
+}

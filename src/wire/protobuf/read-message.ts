@@ -1,0 +1,305 @@
+import { WireType, type BinaryReader } from '@bufbuild/protobuf/wire';
+import {
+  DEFAULT_LIMIT,
+  MAX_TEXT_BYTES,
+  ReadBudget,
+  ReadLimitError,
+  TEXT_BYTES_PER_FIELD,
+} from '../../util/read-budget';
+import type { Field, MessageLayout, MessageType, ValueKind } from './field-table';
+
+/** How many messages may be within one another. */
+const MAX_DEPTH = 100;
+
+/** Room for the values of a message with a few within it, so that the array of most is never enlarged. */
+const INITIAL_CAPACITY = 32;
+
+/**
+ * Reads a message that ends at an index. As the encoding demands, a field that occurs again replaces the value, or is merged into
+ * it if it is a message; unknown fields are skipped.
+ *
+ * @param budget From which the fields that are read are taken.
+ * @throws ReadLimitError before an object is made of a field for which the budget has nothing left, or of a text that is too
+ * long.
+ * @throws when a value is malformed, or does not end where its length says.
+ */
+export function readMessage<T>(
+  reader: BinaryReader,
+  type: MessageType<T>,
+  end: number,
+  budget: ReadBudget = new ReadBudget(DEFAULT_LIMIT),
+): T {
+  return new MessageReader(reader, budget).readRoot(type, end);
+}
+
+/** The bytes of a number from which on it may have more than 32 bits. */
+const BYTES_OF_32_BITS = 5;
+
+class MessageReader {
+  /** What the budget had left when reading began. */
+  private readonly allowed: number;
+  /** Number of fields that may still be read. */
+  private left: number;
+  /** The fields that are being read, by depth: each is in the message that is the value of the one before. */
+  private readonly path: Field[] = [];
+  /**
+   * The values of the messages that are being read, those of an inner one after those of the outer one; all others are
+   * `undefined`. A message is created when all its values are known: then all of a type have the same hidden class, and
+   * the methods below, which read every type, store into one array only.
+   */
+  private readonly values = new Array<unknown>(INITIAL_CAPACITY);
+
+  constructor(
+    private readonly reader: BinaryReader,
+    private readonly budget: ReadBudget,
+  ) {
+    this.allowed = budget.left;
+    this.left = this.allowed;
+  }
+
+  readRoot<T>(type: MessageType<T>, end: number): T {
+    try {
+      return this.read(type, end, 1, 0);
+    } finally {
+      this.budget.spend(this.allowed - Math.max(0, this.left));
+    }
+  }
+
+  /** @param start Index of the first of the values of the message. */
+  read<T>(type: MessageType<T>, end: number, depth: number, start: number): T {
+    const { layout } = type;
+    this.readFields(layout, end, depth, start);
+    const message = type.construct(this.values, start);
+    this.clear(layout, start);
+    return message;
+  }
+
+  /** Passes over a field that is not known. @param start Index of its tag, which must be valid. */
+  private skip(start: number, depth: number): void {
+    const { reader } = this;
+    reader.pos = start;
+    const [number, wireType] = reader.tag();
+    if (wireType === WireType.StartGroup) this.skipGroup(number, depth + 1);
+    else this.skipValue(number, wireType);
+  }
+
+  private skipValue(number: number, wireType: WireType): void {
+    const { reader } = this;
+    if (wireType === WireType.LengthDelimited) {
+      const length = this.readLength();
+      reader.pos += length;
+    } else if (wireType === WireType.Varint) {
+      // Unlike `skip`, it refuses a number of more than ten bytes, as it is refused where the field is known.
+      reader.uint64();
+    } else {
+      reader.skip(wireType, number);
+    }
+  }
+
+  /** Passes over a group, each field of which counts: it has no length. */
+  private skipGroup(group: number, depth: number): void {
+    if (depth > MAX_DEPTH) throw new Error('protobuf decode recursion limit exceeded');
+    const { reader } = this;
+    for (;;) {
+      if (--this.left < 0) throw this.exceeded(depth, undefined);
+      const [number, wireType] = reader.tag();
+      if (wireType === WireType.StartGroup) this.skipGroup(number, depth + 1);
+      else if (wireType !== WireType.EndGroup) this.skipValue(number, wireType);
+      else if (number === group) return;
+      else throw new RangeError('a group does not end as it begins');
+    }
+  }
+
+  private clear({ size }: MessageLayout, start: number): void {
+    const { values } = this;
+    for (let i = start + size - 1; i >= start; i--) values[i] = undefined;
+  }
+
+  private readFields(
+    { byNumber, size }: MessageLayout,
+    end: number,
+    depth: number,
+    start: number,
+  ): void {
+    if (depth > MAX_DEPTH) throw new Error('protobuf decode recursion limit exceeded');
+    const { reader, values } = this;
+    const next = start + size;
+    while (values.length < next) values.push(undefined);
+    while (reader.pos < end) {
+      const at = reader.pos;
+      const tag = reader.uint32();
+      const number = tag >>> 3;
+      const field = number < byNumber.length ? byNumber[number] : undefined;
+      if (--this.left < 0) throw this.exceeded(depth, field);
+      if (field?.tag === tag) this.readField(field, depth, start + field.position, next);
+      else if (field?.packedTag === tag) this.readPacked(field, depth, start + field.position);
+      else this.skip(at, depth);
+    }
+    if (reader.pos !== end) throw new RangeError('message does not end where it should');
+  }
+
+  /**
+   * @param index Of the value.
+   * @param next Of the first value of a message in the field.
+   */
+  private readField(field: Field, depth: number, index: number, next: number): void {
+    const { occurrence, type } = field;
+    if (type === undefined) {
+      if (field.kind === 'string') this.checkText(field, depth);
+      else if (field.kind === 'bytes') this.checkBytes();
+      this.store(field, index, readValue(this.reader, field.kind));
+      return;
+    }
+    this.path[depth] = field;
+    const length = this.readLength();
+    const end = this.reader.pos + length;
+    const { layout } = type;
+    if (occurrence === 'single' || occurrence === 'wrapped') {
+      const earlier = this.earlierValue(field, index);
+      if (earlier !== undefined) this.restore(layout, occurrence, earlier, next);
+    }
+    if (occurrence === 'single' || occurrence === 'list') {
+      this.store(field, index, this.read(type, end, depth + 1, next));
+      return;
+    }
+    this.readFields(layout, end, depth + 1, next);
+    const first = this.valueOf(layout, 0, next);
+    if (occurrence === 'map') this.addEntry(index, first, this.valueOf(layout, 1, next));
+    else this.store(field, index, first);
+    this.clear(layout, next);
+  }
+
+  /** Returns what the field has from an earlier occurrence; another member of a oneof is replaced. */
+  private earlierValue({ oneofCase }: Field, index: number): unknown {
+    const value = this.values[index];
+    if (oneofCase === undefined || value === undefined) return value;
+    return propertyOf(value, '$case') === oneofCase ? propertyOf(value, 'value') : undefined;
+  }
+
+  /** Begins a message with the values of an earlier occurrence, which the next one is merged into. */
+  private restore(
+    { properties, size }: MessageLayout,
+    occurrence: 'single' | 'wrapped',
+    earlier: unknown,
+    start: number,
+  ): void {
+    const { values } = this;
+    while (values.length < start + size) values.push(undefined);
+    properties.forEach(({ name }, position) => {
+      values[start + position] = occurrence === 'wrapped' ? earlier : propertyOf(earlier, name);
+    });
+  }
+
+  /** Returns a value of an entry of a map, or of a wrapper, of which no message is created. */
+  private valueOf({ fields }: MessageLayout, position: number, start: number): unknown {
+    return this.values[start + position] ?? fields[position]?.initial;
+  }
+
+  private store({ occurrence, oneofCase }: Field, index: number, value: unknown): void {
+    if (occurrence === 'list') this.append(index, value);
+    else this.values[index] = oneofCase === undefined ? value : { $case: oneofCase, value };
+  }
+
+  private append(index: number, value: unknown): void {
+    const list = this.values[index];
+    if (Array.isArray(list)) list.push(value);
+    else this.values[index] = [value];
+  }
+
+  private addEntry(index: number, key: unknown, value: unknown): void {
+    // An entry without the message that is its value is left out.
+    if (value === undefined) return;
+    const map = this.values[index];
+    if (map instanceof Map) map.set(key, value);
+    else this.values[index] = new Map([[key, value]]);
+  }
+
+  private readPacked(field: Field, depth: number, index: number): void {
+    const length = this.readLength();
+    const end = this.reader.pos + length;
+    while (this.reader.pos < end) {
+      if (--this.left < 0) throw this.exceeded(depth, field);
+      this.append(index, readValue(this.reader, field.kind));
+    }
+  }
+
+  /** Checks and counts the length of the text that begins at the position of the reader, before it is decoded. */
+  private checkText(field: Field, depth: number): void {
+    const { reader } = this;
+    const start = reader.pos;
+    const length = this.readLength();
+    reader.pos = start;
+    if (length < TEXT_BYTES_PER_FIELD) return;
+    if (length > MAX_TEXT_BYTES) {
+      const reason = `a text of ${length} bytes exceeds the limit of ${MAX_TEXT_BYTES}`;
+      throw new ReadLimitError(this.pathTo(depth, field), reason);
+    }
+    this.left -= Math.floor(length / TEXT_BYTES_PER_FIELD);
+    if (this.left < 0) throw this.exceeded(depth, field);
+  }
+
+  private checkBytes(): void {
+    const start = this.reader.pos;
+    this.readLength();
+    this.reader.pos = start;
+  }
+
+  /** Reads the length of a text, of bytes or of a message. @throws RangeError when it is more than there is. */
+  private readLength(): number {
+    const { reader } = this;
+    const start = reader.pos;
+    let length = reader.uint32();
+    if (reader.pos - start >= BYTES_OF_32_BITS) {
+      // The reader leaves out the bits above.
+      reader.pos = start;
+      length = Number(reader.uint64());
+    }
+    if (length > reader.len - reader.pos) throw new RangeError('premature EOF');
+    return length;
+  }
+
+  private exceeded(depth: number, field: Field | undefined): ReadLimitError {
+    return new ReadLimitError(this.pathTo(depth, field), this.budget.describeLimit());
+  }
+
+  /** @param field At the depth, `undefined` for one that is not known. */
+  private pathTo(depth: number, field: Field | undefined): string {
+    const fields = this.path.slice(1, depth);
+    if (field !== undefined) fields.push(field);
+    return fields.map(({ name, oneofCase }) => schemaName(oneofCase ?? name)).join('.');
+  }
+}
+
+function propertyOf(message: unknown, name: string): unknown {
+  return typeof message === 'object' && message !== null ? Reflect.get(message, name) : undefined;
+}
+
+/** Returns the name of a property as in the schema. */
+function schemaName(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}
+
+function readValue(reader: BinaryReader, kind: ValueKind): unknown {
+  switch (kind) {
+    case 'string':
+      return reader.string();
+    case 'uint32':
+      return reader.uint32();
+    case 'int32':
+      return reader.int32();
+    case 'bool':
+      return reader.bool();
+    case 'double':
+      return reader.double();
+    case 'float':
+      return reader.float();
+    case 'uint64':
+      return reader.uint64();
+    case 'int64':
+      return reader.int64();
+    case 'bytes':
+      return reader.bytes();
+    case 'message':
+      throw new TypeError('a message is read by its type');
+  }
+}

@@ -1,0 +1,314 @@
+import type { ClientEvents, ClientSnapshot, ResourceSnapshot } from '../client-snapshot';
+import { diagnostics, type ResourceEventBase } from '../diagnostics';
+import type { ParseResourceName, ResourceName } from '../resource-name';
+import type { ResourceType } from '../resource-type';
+import type { ResourceWatcher, XdsError } from '../resource-watcher';
+import type { WatchClient } from '../xds-client';
+import { describeResource } from '../xds-errors';
+import { createHandle, type Handle } from '../../util/handle';
+import { err, ok, type Result } from '../../util/result';
+import { SavedResources, type SavedFile, type SavedResourcesOptions } from './saved-resources';
+import { SnapshotWriter } from './snapshot-writer';
+
+/** Keeps the resources of the clients of one bootstrap, and starts those clients from what was kept. */
+export interface SavedStart {
+  /** Writes the file after responses; for the servers that the clients share. */
+  readonly events: ClientEvents;
+  /** Adds the saved resources to a client. */
+  wrap(client: WatchClient, names: ClientNames): WatchClient;
+}
+
+/** Parameters of `createSavedStart`. */
+export interface SavedStartOptions extends SavedResourcesOptions {
+  /** Returns the resources of the clients, each once. */
+  readonly read: () => readonly ResourceSnapshot[];
+}
+
+/** The names by which a client knows resources, and is known itself. */
+export interface ClientNames {
+  /** `undefined` if the client has no target. */
+  readonly target: string | undefined;
+  readonly parseName: ParseResourceName;
+}
+
+/** Creates what keeps the resources of the clients of one bootstrap. */
+export function createSavedStart(options: SavedStartOptions): SavedStart {
+  const writer = new SnapshotWriter(options);
+  const saved = new SavedResources(options);
+  const nodeId = options.bootstrap.node.id;
+  return {
+    events: {
+      onServerFailure() {},
+      onResponse(_server, _typeUrl, valid) {
+        if (valid > 0) writer.changed();
+      },
+    },
+    wrap: (client, names) => new SavedStartClient(client, { ...names, nodeId, saved }),
+  };
+}
+
+interface SavedStartContext extends ClientNames {
+  readonly nodeId: string;
+  readonly saved: SavedResources;
+}
+
+interface SavedStartWatchContext extends SavedStartContext {
+  /** The watches of the client that have a saved resource in use. */
+  readonly inUse: Set<SavedStartWatch>;
+  /** Runs a task in a batch of the client. */
+  readonly run: (task: () => void) => void;
+}
+
+/** A client whose watchers receive saved resources while no server can be reached. */
+class SavedStartClient implements WatchClient {
+  private readonly watches = new Set<SavedStartWatch>();
+  /** Those whose watcher has a saved resource. */
+  private readonly inUse = new Set<SavedStartWatch>();
+  private readonly watchContext: SavedStartWatchContext;
+
+  constructor(
+    private readonly client: WatchClient,
+    private readonly context: SavedStartContext,
+  ) {
+    this.watchContext = { ...context, inUse: this.inUse, run: (task) => client.run(task) };
+  }
+
+  get node(): WatchClient['node'] {
+    return this.client.node;
+  }
+
+  watch<T, C>(type: ResourceType<T, C>, name: string, watcher: ResourceWatcher<T, C>): Handle {
+    const watch = new SavedStartWatch(type, name, watcher, this.watchContext);
+    this.watches.add(watch);
+    const handle = this.client.watch(type, name, watch);
+    return createHandle(() => {
+      handle.release();
+      watch.release();
+      this.watches.delete(watch);
+    });
+  }
+
+  run(task: () => void): void {
+    this.client.run(task);
+  }
+
+  get receivedAtMs(): number | undefined {
+    return this.client.receivedAtMs;
+  }
+
+  holdRequests(): Handle {
+    return this.client.holdRequests();
+  }
+
+  runWhenWhole(task: () => void): void {
+    this.client.runWhenWhole(task);
+  }
+
+  runMs(): number {
+    return this.client.runMs();
+  }
+
+  fallbacks(): ReturnType<WatchClient['fallbacks']> {
+    return this.client.fallbacks();
+  }
+
+  serverStates(): ReturnType<WatchClient['serverStates']> {
+    return this.client.serverStates();
+  }
+
+  /** A saved resource in use counts as accepted, with a version that says that it is stale. */
+  *resources(): IterableIterator<ResourceSnapshot> {
+    const inUse = this.resourcesInUse();
+    for (const resource of this.client.resources()) {
+      const accepted = inUse.get(`${resource.typeUrl} ${resource.name}`);
+      yield accepted === undefined ? resource : withSaved(resource, accepted);
+    }
+  }
+
+  /** A saved resource in use is not listed as pending, but counted in a line about the file. */
+  waitingFor(atMost?: number): readonly string[] {
+    // Each call whose deadline passes reads this, which is to take no time for each of thousands of watches.
+    if (this.inUse.size === 0) return this.client.waitingFor(atMost);
+    const inUse = this.resourcesInUse();
+    const lines = this.client.waitingFor(
+      atMost,
+      ({ type, name }) => !inUse.has(`${type.typeUrl} ${name}`),
+    );
+    return [...lines, `${this.context.saved.description} is in use for ${inUse.size} resources`];
+  }
+
+  snapshot(): ClientSnapshot {
+    return { ...this.client.snapshot(), resources: [...this.resources()] };
+  }
+
+  close(): void {
+    this.client.close();
+    for (const watch of this.watches) watch.release();
+    this.watches.clear();
+  }
+
+  /** Returns the saved resources in use, by type URL and canonical name. */
+  private resourcesInUse(): ReadonlyMap<string, ResourceSnapshot['accepted']> {
+    const inUse = new Map<string, ResourceSnapshot['accepted']>();
+    for (const watch of this.inUse) if (watch.accepted) inUse.set(watch.key, watch.accepted);
+    return inUse;
+  }
+}
+
+function withSaved(
+  resource: ResourceSnapshot,
+  accepted: ResourceSnapshot['accepted'],
+): ResourceSnapshot {
+  const { status } = resource;
+  if (status === 'NACKED' || status === 'RECEIVED_ERROR') return { ...resource, accepted };
+  return { ...resource, accepted, status: 'ACKED', failure: undefined, waitingSinceMs: undefined };
+}
+
+/**
+ * One watch of a client. Until a server answers, the watcher receives the saved resource, with an ambient error that
+ * says that it is stale and why each server is unreachable. What the snapshot does not have may exist: its watcher
+ * receives the error of the servers.
+ */
+class SavedStartWatch implements ResourceWatcher<unknown> {
+  private readonly parsed: ResourceName;
+  private watcher: ResourceWatcher<unknown> | undefined;
+  private file: (Handle & { readonly value: SavedFile }) | undefined;
+  /** The wait until the file has been read. */
+  private reading: Handle | undefined;
+  /** Why no server can be used, in the last error. */
+  private cause = '';
+  private saved: ResourceSnapshot['accepted'];
+  private ambient: string | undefined;
+  /** A server has sent the resource, or said that it does not exist. */
+  private isSettled = false;
+
+  constructor(
+    private readonly type: ResourceType<unknown>,
+    private readonly name: string,
+    watcher: ResourceWatcher<unknown>,
+    private readonly context: SavedStartWatchContext,
+  ) {
+    this.watcher = watcher;
+    const parsed = context.parseName(name, type.typeUrl);
+    // The watcher of a bad name receives an error of the client, and no saved resource.
+    this.parsed = parsed.ok ? parsed.value : { authority: undefined, canonical: name };
+  }
+
+  /** The saved resource in use; `undefined` if none is. */
+  get accepted(): ResourceSnapshot['accepted'] {
+    return this.saved;
+  }
+
+  /** Type URL and canonical name. */
+  get key(): string {
+    return `${this.type.typeUrl} ${this.parsed.canonical}`;
+  }
+
+  onResourceChanged(update: Result<unknown, XdsError>, change: unknown): void {
+    if (this.isSettled) {
+      this.watcher?.onResourceChanged(update, change);
+      return;
+    }
+    if (update.ok) {
+      this.settle(update);
+      return;
+    }
+    const { error } = update;
+    if (error.kind === 'unreachable') this.useSaved(error.message);
+    else if (error.silentServer !== undefined) this.onSilence(error.silentServer);
+    else if (error.kind === 'does-not-exist' || this.saved === undefined) this.settle(update);
+    else this.warn(error);
+  }
+
+  onAmbientError(error: XdsError | undefined): void {
+    this.watcher?.onAmbientError(error);
+  }
+
+  /** Ends the watch. */
+  release(): void {
+    this.watcher = undefined;
+    this.endSaved();
+  }
+
+  private endSaved(): void {
+    this.saved = undefined;
+    this.context.inUse.delete(this);
+    this.reading?.release();
+    this.reading = undefined;
+    this.file?.release();
+    this.file = undefined;
+  }
+
+  private settle(update: Result<unknown, XdsError>): void {
+    const wasSaved = this.saved !== undefined;
+    this.isSettled = true;
+    this.endSaved();
+    if (wasSaved && update.ok) this.watcher?.onAmbientError(undefined);
+    this.watcher?.onResourceChanged(update);
+  }
+
+  /** A server that is silent after it could not be reached adds nothing. */
+  private onSilence(silentServer: string): void {
+    if (this.file !== undefined) return;
+    const id = describeResource({ typeName: this.type.typeName, name: this.name });
+    this.useSaved(`${id}: ${silentServer} has not answered`);
+  }
+
+  /** @param cause Why each server cannot be used. */
+  private useSaved(cause: string): void {
+    const { saved } = this.context;
+    this.file ??= saved.acquire();
+    this.cause = cause;
+    if (!this.file.value.isRead) {
+      this.reading ??= this.file.value.whenRead(() => {
+        this.context.run(() => this.useSavedAfterReading());
+      });
+      return;
+    }
+    const found = this.file.value.find(this.type, this.parsed);
+    if (!found.ok || found.value === undefined) {
+      const reason = found.ok ? 'does not have it' : `cannot be used: ${found.error}`;
+      const message = `${cause}; ${saved.description} ${reason}`;
+      this.watcher?.onResourceChanged(err({ kind: 'unreachable', message }));
+      return;
+    }
+    if (this.saved === undefined) {
+      const { value, ...accepted } = found.value;
+      this.saved = accepted;
+      this.context.inUse.add(this);
+      this.publishAccepted(accepted.version);
+      this.watcher?.onResourceChanged(ok(value));
+    }
+    const message = `${cause}; ${saved.description} is in use`;
+    if (this.ambient !== message) this.publishStale(message);
+    this.warn({ kind: 'unreachable', message });
+  }
+
+  private useSavedAfterReading(): void {
+    if (this.reading === undefined) return;
+    this.reading = undefined;
+    this.useSaved(this.cause);
+  }
+
+  private warn(error: XdsError): void {
+    if (this.ambient === error.message) return;
+    this.ambient = error.message;
+    this.watcher?.onAmbientError(error);
+  }
+
+  private publishAccepted(version: string): void {
+    const { resourceAccepted } = diagnostics;
+    if (resourceAccepted.hasSubscribers) resourceAccepted.publish({ ...this.eventBase(), version });
+  }
+
+  private publishStale(message: string): void {
+    const { resourceStale } = diagnostics;
+    if (!resourceStale.hasSubscribers) return;
+    resourceStale.publish({ ...this.eventBase(), reason: 'unreachable', error: message });
+  }
+
+  private eventBase(): ResourceEventBase {
+    const { nodeId, target } = this.context;
+    return { nodeId, target, typeUrl: this.type.typeUrl, name: this.name, serverUri: undefined };
+  }
+}

@@ -1,0 +1,220 @@
+import { channel } from 'node:diagnostics_channel';
+import { clusterKind, Snapshot } from '../../../src/control-plane';
+import { ClientState } from '../../../src/observe/admin/page/client-state';
+import { ProcessEvents } from '../../../src/observe/admin/page/process-events';
+import { eventView } from '../../../src/observe/admin/page/event-rows';
+import { explainResource } from '../../../src/observe/admin/page/resource-rows';
+import { topologyView } from '../../../src/observe/admin/page/topology-rows';
+import type { InspectedProcess } from '../../../src/observe/admin/inspect';
+import type { PolicyState } from '../../../src';
+import { rowId } from '../../../src/observe/live-page/row-id';
+import type { ClientSnapshot } from '../../../src/xds-client/client-snapshot';
+import { FakeClock } from '../../support/fake-clock';
+import { edsClusterJson } from '../../support/xds-json';
+
+const REQUEST = {
+  ...{ name: 'x', target: 'xds:///shop', filter: '', offset: 0 },
+  ...{ opened: new Set<string>(), closed: new Set<string>() },
+};
+
+const inspected: InspectedProcess = {
+  ...{ resolutions: [], clients: [], certificates: [] },
+  describePolicies: () => undefined,
+  describeUnusedFields: () => Array.from({ length: 500 }, (_, i) => `field_${i}`),
+};
+
+/** The snapshot of a client with one cluster, of which there have been 50 changes. */
+function snapshotOf(bytes: Uint8Array): ClientSnapshot {
+  const { typeUrl } = clusterKind;
+  const change = {
+    serverUri: 'https://user:secret@cp',
+    typeUrl,
+    name: 'echo',
+    kind: 'accepted',
+  } as const;
+  return {
+    servers: [],
+    resources: [
+      {
+        ...{ typeUrl, name: 'echo', status: 'ACKED', failure: undefined, watchers: 1 },
+        accepted: { version: '1', bytes, updatedAtMs: 0 },
+        waitingSinceMs: undefined,
+      },
+    ],
+    changes: Array.from({ length: 50 }, (_, i) => ({
+      ...{ ...change, atMs: i, version: `${i}`, bytes: undefined, text: 'x'.repeat(5000) },
+    })),
+  };
+}
+
+function explain(bytes: Uint8Array): Record<string, unknown> {
+  const id = rowId(clusterKind.typeUrl, 'echo');
+  return { ...explainResource(inspected, snapshotOf(bytes), id) };
+}
+
+function encode(extra: object): Uint8Array {
+  const snapshot = Snapshot.from({ clusters: [edsClusterJson('echo', { ...extra })] });
+  const cluster = snapshot.set(clusterKind).byName.get('echo');
+  if (cluster === undefined) throw new Error('the snapshot has no such cluster');
+  return cluster.value;
+}
+
+describe('the details of a resource', () => {
+  it('have the last 20 changes, the newest first, and 200 unused fields', () => {
+    const { changes, unusedFields } = explain(encode({}));
+    expect(changes).toHaveLength(20);
+    expect(changes).toMatchObject([{ version: '49', server: 'https://cp' }, ...Array(19).fill({})]);
+    expect(JSON.stringify(changes).length).toBeLessThan(20 * 1300);
+    expect(unusedFields).toHaveLength(200);
+  });
+
+  const named = (length: number) => ({
+    eds_cluster_config: { eds_config: { ads: {} }, service_name: 'x'.repeat(length) },
+  });
+
+  it('leave contents out that are larger than 256 KiB', () => {
+    expect(explain(encode(named(250 * 1024))).contents).toMatchObject({
+      name: 'echo',
+    });
+    expect(explain(encode(named(256 * 1024))).contents).toMatch(/^left out: \d+ bytes/);
+  });
+
+  it('have no private key', () => {
+    const tls = {
+      '@type': 'type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.UpstreamTlsContext',
+      common_tls_context: {
+        tls_certificates: [{ private_key: { inline_string: 'THE PRIVATE KEY' } }],
+      },
+    };
+    const bytes = encode({ transport_socket: { name: 'tls', typed_config: tls } });
+    expect(Buffer.from(bytes).toString('latin1')).toContain('THE PRIVATE KEY');
+    const text = JSON.stringify(explain(bytes));
+    expect(text).toContain('[redacted]');
+    expect(text).not.toContain('THE PRIVATE KEY');
+  });
+});
+
+describe('the targets of a page', () => {
+  const client = (scope: string) => ({
+    ...{ scope, nodeId: 'node' },
+    snapshot: () => ({ ...snapshotOf(encode({})), changes: [] }),
+  });
+
+  it('have ids that fit into a request, and differ for two clients of one target', () => {
+    const long = `xds:///${'x'.repeat(8000)}`;
+    const clients = ['xds:///shop', 'xds:///shop', long].map(client);
+    const events = new ProcessEvents(new FakeClock());
+    const state = new ClientState({ ...inspected, clients }, events);
+    events.release();
+    const { rows } = state.view({ ...REQUEST, name: 'targets' });
+    expect(rows.map(({ id }) => id)).toEqual([
+      'xds:///shop',
+      'xds:///shop #2',
+      expect.stringMatching(/^[\w-]{16}$/),
+    ]);
+    expect(String(rows[2]?.target)).toMatch(/^xds:\/\/\/x+…$/);
+    for (const { id } of rows) {
+      expect(state.view({ ...REQUEST, name: 'resources', target: id }).total).toBe(1);
+    }
+    expect(state.view({ ...REQUEST, name: 'resources', target: 'xds:///shop #3' }).total).toBe(0);
+  });
+});
+
+describe('the events of a page', () => {
+  it('are the last 1000, of all kinds together', () => {
+    const events = new ProcessEvents(new FakeClock());
+    const fallback = channel('grpc-xds:fallback');
+    for (let i = 0; i < 5000; i++)
+      fallback.publish({ toServerUri: `server-${i}`, direction: 'down' });
+    expect(events.latest()).toHaveLength(1000);
+    const { changes } = snapshotOf(encode({}));
+    const { total, rows } = eventView(changes, events.latest(), REQUEST);
+    expect([total, rows.length]).toEqual([1000, 200]);
+    expect(rows[0]).toMatchObject({ kind: 'fallback', text: 'down' });
+    expect(new Set(rows.map(({ id }) => id)).size).toBe(200);
+    events.release();
+    expect(fallback.hasSubscribers).toBe(false);
+  });
+
+  it('are those of the target and those of the process', () => {
+    const events = new ProcessEvents(new FakeClock());
+    const failed = channel('grpc-xds:config-failed');
+    failed.publish({ target: 'xds:///shop', error: 'mine' });
+    failed.publish({ target: 'xds:///other', error: 'of another target' });
+    channel('grpc-xds:server-failed').publish({
+      serverUri: 'https://u:p@cp',
+      error: 'of the process',
+    });
+    const { rows } = eventView([], events.latest(), REQUEST);
+    events.release();
+    expect(rows.map(({ text }) => text).sort()).toEqual(['mine', 'of the process']);
+    expect(rows.map(({ subject }) => subject)).toContain('https://cp');
+  });
+
+  it.each([null, undefined, 7, 'text', { error: { toString: 1 } }])(
+    'take the message %j',
+    (message) => {
+      const events = new ProcessEvents(new FakeClock());
+      channel('grpc-xds:fallback').publish(message);
+      events.release();
+      expect(events.latest()).toMatchObject([{ kind: 'fallback', subject: '', text: '' }]);
+    },
+  );
+});
+
+describe('the topology of a page', () => {
+  const endpoints = (count: number) =>
+    Array.from({ length: count }, (_, i) => ({
+      ...{
+        addresses: [`10.0.${i >> 8}.${i & 255}:80`],
+        state: 'IDLE',
+        health: 'UNKNOWN',
+        weight: 1,
+      },
+    })) as unknown as NonNullable<PolicyState['endpoints']>;
+  const cluster = (name: string, count: number, details = {}) => ({
+    ...{ name, policy: 'outlier_detection_experimental', state: 'READY' as const, details },
+    children: [{ policy: 'round_robin', state: 'READY' as const, endpoints: endpoints(count) }],
+  });
+  const tree = (...children: ReturnType<typeof cluster>[]): PolicyState => ({
+    ...{ policy: 'xds_cluster_manager_experimental', state: 'READY', children },
+  });
+
+  it('opens groups of up to 50 endpoints, and others when the reader does', () => {
+    const policies = tree(cluster('cluster:small', 50), cluster('cluster:large', 51));
+    const closed = topologyView(policies, REQUEST);
+    expect(closed.total).toBe(52);
+    const large = closed.rows.at(-1);
+    expect(large).toMatchObject({ name: 'large', isOpen: false, endpoints: '51 IDLE' });
+    const opened = topologyView(policies, { ...REQUEST, opened: new Set([String(large?.id)]) });
+    expect(opened.total).toBe(103);
+  });
+
+  it('has 200 rows of 100,000, from any offset on', () => {
+    const policies = tree(...Array.from({ length: 2000 }, (_, i) => cluster(`cluster:${i}`, 49)));
+    const { total, rows, offset } = topologyView(policies, { ...REQUEST, offset: 99_900 });
+    expect([total, offset, rows.length]).toEqual([100_000, 99_900, 100]);
+    expect(rows.at(-1)).toMatchObject({ kind: 'endpoint', position: 49, siblings: 49, level: 2 });
+    expect(topologyView(policies, { ...REQUEST, offset: 5_000_000 })).toMatchObject({
+      offset: 99_800,
+    });
+  });
+
+  it('marks the endpoints that outlier detection has ejected', () => {
+    const details = { detecting: true, endpoints: 2, ejected: 1, ejectedEndpoints: '10.0.0.1:80' };
+    const { rows } = topologyView(tree(cluster('cluster:a', 2, details)), REQUEST);
+    expect(rows.map(({ name, ejected }) => [name, ejected])).toEqual([
+      ['a', undefined],
+      ['10.0.0.0:80', undefined],
+      ['10.0.0.1:80', true],
+    ]);
+    expect(rows[0]?.details).toBe('outlier detection, endpoints 2, ejected 1');
+  });
+
+  it('shows a tree without clusters, as while it fails', () => {
+    const policies: PolicyState = { policy: 'failing', state: 'TRANSIENT_FAILURE', error: 'why' };
+    expect(topologyView(policies, REQUEST).rows).toMatchObject([
+      { kind: 'policy', name: 'failing', state: 'TRANSIENT_FAILURE', error: 'why' },
+    ]);
+  });
+});

@@ -1,0 +1,106 @@
+import { LoadStatsResponse } from '../../../src/wire/generated/envoy/service/load_stats/v3/lrs';
+import { MESSAGE_LIMIT } from '../../../src/util/read-budget';
+import { FakeClock } from '../../support/fake-clock';
+import { LrsHarness, zone } from './harness';
+
+const TEN_SECONDS = 10_000;
+
+function encodeResponse(response: Partial<LoadStatsResponse>): Uint8Array {
+  const loadReportingInterval = { seconds: 10n, nanos: 0 };
+  return LoadStatsResponse.encode(
+    LoadStatsResponse.create({ sendAllClusters: true, loadReportingInterval, ...response }),
+  ).finish();
+}
+
+/** A clock on which every look at it takes 10 µs. */
+class TickingClock extends FakeClock {
+  /** Number of timers that stand for the next turn of the event loop. */
+  turns = 0;
+  private spentMs = 0;
+
+  override monotonicMs(): number {
+    this.spentMs += 0.01;
+    return super.monotonicMs() + this.spentMs;
+  }
+
+  override setTimer(callback: () => void, delayMs: number) {
+    if (delayMs === 1) this.turns++;
+    return super.setTimer(callback, delayMs);
+  }
+}
+
+describe('LRS responses without a pause', () => {
+  it('are read at most ten times a second, and the last one applies', () => {
+    const lrs = new LrsHarness();
+    lrs.acquire();
+    for (let i = 1; i <= 1000; i++) lrs.order({ clusters: [`c${i}`], intervalMs: i });
+    lrs.clock.advance(900);
+    expect(lrs.stream.unread).toBe(990);
+    lrs.clock.advance(99_000);
+    expect(lrs.stream.unread).toBe(0);
+  });
+
+  it('do not put off the reports by changing the interval', () => {
+    const lrs = new LrsHarness();
+    lrs.acquire();
+    for (let i = 0; i < 100; i++) {
+      lrs.order({ intervalMs: i % 2 === 0 ? 1000 : 1001 });
+      lrs.clock.advance(100);
+    }
+    expect(lrs.reports).toHaveLength(9);
+  });
+
+  it.each([
+    ['empty', new Uint8Array(), 'sent no load_reporting_interval'],
+    [
+      'with an interval of 0',
+      encodeResponse({ loadReportingInterval: { seconds: 0n, nanos: 0 } }),
+      'sent a load_reporting_interval of 0',
+    ],
+    [
+      'with a negative interval',
+      encodeResponse({ loadReportingInterval: { seconds: -1n, nanos: 0 } }),
+      'sent a bad interval: load_reporting_interval.seconds: must be from 0 to 315576000000, not -1',
+    ],
+    [
+      'with a million clusters',
+      encodeResponse({ clusters: new Array<string>(1_000_000).fill('c') }),
+      `sent a response that is too large: clusters: more than ${MESSAGE_LIMIT.maxFields} fields in one message`,
+    ],
+  ])('end the stream, to be opened after the backoff, when they are %s', (_, bytes, reason) => {
+    const lrs = new LrsHarness();
+    lrs.acquire();
+    for (let i = 0; i < 100; i++) lrs.stream.respondBytes(bytes);
+    lrs.clock.flush();
+    expect(lrs.streamCount).toBe(1);
+    expect(lrs.logger.errors).toEqual([expect.stringContaining(` ${reason}; next attempt in `)]);
+    lrs.clock.advance(TEN_SECONDS);
+    expect(lrs.streamCount).toBeLessThan(10);
+  });
+
+  it('may have an interval of ten thousand years', () => {
+    const lrs = new LrsHarness();
+    lrs.acquire();
+    lrs.order({ intervalMs: 315_576_000_000_000 });
+    lrs.clock.advance(TEN_SECONDS);
+    expect([lrs.reports, lrs.logger.errors]).toEqual([[], []]);
+    lrs.order({ intervalMs: 100 });
+    lrs.clock.advance(99);
+    // It has been over for long.
+    expect(lrs.reports).toHaveLength(1);
+  });
+});
+
+describe('reports of many clusters', () => {
+  it('are made in steps, and sent as one', () => {
+    const clock = new TickingClock();
+    const lrs = new LrsHarness({ clock });
+    const loads = Array.from({ length: 1000 }, (_, i) => lrs.acquire({ cluster: `c${i}` }).load);
+    for (const load of loads) load.createLocality(zone('a')).start();
+    lrs.order({ intervalMs: TEN_SECONDS });
+    const turns = clock.turns;
+    clock.advance(2 * TEN_SECONDS - 1);
+    expect(lrs.reports.map((lines) => lines.length)).toEqual([2000]);
+    expect(clock.turns - turns).toBeGreaterThan(10);
+  });
+});
