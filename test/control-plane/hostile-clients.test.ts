@@ -172,7 +172,7 @@ describe('a control plane', () => {
   it('answers no more requests of a client than it reads responses', async () => {
     const clusters = ['a', 'b'].map((name) => ({
       ...cluster(name),
-      alt_stat_name: 'x'.repeat(50_000),
+      metadata: { filter_metadata: { large: { text: 'x'.repeat(50_000) } } },
     }));
     const snapshot = Snapshot.from({ ...echo, clusters: [...clusters, cluster('echo')] });
     server.setSnapshot(snapshot, { allowInconsistent: true });
