@@ -27,13 +27,13 @@ const CALM_MS = 1000;
 class Child {
   constructor(script, argument, { descriptors = 0, heapMb } = {}) {
     const args = [
-      ...(heapMb ? ['--expose-gc'] : []),
+      ...(heapMb ? ['--expose-gc', ...(process.env.HARGS ?? '').split(' ').filter(Boolean)] : []),
       ...(heapMb ? [`--max-old-space-size=${heapMb}`] : []),
       here(script),
       argument,
     ];
     const limit = descriptors > 0 ? `ulimit -n ${descriptors} && ` : '';
-    const stdio = ['ignore', 'inherit', 'pipe', 'ipc'];
+    const stdio = ['ignore', heapMb ? 'inherit' : 'ignore', 'pipe', 'ipc'];
     this.process = spawn('sh', ['-c', `${limit}exec "$0" "$@"`, process.execPath, ...args], {
       stdio,
     });
@@ -197,7 +197,7 @@ export async function run() {
     if (cases[name].ignored) ignoredMs.set(name, outcome.result?.pauseMs ?? 0);
     rows.push(row(name, outcome));
     console.error(rows.at(-1).join(' | '));
-    if (HOSTILE_VERBOSE) console.log(name, JSON.stringify(outcome, null, 1));
+    if (HOSTILE_VERBOSE) console.log(outcome.errors), console.log(name, JSON.stringify(outcome, null, 1));
   }
   printTable(rows);
   if (rows.slice(1).some((cells) => cells.at(-1) !== 'ok')) process.exitCode = 1;

@@ -1,6 +1,12 @@
 import { constants } from 'node:http2';
 import { checkServerIdentity, createSecureContext, type PeerCertificate } from 'node:tls';
-import { CallCredentials, ChannelCredentials, credentials, experimental } from '@grpc/grpc-js';
+import {
+  CallCredentials,
+  Channel,
+  ChannelCredentials,
+  credentials,
+  experimental,
+} from '@grpc/grpc-js';
 import { errorMessage } from '../util/error-message';
 import type { CertificateProvider, ChannelOptions, Resolver, SecureConnector } from '.';
 import type { CreateCall } from './subchannel-wrappers';
@@ -259,4 +265,13 @@ export function resetCall(call: object): void {
   if (hasMethods<{ close(code: number): void }>(stream, 'close')) {
     stream.close(constants.NGHTTP2_ENHANCE_YOUR_CALM);
   }
+}
+
+/**
+ * Closes the connections that no policy uses any more. grpc-js does that every 10 s, and whenever a channel is closed
+ * (https://github.com/grpc/grpc-node/blob/@grpc/grpc-js@1.14.0/packages/grpc-js/src/internal-channel.ts, `close`).
+ */
+export function closeUnusedConnections(): void {
+  const options = { 'grpc.enable_channelz': 0 };
+  new Channel('ipv4:127.0.0.1:1', credentials.createInsecure(), options).close();
 }

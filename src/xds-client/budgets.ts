@@ -44,6 +44,12 @@ export class TimeBudget {
     return nowMs - this.turnStartedAtMs >= READ_TURN_MS;
   }
 
+  /** Whether configuration has lately taken so much more than its share that less than half of the burst is left. */
+  isFlooded(nowMs: number): boolean {
+    this.fill(nowMs);
+    return this.leftMs < TIME_BURST_MS / 2;
+  }
+
   /** Notes a break. */
   beginTurn(nowMs: number): void {
     this.turnStartedAtMs = nowMs;

@@ -104,7 +104,8 @@ describe('updates that each take 100 ms to apply', () => {
       send(bytes);
       spentMs += 100;
     };
-    expect(intervalMs(flap(80, () => undefined, h))).toBeGreaterThanOrEqual(LEAST_MS);
+    const turn = () => clock.advance(1);
+    expect(intervalMs(flap(80, turn, h))).toBeGreaterThanOrEqual(LEAST_MS);
   });
 
   it('are acknowledged at once all the same, and new names are requested', () => {
@@ -112,5 +113,34 @@ describe('updates that each take 100 ms to apply', () => {
     expect(h.stream.request.versionInfo).toBe('39');
     h.watch(h.endpoints, 'b');
     expect(h.stream.request.resourceNames).toEqual(['a', 'b']);
+  });
+});
+
+describe('a flood of responses', () => {
+  /** Sends responses without a turn of the event loop between them. */
+  function flood(h: Harness, responses: number): void {
+    for (let i = 0; i < responses; i++) h.send(h.endpoints, `${i}`, { a: 'value' });
+  }
+
+  it('is acknowledged once in a turn, by its last response', () => {
+    const h = new Harness();
+    h.watch(h.endpoints, 'a');
+    h.servers.spendTime(TIME_BURST_MS / 2);
+    flood(h, 1);
+    h.clock.advance(1);
+    const { length } = h.stream.requests;
+    flood(h, 20);
+    expect(h.stream.requests.length).toBeLessThanOrEqual(length + 1);
+    h.clock.advance(5000);
+    expect(h.stream.requests.length).toBeLessThanOrEqual(length + 2);
+    expect(h.stream.request.versionInfo).toBe('19');
+  });
+
+  it('is acknowledged response by response while little time was spent', () => {
+    const h = new Harness();
+    h.watch(h.endpoints, 'a');
+    const { length } = h.stream.requests;
+    flood(h, 20);
+    expect(h.stream.requests).toHaveLength(length + 20);
   });
 });

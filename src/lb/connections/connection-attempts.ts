@@ -1,3 +1,4 @@
+import { closeUnusedConnections } from '../../grpc-js/host-internals';
 import type { Clock } from '../../util/clock';
 import type { Handle } from '../../util/handle';
 import type { Logger } from '../../util/logger';
@@ -34,6 +35,8 @@ export interface ConnectionAttemptsOptions {
   readonly logger: Logger;
   /** See `Limits`. */
   readonly maxConnectionAttempts: number;
+  /** Closes the connections that were released. Default: those of grpc-js. */
+  readonly closeUnused?: () => void;
 }
 
 /**
@@ -155,7 +158,9 @@ export class ConnectionAttempts {
 
   private hasRoom(now: number): boolean {
     const { maxConnectionAttempts } = this.options;
-    this.shortage?.probeIfDue(now);
+    if (this.shortage?.probeIfDue(now) === 'after closing') {
+      (this.options.closeUnused ?? closeUnusedConnections)();
+    }
     const max = Math.min(maxConnectionAttempts, this.shortage?.window ?? Infinity);
     return this.inFlight.size < max;
   }

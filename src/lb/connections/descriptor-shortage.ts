@@ -6,7 +6,7 @@ const CODES: ReadonlyMap<string, string> = new Map([
   ['EMFILE', 'too many open files in this process'],
   ['ENFILE', 'too many open files in the system'],
 ]);
-/** The delay of an attempt after a connection was closed, until its socket has been closed. */
+/** The delay of an attempt after a connection was released or closed, until its socket has been closed. */
 const CLOSED_MS = 100;
 
 /** Returns the code of an error that reports a lack of file descriptors. */
@@ -27,10 +27,11 @@ export class DescriptorShortage {
   /** The time of the next attempt, if none may be in flight. */
   probeMs: number;
   private backoff: BackoffStep;
+  private hasReleased = false;
 
   constructor(
     readonly code: string,
-    random: Random,
+    private readonly random: Random,
     now: number,
   ) {
     this.text = `connections cannot be opened: ${CODES.get(code) ?? 'too many open files'} (${code})`;
@@ -38,9 +39,19 @@ export class DescriptorShortage {
     this.probeMs = now + this.backoff.delayMs;
   }
 
-  /** Allows one attempt once it is due. */
-  probeIfDue(now: number): void {
-    if (this.window === 0 && now >= this.probeMs) this.window = 1;
+  /**
+   * Allows one attempt once it is due.
+   * @returns 'after closing' if connections were released since the last attempt: the next one waits for their sockets.
+   */
+  probeIfDue(now: number): 'after closing' | undefined {
+    if (this.window > 0 || now < this.probeMs) return undefined;
+    if (this.hasReleased) {
+      this.hasReleased = false;
+      this.probeMs = now + CLOSED_MS;
+      return 'after closing';
+    }
+    this.window = 1;
+    return undefined;
   }
 
   /** Records that an attempt got a descriptor, unless it was in flight before the shortage. */
@@ -56,8 +67,10 @@ export class DescriptorShortage {
     this.probeMs = now + this.backoff.delayMs;
   }
 
-  /** Records that a connection was closed. */
+  /** Records that a connection was closed, or released by its policy. */
   onClosed(now: number): void {
+    this.hasReleased = true;
+    this.backoff = firstBackoffStep(connectionBackoff, this.random);
     this.probeMs = Math.min(this.probeMs, now + CLOSED_MS);
   }
 }

@@ -87,6 +87,8 @@ export class AdsSession implements StreamSession {
   private readDue = true;
   /** Runs until the next response may be read. */
   private readPause: Handle | undefined;
+  /** Runs until the next request is sent, while the server floods. */
+  private sendPause: Handle | undefined;
   private reading: Reading | undefined;
   /** A step of it is being taken. */
   private isReading = false;
@@ -216,13 +218,14 @@ export class AdsSession implements StreamSession {
     this.waits.clear();
     this.nacks.clear();
     this.readPause?.release();
+    this.sendPause?.release();
     this.readBreak?.release();
     this.idleTimer?.release();
     this.dropReading();
   }
 
   private sendNext(): void {
-    if (this.inFlight !== undefined) return;
+    if (this.inFlight !== undefined || this.sendPause !== undefined) return;
     this.inFlight = this.subscriptions.next();
     if (this.inFlight !== undefined) this.options.open.stream.send(this.inFlight.bytes);
   }
@@ -323,11 +326,22 @@ export class AdsSession implements StreamSession {
       nacks.endHold(response.typeUrl);
       subscriptions.sendHeld(response.typeUrl);
       subscriptions.answer(response, undefined);
+      this.pauseSending();
     } else if (answer.kind === 'reject') {
       const { isHeld, readPauseMs } = nacks.reject(response.typeUrl, digest, spentMs);
       subscriptions.answer(response, answer.reason, isHeld);
       if (readPauseMs > 0) this.pauseReading(readPauseMs);
     }
+  }
+
+  /**
+   * Acknowledges what a server that floods sends once in a turn of the event loop: the last response of each type. To send a
+   * request for each costs as much as to read it.
+   */
+  private pauseSending(): void {
+    const { open, time } = this.options;
+    if (!time.isFlooded(open.clock.monotonicMs())) return;
+    this.sendPause ??= inNextTurn(open.clock, () => (this.sendPause = undefined));
   }
 
   private endPause(): void {

@@ -23,6 +23,7 @@ function setUp({ max = 2, workMs = 0 } = {}) {
     random: () => 0.5,
     logger: { trace() {}, info: write, error: write },
     maxConnectionAttempts: max,
+    closeUnused: () => log.push('closed what is unused'),
   });
   const batch = new LbBatch((error) => log.push(String(error)));
   const owners = new Map<string, object>();
@@ -156,10 +157,40 @@ describe('ConnectionAttempts', () => {
     it('starts one attempt soon after a connection was closed', () => {
       const { clock, attempts, started } = exhaust();
       attempts.closed();
-      clock.advance(99);
+      clock.advance(199);
       expect(started.length).toBe(2);
       clock.advance(1);
       expect(started).toEqual(['a1', 'a2', 'a3']);
+    });
+
+    it('closes connections that were released before the next attempt, for as long as there are more of them', () => {
+      const { clock, log, attempts, started } = exhaust();
+      for (let i = 0; i < 5; i++) {
+        attempts.closed();
+        clock.advance(100);
+        expect(log.filter((line) => line === 'closed what is unused')).toHaveLength(i + 1);
+      }
+      expect(started.length).toBe(2);
+      clock.advance(100);
+      expect(started).toEqual(['a1', 'a2', 'a3']);
+    });
+
+    it('starts the backoff again when connections were released', () => {
+      const { clock, attempts, end, started } = exhaust();
+      for (const [name, delayMs] of [
+        ['a3', 1000],
+        ['a4', 1600],
+      ] as const) {
+        clock.advance(delayMs);
+        expect(started.at(-1)).toBe(name);
+        end(name, 'connect EMFILE');
+      }
+      attempts.closed();
+      clock.advance(200);
+      const { length } = started;
+      end(started.at(-1) ?? '', 'connect EMFILE');
+      clock.advance(1600);
+      expect(started.length).toBe(length + 1);
     });
 
     it('continues while attempts succeed, and logs that it has recovered', () => {
