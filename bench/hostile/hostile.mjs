@@ -5,6 +5,7 @@ import { once } from 'node:events';
 import { createRequire } from 'node:module';
 import { resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { median } from '../support/statistics.mjs';
 import { printTable } from '../support/table.mjs';
 
 const { cases } = createRequire(import.meta.url)('./cases.cjs');
@@ -27,13 +28,13 @@ const CALM_MS = 1000;
 class Child {
   constructor(script, argument, { descriptors = 0, heapMb } = {}) {
     const args = [
-      ...(heapMb ? ['--expose-gc', ...(process.env.HARGS ?? '').split(' ').filter(Boolean)] : []),
+      ...(heapMb ? ['--expose-gc'] : []),
       ...(heapMb ? [`--max-old-space-size=${heapMb}`] : []),
       here(script),
       argument,
     ];
     const limit = descriptors > 0 ? `ulimit -n ${descriptors} && ` : '';
-    const stdio = ['ignore', heapMb ? 'inherit' : 'ignore', 'pipe', 'ipc'];
+    const stdio = ['ignore', 'inherit', 'pipe', 'ipc'];
     this.process = spawn('sh', ['-c', `${limit}exec "$0" "$@"`, process.execPath, ...args], {
       stdio,
     });
@@ -109,7 +110,7 @@ async function measureAlone(client) {
   return client.ask({ aloneMs: ALONE_MS });
 }
 
-/** The longest pauses of messages whose bytes are ignored, by case. */
+/** The longest pauses of messages whose bytes are ignored, by case: of each run. */
 const ignoredMs = new Map();
 
 /** Returns the case whose bytes are ignored that a case is compared with: of the same transport and about the same size. */
@@ -126,7 +127,7 @@ function verdict(name, outcome) {
   const { rest, clusters = 0, accepted } = cases[name];
   if (result === undefined) return 'DIED';
   if (result.clusters < clusters) return `${result.clusters} CLUSTERS IN USE`;
-  const limitMs = PAUSE_MS + (ignoredMs.get(baselineOf(name)) ?? 0);
+  const limitMs = PAUSE_MS + median(ignoredMs.get(baselineOf(name)) ?? [0]);
   if (result.pauseMs > limitMs) return `PAUSE > ${limitMs.toFixed(0)}`;
   // What is accepted is kept; while it is applied, the heap has the old and the new one, and what is not collected yet.
   if ((accepted ? result.keptMiB : result.addedMiB) > ADDED_MIB) return `MEMORY > ${ADDED_MIB}`;
@@ -154,7 +155,7 @@ function row(name, outcome) {
   return [
     name,
     state,
-    pauseMs.toFixed(0),
+    `${pauseMs.toFixed(0)}${outcome.runs > 1 ? ` (of ${outcome.runs})` : ''}`,
     cpu,
     isFlood(name) ? `${adsPercent(outcome).toFixed(0)} %` : '-',
     `${addedMiB.toFixed(0)}, ${keptMiB.toFixed(0)}`,
@@ -169,6 +170,32 @@ function row(name, outcome) {
 function selected(text) {
   const names = Object.keys(cases).filter((name) => name.includes(text));
   return [...new Set([...names.map(baselineOf), ...names])];
+}
+
+/** How often a case is run whose pause is above its target in the first run: the machine may have paused as well. */
+const RUNS = 3;
+
+/** Runs a case, and again with the one it is compared with if it pauses for too long. @returns the run of the median pause. */
+async function measureCase(name, dist) {
+  const runOnce = async (each) => {
+    const outcome = await runCase(each, dist);
+    if (cases[each].ignored) {
+      ignoredMs.set(each, [...(ignoredMs.get(each) ?? []), outcome.result?.pauseMs ?? 0]);
+    }
+    return outcome;
+  };
+  const outcomes = [await runOnce(name)];
+  while (outcomes.length < RUNS && verdict(name, outcomes[0]).startsWith('PAUSE')) {
+    await runOnce(baselineOf(name));
+    outcomes.push(await runOnce(name));
+  }
+  // One that died is the worst.
+  const pauseOf = ({ result }) => result?.pauseMs ?? Infinity;
+  outcomes.sort((a, b) => pauseOf(a) - pauseOf(b));
+  const worst = outcomes.at(-1);
+  return worst.result === undefined
+    ? worst
+    : { ...outcomes[outcomes.length >> 1], runs: outcomes.length };
 }
 
 /** `HOSTILE_DIST` runs another build, `HOSTILE_ONLY` the cases whose names contain it, `HOSTILE_VERBOSE` prints more. */
@@ -193,11 +220,10 @@ export async function run() {
     ],
   ];
   for (const name of selected(HOSTILE_ONLY)) {
-    const outcome = await runCase(name, dist);
-    if (cases[name].ignored) ignoredMs.set(name, outcome.result?.pauseMs ?? 0);
+    const outcome = await measureCase(name, dist);
     rows.push(row(name, outcome));
     console.error(rows.at(-1).join(' | '));
-    if (HOSTILE_VERBOSE) console.log(outcome.errors), console.log(name, JSON.stringify(outcome, null, 1));
+    if (HOSTILE_VERBOSE) console.log(name, JSON.stringify(outcome, null, 1));
   }
   printTable(rows);
   if (rows.slice(1).some((cells) => cells.at(-1) !== 'ok')) process.exitCode = 1;
