@@ -5,6 +5,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as grpc from '@grpc/grpc-js';
+import { XdsChannelCredentials as PeerCredentials } from '@grpc/grpc-js-xds';
 import { createXdsChannelCredentials, register, XdsChannelCredentials } from '../../src';
 import { EchoBackend, EchoClient } from '../support/echo-backend';
 import { eventually } from '../support/eventually';
@@ -266,5 +267,23 @@ describe('a cluster with TLS, called with', () => {
       /grpc-xds \d\S+ in \S+, while xds: targets are those of grpc-xds \d\S+ in \S+: install one copy for both \(see npm ls grpc-xds\)/,
     );
     expect(plain.calls).toBe(before);
+  });
+
+  it('a wrapper of credentials of @grpc/grpc-js-xds: is not called in the clear, and the error says what to use', async () => {
+    serve(plain.port, []);
+    const before = plain.calls;
+    const details = await failureOf(open(new Wrapper(new PeerCredentials(insecure))));
+    expect(details).toMatch(
+      /connected in plain text without reading its policy.*createXdsChannelCredentials\(\)/,
+    );
+    expect(plain.calls).toBe(before);
+  });
+
+  it('credentials of the application that connect by TLS of their own: is called', async () => {
+    serve(secure.port, []);
+    const own = credentials.createSsl(Buffer.from(root.certificate), null, null, {
+      checkServerIdentity: () => undefined,
+    });
+    expect(await open(new Wrapper(own)).say()).toContain('CN=server');
   });
 });

@@ -9,6 +9,7 @@ import { channelCredentialsOf, replaceConnector, secureAsHost } from '../../grpc
 import type { ClusterResource, UpstreamTls } from '../../resources/cluster/cluster';
 import type { EndpointsResource } from '../../resources/endpoints/endpoints';
 import { RefusingConnector } from '../../security/client/refusing-connector';
+import { SecureOnlyConnector } from '../../security/client/secure-only-connector';
 import {
   describeForeignXdsCredentials,
   isXdsCredentials,
@@ -254,14 +255,20 @@ function kindOf(channelCredentials: ChannelCredentials): CredentialsKind {
   return channelCredentials._isSecure() ? 'tls' : 'insecure';
 }
 
-/** Credentials of another copy of this package would take their fallback for a policy that they cannot read. */
+/**
+ * Credentials of another copy of this package would take their fallback for a policy that they cannot read. Where that cannot be
+ * known of the credentials of an application, it is seen by the connections that they make.
+ */
 function refuseForeign(subchannel: Subchannel, channelCredentials: ChannelCredentials): void {
   const problem = describeForeignXdsCredentials(channelCredentials);
-  if (problem === undefined) return;
-  replaceConnector(
-    subchannel.getRealSubchannel(),
-    (connector) => new RefusingConnector(problem, connector.getCallCredentials()),
-  );
+  if (problem === undefined && kindOf(channelCredentials) !== 'application') return;
+  replaceConnector(subchannel.getRealSubchannel(), (connector) => {
+    if (problem !== undefined)
+      return new RefusingConnector(problem, connector.getCallCredentials());
+    return connector instanceof SecureOnlyConnector
+      ? connector
+      : new SecureOnlyConnector(connector);
+  });
 }
 
 /**
