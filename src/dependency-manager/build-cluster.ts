@@ -4,7 +4,7 @@ import { describeSkippedEndpoints, type EndpointsResource } from '../resources/e
 import { assertNever } from '../util/assert-never';
 import { err, ok } from '../util/result';
 import type { XdsError } from '../xds-client/resource-watcher';
-import type { LeafClusters } from './aggregate-clusters';
+import type { LeafClusters } from './cluster-topology';
 import { dnsTargetKey, type DnsTarget, type Observations, type Observed } from './observations';
 import type { ClusterChildren, ClusterConfig, ClusterResult } from './xds-config';
 

@@ -1,4 +1,4 @@
-import { STEP_SIZE, type Steps } from '../util/steps';
+import { inSteps, type Steps } from '../util/steps';
 import { FixedKeysMap } from './fixed-keys-map';
 import type { ClusterSource } from './build-cluster';
 import type { ClusterTopology } from './cluster-topology';
@@ -47,31 +47,27 @@ export function* neededBy(
   const clusters = yield* namesOf(sources);
   const endpoints = yield* namesOf(endpointsUsers);
   const targets = new Map<string, DnsTarget>();
-  for (const [key, target] of dns) {
+  yield* inSteps(dns, ([key, target]) => {
     targets.set(key, target);
-    if (targets.size % STEP_SIZE === 0) yield;
-  }
+  });
   return { routeConfigs, clusters, endpoints, dns: targets };
 }
 
 function* namesOf(map: ReadonlyMap<string, unknown>): Steps<ReadonlySet<string>> {
   const names = new Set<string>();
-  for (const name of map.keys()) {
+  yield* inSteps(map.keys(), (name) => {
     names.add(name);
-    if (names.size % STEP_SIZE === 0) yield;
-  }
+  });
   return names;
 }
 
 /** Returns the clusters that aggregates keep, and that are not part of the graph. */
 export function* missingLeaves({ nodes, topology }: Graph): Steps<ReadonlySet<string>> {
   const missing = new Set<string>();
-  let count = 0;
-  for (const [name, { source, result }] of nodes) {
-    if (++count % STEP_SIZE === 0) yield;
-    if (source.kind !== 'aggregate' || topology.leavesOf(name).ok) continue;
+  yield* inSteps(nodes, ([name, { source, result }]) => {
+    if (source.kind !== 'aggregate' || topology.leavesOf(name).ok) return;
     for (const leaf of leavesIn(result)) if (!nodes.has(leaf)) missing.add(leaf);
-  }
+  });
   return missing;
 }
 
@@ -94,23 +90,12 @@ export function* concernedBy(
   { endpointsUsers, dnsUsers }: ClusterTopology,
 ): Steps<ReadonlySet<string>> {
   const names = new Set<string>();
-  let count = 0;
-  for (const name of clusters) {
-    if (++count % STEP_SIZE === 0) yield;
+  const add = (name: string) => {
     names.add(name);
-  }
-  const usersOf = [
-    [endpoints, endpointsUsers],
-    [dns, dnsUsers],
-  ] as const;
-  for (const [keys, users] of usersOf) {
-    for (const key of keys) {
-      for (const name of users.get(key) ?? []) {
-        if (++count % STEP_SIZE === 0) yield;
-        names.add(name);
-      }
-    }
-  }
+  };
+  yield* inSteps(clusters, add);
+  for (const key of endpoints) yield* inSteps(endpointsUsers.get(key) ?? [], add);
+  for (const key of dns) yield* inSteps(dnsUsers.get(key) ?? [], add);
   return names;
 }
 
@@ -124,15 +109,12 @@ export function* changedSince(
     for (const [name, result] of changed) if (before?.get(name) !== result) names.add(name);
     return names;
   }
-  let count = 0;
-  for (const [name, { result }] of nodes) {
-    if (++count % STEP_SIZE === 0) yield;
+  yield* inSteps(nodes, ([name, { result }]) => {
     if (before?.get(name) !== result) names.add(name);
-  }
-  for (const name of before?.keys() ?? []) {
-    if (++count % STEP_SIZE === 0) yield;
+  });
+  yield* inSteps(before?.keys() ?? [], (name) => {
     if (!nodes.has(name)) names.add(name);
-  }
+  });
   return names;
 }
 
@@ -145,11 +127,9 @@ export function* nextClusters(
   if (before !== undefined && changedNames.size === 0) return before;
   const results = new Map<string, ClusterResult>();
   const isSameSet = before !== undefined && changed !== undefined;
-  let count = 0;
-  for (const name of isSameSet ? changedNames : nodes.keys()) {
-    if (++count % STEP_SIZE === 0) yield;
+  yield* inSteps(isSameSet ? changedNames : nodes.keys(), (name) => {
     const result = nodes.get(name)?.result;
     if (result !== undefined) results.set(name, result);
-  }
+  });
   return isSameSet ? before.with(results) : yield* FixedKeysMap.inSteps(nodes.keys(), results);
 }

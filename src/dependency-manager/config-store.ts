@@ -1,5 +1,5 @@
 import { shareList } from '../util/share';
-import { runSteps, STEP_SIZE, type Steps } from '../util/steps';
+import { inSteps, runSteps, type Steps } from '../util/steps';
 import { buildCluster, clusterSource, needsSameWatches, type ClusterInputs } from './build-cluster';
 import { checkClusterCount, ClusterTopology } from './cluster-topology';
 import {
@@ -152,15 +152,14 @@ export class ConfigStore {
   }
 
   private *changesTopology({ clusters }: Marks, { nodes }: Graph): Steps<boolean> {
-    let count = 0;
-    for (const name of clusters) {
-      if (++count % STEP_SIZE === 0) yield;
+    let isChanged = false;
+    yield* inSteps(clusters, (name) => {
       const node = nodes.get(name);
-      if (node === undefined) continue;
+      if (node === undefined) return;
       const source = clusterSource(this.options.observed.cluster(name));
-      if (!needsSameWatches(node.source, source)) return true;
-    }
-    return false;
+      if (!needsSameWatches(node.source, source)) isChanged = true;
+    });
+    return isChanged;
   }
 
   private *walk(marks: Marks): Steps<StoreUpdate> {
@@ -224,13 +223,11 @@ export class ConfigStore {
     });
     const nodes = yield* this.createNodes(topology, routes, marks);
     let pending = 0;
-    let count = 0;
     const unbuilt = new Set<string>();
-    for (const [name, { source, result }] of nodes) {
-      if (++count % STEP_SIZE === 0) yield;
+    yield* inSteps(nodes, ([name, { source, result }]) => {
       if (result === undefined) pending++;
       if (source.kind === 'aggregate') unbuilt.add(name);
-    }
+    });
     const needed = yield* neededBy(routeConfigs, topology);
     return { routes, rejection, topology, needed, nodes, pending, unbuilt, changed: undefined };
   }
@@ -250,39 +247,34 @@ export class ConfigStore {
     const isSameAmbient = shareList(ambient, routes.ambient) === ambient;
     const inputs = this.inputsOf(routes, topology);
     const nodes = new Map<string, ClusterNode>();
-    for (const [name, source] of topology.sources) {
-      if (nodes.size % STEP_SIZE === STEP_SIZE - 1) yield;
+    yield* inSteps(topology.sources, ([name, source]) => {
       const known = before?.nodes.get(name);
+      const isCurrent = isSameAmbient && known?.source === source;
       if (source.kind === 'aggregate') {
         nodes.set(name, { source, result: undefined });
-        continue;
-      }
-      const isCurrent = isSameAmbient && known?.source === source;
-      if (isCurrent && !concerned.has(name)) {
+      } else if (isCurrent && !concerned.has(name)) {
         nodes.set(name, known);
-        continue;
+      } else {
+        const previous = known?.result ?? this.config?.clusters.get(name);
+        nodes.set(name, { source, result: buildCluster(name, source, inputs, previous) });
       }
-      const previous = known?.result ?? this.config?.clusters.get(name);
-      nodes.set(name, { source, result: buildCluster(name, source, inputs, previous) });
-    }
+    });
     return nodes;
   }
 
   private *recompute(graph: Graph, names: Iterable<string>): Steps<void> {
     const inputs = this.inputsOf(graph.routes, graph.topology);
-    let count = 0;
-    for (const name of names) {
-      if (++count % STEP_SIZE === 0) yield;
+    yield* inSteps(names, (name) => {
       const node = graph.nodes.get(name);
       // Watched for the config that is still in use, but not part of this graph.
-      if (node === undefined || graph.unbuilt.has(name)) continue;
+      if (node === undefined || graph.unbuilt.has(name)) return;
       const before = node.result;
       const previous = before ?? this.config?.clusters.get(name);
       node.result = buildCluster(name, node.source, inputs, previous);
       if (before === undefined) graph.pending--;
       if (node.result === undefined) graph.pending++;
       else graph.changed?.set(name, node.result);
-    }
+    });
   }
 
   private inputsOf({ ambient }: FoundRoutes, topology: ClusterTopology): ClusterInputs {
@@ -311,16 +303,14 @@ export class ConfigStore {
     const { nodes, topology } = graph;
     const inputs = this.inputsOf(graph.routes, topology);
     const before = nodes.size;
-    let count = 0;
-    for (const name of yield* missingLeaves(graph)) {
-      if (++count % STEP_SIZE === 0) yield;
+    yield* inSteps(yield* missingLeaves(graph), (name) => {
       const source = clusterSource(this.options.observed.cluster(name));
       topology.add(name, source);
       const previous = this.config?.clusters.get(name);
       const result = buildCluster(name, source, inputs, previous);
       nodes.set(name, { source, result });
       if (result === undefined) graph.pending++;
-    }
+    });
     if (nodes.size === before) return;
     graph.needed = yield* neededBy(graph.needed.routeConfigs, topology);
   }

@@ -1,4 +1,4 @@
-import { runSteps, STEP_SIZE, type Steps } from '../util/steps';
+import { inSteps, runSteps, type Steps } from '../util/steps';
 
 /** Number of values that are copied when one of them is set. */
 const CHUNK_SIZE = 32;
@@ -36,14 +36,13 @@ export class FixedKeysMap<K, V extends object> implements ReadonlyMap<K, V> {
     const places = new Map<K, number>();
     const chunks: (V | undefined)[][] = [];
     let size = 0;
-    for (const key of keys) {
+    yield* inSteps(keys, (key) => {
       const value = values.get(key);
       if (value !== undefined) size++;
       if (places.size % CHUNK_SIZE === 0) chunks.push([]);
       chunks.at(-1)?.push(value);
       places.set(key, places.size);
-      if (places.size % STEP_SIZE === 0) yield;
-    }
+    });
     return new FixedKeysMap(places, chunks, size);
   }
 

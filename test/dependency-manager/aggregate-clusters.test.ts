@@ -1,4 +1,4 @@
-import { leafClusters, MAX_AGGREGATE_DEPTH } from '../../src/dependency-manager/aggregate-clusters';
+import { leafClusters, MAX_AGGREGATE_DEPTH } from '../../src/dependency-manager/cluster-topology';
 import { ok } from '../../src/util/result';
 
 /** Aggregates by name with their children; every other name is no aggregate. */

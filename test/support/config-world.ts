@@ -1,7 +1,7 @@
 // What the watches of a dependency manager have reported, a store over it, and a plain walk over the same.
 
 import { runSteps } from '../../src/util/steps';
-import { leafClusters } from '../../src/dependency-manager/aggregate-clusters';
+import { leafClusters } from '../../src/dependency-manager/cluster-topology';
 import {
   ConfigStore,
   type ConfigOutcome,
