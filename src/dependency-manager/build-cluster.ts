@@ -4,7 +4,6 @@ import { describeSkippedEndpoints, type EndpointsResource } from '../resources/e
 import { assertNever } from '../util/assert-never';
 import { err, ok } from '../util/result';
 import type { XdsError } from '../xds-client/resource-watcher';
-import type { LeafClusters } from './cluster-topology';
 import { dnsTargetKey, type DnsTarget, type Observations, type Observed } from './observations';
 import type { ClusterChildren, ClusterConfig, ClusterResult } from './xds-config';
 
@@ -15,6 +14,16 @@ export type ClusterSource =
   | { readonly kind: 'aggregate'; readonly clusters: readonly string[] }
   /** Nothing: the cluster does not exist, or was not received yet. */
   | { readonly kind: 'none' };
+
+/** The leaf clusters of an aggregate in order of priority, or why it has none. */
+export type LeafClusters =
+  | { readonly ok: true; readonly value: readonly string[] }
+  | {
+      readonly ok: false;
+      readonly error: string;
+      /** Whether a limit is exceeded. Otherwise there are no leaves. */
+      readonly isLimit: boolean;
+    };
 
 /** The inputs of a cluster besides its own resource. */
 export interface ClusterInputs {

@@ -1,19 +1,9 @@
 import { inSteps, type Steps } from '../util/steps';
-import type { ClusterSource } from './build-cluster';
+import type { ClusterSource, LeafClusters } from './build-cluster';
 import type { DnsTarget } from './observations';
 
 /** How many clusters a path through aggregates may have, leaf included (gRFC A37). */
 export const MAX_AGGREGATE_DEPTH = 16;
-
-/** The leaf clusters of an aggregate in order of priority, or why it has none. */
-export type LeafClusters =
-  | { readonly ok: true; readonly value: readonly string[] }
-  | {
-      readonly ok: false;
-      readonly error: string;
-      /** Whether a limit is exceeded. Otherwise there are no leaves. */
-      readonly isLimit: boolean;
-    };
 
 /**
  * Steps through aggregates in one walk. A step takes about 0.1 µs, and each may add to a list of leaves.
