@@ -115,6 +115,12 @@ module.exports = {
       { path: '^src/', pathNot: inFolders(['server', 'relay', 'cli']) },
       { path: inFolders(['server', 'relay']) },
     ),
+    forbid(
+      'shared-security-is-shared',
+      'certificates, contexts made of them, and checks of the peer are for clients and servers: they know neither',
+      { path: inFolders(['security/(peer|providers|contexts)']) },
+      { path: inFolders(['security/(client|server|credentials)']) },
+    ),
 
     // The island.
     forbid(

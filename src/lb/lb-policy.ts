@@ -4,7 +4,7 @@ import type { ChildChannelOptions } from '../grpc-js/child-channel-options';
 import type { LoadReporter } from '../xds-client/lrs/load-reporter';
 import type { XdsEndpoint } from '../resources/endpoints/endpoints';
 import type { LbConfig } from '../resources/extension-points';
-import type { CertificateSource } from '../security/client/tls-policy';
+import type { CertificateSource } from '../security/providers/certificate-provider';
 import type { ChannelStats, LabelValues } from '../observe/stats/stats-plugin';
 import type { Clock } from '../util/clock';
 import type { Logger } from '../util/logger';

@@ -5,8 +5,10 @@ import {
   processChannelCredentials,
 } from '../security/credentials/channel-creds-registry';
 import type * as GcpIdentity from '../security/credentials/gcp-identity-token';
-import { createJwtTokenFileType } from '../security/credentials/jwt-token-file-type';
-import { ManagementCredentials } from '../security/credentials/management-credentials';
+import {
+  createJwtTokenFileType,
+  ManagementCredentials,
+} from '../security/credentials/management-credentials';
 import type * as Composite from '../http-filters/composite/composite-filter';
 import type * as Fault from '../http-filters/fault/fault-filter';
 import type * as GcpAuthn from '../http-filters/gcp-authn/gcp-authn-filter';
@@ -20,10 +22,10 @@ import type { MatchMeter } from '../resources/matching/match-meter';
 import type { RegexCompiler, RegexCompilers } from '../resources/extension-points';
 import { createResourceTypes, type ResourceTypes } from '../resources/resource-types';
 import type { CertificateProviderType } from '../security/providers/certificate-provider';
-import type { CertificateProviderRegistry } from '../security/providers/certificate-provider-registry';
-import type * as FileWatcher from '../security/providers/file-watcher/file-watcher';
-import type * as Sds from '../security/providers/sds/sds';
-import type { SdsOptions } from '../security/providers/sds/sds';
+import type { CertificateProviderRegistry } from '../security/providers/certificate-providers';
+import type * as FileWatcher from '../security/providers/file-watcher';
+import type * as Sds from '../security/providers/sds';
+import type { SdsOptions } from '../security/providers/sds';
 import { late } from '../util/late';
 
 const loadComposite = late<typeof Composite>(() =>
@@ -31,7 +33,7 @@ const loadComposite = late<typeof Composite>(() =>
 );
 const loadFault = late<typeof Fault>(() => require('../http-filters/fault/fault-filter'));
 const loadFileWatcher = late<typeof FileWatcher>(() =>
-  require('../security/providers/file-watcher/file-watcher'),
+  require('../security/providers/file-watcher'),
 );
 const loadGcpAuthn = late<typeof GcpAuthn>(() =>
   require('../http-filters/gcp-authn/gcp-authn-filter'),
@@ -40,7 +42,7 @@ const loadGcpIdentity = late<typeof GcpIdentity>(() =>
   require('../security/credentials/gcp-identity-token'),
 );
 const loadRe2 = late<typeof Re2>(() => require('../resources/matching/re2-compiler'));
-const loadSds = late<typeof Sds>(() => require('../security/providers/sds/sds'));
+const loadSds = late<typeof Sds>(() => require('../security/providers/sds'));
 const loadStatefulSession = late<typeof StatefulSession>(() =>
   require('../http-filters/stateful-session/stateful-session-filter'),
 );

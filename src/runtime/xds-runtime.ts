@@ -33,8 +33,10 @@ import { LiveResolutions, type LiveResolution } from '../resolver/live-resolutio
 import type { ResolverArgs } from '../resolver/xds-scheme';
 import type { ClientRef, XdsResolverDependencies } from '../resolver/resolver-dependencies';
 import { XdsResolver } from '../resolver/xds-resolver';
-import { processCertificateProviders } from '../security/providers/certificate-provider-registry';
-import { CertificateProviders } from '../security/providers/certificate-providers';
+import {
+  CertificateProviders,
+  processCertificateProviders,
+} from '../security/providers/certificate-providers';
 import { TransportFactory } from '../transport/transport-factory';
 import { processStats } from '../observe/stats/stats-registry';
 import { systemClock } from '../util/clock';
@@ -60,7 +62,7 @@ const loadExplain = late<typeof ExplainChannels>(() => require('./explain-channe
 
 // The registrations of an application are in the same module instances.
 export { registerChannelCredentials } from '../security/credentials/channel-creds-registry';
-export { registerCertificateProvider } from '../security/providers/certificate-provider-registry';
+export { registerCertificateProvider } from '../security/providers/certificate-providers';
 export { registerHttpFilter } from '../http-filters/registry';
 export { registerLbPolicy } from '../lb/custom/custom-policies';
 

@@ -60,14 +60,17 @@ const ELSEWHERE: ReadonlyMap<string, string> = new Map([
   ['xds.core.v3.CollectionEntry', 'test/resources/endpoint-collection.test.ts'],
   ['xds.core.v3.CollectionEntry.InlineEntry', 'test/resources/endpoint-collection.test.ts'],
   // Secrets, which are not parsed beyond 1 MiB.
-  ['envoy.extensions.transport_sockets.tls.v3.Secret', 'test/security/sds-secrets.test.ts'],
+  [
+    'envoy.extensions.transport_sockets.tls.v3.Secret',
+    'test/security/providers/sds-secrets.test.ts',
+  ],
   [
     'envoy.extensions.transport_sockets.tls.v3.SPIFFECertValidatorConfig',
-    'test/security/sds-secrets.test.ts',
+    'test/security/providers/sds-secrets.test.ts',
   ],
   [
     'envoy.extensions.transport_sockets.tls.v3.SPIFFECertValidatorConfig.TrustDomain',
-    'test/security/sds-secrets.test.ts',
+    'test/security/providers/sds-secrets.test.ts',
   ],
   // Reports of backends, which are not decoded beyond 16 KiB.
   ['xds.data.orca.v3.OrcaLoadReport', 'test/lb/orca/call-load-report.test.ts'],

@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseBootstrap } from '../../src/bootstrap/bootstrap-parser';
-import { CertificateProviderRegistry } from '../../src/security/providers/certificate-provider-registry';
-import { createFileWatcher } from '../../src/security/providers/file-watcher/file-watcher';
+import { CertificateProviderRegistry } from '../../src/security/providers/certificate-providers';
+import { createFileWatcher } from '../../src/security/providers/file-watcher';
 import { readResourceFile } from '../../src/transport/file/read-resource-file';
 
 const root = join(__dirname, '..', '..');

@@ -1,8 +1,8 @@
 import { parseBootstrap } from '../../src/bootstrap/bootstrap-parser';
 import type { Bootstrap } from '../../src/bootstrap/bootstrap';
 import { listenerResourceName } from '../../src/bootstrap/resource-template';
-import { CertificateProviderRegistry } from '../../src/security/providers/certificate-provider-registry';
-import { createFileWatcher } from '../../src/security/providers/file-watcher/file-watcher';
+import { CertificateProviderRegistry } from '../../src/security/providers/certificate-providers';
+import { createFileWatcher } from '../../src/security/providers/file-watcher';
 
 // Shaped like what is found in the field; the values are made up.
 

@@ -103,7 +103,7 @@ describe('docs/reference/bootstrap.md', () => {
   });
 
   it('has every key of certificate files and of secret discovery', () => {
-    const parsers = ['file-watcher/config.ts', 'sds/config.ts'].map((path) =>
+    const parsers = ['certificate-files.ts', 'sds.ts'].map((path) =>
       read(join('src/security/providers', path)),
     );
     const keys = found(/'([a-z]+(?:_[a-z]+)+)'/g, parsers.join('\n'));

@@ -4,7 +4,7 @@ import { SPIFFECertValidatorConfig } from '../../src/wire/generated/envoy/extens
 import {
   createIdentitySecretType,
   createRootsSecretType,
-} from '../../src/security/providers/sds/secret-parser';
+} from '../../src/security/providers/secret-parser';
 import type { ResourceType } from '../../src/xds-client/resource-type';
 import { certificateKey, certificateWithNames } from '../support/der-certificate';
 import { identitySecret, rootsSecret } from '../support/sds-server';

@@ -32,8 +32,10 @@ import { LiveResolutions } from '../../src/resolver/live-resolutions';
 import { registerXdsResolver } from '../../src/resolver/xds-scheme';
 import { XdsResolver } from '../../src/resolver/xds-resolver';
 import type { RetryPolicy } from '../../src/resources/route-config/route-config';
-import { CertificateProviderRegistry } from '../../src/security/providers/certificate-provider-registry';
-import { CertificateProviders } from '../../src/security/providers/certificate-providers';
+import {
+  CertificateProviderRegistry,
+  CertificateProviders,
+} from '../../src/security/providers/certificate-providers';
 import { systemClock } from '../../src/util/clock';
 import { silentLogger } from '../../src/util/logger';
 import { ok } from '../../src/util/result';

@@ -1,15 +1,22 @@
 import { DEFAULT_LIMITS } from '../../src/bootstrap/limits';
 import { TimeSlices } from '../../src/util/time-slices';
 import type { Bootstrap } from '../../src/bootstrap/bootstrap';
-import { Status, type CallConfig, type ChannelOptions, type Filter } from '../../src/grpc-js';
-import { Metadata } from '../../src/grpc-js';
+import {
+  type CallConfig,
+  type ChannelOptions,
+  type Filter,
+  Metadata,
+  Status,
+} from '../../src/grpc-js';
 import type { XdsConfig } from '../../src/dependency-manager/xds-config';
 import { HttpFilterRegistry } from '../../src/http-filters/registry';
 import { MatchMeter } from '../../src/resources/matching/match-meter';
 import { LiveResolutions } from '../../src/resolver/live-resolutions';
 import { XdsResolver } from '../../src/resolver/xds-resolver';
-import { CertificateProviderRegistry } from '../../src/security/providers/certificate-provider-registry';
-import { CertificateProviders } from '../../src/security/providers/certificate-providers';
+import {
+  CertificateProviderRegistry,
+  CertificateProviders,
+} from '../../src/security/providers/certificate-providers';
 import type { HeaderCondition, Route } from '../../src/resources/route-config/route-config';
 import { silentLogger } from '../../src/util/logger';
 import { err, ok, type Result } from '../../src/util/result';

@@ -13,7 +13,7 @@ import type {
   EndpointsResource,
   PriorityEndpoints,
 } from '../../src/resources/endpoints/endpoints';
-import type { CertificateSource } from '../../src/security/client/tls-policy';
+import type { CertificateSource } from '../../src/security/providers/certificate-provider';
 import { createHandle, type Handle } from '../../src/util/handle';
 import { ok, type Result } from '../../src/util/result';
 

@@ -1,7 +1,7 @@
 import { createGrpcLogger } from '../../src/grpc-js/grpc-logger';
 import { log } from '../../src/grpc-js';
 import { createFailurePicker } from '../../src/lb/connectivity';
-import { describeHandshakeError } from '../../src/security/client/handshake-errors';
+import { describeHandshakeError } from '../../src/security/client/handshake-result';
 import { describeDetails } from '../../src/transport/grpc-stream';
 import { SentSecrets } from '../../src/transport/sent-secrets';
 import { cutText, quoteText } from '../../src/util/cut-text';

@@ -14,7 +14,7 @@ import {
   createCredentials,
   createRuntimeResourceTypes,
 } from '../../runtime/built-in-parts';
-import { processCertificateProviders } from '../../security/providers/certificate-provider-registry';
+import { processCertificateProviders } from '../../security/providers/certificate-providers';
 import { TransportFactory } from '../../transport/transport-factory';
 import type { Clock } from '../../util/clock';
 import { type FeatureFlags, readFeatureFlags } from '../../util/feature-flags';

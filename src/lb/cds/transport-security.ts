@@ -8,7 +8,7 @@ import {
 import { channelCredentialsOf, replaceConnector, secureAsHost } from '../../grpc-js/host-internals';
 import type { ClusterResource, UpstreamTls } from '../../resources/cluster/cluster';
 import type { EndpointsResource } from '../../resources/endpoints/endpoints';
-import { RefusingConnector } from '../../security/client/refusing-connector';
+import { RefusingConnector } from '../../security/client/contained-connector';
 import { SecureOnlyConnector } from '../../security/client/secure-only-connector';
 import {
   describeForeignXdsCredentials,
@@ -22,8 +22,8 @@ import {
   serverNameOf,
   TLS_POLICY_ARG,
   TlsPolicy,
-  type CertificateSource,
 } from '../../security/client/tls-policy';
+import type { CertificateSource } from '../../security/providers/certificate-provider';
 import type { Logger } from '../../util/logger';
 import { diagnostics } from '../../xds-client/diagnostics';
 

@@ -2,7 +2,7 @@ import { toAuthority } from '../../bootstrap/percent-encoding';
 import { Status, type Subchannel } from '../../grpc-js';
 import { FailedCall } from '../../grpc-js/failed-call';
 import type { InterceptedSubchannel } from '../../grpc-js/subchannel-wrappers';
-import { checkAuthority } from '../../security/peer/authority-check';
+import { checkAuthority } from '../../security/client/connection-security';
 import type { AuthorityRewrite } from '../call-attributes';
 import { createHostIndex } from '../endpoints/address-index';
 import type { EndpointSet } from '../endpoints/endpoint-set';

@@ -2,7 +2,6 @@ import { CallCredentials, type ChannelCredentials, type SecureConnector } from '
 import { contained } from '../../util/contained';
 import { errorMessage } from '../../util/error-message';
 import { isHttpConnectConnector } from './http-connect';
-import { RefusingConnector } from './refusing-connector';
 
 type CreateArgs = Parameters<ChannelCredentials['_createSecureConnector']>;
 
@@ -60,4 +59,28 @@ class ContainedConnector implements SecureConnector {
 
 function describe(error: unknown): string {
   return `unexpected error in the channel credentials: ${errorMessage(error)}`;
+}
+
+/** Makes no connection: every attempt fails with a reason, before anything is sent. */
+export class RefusingConnector implements SecureConnector {
+  constructor(
+    private readonly reason: string,
+    private readonly callCredentials = CallCredentials.createEmpty(),
+  ) {}
+
+  /** @throws Error always. */
+  waitForReady(): Promise<void> {
+    return Promise.reject(new Error(this.reason));
+  }
+
+  /** @throws Error always. */
+  connect(): Promise<never> {
+    return Promise.reject(new Error(this.reason));
+  }
+
+  getCallCredentials(): CallCredentials {
+    return this.callCredentials;
+  }
+
+  destroy(): void {}
 }

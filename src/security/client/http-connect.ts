@@ -1,8 +1,7 @@
-import type { Socket } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import type { CallCredentials, SecureConnector } from '../../grpc-js';
-import { systemClock, type Clock } from '../../util/clock';
+import { type Clock, systemClock } from '../../util/clock';
 import { Brand, copyOf, ownCopy } from '../../util/package-copy';
-import { redialOf, type RedialingConnector } from './redial';
 import { err, ok, type Result } from '../../util/result';
 
 /**
@@ -11,7 +10,7 @@ import { err, ok, type Result } from '../../util/result';
  */
 export const HTTP_CONNECT_ARG = 'grpc_xds.http_connect';
 
-/** The longest that a proxy may take to answer. */
+/** The longest that a connection may take, and then the answer of a proxy. */
 const TIMEOUT_MS = 20_000;
 /** The longest answer of a proxy, up to the connection itself. */
 const MAX_HEADER_BYTES = 16 * 1024;
@@ -122,4 +121,40 @@ export function readConnectAnswer(received: Buffer): Result<Buffer, string> | un
   return status.startsWith('2')
     ? ok(received.subarray(headerBytes))
     : err(`the proxy answered with status ${status}`);
+}
+
+/** Opens another connection to the same server. Rejects with the reason why it cannot. */
+export type Redial = () => Promise<Socket>;
+
+/** A connector that may need more connections than the one it is given. */
+export interface RedialingConnector extends Omit<SecureConnector, 'connect'> {
+  /** @param redial Default: connects to the address that the socket is connected to. */
+  connect(socket: Socket, redial?: Redial): ReturnType<SecureConnector['connect']>;
+}
+
+/** Returns a function that connects to where a socket is connected now, or will be. */
+export function redialOf(first: Socket, clock: Clock): Redial {
+  let { remoteAddress: host, remotePort: port } = first;
+  if (host === undefined) {
+    first.once('connect', () => ({ remoteAddress: host, remotePort: port } = first));
+  }
+  return () =>
+    new Promise((resolve, reject) => {
+      if (host === undefined || port === undefined) {
+        reject(new Error('the connection cannot be made again: it has no address'));
+        return;
+      }
+      const socket = connect({ host, port, noDelay: true });
+      const timer = clock.setTimer(
+        () => socket.destroy(new Error('connecting again timed out after 20 s')),
+        TIMEOUT_MS,
+      );
+      socket.once('close', () => timer.release());
+      socket.once('error', reject);
+      socket.once('connect', () => {
+        timer.release();
+        socket.off('error', reject);
+        resolve(socket);
+      });
+    });
 }

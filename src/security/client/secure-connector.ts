@@ -4,22 +4,20 @@ import { CallCredentials, type ChannelOptions } from '../../grpc-js';
 import { quoteText } from '../../util/cut-text';
 import { errorMessage } from '../../util/error-message';
 import { err, ok, type Result } from '../../util/result';
-import { systemClock, type Clock } from '../../util/clock';
+import { type Clock, systemClock } from '../../util/clock';
 import type { Identity, TrustedRoots } from '../providers/certificate-provider';
 import {
   LoadedCertificates,
-  processContexts,
   TLS_TIMEOUT_MS,
-} from '../providers/loaded-certificates';
-import type { ReadyMaterial } from './ready-certificates';
-import { checkPeer, describeMissingBundle, readTrustDomain } from '../peer/check-peer';
-import { codeOf, describeHandshakeError } from './handshake-errors';
-import { redialOf, type Redial, type RedialingConnector } from './redial';
-import { watchServerSettings } from './server-settings';
+  type HandshakeCertificates,
+} from '../contexts/ready-certificates';
+import { checkPeer } from '../peer/check-peer';
+import { codedError, codeOf, describeHandshakeError, publishHandshake } from './handshake-result';
+import { type Redial, type RedialingConnector, redialOf } from './http-connect';
 import { parseSubjectAltNames } from '../peer/subject-alt-names';
 import { ENDPOINT_HOSTNAME_ARG, serverNameOf, sniOf, type TlsPolicy } from './tls-policy';
-import { publishHandshake } from './tls-events';
-import { onlyTrustDomain } from '../peer/trust-domain-choice';
+import { describeMissingBundle, onlyTrustDomain, readTrustDomain } from '../peer/spiffe-id';
+import { clientContexts } from './client-contexts';
 
 /** How the chain of a server is verified. */
 interface Verification {
@@ -40,7 +38,7 @@ const likelyDomains = new WeakMap<TlsPolicy, string>();
 export class XdsSecureConnector implements RedialingConnector {
   private readonly certificates: LoadedCertificates;
   private readonly serverName: string;
-  /** That of the server, as far as it is known: see `secureByDomain`. */
+  /** That of the server, as far as it is known. */
   private trustDomain: string | undefined;
 
   constructor(
@@ -53,7 +51,11 @@ export class XdsSecureConnector implements RedialingConnector {
     const hostname: unknown = options[ENDPOINT_HOSTNAME_ARG];
     this.serverName = serverNameOf(policy.tls, typeof hostname === 'string' ? hostname : '');
     const describe = (text: string) => this.describe(text);
-    this.certificates = new LoadedCertificates(policy, { clock, describe });
+    this.certificates = new LoadedCertificates(policy, {
+      contexts: clientContexts,
+      clock,
+      describe,
+    });
   }
 
   getCallCredentials(): CallCredentials {
@@ -89,7 +91,7 @@ export class XdsSecureConnector implements RedialingConnector {
 
   private secure(
     socket: Socket,
-    { roots, identity }: ReadyMaterial,
+    { roots, identity }: HandshakeCertificates,
     redial: Redial,
   ): Promise<Handshake> {
     if (roots === 'system') return this.handshake(socket, { roots: undefined, identity });
@@ -107,7 +109,7 @@ export class XdsSecureConnector implements RedialingConnector {
    */
   private async secureByDomain(
     socket: Socket,
-    { bundles, identity }: Pick<TrustedRoots, 'bundles'> & Pick<ReadyMaterial, 'identity'>,
+    { bundles, identity }: Pick<TrustedRoots, 'bundles'> & Pick<HandshakeCertificates, 'identity'>,
     redial: Redial,
   ): Promise<Handshake> {
     const verify = (on: Socket, trustDomain: string): Promise<Handshake> | Handshake => {
@@ -149,7 +151,7 @@ export class XdsSecureConnector implements RedialingConnector {
     if (names === undefined) {
       if (attempt.ok) return sanError('the server has presented no certificate');
       const { error } = attempt;
-      return err(Object.assign(new Error(describeHandshakeError(error)), { code: codeOf(error) }));
+      return err(codedError(codeOf(error), describeHandshakeError(error)));
     }
     const parsed = parseSubjectAltNames(names);
     const trustDomain = parsed.ok ? readTrustDomain(parsed.value) : parsed;
@@ -167,7 +169,7 @@ export class XdsSecureConnector implements RedialingConnector {
     const text = describeHandshakeError(error, presented);
     const { trustDomain } = verification;
     const by = trustDomain === undefined ? '' : describeDomain(error, trustDomain);
-    return err(Object.assign(new Error(by + text), { code: codeOf(error) }));
+    return err(codedError(codeOf(error), by + text));
   }
 
   /** @param onPresented Called once the server has presented a certificate. */
@@ -188,7 +190,7 @@ export class XdsSecureConnector implements RedialingConnector {
     try {
       const secured = connect({
         socket,
-        secureContext: processContexts.get({ roots, identity }),
+        secureContext: clientContexts.get({ roots, identity }),
         // Left out where there is none: with '', Deno has no origin for the HTTP/2 session.
         ...(sni !== '' && { servername: sni }),
         checkServerIdentity,
@@ -199,7 +201,7 @@ export class XdsSecureConnector implements RedialingConnector {
       secured.prependOnceListener('secure', () => onPresented(secured));
       return resultOf(secured, clock, () => peerError);
     } catch (error) {
-      return Promise.resolve(err(error instanceof Error ? error : new Error(errorMessage(error))));
+      return Promise.resolve(err(toError(error)));
     }
   }
 
@@ -215,12 +217,16 @@ async function dial(redial: Redial): Promise<Result<Socket, Error>> {
   try {
     return ok(await redial());
   } catch (error) {
-    return err(error instanceof Error ? error : new Error(errorMessage(error)));
+    return err(toError(error));
   }
 }
 
+function toError(thrown: unknown): Error {
+  return thrown instanceof Error ? thrown : new Error(errorMessage(thrown));
+}
+
 function sanError(problem: string): Result<never, Error> {
-  return err(Object.assign(new Error(`certificate check failure: ${problem}`), { code: 'SAN' }));
+  return err(codedError('SAN', `certificate check failure: ${problem}`));
 }
 
 /** Says which bundle does not lead to a certificate. */
@@ -256,12 +262,10 @@ function resultOf(
       if (!result.ok) secured.destroy();
       resolve(result);
     };
-    const onClose = () => {
-      const closed = new Error('the connection was closed during the handshake');
-      finish(err(Object.assign(closed, { code: 'CLOSED' })));
-    };
+    const onClose = () =>
+      finish(err(codedError('CLOSED', 'the connection was closed during the handshake')));
     const timer = clock.setTimer(
-      () => finish(err(Object.assign(new Error('timed out after 20 s'), { code: 'TIMEOUT' }))),
+      () => finish(err(codedError('TIMEOUT', 'timed out after 20 s'))),
       TLS_TIMEOUT_MS,
     );
     secured.once('secureConnect', () => finish(accept(secured)));
@@ -276,5 +280,41 @@ function accept(socket: TLSSocket): Result<TLSSocket, Error> {
   if (socket.alpnProtocol === 'h2') return ok(socket);
   const chosen = socket.alpnProtocol === false ? 'no protocol' : `"${socket.alpnProtocol}"`;
   const text = `the server chose ${chosen} by ALPN, not "h2": it does not serve gRPC over TLS`;
-  return err(Object.assign(new Error(text), { code: 'ALPN' }));
+  return err(codedError('ALPN', text));
+}
+
+/** Errors of a connection that the other side has closed. */
+const CLOSED_CODES: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE']);
+const CLOSED =
+  'the server closed the connection after the TLS handshake, as one that does not accept the client certificate does';
+
+/**
+ * Watches a connection from the handshake on, until the server has sent something: the SETTINGS of HTTP/2 come first. Over
+ * TLS 1.3, a server checks the client certificate after the client considers the handshake complete. A connection that ends
+ * before the SETTINGS has an error that says why; one whose server sends nothing is closed after 20 s: grpc-js has no bound.
+ *
+ * @param describe Adds what the connection is for.
+ */
+function watchServerSettings(
+  socket: TLSSocket,
+  clock: Clock,
+  describe: (text: string) => string,
+): void {
+  const isSilent = () => socket.bytesRead === 0;
+  let own: Error | undefined;
+  const fail = (text: string) => (own = new Error(describe(text)));
+  const timer = clock.setTimer(() => {
+    if (isSilent()) socket.destroy(fail('the server sent no HTTP/2 SETTINGS within 20 s'));
+  }, TLS_TIMEOUT_MS);
+  socket.once('error', (error: Error) => {
+    // grpc-js puts the message of this very error into the status of calls, once this listener has returned.
+    if (error === own || !isSilent()) return;
+    const isClosed = CLOSED_CODES.has(codeOf(error));
+    error.message = describe(isClosed ? CLOSED : describeHandshakeError(error));
+  });
+  socket.once('close', (hadError: boolean) => {
+    timer.release();
+    // The listener of grpc-js comes after this one: without an error, all it could say is "Failed to connect".
+    if (!hadError && isSilent()) socket.emit('error', fail(CLOSED));
+  });
 }

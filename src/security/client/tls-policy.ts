@@ -1,11 +1,17 @@
 import { isIP } from 'node:net';
 import { isDeepStrictEqual } from 'node:util';
 import type { ChannelOptions } from '../../grpc-js';
-import type { UpstreamTls } from '../../resources/cluster/cluster';
-import type { ChannelStats } from '../../observe/stats/stats-plugin';
+import type { CertificateInstance, UpstreamTls } from '../../resources/cluster/cluster';
 import { Brand, copyOf, describeOtherCopy, ownCopy } from '../../util/package-copy';
 import { err, ok, type Result } from '../../util/result';
-import type { Certificates, CertificateWatch } from '../providers/certificate-provider';
+import type { CurrentCertificates, TlsConfiguration } from '../contexts/ready-certificates';
+import {
+  createWatch,
+  failedWatch,
+  type Certificates,
+  type CertificateSource,
+  type Watch,
+} from '../providers/certificate-provider';
 
 /** The subchannel argument that has the {@link TlsPolicy} of the cluster. It is part of the identity of a subchannel. */
 export const TLS_POLICY_ARG = 'grpc_xds.tls_policy';
@@ -19,35 +25,11 @@ export const NO_TLS_POLICY = 'none';
 /** The subchannel argument that has the hostname of the endpoint, where the policy sends it as SNI (gRFC A101). */
 export const ENDPOINT_HOSTNAME_ARG = 'grpc_xds.endpoint_hostname';
 
-/** The certificates of the instances of one bootstrap. */
-export interface CertificateSource {
-  /** `node.id` of the bootstrap. */
-  readonly nodeId: string;
-  /** What observes the channel; `undefined` if nothing does. */
-  readonly stats?: ChannelStats | undefined;
-  /** Watches certificates, until the watch is released. */
-  watch(instanceName: string, certificateName: string, onChanged: () => void): CertificateWatch;
-}
-
-/** The certificates that a handshake needs, as of now. */
-export interface TlsMaterial {
-  /** Absent where the roots of the system are used. */
-  readonly roots: Certificates['roots'] | 'system';
-  /** Absent where the client presents no certificate. */
-  readonly identity: Certificates['identity'] | 'none';
-}
-
-/** A watch on the certificates of a policy. */
-export interface TlsMaterialWatch {
-  readonly current: TlsMaterial;
-  release(): void;
-}
-
 /**
  * How the connections to one cluster are secured (gRFC A29): immutable, and the same object until the cluster asks for
  * something else. Subchannels are pooled by it: a connection made under one policy serves no call of another.
  */
-export class TlsPolicy {
+export class TlsPolicy implements TlsConfiguration {
   readonly [Brand.TLS_POLICY] = ownCopy;
   private hasConnector = false;
 
@@ -100,33 +82,42 @@ export class TlsPolicy {
   }
 
   /** Watches the certificates of the policy. */
-  watch(onChanged: () => void): TlsMaterialWatch {
-    const { rootCertificates: roots, identity } = this.tls;
-    const rootsWatch =
-      roots.kind === 'instance'
-        ? this.certificates.watch(roots.instanceName, roots.certificateName, onChanged)
-        : undefined;
-    const identityWatch =
-      identity &&
-      this.certificates.watch(identity.instanceName, identity.certificateName, onChanged);
-    return {
-      get current(): TlsMaterial {
-        return {
-          roots: rootsWatch === undefined ? 'system' : rootsWatch.current.roots,
-          identity: identityWatch === undefined ? 'none' : identityWatch.current.identity,
-        };
+  watch(onChanged: () => void): Watch<CurrentCertificates> {
+    const { rootCertificates, identity } = this.tls;
+    const watchOf = (instance: CertificateInstance | undefined) =>
+      instance &&
+      this.certificates.watch(instance.instanceName, instance.certificateName, onChanged);
+    const roots = watchOf(rootCertificates.kind === 'instance' ? rootCertificates : undefined);
+    const own = watchOf(identity);
+    return createWatch(
+      () => combine(roots?.current, own?.current),
+      () => {
+        roots?.release();
+        own?.release();
       },
-      release() {
-        rootsWatch?.release();
-        identityWatch?.release();
-      },
-    };
+    );
   }
 
   /** The host library writes subchannel arguments into its trace: without matchers and certificates. */
   toJSON(): object {
     return { cluster: this.cluster };
   }
+}
+
+/**
+ * Returns the certificates of a policy.
+ * @param roots Those of the instance for roots; `undefined` where the roots of the system are used.
+ * @param own Those of the instance for the identity; `undefined` where the client presents no certificate.
+ */
+function combine(
+  roots: Certificates | undefined,
+  own: Certificates | undefined,
+): CurrentCertificates {
+  const trusted = roots === undefined ? ok('system' as const) : roots.roots;
+  const identity = own === undefined ? ok(undefined) : own.identity;
+  if (trusted === undefined || identity === undefined) return undefined;
+  if (!trusted.ok) return trusted;
+  return identity.ok ? ok({ roots: trusted.value, identity: identity.value }) : identity;
 }
 
 function isOwnPolicy(policy: unknown): policy is TlsPolicy {
@@ -163,13 +154,8 @@ function hostOf(hostname: string): string {
   return host.replace(/^\[(.*)\]$/, '$1');
 }
 
-const noCertificate = {
-  current: {
-    roots: err('there are no certificate providers'),
-    identity: err('there are no certificate providers'),
-  },
-  release() {},
-};
-
 /** The source of a policy without certificate providers: handshakes that need a certificate fail. */
-export const noCertificates: CertificateSource = { nodeId: '', watch: () => noCertificate };
+export const noCertificates: CertificateSource = {
+  nodeId: '',
+  watch: () => failedWatch('there are no certificate providers'),
+};

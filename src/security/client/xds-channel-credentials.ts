@@ -9,9 +9,8 @@ import {
 } from '../../grpc-js';
 import { currentProxyVariable } from '../../util/proxy-variable';
 import { Brand, copyOf, describeOtherCopy, ownCopy } from '../../util/package-copy';
-import { createContainedConnector } from './contained-connector';
+import { createContainedConnector, RefusingConnector } from './contained-connector';
 import { HTTP_CONNECT_ARG, HttpConnectConnector } from './http-connect';
-import { RefusingConnector } from './refusing-connector';
 import type * as Connectors from './secure-connector';
 import { TLS_POLICY_ARG, TlsPolicy } from './tls-policy';
 import { late } from '../../util/late';

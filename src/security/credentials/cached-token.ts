@@ -1,10 +1,11 @@
 import { CallCredentials, Metadata, Status } from '../../grpc-js';
-import { connectionBackoff, firstBackoffStep, type BackoffStep } from '../../util/backoff';
-import { parseBoundedJson, type JsonLimits } from '../../util/bounded-json';
+import { type BackoffStep, connectionBackoff, firstBackoffStep } from '../../util/backoff';
+import { type JsonLimits, parseBoundedJson } from '../../util/bounded-json';
 import type { Clock } from '../../util/clock';
 import type { Random } from '../../util/random';
 import { err, ok, type Result } from '../../util/result';
 import { TokenError } from './call-creds-registry';
+import { readRegularFile } from '../../util/files/read-regular-file';
 
 /** The status of a call without a token. */
 export interface TokenFailure {
@@ -189,4 +190,31 @@ function parseClaims(payload: string): { readonly exp?: unknown } | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** Options of a token file. */
+export interface JwtTokenFileOptions extends TokenDependencies {
+  /** Reads a file as text. Default: the file system, only regular files of at most 64 KiB, and at once. */
+  readonly read?: (path: string, callback: (error: Error | null, text: string) => void) => void;
+}
+
+/** Creates the token in a file that is replaced before the token expires (gRFC A97). */
+export function createJwtTokenFile(path: string, options: JwtTokenFileOptions): CachedToken {
+  const { read = readText } = options;
+  const source: TokenSource = {
+    description: `jwt_token_file ${path}`,
+    fetch(callback) {
+      read(path, (error, text) => {
+        if (error === null) callback(ok(text));
+        else callback(err({ code: Status.UNAVAILABLE, message: error.message }));
+      });
+    },
+  };
+  return new CachedToken(source, options);
+}
+
+function readText(path: string, callback: (error: Error | null, text: string) => void): void {
+  const read = readRegularFile(path, { maxBytes: MAX_TOKEN_BYTES });
+  if (read.ok) callback(null, read.value.toString('utf8'));
+  else callback(new Error(read.error), '');
 }

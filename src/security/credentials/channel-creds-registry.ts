@@ -3,17 +3,17 @@ import type { CredentialSupport } from '../../bootstrap/server-config-parser';
 import { credentials, type CertificateProvider, type ChannelCredentials } from '../../grpc-js';
 import { systemClock, type Clock } from '../../util/clock';
 import type { FeatureFlags } from '../../util/feature-flags';
+import { late } from '../../util/late';
 import { silentLogger, type Logger } from '../../util/logger';
 import { err, ok, type Result } from '../../util/result';
 import { Violations } from '../../util/violations';
 import {
-  type ChannelCredentialsType,
   defineChannelCredentials,
   type ChannelCredentialsDefinition,
+  type ChannelCredentialsType,
 } from './define-channel-credentials';
 import { createGoogleDefaultCredentialsType } from './google-default';
 import type * as Tls from './tls';
-import { late } from '../../util/late';
 
 const loadTls = late<typeof Tls>(() => require('./tls'));
 
@@ -96,28 +96,17 @@ export function builtInChannelCredentials(
 ): readonly ChannelCredentialsType[] {
   const { clock = systemClock, logger = silentLogger } = options;
   const { spiffeBundles = true } = options.flags ?? {};
+  const createTls = () => loadTls().createTlsCredentialsType({ clock, logger, spiffeBundles });
   return [
-    insecureCredentialsType,
+    { type: 'insecure', parse: () => () => ok(credentials.createInsecure()) },
     createGoogleDefaultCredentialsType(() => loadTls().createSystemTls()),
-    lateTls(() => loadTls().createTlsCredentialsType({ clock, logger, spiffeBundles })),
+    {
+      type: 'tls',
+      parse: (...args) => createTls().parse(...args),
+      parseForHttps: (...args) => createTls().parseForHttps?.(...args),
+    },
   ];
 }
-
-/** The type `tls`, loaded for the first bootstrap that has it. */
-function lateTls(
-  load: () => ReturnType<(typeof Tls)['createTlsCredentialsType']>,
-): ChannelCredentialsType {
-  return {
-    type: 'tls',
-    parse: (config, violations) => load().parse(config, violations),
-    parseForHttps: (config, violations) => load().parseForHttps?.(config, violations),
-  };
-}
-
-const insecureCredentialsType: ChannelCredentialsType = {
-  type: 'insecure',
-  parse: () => () => ok(credentials.createInsecure()),
-};
 
 /**
  * The types of channel credentials of this process: those of the application, and those of this package, which the

@@ -5,10 +5,10 @@ import type {
 } from '../../grpc-js';
 import {
   CertificateFiles,
+  type CertificateFilesConfig,
   type CertificateFilesOptions,
-} from '../providers/file-watcher/certificate-files';
-import type { CertificateFilesConfig } from '../providers/file-watcher/config';
-import type { CertificateSource } from '../client/tls-policy';
+} from '../providers/certificate-files';
+import type { CertificateSource } from '../providers/certificate-provider';
 import type { Handle } from '../../util/handle';
 import { err, ok, type Result } from '../../util/result';
 
@@ -49,42 +49,29 @@ export class FileCertificates implements CertificateProvider {
 
   /** The same certificates as those of a policy, whatever instance it names. */
   get source(): CertificateSource {
-    const { files } = this;
     return {
       nodeId: '',
-      watch(_instance, _certificate, onChanged) {
-        const watch = files.watch(onChanged);
-        return {
-          get current() {
-            return files.current;
-          },
-          release: () => watch.release(),
-        };
-      },
+      watch: (_instance, _certificate, onChanged) => this.files.watch(onChanged),
     };
   }
 
-  /** See `CertificateProvider`. */
   addCaCertificateListener(listener: CaCertificateListener): void {
     this.start();
     this.caListeners.add(listener);
     this.notifyCa(listener);
   }
 
-  /** See `CertificateProvider`. */
   removeCaCertificateListener(listener: CaCertificateListener): void {
     this.caListeners.delete(listener);
     this.stopIfUnused();
   }
 
-  /** See `CertificateProvider`. */
   addIdentityCertificateListener(listener: IdentityCertificateListener): void {
     this.start();
     this.identityListeners.add(listener);
     this.notifyIdentity(listener);
   }
 
-  /** See `CertificateProvider`. */
   removeIdentityCertificateListener(listener: IdentityCertificateListener): void {
     this.identityListeners.delete(listener);
     this.stopIfUnused();

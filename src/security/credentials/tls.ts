@@ -1,20 +1,17 @@
 import { createSecureContext } from 'node:tls';
+import type { Socket } from 'node:net';
 import {
+  CallCredentials,
   ChannelCredentials,
-  credentials,
-  type CallCredentials,
   type ChannelOptions,
+  credentials,
   type GrpcUri,
   type SecureConnector,
 } from '../../grpc-js';
 import type { UpstreamTls } from '../../resources/cluster/cluster';
-import {
-  parseCertificateFiles,
-  type CertificateFilesConfig,
-} from '../providers/file-watcher/config';
+import { type CertificateFilesConfig, parseCertificateFiles } from '../providers/certificate-files';
 import { MAX_BUNDLE_BYTES } from '../providers/certificate-limits';
-import { HostNameConnector } from '../client/host-name-connector';
-import { clientTlsOptions } from '../client/client-tls-options';
+import { clientContexts, clientTlsOptions } from '../client/client-contexts';
 import { XdsSecureConnector } from '../client/secure-connector';
 import { TlsPolicy } from '../client/tls-policy';
 import type { Clock } from '../../util/clock';
@@ -24,6 +21,7 @@ import { err, ok, type Result } from '../../util/result';
 import { currentTlsVariables } from '../../util/tls-variables';
 import type { ChannelCredentialsType } from './define-channel-credentials';
 import { FileCertificates } from './file-certificates';
+import { LoadedCertificates } from '../contexts/ready-certificates';
 
 const ROOTS_FILE = { maxBytes: MAX_BUNDLE_BYTES };
 
@@ -71,6 +69,56 @@ class FileTlsCredentials extends ChannelCredentials {
         roots === undefined ? { kind: 'system' } : { kind: 'instance', ...INSTANCE },
       identity: identity === undefined ? undefined : INSTANCE,
     };
+  }
+}
+
+/** Constructor options of a {@link HostNameConnector}. */
+interface HostNameConnectorOptions {
+  readonly target: GrpcUri;
+  readonly options: ChannelOptions;
+  readonly callCredentials: CallCredentials | undefined;
+  readonly clock: Clock;
+}
+
+/**
+ * Secures the connections of one subchannel as grpc-js does, which compares the host name of the target, but with the TLS
+ * contexts of this package: made once for all connections with the same certificates, in steps where these are many.
+ */
+class HostNameConnector implements SecureConnector {
+  private readonly certificates: LoadedCertificates;
+
+  constructor(
+    policy: TlsPolicy,
+    private readonly options: HostNameConnectorOptions,
+  ) {
+    const describe = (text: string) => `${policy.subject}: ${text}`;
+    this.certificates = new LoadedCertificates(policy, {
+      ...{ contexts: clientContexts, clock: options.clock, describe },
+    });
+  }
+
+  getCallCredentials(): CallCredentials {
+    return this.options.callCredentials ?? CallCredentials.createEmpty();
+  }
+
+  waitForReady(): Promise<void> {
+    return this.certificates.wait();
+  }
+
+  /** Performs a handshake with the certificates as of now. @throws Error why it failed. */
+  async connect(socket: Socket): ReturnType<SecureConnector['connect']> {
+    const { target, options } = this.options;
+    const { roots, identity } = this.certificates.get();
+    const context = clientContexts.get({
+      roots: roots === 'system' ? undefined : roots.certificates,
+      identity,
+    });
+    const secured = credentials.createFromSecureContext(context);
+    return secured._createSecureConnector(target, options).connect(socket);
+  }
+
+  destroy(): void {
+    this.certificates.release();
   }
 }
 

@@ -1,4 +1,4 @@
-import { trustDomainOf } from './spiffe-id';
+import { spiffeIdOf } from './spiffe-id';
 import { parseSubjectAltNames, type SubjectAltName } from './subject-alt-names';
 
 /** A call of a client or of a server of `@grpc/grpc-js`, as far as its peer is concerned. */
@@ -30,11 +30,8 @@ export function peerIdentity(call: AuthenticatedCall): PeerIdentity | undefined 
   if (certificate?.subject === undefined) return undefined;
   const parsed = parseSubjectAltNames(certificate.subjectaltname);
   const subjectAltNames = parsed.ok ? parsed.value : [];
-  const uris = subjectAltNames.filter(({ type }) => type === 'uri');
-  const [uri] = uris;
-  const isSpiffe = uris.length === 1 && uri !== undefined && trustDomainOf(uri.value) !== undefined;
   return {
-    spiffeId: isSpiffe ? uri.value : undefined,
+    spiffeId: spiffeIdOf(subjectAltNames)?.id,
     subjectAltNames,
     subject: Object.fromEntries(Object.entries(certificate.subject)),
   };

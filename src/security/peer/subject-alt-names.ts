@@ -1,6 +1,7 @@
 import { isIP, isIPv4, SocketAddress } from 'node:net';
 import type { SanType } from '../../resources/cluster/cluster';
 import { err, ok, type Result } from '../../util/result';
+import { sanitizeText } from '../../util/sanitize-text';
 
 /** A subject alternative name of a certificate. */
 export interface SubjectAltName {
@@ -18,6 +19,10 @@ const TYPES: ReadonlyMap<string, SanType> = new Map([
 
 /** Names of one certificate, of every type. Public authorities sign at most a few hundred. */
 const MAX_NAMES = 1000;
+
+const MAX_SHOWN_NAMES = 10;
+/** Characters of a name, or of a matcher, that are shown. */
+export const MAX_SHOWN_LENGTH = 200;
 
 /**
  * Parses the text in which Node.js gives the subject alternative names of a certificate: `DNS:a.example, IP Address:10.0.0.1`.
@@ -60,4 +65,14 @@ function unquote(value: string): string | undefined {
 /** Returns an address in the text of RFC 5952, such as `2001:db8::1`. OpenSSL writes every group of IPv6 in upper case. */
 export function canonicalAddress(address: string): string {
   return isIPv4(address) ? address : new SocketAddress({ address, family: 'ipv6' }).address;
+}
+
+/** Describes the names of a certificate in an error text. */
+export function describeNames(names: readonly SubjectAltName[]): string {
+  if (names.length === 0) return 'the subject alternative names [] of the certificate';
+  const shown = names
+    .slice(0, MAX_SHOWN_NAMES)
+    .map(({ type, value }) => `${type}:${sanitizeText(value, MAX_SHOWN_LENGTH)}`);
+  const more = names.length > shown.length ? `, and ${names.length - shown.length} more` : '';
+  return `the subject alternative names [${shown.join(', ')}${more}] of the certificate`;
 }

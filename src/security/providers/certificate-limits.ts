@@ -1,3 +1,6 @@
+import type { KeyObject, X509Certificate } from 'node:crypto';
+import { STEP_SIZE } from '../../util/steps';
+
 /**
  * Certificates of one CA file, trust bundle map or secret, of all trust domains together. They are counted before any is parsed:
  * to parse one, and to put it into a TLS context, takes a tenth of a millisecond or two each. A bundle of all public
@@ -23,15 +26,11 @@ export const MAX_CHAIN_LENGTH = 100;
 /** Characters of one private key in PEM. One of RSA with 8,192 bits has 6,400. */
 export const MAX_PRIVATE_KEY_LENGTH = 65_536;
 
-const STEP_CERTIFICATES = 4;
+/** Certificates that are parsed in one step, of about a millisecond: those of most chains and files are there at once. */
+export const STEP_CERTIFICATES = 4;
 
-/**
- * Whether the step of parsing is over in which so many certificates or bundles were parsed: a step has a few, so that those of
- * most chains and files are there at once.
- */
-export function isStepOver(parsed: number): boolean {
-  return parsed > 0 && parsed % STEP_CERTIFICATES === 0;
-}
+/** Returns the size of a certificate, or of a bundle of them, for `inSteps`. */
+export const certificateSize = (): number => STEP_SIZE / STEP_CERTIFICATES;
 
 /** Describes certificates that are too many. @param noun Such as `certificates`. */
 export function describeExcess(count: number, noun: string, limit: number): string {
@@ -41,4 +40,30 @@ export function describeExcess(count: number, noun: string, limit: number): stri
 /** Describes a certificate that is too long to be parsed. @param length In characters, as in `MAX_CERTIFICATE_LENGTH`. */
 export function describeLongCertificate(length: number): string {
   return `${length} characters, more than the limit of ${MAX_CERTIFICATE_LENGTH}`;
+}
+
+/** Bits of the modulus of a key. A signature takes 0.7 ms to check with 8,192 bits, 3 ms with 16,384. */
+const MAX_MODULUS_BITS = 8192;
+
+/** The greatest public exponent of RSA, as in Go: 65,537 is the usual one. To check a signature takes in proportion to its length. */
+const MAX_PUBLIC_EXPONENT = 2n ** 31n - 1n;
+
+/** Describes why the key of a certificate takes too long to compute with; `undefined` if it does not. */
+export function describeLargeKey(certificate: X509Certificate): string | undefined {
+  const { modulusLength = 0, publicExponent = 0n } = detailsOf(certificate) ?? {};
+  if (modulusLength > MAX_MODULUS_BITS) {
+    return `a key of ${modulusLength} bits, more than the limit of ${MAX_MODULUS_BITS}`;
+  }
+  return publicExponent > MAX_PUBLIC_EXPONENT
+    ? 'a public exponent of RSA of more than 31 bits'
+    : undefined;
+}
+
+/** @returns `undefined` for a key of a kind that the runtime does not know. */
+function detailsOf(certificate: X509Certificate): KeyObject['asymmetricKeyDetails'] {
+  try {
+    return certificate.publicKey.asymmetricKeyDetails;
+  } catch {
+    return undefined;
+  }
 }

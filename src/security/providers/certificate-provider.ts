@@ -1,8 +1,9 @@
 import type { NodeConfig } from '../../bootstrap/bootstrap';
+import type { ChannelStats } from '../../observe/stats/stats-plugin';
 import type { Clock } from '../../util/clock';
-import type { Handle } from '../../util/handle';
+import { createHandle, type Handle } from '../../util/handle';
 import type { Logger } from '../../util/logger';
-import type { Result } from '../../util/result';
+import { err, type Result } from '../../util/result';
 import type { Violations } from '../../util/violations';
 import type { ConnectionOptions } from '../../xds-client/transport';
 
@@ -46,10 +47,62 @@ export interface CertificateProvider {
   close(): void;
 }
 
-/** A watch on the certificates of one name. */
-export interface CertificateWatch extends Handle {
-  /** The certificates as of now. */
-  readonly current: Certificates;
+/** A watch on a value that changes, such as the certificates of one name. */
+export interface Watch<T> extends Handle {
+  /** The value as of now. */
+  readonly current: T;
+}
+
+export type CertificateWatch = Watch<Certificates>;
+
+/** The certificates of the instances of one bootstrap. */
+export interface CertificateSource {
+  /** `node.id` of the bootstrap. */
+  readonly nodeId: string;
+  /** What observes the channel; `undefined` if nothing does. */
+  readonly stats?: ChannelStats | undefined;
+  /** Watches certificates, until the watch is released. */
+  watch(instanceName: string, certificateName: string, onChanged: () => void): CertificateWatch;
+}
+
+/** Creates a watch. @param read Returns the value as of now. */
+export function createWatch<T>(read: () => T, onRelease: () => void): Watch<T> {
+  const handle = createHandle(onRelease);
+  return {
+    get current() {
+      return read();
+    },
+    release: () => handle.release(),
+  };
+}
+
+/** Creates a watch on certificates that never exist, for one reason. */
+export function failedWatch(reason: string): CertificateWatch {
+  const failure = err(reason);
+  return { current: { roots: failure, identity: failure }, release() {} };
+}
+
+/** Functions that are called after each change of a value. */
+export class Watchers {
+  private readonly all = new Set<() => void>();
+
+  get isEmpty(): boolean {
+    return this.all.size === 0;
+  }
+
+  /** Adds a function, which may be added several times. @param onLast Called once no function is left. */
+  add(onChanged: () => void, onLast?: () => void): Handle {
+    const watcher = () => onChanged();
+    this.all.add(watcher);
+    return createHandle(() => {
+      this.all.delete(watcher);
+      if (this.isEmpty) onLast?.();
+    });
+  }
+
+  notify(): void {
+    for (const notify of [...this.all]) notify();
+  }
 }
 
 /** What a provider is created with. */
@@ -62,6 +115,11 @@ export interface CertificateProviderContext {
   readonly logger: Logger;
   /** Of the connections to management servers of the first channel that uses it (gRFC A110). Default: there are none. */
   readonly connectionOptions?: ConnectionOptions | undefined;
+}
+
+/** Returns the begin of the messages of a provider. */
+export function subjectOf({ instanceName }: { readonly instanceName: string }): string {
+  return `certificate provider instance "${instanceName}": `;
 }
 
 /** A kind of certificate provider: a plugin of `certificate_providers` in the bootstrap. */

@@ -1,13 +1,75 @@
 import type { Bootstrap, CertificateProviderConfig, NodeConfig } from '../../bootstrap/bootstrap';
+import type { CertificateProviderSupport } from '../../bootstrap/bootstrap-parser';
 import type { Clock } from '../../util/clock';
-import { createHandle, type Handle } from '../../util/handle';
+import { late } from '../../util/late';
 import type { Logger } from '../../util/logger';
 import { RefCountedMap } from '../../util/ref-counted-map';
 import { Violations } from '../../util/violations';
 import type { ConnectionOptions } from '../../xds-client/transport';
-import type { CertificateProvider, Certificates, CertificateWatch } from './certificate-provider';
-import type { CertificateProviderRegistry } from './certificate-provider-registry';
-import type { CertificateSource } from '../client/tls-policy';
+import {
+  createWatch,
+  failedWatch,
+  subjectOf,
+  type CertificateProvider,
+  type CertificateProviderType,
+  type Certificates,
+  type CertificateSource,
+  type CertificateWatch,
+} from './certificate-provider';
+import type * as Definitions from './define-certificate-provider';
+
+const loadDefinitions = late<typeof Definitions>(() => require('./define-certificate-provider'));
+
+/** The plugins for certificates, by name (gRFC A29). */
+export class CertificateProviderRegistry implements CertificateProviderSupport {
+  private readonly types = new Map<string, CertificateProviderType>();
+
+  /** Registers a plugin. It replaces one of the same name for the watches that start from now on. */
+  register<Config>(type: CertificateProviderType<Config>): void {
+    const erased: CertificateProviderType = {
+      name: type.name,
+      isPerNode: type.isPerNode === true,
+      parseConfig: (config, violations) => type.parseConfig(config, violations),
+      // eslint-disable-next-line no-restricted-syntax -- the config is the result of the same type's parseConfig
+      create: (config, context) => type.create(config as Config, context),
+    };
+    this.types.set(type.name, erased);
+  }
+
+  /** Registers a plugin, unless there is one of its name. */
+  registerDefault<Config>(type: CertificateProviderType<Config>): void {
+    if (!this.types.has(type.name)) this.register(type);
+  }
+
+  /** Whether a plugin is registered. */
+  has(pluginName: string): boolean {
+    return this.types.has(pluginName);
+  }
+
+  /** Returns a plugin, if it is registered. */
+  get(pluginName: string): CertificateProviderType | undefined {
+    return this.types.get(pluginName);
+  }
+
+  /** Adds what is wrong with the config of an instance. */
+  check({ pluginName, config }: CertificateProviderConfig, violations: Violations): void {
+    this.types.get(pluginName)?.parseConfig(config, violations);
+  }
+}
+
+/**
+ * The plugins of this process: those of the application, and those of this package, which the composition root adds. One
+ * registry, since an application may register its own before or after it calls `register`.
+ */
+export const processCertificateProviders = new CertificateProviderRegistry();
+
+/** Implements `registerCertificateProvider` of the package. */
+export function registerCertificateProvider<Config>(
+  definition: Definitions.CertificateProviderDefinition<Config>,
+): void {
+  if (definition.name === '') throw new Error('A certificate provider needs a name');
+  processCertificateProviders.register(loadDefinitions().defineCertificateProvider(definition));
+}
 
 /** The environment of certificate providers. */
 export interface CertificateProvidersOptions {
@@ -32,17 +94,12 @@ export interface CertificatesInUse {
   readonly current: Certificates;
 }
 
-interface SharedProvider {
-  readonly key: string;
-  readonly create: () => CertificateProvider;
-}
-
 /**
  * The certificate providers of a process. Instances with the same plugin and config share one provider, whatever
  * bootstrap they are of. A provider exists while its certificates are watched.
  */
 export class CertificateProviders {
-  private readonly factories = new Map<string, SharedProvider>();
+  private readonly factories = new Map<string, () => CertificateProvider>();
   private readonly watches = new Set<CertificatesInUse>();
   private readonly providers = new RefCountedMap<string, CertificateProvider>(
     (key) => this.create(key),
@@ -56,7 +113,7 @@ export class CertificateProviders {
 
   /**
    * Returns the certificates of a bootstrap.
-   * @param connectionOptions See `CertificateProviderContext`.
+   * @param connectionOptions Those of the connections to management servers.
    */
   of(
     { certificateProviders, source, node }: Bootstrap,
@@ -96,14 +153,14 @@ export class CertificateProviders {
     const config = type?.parseConfig(instance.config, violations);
     if (type === undefined || config === undefined) {
       const reason = violations.all.join('; ') || `plugin ${instance.pluginName} is not registered`;
-      return failedWatch(`certificate provider instance "${instanceName}": ${reason}`);
+      return failedWatch(subjectOf({ instanceName }) + reason);
     }
     const { clock, logger } = this.options;
     const { pluginName } = instance;
     const key = canonicalJson([pluginName, instance.config, type.isPerNode === true && node]);
     const create = () =>
       type.create(config, { instanceName, node, clock, logger, connectionOptions });
-    if (!this.factories.has(key)) this.factories.set(key, { key, create });
+    if (!this.factories.has(key)) this.factories.set(key, create);
     const provider = this.providers.acquire(key);
     const watch = provider.value.watch(certificateName, onChanged);
     const used: CertificatesInUse = {
@@ -113,29 +170,21 @@ export class CertificateProviders {
       },
     };
     this.watches.add(used);
-    const handle: Handle = createHandle(() => {
-      this.watches.delete(used);
-      watch.release();
-      provider.release();
-    });
-    return {
-      get current(): Certificates {
-        return used.current;
+    return createWatch(
+      () => watch.current,
+      () => {
+        this.watches.delete(used);
+        watch.release();
+        provider.release();
       },
-      release: () => handle.release(),
-    };
+    );
   }
 
   private create(key: string): CertificateProvider {
-    const factory = this.factories.get(key);
-    if (factory === undefined) throw new Error('a certificate provider without a factory');
-    return factory.create();
+    const create = this.factories.get(key);
+    if (create === undefined) throw new Error('a certificate provider without a factory');
+    return create();
   }
-}
-
-function failedWatch(error: string): CertificateWatch {
-  const failure = { ok: false, error } as const;
-  return { current: { roots: failure, identity: failure }, release() {} };
 }
 
 /** The same text for two values that differ only in the order of their members. */

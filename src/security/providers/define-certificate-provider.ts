@@ -1,28 +1,31 @@
 import { abandon, atOnce, contained, isPromiseLike, parseContained } from '../../util/contained';
 import { errorMessage, errorStack } from '../../util/error-message';
-import { createHandle, type Handle } from '../../util/handle';
 import { readObject } from '../../util/json-fields';
 import { RefCountedMap } from '../../util/ref-counted-map';
 import { err, ok, type Result } from '../../util/result';
-import type { Steps } from '../../util/steps';
-import type {
-  CertificateProviderContext,
-  CertificateProviderType,
-  Certificates,
-  Identity,
-  TrustedRoots,
+import { inSteps, type Steps } from '../../util/steps';
+import {
+  createWatch,
+  subjectOf,
+  Watchers,
+  type CertificateProviderContext,
+  type CertificateProviderType,
+  type Certificates,
+  type Identity,
+  type TrustedRoots,
 } from './certificate-provider';
 import {
+  certificateSize,
   describeExcess,
-  isStepOver,
   MAX_AUTHORITIES,
   MAX_BUNDLE_BYTES,
 } from './certificate-limits';
-
 import { countPemBlocks, parseIdentity, parsePemCertificates } from './pem';
 import { isTrustDomain } from '../peer/spiffe-id';
-import { SuppliedPart } from './supplied-part';
 import { rootsOfBundles } from './trust-bundle-map';
+import { SteppedUpdates } from '../../util/time-slices';
+import { certificateSteps, type CertificateSteps } from './certificate-steps';
+import { LastGood, type LastGoodOptions } from './last-good';
 
 /**
  * A kind of certificate provider that an application brings along. See `registerCertificateProvider`.
@@ -114,17 +117,15 @@ export function defineCertificateProvider<Config>(
       );
       return {
         watch(name, onChanged) {
-          const held = named.acquire(name);
-          const watch = held.value.watch(onChanged);
-          return {
-            get current() {
-              return held.value.current;
+          const certificates = named.acquire(name);
+          const watcher = certificates.value.watchers.add(onChanged);
+          return createWatch(
+            () => certificates.value.current,
+            () => {
+              watcher.release();
+              certificates.release();
             },
-            release() {
-              watch.release();
-              held.release();
-            },
-          };
+          );
         },
         close: contained(() => {
           if (provider.ok) return provider.value.close?.();
@@ -145,15 +146,11 @@ function tryCreate<Config>(
   }
 }
 
-function subjectOf({ instanceName }: CertificateProviderContext): string {
-  return `certificate provider instance "${instanceName}": `;
-}
-
 /** The certificates of one name, as the provider of an application supplies them. */
 class NamedCertificates implements CertificateWatcher {
   private readonly roots: SuppliedPart<CustomRoots, TrustedRoots>;
   private readonly identity: SuppliedPart<CustomIdentity, Identity>;
-  private readonly watchers = new Set<() => void>();
+  readonly watchers = new Watchers();
   private cancel: (() => void) | undefined;
   private isEnded = false;
 
@@ -168,9 +165,7 @@ class NamedCertificates implements CertificateWatcher {
     const certificate = name === '' ? '' : `certificate "${name}": `;
     const subject = subjectOf(context) + certificate;
     const options = { clock, logger, subject, logsFirstFailure: true };
-    const onChanged = () => {
-      for (const notify of [...this.watchers]) notify();
-    };
+    const onChanged = () => this.watchers.notify();
     const roots = { ...options, noun: 'roots' };
     this.roots = new SuppliedPart(roots, parseRoots, bytesOfRoots, onChanged);
     const identity = { ...options, noun: 'identity' };
@@ -181,12 +176,6 @@ class NamedCertificates implements CertificateWatcher {
 
   get current(): Certificates {
     return { roots: this.roots.result, identity: this.identity.result };
-  }
-
-  watch(onChanged: () => void): Handle {
-    const watcher = () => onChanged();
-    this.watchers.add(watcher);
-    return createHandle(() => this.watchers.delete(watcher));
   }
 
   end(): void {
@@ -294,12 +283,76 @@ function* parseBundles(texts: ReadonlyMap<string, string>): Steps<Result<Trusted
   if (count > MAX_AUTHORITIES) return err(describeExcess(count, 'PEM blocks', MAX_AUTHORITIES));
   if (length > MAX_BUNDLE_BYTES) return err(describeExcess(length, 'characters', MAX_BUNDLE_BYTES));
   const bundles = new Map<string, readonly string[]>();
-  for (const [name, text] of texts) {
-    if (isStepOver(bundles.size)) yield;
-    if (!isTrustDomain(name)) return err(`${JSON.stringify(name)}: not a name of a trust domain`);
-    const certificates = yield* parsePemCertificates(text);
-    if (!certificates.ok) return err(`${JSON.stringify(name)}: ${certificates.error}`);
-    bundles.set(name, certificates.value);
+  const problems: string[] = [];
+  const parse = function* ([name, text]: readonly [string, string]): Steps<void> {
+    if (problems.length > 0) return;
+    const certificates = isTrustDomain(name)
+      ? yield* parsePemCertificates(text)
+      : err('not a name of a trust domain');
+    if (certificates.ok) bundles.set(name, certificates.value);
+    else problems.push(`${JSON.stringify(name)}: ${certificates.error}`);
+  };
+  yield* inSteps(texts, parse, certificateSize);
+  const [problem] = problems;
+  return problem === undefined ? ok(rootsOfBundles(bundles)) : err(problem);
+}
+
+/** What a provider has supplied last of one part, and why it supplies no more since. */
+interface Supplied<T> {
+  readonly part: { readonly value: T } | undefined;
+  readonly failure: string | undefined;
+}
+
+/** One part of the certificates of a name: parsed in steps, the last good one in use until then. */
+class SuppliedPart<Given, T> {
+  private readonly lastGood: LastGood<T>;
+  private readonly steps: CertificateSteps;
+  private readonly updates: SteppedUpdates<Supplied<Given>>;
+  private given: Supplied<Given>['part'];
+  private applied: Supplied<Given>['part'];
+
+  constructor(
+    options: LastGoodOptions,
+    private readonly parse: (given: Given) => Steps<Result<T, string>>,
+    private readonly bytesOf: (given: Given) => readonly Buffer[],
+    private readonly onChanged: () => void,
+  ) {
+    this.lastGood = new LastGood(options);
+    this.steps = certificateSteps(options);
+    this.updates = new SteppedUpdates({
+      environment: this.steps,
+      apply: (supplied) => this.apply(supplied),
+    });
   }
-  return ok(rootsOfBundles(bundles));
+
+  get result(): Result<T, string> | undefined {
+    return this.lastGood.result;
+  }
+
+  /** Replaces the part, once it is parsed. Of several that are supplied meanwhile, the last one. */
+  supply(value: Given): void {
+    this.given = { value };
+    this.steps.batch.run(() => this.updates.add({ part: this.given, failure: undefined }));
+  }
+
+  /** Records why no other part is available. */
+  fail(failure: string): void {
+    this.steps.batch.run(() => this.updates.add({ part: this.given, failure }));
+  }
+
+  /** Drops what is being parsed. */
+  end(): void {
+    this.updates.cancel();
+  }
+
+  private *apply({ part, failure }: Supplied<Given>): Steps<void> {
+    let isChanged = false;
+    if (part !== undefined && part !== this.applied) {
+      this.applied = part;
+      const { value } = part;
+      isChanged = yield* this.lastGood.update(this.bytesOf(value), () => this.parse(value));
+    }
+    if (failure !== undefined) isChanged = this.lastGood.fail(failure) || isChanged;
+    if (isChanged) this.onChanged();
+  }
 }

@@ -3,11 +3,12 @@ import { createSecureContext } from 'node:tls';
 import { errorMessage } from '../../util/error-message';
 import { countOccurrences } from '../../util/count-occurrences';
 import { err, ok, type Result } from '../../util/result';
-import type { Steps } from '../../util/steps';
+import { inSteps, type Steps } from '../../util/steps';
 import {
+  certificateSize,
   describeExcess,
+  describeLargeKey,
   describeLongCertificate,
-  isStepOver,
   MAX_AUTHORITIES,
   MAX_BUNDLE_BYTES,
   MAX_CERTIFICATE_LENGTH,
@@ -16,10 +17,11 @@ import {
   MAX_PRIVATE_KEY_LENGTH,
 } from './certificate-limits';
 import type { Identity } from './certificate-provider';
-import { describeLargeKey } from './key-limits';
-import { scanPem } from './pem-blocks';
 
-const BEGIN = '-----BEGIN';
+const DASHES = '-----';
+const BEGIN = `${DASHES}BEGIN `;
+const END = `${DASHES}END `;
+const NO_END = 'a PEM block has no end';
 const CERTIFICATE_LABELS: ReadonlySet<string> = new Set([
   'CERTIFICATE',
   'X509 CERTIFICATE',
@@ -49,22 +51,37 @@ export function* parsePemCertificates(
   const count = countPemBlocks(text);
   if (count > maxBlocks) return err(describeExcess(count, 'PEM blocks', maxBlocks));
   const certificates: string[] = [];
-  for (const block of scanPem(text)) {
-    if (!block.ok) return block;
-    const { label, pem } = block.value;
-    if (!CERTIFICATE_LABELS.has(label)) continue;
-    if (isStepOver(certificates.length)) yield;
-    const certificate = parseBlock(pem);
-    if (!certificate.ok) return err(`certificate ${certificates.length + 1}: ${certificate.error}`);
-    certificates.push(certificate.value);
-  }
+  const problems: string[] = [];
+  const add = (block: Result<PemBlock, string>) => {
+    if (problems.length > 0) return;
+    const certificate = block.ok ? parseBlock(block.value, certificates.length + 1) : block;
+    if (certificate.ok) certificates.push(certificate.value);
+    else problems.push(certificate.error);
+  };
+  yield* inSteps(certificateBlocks(text), add, certificateSize);
+  const [problem] = problems;
+  if (problem !== undefined) return err(problem);
   return certificates.length === 0 ? err('no certificate in PEM found') : ok(certificates);
 }
 
-function parseBlock(block: string): Result<string, string> {
-  if (block.length > MAX_CERTIFICATE_LENGTH) return err(describeLongCertificate(block.length));
+function* certificateBlocks(text: string): Iterable<Result<PemBlock, string>> {
+  for (const block of scanPem(text)) {
+    if (!block.ok || CERTIFICATE_LABELS.has(block.value.label)) yield block;
+  }
+}
+
+/** @param position That of the certificate, from 1 on. */
+function parseBlock({ pem }: PemBlock, position: number): Result<string, string> {
+  const parsed =
+    pem.length > MAX_CERTIFICATE_LENGTH
+      ? err(describeLongCertificate(pem.length))
+      : parseCertificate(pem);
+  return parsed.ok ? parsed : err(`certificate ${position}: ${parsed.error}`);
+}
+
+function parseCertificate(encoded: string): Result<string, string> {
   try {
-    const certificate = new X509Certificate(block);
+    const certificate = new X509Certificate(encoded);
     const problem = describeLargeKey(certificate);
     return problem === undefined ? ok(certificate.toString()) : err(problem);
   } catch (error) {
@@ -74,7 +91,7 @@ function parseBlock(block: string): Result<string, string> {
 
 /** Returns the number of blocks of a text in PEM. Nothing is parsed. */
 export function countPemBlocks(text: string): number {
-  return countOccurrences(text, BEGIN);
+  return countOccurrences(text, BEGIN.trimEnd());
 }
 
 /**
@@ -107,4 +124,71 @@ export function* parseIdentity(
   } catch (error) {
     return err(errorMessage(error));
   }
+}
+
+/** The part of a text in PEM from the first line of a block to its last one. */
+interface PemBlock {
+  /** Such as `CERTIFICATE`. */
+  readonly label: string;
+  readonly pem: string;
+}
+
+/**
+ * Finds the blocks of a text in PEM. Text between them is skipped, unless it is what is left of a damaged block: that is an
+ * error, after which there are no more blocks. No character is looked at more often than a few times, whatever the text is, so
+ * that this has no regular expression.
+ */
+function* scanPem(text: string): Generator<Result<PemBlock, string>, void> {
+  let at = 0;
+  let isValid = true;
+  while (isValid) {
+    const begin = text.indexOf(BEGIN, at);
+    const problem = findRemains(text.slice(at, begin < 0 ? undefined : begin));
+    if (problem === undefined && begin < 0) return;
+    const block = problem === undefined ? readBlock(text, begin) : err(problem);
+    isValid = block.ok;
+    if (block.ok) at = begin + block.value.pem.length;
+    yield block;
+  }
+}
+
+/** Describes what a text outside of blocks has of a damaged one. */
+function findRemains(gap: string): string | undefined {
+  // A first line without a label.
+  if (gap.includes(BEGIN.trimEnd())) return NO_END;
+  return isDamaged(gap) ? 'a PEM block has no beginning' : undefined;
+}
+
+/** Reads a block, which ends with its own label before another one begins. */
+function readBlock(text: string, begin: number): Result<PemBlock, string> {
+  const labelAt = begin + BEGIN.length;
+  const labelEnd = text.indexOf(DASHES, labelAt);
+  const end = labelEnd < 0 ? -1 : text.indexOf(END, labelEnd + DASHES.length);
+  if (end < 0) return err(NO_END);
+  const label = text.slice(labelAt, labelEnd);
+  const isLabel = !label.includes('\n') && !label.includes('-');
+  const last = END + label + DASHES;
+  if (!isLabel || !text.startsWith(last, end)) return err(NO_END);
+  const body = text.slice(labelEnd, end);
+  if (body.includes(BEGIN.trimEnd())) return err(NO_END);
+  return ok({ label, pem: text.slice(begin, end + last.length) });
+}
+
+/** Whether a text outside of blocks has what is left of a first or last line, such as `BEGIN CERTIFICATE-----`. */
+function isDamaged(gap: string): boolean {
+  if (gap.includes(END.trimEnd())) return true;
+  let from = 0;
+  for (let dashes = gap.indexOf(DASHES); dashes >= 0; dashes = gap.indexOf(DASHES, from)) {
+    let start = dashes;
+    while (start > from && isLabelCharacter(gap.charCodeAt(start - 1))) start--;
+    const label = gap.slice(start, dashes - 1);
+    if (label.includes('BEGIN ') || label.includes('END ')) return true;
+    from = dashes + DASHES.length;
+  }
+  return false;
+}
+
+/** Whether it is a capital letter, a digit or a space. */
+function isLabelCharacter(code: number): boolean {
+  return (code >= 65 && code <= 90) || (code >= 48 && code <= 57) || code === 32;
 }

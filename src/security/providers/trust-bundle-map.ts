@@ -9,18 +9,18 @@ import {
   type JsonFields,
 } from '../../util/json-fields';
 import { err, ok, type Result } from '../../util/result';
-import type { Steps } from '../../util/steps';
+import { inSteps, type Steps } from '../../util/steps';
 import { Violations } from '../../util/violations';
 import {
+  certificateSize,
   describeExcess,
+  describeLargeKey,
   describeLongCertificate,
-  isStepOver,
   MAX_AUTHORITIES,
   MAX_BUNDLE_BYTES,
   MAX_CERTIFICATE_LENGTH,
 } from './certificate-limits';
 import type { TrustedRoots } from './certificate-provider';
-import { describeLargeKey } from './key-limits';
 import { isTrustDomain } from '../peer/spiffe-id';
 
 const MAX_SHOWN_VIOLATIONS = 3;
@@ -62,10 +62,10 @@ export function* parseTrustBundleMap(text: string): Steps<Result<TrustedRoots, s
   const count = [...encoded.values()].reduce((sum, { length }) => sum + length, 0);
   if (count > MAX_AUTHORITIES) return err(describeExcess(count, 'certificates', MAX_AUTHORITIES));
   const bundles = new Map<string, readonly string[]>();
-  for (const [name, bundle] of encoded) {
-    if (isStepOver(bundles.size)) yield;
+  const parse = function* ([name, bundle]: [string, readonly EncodedCertificate[]]): Steps<void> {
     bundles.set(name, yield* parseBundle(bundle));
-  }
+  };
+  yield* inSteps(encoded, parse, certificateSize);
   if (violations.count > 0) return err(describe(violations.all));
   return ok(rootsOfBundles(bundles));
 }
@@ -141,12 +141,12 @@ function readCertificate(
 function* parseBundle(encoded: readonly EncodedCertificate[]): Steps<readonly string[]> {
   if (encoded.length === 0) return noCertificates;
   const certificates: string[] = [];
-  for (const { text, place } of encoded) {
-    if (isStepOver(certificates.length)) yield;
+  const parse = ({ text, place }: EncodedCertificate) => {
     const certificate = parseDer(text);
     if (certificate.ok) certificates.push(certificate.value);
     else place.add(certificate.error);
-  }
+  };
+  yield* inSteps(encoded, parse, certificateSize);
   return certificates;
 }
 

@@ -5,7 +5,7 @@ import type {
   CertificateProvider,
   IdentityCertificateListener,
 } from '../../grpc-js';
-import { clientTlsOptions, type ClientTlsOptions } from '../../security/client/client-tls-options';
+import { clientTlsOptions, type ClientTlsOptions } from '../../security/client/client-contexts';
 import type { Clock } from '../../util/clock';
 import { describeDuration } from '../../util/duration';
 import { createHandle, type Handle } from '../../util/handle';

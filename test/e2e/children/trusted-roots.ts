@@ -4,8 +4,9 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { connect, createSecureContext, type SecureContext } from 'node:tls';
 import { FileCertificates } from '../../../src/security/credentials/file-certificates';
-import { parseCertificateFiles } from '../../../src/security/providers/file-watcher/config';
-import { SecureContexts } from '../../../src/security/client/secure-contexts';
+import { parseCertificateFiles } from '../../../src/security/providers/certificate-files';
+import { clientTlsOptions } from '../../../src/security/client/client-contexts';
+import { SecureContexts } from '../../../src/security/contexts/secure-contexts';
 import { systemClock } from '../../../src/util/clock';
 import { silentLogger } from '../../../src/util/logger';
 import { Violations } from '../../../src/util/violations';
@@ -38,7 +39,7 @@ function contextOf(config: object): SecureContext {
 async function main(port: number, folder: string): Promise<void> {
   const map = join(folder, 'map.json');
   writeFileSync(map, '{"trust_domains":{}}');
-  const contexts = new SecureContexts();
+  const contexts = new SecureContexts(clientTlsOptions);
   const identity = undefined;
   const results = {
     systemRoots: await trusts(port, contexts.get({ roots: undefined, identity })),

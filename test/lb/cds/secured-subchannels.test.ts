@@ -7,8 +7,8 @@ import {
   ENDPOINT_HOSTNAME_ARG,
   TLS_POLICY_ARG,
   TlsPolicy,
-  type CertificateSource,
 } from '../../../src/security/client/tls-policy';
+import type { CertificateSource } from '../../../src/security/providers/certificate-provider';
 import {
   createXdsChannelCredentials,
   describeForeignXdsCredentials,

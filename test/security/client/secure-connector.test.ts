@@ -14,11 +14,8 @@ import type {
   TrustedRoots,
 } from '../../../src/security/providers/certificate-provider';
 import { XdsSecureConnector } from '../../../src/security/client/secure-connector';
-import {
-  ENDPOINT_HOSTNAME_ARG,
-  TlsPolicy,
-  type CertificateSource,
-} from '../../../src/security/client/tls-policy';
+import { ENDPOINT_HOSTNAME_ARG, TlsPolicy } from '../../../src/security/client/tls-policy';
+import type { CertificateSource } from '../../../src/security/providers/certificate-provider';
 import type { ChannelStats } from '../../../src/observe/stats/stats-plugin';
 import { processStats } from '../../../src/observe/stats/stats-registry';
 import { err, ok } from '../../../src/util/result';

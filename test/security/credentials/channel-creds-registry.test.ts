@@ -1,8 +1,8 @@
-import type { ChannelCredentialsType } from '../../../src/security/credentials/define-channel-credentials';
 import {
-  ChannelCredentialsRegistry,
   builtInChannelCredentials,
+  ChannelCredentialsRegistry,
 } from '../../../src/security/credentials/channel-creds-registry';
+import type { ChannelCredentialsType } from '../../../src/security/credentials/define-channel-credentials';
 import { parseBootstrap } from '../../../src/bootstrap/bootstrap-parser';
 import { credentials } from '../../../src/grpc-js';
 import { err, ok } from '../../../src/util/result';

@@ -2,7 +2,7 @@ import { copyFileSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { FileCertificates } from '../../../src/security/credentials/file-certificates';
-import type { CertificateFilesConfig } from '../../../src/security/providers/file-watcher/config';
+import type { CertificateFilesConfig } from '../../../src/security/providers/certificate-files';
 import type { Logger } from '../../../src/util/logger';
 import { FakeClock } from '../../support/fake-clock';
 

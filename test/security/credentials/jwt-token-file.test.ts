@@ -3,11 +3,11 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
-  readJwtExpiry,
   type CachedToken,
+  createJwtTokenFile,
+  readJwtExpiry,
   type TokenFailure,
 } from '../../../src/security/credentials/cached-token';
-import { createJwtTokenFile } from '../../../src/security/credentials/jwt-token-file';
 import type { Result } from '../../../src/util/result';
 import { FakeClock } from '../../support/fake-clock';
 

@@ -1,17 +1,18 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { readFileSync } from 'node:fs';
 import { ServerCredentials } from '@grpc/grpc-js';
 import { parseBootstrap } from '../../../src/bootstrap/bootstrap-parser';
 import type { ServerConfig } from '../../../src/bootstrap/bootstrap';
 import { CallCredentialsRegistry } from '../../../src/security/credentials/call-creds-registry';
 import {
+  createJwtTokenFileType,
+  ManagementCredentials,
+} from '../../../src/security/credentials/management-credentials';
+import {
   builtInChannelCredentials,
   ChannelCredentialsRegistry,
 } from '../../../src/security/credentials/channel-creds-registry';
-import { createJwtTokenFileType } from '../../../src/security/credentials/jwt-token-file-type';
-import { ManagementCredentials } from '../../../src/security/credentials/management-credentials';
 import { GrpcTransportFactory } from '../../../src/transport/grpc-transport';
 import { systemClock } from '../../../src/util/clock';
 import { ByteServer, METHOD } from '../../transport/byte-server';

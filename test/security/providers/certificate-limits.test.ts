@@ -6,9 +6,11 @@ import {
   MAX_AUTHORITIES,
   MAX_CHAIN_LENGTH,
 } from '../../../src/security/providers/certificate-limits';
-import type { CertificateWatcher } from '../../../src/security/providers/define-certificate-provider';
-import { defineCertificateProvider } from '../../../src/security/providers/define-certificate-provider';
-import { CertificateFiles } from '../../../src/security/providers/file-watcher/certificate-files';
+import {
+  type CertificateWatcher,
+  defineCertificateProvider,
+} from '../../../src/security/providers/define-certificate-provider';
+import { CertificateFiles } from '../../../src/security/providers/certificate-files';
 import { parseIdentity, parsePemCertificates } from '../../../src/security/providers/pem';
 import { parseTrustBundleMap } from '../../../src/security/providers/trust-bundle-map';
 import { certificateKey, certificateWithKey, rsaPublicKey } from '../../support/der-certificate';

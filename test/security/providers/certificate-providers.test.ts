@@ -1,8 +1,10 @@
 import type { Bootstrap } from '../../../src/bootstrap/bootstrap';
 import { parseBootstrap } from '../../../src/bootstrap/bootstrap-parser';
 import type { CertificateProviderType } from '../../../src/security/providers/certificate-provider';
-import { CertificateProviderRegistry } from '../../../src/security/providers/certificate-provider-registry';
-import { CertificateProviders } from '../../../src/security/providers/certificate-providers';
+import {
+  CertificateProviderRegistry,
+  CertificateProviders,
+} from '../../../src/security/providers/certificate-providers';
 import { silentLogger } from '../../../src/util/logger';
 import { ok } from '../../../src/util/result';
 import { FakeClock } from '../../support/fake-clock';

@@ -3,7 +3,7 @@ import type { Bootstrap, ServerConfig } from '../../../bootstrap/bootstrap';
 import {
   parseCertificateFiles,
   type CertificateFilesConfig,
-} from '../../../security/providers/file-watcher/config';
+} from '../../../security/providers/certificate-files';
 import type { Clock } from '../../../util/clock';
 import { errorMessage } from '../../../util/error-message';
 import { readRegularFile } from '../../../util/files/read-regular-file';

@@ -1,19 +1,177 @@
 import { X509Certificate } from 'node:crypto';
 import { statSync } from 'node:fs';
-import type { Clock } from '../../../util/clock';
-import { watchFile } from '../../../util/files/file-watch';
-import { createHandle, type Handle } from '../../../util/handle';
-import type { Logger } from '../../../util/logger';
-import { err, ok, type Result } from '../../../util/result';
-import { runSteps, type Steps } from '../../../util/steps';
-import { SteppedUpdates } from '../../../util/time-slices';
-import { certificateSteps, type CertificateSteps } from '../certificate-steps';
-import type { Certificates, Identity, TrustedRoots } from '../certificate-provider';
-import { LastGood } from '../last-good';
-import { parseIdentity, parsePemCertificates } from '../pem';
-import { parseTrustBundleMap } from '../trust-bundle-map';
-import type { CertificateFilesConfig } from './config';
-import { createReadFiles, type NamedFile, type ReadFiles } from './read-together';
+import {
+  type JsonFields,
+  readObject,
+  readPositiveDurationMs,
+  readRequiredString,
+} from '../../util/json-fields';
+import type { Violations } from '../../util/violations';
+import type { Clock } from '../../util/clock';
+import { watchFile } from '../../util/files/file-watch';
+import type { Handle } from '../../util/handle';
+import type { Logger } from '../../util/logger';
+import { err, ok, type Result } from '../../util/result';
+import { runSteps, type Steps } from '../../util/steps';
+import { SteppedUpdates } from '../../util/time-slices';
+import { certificateSteps, type CertificateSteps } from './certificate-steps';
+import {
+  createWatch,
+  Watchers,
+  type Certificates,
+  type Identity,
+  type TrustedRoots,
+  type Watch,
+} from './certificate-provider';
+import { LastGood } from './last-good';
+import { parseIdentity, parsePemCertificates } from './pem';
+import { parseTrustBundleMap } from './trust-bundle-map';
+import { readRegularFile } from '../../util/files/read-regular-file';
+import { MAX_BUNDLE_BYTES } from './certificate-limits';
+
+/** Files of certificates, and how often they are read again. */
+export interface CertificateFilesConfig {
+  /** Where the trusted authorities are; a trust bundle map goes before a CA file (gRFC A87). Default: none. */
+  readonly roots: RootsFile | undefined;
+  /** Default: none. */
+  readonly identity: IdentityFiles | undefined;
+  /** Milliseconds. At least a second. */
+  readonly refreshIntervalMs: number;
+}
+
+interface RootsFile {
+  readonly field: 'ca_certificate_file' | 'spiffe_trust_bundle_map_file';
+  readonly path: string;
+}
+
+interface IdentityFiles {
+  readonly certificatePath: string;
+  readonly privateKeyPath: string;
+}
+
+/** How the fields are read. */
+export interface CertificateFilesRules {
+  /** Whether `spiffe_trust_bundle_map_file` is read (gRFC A87). */
+  readonly spiffeBundles: boolean;
+  /** Whether there must be a file at all. */
+  readonly isFileRequired: boolean;
+}
+
+const DEFAULT_REFRESH_INTERVAL_MS = 600_000;
+const MIN_REFRESH_INTERVAL_MS = 1000;
+
+/**
+ * Parses the fields that `file_watcher` (gRFC A29) and the channel credentials `tls` (gRFC A65) have in common. Unknown
+ * fields are ignored.
+ *
+ * @returns `undefined` after adding a violation.
+ */
+export function parseCertificateFiles(
+  config: unknown,
+  rules: CertificateFilesRules,
+  violations: Violations,
+): CertificateFilesConfig | undefined {
+  const before = violations.count;
+  const fields = readObject(config ?? {}, violations) ?? new Map<string, unknown>();
+  const roots = readRoots(fields, rules, violations);
+  const identity = readIdentity(fields, violations);
+  const refreshIntervalMs = readPositiveDurationMs(
+    fields,
+    'refresh_interval',
+    DEFAULT_REFRESH_INTERVAL_MS,
+    violations,
+  );
+  if (violations.count > before) return undefined;
+  if (rules.isFileRequired && roots === undefined && identity === undefined) {
+    violations.add('needs certificate_file and private_key_file, or ca_certificate_file');
+    return undefined;
+  }
+  const atLeastMs = Math.max(refreshIntervalMs, MIN_REFRESH_INTERVAL_MS);
+  return { roots, identity, refreshIntervalMs: atLeastMs };
+}
+
+function readRoots(
+  fields: JsonFields,
+  { spiffeBundles }: CertificateFilesRules,
+  violations: Violations,
+): RootsFile | undefined {
+  const ca = readPath(fields, 'ca_certificate_file', violations);
+  const map = spiffeBundles
+    ? readPath(fields, 'spiffe_trust_bundle_map_file', violations)
+    : undefined;
+  if (map !== undefined) return { field: 'spiffe_trust_bundle_map_file', path: map };
+  return ca === undefined ? undefined : { field: 'ca_certificate_file', path: ca };
+}
+
+function readIdentity(fields: JsonFields, violations: Violations): IdentityFiles | undefined {
+  // Each requires the other, so that one alone is reported as the other's absence.
+  if (!fields.has('certificate_file') && !fields.has('private_key_file')) return undefined;
+  const certificatePath = readRequiredString(fields, 'certificate_file', violations);
+  const privateKeyPath = readRequiredString(fields, 'private_key_file', violations);
+  if (certificatePath === undefined || privateKeyPath === undefined) return undefined;
+  return { certificatePath, privateKeyPath };
+}
+
+function readPath(fields: JsonFields, name: string, violations: Violations): string | undefined {
+  return fields.has(name) ? readRequiredString(fields, name, violations) : undefined;
+}
+
+const ATTEMPTS = 3;
+
+/** A file, and the field of the configuration that names it. */
+interface NamedFile {
+  readonly field: string;
+  readonly path: string;
+}
+
+/** Reads files as they are at one moment. @returns the contents by path, or why there are none. */
+export type ReadFiles = (
+  files: readonly NamedFile[],
+) => ReadonlyMap<string, Result<Buffer, string>>;
+
+/**
+ * Reads files as they are at one moment: again, if one of them was replaced in the meantime. Kubernetes replaces all files
+ * of a directory at once, by a link; Istio one after the other.
+ */
+export function createReadFiles(read: typeof readRegularFile = readRegularFile): ReadFiles {
+  return (files) => {
+    let before = files.map(fingerprintOf);
+    for (let attempt = 1; ; attempt++) {
+      const contents = files.map(({ path }) => read(path, { maxBytes: MAX_BUNDLE_BYTES }));
+      const after = files.map(fingerprintOf);
+      const isStable = after.every((fingerprint, index) => fingerprint === before[index]);
+      if (isStable || attempt === ATTEMPTS) {
+        const entries = files.map((file, index) => {
+          const isFileStable = after[index] === before[index];
+          return [file.path, describeContent(file, contents[index], isFileStable)] as const;
+        });
+        return new Map(entries);
+      }
+      before = after;
+    }
+  };
+}
+
+function describeContent(
+  { field, path }: NamedFile,
+  content: Result<Buffer, string> | undefined,
+  isStable: boolean,
+): Result<Buffer, string> {
+  if (content?.ok === false) return err(`${field} ${path} cannot be read: ${content.error}`);
+  if (content === undefined || !isStable) return err(`${field} ${path} changes while it is read`);
+  return ok(content.value);
+}
+
+/** What changes whenever the file does, also by way of links; empty when it cannot be looked at. */
+function fingerprintOf({ path }: NamedFile): string {
+  try {
+    const { dev, ino, size, mtimeNs, ctimeNs } = statSync(path, { bigint: true });
+    return `${dev} ${ino} ${size} ${mtimeNs} ${ctimeNs}`;
+  } catch {
+    // The reading finds out why.
+    return '';
+  }
+}
 
 /** The environment of {@link CertificateFiles}. */
 export interface CertificateFilesOptions {
@@ -45,7 +203,7 @@ export class CertificateFiles {
   private readonly noRoots: Result<never, string> | undefined;
   private readonly noIdentity: Result<never, string> | undefined;
   private readonly readFiles: ReadFiles;
-  private readonly watchers = new Set<() => void>();
+  private readonly watchers = new Watchers();
   private readonly files: readonly NamedFile[];
   private readonly steps: CertificateSteps;
   private readonly updates: SteppedUpdates<Contents>;
@@ -94,14 +252,13 @@ export class CertificateFiles {
    * Watches the files, which are read at once; what takes long to parse is there later.
    * @param onChanged Called after each later change.
    */
-  watch(onChanged: () => void): Handle {
-    if (this.watchers.size === 0) this.start();
-    const watcher = () => onChanged();
-    this.watchers.add(watcher);
-    return createHandle(() => {
-      this.watchers.delete(watcher);
-      if (this.watchers.size === 0) this.stop();
-    });
+  watch(onChanged: () => void): Watch<Certificates> {
+    if (this.watchers.isEmpty) this.start();
+    const watcher = this.watchers.add(onChanged, () => this.stop());
+    return createWatch(
+      () => this.current,
+      () => watcher.release(),
+    );
   }
 
   /** Reads the files, and parses them without a break: for those that are needed at once. */
@@ -139,7 +296,7 @@ export class CertificateFiles {
   private *apply(contents: Contents): Steps<void> {
     const isChanged = yield* this.parse(contents);
     this.schedule();
-    if (isChanged) for (const notify of [...this.watchers]) notify();
+    if (isChanged) this.watchers.notify();
   }
 
   /** @returns whether anything is different now. */

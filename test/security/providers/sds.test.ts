@@ -1,36 +1,38 @@
-// The certificate provider sds, against a secret discovery server over real gRPC.
-
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Bootstrap } from '../../src/bootstrap/bootstrap';
-import { credentials } from '../../src/grpc-js';
+import type { Bootstrap } from '../../../src/bootstrap/bootstrap';
+import { credentials } from '../../../src/grpc-js';
 import type {
   CertificateProvider,
   CertificateProviderType,
   CertificateWatch,
-} from '../../src/security/providers/certificate-provider';
-import { CertificateProviderRegistry } from '../../src/security/providers/certificate-provider-registry';
-import { CertificateProviders } from '../../src/security/providers/certificate-providers';
-import { createSds } from '../../src/security/providers/sds/sds';
-import { GrpcTransportFactory } from '../../src/transport/grpc-transport';
-import { systemRandom } from '../../src/util/random';
-import { ok } from '../../src/util/result';
-import { Violations } from '../../src/util/violations';
-import { SharedTransports } from '../../src/xds-client/shared-transports';
-import type { XdsTransportFactory } from '../../src/xds-client/transport';
-import { eventually } from '../support/eventually';
-import { FakeClock } from '../support/fake-clock';
+} from '../../../src/security/providers/certificate-provider';
+import {
+  CertificateProviderRegistry,
+  CertificateProviders,
+} from '../../../src/security/providers/certificate-providers';
+import { createSds } from '../../../src/security/providers/sds';
+import { GrpcTransportFactory } from '../../../src/transport/grpc-transport';
+import { systemRandom } from '../../../src/util/random';
+import { ok } from '../../../src/util/result';
+import { Violations } from '../../../src/util/violations';
+import { SharedTransports } from '../../../src/xds-client/shared-transports';
+import type { XdsTransportFactory } from '../../../src/xds-client/transport';
+import { eventually } from '../../support/eventually';
+import { FakeClock } from '../../support/fake-clock';
 import {
   identitySecret,
   rootsSecret,
-  SdsServer,
   type SdsRequest,
+  SdsServer,
   type SdsServerOptions,
-} from '../support/sds-server';
-import { TestCertificates } from '../support/test-certificates';
+} from '../../support/sds-server';
+import { TestCertificates } from '../../support/test-certificates';
+
+// The certificate provider sds, against a secret discovery server over real gRPC.
 
 const certificates = new TestCertificates();
 const root = certificates.authority('root');
@@ -425,9 +427,9 @@ describe('sds', () => {
     server.set('default', identitySecret(first));
     server.set('ROOTCA', rootsSecret(root.certificate));
     const modules = [
-      ...['security/providers/sds/sds', 'transport/grpc-transport', 'grpc-js', 'util/clock'],
+      ...['security/providers/sds', 'transport/grpc-transport', 'grpc-js', 'util/clock'],
       ...['util/random', 'util/logger'],
-    ].map((name) => join(__dirname, '../../src', name));
+    ].map((name) => join(__dirname, '../../../src', name));
     const script = `
       const [{ createSds }, { GrpcTransportFactory }, { credentials }, { systemClock: clock }, { systemRandom: random },
         { silentLogger: logger }] = ${JSON.stringify(modules)}.map(require);
@@ -448,7 +450,12 @@ describe('sds', () => {
         });
       const waiting = setInterval(() => undefined, 1000);
     `;
-    const args = ['--require', join(__dirname, '../support/run-typescript.cjs'), '--eval', script];
+    const args = [
+      '--require',
+      join(__dirname, '../../support/run-typescript.cjs'),
+      '--eval',
+      script,
+    ];
     const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] });
     closing.push(() => child.kill('SIGKILL'));
     const output: string[] = [];

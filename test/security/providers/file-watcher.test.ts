@@ -11,16 +11,18 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { X509Certificate } from 'node:crypto';
-import type { CertificateWatch } from '../../src/security/providers/certificate-provider';
-import { CertificateFiles } from '../../src/security/providers/file-watcher/certificate-files';
-import { createFileWatcher } from '../../src/security/providers/file-watcher/file-watcher';
-import { createReadFiles } from '../../src/security/providers/file-watcher/read-together';
-import { systemClock, type Clock } from '../../src/util/clock';
-import { readRegularFile } from '../../src/util/files/read-regular-file';
-import { Violations } from '../../src/util/violations';
-import { eventually } from '../support/eventually';
-import { FakeClock } from '../support/fake-clock';
-import { TestCertificates } from '../support/test-certificates';
+import type { CertificateWatch } from '../../../src/security/providers/certificate-provider';
+import {
+  CertificateFiles,
+  createReadFiles,
+} from '../../../src/security/providers/certificate-files';
+import { createFileWatcher } from '../../../src/security/providers/file-watcher';
+import { type Clock, systemClock } from '../../../src/util/clock';
+import { readRegularFile } from '../../../src/util/files/read-regular-file';
+import { Violations } from '../../../src/util/violations';
+import { eventually } from '../../support/eventually';
+import { FakeClock } from '../../support/fake-clock';
+import { TestCertificates } from '../../support/test-certificates';
 
 const certificates = new TestCertificates();
 const root = certificates.authority('root');
@@ -529,16 +531,16 @@ describe('file_watcher', () => {
       roots: { field: 'ca_certificate_file', path: path('ca.pem') },
       refreshIntervalMs: 1000,
     };
-    const modules = ['security/providers/file-watcher/file-watcher', 'util/clock', 'util/logger'];
+    const modules = ['security/providers/file-watcher', 'util/clock', 'util/logger'];
     const script = `
       const [{ createFileWatcher }, { systemClock }, { silentLogger }] = ${JSON.stringify(
-        modules.map((name) => join(__dirname, '../../src', name)),
+        modules.map((name) => join(__dirname, '../../../src', name)),
       )}.map(require);
       const context = { instanceName: 'a', clock: systemClock, logger: silentLogger };
       const provider = createFileWatcher({}).create(${JSON.stringify(config)}, context);
       console.log(provider.watch('', () => undefined).current.roots.ok);
     `;
-    const register = join(__dirname, '../support/run-typescript.cjs');
+    const register = join(__dirname, '../../support/run-typescript.cjs');
     const args = ['--require', register, '--eval', script];
     const child = spawnSync(process.execPath, args, { timeout: 60_000, encoding: 'utf8' });
     expect(child).toMatchObject({ stdout: 'true\n', stderr: '', status: 0 });

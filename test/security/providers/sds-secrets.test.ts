@@ -1,21 +1,21 @@
-// The config of the certificate provider sds, and which secrets it accepts.
-
 import type {
   CertificateValidationContext,
   TlsCertificate,
-} from '../../src/wire/generated/envoy/extensions/transport_sockets/tls/v3/common';
-import { Secret } from '../../src/wire/generated/envoy/extensions/transport_sockets/tls/v3/secret';
-import { SPIFFECertValidatorConfig } from '../../src/wire/generated/envoy/extensions/transport_sockets/tls/v3/tls_spiffe_validator_config';
-import { parseSdsConfig } from '../../src/security/providers/sds/config';
+} from '../../../src/wire/generated/envoy/extensions/transport_sockets/tls/v3/common';
+import { Secret } from '../../../src/wire/generated/envoy/extensions/transport_sockets/tls/v3/secret';
+import { SPIFFECertValidatorConfig } from '../../../src/wire/generated/envoy/extensions/transport_sockets/tls/v3/tls_spiffe_validator_config';
+import { parseSdsConfig } from '../../../src/security/providers/sds';
 import {
   createIdentitySecretType,
   createRootsSecretType,
-} from '../../src/security/providers/sds/secret-parser';
-import { Violations } from '../../src/util/violations';
-import type { ResourceType } from '../../src/xds-client/resource-type';
-import { identitySecret, rootsSecret } from '../support/sds-server';
-import { TestCertificates } from '../support/test-certificates';
-import { serverConfig } from '../xds-client/harness';
+} from '../../../src/security/providers/secret-parser';
+import { Violations } from '../../../src/util/violations';
+import type { ResourceType } from '../../../src/xds-client/resource-type';
+import { identitySecret, rootsSecret } from '../../support/sds-server';
+import { TestCertificates } from '../../support/test-certificates';
+import { serverConfig } from '../../xds-client/harness';
+
+// The config of the certificate provider sds, and which secrets it accepts.
 
 const certificates = new TestCertificates();
 const root = certificates.authority('root');

@@ -1,6 +1,9 @@
-import type { CertificateProviderType } from '../certificate-provider';
-import { CertificateFiles } from './certificate-files';
-import { parseCertificateFiles, type CertificateFilesConfig } from './config';
+import { subjectOf, type CertificateProviderType } from './certificate-provider';
+import {
+  CertificateFiles,
+  type CertificateFilesConfig,
+  parseCertificateFiles,
+} from './certificate-files';
 
 /**
  * Creates the certificate provider `file_watcher` (gRFC A29): `certificate_file` with `private_key_file`,
@@ -16,21 +19,13 @@ export function createFileWatcher({
     name: 'file_watcher',
     parseConfig: (config, violations) =>
       parseCertificateFiles(config, { spiffeBundles, isFileRequired: true }, violations),
-    create(config, { instanceName, clock, logger }) {
-      const subject = `certificate provider instance "${instanceName}": `;
+    create(config, context) {
+      const { clock, logger } = context;
       const files = new CertificateFiles(config, {
-        ...{ subject, clock, logger, logsFirstFailure: true },
+        ...{ subject: subjectOf(context), clock, logger, logsFirstFailure: true },
       });
       return {
-        watch(_certificateName, onChanged) {
-          const handle = files.watch(onChanged);
-          return {
-            get current() {
-              return files.current;
-            },
-            release: () => handle.release(),
-          };
-        },
+        watch: (_certificateName, onChanged) => files.watch(onChanged),
         // The files are watched only while there is a watch.
         close: () => undefined,
       };

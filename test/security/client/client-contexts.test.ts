@@ -1,15 +1,11 @@
-// A server that chooses finite-field Diffie-Hellman chooses how long the client computes in one turn of the event loop: half a
-// second with a group of 8,192 bits, before its certificate is looked at.
-
 import { generateKeyPairSync } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { connect, type AddressInfo, type Socket } from 'node:net';
+import { type AddressInfo, connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import tls, { createSecureContext, createServer, type Server, type TlsOptions } from 'node:tls';
 import { createSystemTls, createTlsCredentialsType } from '../../../src/security/credentials/tls';
 import type { SecureConnector } from '../../../src/grpc-js';
-import { clientTlsOptions } from '../../../src/security/client/client-tls-options';
+import { clientTlsOptions } from '../../../src/security/client/client-contexts';
 import { XdsSecureConnector } from '../../../src/security/client/secure-connector';
 import { TlsPolicy } from '../../../src/security/client/tls-policy';
 import { HttpClient } from '../../../src/transport/rest/http-client';
@@ -18,6 +14,11 @@ import { silentLogger } from '../../../src/util/logger';
 import { ok } from '../../../src/util/result';
 import { Violations } from '../../../src/util/violations';
 import { TestCertificates } from '../../support/test-certificates';
+
+// A server that chooses finite-field Diffie-Hellman chooses how long the client computes in one turn of the event loop: half a
+// second with a group of 8,192 bits, before its certificate is looked at.
+
+import tls, { createSecureContext, createServer, type Server, type TlsOptions } from 'node:tls';
 
 const certificates = new TestCertificates();
 const ca = certificates.authority('CA');

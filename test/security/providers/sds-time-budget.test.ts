@@ -1,21 +1,22 @@
-// Responses of several secret discovery servers take from one share of the time, however many instances there are.
-
 import tls from 'node:tls';
-import { Secret } from '../../src/wire/generated/envoy/extensions/transport_sockets/tls/v3/secret';
-import type { UpstreamTls } from '../../src/resources/cluster/cluster';
-import { ReadyCertificates } from '../../src/security/client/ready-certificates';
-import { createSds } from '../../src/security/providers/sds/sds';
-import { SecureContexts } from '../../src/security/client/secure-contexts';
-import { TlsPolicy } from '../../src/security/client/tls-policy';
-import { silentLogger } from '../../src/util/logger';
-import { Violations } from '../../src/util/violations';
-import { MAX_TIME_DEBT_MS, TIME_BURST_MS } from '../../src/xds-client/limits';
-import { FakeClock } from '../support/fake-clock';
-import { FakeNetwork, type FakeServer } from '../support/fake-transport';
-import { rootsSecret } from '../support/sds-server';
-import { seededRandom } from '../support/seeded-random';
-import { SlowClock } from '../support/slow-clock';
-import { TestCertificates } from '../support/test-certificates';
+import { Secret } from '../../../src/wire/generated/envoy/extensions/transport_sockets/tls/v3/secret';
+import type { UpstreamTls } from '../../../src/resources/cluster/cluster';
+import { ReadyCertificates } from '../../../src/security/contexts/ready-certificates';
+import { createSds } from '../../../src/security/providers/sds';
+import { clientTlsOptions } from '../../../src/security/client/client-contexts';
+import { SecureContexts } from '../../../src/security/contexts/secure-contexts';
+import { TlsPolicy } from '../../../src/security/client/tls-policy';
+import { silentLogger } from '../../../src/util/logger';
+import { Violations } from '../../../src/util/violations';
+import { MAX_TIME_DEBT_MS, TIME_BURST_MS } from '../../../src/xds-client/limits';
+import { FakeClock } from '../../support/fake-clock';
+import { FakeNetwork, type FakeServer } from '../../support/fake-transport';
+import { rootsSecret } from '../../support/sds-server';
+import { seededRandom } from '../../support/seeded-random';
+import { SlowClock } from '../../support/slow-clock';
+import { TestCertificates } from '../../support/test-certificates';
+
+// Responses of several secret discovery servers take from one share of the time, however many instances there are.
 
 const typeUrl = 'type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.Secret';
 const certificates = new TestCertificates();
@@ -105,7 +106,7 @@ it('delays them once the TLS contexts of a secret have used it up, which are mad
     nodeId: '',
     watch: (_instance, name, onChanged) => costly.provider.watch(name, onChanged),
   });
-  const contexts = new SecureContexts();
+  const contexts = new SecureContexts(clientTlsOptions);
   const ready = ReadyCertificates.watch(policy, () => {}, { contexts, clock });
   sendRoots(other.server, 0);
   sendRoots(costly.server, (roots[1] ?? '').repeat(200));

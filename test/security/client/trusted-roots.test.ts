@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createServer } from 'node:tls';
 import { promisify } from 'node:util';
-import { TestCertificates } from '../support/test-certificates';
+import { TestCertificates } from '../../support/test-certificates';
 
 it('no roots are not the public ones, which are used only where none are configured', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'trusted-roots-'));
@@ -17,8 +17,8 @@ it('no roots are not the public ones, which are used only where none are configu
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   try {
     const { port } = server.address() as AddressInfo;
-    const child = join(__dirname, '../e2e/children/trusted-roots.ts');
-    const register = join(__dirname, '../support/run-typescript.cjs');
+    const child = join(__dirname, '../../e2e/children/trusted-roots.ts');
+    const register = join(__dirname, '../../support/run-typescript.cjs');
     const { stdout } = await promisify(execFile)(
       process.execPath,
       ['--require', register, child, String(port), folder],

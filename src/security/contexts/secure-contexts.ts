@@ -1,9 +1,9 @@
-import { createSecureContext, type SecureContext } from 'node:tls';
-import { createHandle, type Handle } from '../../util/handle';
-import type { Steps } from '../../util/steps';
-import type { Identity } from '../providers/certificate-provider';
+import { createSecureContext, type SecureContext, type SecureContextOptions } from 'node:tls';
+import type { Handle } from '../../util/handle';
+import { inSteps, type Steps } from '../../util/steps';
+import { certificateSize, STEP_CERTIFICATES } from '../providers/certificate-limits';
+import { Watchers, type Identity } from '../providers/certificate-provider';
 import type { CertificateSteps } from '../providers/certificate-steps';
-import { clientTlsOptions } from './client-tls-options';
 
 /** The certificates of a context: compared by identity. */
 export interface ContextCertificates {
@@ -12,9 +12,6 @@ export interface ContextCertificates {
   readonly identity: Identity | undefined;
 }
 
-/** Roots that are added in one step. */
-const STEP_ROOTS = 4;
-
 /** Characters in PEM of roots that are added to a context in one turn: some dozens, which take a few milliseconds. */
 const MAX_SMALL_LENGTH = 32_768;
 
@@ -22,7 +19,7 @@ const SYSTEM_ROOTS: readonly string[] = [];
 const NO_IDENTITY: Identity = { certificateChain: '', privateKey: '' };
 
 /**
- * The TLS contexts of a process, shared by all connections with the same certificates. A context takes a tenth of a
+ * TLS contexts of a process, shared by all connections with the same certificates. A context takes a tenth of a
  * millisecond or two for each root, and 20 kB and more: it is made once, and kept for as long as its roots and identity are in
  * use. One with few roots is made at the first handshake that needs it; one with many in steps, before such a handshake.
  * Certificates that are read again from the same bytes are the same.
@@ -30,6 +27,9 @@ const NO_IDENTITY: Identity = { certificateChain: '', privateKey: '' };
 export class SecureContexts {
   private readonly contexts = new WeakMap<readonly string[], WeakMap<Identity, SecureContext>>();
   private readonly making = new WeakMap<readonly string[], WeakMap<Identity, Making>>();
+
+  /** @param options Returns the options of every context. */
+  constructor(private readonly options: () => SecureContextOptions) {}
 
   /**
    * Returns the context of certificates.
@@ -39,7 +39,7 @@ export class SecureContexts {
     const byIdentity = entryOf(this.contexts, roots ?? SYSTEM_ROOTS);
     const known = byIdentity.get(identity ?? NO_IDENTITY);
     if (known !== undefined) return known;
-    const context = createContext({ roots, identity });
+    const context = this.create({ roots, identity });
     byIdentity.set(identity ?? NO_IDENTITY, context);
     return context;
   }
@@ -58,39 +58,63 @@ export class SecureContexts {
     const { roots = SYSTEM_ROOTS, identity = NO_IDENTITY } = certificates;
     const byIdentity = entryOf(this.making, roots);
     const making = byIdentity.get(identity) ?? new Making();
-    const waiter = () => onMade();
-    making.waiters.add(waiter);
+    const waiter = making.waiters.add(onMade, () => {
+      if (byIdentity.get(identity) !== making) return;
+      byIdentity.delete(identity);
+      making.work?.release();
+    });
     if (!byIdentity.has(identity)) {
       byIdentity.set(identity, making);
       const { batch, timeSlices } = steps;
       making.work = timeSlices.startLater({ batch, steps: this.make(certificates, making) });
     }
-    return createHandle(() => {
-      making.waiters.delete(waiter);
-      if (making.waiters.size > 0 || byIdentity.get(identity) !== making) return;
-      byIdentity.delete(identity);
-      making.work?.release();
-    });
+    return waiter;
   }
 
   /** What cannot be used is left to `get`, which throws. */
   private *make(certificates: ContextCertificates, making: Making): Steps<void> {
     const { roots = SYSTEM_ROOTS, identity = NO_IDENTITY } = certificates;
     try {
-      const context = yield* createInSteps(roots, certificates.identity);
+      const context = yield* this.createInSteps(roots, certificates.identity);
       const byIdentity = entryOf(this.contexts, roots);
       // A handshake that did not wait for it may have made one.
       if (context !== undefined && !byIdentity.has(identity)) byIdentity.set(identity, context);
     } finally {
       this.making.get(roots)?.delete(identity);
-      for (const notify of [...making.waiters]) notify();
+      making.waiters.notify();
     }
+  }
+
+  /** @returns `undefined` where roots cannot be added later, as in other runtimes. */
+  private *createInSteps(
+    roots: readonly string[],
+    identity: Identity | undefined,
+  ): Steps<SecureContext | undefined> {
+    const context = this.create({ roots: roots.slice(0, STEP_CERTIFICATES), identity });
+    const store: unknown = context.context;
+    // Only its types are public.
+    if (!takesRoots(store)) return undefined;
+    const add = (root: string, index: number) => {
+      if (index >= STEP_CERTIFICATES) store.addCACert(root);
+    };
+    yield* inSteps(roots, add, certificateSize);
+    return context;
+  }
+
+  private create({ roots, identity }: ContextCertificates): SecureContext {
+    return createSecureContext({
+      // Without `ca` Node uses its default roots, also those of NODE_EXTRA_CA_CERTS and of --use-system-ca (gRFC A82).
+      // Each of them is an anchor, also one that another authority has signed, as in Go, Java and C-core.
+      ...(roots !== undefined && { ca: [...roots], allowPartialTrustChain: true }),
+      ...(identity !== undefined && { cert: identity.certificateChain, key: identity.privateKey }),
+      ...this.options(),
+    });
   }
 }
 
 /** A context that is being made. */
 class Making {
-  readonly waiters = new Set<() => void>();
+  readonly waiters = new Watchers();
   work: Handle | undefined;
 }
 
@@ -105,40 +129,13 @@ function entryOf<T>(
   return added;
 }
 
-/** @returns `undefined` where roots cannot be added later, as in other runtimes. */
-function* createInSteps(
-  roots: readonly string[],
-  identity: Identity | undefined,
-): Steps<SecureContext | undefined> {
-  const context = createContext({ roots: roots.slice(0, STEP_ROOTS), identity });
-  const store: unknown = context.context;
-  // Its types alone are public.
-  if (!takesRoots(store)) return undefined;
-  for (const [index, root] of roots.entries()) {
-    if (index < STEP_ROOTS) continue;
-    if (index % STEP_ROOTS === 0) yield;
-    store.addCACert(root);
-  }
-  return context;
-}
-
 function isLarge(roots: readonly string[]): boolean {
   let length = 0;
   for (const root of roots) length += root.length;
-  return roots.length > STEP_ROOTS && length > MAX_SMALL_LENGTH;
+  return roots.length > STEP_CERTIFICATES && length > MAX_SMALL_LENGTH;
 }
 
 function takesRoots(store: unknown): store is { addCACert(root: string): void } {
   if (typeof store !== 'object' || store === null || !('addCACert' in store)) return false;
   return typeof store.addCACert === 'function';
-}
-
-function createContext({ roots, identity }: ContextCertificates): SecureContext {
-  return createSecureContext({
-    // Without `ca` Node uses its default roots, also those of NODE_EXTRA_CA_CERTS and of --use-system-ca (gRFC A82).
-    // Each of them is an anchor, also one that another authority has signed, as in Go, Java and C-core.
-    ...(roots !== undefined && { ca: [...roots], allowPartialTrustChain: true }),
-    ...(identity !== undefined && { cert: identity.certificateChain, key: identity.privateKey }),
-    ...clientTlsOptions(),
-  });
 }

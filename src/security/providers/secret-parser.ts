@@ -1,24 +1,27 @@
-import type { DataSource } from '../../../wire/generated/envoy/config/core/v3/base';
+import type { DataSource } from '../../wire/generated/envoy/config/core/v3/base';
 import type {
   CertificateValidationContext,
   TlsCertificate,
-} from '../../../wire/generated/envoy/extensions/transport_sockets/tls/v3/common';
-import { Secret as SecretMessage } from '../../../wire/generated/envoy/extensions/transport_sockets/tls/v3/secret';
-import { SPIFFECertValidatorConfig } from '../../../wire/generated/envoy/extensions/transport_sockets/tls/v3/tls_spiffe_validator_config';
-import { checkRestrictions } from '../../../resources/tls/certificate-validation-parser';
-import { decodeMessage, unpackAny } from '../../../resources/shared/any';
-import { createResourceType } from '../../../resources/shared/resource-decoder';
-import { asBuffer } from '../../../util/as-buffer';
-import { assertNever } from '../../../util/assert-never';
-import { countOccurrences } from '../../../util/count-occurrences';
-import type { Steps } from '../../../util/steps';
-import type { Violations } from '../../../util/violations';
-import type { ResourceType } from '../../../xds-client/resource-type';
-import { isStepOver, MAX_AUTHORITIES } from '../certificate-limits';
-import type { Identity, TrustedRoots } from '../certificate-provider';
-import { parseIdentity, parsePemCertificates } from '../pem';
-import { isTrustDomain } from '../../peer/spiffe-id';
-import { rootsOfBundles } from '../trust-bundle-map';
+} from '../../wire/generated/envoy/extensions/transport_sockets/tls/v3/common';
+import { Secret as SecretMessage } from '../../wire/generated/envoy/extensions/transport_sockets/tls/v3/secret';
+import {
+  SPIFFECertValidatorConfig,
+  type SPIFFECertValidatorConfig_TrustDomain as TrustDomain,
+} from '../../wire/generated/envoy/extensions/transport_sockets/tls/v3/tls_spiffe_validator_config';
+import { checkRestrictions } from '../../resources/tls/certificate-validation-parser';
+import { decodeMessage, unpackAny } from '../../resources/shared/any';
+import { createResourceType } from '../../resources/shared/resource-decoder';
+import { asBuffer } from '../../util/as-buffer';
+import { assertNever } from '../../util/assert-never';
+import { countOccurrences } from '../../util/count-occurrences';
+import { inSteps, type Steps } from '../../util/steps';
+import type { Violations } from '../../util/violations';
+import type { ResourceType } from '../../xds-client/resource-type';
+import { certificateSize, MAX_AUTHORITIES } from './certificate-limits';
+import type { Identity, TrustedRoots } from './certificate-provider';
+import { parseIdentity, parsePemCertificates } from './pem';
+import { isTrustDomain } from '../peer/spiffe-id';
+import { rootsOfBundles } from './trust-bundle-map';
 
 /** A secret that can be used. */
 export interface Secret<T> {
@@ -32,8 +35,6 @@ const MAX_SECRET_BYTES = 1024 * 1024;
 
 /** Text after which OpenSSL would find a revocation list. */
 const REVOCATION_LIST = '-----BEGIN X509 CRL-----';
-
-const PEM_BLOCK = '-----BEGIN ';
 
 const spiffeValidatorType = {
   typeName: 'envoy.extensions.transport_sockets.tls.v3.SPIFFECertValidatorConfig',
@@ -87,7 +88,9 @@ function createSecretType<T>(
     // eslint-disable-next-line require-yield -- a search that is native
     *checkSize(bytes, violations) {
       if (bytes.length > MAX_SECRET_BYTES) violations.add(`larger than ${MAX_SECRET_BYTES} bytes`);
-      else if (countOccurrences(asBuffer(bytes), PEM_BLOCK, MAX_AUTHORITIES) > MAX_AUTHORITIES) {
+      else if (
+        countOccurrences(asBuffer(bytes), '-----BEGIN ', MAX_AUTHORITIES) > MAX_AUTHORITIES
+      ) {
         violations.add(`more than ${MAX_AUTHORITIES} certificates and keys`);
       }
     },
@@ -161,13 +164,13 @@ function* parseSpiffeValidator(
   if (message === undefined) return undefined;
   const at = violations.at('trust_domains');
   const bundles = new Map<string, readonly string[]>();
-  for (const [position, { name, trustBundle }] of message.trustDomains.entries()) {
+  const parse = function* ({ name, trustBundle }: TrustDomain, position: number): Steps<void> {
     const place = at.index(position);
     if (!isTrustDomain(name)) place.at('name').add('not a name of a trust domain');
     if (bundles.has(name)) place.at('name').add('duplicate');
-    if (isStepOver(bundles.size)) yield;
     bundles.set(name, (yield* parseAuthorities(trustBundle, place.at('trust_bundle'))) ?? []);
-  }
+  };
+  yield* inSteps(message.trustDomains, parse, certificateSize);
   if (bundles.size === 0) return at.add('must not be empty');
   return rootsOfBundles(bundles);
 }

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import { TestCertificates } from '../support/test-certificates';
+import { TestCertificates } from '../../support/test-certificates';
 
 const certificates = new TestCertificates();
 const ca = certificates.authority('root');
@@ -17,8 +17,8 @@ async function run(name: string): Promise<{ readonly output: string; readonly er
   const child = spawn(
     process.execPath,
     [
-      ...['--require', join(__dirname, '../support/run-typescript.cjs')],
-      join(__dirname, '../e2e/children', name),
+      ...['--require', join(__dirname, '../../support/run-typescript.cjs')],
+      join(__dirname, '../../e2e/children', name),
     ],
     { env: { ...process.env, GRPC_TRACE: 'all', GRPC_VERBOSITY: 'DEBUG' } },
   );

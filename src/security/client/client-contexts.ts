@@ -1,6 +1,7 @@
 import { constants } from 'node:crypto';
 import { createSecureContext, DEFAULT_CIPHERS, DEFAULT_ECDH_CURVE } from 'node:tls';
 import { currentTlsVariables, type TlsVariables } from '../../util/tls-variables';
+import { SecureContexts } from '../contexts/secure-contexts';
 
 /** What every TLS context of a client has, whatever its certificates are. */
 export interface ClientTlsOptions {
@@ -51,3 +52,6 @@ function isUnderstood(ecdhCurve: string): boolean {
     return false;
   }
 }
+
+/** The TLS contexts of the connections of clients of this process. */
+export const clientContexts = new SecureContexts(clientTlsOptions);

@@ -1,10 +1,11 @@
+import { type AddressInfo, connect, type Socket } from 'node:net';
+import { clientTlsOptions } from '../../../src/security/client/client-contexts';
+import { SecureContexts } from '../../../src/security/contexts/secure-contexts';
+import { TestCertificates } from '../../support/test-certificates';
+
 // A server that starts renegotiation over and over would make the client compute handshake after handshake on one connection.
 
-import { connect, type AddressInfo, type Socket } from 'node:net';
 import tls, { createServer, type Server, type TLSSocket } from 'node:tls';
-import { clientTlsOptions } from '../../src/security/client/client-tls-options';
-import { SecureContexts } from '../../src/security/client/secure-contexts';
-import { TestCertificates } from '../support/test-certificates';
 
 const certificates = new TestCertificates();
 const ca = certificates.authority('CA');
@@ -54,7 +55,7 @@ it('a client without the option renegotiates, so that the server of this test do
 
 it('a client of a cluster or a management server does not renegotiate', async () => {
   const roots = [ca.certificate];
-  const secureContext = new SecureContexts().get({ roots, identity: undefined });
+  const secureContext = new SecureContexts(clientTlsOptions).get({ roots, identity: undefined });
   expect(await renegotiates({ secureContext })).toBe(false);
 });
 

@@ -1,0 +1,170 @@
+import type { PeerCertificate, TLSSocket } from 'node:tls';
+import { sanitizeText } from '../../util/sanitize-text';
+import { ClientInstruments, ClientLabel } from '../../observe/stats/client-instruments';
+import { Label } from '../../observe/stats/instrument';
+import type { ChannelStats } from '../../observe/stats/stats-plugin';
+import type { Result } from '../../util/result';
+import { diagnostics, type TlsHandshakeResult } from '../../xds-client/diagnostics';
+import type { TlsPolicy } from './tls-policy';
+
+const REFUSED =
+  'the server refused it, as one that requires a client certificate does, or one that has only finite-field Diffie-Hellman, which is not offered';
+const CLIENT_CERTIFICATE = 'the server does not accept the client certificate';
+
+/** Explanations of the errors of Node.js and OpenSSL that a wrong configuration leads to, by code. */
+const CAUSES: ReadonlyMap<string, string> = new Map([
+  ['CERT_HAS_EXPIRED', 'the certificate of the server, or of its issuer, has expired'],
+  ['CERT_NOT_YET_VALID', 'the certificate of the server, or of its issuer, is not valid yet'],
+  [
+    'UNABLE_TO_GET_ISSUER_CERT',
+    'the certificate of the server is not signed by a trusted authority',
+  ],
+  [
+    'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+    'the certificate of the server is not signed by a trusted authority, or an intermediate certificate is missing',
+  ],
+  [
+    'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+    'the certificate of the server is not signed by a trusted authority, or an intermediate certificate is missing',
+  ],
+  [
+    'SELF_SIGNED_CERT_IN_CHAIN',
+    'the certificate of the server is signed by an authority that is not trusted',
+  ],
+  [
+    'DEPTH_ZERO_SELF_SIGNED_CERT',
+    'the certificate of the server is signed by itself and not trusted',
+  ],
+  ['ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED', 'the server requires a client certificate'],
+  ['INVALID_PURPOSE', 'the certificate of the server is not for servers'],
+  // OpenSSL changed the name of some alerts from "sslv3" to "ssl/tls".
+  ['ERR_SSL_SSLV3_ALERT_HANDSHAKE_FAILURE', REFUSED],
+  ['ERR_SSL_SSL/TLS_ALERT_HANDSHAKE_FAILURE', REFUSED],
+  ['ERR_SSL_SSLV3_ALERT_BAD_CERTIFICATE', CLIENT_CERTIFICATE],
+  ['ERR_SSL_SSL/TLS_ALERT_BAD_CERTIFICATE', CLIENT_CERTIFICATE],
+  ['ERR_SSL_SSLV3_ALERT_CERTIFICATE_EXPIRED', CLIENT_CERTIFICATE],
+  ['ERR_SSL_SSL/TLS_ALERT_CERTIFICATE_EXPIRED', CLIENT_CERTIFICATE],
+  ['ERR_SSL_TLSV1_ALERT_UNKNOWN_CA', CLIENT_CERTIFICATE],
+  ['ERR_SSL_NO_APPLICATION_PROTOCOL', 'the server does not serve HTTP/2 over TLS'],
+  ['ERR_SSL_TLSV1_ALERT_NO_APPLICATION_PROTOCOL', 'the server does not serve HTTP/2 over TLS'],
+  ['ERR_SSL_WRONG_VERSION_NUMBER', 'the server does not speak TLS on this port'],
+  ['ERR_SSL_PACKET_LENGTH_TOO_LONG', 'the server does not speak TLS on this port'],
+]);
+
+/** Returns the code of an error; empty if it has none. */
+export function codeOf(error: Error): string {
+  return 'code' in error && typeof error.code === 'string' ? error.code : '';
+}
+
+/** Returns an error with a code, by which the result of a handshake is counted. */
+export function codedError(code: string, message: string): Error {
+  return Object.assign(new Error(message), { code });
+}
+
+/** Codes for which the issuer and the validity of the certificate say more. */
+const OF_CHAIN = /^(?:CERT_|UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|INVALID_PURPOSE)/;
+/** Characters of an issuer that are shown. */
+const MAX_ISSUER_LENGTH = 200;
+
+/**
+ * Describes why a handshake failed, with the words of Node.js where they say more. Never key material.
+ * @param certificate That of the server, if it was received: its issuer and validity are named where that is the cause.
+ */
+export function describeHandshakeError(error: Error, certificate?: PeerCertificate): string {
+  const code = codeOf(error);
+  const cause = CAUSES.get(code);
+  const facts =
+    certificate !== undefined && 'issuer' in certificate && OF_CHAIN.test(code)
+      ? `: ${describeIssue(certificate)}`
+      : '';
+  if (cause !== undefined) return `TLS handshake failed: ${cause} (${code})${facts}`;
+  return code === 'SAN' ? error.message : `TLS handshake failed: ${error.message}${facts}`;
+}
+
+function describeIssue({ issuer, valid_from, valid_to }: PeerCertificate): string {
+  const attributes = Object.entries(issuer).map(([name, value]) => `${name}=${String(value)}`);
+  const name = sanitizeText(attributes.join(', ').slice(0, MAX_ISSUER_LENGTH));
+  return `issued by "${name}", valid from ${toIso(valid_from)} to ${toIso(valid_to)}`;
+}
+
+/** @param time Such as `Jan  1 00:00:00 2020 GMT`. */
+function toIso(time: string): string {
+  const timeMs = Date.parse(time);
+  return Number.isNaN(timeMs)
+    ? 'an unknown time'
+    : new Date(timeMs).toISOString().replace('.000', '');
+}
+
+/** The results of gRFC A118 by the codes of Node.js and OpenSSL. Those that are not here are `UNKNOWN_FAILURE`. */
+const RESULTS: ReadonlyMap<string, TlsHandshakeResult> = new Map<string, TlsHandshakeResult>([
+  ['SAN', 'CERTIFICATE_HOSTNAME_MISMATCH'],
+  ['CERT_HAS_EXPIRED', 'CERTIFICATE_EXPIRED'],
+  ['CERT_NOT_YET_VALID', 'CERTIFICATE_NOT_YET_VALID'],
+  ['UNABLE_TO_GET_ISSUER_CERT', 'CERTIFICATE_AUTHORITY_INVALID'],
+  ['UNABLE_TO_GET_ISSUER_CERT_LOCALLY', 'CERTIFICATE_AUTHORITY_INVALID'],
+  ['UNABLE_TO_VERIFY_LEAF_SIGNATURE', 'CERTIFICATE_AUTHORITY_INVALID'],
+  ['SELF_SIGNED_CERT_IN_CHAIN', 'CERTIFICATE_AUTHORITY_INVALID'],
+  ['DEPTH_ZERO_SELF_SIGNED_CERT', 'CERTIFICATE_AUTHORITY_INVALID'],
+  ['INVALID_CA', 'CERTIFICATE_AUTHORITY_INVALID'],
+  ['CERT_SIGNATURE_FAILURE', 'CERTIFICATE_VERIFICATION_FAILED'],
+  ['CERT_CHAIN_TOO_LONG', 'CERTIFICATE_VERIFICATION_FAILED'],
+  ['CERT_REJECTED', 'CERTIFICATE_VERIFICATION_FAILED'],
+  ['CERT_UNTRUSTED', 'CERTIFICATE_VERIFICATION_FAILED'],
+  ['INVALID_PURPOSE', 'CERTIFICATE_VERIFICATION_FAILED'],
+  ['PATH_LENGTH_EXCEEDED', 'CERTIFICATE_VERIFICATION_FAILED'],
+  ['ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION', 'PROTOCOL_VERSION_UNSUPPORTED'],
+  ['ERR_SSL_UNSUPPORTED_PROTOCOL', 'PROTOCOL_VERSION_UNSUPPORTED'],
+  ['ERR_SSL_WRONG_CIPHER_RETURNED', 'CIPHER_SUITE_MISMATCH'],
+  ['ERR_SSL_UNKNOWN_CIPHER_RETURNED', 'CIPHER_SUITE_MISMATCH'],
+  ['ALPN', 'NO_APPLICATION_PROTOCOL'],
+  ['ERR_SSL_TLSV1_ALERT_NO_APPLICATION_PROTOCOL', 'NO_APPLICATION_PROTOCOL'],
+  ['ERR_SSL_NO_APPLICATION_PROTOCOL', 'NO_APPLICATION_PROTOCOL'],
+  ['ERR_SSL_BAD_SIGNATURE', 'SIGNATURE_VERIFICATION_FAILED'],
+  ['ERR_SSL_DECRYPTION_FAILED_OR_BAD_RECORD_MAC', 'DECRYPTION_FAILED'],
+  ['ERR_SSL_BAD_KEY_SHARE', 'KEY_EXCHANGE_FAILURE'],
+  ['ERR_SSL_UNEXPECTED_MESSAGE', 'UNEXPECTED_MESSAGE'],
+  ['TIMEOUT', 'HANDSHAKE_TIMEOUT'],
+  ['CLOSED', 'PEER_CONNECTION_CLOSED'],
+  ['ECONNRESET', 'PEER_CONNECTION_CLOSED'],
+  ['EPIPE', 'PEER_CONNECTION_CLOSED'],
+]);
+
+/**
+ * Publishes the end of a handshake to the subscribers of `grpc-xds:tls-handshake`, and counts it for the plugins that
+ * observe the channel (gRFC A118).
+ */
+export function publishHandshake(
+  policy: TlsPolicy,
+  result: Result<TLSSocket, Error>,
+  durationMs: number,
+): void {
+  const { cluster, certificates } = policy;
+  const { tlsHandshake } = diagnostics;
+  const { nodeId, stats } = certificates;
+  if (!tlsHandshake.hasSubscribers && stats === undefined) return;
+  const outcome = result.ok ? 'SUCCESS' : (RESULTS.get(codeOf(result.error)) ?? 'UNKNOWN_FAILURE');
+  if (stats !== undefined) count(stats, cluster, outcome, result);
+  if (!tlsHandshake.hasSubscribers) return;
+  tlsHandshake.publish({
+    ...{ nodeId, cluster, durationMs },
+    result: outcome,
+    protocol: result.ok ? (result.value.getProtocol() ?? undefined) : undefined,
+    error: result.ok ? undefined : result.error.message,
+  });
+}
+
+/** The locality of the endpoint is not known here: connections are pooled without it. */
+function count(
+  stats: ChannelStats,
+  cluster: string,
+  outcome: TlsHandshakeResult,
+  result: Result<TLSSocket, Error>,
+): void {
+  const isResumed = result.ok && result.value.isSessionReused();
+  const labels = {
+    [Label.BACKEND_SERVICE]: cluster,
+    [ClientLabel.HANDSHAKE_RESULT]: outcome,
+    [ClientLabel.HANDSHAKE_RESUMED]: isResumed ? 'RESUMED_HANDSHAKE' : 'FULL_HANDSHAKE',
+  };
+  stats.series(ClientInstruments.TLS_HANDSHAKES, labels)?.add(1);
+}

@@ -1,0 +1,265 @@
+import type { Bootstrap, ServerConfig } from '../../bootstrap/bootstrap';
+import { type CredentialsSupport, parseServer } from '../../bootstrap/server-config-parser';
+import { type JsonFields, readObject, readRequiredString } from '../../util/json-fields';
+import type { Violations } from '../../util/violations';
+import type { Clock } from '../../util/clock';
+import type { Random } from '../../util/random';
+import { TimeBudget } from '../../xds-client/budgets';
+import { DEFAULT_TIME_PERCENT } from '../../xds-client/limits';
+import type { UserAgent } from '../../xds-client/node';
+import type { ResourceType } from '../../xds-client/resource-type';
+import { SEPARATE_STREAMS_FEATURE } from '../../xds-client/server-policy';
+import { withConnectionOptions, type XdsTransportFactory } from '../../xds-client/transport';
+import { XdsClient, type XdsClientOptions } from '../../xds-client/xds-client';
+import {
+  createWatch,
+  subjectOf,
+  Watchers,
+  type CertificateProvider,
+  type CertificateProviderContext,
+  type CertificateProviderType,
+} from './certificate-provider';
+import { createIdentitySecretType, createRootsSecretType, type Secret } from './secret-parser';
+import { type PayForWork, setPayer } from './certificate-steps';
+import type { Result } from '../../util/result';
+import type { ResourceWatcher, XdsError } from '../../xds-client/resource-watcher';
+import { LastGood } from './last-good';
+
+/** A secret discovery server, and the secrets of a client at it. */
+export interface SdsConfig {
+  readonly server: ServerConfig;
+  /** The secret with the client's certificate and key (`tls_certificate_secret`). Default: `default`. */
+  readonly identityName: string;
+  /** The secret with the trusted authorities (`validation_context_secret`). Default: `ROOTCA`. */
+  readonly rootsName: string;
+}
+
+/** The names at the agents of SPIRE and of Istio, unless they are configured otherwise. */
+const DEFAULT_IDENTITY_NAME = 'default';
+const DEFAULT_ROOTS_NAME = 'ROOTCA';
+
+/** A socket, or one address of this machine. */
+const LOCAL =
+  /^(?:unix(?:-abstract)?:|(?:(?:passthrough|dns):(?:\/\/\/)?|ipv[46]:)?(?:localhost|127(?:\.\d{1,3}){3}|\[::1\]|::1)(?::\d+)?$)/i;
+
+/**
+ * Parses the `config` of an instance of `sds`: `sds_server`, of the same form as an element of `xds_servers`, and the names
+ * of the secrets. Unknown fields are ignored.
+ *
+ * @returns `undefined` after adding a violation.
+ */
+export function parseSdsConfig(
+  config: unknown,
+  support: CredentialsSupport,
+  violations: Violations,
+): SdsConfig | undefined {
+  const before = violations.count;
+  const fields = readObject(config ?? {}, violations) ?? new Map<string, unknown>();
+  const server = readServer(fields, support, violations.at('sds_server'));
+  const identityName = readName(
+    fields,
+    'tls_certificate_secret',
+    DEFAULT_IDENTITY_NAME,
+    violations,
+  );
+  const rootsName = readName(fields, 'validation_context_secret', DEFAULT_ROOTS_NAME, violations);
+  if (server === undefined || violations.count > before) return undefined;
+  return { server, identityName, rootsName };
+}
+
+function readServer(
+  fields: JsonFields,
+  support: CredentialsSupport,
+  violations: Violations,
+): ServerConfig | undefined {
+  if (!fields.has('sds_server')) return violations.add('field not present');
+  const server = parseServer(fields.get('sds_server'), support, violations);
+  if (server === undefined) return undefined;
+  const { serverUri, channelCreds } = server;
+  if (server.fetch !== undefined) {
+    return violations.at('server_uri').add('must be a gRPC target: secrets are sent over gRPC');
+  }
+  if (channelCreds.type === 'insecure' && !LOCAL.test(serverUri)) {
+    return violations
+      .at('channel_creds')
+      .add(
+        'type "insecure" needs a unix: socket or a loopback address: keys would be sent in clear',
+      );
+  }
+  return server;
+}
+
+function readName(
+  fields: JsonFields,
+  name: string,
+  fallback: string,
+  violations: Violations,
+): string {
+  return fields.has(name) ? (readRequiredString(fields, name, violations) ?? fallback) : fallback;
+}
+
+/** The environment of the provider `sds`. */
+export interface SdsOptions {
+  /** The supported types of credentials for connections to secret discovery servers. */
+  readonly support: CredentialsSupport;
+  readonly transportFactory: XdsTransportFactory;
+  readonly random: Random;
+  readonly userAgent: UserAgent;
+  /** Whether secrets may have authorities for one trust domain each (gRFC A87). */
+  readonly spiffeBundles: boolean;
+  /** Whether gRFC A88 applies. */
+  readonly dataErrorHandling: boolean;
+}
+
+/** What the instances of a process share. */
+interface SharedOptions extends SdsOptions {
+  /** Taken from by the responses of every secret discovery server. */
+  readonly time: TimeBudget;
+  /** Takes from it what secrets cost after they were received: once, if they are of several instances. */
+  readonly pay: PayForWork;
+}
+
+/** SPIRE sends the authorities of trust domains only to clients of this version of Envoy's protocol or a later one. */
+const BUILD_VERSION = { majorNumber: 1, minorNumber: 18, patch: 0 };
+
+/**
+ * Creates the certificate provider `sds`: certificates, keys and authorities from a secret discovery server, such as the
+ * agents of SPIRE and Istio, over the protocol of every other resource. They are on no disk. Names of certificates have no
+ * meaning: every name has the same two secrets.
+ */
+export function createSds(options: SdsOptions): CertificateProviderType<SdsConfig> {
+  // One for all instances: each would otherwise have a share of the time of its own.
+  let shared: SharedOptions | undefined;
+  return {
+    name: 'sds',
+    isPerNode: true,
+    parseConfig: (config, violations) => parseSdsConfig(config, options.support, violations),
+    create(config, context) {
+      shared ??= share(options, context.clock);
+      return createProvider(config, context, shared);
+    },
+  };
+}
+
+function share(options: SdsOptions, clock: Clock): SharedOptions {
+  const time = new TimeBudget(DEFAULT_TIME_PERCENT / 100, clock.monotonicMs());
+  return { ...options, time, pay: (durationMs) => time.spend(durationMs, clock.monotonicMs()) };
+}
+
+function createProvider(
+  { server, identityName, rootsName }: SdsConfig,
+  context: CertificateProviderContext,
+  options: SharedOptions,
+): CertificateProvider {
+  const { pay } = options;
+  const watchers = new Watchers();
+  const client = createClientOptions(server, context, options);
+  const watch = <T extends object>(
+    type: ResourceType<Secret<T>>,
+    name: string,
+  ): WatchedSecret<T> => {
+    const onChanged = () => watchers.notify();
+    const subject = subjectOf(context);
+    const secret = new WatchedSecret<T>({ type, name, subject, client, pay, onChanged });
+    secret.start();
+    return secret;
+  };
+  const identity = watch(createIdentitySecretType(), identityName);
+  const roots = watch(createRootsSecretType(options.spiffeBundles), rootsName);
+  return {
+    watch(_certificateName, onChanged) {
+      const watcher = watchers.add(onChanged);
+      return createWatch(
+        () => ({ roots: roots.result, identity: identity.result }),
+        () => watcher.release(),
+      );
+    },
+    close() {
+      identity.close();
+      roots.close();
+    },
+  };
+}
+
+/** The options of a client of its own: nothing that shows the resources of other clients can show a secret. */
+function createClientOptions(
+  server: SdsConfig['server'],
+  { instanceName, node, clock, logger, connectionOptions }: CertificateProviderContext,
+  options: SharedOptions,
+): XdsClientOptions {
+  const transportFactory = withConnectionOptions(options.transportFactory, connectionOptions);
+  const { random, dataErrorHandling, userAgent, time } = options;
+  const features = new Set([...server.features, SEPARATE_STREAMS_FEATURE]);
+  const bootstrap: Bootstrap = {
+    source: `certificate_providers[${JSON.stringify(instanceName)}]`,
+    servers: [{ ...server, features }],
+    node,
+    authorities: new Map(),
+    clientDefaultListenerResourceNameTemplate: '%s',
+    certificateProviders: new Map(),
+  };
+  return {
+    ...{ bootstrap, transportFactory, dataErrorHandling, clock, random, logger, time },
+    userAgent: { ...userAgent, buildVersion: BUILD_VERSION },
+    // The names of secrets are those of the server: SPIFFE IDs, or plain text.
+    federation: false,
+  };
+}
+
+interface WatchedSecretOptions<T extends object> {
+  readonly type: ResourceType<Secret<T>>;
+  readonly name: string;
+  /** Begins every message; empty, or ends in a space. */
+  readonly subject: string;
+  readonly client: XdsClientOptions;
+  /** Takes the work that the secret causes after it was received. */
+  readonly pay: PayForWork;
+  /** Called after each change. */
+  readonly onChanged: () => void;
+}
+
+/**
+ * One secret at a secret discovery server, as last accepted. Each has a stream of its own, as in Envoy: the agents of
+ * SPIRE and Istio end a stream when one of the secrets on it is not available.
+ */
+class WatchedSecret<T extends object> implements ResourceWatcher<Secret<T>> {
+  private readonly client: XdsClient;
+  private readonly lastGood: LastGood<T>;
+
+  constructor(private readonly options: WatchedSecretOptions<T>) {
+    const { subject, name, client } = options;
+    this.client = new XdsClient(client);
+    const { clock, logger } = client;
+    const noun = `Secret "${name}"`;
+    this.lastGood = new LastGood<T>({ subject, noun, logsFirstFailure: true, clock, logger });
+  }
+
+  /** The secret, or why there never was one; `undefined` while it is requested for the first time. */
+  get result(): Result<T, string> | undefined {
+    return this.lastGood.result;
+  }
+
+  /** Requests the secret. Called once. */
+  start(): void {
+    this.client.watch(this.options.type, this.options.name, this);
+  }
+
+  /** Ends the stream and forgets the secret. */
+  close(): void {
+    this.client.close();
+  }
+
+  /** A secret that was removed, or has expired, stays in use: calls would fail without it. */
+  onResourceChanged(update: Result<Secret<T>, XdsError>): void {
+    if (update.ok) setPayer(update.value.value, this.options.pay);
+    const isChanged = update.ok
+      ? this.lastGood.replace(update.value.value)
+      : this.lastGood.fail(update.error.message);
+    if (isChanged) this.options.onChanged();
+  }
+
+  onAmbientError(error: XdsError | undefined): void {
+    if (error === undefined) this.lastGood.recover();
+    else this.lastGood.fail(error.message);
+  }
+}
