@@ -25,8 +25,7 @@ const NO_IDENTITY: Identity = { certificateChain: '', privateKey: '' };
  * Certificates that are read again from the same bytes are the same.
  */
 export class SecureContexts {
-  private readonly contexts = new WeakMap<readonly string[], WeakMap<Identity, SecureContext>>();
-  private readonly making = new WeakMap<readonly string[], WeakMap<Identity, Making>>();
+  private readonly entries = new WeakMap<readonly string[], WeakMap<Identity, Entry>>();
 
   /** @param options Returns the options of every context. */
   constructor(private readonly options: () => SecureContextOptions) {}
@@ -35,19 +34,15 @@ export class SecureContexts {
    * Returns the context of certificates.
    * @throws Error if they cannot be used.
    */
-  get({ roots, identity }: ContextCertificates): SecureContext {
-    const byIdentity = entryOf(this.contexts, roots ?? SYSTEM_ROOTS);
-    const known = byIdentity.get(identity ?? NO_IDENTITY);
-    if (known !== undefined) return known;
-    const context = this.create({ roots, identity });
-    byIdentity.set(identity ?? NO_IDENTITY, context);
-    return context;
+  get(certificates: ContextCertificates): SecureContext {
+    return (this.entryOf(certificates).context ??= this.create(certificates));
   }
 
   /** Whether the context of certificates is best made in steps before it is needed, and is not made yet. */
-  isDue({ roots, identity }: ContextCertificates): boolean {
+  isDue(certificates: ContextCertificates): boolean {
+    const { roots } = certificates;
     if (roots === undefined || !isLarge(roots)) return false;
-    return this.contexts.get(roots)?.has(identity ?? NO_IDENTITY) !== true;
+    return this.entryOf(certificates).context === undefined;
   }
 
   /**
@@ -55,41 +50,36 @@ export class SecureContexts {
    * @param onMade Called afterwards, unless the handle is released before; never before this returns.
    */
   prepare(certificates: ContextCertificates, steps: CertificateSteps, onMade: () => void): Handle {
-    const { roots = SYSTEM_ROOTS, identity = NO_IDENTITY } = certificates;
-    const byIdentity = entryOf(this.making, roots);
-    const making = byIdentity.get(identity) ?? new Making();
+    const entry = this.entryOf(certificates);
+    const making = (entry.making ??= new Making());
     const waiter = making.waiters.add(onMade, () => {
-      if (byIdentity.get(identity) !== making) return;
-      byIdentity.delete(identity);
+      if (entry.making !== making) return;
+      entry.making = undefined;
       making.work?.release();
     });
-    if (!byIdentity.has(identity)) {
-      byIdentity.set(identity, making);
-      const { batch, timeSlices } = steps;
-      making.work = timeSlices.startLater({ batch, steps: this.make(certificates, making) });
-    }
+    const { batch, timeSlices } = steps;
+    making.work ??= timeSlices.startLater({ batch, steps: this.make(certificates, entry) });
     return waiter;
   }
 
   /** What cannot be used is left to `get`, which throws. */
-  private *make(certificates: ContextCertificates, making: Making): Steps<void> {
-    const { roots = SYSTEM_ROOTS, identity = NO_IDENTITY } = certificates;
+  private *make(certificates: ContextCertificates, entry: Entry): Steps<void> {
     try {
-      const context = yield* this.createInSteps(roots, certificates.identity);
-      const byIdentity = entryOf(this.contexts, roots);
+      const context = yield* this.createInSteps(certificates);
       // A handshake that did not wait for it may have made one.
-      if (context !== undefined && !byIdentity.has(identity)) byIdentity.set(identity, context);
+      entry.context ??= context;
     } finally {
-      this.making.get(roots)?.delete(identity);
-      making.waiters.notify();
+      const { making } = entry;
+      entry.making = undefined;
+      making?.waiters.notify();
     }
   }
 
   /** @returns `undefined` where roots cannot be added later, as in other runtimes. */
-  private *createInSteps(
-    roots: readonly string[],
-    identity: Identity | undefined,
-  ): Steps<SecureContext | undefined> {
+  private *createInSteps({
+    roots = SYSTEM_ROOTS,
+    identity,
+  }: ContextCertificates): Steps<SecureContext | undefined> {
     const context = this.create({ roots: roots.slice(0, STEP_CERTIFICATES), identity });
     const store: unknown = context.context;
     // Only its types are public.
@@ -99,6 +89,14 @@ export class SecureContexts {
     };
     yield* inSteps(roots, add, certificateSize);
     return context;
+  }
+
+  private entryOf({ roots = SYSTEM_ROOTS, identity = NO_IDENTITY }: ContextCertificates): Entry {
+    const byIdentity = this.entries.get(roots) ?? new WeakMap<Identity, Entry>();
+    this.entries.set(roots, byIdentity);
+    const entry = byIdentity.get(identity) ?? { context: undefined, making: undefined };
+    byIdentity.set(identity, entry);
+    return entry;
   }
 
   private create({ roots, identity }: ContextCertificates): SecureContext {
@@ -112,21 +110,16 @@ export class SecureContexts {
   }
 }
 
+interface Entry {
+  context: SecureContext | undefined;
+  /** While it is made in steps. */
+  making: Making | undefined;
+}
+
 /** A context that is being made. */
 class Making {
   readonly waiters = new Watchers();
   work: Handle | undefined;
-}
-
-function entryOf<T>(
-  byRoots: WeakMap<readonly string[], WeakMap<Identity, T>>,
-  roots: readonly string[],
-): WeakMap<Identity, T> {
-  const known = byRoots.get(roots);
-  if (known !== undefined) return known;
-  const added = new WeakMap<Identity, T>();
-  byRoots.set(roots, added);
-  return added;
 }
 
 function isLarge(roots: readonly string[]): boolean {
