@@ -18,7 +18,7 @@ export interface ClientTlsOptions {
  */
 const GROUPS = ['DEFAULT:-ffdhe2048:-ffdhe3072', 'X25519:P-256:X448:P-521:P-384'];
 
-/** Those that this runtime understands; `undefined` where it understands neither, as BoringSSL, which has no finite fields. */
+/** The groups that this runtime understands; `undefined` where it understands neither, as BoringSSL, which has no finite fields. */
 let groups: { readonly list: string | undefined } | undefined;
 
 /**

@@ -39,7 +39,7 @@ export function connectionSecurity(
   credentials: ChannelCredentials | undefined,
   options: ChannelOptions | undefined,
 ): ConnectionSecurity {
-  // Whatever is around the xDS credentials that were asked.
+  // xDS credentials have decided, whatever credentials are around them.
   const decision = options && decisionOf(options);
   if (decision !== undefined) return { kind: decision };
   if (credentials === undefined) return { kind: 'unknown' };

@@ -15,7 +15,7 @@ export function createContainedConnector(
 ): SecureConnector {
   try {
     const connector = credentials._createSecureConnector(target, options, callCredentials);
-    // Those of this package, or of another copy of it, are recognised by what they are.
+    // Connectors of this package, or of another copy of it, are recognised by their brand.
     return isHttpConnectConnector(connector) ? connector : new ContainedConnector(connector);
   } catch (error) {
     return new RefusingConnector(describe(error), callCredentials);

@@ -38,7 +38,7 @@ const likelyDomains = new WeakMap<TlsPolicy, string>();
 export class XdsSecureConnector implements RedialingConnector {
   private readonly certificates: LoadedCertificates;
   private readonly serverName: string;
-  /** That of the server, as far as it is known. */
+  /** The trust domain of the server, as far as it is known. */
   private trustDomain: string | undefined;
 
   constructor(
@@ -104,7 +104,7 @@ export class XdsSecureConnector implements RedialingConnector {
   /**
    * Verifies a server by the bundle of its own trust domain alone (gRFC A87): authorities of another one must not vouch for it,
    * nor complete a chain that its own ones restrict. OpenSSL needs the bundle before it sees the certificate, so that a server
-   * whose domain the cluster does not determine is asked for its certificate by a connection of its own, which carries
+   * whose domain the cluster does not determine presents its certificate first on a connection of its own, which carries
    * nothing.
    */
   private async secureByDomain(
@@ -123,15 +123,15 @@ export class XdsSecureConnector implements RedialingConnector {
     const first = likely === undefined ? undefined : await verify(socket, likely);
     if (first?.ok === true) return first;
     if (first !== undefined) socket.destroy();
-    const asked = await this.readTrustDomain(first === undefined ? socket : redial, identity);
-    if (!asked.ok) return asked;
-    this.trustDomain = asked.value;
-    if (first !== undefined && asked.value === likely) return first;
-    if (bundles?.has(asked.value) !== true) return verify(socket, asked.value);
+    const read = await this.readTrustDomain(first === undefined ? socket : redial, identity);
+    if (!read.ok) return read;
+    this.trustDomain = read.value;
+    if (first !== undefined && read.value === likely) return first;
+    if (bundles?.has(read.value) !== true) return verify(socket, read.value);
     const again = await dial(redial);
     if (!again.ok) return again;
-    const result = await verify(again.value, asked.value);
-    if (result.ok) likelyDomains.set(this.policy, asked.value);
+    const result = await verify(again.value, read.value);
+    if (result.ok) likelyDomains.set(this.policy, read.value);
     return result;
   }
 
@@ -236,8 +236,8 @@ function describeDomain(error: Error, trustDomain: string): string {
 }
 
 /**
- * Whether Node.js is about to refuse the chain. By what it asks itself, which is not public: to read the certificate in every
- * handshake would cost a tenth of it. Where it cannot be asked, an error says less.
+ * Whether Node.js is about to refuse the chain, by the same method that Node.js calls, which is not public. Reading the
+ * certificate in every handshake would cost a tenth of it. In a runtime without the method, errors say less.
  */
 function isChainRefused(socket: TLSSocket): boolean {
   const handle: unknown = Reflect.get(socket, '_handle');

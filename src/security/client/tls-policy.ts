@@ -17,7 +17,7 @@ import {
 export const TLS_POLICY_ARG = 'grpc_xds.tls_policy';
 
 /**
- * The value of {@link TLS_POLICY_ARG} where the cluster asks for no policy: without any value, something around the credentials
+ * The value of {@link TLS_POLICY_ARG} where the cluster has no policy: without any value, something around the credentials
  * has not handed the arguments on.
  */
 export const NO_TLS_POLICY = 'none';
@@ -26,8 +26,8 @@ export const NO_TLS_POLICY = 'none';
 export const ENDPOINT_HOSTNAME_ARG = 'grpc_xds.endpoint_hostname';
 
 /**
- * How the connections to one cluster are secured (gRFC A29): immutable, and the same object until the cluster asks for
- * something else. Subchannels are pooled by it: a connection made under one policy serves no call of another.
+ * How the connections to one cluster are secured (gRFC A29): immutable, and the same object until the cluster
+ * configures something else. Subchannels are pooled by it: a connection made under one policy serves no call of another.
  */
 export class TlsPolicy implements TlsConfiguration {
   readonly [Brand.TLS_POLICY] = ownCopy;
@@ -41,7 +41,7 @@ export class TlsPolicy implements TlsConfiguration {
   ) {}
 
   /**
-   * Returns the policy of a subchannel; `undefined` if the cluster asks for none, or why there is one that cannot be read:
+   * Returns the policy of a subchannel; `undefined` if the cluster has none, or why there is one that cannot be read:
    * such a subchannel must not connect.
    */
   static of(options: ChannelOptions): Result<TlsPolicy, string> | undefined {
@@ -72,7 +72,7 @@ export class TlsPolicy implements TlsConfiguration {
     this.hasConnector = true;
   }
 
-  /** Returns this policy, or another one if the cluster asks for another. */
+  /** Returns this policy, or another one if the cluster configures another. */
   next(cluster: string, tls: UpstreamTls, certificates: CertificateSource): TlsPolicy {
     const isSame =
       cluster === this.cluster &&

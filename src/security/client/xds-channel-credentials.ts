@@ -15,7 +15,7 @@ import type * as Connectors from './secure-connector';
 import { TLS_POLICY_ARG, TlsPolicy } from './tls-policy';
 import { late } from '../../util/late';
 
-/** Late: an application may create credentials long before a cluster asks for TLS, or none ever may. */
+/** Late: an application may create credentials long before a cluster configures TLS, if any ever does. */
 const loadConnectors = late<typeof Connectors>(() => require('./secure-connector'));
 
 /** The option by which grpc-js connects a channel to the proxy of a variable; its value is the target of the channel. */

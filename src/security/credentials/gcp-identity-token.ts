@@ -78,7 +78,7 @@ function readToken(response: IncomingMessage, finish: TokenCallback): void {
     finish(err({ code, message: `HTTP status ${statusCode}` }));
     return;
   }
-  // By which a metadata server differs from whatever else answers at its address.
+  // The header by which a metadata server differs from other servers at its address.
   if (response.headers['metadata-flavor'] !== 'Google') {
     finish(
       unavailable(

@@ -45,7 +45,7 @@ function checkNames(
   { sanMatchers, autoSniSanValidation }: UpstreamTls,
   serverName: string,
 ): string | undefined {
-  // Of an address nothing is sent, so that the matchers apply; without any, it is all there is to compare.
+  // An address is not sent as SNI, so that the matchers apply. Without matchers, only the address can be compared.
   const isCompared = isIP(serverName) === 0 || sanMatchers.length === 0;
   if (autoSniSanValidation && serverName !== '' && isCompared) {
     if (names.some((name) => isNameOf(name, serverName))) return undefined;

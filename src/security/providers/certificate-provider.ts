@@ -27,9 +27,9 @@ export interface Identity {
 
 /** The certificates of one name, as last read. Each part is the same object until it changes. */
 export interface Certificates {
-  /** Or why there are none; `undefined` while they are being read for the first time. */
+  /** The authorities, or why there are none; `undefined` while they are being read for the first time. */
   readonly roots: Result<TrustedRoots, string> | undefined;
-  /** Or why there is none; `undefined` while it is being read for the first time. */
+  /** The certificate, or why there is none; `undefined` while it is being read for the first time. */
   readonly identity: Result<Identity, string> | undefined;
 }
 
@@ -113,7 +113,7 @@ export interface CertificateProviderContext {
   readonly node: NodeConfig;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Of the connections to management servers of the first channel that uses it (gRFC A110). Default: there are none. */
+  /** The options of the connections to management servers of the first channel that uses it (gRFC A110). Default: there are none. */
   readonly connectionOptions?: ConnectionOptions | undefined;
 }
 

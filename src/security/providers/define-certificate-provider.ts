@@ -28,7 +28,7 @@ import { certificateSteps, type CertificateSteps } from './certificate-steps';
 import { LastGood, type LastGoodOptions } from './last-good';
 
 /**
- * A kind of certificate provider that an application brings along. See `registerCertificateProvider`.
+ * A kind of certificate provider of an application. See `registerCertificateProvider`.
  *
  * @typeParam Config - What the `config` of an instance is parsed into.
  */

@@ -26,7 +26,7 @@ import { isTrustDomain } from '../peer/spiffe-id';
 const MAX_SHOWN_VIOLATIONS = 3;
 const KEY_TYPES: ReadonlySet<string> = new Set(['RSA', 'EC']);
 
-/** Of a map, before its certificates are counted. Each key has some ten values. */
+/** Bounds on the JSON of a map, which is parsed before its certificates are counted. Each key has some ten values. */
 const JSON_LIMITS: JsonLimits = { maxLength: MAX_BUNDLE_BYTES, maxValues: 100_000 };
 
 /** A certificate that has not been parsed. */
@@ -39,7 +39,7 @@ interface EncodedCertificate {
 
 type EncodedBundles = ReadonlyMap<string, readonly EncodedCertificate[]>;
 
-/** Of every bundle without certificates, so that they share their TLS contexts. */
+/** The certificates of every bundle without any: the same list, so that they share their TLS contexts. */
 const noCertificates: readonly string[] = [];
 
 /**
