@@ -187,7 +187,7 @@ describe('what costs more than its fields', () => {
       judge(route(headers(count, (i) => ({ safe_regex: { regex: `a${i}` } }))));
     expect(expressions(450)).toEqual([]);
     expect(expressions(1000)[0]).toMatch(
-      /^virtual_hosts\[0\]\.routes\[0\]\.match\.headers\[4\d\d\]\.string_match\.safe_regex\.regex: more than 50000 fields in one message, of which an expression counts as 100$/,
+      /^virtual_hosts\[0\]\.routes\[0\]\.match\.headers\[4\d\d\]\.string_match\.safe_regex\.regex: more than 50000 fields in one message, of which the expression counts as 100$/,
     );
   });
 

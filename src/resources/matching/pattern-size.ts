@@ -6,6 +6,12 @@ const UNICODE_CLASS_SIZE = 750;
 const PERL_CLASS_SIZE = 5;
 const PERL_CLASSES = 'dDsSwW';
 const REPEAT = /\{(\d{1,9})(?:(,)(\d{1,9})?)?\}/y;
+/** Flags that ignore the case, such as `(?i)` or `(?s-i:`, wherever they are: those of a group are taken for those of all. */
+const IGNORES_CASE = /\(\?[a-zA-Z-]*i/;
+/** The last character that has another case. The engine looks at each one of a range for its other cases. */
+const LAST_FOLDED = 0x1e943;
+/** So many of them take the time of one instruction. */
+const FOLDED_PER_INSTRUCTION = 16;
 /** Sizes are not counted beyond this: every limit is exceeded. */
 const HUGE = 1e9;
 
@@ -15,6 +21,16 @@ const HUGE = 1e9;
  */
 export function estimatePatternSize(pattern: string): number {
   return BASE_SIZE + new SizeReader(pattern).read();
+}
+
+const BACKSLASH = 0x5c;
+/** An escape of a character by its number; those in octal digits are below the first that is folded but one. */
+const CODE_POINT = /\\x(?:([0-9a-fA-F]{2})|\{([0-9a-fA-F]{1,8})\})/y;
+
+/** Returns what a range of characters takes besides an instruction if its other cases are added. */
+function foldedSize(low: number, high: number): number {
+  const characters = Math.min(high, LAST_FOLDED) - low;
+  return Math.max(0, Math.ceil(characters / FOLDED_PER_INSTRUCTION));
 }
 
 /** The sizes of a group whose end has not been reached. */
@@ -29,8 +45,11 @@ class SizeReader {
   private position = 0;
   private group: OpenGroup = { sum: 0, last: 0 };
   private readonly outer: OpenGroup[] = [];
+  private readonly ignoresCase: boolean;
 
-  constructor(private readonly pattern: string) {}
+  constructor(private readonly pattern: string) {
+    this.ignoresCase = IGNORES_CASE.test(pattern);
+  }
 
   read(): number {
     while (this.position < this.pattern.length) this.readNext(this.take());
@@ -133,14 +152,27 @@ class SizeReader {
     if (this.pattern.charAt(this.position) === '^') this.position++;
     const first = this.position;
     while (this.position < this.pattern.length) {
+      const start = this.position;
       const character = this.take();
-      if (character === ']' && this.position - 1 > first) return size;
+      if (character === ']' && start > first) return size;
       if (character === '\\') size += this.sizeOfEscape(this.take());
       else if (character === '[' && this.pattern.charAt(this.position) === ':') {
         size += this.skipNamedClass();
       } else size++;
+      if (this.ignoresCase && this.pattern.charAt(this.position) === '-') {
+        size += foldedSize(this.codePointAt(start), this.codePointAt(this.position + 1));
+      }
     }
     return size;
+  }
+
+  /** Returns the character of a class at a position, which may be an escape; 0 for one that is short. */
+  private codePointAt(position: number): number {
+    const code = this.pattern.codePointAt(position) ?? 0;
+    if (code !== BACKSLASH) return code;
+    CODE_POINT.lastIndex = position;
+    const [, digits, braced] = CODE_POINT.exec(this.pattern) ?? [];
+    return parseInt(braced ?? digits ?? '0', 16);
   }
 
   /** Skips `:alpha:]`, if that is what follows. */

@@ -77,10 +77,13 @@ export class Re2Compiler {
 }
 
 /**
- * The fields of a message that an expression counts as: compiling a small one takes a hundred times as long as reading a field, and
- * those of one message are compiled in one turn of the event loop.
+ * The fields of a message that an expression counts as, at least, and for each unit of its size: compiling one takes so many times
+ * as long as reading a field, and those of one message are compiled in one turn of the event loop.
  */
-export const FIELDS_PER_EXPRESSION = 100;
+const FIELDS_PER_EXPRESSION = 100;
+const FIELDS_PER_SIZE = 2;
+/** One that an application allows to be larger counts as this. */
+const MAX_FIELDS = 20_000;
 
 /** The patterns of one resource. Patterns above the limits are rejected without compiling them. */
 class ResourceRegexes {
@@ -99,14 +102,15 @@ class ResourceRegexes {
   /** @returns `undefined` after adding a violation. */
   compile(pattern: string, violations: Violations): Re2Pattern | undefined {
     const { maxRegexSize, maxRegexSizePerResource } = this.limits;
-    if (!violations.budget.take(FIELDS_PER_EXPRESSION))
-      return violations.add(
-        `${violations.budget.describeLimit()}, of which an expression counts as ${FIELDS_PER_EXPRESSION}`,
-      );
     const size = this.compiler.sizeOf(pattern);
     if (size > maxRegexSize)
       return violations.add(
         `expression of size ${size} exceeds the limit maxRegexSize of ${maxRegexSize}`,
+      );
+    const fields = Math.max(FIELDS_PER_EXPRESSION, Math.min(size * FIELDS_PER_SIZE, MAX_FIELDS));
+    if (!violations.budget.take(fields))
+      return violations.add(
+        `${violations.budget.describeLimit()}, of which the expression counts as ${fields}`,
       );
     if (!this.count(pattern, size))
       return violations.add(

@@ -24,7 +24,7 @@ export const MAX_CHAIN_CHARACTERS = 262_144;
 export const MAX_CHAIN_LENGTH = 100;
 
 /** Characters of one private key in PEM. One of RSA with 8,192 bits has 6,400. */
-export const MAX_PRIVATE_KEY_LENGTH = 65_536;
+export const MAX_PRIVATE_KEY_LENGTH = 16_384;
 
 /** Certificates that are parsed in one step, of about a millisecond: those of most chains and files are there at once. */
 export const STEP_CERTIFICATES = 4;

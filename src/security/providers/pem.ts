@@ -17,6 +17,7 @@ import {
   MAX_PRIVATE_KEY_LENGTH,
 } from './certificate-limits';
 import type { Identity } from './certificate-provider';
+import { findCurveOfItsOwn, findKeyProblem, trustSettings } from './encoded-keys';
 
 const DASHES = '-----';
 const BEGIN = `${DASHES}BEGIN `;
@@ -71,15 +72,23 @@ function* certificateBlocks(text: string): Iterable<Result<PemBlock, string>> {
 }
 
 /** @param position That of the certificate, from 1 on. */
-function parseBlock({ pem }: PemBlock, position: number): Result<string, string> {
+function parseBlock(block: PemBlock, position: number): Result<string, string> {
+  const { pem } = block;
   const parsed =
     pem.length > MAX_CERTIFICATE_LENGTH
       ? err(describeLongCertificate(pem.length))
-      : parseCertificate(pem);
+      : parseCertificate(pem, bytesOf(block));
   return parsed.ok ? parsed : err(`certificate ${position}: ${parsed.error}`);
 }
 
-function parseCertificate(encoded: string): Result<string, string> {
+/** @param der The bytes of the block. */
+function parseCertificate(encoded: string, der: Buffer): Result<string, string> {
+  const curve = findCurveOfItsOwn(der);
+  if (curve !== undefined) return err(curve);
+  // What they say would be lost with the label.
+  if (trustSettings(der).length > 0) {
+    return err('a TRUSTED CERTIFICATE with settings: remove them, or the certificate');
+  }
   try {
     const certificate = new X509Certificate(encoded);
     const problem = describeLargeKey(certificate);
@@ -113,6 +122,8 @@ export function* parseIdentity(
   }
   // Node.js ignores an empty text.
   if (!privateKey.includes('PRIVATE KEY-----')) return err('no private key in PEM found');
+  const keyProblem = findProblemOfKeys(privateKey);
+  if (keyProblem !== undefined) return err(keyProblem);
   try {
     createSecureContext({ cert: certificateChain, key: privateKey });
     // OpenSSL has a place for each kind of key, and does not compare certificates and keys of different kinds.
@@ -124,6 +135,26 @@ export function* parseIdentity(
   } catch (error) {
     return err(errorMessage(error));
   }
+}
+
+/** Describes why a text with a private key is not handed to OpenSSL, which looks at every block; `undefined` if it may be. */
+function findProblemOfKeys(text: string): string | undefined {
+  for (const block of scanPem(text)) {
+    if (!block.ok) return block.error;
+    const { label } = block.value;
+    const der = bytesOf(block.value);
+    const isKey = !CERTIFICATE_LABELS.has(label) && label !== 'EC PARAMETERS';
+    const problem = isKey ? findKeyProblem(label, der) : findCurveOfItsOwn(der);
+    if (problem !== undefined) return problem;
+  }
+  return undefined;
+}
+
+/** Returns the bytes of a block without its first and last line. */
+function bytesOf({ label, pem }: PemBlock): Buffer {
+  const start = BEGIN.length + label.length + DASHES.length;
+  const end = pem.length - END.length - label.length - DASHES.length;
+  return Buffer.from(pem.slice(start, end), 'base64');
 }
 
 /** The part of a text in PEM from the first line of a block to its last one. */

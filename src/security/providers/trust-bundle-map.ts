@@ -22,6 +22,7 @@ import {
 } from './certificate-limits';
 import type { TrustedRoots } from './certificate-provider';
 import { isTrustDomain } from '../peer/spiffe-id';
+import { findCurveOfItsOwn } from './encoded-keys';
 
 const MAX_SHOWN_VIOLATIONS = 3;
 const KEY_TYPES: ReadonlySet<string> = new Set(['RSA', 'EC']);
@@ -157,6 +158,8 @@ function parseDer(text: string): Result<string, string> {
   if (text.length > MAX_CERTIFICATE_LENGTH) return err(describeLongCertificate(text.length));
   const der = Buffer.from(text, 'base64');
   if (der.toString('base64') !== text) return NO_CERTIFICATE;
+  const curve = findCurveOfItsOwn(der);
+  if (curve !== undefined) return err(curve);
   try {
     const certificate = new X509Certificate(der);
     if (!certificate.raw.equals(der)) return NO_CERTIFICATE;

@@ -42,3 +42,31 @@ describe('the size of a pattern', () => {
     },
   );
 });
+
+describe('the size of a class that ignores the case', () => {
+  const wide = '\\x{101}-\\x{10FFFE}';
+
+  it('counts the characters of its ranges, each of which the engine looks at', () => {
+    const once = estimatePatternSize(`(?i)[${wide}]`);
+    expect(once).toBeGreaterThan(7000);
+    expect(estimatePatternSize(`(?i)[${wide}${wide}]`)).toBeGreaterThan(2 * once - 100);
+    expect(estimatePatternSize(`(?i)[^${wide}]`)).toBeGreaterThan(7000);
+    expect(estimatePatternSize(`a(?s-i:b)(?m)(?:(?i)[${wide}])`)).toBeGreaterThan(7000);
+    expect(estimatePatternSize('(?i)[ā-\u{10fffe}]')).toBeGreaterThan(7000);
+  });
+
+  it.each(['(?i)[a-z0-9]', '(?i)[а-я][α-ω]', '(?i)[\\x41-\\x5A]', `[${wide}]`, '(?i)[-a][a-]'])(
+    'of few characters is small: %s',
+    (pattern) => {
+      expect(estimatePatternSize(pattern)).toBeLessThan(60);
+    },
+  );
+
+  it('is refused for patterns that take the engine seconds', () => {
+    const ranges = Array.from(
+      { length: 20 },
+      (_, i) => `\\x{${(0x101 + i).toString(16)}}-\\x{10FFFE}`,
+    );
+    expect(estimatePatternSize(`(?i)[${ranges.join('')}]`)).toBeGreaterThan(100_000);
+  });
+});

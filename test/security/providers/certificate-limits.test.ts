@@ -217,11 +217,11 @@ describe('an identity', () => {
     });
   });
 
-  it('has a key of at most 65,536 characters', () => {
+  it('has a key of at most 16,384 characters', () => {
     const padded = leaf.privateKey + ' '.repeat(65_536);
     expect(runSteps(parseIdentity(leaf.certificate, padded))).toEqual({
       ok: false,
-      error: 'the private key has more than 65536 characters',
+      error: 'the private key has more than 16384 characters',
     });
   });
 });

@@ -1,0 +1,93 @@
+/**
+ * What the bytes of a key say before OpenSSL reads it. OpenSSL computes with the numbers of a key while it decodes it, and their
+ * sender chooses them: the public key of DSA with 32,768 bits takes 30 s of the event loop, a point on a curve of its own 90 ms.
+ */
+
+/** The beginning of an object identifier in DER, as bytes in hexadecimal. */
+const identifier = (content: string) => Buffer.from(content, 'hex');
+
+/** prime-field and characteristic-two-field (ANSI X9.62): a curve that is described in the key, in place of one with a name. */
+const FIELDS = [identifier('06072a8648ce3d0101'), identifier('06072a8648ce3d0102')];
+
+/** The algorithms whose private keys are read. */
+const ALGORITHMS = new Map([
+  ['06092a864886f70d010101', 'RSA'],
+  ['06092a864886f70d01010a', 'RSA-PSS'],
+  ['06072a8648ce3d0201', 'EC'],
+  ['06032b6570', 'Ed25519'],
+  ['06032b6571', 'Ed448'],
+]);
+
+const KINDS = [...ALGORITHMS.values()].join(', ');
+
+/** Bytes of a private key that is not of RSA: those of the largest curve have a quarter of that. */
+const MAX_CURVE_KEY_BYTES = 1024;
+
+/** Describes why a certificate or key in DER is not read; `undefined` if it may be. */
+export function findCurveOfItsOwn(der: Buffer): string | undefined {
+  if (!FIELDS.some((field) => der.includes(field))) return undefined;
+  return 'an elliptic curve with parameters of its own: use a curve with a name';
+}
+
+/**
+ * Describes why a private key is not read; `undefined` if it may be.
+ * @param label That of its block in PEM, such as `PRIVATE KEY`.
+ */
+export function findKeyProblem(label: string, der: Buffer): string | undefined {
+  const kind = kindOf(label, der);
+  if (kind === undefined) return `a private key of another kind than ${KINDS}`;
+  if (!kind.startsWith('RSA') && der.length > MAX_CURVE_KEY_BYTES) {
+    return `a private key of ${der.length} bytes, more than the limit of ${MAX_CURVE_KEY_BYTES} for ${kind}`;
+  }
+  return findCurveOfItsOwn(der);
+}
+
+function kindOf(label: string, der: Buffer): string | undefined {
+  if (label === 'RSA PRIVATE KEY') return 'RSA';
+  if (label === 'EC PRIVATE KEY') return 'EC';
+  return label === 'PRIVATE KEY' ? algorithmOf(der) : undefined;
+}
+
+/** Returns the algorithm of a key in PKCS#8 (RFC 5958): after the version, a sequence that begins with its identifier. */
+function algorithmOf(der: Buffer): string | undefined {
+  const key = enter(der, 0, SEQUENCE);
+  const version = key === undefined ? undefined : enter(der, key.start, INTEGER);
+  const algorithm = version === undefined ? undefined : enter(der, version.end, SEQUENCE);
+  if (algorithm === undefined) return undefined;
+  const id = enter(der, algorithm.start, OBJECT_IDENTIFIER);
+  return id && ALGORITHMS.get(der.toString('hex', algorithm.start, id.end));
+}
+
+/**
+ * Returns what follows a certificate in the form TRUSTED CERTIFICATE of OpenSSL: for which purposes it is trusted or
+ * rejected; empty if nothing does.
+ */
+export function trustSettings(der: Buffer): Buffer {
+  const settings = der.subarray(enter(der, 0, SEQUENCE)?.end ?? der.length);
+  const content = enter(settings, 0, SEQUENCE);
+  return content === undefined ? settings : settings.subarray(content.start);
+}
+
+const INTEGER = 0x02;
+const OBJECT_IDENTIFIER = 0x06;
+const SEQUENCE = 0x30;
+/** The longest length that is read, in bytes of it: 16 MiB. */
+const MAX_LENGTH_BYTES = 3;
+
+/** Returns where the content of a value in DER begins and ends; `undefined` if the value is of another type or not whole. */
+function enter(
+  der: Buffer,
+  at: number,
+  type: number,
+): { readonly start: number; readonly end: number } | undefined {
+  const first = der[at + 1];
+  if (der[at] !== type || first === undefined) return undefined;
+  // A length of its own size is in the bytes that follow; 0x80 would be one that is not known.
+  const lengthBytes = first < 0x80 ? 0 : first & 0x7f;
+  if (first === 0x80) return undefined;
+  const start = at + 2 + lengthBytes;
+  if (lengthBytes > MAX_LENGTH_BYTES || start > der.length) return undefined;
+  const length = lengthBytes === 0 ? first : der.readUIntBE(at + 2, lengthBytes);
+  const end = start + length;
+  return end > der.length ? undefined : { start, end };
+}
