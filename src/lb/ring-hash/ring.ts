@@ -91,7 +91,7 @@ function shrink({ count, entries }: Member): void {
     const entry = entries[ordinal];
     if (entry !== undefined) entry.isOnRing = false;
   }
-  entries.length = Math.max(1, count);
+  if (entries.length > 1) entries.length = Math.max(1, count);
 }
 
 /** Yields the entries that members get, and hashes those that are new. */
