@@ -38,55 +38,80 @@ export function* inSteps<T>(
   }
 }
 
-/**
- * Returns the indices of items in the order of the items, in steps. Equal items keep their order. Few are sorted in one
- * step.
- *
- * @param compare Compares the items at two indices, as in a sort.
- */
-export function* sortInSteps(
-  count: number,
-  compare: (a: number, b: number) => number,
-): Steps<Uint32Array> {
-  let sorted = new Uint32Array(count);
-  for (let start = 0; start < count; start += STEP_SIZE) {
+/** Returns items in order, in steps. Equal items keep their order. Few are sorted in one step. */
+export function* sortInSteps<T extends object>(
+  items: readonly T[],
+  compare: (a: T, b: T) => number,
+): Steps<readonly T[]> {
+  let runs: (readonly T[])[] = [];
+  for (let start = 0; start < items.length; start += STEP_SIZE) {
     if (start > 0) yield;
-    const run = sorted.subarray(start, start + STEP_SIZE);
-    for (let i = 0; i < run.length; i++) run[i] = start + i;
-    run.sort(compare);
+    runs.push(items.slice(start, start + STEP_SIZE).sort(compare));
   }
-  if (count <= STEP_SIZE) return sorted;
-  let merged = new Uint32Array(count);
-  for (let width = STEP_SIZE; width < count; width *= 2) {
-    for (let start = 0; start < count; start += 2 * width) {
+  while (runs.length > 1) {
+    const merged: (readonly T[])[] = [];
+    for (let i = 0; i < runs.length; i += 2) {
       yield;
-      yield* mergeInSteps(sorted, merged, { start, width }, compare);
+      merged.push(yield* mergeInSteps(runs[i] ?? [], runs[i + 1] ?? [], compare));
     }
-    [sorted, merged] = [merged, sorted];
+    runs = merged;
   }
-  return sorted;
+  return runs[0] ?? [];
 }
 
-/** Merges two runs of the same width, of which the second may be cut off, into the same place of `target`. */
-function* mergeInSteps(
-  source: Uint32Array,
-  target: Uint32Array,
-  { start, width }: { readonly start: number; readonly width: number },
-  compare: (a: number, b: number) => number,
-): Steps<void> {
-  const middle = Math.min(source.length, start + width);
-  const end = Math.min(source.length, middle + width);
-  let a = start;
-  let b = middle;
-  for (let place = start; place < end; place++) {
-    const [fromA, fromB] = [source[a] ?? 0, source[b] ?? 0];
-    if (b === end || (a < middle && compare(fromA, fromB) <= 0)) {
-      target[place] = fromA;
-      a++;
-    } else {
-      target[place] = fromB;
-      b++;
+/**
+ * Merges sorted lists, in steps. Of equal items, those of the first list come first. Runs of items from one list cost
+ * few comparisons.
+ *
+ * @param keeps Returns whether an item of the first list is in the result. Default: all are.
+ */
+export function* mergeInSteps<T extends object>(
+  first: readonly T[],
+  second: readonly T[],
+  compare: (a: T, b: T) => number,
+  keeps: (item: T) => boolean = () => true,
+): Steps<T[]> {
+  // Not longer than needed, in the end: to grow it on the way would copy it several times.
+  const merged = new Array<T>(first.length + second.length);
+  let count = 0;
+  let i = 0;
+  for (let next = 0; next <= second.length; next++) {
+    const item = second[next];
+    const end = item === undefined ? first.length : findEnd(first, i, item, compare);
+    for (; i < end; i++) {
+      const other = first[i];
+      if (other !== undefined && keeps(other)) merged[count++] = other;
+      if (i % STEP_SIZE === STEP_SIZE - 1) yield;
     }
-    if (place % STEP_SIZE === STEP_SIZE - 1) yield;
+    if (item !== undefined) merged[count++] = item;
+    if (next % STEP_SIZE === STEP_SIZE - 1) yield;
   }
+  merged.length = count;
+  return merged;
+}
+
+/** Returns the index after the last of sorted items, from a start on, that is not greater than the given one. */
+function findEnd<T>(
+  items: readonly T[],
+  start: number,
+  than: T,
+  compare: (a: T, b: T) => number,
+): number {
+  const isBefore = (index: number) => {
+    const item = items[index];
+    return item !== undefined && compare(item, than) <= 0;
+  };
+  let low = start;
+  let high = start;
+  for (let step = 1; isBefore(high); step *= 2) {
+    low = high + 1;
+    high += step;
+  }
+  high = Math.min(high, items.length);
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (isBefore(middle)) low = middle + 1;
+    else high = middle;
+  }
+  return low;
 }

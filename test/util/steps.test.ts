@@ -1,4 +1,4 @@
-import { runSteps, sortInSteps, STEP_SIZE } from '../../src/util/steps';
+import { mergeInSteps, runSteps, sortInSteps, STEP_SIZE } from '../../src/util/steps';
 import { seededRandom } from '../support/seeded-random';
 
 interface Item {
@@ -16,15 +16,6 @@ function makeItems(count: number, keys: number, seed: number): Item[] {
 
 const compare = (a: Item, b: Item) => a.key - b.key;
 
-/** Compares items at two indices, which must be those of items. */
-function comparing(items: readonly Item[]) {
-  return (a: number, b: number) => {
-    const [itemA, itemB] = [items[a], items[b]];
-    if (itemA === undefined || itemB === undefined) throw new Error(`No item at ${a} or ${b}`);
-    return compare(itemA, itemB);
-  };
-}
-
 describe('sorting in steps', () => {
   it.each([
     [0, 1],
@@ -37,8 +28,7 @@ describe('sorting in steps', () => {
     [20_000, 100],
   ])('comes to what Array.prototype.sort does: %s items of %s keys', (count, keys) => {
     const items = makeItems(count, keys, count);
-    const order = runSteps(sortInSteps(items.length, comparing(items)));
-    expect(Array.from(order, (index) => items[index])).toEqual([...items].sort(compare));
+    expect(runSteps(sortInSteps(items, compare))).toEqual([...items].sort(compare));
   });
 
   it('does not yield for few items, and yields after few operations for many', () => {
@@ -46,10 +36,9 @@ describe('sorting in steps', () => {
       let comparisons = 0;
       let most = 0;
       let steps = 0;
-      const compareItems = comparing(makeItems(length, 1e9, 1));
-      const sorting = sortInSteps(length, (a, b) => {
+      const sorting = sortInSteps(makeItems(length, 1e9, 1), (a, b) => {
         comparisons++;
-        return compareItems(a, b);
+        return compare(a, b);
       });
       for (; sorting.next().done !== true; steps++) {
         most = Math.max(most, comparisons);
@@ -62,5 +51,42 @@ describe('sorting in steps', () => {
     expect(steps).toBeGreaterThan(80);
     // A run of so many items is sorted in one step.
     expect(most).toBeLessThan(STEP_SIZE * Math.log2(STEP_SIZE));
+  });
+});
+
+describe('merging in steps', () => {
+  const sorted = (count: number, keys: number, seed: number) =>
+    makeItems(count, keys, seed).sort(compare);
+
+  it.each([
+    [0, 0, 1],
+    [0, 10, 5],
+    [10, 0, 5],
+    [1000, 1, 50],
+    [1, 1000, 50],
+    [1000, 1000, 1],
+    [3000, 500, 1e9],
+  ])('comes to what a sort of both lists does: %s and %s items of %s keys', (a, b, keys) => {
+    const [first, second] = [sorted(a, keys, 1), sorted(b, keys, 2)];
+    expect(runSteps(mergeInSteps(first, second, compare))).toEqual(
+      [...first, ...second].sort(compare),
+    );
+    const keeps = ({ index }: Item) => index % 3 > 0;
+    expect(runSteps(mergeInSteps(first, second, compare, keeps))).toEqual(
+      [...first.filter(keeps), ...second].sort(compare),
+    );
+  });
+
+  it('compares few items of a long run, and yields within it', () => {
+    let comparisons = 0;
+    let steps = 0;
+    const counting = (a: Item, b: Item) => {
+      comparisons++;
+      return compare(a, b);
+    };
+    const merging = mergeInSteps(sorted(10_000, 1e9, 1), sorted(1, 1e9, 2), counting);
+    for (; merging.next().done !== true; steps++);
+    expect(comparisons).toBeLessThan(30);
+    expect(steps).toBeGreaterThan(30);
   });
 });

@@ -1,5 +1,4 @@
 import type { SocketAddress, XdsEndpoint } from '../../resources/endpoints/endpoints';
-import { processHash } from '../../util/keyed-hash';
 
 /** Returns the identity of an endpoint: its addresses in any order (gRFC A61). */
 export function endpointKey(endpoint: XdsEndpoint): string {
@@ -7,26 +6,6 @@ export function endpointKey(endpoint: XdsEndpoint): string {
   if (first === undefined) return '';
   if (others.length === 0) return addressKey(first);
   return [...new Set(endpoint.addresses.map(addressKey))].sort().join(' ');
-}
-
-/** Whether two endpoints have the same identity. Most have one address, for which no text is created. */
-export function haveEqualKeys(a: XdsEndpoint, b: XdsEndpoint): boolean {
-  return a.addresses.length <= 1 && b.addresses.length <= 1
-    ? areEqual(a.addresses[0], b.addresses[0])
-    : endpointKey(a) === endpointKey(b);
-}
-
-/** Returns a hash of the identity of an endpoint, another one in each process: unsigned, 32 bits. */
-export function hashKey(endpoint: XdsEndpoint): number {
-  const { addresses } = endpoint;
-  const distinct =
-    addresses.length <= 1
-      ? addresses
-      : new Map(addresses.map((address) => [addressKey(address), address])).values();
-  let hash = 0;
-  // Whatever the order of the addresses.
-  for (const { host, port } of distinct) hash = (hash + processHash.hashText(host, port)) >>> 0;
-  return hash;
 }
 
 /** Returns the previous list if it has equal addresses in the same order, otherwise the next one. */

@@ -17,15 +17,12 @@ import type { LbHost, LbPolicy, LbPolicyType, LbUpdate } from '../lb-policy';
 import { createPolicyType, isInstanceOf } from '../tree/checked-policy';
 import type { Publication } from '../tree/lb-batch';
 import { describeEndpoint, type PolicyParts } from '../tree/policy-state';
-import type { RingLimits } from './choose-entry-counts';
-import { ColumnPool } from './column-pool';
 import { parseRingHashConfig, RING_HASH, RingHashConfig } from './config';
-import { HeaderHashes } from './header-hashes';
-import { LiveRing } from './live-ring';
-import { RingHashPicker } from './picker';
-import { RingBuilder } from './ring-builder';
-import { RingConnections } from './ring-connections';
-import type { RingMembers } from './ring-members';
+import { RingConnections } from './connections';
+import type { RingLimits } from './counts';
+import { type Member, RingMembers } from './members';
+import { HeaderHashes, RingHashPicker } from './picker';
+import type { Ring } from './ring';
 
 /** The options that all ring_hash policies of a process share. */
 export interface RingHashPolicyOptions {
@@ -38,16 +35,11 @@ export interface RingHashPolicyOptions {
   readonly limits: Pick<Limits, 'maxRingSize'>;
 }
 
-interface PolicyOptions extends RingHashPolicyOptions {
-  readonly columns: ColumnPool;
-}
-
 /**
  * Creates the policy that sends calls with the same hash to the same endpoint, few of which change when endpoints are
  * added or removed (gRFCs A42, A61, A76). It connects to an endpoint when a call needs it.
  */
-export function createRingHashPolicyType(shared: RingHashPolicyOptions): LbPolicyType {
-  const options = { ...shared, columns: new ColumnPool() };
+export function createRingHashPolicyType(options: RingHashPolicyOptions): LbPolicyType {
   return createPolicyType({
     name: RING_HASH,
     connectsOnDemand: true,
@@ -74,8 +66,7 @@ interface Published {
 
 class RingHashPolicy implements LbPolicy<RingHashConfig> {
   private readonly publication: Publication;
-  private readonly builder: RingBuilder;
-  private readonly live: LiveRing;
+  private readonly members: RingMembers;
   private readonly hashes: HeaderHashes;
   private readonly connections: RingConnections;
   private readonly updates: SteppedUpdates<Accepted>;
@@ -93,20 +84,20 @@ class RingHashPolicy implements LbPolicy<RingHashConfig> {
 
   constructor(
     private readonly host: LbHost,
-    private readonly options: PolicyOptions,
+    private readonly options: RingHashPolicyOptions,
   ) {
-    const { columns, flags, hash } = options;
-    const usesHashKeys = !flags.endpointHashKeyBackwardCompat;
-    const normalizesWeights = flags.weightedShuffling;
-    this.builder = new RingBuilder({ columns, hash, normalizesWeights, usesHashKeys });
-    this.live = new LiveRing(this.builder.ring);
+    const { flags, hash } = options;
+    this.members = new RingMembers({
+      usesHashKeys: !flags.endpointHashKeyBackwardCompat,
+      normalizesWeights: flags.weightedShuffling,
+    });
     this.hashes = new HeaderHashes(hash);
     this.connections = new RingConnections({
       host,
-      live: this.live,
       members: this.members,
       onConnecting: () => this.publication.request(),
       onChanged: (leaf, previous) => this.onLeafChanged(leaf, previous),
+      onReleased: (leaf) => this.errors.remove(leaf),
     });
     this.updates = new SteppedUpdates({
       environment: host.environment,
@@ -129,7 +120,8 @@ class RingHashPolicy implements LbPolicy<RingHashConfig> {
 
   /** Connects to any endpoint, since the application waits for the channel itself (gRFC A117). */
   exitIdle(): void {
-    if (this.live.connectivity === ConnectivityState.IDLE) this.connections.connectAny();
+    const { connections } = this;
+    if (connections.connectivity === ConnectivityState.IDLE) connections.connectAny();
   }
 
   /** Does nothing: the backoff is that of the subchannels, which policies cannot reset. */
@@ -143,16 +135,13 @@ class RingHashPolicy implements LbPolicy<RingHashConfig> {
   }
 
   describe(): PolicyParts {
-    const { connections, live, members } = this;
-    const { ring } = this.builder;
-    const slots = Array.from({ length: members.capacity }, (_, slot) => slot);
-    const endpoints = slots
-      .filter((slot) => live.has(slot) && members.has(slot))
-      .map((slot) => {
-        const error = connections.leafOf(slot)?.errorMessage ?? null;
-        return describeEndpoint(members.endpointIn(slot), live.stateOf(slot), error);
-      });
-    return { details: { endpoints: members.size, ringSize: ring.size }, endpoints };
+    const { connections, members } = this;
+    const endpoints = [...members.inListOrder]
+      .filter(({ count }) => count > 0)
+      .map(({ endpoint, leaf, state }) =>
+        describeEndpoint(endpoint, state, leaf?.errorMessage ?? null),
+      );
+    return { details: { endpoints: members.size, ringSize: connections.ring.size }, endpoints };
   }
 
   /** Fails calls, unless there are endpoints: the last good endpoints stay in use. */
@@ -184,17 +173,18 @@ class RingHashPolicy implements LbPolicy<RingHashConfig> {
 
   /** Calls use the previous ring until the next one is complete. */
   private *applyInSteps(accepted: Accepted): Steps<void> {
-    const { builder, connections, members } = this;
+    const { connections, members } = this;
     const previous = this.applied;
-    let rebound: readonly number[] = [];
+    let { ring } = connections;
+    let rebound: readonly Member[] = [];
     if (previous === undefined || changesRing(previous, accepted)) {
-      ({ rebound } = yield* builder.update(accepted.endpoints, this.ringLimits(accepted.config)));
+      const limits = this.ringLimits(accepted.config);
+      rebound = yield* members.update(accepted.endpoints);
+      ring = yield* ring.update(members.inRingOrder, limits, this.options.hash);
     }
     this.applied = accepted;
-    // First: from here on, no entry has a slot that another endpoint may get.
-    this.useRing();
-    connections.setChannelOptions(accepted.channelOptions);
-    for (const slot of rebound) connections.rebind(slot);
+    if (ring !== connections.ring) this.useRing(ring);
+    connections.update(rebound, accepted.channelOptions);
     const { requestHashHeader } = accepted.config;
     if (previous?.config.requestHashHeader !== requestHashHeader) this.isPickerDue = true;
     this.failure = members.size === 0 ? NO_ENDPOINTS : undefined;
@@ -206,18 +196,14 @@ class RingHashPolicy implements LbPolicy<RingHashConfig> {
     return { min: Math.min(minRingSize, max), max: Math.min(maxRingSize, max) };
   }
 
-  private useRing(): void {
-    const { members } = this;
-    const { ring } = this.builder;
-    if (ring === this.live.ring) return;
-    this.live.replace(ring, members.capacity);
-    this.builder.releaseReplaced();
-    this.connections.releaseUnused((leaf) => this.errors.remove(leaf));
+  private useRing(ring: Ring): void {
+    const { connections, members } = this;
+    connections.useRing(ring);
     // A call that waits for an endpoint may belong to another one now.
-    if (this.live.hasQueued) this.isPickerDue = true;
+    if (connections.hasQueued) this.isPickerDue = true;
     this.host.environment.logger.trace(
       TRACER,
-      () => `ring of ${ring.size} entries for ${this.live.size} of ${members.size} endpoints`,
+      () => `ring of ${ring.size} entries for ${ring.members.length} of ${members.size} endpoints`,
     );
   }
 
@@ -227,21 +213,21 @@ class RingHashPolicy implements LbPolicy<RingHashConfig> {
     else if (leaf.state === READY) this.errors.remove(leaf);
     if (previous === READY && leaf.state !== READY) this.host.requestReresolution();
     // While CONNECTING, queued calls would only be queued again.
-    if (leaf.state !== CONNECTING && this.live.hasQueued) this.isPickerDue = true;
+    if (leaf.state !== CONNECTING && this.connections.hasQueued) this.isPickerDue = true;
     this.publication.request();
   }
 
   publish(): void {
     const { CONNECTING, TRANSIENT_FAILURE } = ConnectivityState;
-    const { failure, live } = this;
+    const { connections, failure } = this;
     if (failure !== undefined) {
       const text = this.describeFailure(failure);
       this.publishPicker(TRANSIENT_FAILURE, text, () => createFailurePicker(text));
-    } else if (live.size === 0) {
+    } else if (connections.ring.size === 0) {
       this.publishPicker(CONNECTING, null, () => new WaitPicker(() => this.describeWait()));
     } else {
       this.tryAnother();
-      const state = live.connectivity;
+      const state = connections.connectivity;
       const text =
         state === TRANSIENT_FAILURE
           ? this.describeFailure(this.errors.describe(this.endpoints))
@@ -253,10 +239,10 @@ class RingHashPolicy implements LbPolicy<RingHashConfig> {
   /** Connects to another endpoint: all calls may belong to endpoints that have failed (gRFC A61). */
   private tryAnother(): void {
     const { CONNECTING, TRANSIENT_FAILURE } = ConnectivityState;
-    const { connections, live } = this;
-    const state = live.connectivity;
+    const { connections } = this;
+    const state = connections.connectivity;
     if (state !== TRANSIENT_FAILURE && state !== CONNECTING) return;
-    if (live.count(CONNECTING) === 0) connections.connectAny();
+    if (connections.count(CONNECTING) === 0) connections.connectAny();
   }
 
   /** Publishes a picker unless state and text are the same: pickers read the ring, which changes. */
@@ -265,16 +251,15 @@ class RingHashPolicy implements LbPolicy<RingHashConfig> {
     if (published?.state === state && published.text === text && !this.isPickerDue) return;
     this.published = { state, text };
     this.isPickerDue = false;
-    this.live.hasQueued = false;
+    this.connections.hasQueued = false;
     this.host.updateState(state, create(), text);
   }
 
   private createPicker(): Picker {
-    const { connections, host, live } = this;
+    const { connections, host } = this;
     const { flags } = this.options;
     const header = flags.requestHashKey ? this.applied?.config.requestHashHeader : undefined;
     return new RingHashPicker({
-      live,
       connections,
       hashes: this.hashes,
       requestHashHeader: header ?? '',
@@ -284,17 +269,12 @@ class RingHashPolicy implements LbPolicy<RingHashConfig> {
     });
   }
 
-  private get members(): RingMembers {
-    return this.builder.members;
-  }
-
   private get endpoints(): EndpointSet {
     return this.applied?.endpoints ?? emptyEndpointSet;
   }
 
   /** Returns the error of calls whose endpoint has failed, as all others have. */
-  private describeMember(slot: number): string {
-    const leaf = this.connections.leafOf(slot);
+  private describeMember({ leaf }: Member): string {
     const error = leaf?.errorMessage ?? undefined;
     return this.describeFailure(
       leaf === undefined || error === undefined
@@ -305,7 +285,7 @@ class RingHashPolicy implements LbPolicy<RingHashConfig> {
 
   private describeWait(): string {
     const { connections, errors, members } = this;
-    return describeConnecting(connections.all(), members.size, this.endpoints, errors);
+    return describeConnecting(connections.leaves(), members.size, this.endpoints, errors);
   }
 
   private describeFailure(reason: string): string {

@@ -1,28 +1,33 @@
-import { ConnectivityState, Status, UnavailablePicker } from '../../grpc-js';
-import type { PickArgs, Picker, PickResult } from '../../grpc-js';
+import {
+  ConnectivityState,
+  PickResultType,
+  Status,
+  UnavailablePicker,
+  type PickArgs,
+  type Picker,
+  type PickResult,
+} from '../../grpc-js';
 import type { Random } from '../../util/random';
+import type { XxHash64 } from '../../util/xx-hash';
 import { callAttributes } from '../call-attributes';
 import { createFailurePicker, WaitPicker, type DescribedPicker } from '../connectivity';
-import type { HeaderHashes } from './header-hashes';
-import type { LiveRing } from './live-ring';
-import type { RingConnections } from './ring-connections';
+import type { RingConnections } from './connections';
+import type { Member } from './members';
 
 export interface RingHashPickerOptions {
-  readonly live: LiveRing;
+  readonly connections: RingConnections;
   /** The header to hash; empty if the hash of the route is used. */
   readonly requestHashHeader: string;
   /** Shared by the pickers of a policy. */
   readonly hashes: HeaderHashes;
   readonly random: Random;
-  readonly connections: Pick<RingConnections, 'request' | 'isPending' | 'leafOf'>;
-  /** Returns the error of a failed pick. @param failed The slot of the endpoint of the call. */
-  readonly describeFailure: (failed: number) => string;
+  /** Returns the error of a failed pick. @param failed The endpoint of the call. */
+  readonly describeFailure: (failed: Member) => string;
   /** Returns why calls are queued, as a sentence. */
   readonly describeWait: () => string;
 }
 
 const HALF_HASH_RANGE = 2 ** 32;
-const NONE = -1;
 
 const missingHash: Picker = new UnavailablePicker({
   code: Status.INTERNAL,
@@ -35,9 +40,7 @@ export class RingHashPicker implements DescribedPicker {
   private readonly waiting: WaitPicker;
   /** Picks by the hash of the header, if the call has it (gRFC A76). One function, so that picks allocate none. */
   private readonly pickByHeader = (hash: bigint | undefined, args: PickArgs): PickResult =>
-    hash === undefined
-      ? this.pickAny(args)
-      : this.pickFrom(this.options.live.ring.find(hash), args);
+    hash === undefined ? this.pickAny(args) : this.pickByHash(hash, args);
 
   constructor(private readonly options: RingHashPickerOptions) {
     this.waiting = new WaitPicker(options.describeWait);
@@ -49,29 +52,23 @@ export class RingHashPicker implements DescribedPicker {
 
   pick(args: PickArgs): PickResult {
     const { requestHashHeader, hashes } = this.options;
-    if (requestHashHeader === '') return this.pickByRoute(args);
-    return hashes.pick(requestHashHeader, args, this.pickByHeader);
-  }
-
-  /** Picks by the hash of the route (gRFC A42). */
-  private pickByRoute(args: PickArgs): PickResult {
+    if (requestHashHeader !== '') return hashes.pick(requestHashHeader, args, this.pickByHeader);
+    // The hash of the route (gRFC A42).
     const hash = callAttributes(args)?.requestHash?.();
-    if (hash === undefined) return missingHash.pick(args);
-    return this.pickFrom(this.options.live.ring.find(hash), args);
+    return hash === undefined ? missingHash.pick(args) : this.pickByHash(hash, args);
   }
 
-  /** Picks the endpoint at a position, or the next one that has not failed. Connects to it if it is IDLE. */
-  private pickFrom(start: number, args: PickArgs): PickResult {
-    const { connections, live } = this.options;
-    const { owners, size } = live.ring;
+  /** Picks the endpoint that follows the hash, or the next one that has not failed. Connects to it if it is IDLE. */
+  private pickByHash(hash: bigint, args: PickArgs): PickResult {
     const { IDLE, READY, TRANSIENT_FAILURE } = ConnectivityState;
-    for (let i = 0; i < size; i++) {
-      const position = start + i < size ? start + i : start + i - size;
-      const state = live.stateAt(position);
-      if (state === TRANSIENT_FAILURE) continue;
-      const owner = owners[position] ?? 0;
-      if (state === READY) return this.pickOwner(owner, args);
-      if (state === IDLE) connections.request(owner);
+    const { connections } = this.options;
+    const { ring } = connections;
+    const start = ring.find(hash);
+    for (let i = 0; i < ring.size; i++) {
+      const member = ring.at(start + i)?.member;
+      if (member === undefined || member.state === TRANSIENT_FAILURE) continue;
+      if (member.state === READY) return this.pickMember(member, args);
+      if (member.state === IDLE) connections.request(member);
       return this.queue();
     }
     return this.fail(start, args);
@@ -82,47 +79,77 @@ export class RingHashPicker implements DescribedPicker {
    * connecting, that one is connected, so that in time all are (gRFC A76).
    */
   private pickAny(args: PickArgs): PickResult {
-    const { connections, live, random } = this.options;
-    const { CONNECTING, IDLE, READY } = ConnectivityState;
-    const { ring } = live;
+    const { IDLE, READY } = ConnectivityState;
+    const { connections, random } = this.options;
+    const { ring } = connections;
     const high = Math.floor((random() - 0.5) * HALF_HASH_RANGE);
     const start = ring.findSplit({ high, low: 0 });
-    const ready = live.findState(READY, start);
-    if (ready === start) return this.pickOwner(ring.owners[ready], args);
-    let isConnecting = connections.isPending || live.count(CONNECTING) > 0;
-    const idle = isConnecting ? NONE : live.findState(IDLE, start);
-    if (idle !== NONE && (ready === NONE || this.isBefore(idle, ready, start))) {
-      const owner = ring.owners[idle];
-      if (owner !== undefined) connections.request(owner);
+    const hasReady = connections.count(READY) > 0;
+    let { isConnecting } = connections;
+    for (let i = 0; i < ring.size && (hasReady || !isConnecting); i++) {
+      const member = ring.at(start + i)?.member;
+      if (member?.state === READY) return this.pickMember(member, args);
+      if (member?.state !== IDLE || isConnecting) continue;
+      connections.request(member);
       isConnecting = true;
     }
-    if (ready !== NONE) return this.pickOwner(ring.owners[ready], args);
     return isConnecting ? this.queue() : this.fail(start, args);
   }
 
-  /** Whether one position is before another, cyclically from `start`. */
-  private isBefore(position: number, other: number, start: number): boolean {
-    const { size } = this.options.live.ring;
-    return (position - start + size) % size < (other - start + size) % size;
-  }
-
-  private pickOwner(owner: number | undefined, args: PickArgs): PickResult {
-    const leaf = owner === undefined ? undefined : this.options.connections.leafOf(owner);
+  private pickMember({ leaf }: Member, args: PickArgs): PickResult {
     return leaf?.picker.pick(args) ?? this.queue();
   }
 
   private queue(): PickResult {
-    this.options.live.hasQueued = true;
+    this.options.connections.hasQueued = true;
     return this.waiting.pick();
   }
 
   private fail(start: number, args: PickArgs): PickResult {
-    const { describeFailure, live } = this.options;
+    const { connections, describeFailure } = this.options;
+    const member = connections.ring.at(start)?.member;
+    if (member === undefined) return this.queue();
     // A call that waits for ready is queued.
-    live.hasQueued = true;
-    const owner = live.ring.owners[start];
-    return owner === undefined
-      ? this.queue()
-      : createFailurePicker(describeFailure(owner)).pick(args);
+    connections.hasQueued = true;
+    return createFailurePicker(describeFailure(member)).pick(args);
+  }
+}
+
+/** The hash of one call. */
+interface KnownHash {
+  readonly header: string;
+  /** `undefined` if the call lacks the header. */
+  readonly hash: bigint | undefined;
+}
+
+/**
+ * Hashes calls by a header (gRFC A76). A call that waits is picked with every new picker, whose number the control plane and
+ * the endpoints determine: its header, which can be long, is hashed once. A call that is picked at once leaves nothing behind.
+ */
+export class HeaderHashes {
+  /** Of the calls that wait: the host library passes the same metadata to each pick of an attempt. Created for the first. */
+  private waiting: WeakMap<PickArgs['metadata'], KnownHash> | undefined;
+
+  constructor(private readonly engine: Pick<XxHash64, 'hash'>) {}
+
+  /**
+   * Picks by the hash of a call.
+   * @param pick Receives the hash; `undefined` if the call lacks the header.
+   */
+  pick(
+    header: string,
+    args: PickArgs,
+    pick: (hash: bigint | undefined, args: PickArgs) => PickResult,
+  ): PickResult {
+    const { metadata } = args;
+    const known = this.waiting?.get(metadata);
+    if (known?.header === header) return pick(known.hash, args);
+    const value = metadata.get(header).join(',');
+    const hash = value === '' ? undefined : this.engine.hash(value);
+    const result = pick(hash, args);
+    if (result.pickResultType !== PickResultType.COMPLETE) {
+      (this.waiting ??= new WeakMap()).set(metadata, { header, hash });
+    }
+    return result;
   }
 }

@@ -1,51 +1,33 @@
-import { sortInSteps, STEP_SIZE, type Steps } from '../../util/steps';
-import type { ColumnPool } from './column-pool';
-import { RingEntries, splitHash, type SplitHash } from './ring-entries';
-import { RingSectors } from './ring-sectors';
+import { inSteps, mergeInSteps, sortInSteps, type Steps } from '../../util/steps';
+import type { XxHash64 } from '../../util/xx-hash';
+import { chooseEntryCounts, type RingLimits } from './counts';
+import { compareKeys, type Entry, type Member, type SplitHash } from './members';
 
-export interface RingChange {
-  readonly keeps: (owner: number, ordinal: number) => boolean;
-  /** The added entries, in no particular order. */
-  readonly additions: RingEntries;
-  /** The number of entries after the change. */
-  readonly size: number;
-  /** Compares the owners of entries with the same hash, which stay on the ring, as in a sort. */
-  readonly compareOwners: (a: number, b: number) => number;
+/** A member that gets more entries. */
+interface Growth {
+  readonly member: Member;
+  /** The number of entries it has. */
+  readonly from: number;
 }
 
-/** Entries in the order of their hashes. Immutable until its release; the next ring is created from it and a change. */
+/** Entries in the order of their hashes. Immutable; the next ring is created from it and the members after an update. */
 export class Ring {
-  private readonly sectors: RingSectors;
+  static readonly empty = new Ring([], []);
 
   private constructor(
-    private readonly columns: ColumnPool,
-    private readonly entries: RingEntries,
-  ) {
-    this.sectors = new RingSectors(columns, entries.highs);
-  }
-
-  /** @param columns For this ring and those created from it. */
-  static empty(columns: ColumnPool): Ring {
-    return new Ring(columns, new RingEntries(columns, 0));
-  }
+    private readonly entries: readonly Entry[],
+    /** The members with entries, which are fewer than all if there are more members than entries. */
+    readonly members: readonly Member[],
+  ) {}
 
   get size(): number {
-    return this.entries.size;
+    return this.entries.length;
   }
 
-  /** See `RingEntries.owners`; in order. Must not be modified. */
-  get owners(): Int32Array {
-    return this.entries.owners;
-  }
-
-  /** Returns the hash of the entry at a position. */
-  hashAt(position: number): bigint {
-    return this.entries.hashAt(position);
-  }
-
-  /** Returns the number of the entry at a position among those of its owner, from 0. */
-  ordinalAt(position: number): number {
-    return this.entries.ordinals[position] ?? 0;
+  /** Returns the entry at a position, which goes on at the start after the last entry, once. */
+  at(position: number): Entry | undefined {
+    const { entries } = this;
+    return entries[position < entries.length ? position : position - entries.length];
   }
 
   /** Returns the position of the first entry at or after the hash, cyclically; 0 if the ring is empty. */
@@ -55,88 +37,107 @@ export class Ring {
 
   /** As {@link find}, for a hash whose halves are known, such as a random one. */
   findSplit({ high, low }: SplitHash): number {
-    const { entries, sectors } = this;
-    const sector = sectors.indexOf(high);
-    let start = sectors.startOf(sector);
-    let end = sectors.startOf(sector + 1);
+    const { entries } = this;
+    let start = 0;
+    let end = entries.length;
     while (start < end) {
       const middle = (start + end) >>> 1;
-      if (entries.compareWith(middle, high, low) < 0) start = middle + 1;
+      const entry = entries[middle];
+      if (entry && compareHashes(entry.high, entry.low, high, low) < 0) start = middle + 1;
       else end = middle;
     }
-    return start === this.size ? 0 : start;
+    return start === entries.length ? 0 : start;
   }
 
-  /** Creates the ring after a change, in steps. */
-  *change(change: RingChange): Steps<Ring> {
-    const { additions, size } = change;
-    const added = yield* sortInSteps(additions.size, (a, b) =>
-      compareEntries(change, a, additions, b),
-    );
-    const { columns } = this;
-    const next = new RingEntries(columns, size);
-    const merge = new RingMerge(this.entries, change, added, next);
-    while (merge.run(STEP_SIZE)) yield;
-    if (next.size !== size) throw new Error(`A ring has ${next.size} entries, not ${size}`);
-    return new Ring(columns, next);
-  }
-
-  /** Gives the memory to the next ring: this one must not be used any more. */
-  release(): void {
-    this.entries.release();
-    this.sectors.release();
-  }
-}
-
-/** Merges the kept entries of a ring with the added ones. */
-class RingMerge {
-  /** The number of entries of the ring that were kept or dropped so far, and of those added. */
-  private passed = 0;
-  private merged = 0;
-
-  /** @param added The indices of the additions, in their order. */
-  constructor(
-    private readonly entries: RingEntries,
-    private readonly change: RingChange,
-    private readonly added: Uint32Array,
-    private readonly next: RingEntries,
-  ) {}
-
-  /** Merges so many entries, at most. @returns whether there may be more. */
-  run(limit: number): boolean {
-    const { added, change, entries, next } = this;
-    const { additions, keeps } = change;
-    for (let left = limit; left > 0; left--) {
-      const { passed } = this;
-      const isPassed = passed === entries.size;
-      const index = added[this.merged];
-      if (!isPassed && !keeps(entries.owners[passed] ?? 0, entries.ordinals[passed] ?? 0)) {
-        this.passed++;
-      } else if (
-        index !== undefined &&
-        (isPassed || compareEntries(change, index, entries, passed) <= 0)
-      ) {
-        next.copy(additions, index);
-        this.merged++;
-      } else if (isPassed) {
-        return false;
-      } else {
-        next.copy(entries, passed);
-        this.passed++;
+  /**
+   * Creates the ring after an update of the members, in steps; returns this one if it has the same entries. Only added
+   * entries are hashed and sorted.
+   *
+   * @param members In the order in which entries are assigned.
+   */
+  *update(
+    members: readonly Member[],
+    limits: RingLimits,
+    hash: Pick<XxHash64, 'hash'>,
+  ): Steps<Ring> {
+    const owners: Member[] = [];
+    const grown: Growth[] = [];
+    let kept = 0;
+    chooseEntryCounts(members, limits, (member, count) => {
+      const { count: from } = member;
+      if (count > 0) owners.push(member);
+      if (count === from) {
+        kept += count;
+        return;
       }
-    }
-    return true;
+      kept += Math.min(from, count);
+      member.count = count;
+      if (count > from) grown.push({ member, from });
+      else shrink(member);
+    });
+    if (grown.length === 0 && kept === this.size) return this;
+    const added: Entry[] = [];
+    yield* inSteps(grow(grown, hash), (entry) => {
+      added.push(entry);
+    });
+    const sorted = yield* sortInSteps(added, compareEntries);
+    return new Ring(yield* mergeInSteps(this.entries, sorted, compareEntries, isOnRing), owners);
   }
 }
 
-/** Compares an added entry with one of `entries`. */
-function compareEntries(
-  { additions, compareOwners }: RingChange,
-  added: number,
-  entries: RingEntries,
-  other: number,
-): number {
-  const order = additions.compare(added, entries, other);
-  if (order !== 0) return order;
-  return compareOwners(additions.owners[added] ?? 0, entries.owners[other] ?? 0);
+/** Removes the entries of a member beyond its number. */
+function shrink({ count, entries }: Member): void {
+  for (let ordinal = count; ordinal < entries.length; ordinal++) {
+    const entry = entries[ordinal];
+    if (entry !== undefined) entry.isOnRing = false;
+  }
+  if (entries.length > 1) entries.length = Math.max(1, count);
+}
+
+/** Yields the entries that members get, and hashes those that are new. */
+function* grow(grown: readonly Growth[], hash: Pick<XxHash64, 'hash'>): Iterable<Entry> {
+  for (const { member, from } of grown) {
+    for (let ordinal = from; ordinal < member.count; ordinal++) {
+      let entry = member.entries[ordinal];
+      if (entry === undefined) {
+        const { high, low } = splitHash(hash.hash(entryKey(member.ringKey, ordinal)));
+        entry = { high, low, member, isOnRing: true };
+        if (ordinal === 0) member.entries = [entry];
+        else member.entries.push(entry);
+      }
+      entry.isOnRing = true;
+      yield entry;
+    }
+  }
+}
+
+function isOnRing(entry: Entry): boolean {
+  return entry.isOnRing;
+}
+
+function compareEntries(a: Entry, b: Entry): number {
+  return compareHashes(a.high, a.low, b.high, b.low) || compareKeys(a.member, b.member);
+}
+
+/** Compares halves without their difference, which may have 33 bits. */
+function compareHashes(high: number, low: number, otherHigh: number, otherLow: number): number {
+  if (high !== otherHigh) return high < otherHigh ? -1 : 1;
+  if (low !== otherLow) return low < otherLow ? -1 : 1;
+  return 0;
+}
+
+/** Returns the text that is hashed for one of the entries of an endpoint, counted from 0 (gRFC A42). */
+export function entryKey(ringKey: string, ordinal: number): string {
+  return `${ringKey}_${ordinal}`;
+}
+
+/** To flip it in half a hash makes an unsigned number a signed one, less by 2 ** 31, and the reverse. */
+const TOP_BIT = 1 << 31;
+
+const scratch = new DataView(new ArrayBuffer(8));
+
+/** Splits a hash in less time than operators of bigints do, which are calls out of compiled code. */
+export function splitHash(hash: bigint): SplitHash {
+  scratch.setBigUint64(0, hash);
+  return { high: scratch.getInt32(0) ^ TOP_BIT, low: scratch.getInt32(4) ^ TOP_BIT };
 }

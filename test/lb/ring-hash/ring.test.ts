@@ -1,42 +1,44 @@
-import { ColumnPool } from '../../../src/lb/ring-hash/column-pool';
-import { Ring } from '../../../src/lb/ring-hash/ring';
-import { splitHash } from '../../../src/lb/ring-hash/ring-entries';
 import { runSteps } from '../../../src/util/steps';
-import { ringEntriesOf, type RingEntry } from '../../support/ring-entries';
+import { entryKey, Ring, splitHash } from '../../../src/lb/ring-hash/ring';
+import { BuiltRing } from '../../support/built-ring';
+import { makeEndpoint, singleLocality } from '../../support/lb-harness';
 import { seededRandom } from '../../support/seeded-random';
 
-/** @param owner A letter; the slot is its code. */
-function entry(hash: bigint, owner: string, ordinal = 0): RingEntry {
-  return { hash, owner: owner.charCodeAt(0), ordinal };
+/** The hash of the first entry of each owner; an owner is a letter. */
+type Hashes = ReadonlyMap<string, bigint>;
+
+function hashesOf(...entries: readonly (readonly [string, bigint])[]): Hashes {
+  return new Map(entries);
 }
 
-function ownersOf(ring: Ring): string[] {
-  return Array.from(ring.owners, (slot) => String.fromCharCode(slot));
+/** Rings with an entry per owner, as well as they can be told apart by the hashes. */
+class Subject {
+  private hashes: Hashes = new Map();
+  readonly built = new BuiltRing({
+    hash: (text) => this.hashes.get(text.slice(0, text.indexOf('_'))) ?? 0n,
+  });
+
+  /** Updates the ring. Owners that stay must have the same hash. */
+  update(hashes: Hashes): this {
+    this.hashes = hashes;
+    const endpoints = Array.from(hashes.keys(), (hashKey) =>
+      makeEndpoint(`127.0.0.1:${10_000 + hashKey.charCodeAt(0)}`, { hashKey }),
+    );
+    this.built.update(singleLocality(...endpoints), { min: hashes.size, max: hashes.size });
+    return this;
+  }
+
+  get owners(): string[] {
+    return this.built.entries.map(({ member }) => member.ringKey);
+  }
+
+  get ring(): Ring {
+    return this.built.ring;
+  }
 }
 
-function compareOwners(a: number, b: number): number {
-  return a - b;
-}
-
-type Keeps = (owner: string, ordinal: number) => boolean;
-
-function change(ring: Ring, keepsOwner: Keeps, additions: readonly RingEntry[]): Ring {
-  const keeps = (slot: number, ordinal: number) => keepsOwner(String.fromCharCode(slot), ordinal);
-  const kept = ring.owners.filter((slot, position) => keeps(slot, ring.ordinalAt(position)));
-  const size = kept.length + additions.length;
-  return runSteps(ring.change({ keeps, additions: ringEntriesOf(additions), size, compareOwners }));
-}
-
-function add(ring: Ring, ...additions: readonly RingEntry[]): Ring {
-  return change(ring, () => true, additions);
-}
-
-function keep(ring: Ring, keeps: Keeps) {
-  return change(ring, keeps, []);
-}
-
-function ringOf(...entries: readonly RingEntry[]): Ring {
-  return add(Ring.empty(new ColumnPool()), ...entries);
+function ringOf(...entries: readonly (readonly [string, bigint])[]): Subject {
+  return new Subject().update(hashesOf(...entries));
 }
 
 const MAX = 2n ** 64n - 1n;
@@ -52,71 +54,90 @@ describe('Ring', () => {
     [MAX - 1n, 'c'],
     [MAX, 'c'],
   ])('finds the entry at or after %s', (hash, owner) => {
-    const ring = ringOf(entry(20n, 'b'), entry(MAX, 'c'), entry(10n, 'a'));
-    expect(ownersOf(ring)[ring.find(hash)]).toBe(owner);
+    const { owners, ring } = ringOf(['b', 20n], ['c', MAX], ['a', 10n]);
+    expect(owners[ring.find(hash)]).toBe(owner);
   });
 
   it('continues at the start after the last entry', () => {
-    const ring = ringOf(entry(20n, 'b'), entry(10n, 'a'));
+    const { ring, built } = ringOf(['b', 20n], ['a', 10n]);
     expect(ring.find(21n)).toBe(0);
     expect(ring.findSplit(splitHash(21n))).toBe(0);
     expect(ring.findSplit(splitHash(15n))).toBe(1);
+    expect([0, 1, 2, 3].map((position) => ring.at(position))).toEqual([
+      ...built.entries,
+      ...built.entries,
+    ]);
   });
 
   it('distinguishes hashes by their lowest bits', () => {
-    const ring = ringOf(entry(NEAR + 3n, 'c'), entry(NEAR + 1n, 'a'), entry(NEAR + 2n, 'b'));
-    expect(ownersOf(ring)).toEqual(['a', 'b', 'c']);
+    const subject = ringOf(['c', NEAR + 3n], ['a', NEAR + 1n], ['b', NEAR + 2n]);
+    expect(subject.owners).toEqual(['a', 'b', 'c']);
+    const { ring } = subject;
     expect([0n, 1n, 2n, 3n, 4n].map((more) => ring.find(NEAR + more))).toEqual([0, 0, 1, 2, 0]);
-    expect(ownersOf(add(ring, entry(NEAR, 'z'), entry(NEAR + 4n, 'd')))).toEqual([
-      'z',
-      'a',
-      'b',
-      'c',
-      'd',
-    ]);
+    subject.update(
+      hashesOf(['c', NEAR + 3n], ['a', NEAR + 1n], ['b', NEAR + 2n], ['z', NEAR], ['d', NEAR + 4n]),
+    );
+    expect(subject.owners).toEqual(['z', 'a', 'b', 'c', 'd']);
   });
 
   it('orders entries with one hash by their owners, whenever they came', () => {
-    const [a, b, c] = [entry(5n, 'a'), entry(5n, 'b'), entry(5n, 'c')];
-    expect(ownersOf(ringOf(c, a, b))).toEqual(['a', 'b', 'c']);
-    expect(ownersOf(add(ringOf(c, a), b))).toEqual(['a', 'b', 'c']);
-    expect(ownersOf(add(ringOf(b), c, a))).toEqual(['a', 'b', 'c']);
-    expect(ringOf(c, a, b).find(5n)).toBe(0);
+    const [a, b, c] = [
+      ['a', 5n],
+      ['b', 5n],
+      ['c', 5n],
+    ] as const;
+    for (const before of [[], [a], [b], [c], [c, a], [b, c]]) {
+      const subject = ringOf(...before).update(hashesOf(c, a, b));
+      expect(subject.owners).toEqual(['a', 'b', 'c']);
+      expect(subject.ring.find(5n)).toBe(0);
+    }
   });
 
-  it('drops what is not kept', () => {
-    const ring = ringOf(entry(1n, 'a'), entry(2n, 'b'), entry(3n, 'a', 1), entry(4n, 'c'));
-    expect(ownersOf(keep(ring, (owner) => owner !== 'a'))).toEqual(['b', 'c']);
-    expect(ownersOf(keep(ring, (owner, ordinal) => owner !== 'a' || ordinal < 1))).toEqual([
-      'a',
-      'b',
-      'c',
-    ]);
-    expect(keep(ring, () => false).size).toBe(0);
-    expect(ring.size).toBe(4);
+  it('drops the entries of owners that are removed, and stays as it was itself', () => {
+    const subject = ringOf(['a', 1n], ['b', 2n], ['c', 4n]);
+    const { ring } = subject;
+    expect(subject.update(hashesOf(['b', 2n], ['c', 4n])).owners).toEqual(['b', 'c']);
+    expect(subject.update(new Map()).owners).toEqual([]);
+    expect(ring.size).toBe(3);
+    expect(ring.find(3n)).toBe(2);
   });
 
   it('can be empty', () => {
-    expect(Ring.empty(new ColumnPool()).size).toBe(0);
-    expect(Ring.empty(new ColumnPool()).find(5n)).toBe(0);
-    expect(keep(ringOf(entry(1n, 'a')), () => false).find(1n)).toBe(0);
+    expect(Ring.empty.size).toBe(0);
+    expect(Ring.empty.find(5n)).toBe(0);
+    expect(Ring.empty.at(0)).toBeUndefined();
+    expect(ringOf(['a', 1n]).update(new Map()).ring.find(1n)).toBe(0);
+  });
+
+  it('is the same object after an update without members', () => {
+    const hash = () => 0n;
+    expect(runSteps(Ring.empty.update([], { min: 1, max: 1 }, { hash }))).toBe(Ring.empty);
   });
 
   it('is the same by many small changes as by a big one', () => {
     const random = seededRandom(3);
-    let entries: readonly RingEntry[] = [];
-    let ring = Ring.empty(new ColumnPool());
+    const subject = new Subject();
+    let hashes: Hashes = new Map();
     for (let round = 0; round < 200; round++) {
-      const additions = Array.from({ length: Math.floor(random() * 4) }, (_, i) =>
-        // From few values, so that there are equal ones.
-        entry(NEAR + BigInt(Math.floor(random() * 300)), String.fromCharCode(4 * round + i)),
+      const kept = [...hashes].filter(() => random() >= 0.03);
+      const added = Array.from(
+        { length: Math.floor(random() * 4) },
+        (_, i) =>
+          // From few values, so that there are equal ones.
+          [
+            String.fromCharCode(200 + 4 * round + i),
+            NEAR + BigInt(Math.floor(random() * 300)),
+          ] as const,
       );
-      const gone = new Set(entries.filter(() => random() < 0.03).map(({ owner }) => owner));
-      const keeps = (owner: string) => !gone.has(owner.charCodeAt(0));
-      ring = change(ring, keeps, additions);
-      entries = [...entries.filter(({ owner }) => !gone.has(owner)), ...additions];
-      expect(ring.owners).toEqual(ringOf(...entries).owners);
+      hashes = new Map([...kept, ...added]);
+      expect(subject.update(hashes).owners).toEqual(ringOf(...hashes).owners);
     }
-    expect(ring.size).toBeGreaterThan(20);
+    expect(subject.ring.size).toBeGreaterThan(20);
+  });
+});
+
+describe('the text that is hashed for an entry', () => {
+  it('is the key of the endpoint, followed by the number of the entry', () => {
+    expect(entryKey('127.0.0.1:80', 12)).toBe('127.0.0.1:80_12');
   });
 });

@@ -1,10 +1,7 @@
-import { ColumnPool } from '../../../src/lb/ring-hash/column-pool';
 import type { XxHash64 } from '../../../src/util/xx-hash';
-import { endpointKey } from '../../../src/lb/endpoints/endpoint-key';
-import { RingBuilder } from '../../../src/lb/ring-hash/ring-builder';
 import type { EndpointSet } from '../../../src/lb/endpoints/endpoint-set';
 import type { XdsEndpoint } from '../../../src/resources/endpoints/endpoints';
-import { runSteps } from '../../../src/util/steps';
+import { BuiltRing } from '../../support/built-ring';
 import {
   makeEndpoint,
   makeEndpointSet,
@@ -12,13 +9,9 @@ import {
   singleLocality,
 } from '../../support/lb-harness';
 import { createReadyHash } from '../../support/ready-hash';
-import { hashesOf } from '../../support/ring-entries';
 import { seededRandom } from '../../support/seeded-random';
 
 const LIMITS = { min: 1024, max: 4096 };
-
-/** Of all builders, as in a process. */
-const columns = new ColumnPool();
 
 let hash: XxHash64;
 let hashed = 0;
@@ -26,14 +19,14 @@ beforeAll(async () => {
   hash = await createReadyHash();
 });
 
-function createBuilder(usesHashKeys = true): RingBuilder {
+function createRing(usesHashKeys = true): BuiltRing {
   const counting = {
     hash: (text: string) => {
       hashed++;
       return hash.hash(text);
     },
   };
-  return new RingBuilder({ columns, hash: counting, normalizesWeights: true, usesHashKeys });
+  return new BuiltRing(counting, { usesHashKeys });
 }
 
 function address(i: number): string {
@@ -44,27 +37,15 @@ function makeEndpoints(count: number): XdsEndpoint[] {
   return Array.from({ length: count }, (_, i) => makeEndpoint(address(i)));
 }
 
-/** A ring, and the endpoints that its entries belong to. */
-type BuiltRing = Pick<RingBuilder, 'ring' | 'members'>;
-
 function build(set: EndpointSet, limits = LIMITS): BuiltRing {
-  const builder = createBuilder();
-  runSteps(builder.update(set, limits));
-  return builder;
-}
-
-/** The endpoint of each entry, in order. */
-function endpointsOf({ ring, members }: BuiltRing): XdsEndpoint[] {
-  return Array.from(ring.owners, (slot) => members.endpointIn(slot));
-}
-
-function keys(built: BuiltRing): string[] {
-  return endpointsOf(built).map((endpoint) => endpointKey(endpoint));
+  const built = createRing();
+  built.update(set, limits);
+  return built;
 }
 
 /** Where 2,000 calls with hashes all round the ring go. */
 function placesOfCalls(built: BuiltRing): (string | undefined)[] {
-  const owners = keys(built);
+  const owners = built.keys;
   return Array.from({ length: 2000 }, (_, i) => owners[built.ring.find(hash.hash(`call ${i}`))]);
 }
 
@@ -79,8 +60,8 @@ describe('the ring of some endpoints', () => {
     const expected = ['127.0.0.1:80', '127.0.0.2:80']
       .flatMap((key) => [0, 1, 2].map((n) => ({ key, at: hash.hash(`${key}_${n}`) })))
       .sort((a, b) => (a.at < b.at ? -1 : 1));
-    expect(keys(built)).toEqual(expected.map(({ key }) => key));
-    expect(hashesOf(built.ring)).toEqual(expected.map(({ at }) => at));
+    expect(built.keys).toEqual(expected.map(({ key }) => key));
+    expect(built.hashes).toEqual(expected.map(({ at }) => at));
   });
 
   it.each([
@@ -98,8 +79,8 @@ describe('the ring of some endpoints', () => {
   it('does not depend on the order of the endpoints', () => {
     const endpoints = makeEndpoints(5000);
     const reversed = [...endpoints].reverse();
-    expect(keys(build(singleLocality(...reversed)))).toEqual(
-      keys(build(singleLocality(...endpoints))),
+    expect(build(singleLocality(...reversed)).keys).toEqual(
+      build(singleLocality(...endpoints)).keys,
     );
   });
 
@@ -111,7 +92,7 @@ describe('the ring of some endpoints', () => {
       4,
     );
     const built = build(makeEndpointSet(light, heavy), { min: 10, max: 100 });
-    const count = (key: string) => keys(built).filter((other) => other === key).length;
+    const count = (key: string) => built.keys.filter((other) => other === key).length;
     // 2, 2 and 6 of 10, but for the rounding of gRFC A113, which makes the lightest a little less than a fifth.
     expect([1, 2, 3].map((i) => count(`127.0.0.${i}:80`))).toEqual([2, 2, 7]);
   });
@@ -122,7 +103,7 @@ describe('the ring of some endpoints', () => {
       makeLocality('y', ['127.0.0.2:80', '127.0.0.3:80']),
     );
     const built = build(twice, { min: 4, max: 4 });
-    expect(keys(built).sort()).toEqual([1, 2, 2, 3].map((i) => `127.0.0.${i}:80`));
+    expect([...built.keys].sort()).toEqual([1, 2, 2, 3].map((i) => `127.0.0.${i}:80`));
   });
 
   it('picks the same of two endpoints with one hash key, in any order', () => {
@@ -131,20 +112,18 @@ describe('the ring of some endpoints', () => {
     const at = hash.hash('k_0');
     for (const set of [singleLocality(a, b), singleLocality(b, a)]) {
       const built = build(set, { min: 2, max: 2 });
-      expect(keys(built)[built.ring.find(at)]).toBe('127.0.0.1:80');
+      expect(built.keys[built.ring.find(at)]).toBe('127.0.0.1:80');
     }
   });
 
   it('does not use hash keys if they are disabled', () => {
-    const builder = createBuilder(false);
-    runSteps(
-      builder.update(singleLocality(makeEndpoint('127.0.0.1:80', { hashKey: 'k' })), {
-        min: 1,
-        max: 1,
-      }),
-    );
-    expect(builder.ring.find(hash.hash('127.0.0.1:80_0'))).toBe(0);
-    expect(hashesOf(builder.ring)).toEqual([hash.hash('127.0.0.1:80_0')]);
+    const built = createRing(false);
+    built.update(singleLocality(makeEndpoint('127.0.0.1:80', { hashKey: 'k' })), {
+      min: 1,
+      max: 1,
+    });
+    expect(built.ring.find(hash.hash('127.0.0.1:80_0'))).toBe(0);
+    expect(built.hashes).toEqual([hash.hash('127.0.0.1:80_0')]);
   });
 
   it('spreads calls in proportion to the weights', () => {
@@ -152,7 +131,7 @@ describe('the ring of some endpoints', () => {
       makeEndpoint(`127.0.0.${weight}:80`, { weight }),
     );
     const built = build(singleLocality(...endpoints), { min: 4096, max: 4096 });
-    const owners = endpointsOf(built);
+    const owners = built.endpoints;
     const places = Array.from(
       { length: 20_000 },
       (_, i) => owners[built.ring.find(hash.hash(`key ${i}`))]?.weight ?? 0,
@@ -229,8 +208,8 @@ describe('the entries of a ring', () => {
     );
     for (const list of [endpoints, [...endpoints].reverse()]) {
       const built = build(singleLocality(...list), { min, max });
-      const owners = keys(built);
-      const entries = hashesOf(built.ring).map((at, i) => `${at} ${owners[i] ?? ''}`);
+      const owners = built.keys;
+      const entries = built.hashes.map((at, i) => `${at} ${owners[i] ?? ''}`);
       expect(entries).toEqual(expectedRing(rows, min, max));
     }
   });
@@ -238,24 +217,22 @@ describe('the entries of a ring', () => {
 
 describe('an update of the ring', () => {
   it('leaves the ring alone when nothing changed', () => {
-    const builder = createBuilder();
+    const built = createRing();
     const endpoints = makeEndpoints(50);
-    runSteps(builder.update(singleLocality(...endpoints), LIMITS));
-    const { ring } = builder;
-    runSteps(builder.update(singleLocality(...endpoints), LIMITS));
-    runSteps(builder.update(singleLocality(...[...endpoints].reverse()), LIMITS));
-    runSteps(builder.update(singleLocality(...makeEndpoints(50)), LIMITS));
-    expect(builder.ring).toBe(ring);
+    built.update(singleLocality(...endpoints), LIMITS);
+    const { ring } = built;
+    built.update(singleLocality(...endpoints), LIMITS);
+    built.update(singleLocality(...[...endpoints].reverse()), LIMITS);
+    built.update(singleLocality(...makeEndpoints(50)), LIMITS);
+    expect(built.ring).toBe(ring);
   });
 
   it.each([100, 1000, 4000])('hashes only what is new, one endpoint of %s', (count) => {
-    const builder = createBuilder();
+    const built = createRing();
     const endpoints = makeEndpoints(count);
-    runSteps(builder.update(singleLocality(...endpoints), LIMITS));
+    built.update(singleLocality(...endpoints), LIMITS);
     hashed = 0;
-    runSteps(
-      builder.update(singleLocality(...endpoints.slice(1), makeEndpoint('127.9.9.9:80')), LIMITS),
-    );
+    built.update(singleLocality(...endpoints.slice(1), makeEndpoint('127.9.9.9:80')), LIMITS);
     // Its entries, and the few that others gain or lose.
     expect(hashed).toBeLessThanOrEqual(Math.ceil(1024 / count) + 3);
   });
@@ -293,26 +270,25 @@ describe('an update of the ring', () => {
   });
 
   it('moves an endpoint whose hash key changes, and only that', () => {
-    const builder = createBuilder();
+    const built = createRing();
     const [first, ...others] = makeEndpoints(4);
     const changed = { ...makeEndpoint(address(0)), hashKey: 'pod-1' };
     expect(first).toBeDefined();
-    runSteps(builder.update(singleLocality(...makeEndpoints(4)), { min: 4, max: 4 }));
-    const { moved } = runSteps(
-      builder.update(singleLocality(changed, ...others), { min: 4, max: 4 }),
-    );
-    const { ring, members } = builder;
-    expect([...moved].map((slot) => members.endpointIn(slot))).toEqual([changed]);
-    expect(endpointsOf(builder)[ring.find(hash.hash('pod-1_0'))]).toBe(changed);
+    built.update(singleLocality(...makeEndpoints(4)), { min: 4, max: 4 });
+    const before = built.entries;
+    const rebound = built.update(singleLocality(changed, ...others), { min: 4, max: 4 });
+    const { ring } = built;
+    expect(rebound.map(({ endpoint }) => endpoint)).toContain(changed);
+    // Those of the others are the same objects.
+    expect(built.entries.filter((entry) => !before.includes(entry))).toHaveLength(1);
+    expect(built.endpoints[ring.find(hash.hash('pod-1_0'))]).toBe(changed);
     expect(ring.size).toBe(4);
-    expect(keys(builder)).toEqual(
-      keys(build(singleLocality(changed, ...others), { min: 4, max: 4 })),
-    );
+    expect(built.keys).toEqual(build(singleLocality(changed, ...others), { min: 4, max: 4 }).keys);
   });
 
   it('builds the same ring in any way', () => {
     const random = seededRandom(11);
-    const builder = createBuilder();
+    const built = createRing();
     let pool = makeEndpoints(60);
     for (let round = 0; round < 300; round++) {
       const kind = random();
@@ -331,18 +307,17 @@ describe('an update of the ring', () => {
         makeLocality('y', pool.slice(middle), 2),
       );
       const limits = { min: 50 + Math.floor(random() * 3) * 20, max: 150 };
-      runSteps(builder.update(set, limits));
-      builder.releaseReplaced();
+      built.update(set, limits);
       const fresh = build(set, limits);
-      expect(hashesOf(builder.ring)).toEqual(hashesOf(fresh.ring));
-      expect(keys(builder)).toEqual(keys(fresh));
-      expect(builder.members.size).toBe(new Set(pool.map((e) => e.addresses[0])).size);
+      expect(built.hashes).toEqual(fresh.hashes);
+      expect(built.keys).toEqual(fresh.keys);
+      expect(built.members.size).toBe(new Set(pool.map((e) => e.addresses[0])).size);
     }
   });
 
   it('builds the same ring when few of many endpoints are replaced repeatedly', () => {
     const random = seededRandom(12);
-    const builder = createBuilder();
+    const built = createRing();
     const pool = makeEndpoints(600);
     const limits = { min: 200, max: 400 };
     for (let round = 0; round < 60; round++) {
@@ -352,17 +327,16 @@ describe('an update of the ring', () => {
         pool[i] = makeEndpoint(address(next));
       }
       const set = singleLocality(...pool);
-      runSteps(builder.update(set, limits));
-      builder.releaseReplaced();
+      built.update(set, limits);
       const fresh = build(set, limits);
-      expect(hashesOf(builder.ring).join()).toBe(hashesOf(fresh.ring).join());
-      expect(keys(builder).join()).toBe(keys(fresh).join());
+      expect(built.hashes.join()).toBe(fresh.hashes.join());
+      expect(built.keys.join()).toBe(fresh.keys.join());
     }
   });
 
   it('builds the same ring when hash keys of many endpoints change', () => {
     const random = seededRandom(13);
-    const builder = createBuilder();
+    const built = createRing();
     const pool = makeEndpoints(300);
     const limits = { min: 100, max: 200 };
     for (let round = 0; round < 60; round++) {
@@ -372,11 +346,10 @@ describe('an update of the ring', () => {
         pool[i] = makeEndpoint(address(i), { hashKey });
       }
       const set = singleLocality(...pool.slice(round % 3));
-      runSteps(builder.update(set, limits));
-      builder.releaseReplaced();
+      built.update(set, limits);
       const fresh = build(set, limits);
-      expect(hashesOf(builder.ring).join()).toBe(hashesOf(fresh.ring).join());
-      expect(keys(builder).join()).toBe(keys(fresh).join());
+      expect(built.hashes.join()).toBe(fresh.hashes.join());
+      expect(built.keys.join()).toBe(fresh.keys.join());
     }
   });
 
@@ -388,29 +361,24 @@ describe('an update of the ring', () => {
         return hash.hash(text);
       },
     };
-    const builder = new RingBuilder({
-      columns: new ColumnPool(),
-      hash: counting,
-      normalizesWeights: true,
-      usesHashKeys: true,
-    });
+    const built = new BuiltRing(counting);
     const pool = makeEndpoints(600);
     const limits = { min: 200, max: 400 };
     for (let round = 0; round < 20; round++) {
-      runSteps(builder.update(singleLocality(...pool.slice(round % 2)), limits));
+      built.update(singleLocality(...pool.slice(round % 2)), limits);
     }
-    expect(builder.ring.size).toBe(400);
+    expect(built.ring.size).toBe(400);
     expect(hashed.length).toBeGreaterThan(500);
     expect(new Set(hashed).size).toBeGreaterThan(hashed.length - 20);
   });
 
   it('becomes empty', () => {
-    const builder = createBuilder();
-    runSteps(builder.update(singleLocality(...makeEndpoints(5)), LIMITS));
-    runSteps(builder.update(singleLocality(), LIMITS));
-    expect(builder.members.size).toBe(0);
-    expect(builder.ring.size).toBe(0);
-    runSteps(builder.update(singleLocality(...makeEndpoints(3)), { min: 3, max: 3 }));
-    expect(builder.ring.size).toBe(3);
+    const built = createRing();
+    built.update(singleLocality(...makeEndpoints(5)), LIMITS);
+    built.update(singleLocality(), LIMITS);
+    expect(built.members.size).toBe(0);
+    expect(built.ring.size).toBe(0);
+    built.update(singleLocality(...makeEndpoints(3)), { min: 3, max: 3 });
+    expect(built.ring.size).toBe(3);
   });
 });

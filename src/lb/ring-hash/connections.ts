@@ -1,0 +1,172 @@
+import { ConnectivityState, type ChannelOptions } from '../../grpc-js';
+import { ConnectivityTally } from '../connectivity';
+import { EndpointLeaf, type LeafListener } from '../endpoints/endpoint-leaf';
+import type { LbHost } from '../lb-policy';
+import { destroyInSteps } from '../tree/destroy-in-steps';
+import type { Member, RingMembers } from './members';
+import { Ring } from './ring';
+
+/** Connections that are released in one step. */
+const DESTROYED_AT_ONCE = 64;
+
+export interface RingConnectionsOptions {
+  readonly host: LbHost;
+  readonly members: Pick<RingMembers, 'has'>;
+  /** Called when an endpoint starts connecting. */
+  readonly onConnecting: () => void;
+  /** Called when a leaf changed, after the state of its member was set. */
+  readonly onChanged: LeafListener;
+  /** Called before the leaf of an endpoint without entries is destroyed. */
+  readonly onReleased: (leaf: EndpointLeaf) => void;
+}
+
+/**
+ * The ring in use with the states of its members, and the connections that calls have needed. Pickers read it, so that a
+ * change of state costs no picker. Must be used in the batch.
+ */
+export class RingConnections {
+  private current = Ring.empty;
+  private tally = new ConnectivityTally();
+  private channelOptions: ChannelOptions = {};
+  private readonly requested = new Set<Member>();
+  private destroyed = false;
+  /** Whether a call was queued since this was last set to `false`, and needs another picker. */
+  hasQueued = false;
+
+  constructor(private readonly options: RingConnectionsOptions) {}
+
+  get ring(): Ring {
+    return this.current;
+  }
+
+  get connectivity(): ConnectivityState {
+    return chooseConnectivity(this.tally, this.current.members.length);
+  }
+
+  /** Returns the number of members in a state. */
+  count(state: ConnectivityState): number {
+    return this.tally.count(state);
+  }
+
+  /** Whether an endpoint is connecting, or a pick requested a connection that has not been started yet. */
+  get isConnecting(): boolean {
+    return this.requested.size > 0 || this.count(ConnectivityState.CONNECTING) > 0;
+  }
+
+  /** Returns the connections there are; finds them when it is iterated. */
+  *leaves(): Iterable<EndpointLeaf> {
+    for (const { leaf } of this.current.members) if (leaf !== undefined) yield leaf;
+  }
+
+  /** Connects to an endpoint after the current pick. */
+  request(member: Member): void {
+    if (this.requested.size === 0) {
+      const { batch, clock } = this.options.host.environment;
+      clock.soon(() => batch.run(() => this.connectRequested()));
+    }
+    this.requested.add(member);
+  }
+
+  /** Connects to a random IDLE endpoint, if there is any (gRFC A117). */
+  connectAny(): void {
+    const { IDLE } = ConnectivityState;
+    const { ring } = this;
+    if (this.count(IDLE) === 0) return;
+    const start = Math.floor(this.options.host.environment.random() * ring.size);
+    for (let i = 0; i < ring.size; i++) {
+      const member = ring.at(start + i)?.member;
+      if (member?.state === IDLE) return this.connect(member, false);
+    }
+  }
+
+  /** Replaces the ring. Releases the connections to endpoints without an entry on the new one, which must be the newest. */
+  useRing(ring: Ring): void {
+    const { IDLE } = ConnectivityState;
+    const { host, onReleased } = this.options;
+    const released: EndpointLeaf[] = [];
+    for (const member of this.current.members) {
+      const { leaf } = member;
+      if (member.count > 0) continue;
+      this.requested.delete(member);
+      if (leaf === undefined) continue;
+      member.leaf = undefined;
+      member.state = IDLE;
+      onReleased(leaf);
+      released.push(leaf);
+    }
+    this.current = ring;
+    this.tally = new ConnectivityTally();
+    for (const { state } of ring.members) this.tally.add(state);
+    destroyInSteps(host.environment, released, DESTROYED_AT_ONCE);
+  }
+
+  /** Updates connections with the current endpoint objects and options. @param rebound Members with another object. */
+  update(rebound: Iterable<Member>, channelOptions: ChannelOptions): void {
+    const changed = channelOptions === this.channelOptions ? rebound : this.current.members;
+    this.channelOptions = channelOptions;
+    for (const { endpoint, leaf } of changed) leaf?.update(endpoint, channelOptions);
+  }
+
+  destroy(): void {
+    this.destroyed = true;
+    this.requested.clear();
+    destroyInSteps(this.options.host.environment, [...this.leaves()], DESTROYED_AT_ONCE);
+  }
+
+  private connectRequested(): void {
+    for (const member of this.requested) this.connect(member, true);
+    this.requested.clear();
+  }
+
+  private connect(member: Member, isUrgent: boolean): void {
+    const { IDLE, CONNECTING } = ConnectivityState;
+    if (this.destroyed || member.state !== IDLE) return;
+    // Removed by an update whose ring is not complete yet: the call is picked again with that ring.
+    if (!this.options.members.has(member)) return;
+    // The leaf will report it. Until then, no other connection must be started instead.
+    this.setState(member, CONNECTING);
+    member.leaf ??= this.createLeaf(member);
+    member.leaf.connect(isUrgent);
+    this.options.onConnecting();
+  }
+
+  private createLeaf(member: Member): EndpointLeaf {
+    const { channelOptions } = this;
+    const { host, onChanged } = this.options;
+    // A leaf that is released may be destroyed later.
+    const isReleased = () => this.destroyed || member.leaf !== created;
+    const created: EndpointLeaf = new EndpointLeaf({
+      ...{ host, endpoint: member.endpoint, channelOptions, isReleased },
+      onChanged: (leaf, previous) => {
+        if (isReleased()) return;
+        this.setState(member, leaf.state);
+        onChanged(leaf, previous);
+      },
+    });
+    return created;
+  }
+
+  private setState(member: Member, state: ConnectivityState): void {
+    this.tally.remove(member.state);
+    this.tally.add(state);
+    member.state = state;
+  }
+}
+
+/**
+ * Returns the state of a ring (gRFCs A42, A61). One failed endpoint does not make it fail, since its calls use the next
+ * one; two do, so that a lower priority is tried before all have failed.
+ *
+ * @param tally The endpoints by state.
+ * @param size The number of endpoints.
+ */
+export function chooseConnectivity(tally: ConnectivityTally, size: number): ConnectivityState {
+  const { CONNECTING, IDLE, READY, TRANSIENT_FAILURE } = ConnectivityState;
+  const failed = tally.count(TRANSIENT_FAILURE);
+  if (tally.count(READY) > 0) return READY;
+  if (failed >= 2) return TRANSIENT_FAILURE;
+  if (tally.count(CONNECTING) > 0) return CONNECTING;
+  if (failed === 1 && size > 1) return CONNECTING;
+  if (tally.count(IDLE) > 0) return IDLE;
+  return TRANSIENT_FAILURE;
+}

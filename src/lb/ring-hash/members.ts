@@ -1,0 +1,249 @@
+import { ConnectivityState } from '../../grpc-js';
+import type { XdsEndpoint } from '../../resources/endpoints/endpoints';
+import { inSteps, mergeInSteps, sortInSteps, type Steps } from '../../util/steps';
+import { endpointKey, firstAddress } from '../endpoints/endpoint-key';
+import type { EndpointLeaf } from '../endpoints/endpoint-leaf';
+import type { EndpointSet } from '../endpoints/endpoint-set';
+import { combinedWeigher, sumWeights } from '../endpoints/endpoint-weights';
+
+/**
+ * An unsigned hash of 64 bits as two halves: a bigint is an object, and a number would be rounded. Each half is less by
+ * 2 ** 31, and so a signed number: only of those V8 never makes objects.
+ */
+export interface SplitHash {
+  /** From -(2 ** 31). */
+  readonly high: number;
+  /** From -(2 ** 31). */
+  readonly low: number;
+}
+
+/** A place of a member on the ring. */
+export interface Entry extends SplitHash {
+  readonly member: Member;
+  /** Whether it is on the newest ring. */
+  isOnRing: boolean;
+}
+
+/** An endpoint of a ring. Across updates, it stays with its set of addresses. */
+export interface Member {
+  /** The endpoint as last listed. */
+  endpoint: XdsEndpoint;
+  /** The weight among all endpoints. */
+  weight: number;
+  /** The number of entries on the newest ring. */
+  count: number;
+  /** The first position in the last list. */
+  position: number;
+  /** The state of the connection: CONNECTING as soon as it was requested. */
+  state: ConnectivityState;
+  /** The connection, if a call has needed it. */
+  leaf: EndpointLeaf | undefined;
+  /** Those on the newest ring. The first one stays when it leaves the ring, since it may come back. */
+  entries: Entry[];
+  /** The identity of the endpoint. */
+  readonly key: string;
+  /** The text that is hashed for its entries. */
+  ringKey: string;
+  /** The key by which entries are assigned. */
+  sortKey: string;
+}
+
+export interface RingMembersOptions {
+  /** Whether endpoints are placed by their hash keys if they have any (gRFC A76). */
+  readonly usesHashKeys: boolean;
+  /** Whether weights are shares of the localities and of all, instead of products of the weights (gRFC A113). */
+  readonly normalizesWeights: boolean;
+}
+
+/** An update whose endpoints are being listed. */
+interface Listing {
+  readonly members: Member[];
+  readonly added: Member[];
+  /** Members that get another key on the ring. */
+  readonly moved: Map<Member, string>;
+  /** Members with another endpoint object. */
+  readonly rebound: Member[];
+  /** The number of different members. */
+  size: number;
+  /** The position of the next endpoint in the previous list, if nothing changed. */
+  expected: number;
+}
+
+/** Most members of a large ring have no entry, and share this. */
+const NO_ENTRIES: Entry[] = [];
+
+/** The endpoints of a ring. Most updates list most endpoints as the same objects in the same order: no key is looked up. */
+export class RingMembers {
+  private sorted: readonly Member[] = [];
+  private listed: readonly Member[] = [];
+  private readonly byKey = new Map<string, Member>();
+  /** The list of an update whose endpoints are being listed. */
+  private listing: readonly Member[] = [];
+
+  constructor(private readonly options: RingMembersOptions) {}
+
+  get size(): number {
+    return this.sorted.length;
+  }
+
+  /** The members in the order in which entries are assigned. */
+  get inRingOrder(): readonly Member[] {
+    return this.sorted;
+  }
+
+  /** The members in the order of the last list. */
+  get inListOrder(): ReadonlySet<Member> {
+    return new Set(this.listed);
+  }
+
+  /** Whether a member is in the last list. */
+  has(member: Member): boolean {
+    return isIn(this.listed, member) || isIn(this.listing, member);
+  }
+
+  /** Applies a set of endpoints, in steps. @returns The members with another endpoint object. */
+  *update(set: EndpointSet): Steps<readonly Member[]> {
+    const listing: Listing = {
+      members: [],
+      added: [],
+      moved: new Map(),
+      rebound: [],
+      size: 0,
+      expected: 0,
+    };
+    this.listing = listing.members;
+    const sums = this.options.normalizesWeights ? sumWeights(set) : undefined;
+    yield* inSteps(
+      set.localities,
+      (locality) => {
+        // The products may exceed 2^32, where those of grpc-go and C-core wrap around.
+        const weigh = sums
+          ? combinedWeigher(locality, sums)
+          : (weight: number) => locality.weight * weight;
+        return inSteps(locality.endpoints, (endpoint) => {
+          this.list(endpoint, weigh(endpoint.weight), listing);
+        });
+      },
+      ({ endpoints }) => endpoints.length,
+    );
+    this.listed = listing.members;
+    if (listing.added.length > 0 || listing.moved.size > 0 || listing.size < this.byKey.size) {
+      yield* this.sort(listing);
+    }
+    return listing.rebound;
+  }
+
+  private list(endpoint: XdsEndpoint, weight: number, listing: Listing): void {
+    const { members } = listing;
+    const expected = this.listed[listing.expected];
+    const member = expected?.endpoint === endpoint ? expected : this.bind(endpoint, listing);
+    listing.expected = member.position + 1;
+    if (isIn(members, member)) {
+      // Listed twice: the first object is used, with both weights.
+      member.weight += weight;
+    } else {
+      // Most are the same: to write them takes longer than to compare them.
+      if (member.weight !== weight) member.weight = weight;
+      if (member.position !== members.length) member.position = members.length;
+      listing.size++;
+    }
+    members.push(member);
+  }
+
+  /** Finds or creates the member of an endpoint object that is not at its previous position. */
+  private bind(endpoint: XdsEndpoint, listing: Listing): Member {
+    const key = endpointKey(endpoint);
+    const known = this.byKey.get(key);
+    if (known === undefined) {
+      const member = this.create(endpoint, key, listing.expected - 1);
+      this.byKey.set(key, member);
+      listing.added.push(member);
+      return member;
+    }
+    if (known.endpoint === endpoint || isIn(listing.members, known)) return known;
+    known.endpoint = endpoint;
+    listing.rebound.push(known);
+    const ringKey = ringKeyOf(endpoint, this.options.usesHashKeys);
+    if (ringKey !== known.ringKey) listing.moved.set(known, ringKey);
+    return known;
+  }
+
+  private create(endpoint: XdsEndpoint, key: string, position: number): Member {
+    const ringKey = ringKeyOf(endpoint, this.options.usesHashKeys);
+    return {
+      endpoint,
+      weight: 0,
+      count: 0,
+      position,
+      state: ConnectivityState.IDLE,
+      leaf: undefined,
+      entries: NO_ENTRIES,
+      key,
+      ringKey,
+      sortKey: ringSortKey(ringKey),
+    };
+  }
+
+  /** Removes what is not listed any more, and inserts what is new. */
+  private *sort({ added, moved }: Listing): Steps<void> {
+    if (moved.size > 0) this.sorted = this.sorted.filter((member) => !moved.has(member));
+    for (const [member, ringKey] of moved) {
+      removeEntries(member);
+      member.ringKey = ringKey;
+      member.sortKey = ringSortKey(ringKey);
+    }
+    const inserted = yield* sortInSteps([...added, ...moved.keys()], compareMembers);
+    this.sorted = yield* mergeInSteps(this.sorted, inserted, compareMembers, (member) => {
+      if (isIn(this.listed, member)) return true;
+      removeEntries(member);
+      this.byKey.delete(member.key);
+      return false;
+    });
+  }
+}
+
+/** Whether a member is in the list of the last update, or of the next one as far as it is known. */
+function isIn(list: readonly Member[], member: Member): boolean {
+  return list[member.position] === member;
+}
+
+function removeEntries(member: Member): void {
+  for (const entry of member.entries) entry.isOnRing = false;
+  member.count = 0;
+  member.entries = NO_ENTRIES;
+}
+
+function compareMembers(a: Member, b: Member): number {
+  if (a.sortKey !== b.sortKey) return a.sortKey < b.sortKey ? -1 : 1;
+  return compareKeys(a, b);
+}
+
+/**
+ * Compares members by their identities, as in a sort: those with the same hash are ordered alike in every process, so that
+ * all of them pick the same one.
+ */
+export function compareKeys(a: Member, b: Member): number {
+  if (a.key === b.key) return 0;
+  return a.key < b.key ? -1 : 1;
+}
+
+/**
+ * Returns the key of an endpoint on the ring: its hash key if it has one (gRFC A76), otherwise its first address.
+ *
+ * @param usesHashKeys `false` to use the address in any case, as clients did before hash keys.
+ */
+export function ringKeyOf(endpoint: XdsEndpoint, usesHashKeys: boolean): string {
+  const { hashKey } = endpoint;
+  return usesHashKeys && hashKey !== undefined ? hashKey : firstAddress(endpoint);
+}
+
+/**
+ * Returns a text whose order by UTF-16 code units, as in JavaScript, is the order of the ring keys by bytes of UTF-8,
+ * as in Go: so all clients assign the entries of a ring in the same order.
+ */
+function ringSortKey(ringKey: string): string {
+  return IS_ASCII.test(ringKey) ? ringKey : Buffer.from(ringKey).toString('latin1');
+}
+
+// eslint-disable-next-line no-control-regex -- all of ASCII
+const IS_ASCII = /^[\x00-\x7f]*$/;
