@@ -1,4 +1,4 @@
-import { generateKeyPairSync, X509Certificate } from 'node:crypto';
+import { generateKeyPairSync, X509Certificate, type KeyPairKeyObjectResult } from 'node:crypto';
 import { parseIdentity, parsePemCertificates } from '../../../src/security/providers/pem';
 import { runSteps } from '../../../src/util/steps';
 import { TestCertificates } from '../../support/test-certificates';
@@ -10,8 +10,16 @@ afterAll(() => certificates.close());
 const block = (label: string, der: Buffer) =>
   `-----BEGIN ${label}-----\n${der.toString('base64')}\n-----END ${label}-----\n`;
 const bytesOf = (pem: string) => Buffer.from(pem.replace(/-----[^-]+-----/g, ''), 'base64');
-const pkcs8 = { type: 'pkcs8', format: 'pem' } as const;
-const publicKeyEncoding = { type: 'spki', format: 'pem' } as const;
+/** Returns a private key in PEM. */
+const pemOf = ({ privateKey }: KeyPairKeyObjectResult, type: 'pkcs8' | 'sec1' = 'pkcs8') =>
+  String(privateKey.export({ type, format: 'pem' }));
+
+/** The types of Node.js do not have these keys. */
+function createDiffieHellmanPair(): KeyPairKeyObjectResult {
+  const generate: (type: string, options: object) => KeyPairKeyObjectResult =
+    generateKeyPairSync as never;
+  return generate('dh', { group: 'modp14' });
+}
 
 /** Reads an identity with this private key. @returns what is wrong; empty if nothing is. */
 function problemOf(privateKey: string): string {
@@ -23,25 +31,10 @@ describe('a private key', () => {
   it.each([
     [
       'of DSA',
-      () =>
-        generateKeyPairSync('dsa', {
-          ...{ modulusLength: 1024, divisorLength: 160 },
-          ...{ publicKeyEncoding, privateKeyEncoding: pkcs8 },
-        }).privateKey,
+      () => pemOf(generateKeyPairSync('dsa', { modulusLength: 1024, divisorLength: 160 })),
     ],
-    [
-      'of Diffie-Hellman',
-      () =>
-        generateKeyPairSync('dh', {
-          ...{ group: 'modp14' },
-          ...{ publicKeyEncoding, privateKeyEncoding: pkcs8 },
-        } as never).privateKey as unknown as string,
-    ],
-    [
-      'of X25519',
-      () =>
-        generateKeyPairSync('x25519', { publicKeyEncoding, privateKeyEncoding: pkcs8 }).privateKey,
-    ],
+    ['of Diffie-Hellman', () => pemOf(createDiffieHellmanPair())],
+    ['of X25519', () => pemOf(generateKeyPairSync('x25519'))],
     ['in a form of DSA alone', () => block('DSA PRIVATE KEY', Buffer.alloc(400, 0x30))],
     ['in PKCS#8 that is none', () => block('PRIVATE KEY', Buffer.alloc(400, 0x30))],
     ['in PKCS#8 without an end', () => block('PRIVATE KEY', Buffer.from('308401000000', 'hex'))],
@@ -60,11 +53,8 @@ describe('a private key', () => {
   });
 
   it('on a curve that it describes is refused', () => {
-    const { privateKey } = generateKeyPairSync('ec', {
-      ...{ namedCurve: 'P-256', paramEncoding: 'explicit' },
-      ...{ publicKeyEncoding, privateKeyEncoding: pkcs8 },
-    });
-    expect(problemOf(privateKey)).toContain('an elliptic curve with parameters of its own');
+    const pair = generateKeyPairSync('ec', { namedCurve: 'P-256', paramEncoding: 'explicit' });
+    expect(problemOf(pemOf(pair))).toContain('an elliptic curve with parameters of its own');
   });
 
   it('of EC with more bytes than any curve has is refused', () => {
@@ -75,39 +65,14 @@ describe('a private key', () => {
   });
 
   it.each([
-    [
-      'RSA',
-      () =>
-        generateKeyPairSync('rsa', {
-          modulusLength: 1024,
-          publicKeyEncoding,
-          privateKeyEncoding: pkcs8,
-        }).privateKey,
-    ],
-    [
-      'EC',
-      () =>
-        generateKeyPairSync('ec', {
-          namedCurve: 'P-521',
-          publicKeyEncoding,
-          privateKeyEncoding: pkcs8,
-        }).privateKey,
-    ],
-    [
-      'Ed25519',
-      () =>
-        generateKeyPairSync('ed25519', { publicKeyEncoding, privateKeyEncoding: pkcs8 }).privateKey,
-    ],
+    ['RSA', () => pemOf(generateKeyPairSync('rsa', { modulusLength: 1024 }))],
+    ['EC', () => pemOf(generateKeyPairSync('ec', { namedCurve: 'P-521' }))],
+    ['Ed25519', () => pemOf(generateKeyPairSync('ed25519'))],
     [
       'EC, with the name of its curve before it',
-      () => {
-        const { privateKey } = generateKeyPairSync('ec', {
-          namedCurve: 'P-256',
-          publicKeyEncoding,
-          privateKeyEncoding: { type: 'sec1', format: 'pem' },
-        });
-        return block('EC PARAMETERS', Buffer.from('06082a8648ce3d030107', 'hex')) + privateKey;
-      },
+      () =>
+        block('EC PARAMETERS', Buffer.from('06082a8648ce3d030107', 'hex')) +
+        pemOf(generateKeyPairSync('ec', { namedCurve: 'P-256' }), 'sec1'),
     ],
   ])('of %s is compared with the certificate', (_name, create) => {
     expect(problemOf(create())).toMatch(
