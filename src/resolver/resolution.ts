@@ -13,12 +13,16 @@ import { OwnInstruments } from '../observe/stats/own-instruments';
 import type { ChannelStats } from '../observe/stats/stats-plugin';
 import type { Handle } from '../util/handle';
 import { ok, type Result } from '../util/result';
-import { runSteps, STEP_SIZE, type Steps } from '../util/steps';
+import { inSteps, runSteps, type Steps } from '../util/steps';
 import { SteppedUpdates } from '../util/time-slices';
 import { diagnostics } from '../xds-client/diagnostics';
 import { ClusterRefs } from './cluster-refs';
-import type { ClientRef, XdsResolverDependencies } from './resolver-dependencies';
-import type { LiveConfig, LiveResolution } from './live-resolutions';
+import type {
+  ClientRef,
+  LiveConfig,
+  LiveResolution,
+  XdsResolverDependencies,
+} from './resolver-dependencies';
 import { RouteTable } from './route-table';
 
 /** Receives the results of a resolution. */
@@ -274,10 +278,9 @@ export class Resolution implements LiveResolution {
     const { revision } = clusterRefs;
     if (lbConfig?.revision === revision) return lbConfig.config;
     const children = new Map<string, LbConfig>();
-    for (const { childName, lbConfig: ofChild } of clusterRefs.all()) {
+    yield* inSteps(clusterRefs.all(), ({ childName, lbConfig: ofChild }) => {
       children.set(childName, ofChild);
-      if (children.size % STEP_SIZE === 0) yield;
-    }
+    });
     const config = new ClusterManagerConfig(children);
     this.lbConfig = { config, revision };
     return config;

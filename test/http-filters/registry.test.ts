@@ -1,4 +1,4 @@
-import type { HttpFilter } from '../../src/http-filters/http-filter';
+import type { ClientFilter } from '../../src/http-filters/client-filter';
 import { HttpFilterRegistry } from '../../src/http-filters/registry';
 import { routerFilter } from '../../src/http-filters/router/router-filter';
 import type { HttpFilterConfig } from '../../src/resources/extension-points';
@@ -13,7 +13,7 @@ interface CustomConfig extends HttpFilterConfig {
 }
 
 /** A filter of an application, with another message for overrides. */
-const customFilter: HttpFilter = {
+const customFilter: ClientFilter = {
   configTypes: ['acme.Filter', 'constructor'],
   overrideTypes: ['acme.FilterPerRoute'],
   isTerminal: false,
@@ -97,14 +97,14 @@ describe('the registry of HTTP filters', () => {
   });
 
   it('replaces a filter by a later registration', () => {
-    const other: HttpFilter = { ...customFilter, isTerminal: true };
+    const other: ClientFilter = { ...customFilter, isTerminal: true };
     const replaced = new HttpFilterRegistry([customFilter]);
     replaced.register(other);
     expect(replaced.isTerminal('acme.Filter')).toBe(true);
   });
 
   it('ignores a default whose types are registered in part', () => {
-    const isTerminal = (types: Partial<HttpFilter>) => {
+    const isTerminal = (types: Partial<ClientFilter>) => {
       const filled = new HttpFilterRegistry([customFilter]);
       filled.registerDefault({ ...customFilter, ...types, isTerminal: true });
       return ['acme.Filter', 'acme.New'].map((type) => filled.isTerminal(type));
@@ -122,7 +122,7 @@ describe('the registry of HTTP filters', () => {
 
   it('prepares a config once, by the filter that parsed it', () => {
     const prepared: unknown[] = [];
-    const filter: HttpFilter = {
+    const filter: ClientFilter = {
       ...customFilter,
       prepare(config, override) {
         prepared.push([config, override]);
@@ -133,7 +133,8 @@ describe('the registry of HTTP filters', () => {
     const config = sut.parseConfig(any('acme.Filter'), Violations.root());
     const override = sut.parseOverride(any('acme.FilterPerRoute'), Violations.root());
     if (config === undefined || override === undefined) throw new Error('Both are valid');
-    sut.register({ ...customFilter, prepare: () => assertUnused() });
+    const other: ClientFilter = { ...customFilter, prepare: () => assertUnused() };
+    sut.register(other);
     for (let i = 0; i < 2; i++) {
       sut.prepare(config, undefined);
       sut.prepare(config, override);

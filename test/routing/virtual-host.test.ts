@@ -1,4 +1,4 @@
-import { HostSearch } from '../../src/routing/host-search';
+import { HostSearch } from '../../src/routing/virtual-host';
 import { runSteps } from '../../src/util/steps';
 import { findVirtualHost, isStillFound } from '../../src/routing/virtual-host';
 import { routeConfig, virtualHost } from '../support/xds-builders';
