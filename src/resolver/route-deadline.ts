@@ -31,10 +31,10 @@ const MAX_JITTER = 1.2;
  * listener (gRFC A31). 0 stands for no limit.
  */
 export function effectiveTimeoutMs(
-  ofRoute: number | undefined,
-  ofListener: number | undefined,
+  routeMs: number | undefined,
+  listenerMs: number | undefined,
 ): number | undefined {
-  const timeoutMs = ofRoute ?? ofListener ?? 0;
+  const timeoutMs = routeMs ?? listenerMs ?? 0;
   return timeoutMs > 0 ? timeoutMs : undefined;
 }
 
