@@ -270,9 +270,10 @@ class PendingPart {
   /** Completed when the call is routed. The host library reads the retry policy when it sends the call. */
   readonly methodConfig: MethodConfig = { name: [] };
   deadline: RouteDeadline | undefined;
+  /** Ends the time in which the call is pending. */
+  decide: () => void = () => {};
   private readonly startMs: number;
   private readonly decided: Promise<void>;
-  private resolve: () => void = () => {};
   /** Ends the filters when the deadline passes. */
   private failOnDeadline: (status: object) => void = () => {};
   /** Whether the last pick gave no connection. */
@@ -284,7 +285,7 @@ class PendingPart {
   ) {
     this.startMs = clock.monotonicMs();
     this.decided = new Promise((resolve) => {
-      this.resolve = resolve;
+      this.decide = resolve;
     });
   }
 
@@ -299,10 +300,6 @@ class PendingPart {
     });
   }
 
-  decide(): void {
-    this.resolve();
-  }
-
   /** Applies the retry policy and the timeout of the route. */
   begin({ timeoutMs, retryPolicy, methodConfig }: CompiledRoute): void {
     const { clock, startMs } = this;
@@ -313,7 +310,7 @@ class PendingPart {
       const onPassed = () => this.onDeadline();
       this.deadline = new RouteDeadline({ clock, startMs, timeoutMs, retryPolicy, onPassed });
     }
-    this.resolve();
+    this.decide();
   }
 
   /** Returns a pick that takes account of the deadline. */
