@@ -259,7 +259,7 @@ export class Resolution implements LiveResolution {
     const { table } = this.routes;
     const { lbContext, currentFailure: failure } = this;
     try {
-      const lbConfig = this.currentLbConfig();
+      const lbConfig = runSteps(this.updateLbConfig());
       this.isPublished = this.options.owner.publish({ table, lbConfig, lbContext, failure });
     } catch (error) {
       this.lbConfig = undefined;
@@ -267,12 +267,10 @@ export class Resolution implements LiveResolution {
     }
   }
 
-  /** Returns the same object while the set of clusters is unchanged. */
-  private currentLbConfig(): LbConfig {
-    return runSteps(this.updateLbConfig());
-  }
-
-  /** Updates the config to the clusters that are referenced. Those that change meanwhile are in the next one. */
+  /**
+   * Updates the config to the clusters that are referenced; it is the same object while their set is unchanged. Those that
+   * change meanwhile are in the next one.
+   */
   private *updateLbConfig(): Steps<LbConfig> {
     const { clusterRefs, lbConfig } = this;
     const { revision } = clusterRefs;
