@@ -44,6 +44,19 @@ describe('the registry of HTTP filters', () => {
     ]);
   });
 
+  it('does not support a filter that only servers can run, but reads its configs and overrides', () => {
+    const { configTypes, overrideTypes, isTerminal, parseConfig, parseOverride } = customFilter;
+    const parts = { configTypes, overrideTypes, isTerminal, parseConfig, parseOverride };
+    const sut = new HttpFilterRegistry([parts]);
+    expect(sut.isSupported('acme.Filter')).toBe(false);
+    expect(sut.isOverrideSupported('acme.FilterPerRoute')).toBe(true);
+    const config = sut.parseConfig(any('acme.Filter'), Violations.root());
+    expect(config?.configType).toBe('acme.Filter');
+    expect(() => config && sut.prepare(config, undefined)).toThrow(
+      'The HTTP filter of acme.Filter is only for servers',
+    );
+  });
+
   it('does not support names of object members', () => {
     expect(
       ['constructor', '__proto__', 'toString'].map((type) => registry.isSupported(type)),

@@ -7,8 +7,11 @@ import type { CallFilter, CallInfo } from '../../../src/http-filters/call-filter
 import { createCompositeFilter } from '../../../src/http-filters/composite/composite-filter';
 import { defineHttpFilter } from '../../../src/http-filters/define-http-filter';
 import { createFaultFilter, ActiveFaults } from '../../../src/http-filters/fault/fault-filter';
-import { FilterStates } from '../../../src/http-filters/client-filter';
-import type { ClientFilter, FilterCall } from '../../../src/http-filters/client-filter';
+import {
+  FilterStates,
+  type ClientFilter,
+  type FilterCall,
+} from '../../../src/http-filters/client-filter';
 import { HttpFilterRegistry } from '../../../src/http-filters/registry';
 import { routerFilter } from '../../../src/http-filters/router/router-filter';
 import { ok } from '../../../src/util/result';

@@ -1,11 +1,10 @@
 import { CallCredentials, Metadata } from '../../../src/grpc-js';
-import { FilterStates } from '../../../src/http-filters/client-filter';
+import { FilterStates, type CallRouting } from '../../../src/http-filters/client-filter';
 import {
   createGcpAuthnFilter,
   GCP_AUTHN,
   GcpAuthnConfig,
 } from '../../../src/http-filters/gcp-authn/gcp-authn-filter';
-import type { CallRouting } from '../../../src/http-filters/client-filter';
 import { HttpFilterRegistry } from '../../../src/http-filters/registry';
 import { routerFilter } from '../../../src/http-filters/router/router-filter';
 import type { MetadataValue, ResourceMetadata } from '../../../src/resources/cluster/cluster';
