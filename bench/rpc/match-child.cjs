@@ -1,9 +1,9 @@
-// Time to find the route of a call, alone: this package's compiled table from its sources, and the peer's matchers.
+// Time to find the route of a call, alone: this package's index of routes from its sources, and the peer's matchers.
 require('../../test/support/run-typescript.cjs');
 const { Metadata } = require('@grpc/grpc-js');
-const { RouteTable } = require('../../src/resolver/route-table.ts');
-const { ClusterRefs } = require('../../src/resolver/cluster-refs.ts');
-const { HttpFilterRegistry } = require('../../src/http-filters/registry.ts');
+const { MatchedCall } = require('../../src/routing/matched-call.ts');
+const { RouteIndex } = require('../../src/routing/route-index.ts');
+const { runSteps } = require('../../src/util/steps.ts');
 
 const LOOKUPS = 200_000;
 
@@ -31,30 +31,6 @@ function routes(count, kind) {
   }));
 }
 
-function tableOf(virtualHostRoutes) {
-  const config = {
-    listener: {
-      kind: 'api-listener',
-      name: 'l',
-      httpConnectionManager: { httpFilters: [], maxStreamDurationMs: undefined },
-    },
-    virtualHost: {
-      name: 'v',
-      domains: ['*'],
-      routes: virtualHostRoutes,
-      retryPolicy: undefined,
-      filterOverrides: new Map(),
-      clusters: new Set(virtualHostRoutes.map(({ action }) => action.clusters.name)),
-    },
-  };
-  const refs = new ClusterRefs(
-    () => ({ release() {} }),
-    (name) => ({ policyName: name }),
-    () => {},
-  );
-  return new RouteTable(config, refs, new HttpFilterRegistry([]), 'svc');
-}
-
 function time(find, count) {
   const paths = Array.from({ length: 1000 }, (_, i) => `/demo.Service${(i * 7919) % count}/Method`);
   for (let i = 0; i < LOOKUPS; i++) find(paths[i % 1000]);
@@ -64,9 +40,13 @@ function time(find, count) {
 }
 
 function ours(count, kind) {
-  const table = tableOf(routes(count, kind));
+  const index = runSteps(RouteIndex.inSteps(routes(count, kind)));
+  const call = new MatchedCall(Math.random);
   const metadata = new Metadata();
-  return time((path) => table.find(path, metadata, Math.random), count);
+  return time((path) => {
+    call.begin(path, metadata);
+    return index.find(call);
+  }, count);
 }
 
 const results = {};

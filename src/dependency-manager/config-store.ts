@@ -15,7 +15,7 @@ import {
   type Marks,
 } from './config-graph';
 import { findRoutes, keepVirtualHost, type FoundRoutes } from './find-routes';
-import { HostSearch } from '../routing/host-search';
+import { HostSearch } from '../routing/virtual-host';
 import type { NeededWatches, Observations, ObservedRoutes } from './observations';
 import type { XdsConfig } from './xds-config';
 

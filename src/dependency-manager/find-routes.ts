@@ -2,7 +2,7 @@ import type { RouteConfigResource } from '../resources/route-config/route-config
 import { err, ok, type Result } from '../util/result';
 import type { XdsError } from '../xds-client/resource-watcher';
 import type { Observations, ObservedRoutes } from './observations';
-import type { HostSearch } from '../routing/host-search';
+import type { HostSearch } from '../routing/virtual-host';
 import type { XdsConfig } from './xds-config';
 
 /** The part of a config before the clusters. */

@@ -53,7 +53,6 @@ export type Filter = ReturnType<FilterFactory['createFilter']>;
 export const {
   BaseSubchannelWrapper,
   CHANNEL_ARGS_CONFIG_SELECTOR_KEY,
-  FilterStackFactory,
   ChildLoadBalancerHandler,
   LeafLoadBalancer,
   PickResultType,

@@ -8,7 +8,7 @@ import {
   toCallFailedError,
   toStatusObject,
 } from './call-filter';
-import type { FilterCall, PreparedFilter } from './http-filter';
+import type { FilterCall, PreparedFilter } from './client-filter';
 
 /** A method of call filters that takes a value and returns the one for the next filter. */
 interface CallFilterHook<T> {

@@ -5,7 +5,7 @@ import { atOnce, parseContained } from '../util/contained';
 import { errorMessage } from '../util/error-message';
 import type { Violations } from '../util/violations';
 import type { CallFilter, CallInfo } from './call-filter';
-import type { CallFilterFactory, HttpFilter } from './http-filter';
+import type { CallFilterFactory, ClientFilter } from './client-filter';
 
 /** The config of a filter as the control plane sent it. */
 export type FilterConfigInput =
@@ -66,11 +66,11 @@ class Parsed<T> implements HttpFilterConfig {
 /** Creates a filter from its definition. Throws if the definition is invalid. */
 export function defineHttpFilter<Config, Override>(
   definition: HttpFilterDefinition<Config, Override>,
-): HttpFilter {
+): ClientFilter {
   return new DefinedHttpFilter(definition);
 }
 
-class DefinedHttpFilter<Config, Override> implements HttpFilter {
+class DefinedHttpFilter<Config, Override> implements ClientFilter {
   readonly configTypes: readonly string[];
   readonly overrideTypes: readonly string[];
   readonly isTerminal = false;

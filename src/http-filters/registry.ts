@@ -2,13 +2,14 @@ import type { HttpFilterConfig, HttpFilterParser, TypedBytes } from '../resource
 import { readExtension } from '../resources/shared/extension-parser';
 import type { Violations } from '../util/violations';
 import type * as Definitions from './define-http-filter';
-import type { CallFilterFactory, HttpFilter } from './http-filter';
+import { isClientFilter, type CallFilterFactory, type ClientFilter } from './client-filter';
+import type { HttpFilter } from './http-filter';
 import { routerFilter } from './router/router-filter';
 import { late } from '../util/late';
 
 const loadDefinitions = late<typeof Definitions>(() => require('./define-http-filter'));
 
-/** The result of {@link HttpFilter.prepare}. */
+/** The result of {@link ClientFilter.prepare}. */
 interface Prepared {
   readonly factory: CallFilterFactory | undefined;
 }
@@ -40,7 +41,8 @@ export class HttpFilterRegistry implements HttpFilterParser {
   }
 
   isSupported(configType: string): boolean {
-    return this.byConfigType.has(configType);
+    const filter = this.byConfigType.get(configType);
+    return filter !== undefined && isClientFilter(filter);
   }
 
   isOverrideSupported(configType: string): boolean {
@@ -76,7 +78,7 @@ export class HttpFilterRegistry implements HttpFilterParser {
   }
 
   /**
-   * Creates the factory of a config and override, one for all routes and updates with the same two.
+   * Creates the factory of a config and override for calls of clients, one for all routes and updates with the same two.
    *
    * @param override One for which {@link isOverrideOf} holds.
    * @returns `undefined` if the filter does nothing.
@@ -86,11 +88,19 @@ export class HttpFilterRegistry implements HttpFilterParser {
     override: HttpFilterConfig | undefined,
   ): CallFilterFactory | undefined {
     const known = this.prepared.get(config) ?? new WeakMap<HttpFilterConfig, Prepared>();
-    const key = override ?? config;
-    const prepared = known.get(key) ?? { factory: this.makerOf(config).prepare(config, override) };
-    known.set(key, prepared);
     this.prepared.set(config, known);
+    const key = override ?? config;
+    const prepared = known.get(key) ?? {
+      factory: this.clientFilterOf(config).prepare(config, override),
+    };
+    known.set(key, prepared);
     return prepared.factory;
+  }
+
+  private clientFilterOf(config: HttpFilterConfig): ClientFilter {
+    const filter = this.makerOf(config);
+    if (isClientFilter(filter)) return filter;
+    throw new Error(`The HTTP filter of ${config.configType} is only for servers`);
   }
 
   private makerOf(config: HttpFilterConfig): HttpFilter {

@@ -16,16 +16,14 @@ export interface CallAttributes {
   /** The authority to send instead of the default one (gRFCs A81, A111). Absent for calls of most routes. */
   readonly authorityRewrite?: AuthorityRewrite | undefined;
   /** The endpoint requested for the call (gRFC A55). Absent for calls that belong to no session. */
-  readonly overrideHost?: OverrideHost;
+  readonly overrideHost?: OverrideHost | undefined;
   /** Sent with every attempt of the call besides those of channel and call (gRFC A83). Absent if there are none. */
-  readonly callCredentials?: CallCredentials;
-  /** The attributes for the policies below the cluster manager, of a call that was routed later. Default: these. */
-  readonly routed?: CallAttributes | undefined;
-  /** Called with each pick after which the call may wait; for the status of one that waits until its deadline. */
-  onNotPicked?(result: PickResult): void;
-  /** Replaces each pick. Only for calls whose route has a timeout that the host library does not know of. */
-  replacePick?(result: PickResult): PickResult;
-  /** The result of every pick of a call that has ended but waits for a pick: `cluster` is empty then. */
+  readonly callCredentials?: CallCredentials | undefined;
+  /** The state of an observed call. Absent if nothing observes it. */
+  readonly stats?: CallStats | undefined;
+  /** Called with each pick of the cluster manager. @returns the result that the channel receives. */
+  onPick?(result: PickResult): PickResult;
+  /** The result of every pick from now on, of a call that has ended but waits for a pick. */
   readonly endedPick?: PickResult | undefined;
 }
 
@@ -37,25 +35,9 @@ export interface AuthorityRewrite {
   readonly defaultAuthority: string;
 }
 
-/** The pick information of a call that plugins observe. */
-interface ObservedAttributes {
-  stats?: CallStats;
-}
-
-/** Adds the state of an observed call to its pick information. */
-export function observeAttributes(info: object, stats: CallStats): void {
-  if (canBeObserved(info)) info.stats = stats;
-}
-
 /** Returns the state of the call being picked for; `undefined` if nothing observes it. */
-export function observedCall({ extraPickInfo }: PickArgs): CallStats | undefined {
-  const info: object = extraPickInfo;
-  return canBeObserved(info) ? info.stats : undefined;
-}
-
-/** Always: a call config is an object of the call's own, and nothing else is stored under this name. */
-function canBeObserved(_info: object): _info is ObservedAttributes {
-  return true;
+export function observedCall(args: PickArgs): CallStats | undefined {
+  return callAttributes(args)?.stats;
 }
 
 /** The endpoint that a call requests, and the notification of the one it got (gRFCs A55, A61). */
@@ -67,14 +49,9 @@ export interface OverrideHost {
 }
 
 /** Returns the attributes of the call being picked for; `undefined` on a channel without the xds resolver. */
-export function callAttributes(args: PickArgs): CallAttributes | undefined {
-  const attributes = toCallAttributes(args.extraPickInfo);
-  return attributes?.routed ?? attributes;
-}
-
-/** Returns the pick information of a call as its attributes; `undefined` if it is not that of the xds resolver. */
-export function toCallAttributes(info: object): CallAttributes | undefined {
+export function callAttributes({ extraPickInfo }: PickArgs): CallAttributes | undefined {
   // The grpc-js border: declared as strings, but it is the object that the config selector returned.
+  const info: object = extraPickInfo;
   return isCallAttributes(info) ? info : undefined;
 }
 

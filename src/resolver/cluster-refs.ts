@@ -1,6 +1,6 @@
 import type { LbConfig } from '../resources/extension-points';
 import type { Handle } from '../util/handle';
-import { STEP_SIZE, type Steps } from '../util/steps';
+import { inSteps, STEP_SIZE, type Steps } from '../util/steps';
 
 /**
  * One cluster that is referenced. The cluster stays in the load-balancing config and in the `XdsConfig` until every
@@ -116,11 +116,7 @@ export class ClusterRefs {
   private *releaseInSteps(refs: ReadonlyMap<string, ClusterRef>): Steps<void> {
     this.releases++;
     try {
-      let count = 0;
-      for (const ref of refs.values()) {
-        if (++count % STEP_SIZE === 0) yield;
-        ref.release();
-      }
+      yield* inSteps(refs.values(), (ref) => ref.release());
     } finally {
       this.releases--;
       this.onUnused();

@@ -1,79 +1,91 @@
-import {
-  Metadata,
-  Status,
-  toPickInformation,
-  type CallConfig,
-  type ConfigSelector,
-} from '../grpc-js';
-import { createFilterFactory } from '../grpc-js/host-adapters';
-import type { ExceededSteps, MatchMeter } from '../resources/matching/match-meter';
+import type { ClusterResult } from '../dependency-manager/xds-config';
+import type { CallConfig, ConfigSelector, Metadata } from '../grpc-js';
+import type { ExceededSteps } from '../resources/matching/match-meter';
+import type { MatchedCall } from '../routing/matched-call';
 import { cutText, MAX_QUOTED_LENGTH } from '../util/cut-text';
 import type { Handle } from '../util/handle';
 import type { Random } from '../util/random';
-import { FilteredCall, type FilterChannel } from './filtered-call';
-import { MatchedCall } from '../routing/matched-call';
-import { createCallFilterFactories, RoutedCall } from './routed-call';
-import { RequestHasher, type HashLimits, type TextHash } from './request-hash';
-import type { CompiledRoute, RouteTable } from './route-table';
+import type { CompiledRoute } from './compiled-route';
+import type { PendingCalls } from './pending-calls';
+import type { RequestHasher } from './request-hash';
+import type { RouteTable } from './route-table';
+import { XdsCall, type CallChannel } from './xds-call';
 
-export interface ConfigSelectorOptions {
-  readonly table: RouteTable;
+/** What the selectors of one channel share. */
+export interface RoutingChannel extends CallChannel {
   /** The target, for errors. */
   readonly target: string;
   readonly random: Random;
-  readonly hash: TextHash;
-  /** Counts the steps of matching for a call. */
-  readonly meter: MatchMeter;
-  readonly limits: HashLimits;
-  readonly channel: FilterChannel;
+  readonly hasher: RequestHasher;
+  readonly matched: MatchedCall;
+  readonly pendingCalls: PendingCalls;
+}
+
+/** Queues the calls of a channel that has no config yet. */
+export class PendingSelector implements ConfigSelector {
+  constructor(private readonly channel: RoutingChannel) {}
+
+  invoke(method: string, headers: Metadata, channelId: number): CallConfig {
+    return this.channel.pendingCalls.add(new XdsCall(this.channel, method), {
+      ...{ method, headers, channelId },
+    });
+  }
+
+  unref(): void {}
+}
+
+/** The config of a channel that a selector chooses by. */
+export interface SelectorConfig {
+  readonly table: RouteTable;
+  /**
+   * Whether calls are pending once more, since the resolution has ended or failed. A channel keeps its selector while it is
+   * idle, and uses it for the first calls after that.
+   */
+  readonly isExpired: () => boolean;
+  /** Returns a cluster of the config in use; `undefined` if it is not part of the config. */
+  readonly findCluster: (name: string) => ClusterResult | undefined;
 }
 
 /** Chooses route and cluster for each call of a target (gRFC A31). */
 export class XdsConfigSelector implements ConfigSelector {
-  private readonly hasher: RequestHasher;
   private readonly tableRef: Handle;
-  private readonly matched: MatchedCall;
 
-  constructor(private readonly options: ConfigSelectorOptions) {
-    this.hasher = new RequestHasher(options);
-    this.matched = new MatchedCall(options.random, options.meter);
-    this.tableRef = options.table.acquire();
+  constructor(
+    private readonly channel: RoutingChannel,
+    private readonly config: SelectorConfig,
+  ) {
+    this.tableRef = config.table.acquire();
   }
 
-  invoke(methodName: string, headers: Metadata, channelId: number): CallConfig {
-    const { table, random, meter, channel } = this.options;
-    const { eventLoop } = channel;
-    eventLoop?.onCall();
-    const method = toPath(methodName);
-    const { matched } = this;
+  invoke(method: string, headers: Metadata, channelId: number): CallConfig {
+    const { channel, config } = this;
+    const call = new XdsCall(channel, method);
+    if (config.isExpired()) return channel.pendingCalls.add(call, { method, headers, channelId });
+    channel.clock.eventLoop?.onCall();
+    this.route(call, method, headers, channelId);
+    return call;
+  }
+
+  /** Routes the call, or fails it. */
+  route(call: XdsCall, methodName: string, headers: Metadata, channelId: number): void {
+    const { table, findCluster } = this.config;
+    const { matched, meter, random, hasher } = this.channel;
+    const method = methodName.startsWith('/') ? methodName : `/${methodName}`;
     matched.begin(method, headers);
     meter.begin();
     const found = table.find(matched);
     const exceeded = meter.end();
     if (found?.choice === undefined || exceeded !== undefined) {
       matched.end();
-      return failCall(this.describeFailure(method, found, exceeded));
+      call.fail(this.describeFailure(method, found, exceeded));
+      return;
     }
-    const drawn = found.choice.draw(random);
-    const { ref, filters } = drawn;
-    const { methodConfig, hashPolicies: policies } = found;
-    const hash = this.hasher.read({ policies, headers: matched.headers, channelId });
+    const { ref, filters } = found.choice.draw(random);
+    const { hashPolicies: policies } = found;
+    const hash = hasher.read({ policies, headers: matched.headers, channelId });
     matched.end();
-    if (filters.length === 0) return new RoutedCall(ref, found, hash, eventLoop);
-    const { choice, authorityRewrite } = found;
-    const call = new FilteredCall({ choice, drawn, hash, authorityRewrite, channel, meter });
-    const release = () => call.release();
-    return {
-      methodConfig,
-      pickInformation: toPickInformation(call),
-      status: Status.OK,
-      onCommitted: release,
-      dynamicFilterFactories: createCallFilterFactories(
-        filters,
-        call.toCallInfo(method, headers),
-        (status) => call.end(status),
-      ),
-    };
+    call.routeTo(found, ref, hash);
+    if (filters.length > 0) call.addFilters({ filters, method, headers, findCluster });
   }
 
   unref(): void {
@@ -85,39 +97,16 @@ export class XdsConfigSelector implements ConfigSelector {
     found: CompiledRoute | undefined,
     exceeded: ExceededSteps | undefined,
   ): string {
-    const { table, target, meter } = this.options;
+    const { target, meter } = this.channel;
     const path = cutText(method, MAX_QUOTED_LENGTH);
     if (found === undefined) {
       return `No route of ${target} matches ${path}: add one, or see why with grpc-xds explain`;
     }
     if (exceeded === undefined)
       return `The route of ${target} for ${path} ${describeAction(found)}`;
-    const reason = `${meter.describe(exceeded)}, in ${table.describePlace(found.route)}`;
+    const reason = `${meter.describe(exceeded)}, in ${this.config.table.describePlace(found.route)}`;
     return `The route of ${target} for ${path} cannot be determined: ${reason}`;
   }
-}
-
-/**
- * Returns the config of a call that fails with UNAVAILABLE and a reason. A config selector's own status would reach the
- * application with a fixed text instead.
- */
-export function failCall(details: string): CallConfig {
-  const status = { code: Status.UNAVAILABLE, details, metadata: new Metadata() };
-  return {
-    methodConfig: { name: [] },
-    pickInformation: {},
-    status: Status.OK,
-    dynamicFilterFactories: [
-      createFilterFactory(() => ({
-        // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- the host library ends the call with whatever status object a filter rejects with
-        sendMetadata: () => Promise.reject(status),
-      })),
-    ],
-  };
-}
-
-function toPath(methodName: string): string {
-  return methodName.startsWith('/') ? methodName : `/${methodName}`;
 }
 
 function describeAction({ route: { action } }: CompiledRoute): string {

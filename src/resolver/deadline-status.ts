@@ -21,6 +21,27 @@ export function explainStage(
   return { ...status, details: [details, ...causes()].join('; ') };
 }
 
+/** The text of the time that the filters took. */
+const TIME_IN_FILTERS = 'metadata filters: ';
+
+/** Names the part of the time in a status in which a call was pending, inside of a filter. */
+export function nameConfigurationTime(status: StatusObject): StatusObject {
+  if (status.code !== Status.DEADLINE_EXCEEDED) return status;
+  const details = status.details.replace(TIME_IN_FILTERS, 'configuration and filters: ');
+  return { ...status, details };
+}
+
+/** Returns the status of a call that was pending, with what it waited for. */
+export function explainPending(
+  status: StatusObject,
+  reasons: () => readonly string[],
+): StatusObject {
+  const explained = explainStage(status, IN_FILTERS, reasons);
+  if (explained === status) return status;
+  const details = explained.details.replace(IN_FILTERS, 'waiting for the configuration');
+  return { ...explained, details };
+}
+
 /** The text of a call that was sent: it ends with the address of the endpoint. */
 const ON_CONNECTION = /,remote_addr=(\S+)$/;
 

@@ -6,15 +6,14 @@ import type {
   RetryPolicy,
   Route,
 } from '../resources/route-config/route-config';
-import type { CallHeaders } from '../routing/call-headers';
 import { quoteText } from '../util/cut-text';
-import type { ClusterChoice } from './cluster-choice';
 import type { ResourceTypes } from '../resources/resource-types';
-import type { LiveResolution } from './live-resolutions';
+import type { LiveResolution } from './resolver-dependencies';
+import type { ClusterChoice, CompiledRoute } from './compiled-route';
 import { hashContributions, type HashLimits } from './request-hash';
-import { MatchedCall } from '../routing/matched-call';
+import { MatchedCall, type CallHeaders } from '../routing/matched-call';
 import { firstMismatch, matchShare } from '../routing/route-matcher';
-import type { CompiledRoute, RouteTable } from './route-table';
+import type { RouteTable } from './route-table';
 
 /** A route that was tried, in the order of the virtual host. */
 export interface RouteTrial {
@@ -132,7 +131,7 @@ export function explainCall(input: ExplainInput): RoutedCall {
   const routes: RouteTrial[] = [];
   const decisions: RouteDecision[] = [];
   let remaining = 1;
-  for (const [index, route] of table.routes.entries()) {
+  for (const [index, route] of table.virtualHost.routes.entries()) {
     if (remaining === 0) break;
     const trial = tryRoute(index, route, call);
     routes.push(trial);
@@ -145,7 +144,7 @@ export function explainCall(input: ExplainInput): RoutedCall {
   const resources = explainedResources(input.config, decisions);
   return {
     kind: 'routed',
-    virtualHost: table.virtualHostName,
+    virtualHost: table.virtualHost.name,
     ...{ routes, decisions, unmatchedShare: remaining },
     unusedFields: resources.flatMap((resource) => input.findUnused(resource) ?? []),
   };

@@ -1,14 +1,14 @@
 import { quoteText } from '../util/cut-text';
-import type { XdsConfig } from '../dependency-manager/xds-config';
 import { Status } from '../grpc-js';
 import { CallFailedError } from '../http-filters/call-filter';
-import type { CallFilterFactory, PreparedFilter } from '../http-filters/http-filter';
+import type { CallFilterFactory, PreparedFilter } from '../http-filters/client-filter';
 import type { HttpFilterConfig } from '../resources/extension-points';
 import type { HttpFilterInstance } from '../resources/listener/listener';
 import type {
   HttpFilterOverride,
   HttpFilterOverrides,
   Route,
+  VirtualHost,
 } from '../resources/route-config/route-config';
 
 /** The used part of the filter registry. */
@@ -21,54 +21,50 @@ export interface FilterPreparer {
   ): CallFilterFactory | undefined;
 }
 
+/** What the filters of routes are compiled from. */
 export interface FilterChainInput {
   /** The filters of the listener, in order. */
   readonly filters: readonly HttpFilterInstance[];
-  /** Overrides of the weighted cluster, the route and the virtual host; the first for an instance applies. */
-  readonly overrides: readonly HttpFilterOverrides[];
+  readonly virtualHost: Pick<VirtualHost, 'filterOverrides'>;
   readonly preparer: FilterPreparer;
+}
+
+/** Compiles the filters of clusters of routes without overrides: the listener's chain with those of the virtual host. */
+export function compileSharedFilters(input: FilterChainInput): readonly PreparedFilter[] {
+  return compileFilterChain(input, [input.virtualHost.filterOverrides]);
 }
 
 /**
  * Compiles the filters of each cluster of a route, in the order of its clusters: the listener's chain with the overrides
- * of cluster, route and virtual host, the most specific winning (gRFC A39). Clusters without overrides of their own
- * share one list.
+ * of cluster, route and virtual host, the most specific winning (gRFC A39).
+ *
+ * @param shared What {@link compileSharedFilters} returned: clusters without overrides have this list.
  */
 export function compileRouteFilters(
-  { listener, virtualHost }: XdsConfig,
-  route: Route,
-  preparer: FilterPreparer,
+  { action, filterOverrides }: Route,
+  input: FilterChainInput,
+  shared: readonly PreparedFilter[],
 ): readonly (readonly PreparedFilter[])[] {
-  if (route.action.kind !== 'forward') return [];
-  const filters = listener.httpConnectionManager.httpFilters;
-  const compile = (overrides: readonly HttpFilterOverrides[]) =>
-    compileFilterChain({ filters, overrides, preparer });
-  const inherited = [route.filterOverrides, virtualHost.filterOverrides];
-  const shared = compile(inherited);
-  if (route.action.clusters.kind === 'cluster') return [shared];
-  return route.action.clusters.clusters.map(({ filterOverrides }) =>
-    filterOverrides.size === 0 ? shared : compile([filterOverrides, ...inherited]),
+  if (action.kind !== 'forward') return [];
+  const inherited = [filterOverrides, input.virtualHost.filterOverrides];
+  const ofRoute = filterOverrides.size === 0 ? shared : compileFilterChain(input, inherited);
+  if (action.clusters.kind === 'cluster') return [ofRoute];
+  return action.clusters.clusters.map((cluster) =>
+    cluster.filterOverrides.size === 0
+      ? ofRoute
+      : compileFilterChain(input, [cluster.filterOverrides, ...inherited]),
   );
 }
 
-/** Compiles the filters of clusters of routes without overrides: the listener's chain with those of the virtual host. */
-export function compileSharedFilters(
-  { listener, virtualHost }: XdsConfig,
-  preparer: FilterPreparer,
-): readonly PreparedFilter[] {
-  const filters = listener.httpConnectionManager.httpFilters;
-  return compileFilterChain({ filters, overrides: [virtualHost.filterOverrides], preparer });
-}
-
 /**
- * Compiles the filters that act on the calls of a route, in order; often none (gRFC A39). Called once per route and
- * cluster, when the configuration arrives.
+ * Compiles the filters that act on the calls of a route, in order; often none (gRFC A39).
+ *
+ * @param overrides Of the weighted cluster, the route and the virtual host; the first for an instance applies.
  */
-export function compileFilterChain({
-  filters,
-  overrides,
-  preparer,
-}: FilterChainInput): readonly PreparedFilter[] {
+export function compileFilterChain(
+  { filters, preparer }: Pick<FilterChainInput, 'filters' | 'preparer'>,
+  overrides: readonly HttpFilterOverrides[],
+): readonly PreparedFilter[] {
   const chain: PreparedFilter[] = [];
   for (const { name, config, disabled } of filters) {
     const override = findOverride(overrides, name);

@@ -1,44 +1,22 @@
-import type { CallConfig, ConfigSelector, Metadata } from '../grpc-js';
+import type { Metadata } from '../grpc-js';
 import { keepProcessAlive, type Clock } from '../util/clock';
 import type { Handle } from '../util/handle';
-import { failCall } from './config-selector';
-import { PendingCall, type CallToRoute } from './pending-call';
-
-/** Queues the calls of a channel that has no config yet. */
-export class PendingSelector implements ConfigSelector {
-  constructor(private readonly pendingCalls: PendingCalls) {}
-
-  invoke(method: string, headers: Metadata, channelId: number): CallConfig {
-    return this.pendingCalls.add({ method, headers, channelId });
-  }
-
-  unref(): void {}
-}
-
-/**
- * A config selector that queues calls once its resolution has ended. A channel keeps its selector while it is idle, and
- * uses it for the first calls after that.
- */
-export class ExpiringSelector implements ConfigSelector {
-  constructor(
-    private readonly selector: ConfigSelector,
-    private readonly isExpired: () => boolean,
-    private readonly pendingCalls: PendingCalls,
-  ) {}
-
-  invoke(method: string, headers: Metadata, channelId: number): CallConfig {
-    return this.isExpired()
-      ? this.pendingCalls.add({ method, headers, channelId })
-      : this.selector.invoke(method, headers, channelId);
-  }
-
-  unref(): void {
-    this.selector.unref();
-  }
-}
+import type { PendingOwner, XdsCall } from './xds-call';
 
 /** Maximum number of causes in the status of a call whose deadline has passed. */
 const MAX_CAUSES = 3;
+
+/** A call to be routed, as a config selector receives it. */
+export interface CallToRoute {
+  readonly method: string;
+  readonly headers: Metadata;
+  readonly channelId: number;
+}
+
+/** Routes calls that were pending, each once. */
+export interface CallRouter {
+  route(call: XdsCall, method: string, headers: Metadata, channelId: number): void;
+}
 
 export interface PendingCallsOptions {
   readonly clock: Clock;
@@ -53,8 +31,8 @@ export interface PendingCallsOptions {
  * queued inside a filter until a config exists, and are routed by that: so their status can say what they waited for,
  * and a channel that was idle does not route them by its previous config.
  */
-export class PendingCalls {
-  private readonly calls = new Set<PendingCall>();
+export class PendingCalls implements PendingOwner {
+  private readonly calls = new Map<XdsCall, CallToRoute>();
   /** The error, if there is no config. */
   private failure: string | undefined;
   /** The error of every call from now on. */
@@ -66,19 +44,18 @@ export class PendingCalls {
   constructor(private readonly options: PendingCallsOptions) {}
 
   /** Queues a call. It fails at once if there is an error, unless it waits for ready and the error is not final. */
-  add(toRoute: CallToRoute): CallConfig {
+  add(call: XdsCall, toRoute: CallToRoute): XdsCall {
     const { clock } = this.options;
-    if (this.finalFailure !== undefined) return failCall(this.finalFailure);
-    if (this.failure !== undefined && !waitsForReady(toRoute)) return failCall(this.failure);
-    const call = new PendingCall(toRoute, clock, {
-      reasons: () => this.reasons(),
-      onEnded: () => this.remove(call),
-      onDeadline: () => this.requestPick(),
-    });
+    const failure = this.finalFailure ?? (waitsForReady(toRoute) ? undefined : this.failure);
+    if (failure !== undefined) {
+      call.fail(failure);
+      return call;
+    }
+    call.wait(this);
     clock.eventLoop?.onCall();
-    this.calls.add(call);
+    this.calls.set(call, toRoute);
     this.processHandle ??= keepProcessAlive(clock);
-    return call.toCallConfig();
+    return call;
   }
 
   /** Clears the error, since another resolution starts. */
@@ -87,24 +64,26 @@ export class PendingCalls {
   }
 
   /** Routes every call. */
-  routeBy(selector: ConfigSelector): void {
+  routeBy(router: CallRouter): void {
     this.failure = undefined;
-    for (const call of this.takeAll()) call.routeBy(selector);
+    for (const [call, { method, headers, channelId }] of this.takeAll()) {
+      router.route(call, method, headers, channelId);
+    }
   }
 
   /** Fails the calls that do not wait for ready, now and until there is a config. */
   fail(details: string): void {
     this.failure = details;
-    for (const call of this.calls) {
-      if (waitsForReady(call.toRoute)) continue;
-      this.remove(call);
+    for (const [call, toRoute] of this.calls) {
+      if (waitsForReady(toRoute)) continue;
+      this.onEnded(call);
       call.fail(details);
     }
   }
 
   /** Fails every call, also those that wait for ready. */
   failAll(details: string): void {
-    for (const call of this.takeAll()) call.fail(details);
+    for (const [call] of this.takeAll()) call.fail(details);
   }
 
   /** Fails every call, now and from now on. */
@@ -114,7 +93,7 @@ export class PendingCalls {
   }
 
   /** Returns why there is no config yet, as sentences. */
-  private reasons(): readonly string[] {
+  reasons(): readonly string[] {
     const { failure } = this;
     const waits = this.options.waitingFor(MAX_CAUSES);
     if (failure === undefined) return waits;
@@ -123,8 +102,13 @@ export class PendingCalls {
     return [failure, ...others].slice(0, MAX_CAUSES);
   }
 
+  onEnded(call: XdsCall): void {
+    this.calls.delete(call);
+    if (this.calls.size === 0) this.releaseProcess();
+  }
+
   /** Calls end in bursts: one publication serves those of a turn. */
-  private requestPick(): void {
+  onDeadline(): void {
     if (this.isPickDue) return;
     this.isPickDue = true;
     this.options.clock.soon(() => {
@@ -133,16 +117,11 @@ export class PendingCalls {
     });
   }
 
-  private takeAll(): readonly PendingCall[] {
+  private takeAll(): Iterable<readonly [XdsCall, CallToRoute]> {
     const all = [...this.calls];
     this.calls.clear();
     this.releaseProcess();
     return all;
-  }
-
-  private remove(call: PendingCall): void {
-    this.calls.delete(call);
-    if (this.calls.size === 0) this.releaseProcess();
   }
 
   private releaseProcess(): void {

@@ -1,5 +1,5 @@
 import type { Limits } from '../bootstrap/limits';
-import type { CallHeaders } from '../routing/call-headers';
+import type { CallHeaders } from '../routing/matched-call';
 import type { MatchMeter } from '../resources/matching/match-meter';
 import { STEPS_PER_MATCHER } from '../resources/matching/string-matcher';
 import type { HashPolicy } from '../resources/route-config/route-config';

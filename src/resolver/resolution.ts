@@ -13,12 +13,16 @@ import { OwnInstruments } from '../observe/stats/own-instruments';
 import type { ChannelStats } from '../observe/stats/stats-plugin';
 import type { Handle } from '../util/handle';
 import { ok, type Result } from '../util/result';
-import { runSteps, STEP_SIZE, type Steps } from '../util/steps';
+import { inSteps, runSteps, type Steps } from '../util/steps';
 import { SteppedUpdates } from '../util/time-slices';
 import { diagnostics } from '../xds-client/diagnostics';
 import { ClusterRefs } from './cluster-refs';
-import type { ClientRef, XdsResolverDependencies } from './resolver-dependencies';
-import type { LiveConfig, LiveResolution } from './live-resolutions';
+import type {
+  ClientRef,
+  LiveConfig,
+  LiveResolution,
+  XdsResolverDependencies,
+} from './resolver-dependencies';
 import { RouteTable } from './route-table';
 
 /** Receives the results of a resolution. */
@@ -255,7 +259,7 @@ export class Resolution implements LiveResolution {
     const { table } = this.routes;
     const { lbContext, currentFailure: failure } = this;
     try {
-      const lbConfig = this.currentLbConfig();
+      const lbConfig = runSteps(this.updateLbConfig());
       this.isPublished = this.options.owner.publish({ table, lbConfig, lbContext, failure });
     } catch (error) {
       this.lbConfig = undefined;
@@ -263,21 +267,18 @@ export class Resolution implements LiveResolution {
     }
   }
 
-  /** Returns the same object while the set of clusters is unchanged. */
-  private currentLbConfig(): LbConfig {
-    return runSteps(this.updateLbConfig());
-  }
-
-  /** Updates the config to the clusters that are referenced. Those that change meanwhile are in the next one. */
+  /**
+   * Updates the config to the clusters that are referenced; it is the same object while their set is unchanged. Those that
+   * change meanwhile are in the next one.
+   */
   private *updateLbConfig(): Steps<LbConfig> {
     const { clusterRefs, lbConfig } = this;
     const { revision } = clusterRefs;
     if (lbConfig?.revision === revision) return lbConfig.config;
     const children = new Map<string, LbConfig>();
-    for (const { childName, lbConfig: ofChild } of clusterRefs.all()) {
+    yield* inSteps(clusterRefs.all(), ({ childName, lbConfig: ofChild }) => {
       children.set(childName, ofChild);
-      if (children.size % STEP_SIZE === 0) yield;
-    }
+    });
     const config = new ClusterManagerConfig(children);
     this.lbConfig = { config, revision };
     return config;

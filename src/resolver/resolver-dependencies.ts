@@ -3,6 +3,7 @@ import type { Limits } from '../bootstrap/limits';
 import type { ClientResourceTypes } from '../dependency-manager/dependency-manager';
 import type { DnsWatcherFactory } from '../dependency-manager/dns-watch';
 import type { ResourceSource } from '../dependency-manager/watch-set';
+import type { ClusterStore, XdsConfig } from '../dependency-manager/xds-config';
 import type { ChannelOptions } from '../grpc-js';
 import type { ChildChannelOptions } from '../grpc-js/child-channel-options';
 import type { LoadReporter } from '../xds-client/lrs/load-reporter';
@@ -17,8 +18,8 @@ import type { Result } from '../util/result';
 import type { TimeSlices } from '../util/time-slices';
 import type { ConnectionOptions } from '../xds-client/transport';
 import type { FilterPreparer } from './filter-chain';
-import type { LiveResolutions } from './live-resolutions';
 import type { TextHash } from './request-hash';
+import type { RouteTable } from './route-table';
 
 /** A reference to the client of a target. */
 export interface ClientRef extends Handle {
@@ -58,4 +59,47 @@ export interface XdsResolverDependencies {
   readonly shutdown?: AbortSignal;
   /** The plugins of the process. Default: none. */
   readonly stats?: StatsRegistry;
+}
+
+/** The config of a channel, and its routes as compiled for calls. */
+export interface LiveConfig {
+  readonly config: XdsConfig;
+  readonly table: RouteTable;
+}
+
+/** The resolution of one channel, as the rest of the process may look at it. */
+export interface LiveResolution {
+  /** As the channel was given it, such as `xds:///shop`. */
+  readonly target: string;
+  /** The clusters of the target, by whose identity the policies of the channel are found. */
+  readonly clusters: ClusterStore;
+  /** The config in use; `undefined` while calls wait or fail. */
+  readonly live: LiveConfig | undefined;
+  /** Why the target cannot be used; `undefined` if it can, or if its config is incomplete. */
+  readonly failure: string | undefined;
+  /** Returns the pending resources of the config, as sentences. */
+  waitingFor(atMost: number): readonly string[];
+}
+
+/** The resolutions of this process: one for each channel that is not idle. */
+export class LiveResolutions {
+  private readonly resolutions = new Set<LiveResolution>();
+
+  add(resolution: LiveResolution): void {
+    this.resolutions.add(resolution);
+  }
+
+  delete(resolution: LiveResolution): void {
+    this.resolutions.delete(resolution);
+  }
+
+  all(): readonly LiveResolution[] {
+    return [...this.resolutions];
+  }
+
+  /** Returns the resolution of a target, if possible one with a config, the latest of several. */
+  find(target: string): LiveResolution | undefined {
+    const found = this.all().filter((resolution) => resolution.target === target);
+    return found.findLast(({ live }) => live !== undefined) ?? found.at(-1);
+  }
 }

@@ -2,7 +2,6 @@ import {
   Metadata,
   PickResultType,
   Status,
-  type MethodConfig,
   type PickResult,
   type StatusObject,
   type Subchannel,
@@ -13,17 +12,37 @@ import {
   type CreateCall,
 } from '../grpc-js/subchannel-wrappers';
 import { createDropResult } from '../lb/connectivity';
+import type { RetryPolicy } from '../resources/route-config/route-config';
 import type { Clock } from '../util/clock';
 import { IN_PICK_QUEUE } from './deadline-status';
 
 type Attempt = ReturnType<CreateCall>;
-type RetryPolicy = NonNullable<MethodConfig['retryPolicy']>;
 
 const TIMEOUT_HEADER = 'grpc-timeout';
 const PUSHBACK_HEADER = 'grpc-retry-pushback-ms';
 
+/** By how much grpc-js multiplies the backoff after each retry (gRFC A44). */
+export const BACKOFF_MULTIPLIER = 2;
 /** grpc-js varies the backoff of a retry by up to this factor (gRFC A6). */
 const MAX_JITTER = 1.2;
+
+/**
+ * Returns the timeout of calls in milliseconds, besides the application's own deadline: that of the route, or else of the
+ * listener (gRFC A31). 0 stands for no limit.
+ */
+export function effectiveTimeoutMs(
+  routeMs: number | undefined,
+  listenerMs: number | undefined,
+): number | undefined {
+  const timeoutMs = routeMs ?? listenerMs ?? 0;
+  return timeoutMs > 0 ? timeoutMs : undefined;
+}
+
+/** Converts a timeout for the host library, which makes a deadline of it for calls with a route from their start. */
+export function toDuration(ms: number): { seconds: number; nanos: number } {
+  const seconds = Math.floor(ms / 1000);
+  return { seconds, nanos: Math.round((ms - seconds * 1000) * 1e6) };
+}
 
 export interface RouteDeadlineOptions {
   readonly clock: Clock;
@@ -133,7 +152,10 @@ export class RouteDeadline {
     });
   }
 
-  /** The server applies the lesser timeout. */
+  /**
+   * The server applies the lesser timeout. The deadline of the application is known from its header only: the host library
+   * does not pass it on.
+   */
   private limitTimeout(metadata: Metadata): void {
     const { remainingMs } = this;
     const [existing] = metadata.get(TIMEOUT_HEADER);
@@ -207,9 +229,8 @@ export function parseTimeout(header: string): number {
 }
 
 /** Returns the longest backoff before a retry, after so many failures without a delay from the server. */
-function maxBackoffMs(policy: RetryPolicy, failures: number): number {
-  const initial = parseFloat(policy.initialBackoff);
-  const nominal = failures === 0 ? initial : initial * policy.backoffMultiplier ** failures;
-  const max = failures === 0 ? Infinity : parseFloat(policy.maxBackoff);
-  return Math.min(nominal, max) * 1000 * MAX_JITTER;
+function maxBackoffMs({ baseIntervalMs, maxIntervalMs }: RetryPolicy, failures: number): number {
+  const nominal = baseIntervalMs * BACKOFF_MULTIPLIER ** failures;
+  // The host library does not limit the first backoff.
+  return (failures === 0 ? nominal : Math.min(nominal, maxIntervalMs)) * MAX_JITTER;
 }

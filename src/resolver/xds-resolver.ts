@@ -9,14 +9,14 @@ import {
   type Resolver,
   type ResolverListener,
 } from '../grpc-js';
-import { FilterStates } from '../http-filters/filter-states';
+import { FilterStates } from '../http-filters/client-filter';
 import { ClusterManagerConfig, type Unresolved } from '../lb/cluster-manager/config';
 import { xdsLbContextArg } from '../lb/tree/xds-lb-context-arg';
 import type { LbConfig } from '../resources/extension-points';
-import type { ChannelStats } from '../observe/stats/stats-plugin';
-import { XdsConfigSelector } from './config-selector';
-import type * as ObservedSelectors from './observed-selector';
-import { ExpiringSelector, PendingCalls, PendingSelector } from './pending-calls';
+import { MatchedCall } from '../routing/matched-call';
+import { PendingSelector, XdsConfigSelector, type RoutingChannel } from './config-selector';
+import { PendingCalls } from './pending-calls';
+import { RequestHasher } from './request-hash';
 import { Resolution, type ResolutionOwner, type ResolvedConfig } from './resolution';
 import type { XdsResolverDependencies } from './resolver-dependencies';
 import {
@@ -26,10 +26,6 @@ import {
   type TargetName,
 } from './xds-scheme';
 import { sanitizeText } from '../util/sanitize-text';
-import { late } from '../util/late';
-
-/** Loaded for the first config of an observed channel. */
-const loadObservedSelector = late<typeof ObservedSelectors>(() => require('./observed-selector'));
 
 const TRACER = 'xds_resolver';
 
@@ -52,13 +48,11 @@ export class XdsResolver implements Resolver, ResolutionOwner {
   private readonly pendingCalls: PendingCalls;
   /** The failures logged since there was a config, so that each is logged once. */
   private readonly loggedFailures = new Set<string>();
-  private readonly filterStates = new FilterStates();
+  private readonly channel: RoutingChannel;
   private readonly name: TargetName;
   /** The target as a URI. */
   private readonly uri: string;
   private readonly connectionOptions: ChannelOptions;
-  /** `undefined` if no plugin observes the channel. */
-  private readonly stats: ChannelStats | undefined;
 
   constructor(
     private readonly target: GrpcUri,
@@ -69,12 +63,12 @@ export class XdsResolver implements Resolver, ResolutionOwner {
     this.name = parseTargetName(target);
     this.uri = uriToString(target);
     this.connectionOptions = connectionOptions(target, options);
-    this.stats = shared.stats?.forChannel(this.uri, shared.logger);
     this.pendingCalls = new PendingCalls({
       clock: shared.clock,
       waitingFor: (atMost) => this.resolution?.waitingFor(atMost) ?? [],
       pickAgain: () => this.resolution?.publishAgain(),
     });
+    this.channel = this.createChannel();
   }
 
   updateResolution(): void {
@@ -97,7 +91,11 @@ export class XdsResolver implements Resolver, ResolutionOwner {
     if (resolution === undefined) return false;
     this.errorDue = undefined;
     if (failure === undefined) this.logRecovery();
-    const selector = this.createSelector(resolution, { table, lbContext });
+    const selector = new XdsConfigSelector(this.channel, {
+      table,
+      isExpired: () => resolution.isExpired,
+      findCluster: (name) => lbContext.clusters.cluster(name),
+    });
     let isAccepted = false;
     try {
       isAccepted = this.notify(selector, lbConfig, xdsLbContextArg(lbContext), failure);
@@ -146,7 +144,7 @@ export class XdsResolver implements Resolver, ResolutionOwner {
       listenerName: listenerName.value,
       host: dataPlaneAuthority(this.target, this.options),
       channelOptions: this.options,
-      stats: this.stats,
+      stats: this.channel.stats,
       shared: this.shared,
       owner: this,
     });
@@ -172,7 +170,7 @@ export class XdsResolver implements Resolver, ResolutionOwner {
   private publishUnresolved(error: string | undefined, isFinal = false): void {
     this.unresolved = { error, isFinal };
     const lbConfig = new ClusterManagerConfig(NO_CLUSTERS, this.unresolved);
-    this.notify(new PendingSelector(this.pendingCalls), lbConfig, {}, error);
+    this.notify(new PendingSelector(this.channel), lbConfig, {}, error);
   }
 
   /** @returns Whether the channel accepted the result. */
@@ -182,14 +180,9 @@ export class XdsResolver implements Resolver, ResolutionOwner {
     args: ChannelOptions,
     note: string | undefined,
   ): boolean {
-    const { stats, shared } = this;
-    const used =
-      stats === undefined
-        ? selector
-        : new (loadObservedSelector().ObservedSelector)(selector, stats, shared.clock);
     return this.listener(
       statusOrFromValue([]),
-      { [CHANNEL_ARGS_CONFIG_SELECTOR_KEY]: used, ...this.connectionOptions, ...args },
+      { [CHANNEL_ARGS_CONFIG_SELECTOR_KEY]: selector, ...this.connectionOptions, ...args },
       statusOrFromValue({
         loadBalancingConfig: [{ [lbConfig.policyName]: lbConfig }],
         methodConfig: [],
@@ -198,22 +191,16 @@ export class XdsResolver implements Resolver, ResolutionOwner {
     );
   }
 
-  /** Without a config, calls are pending as those of an idle channel: they fail, or wait for one. */
-  private createSelector(
-    resolution: Resolution,
-    { table, lbContext }: Pick<ResolvedConfig, 'table' | 'lbContext'>,
-  ): ExpiringSelector {
-    const { random, hash, meter, limits, logger } = this.shared;
-    const { uri: target, filterStates: states } = this;
-    const { eventLoop } = this.shared.clock;
-    const cluster = (name: string) => lbContext.clusters.cluster(name);
-    const channel = { states, cluster, eventLoop, logger };
-    const options = { table, target, random, hash, meter, limits, channel };
-    return new ExpiringSelector(
-      new XdsConfigSelector(options),
-      () => resolution.isExpired,
-      this.pendingCalls,
-    );
+  private createChannel(): RoutingChannel {
+    const { clock, logger, meter, random, stats, hash, limits } = this.shared;
+    const { uri: target, pendingCalls } = this;
+    return {
+      ...{ clock, logger, meter, random, target, pendingCalls },
+      filterStates: new FilterStates(),
+      hasher: new RequestHasher({ target, hash, random, meter, limits }),
+      matched: new MatchedCall(random, meter),
+      stats: stats?.forChannel(target, logger),
+    };
   }
 
   /** Reports an error to the channel when the current stack has unwound, and logs it. */

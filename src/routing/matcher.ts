@@ -8,7 +8,7 @@ import {
   type StringMatcher,
 } from '../resources/matching/string-matcher';
 import { assertNever } from '../util/assert-never';
-import { CallHeaders } from './call-headers';
+import { CallHeaders } from './matched-call';
 
 /** A condition on the headers of a call. */
 export type Predicate =

@@ -31,11 +31,6 @@ export class PathIndex {
   /** The first position that is neither in `exact` nor in `services`. */
   private firstOther = Infinity;
 
-  /** @param matchers The first ones. Default: none. */
-  constructor(matchers: readonly PathMatcher[] = []) {
-    matchers.forEach((matcher, position) => this.add(matcher, position));
-  }
-
   /**
    * Returns the first position, in ascending order, for which `accepts` is true. It is called only for regular
    * expressions and positions whose matcher matches the path.

@@ -3,7 +3,10 @@ import type {
   RouteConfigResource,
   VirtualHost,
 } from '../resources/route-config/route-config';
-import { runSteps, STEP_SIZE, type Steps } from '../util/steps';
+import { inSteps, runSteps, STEP_SIZE, type Steps } from '../util/steps';
+
+/** Domains of changed virtual hosts that are compared at once, rather than in steps. */
+const MAX_DOMAINS_AT_ONCE = 1024;
 
 /** The specificity of a domain pattern, ascending. */
 const enum MatchClass {
@@ -28,23 +31,24 @@ export function* findVirtualHost(
   host: string,
 ): Steps<VirtualHost | undefined> {
   const name = host.toLowerCase();
-  let work = 0;
   let found: VirtualHost | undefined;
   let best: DomainMatch | undefined;
-  for (const virtualHost of routeConfig.virtualHosts) {
-    for (const domain of virtualHost.domains) {
-      work++;
-      if (work > STEP_SIZE) {
-        yield;
-        work = 0;
-      }
-      const match = matchDomain(domain.toLowerCase(), name);
-      if (match !== undefined && (best === undefined || isBetter(match, best))) {
+  yield* inSteps(
+    routeConfig.virtualHosts,
+    (virtualHost) => {
+      const compare = (domain: string) => {
+        const match = matchDomain(domain.toLowerCase(), name);
+        if (match === undefined || (best !== undefined && !isBetter(match, best))) return;
         best = match;
         found = virtualHost;
-      }
-    }
-  }
+      };
+      const { domains } = virtualHost;
+      if (domains.length > STEP_SIZE) return inSteps(domains, compare);
+      for (const domain of domains) compare(domain);
+      return undefined;
+    },
+    ({ domains }) => domains.length,
+  );
   return found;
 }
 
@@ -76,4 +80,35 @@ function matchDomain(pattern: string, name: string): DomainMatch | undefined {
     return matches ? { matchClass: MatchClass.prefix, length } : undefined;
   }
   return pattern === name ? { matchClass: MatchClass.exact, length } : undefined;
+}
+
+/** Searches the virtual host of a target, once for each version of the routes. */
+export class HostSearch {
+  private latest:
+    | { readonly routeConfig: RouteConfigResource; readonly virtualHost: VirtualHost | undefined }
+    | undefined;
+
+  /** @param host The data-plane authority, by which the virtual host is chosen. */
+  constructor(private readonly host: string) {}
+
+  /** Searches in steps, so that {@link find} has the result at once. */
+  *prepare(routeConfig: RouteConfigResource): Steps<void> {
+    const virtualHost = yield* findVirtualHost(routeConfig, this.host);
+    this.latest = { routeConfig, virtualHost };
+  }
+
+  /** Returns the virtual host of the target; `undefined` if there is none. */
+  find(routeConfig: RouteConfigResource): VirtualHost | undefined {
+    if (this.latest?.routeConfig !== routeConfig) runSteps(this.prepare(routeConfig));
+    return this.latest?.virtualHost;
+  }
+
+  /** Whether the virtual host found in one version is surely that of the next. */
+  isStillFound(found: VirtualHost, next: RouteConfigResource, change: RouteConfigChange): boolean {
+    const { latest, host } = this;
+    if (latest?.routeConfig === next) return latest.virtualHost === found;
+    let domains = 0;
+    for (const virtualHost of change.present) domains += virtualHost.domains.length;
+    return domains <= MAX_DOMAINS_AT_ONCE && isStillFound(found, host, change);
+  }
 }

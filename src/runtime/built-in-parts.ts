@@ -12,7 +12,7 @@ import {
 import type * as Composite from '../http-filters/composite/composite-filter';
 import type * as Fault from '../http-filters/fault/fault-filter';
 import type * as GcpAuthn from '../http-filters/gcp-authn/gcp-authn-filter';
-import type { HttpFilter } from '../http-filters/http-filter';
+import type { ClientFilter } from '../http-filters/client-filter';
 import type { HttpFilterRegistry } from '../http-filters/registry';
 import type * as StatefulSession from '../http-filters/stateful-session/stateful-session-filter';
 import type { PolicyEnvironment } from '../lb/registry/policy-environment';
@@ -79,7 +79,7 @@ export function addHttpFilters(
   filters: HttpFilterRegistry,
   { flags, clock, random, logger }: PolicyEnvironment,
 ): void {
-  const add = (types: FilterTypes, load: () => HttpFilter) =>
+  const add = (types: FilterTypes, load: () => ClientFilter) =>
     filters.registerDefault(lateFilter(types, load));
   if (flags.faultInjection) add(FAULT, () => loadFault().createFaultFilter({ clock, random }));
   if (flags.overrideHost)
@@ -97,7 +97,7 @@ export function addHttpFilters(
     add(COMPOSITE, () => loadComposite().createCompositeFilter({ filters, random }));
 }
 
-type FilterTypes = Pick<HttpFilter, 'configTypes' | 'overrideTypes'>;
+type FilterTypes = Pick<ClientFilter, 'configTypes' | 'overrideTypes'>;
 
 const FAULT = sameTypes('envoy.extensions.filters.http.fault.v3.HTTPFault');
 const STATEFUL_SESSION: FilterTypes = {
@@ -116,8 +116,8 @@ function sameTypes(type: string): FilterTypes {
 }
 
 /** Returns a filter that is loaded for its first config. */
-function lateFilter(types: FilterTypes, load: () => HttpFilter): HttpFilter {
-  let filter: HttpFilter | undefined;
+function lateFilter(types: FilterTypes, load: () => ClientFilter): ClientFilter {
+  let filter: ClientFilter | undefined;
   const loaded = () => (filter ??= load());
   return {
     ...{ ...types, isTerminal: false },

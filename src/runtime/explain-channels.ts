@@ -3,7 +3,7 @@ import type { Metadata } from '../grpc-js';
 import type { PolicyState } from '../lb/tree/policy-state';
 import { explainCall, explainUnrouted, type CallExplanation } from '../resolver/explain-call';
 import { withText } from '../resolver/explanation-text';
-import type { LiveResolution, LiveResolutions } from '../resolver/live-resolutions';
+import type { LiveResolution, LiveResolutions } from '../resolver/resolver-dependencies';
 import type { ResourceSnapshot } from '../xds-client/client-snapshot';
 import { createUnusedSearch, type ExplainedState } from './find-unused';
 

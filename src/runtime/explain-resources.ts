@@ -27,6 +27,7 @@ import { createHandle } from '../util/handle';
 import { silentLogger } from '../util/logger';
 import { systemRandom } from '../util/random';
 import { err, type Result } from '../util/result';
+import { runSteps } from '../util/steps';
 import { TimeSlices } from '../util/time-slices';
 import { addHttpFilters, createRuntimeResourceTypes } from './built-in-parts';
 import { createUnusedSearch } from './find-unused';
@@ -115,10 +116,9 @@ export function explainGiven(
     () => {},
   );
   const host = toAuthority(name.value.path);
-  const table = RouteTable.of(
-    { config: config.value, preparer: parts.httpFilters, defaultAuthority: host },
-    refs,
-  );
+  const inputs = { config: config.value, preparer: parts.httpFilters, defaultAuthority: host };
+  const table = runSteps(RouteTable.inSteps(inputs));
+  runSteps(table.acquireClusters(refs));
   parts.meter.begin();
   try {
     return withText(

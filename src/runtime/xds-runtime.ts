@@ -29,9 +29,13 @@ import { TimeSlices } from '../util/time-slices';
 import { LoadStreams } from '../xds-client/lrs/load-streams';
 import { MatchMeter } from '../resources/matching/match-meter';
 import type { CallExplanation } from '../resolver/explain-call';
-import { LiveResolutions, type LiveResolution } from '../resolver/live-resolutions';
 import type { ResolverArgs } from '../resolver/xds-scheme';
-import type { ClientRef, XdsResolverDependencies } from '../resolver/resolver-dependencies';
+import {
+  LiveResolutions,
+  type ClientRef,
+  type LiveResolution,
+  type XdsResolverDependencies,
+} from '../resolver/resolver-dependencies';
 import { XdsResolver } from '../resolver/xds-resolver';
 import {
   CertificateProviders,

@@ -9,18 +9,16 @@ import { createStatefulSessionFilter } from '../../src/http-filters/stateful-ses
 import { callAttributes } from '../../src/lb/call-attributes';
 import { encodeJson } from '../../src/wire/proto-json/encode-json';
 import { isJsonObject } from '../../src/wire/proto-json/explain-json';
-import { FilterStates } from '../../src/http-filters/filter-states';
 import { MatchMeter } from '../../src/resources/matching/match-meter';
 import { Re2Compiler } from '../../src/resources/matching/re2-compiler';
-import { ClusterRefs } from '../../src/resolver/cluster-refs';
-import { XdsConfigSelector } from '../../src/resolver/config-selector';
-import { RouteTable } from '../../src/resolver/route-table';
+import type { XdsConfigSelector } from '../../src/resolver/config-selector';
 import { createResourceTypes, type ResourceTypes } from '../../src/resources/resource-types';
 import { createHandle } from '../../src/util/handle';
 import { silentLogger } from '../../src/util/logger';
 import type { Random } from '../../src/util/random';
 import type { ResourceType } from '../../src/xds-client/resource-type';
 import { extensions, serverWith } from '../resources/decode-json';
+import { clusterRefs, routingChannel, selectorOf, tableOf } from '../support/routed-calls';
 import { expectedHash, expectedSession } from './call-reference';
 import { CallSamples, parseCall, type SampleCall } from './call-samples';
 import type { JsonMutations } from './json-mutations';
@@ -121,27 +119,13 @@ class CallScene {
       readonly meter: MatchMeter;
     },
   ) {
-    const clusters = new ClusterRefs(
-      () => {
-        this.held++;
-        return createHandle(() => this.held--);
-      },
-      (cluster) => ({ policyName: cluster }),
-      () => undefined,
-    );
-    this.selector = new XdsConfigSelector({
-      ...{
-        table: RouteTable.of(
-          { config, preparer: parts.filters, defaultAuthority: 'svc' },
-          clusters,
-        ),
-        target: 'xds:///svc',
-      },
-      random: () => 0.5,
-      hash: (text) => parts.hash.hash(text),
-      ...{ channelOptions: {}, meter: parts.meter, limits: DEFAULT_LIMITS },
-      channel: { states: new FilterStates(), cluster: () => undefined },
+    const refs = clusterRefs(() => {
+      this.held++;
+      return createHandle(() => this.held--);
     });
+    const hash = (text: string) => parts.hash.hash(text);
+    const channel = routingChannel({ hash, meter: parts.meter });
+    this.selector = selectorOf(tableOf(config, parts.filters, refs), channel);
   }
 
   check({ method, headers }: SampleCall): string | undefined {

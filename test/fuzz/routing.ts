@@ -28,7 +28,8 @@ export function checkRouting(
   metadata.set('b', 'xxx');
   for (const { routes } of result.value.virtualHosts) {
     const matchers = routes.map(({ match }) => match.path);
-    const index = new PathIndex(matchers);
+    const index = new PathIndex();
+    matchers.forEach((matcher, position) => index.add(matcher, position));
     const own = matchers.flatMap((path) =>
       path.kind === 'regex' ? [] : [path.text, `${path.text}x`],
     );

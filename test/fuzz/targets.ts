@@ -7,7 +7,7 @@ import { XxHash64 } from '../../src/util/xx-hash';
 import { createCompositeFilter } from '../../src/http-filters/composite/composite-filter';
 import { createGcpAuthnFilter } from '../../src/http-filters/gcp-authn/gcp-authn-filter';
 import { createFaultFilter } from '../../src/http-filters/fault/fault-filter';
-import type { HttpFilter } from '../../src/http-filters/http-filter';
+import type { ClientFilter } from '../../src/http-filters/client-filter';
 import { HttpFilterRegistry } from '../../src/http-filters/registry';
 import { routerFilter } from '../../src/http-filters/router/router-filter';
 import { createStatefulSessionFilter } from '../../src/http-filters/stateful-session/stateful-session-filter';
@@ -161,7 +161,7 @@ const environment = {
 const policies = createPolicyRegistry(environment);
 
 function createTypes(): ResourceTypes {
-  const builtIn: HttpFilter[] = [
+  const builtIn: ClientFilter[] = [
     createFaultFilter(environment),
     createStatefulSessionFilter(environment),
     createGcpAuthnFilter(() => CallCredentials.createEmpty()),

@@ -4,7 +4,7 @@ import {
   type CallFilter,
   type CallInfo,
 } from '../../src/http-filters/call-filter';
-import type { PreparedFilter } from '../../src/http-filters/http-filter';
+import type { PreparedFilter } from '../../src/http-filters/client-filter';
 
 /** Headers of one value each, or of several. */
 export function headersOf(entries: Record<string, string | readonly string[]> = {}): Metadata {

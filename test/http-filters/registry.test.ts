@@ -1,4 +1,4 @@
-import type { HttpFilter } from '../../src/http-filters/http-filter';
+import type { ClientFilter } from '../../src/http-filters/client-filter';
 import { HttpFilterRegistry } from '../../src/http-filters/registry';
 import { routerFilter } from '../../src/http-filters/router/router-filter';
 import type { HttpFilterConfig } from '../../src/resources/extension-points';
@@ -13,7 +13,7 @@ interface CustomConfig extends HttpFilterConfig {
 }
 
 /** A filter of an application, with another message for overrides. */
-const customFilter: HttpFilter = {
+const customFilter: ClientFilter = {
   configTypes: ['acme.Filter', 'constructor'],
   overrideTypes: ['acme.FilterPerRoute'],
   isTerminal: false,
@@ -42,6 +42,19 @@ describe('the registry of HTTP filters', () => {
       [true, true, true],
       [false, false, false],
     ]);
+  });
+
+  it('does not support a filter that only servers can run, but reads its configs and overrides', () => {
+    const { configTypes, overrideTypes, isTerminal, parseConfig, parseOverride } = customFilter;
+    const parts = { configTypes, overrideTypes, isTerminal, parseConfig, parseOverride };
+    const sut = new HttpFilterRegistry([parts]);
+    expect(sut.isSupported('acme.Filter')).toBe(false);
+    expect(sut.isOverrideSupported('acme.FilterPerRoute')).toBe(true);
+    const config = sut.parseConfig(any('acme.Filter'), Violations.root());
+    expect(config?.configType).toBe('acme.Filter');
+    expect(() => config && sut.prepare(config, undefined)).toThrow(
+      'The HTTP filter of acme.Filter is only for servers',
+    );
   });
 
   it('does not support names of object members', () => {
@@ -97,14 +110,14 @@ describe('the registry of HTTP filters', () => {
   });
 
   it('replaces a filter by a later registration', () => {
-    const other: HttpFilter = { ...customFilter, isTerminal: true };
+    const other: ClientFilter = { ...customFilter, isTerminal: true };
     const replaced = new HttpFilterRegistry([customFilter]);
     replaced.register(other);
     expect(replaced.isTerminal('acme.Filter')).toBe(true);
   });
 
   it('ignores a default whose types are registered in part', () => {
-    const isTerminal = (types: Partial<HttpFilter>) => {
+    const isTerminal = (types: Partial<ClientFilter>) => {
       const filled = new HttpFilterRegistry([customFilter]);
       filled.registerDefault({ ...customFilter, ...types, isTerminal: true });
       return ['acme.Filter', 'acme.New'].map((type) => filled.isTerminal(type));
@@ -122,7 +135,7 @@ describe('the registry of HTTP filters', () => {
 
   it('prepares a config once, by the filter that parsed it', () => {
     const prepared: unknown[] = [];
-    const filter: HttpFilter = {
+    const filter: ClientFilter = {
       ...customFilter,
       prepare(config, override) {
         prepared.push([config, override]);
@@ -133,7 +146,8 @@ describe('the registry of HTTP filters', () => {
     const config = sut.parseConfig(any('acme.Filter'), Violations.root());
     const override = sut.parseOverride(any('acme.FilterPerRoute'), Violations.root());
     if (config === undefined || override === undefined) throw new Error('Both are valid');
-    sut.register({ ...customFilter, prepare: () => assertUnused() });
+    const other: ClientFilter = { ...customFilter, prepare: () => assertUnused() };
+    sut.register(other);
     for (let i = 0; i < 2; i++) {
       sut.prepare(config, undefined);
       sut.prepare(config, override);

@@ -3,11 +3,14 @@ import { experimental, status, type StatusObject } from '@grpc/grpc-js';
 import type { InterceptingListener } from '@grpc/grpc-js/build/src/call-interface';
 import type { InternalChannel } from '@grpc/grpc-js/build/src/internal-channel';
 import { ResolvingCall } from '@grpc/grpc-js/build/src/resolving-call';
-import type { CallConfig, Filter } from '../../src/grpc-js';
 import { CallFailedError, type CallFilter } from '../../src/http-filters/call-filter';
-import type { PreparedFilter } from '../../src/http-filters/http-filter';
-import { createCallFilterFactories } from '../../src/resolver/routed-call';
-import { callWith, headersOf, instance, statusOf } from '../http-filters/calls';
+import type { PreparedFilter } from '../../src/http-filters/client-filter';
+import { compileRoute } from '../../src/resolver/compiled-route';
+import { XdsCall } from '../../src/resolver/xds-call';
+import { createHandle } from '../../src/util/handle';
+import { headersOf, instance, statusOf } from '../http-filters/calls';
+import { clusterRefs, routingChannel } from '../support/routed-calls';
+import { forwardTo, route, virtualHost } from '../support/xds-builders';
 
 /** What the host makes of a call once its headers are through the filters. */
 class Child {
@@ -48,6 +51,27 @@ class Child {
   }
 }
 
+/** A call that is routed to a cluster, with these filters. @param onReleased Called when it releases the cluster. */
+function routedCall(
+  filters: readonly PreparedFilter[],
+  onReleased: () => void = () => {},
+): XdsCall {
+  const refs = clusterRefs(() => createHandle(onReleased));
+  const ref = refs.acquire('echo');
+  const compiled = compileRoute(route(forwardTo('echo')), {
+    ...{ virtualHost: virtualHost([]), maxStreamDurationMs: undefined, defaultAuthority: 'svc' },
+    ...{ filters: [], refOf: () => ref },
+  });
+  const call = new XdsCall(routingChannel(), '/test.Echo/Say');
+  call.routeTo(compiled, ref, { compute: () => 0n });
+  ref.release();
+  if (filters.length > 0) {
+    const findCluster = () => undefined;
+    call.addFilters({ filters, method: '/test.Echo/Say', headers: headersOf(), findCluster });
+  }
+  return call;
+}
+
 /** One call of the host library, over a connection that the test plays. */
 class Scene {
   readonly child = new Child();
@@ -56,15 +80,7 @@ class Scene {
   private readonly call: ResolvingCall;
 
   constructor(filters: readonly PreparedFilter[], options: { deadline?: number } = {}) {
-    const config = (): CallConfig => ({
-      methodConfig: { name: [] },
-      pickInformation: {},
-      status: status.OK,
-      dynamicFilterFactories: createCallFilterFactories(filters, callWith(), (final) => {
-        this.released++;
-        return final;
-      }),
-    });
+    const config = () => routedCall(filters, () => this.released++);
     const channel: Partial<InternalChannel> = {
       getConfig: () => ({ type: 'SUCCESS', config: config() }),
       // eslint-disable-next-line @typescript-eslint/no-explicit-any -- all that the call uses of it
@@ -177,18 +193,14 @@ describe('a call with HTTP filters', () => {
 
   it('gets no promise it does not need', () => {
     const release = jest.fn();
-    const [factory] = createCallFilterFactories(
-      [instance('f1', { onResponseHeaders: (headers) => headers })],
-      callWith(),
-      release,
-    );
-    const filter: Filter | undefined = factory?.createFilter();
+    const filters = [instance('f1', { onResponseHeaders: (headers) => headers })];
+    const filter = routedCall(filters, release);
     const headers = Promise.resolve(headersOf());
     const write = Promise.resolve({ message: Buffer.from(''), flags: 0 });
     const message = Promise.resolve(Buffer.from(''));
-    expect(filter?.sendMetadata(headers)).toBe(headers);
-    expect(filter?.sendMessage(write)).toBe(write);
-    expect(filter?.receiveMessage(message)).toBe(message);
+    expect(filter.sendMetadata(headers)).toBe(headers);
+    expect(filter.sendMessage(write)).toBe(write);
+    expect(filter.receiveMessage(message)).toBe(message);
     expect(release).not.toHaveBeenCalled();
   });
 
@@ -207,14 +219,10 @@ describe('a call with HTTP filters', () => {
   });
 
   it('keeps the flags of its messages', async () => {
-    const [factory] = createCallFilterFactories(
-      [instance('f1', { onRequestMessage: (message) => message })],
-      callWith(),
-      (final) => final,
-    );
+    const call = routedCall([instance('f1', { onRequestMessage: (message) => message })]);
     const message = Buffer.from('x');
     const write = Promise.resolve({ message, flags: 2 });
-    expect(await factory?.createFilter().sendMessage(write)).toEqual({ message, flags: 2 });
+    expect(await call.sendMessage(write)).toEqual({ message, flags: 2 });
   });
 });
 

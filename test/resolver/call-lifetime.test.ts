@@ -28,7 +28,7 @@ import {
 import { CLUSTER_MANAGER, ClusterManagerConfig } from '../../src/lb/cluster-manager/config';
 import { HttpFilterRegistry } from '../../src/http-filters/registry';
 import { MatchMeter } from '../../src/resources/matching/match-meter';
-import { LiveResolutions } from '../../src/resolver/live-resolutions';
+import { LiveResolutions } from '../../src/resolver/resolver-dependencies';
 import { registerXdsResolver } from '../../src/resolver/xds-scheme';
 import { XdsResolver } from '../../src/resolver/xds-resolver';
 import type { RetryPolicy } from '../../src/resources/route-config/route-config';

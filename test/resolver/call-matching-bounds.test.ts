@@ -1,12 +1,8 @@
 import { DEFAULT_LIMITS } from '../../src/bootstrap/limits';
 import type { XdsConfig } from '../../src/dependency-manager/xds-config';
 import { Metadata, type CallConfig } from '../../src/grpc-js';
-import { FilterStates } from '../../src/http-filters/filter-states';
-import { toCallAttributes } from '../../src/lb/call-attributes';
+import { callAttributes } from '../../src/lb/call-attributes';
 import { MatchMeter } from '../../src/resources/matching/match-meter';
-import { ClusterRefs } from '../../src/resolver/cluster-refs';
-import { XdsConfigSelector } from '../../src/resolver/config-selector';
-import { RouteTable } from '../../src/resolver/route-table';
 import type {
   HashPolicy,
   HeaderCondition,
@@ -14,15 +10,13 @@ import type {
   Route,
 } from '../../src/resources/route-config/route-config';
 import type { StringMatcher } from '../../src/resources/matching/string-matcher';
-import { createHandle } from '../../src/util/handle';
 import { silentLogger } from '../../src/util/logger';
+import { routingChannel, selectorOf, tableOf } from '../support/routed-calls';
 import { forwardTo, listener, route, routeConfig, virtualHost } from '../support/xds-builders';
 
 /** Header matchers of one table. */
 const TABLE = 20_000;
 const LONG = 1_000_000;
-
-const noFilters = { isOverrideOf: () => true, prepare: () => undefined };
 
 /** The status that fails a call before it is sent; `undefined` if none does. */
 async function routingFailure(call: CallConfig): Promise<string | undefined> {
@@ -38,6 +32,10 @@ async function routingFailure(call: CallConfig): Promise<string | undefined> {
   return undefined;
 }
 
+function attributesOf({ pickInformation: extraPickInfo }: CallConfig) {
+  return callAttributes({ metadata: new Metadata(), extraPickInfo });
+}
+
 /** A selector whose calls are matched against these routes. */
 function createScene(routes: readonly Route[], hash: (text: string) => bigint = () => 1n) {
   const host = virtualHost(routes);
@@ -47,19 +45,8 @@ function createScene(routes: readonly Route[], hash: (text: string) => bigint = 
     virtualHost: host,
     clusters: new Map(),
   };
-  const clusters = new ClusterRefs(
-    () => createHandle(() => {}),
-    (cluster) => ({ policyName: cluster }),
-    () => {},
-  );
   const meter = new MatchMeter(DEFAULT_LIMITS, silentLogger);
-  const selector = new XdsConfigSelector({
-    table: RouteTable.of({ config, preparer: noFilters, defaultAuthority: 'svc' }, clusters),
-    target: 'xds:///svc',
-    random: () => 0.5,
-    ...{ hash, meter, limits: DEFAULT_LIMITS },
-    channel: { states: new FilterStates(), cluster: () => undefined },
-  });
+  const selector = selectorOf(tableOf(config), routingChannel({ hash, meter }));
   return { selector, meter };
 }
 
@@ -163,7 +150,7 @@ describe('the headers of a call', () => {
     const metadata = withHeader('a'.repeat(LONG));
     const reads = jest.spyOn(metadata, 'get');
     const call = selector.invoke('/s/m', metadata, 1);
-    toCallAttributes(call.pickInformation)?.requestHash?.();
+    attributesOf(call)?.requestHash?.();
     expect(reads).toHaveBeenCalledTimes(1);
     expect(hash).toHaveBeenCalledTimes(1);
   });
@@ -175,7 +162,7 @@ describe('the headers of a call', () => {
     const hashPolicies = Array.from({ length: 700_000 }, () => policy);
     const { selector, meter } = createScene([route(forwardTo('a', { hashPolicies }))]);
     const call = selector.invoke('/s/m', withHeader('a'), 1);
-    toCallAttributes(call.pickInformation)?.requestHash?.();
+    attributesOf(call)?.requestHash?.();
     expect(meter.exceeded).toEqual({
       ...{ limit: 'maxMatchStepsPerCall', subject: 'header "x"', textLength: 1 },
     });

@@ -4,7 +4,6 @@ import { Metadata } from '../../src/grpc-js';
 import { createFaultFilter } from '../../src/http-filters/fault/fault-filter';
 import { FaultConfig } from '../../src/http-filters/fault/fault-parser';
 import { HttpFilterRegistry } from '../../src/http-filters/registry';
-import { ClusterRefs } from '../../src/resolver/cluster-refs';
 import { inspect } from 'node:util';
 import {
   explainCall,
@@ -14,12 +13,11 @@ import {
 } from '../../src/resolver/explain-call';
 import { formatExplanation, withText } from '../../src/resolver/explanation-text';
 import { MatchedCall } from '../../src/routing/matched-call';
-import { RouteTable } from '../../src/resolver/route-table';
 import type { ClusterResource } from '../../src/resources/cluster/cluster';
 import type { HeaderMatcher, Route } from '../../src/resources/route-config/route-config';
-import { createHandle } from '../../src/util/handle';
 import { ok } from '../../src/util/result';
 import { FakeClock } from '../support/fake-clock';
+import { tableOf } from '../support/routed-calls';
 import { seededRandom } from '../support/seeded-random';
 import {
   edsCluster,
@@ -30,8 +28,6 @@ import {
   routeConfig,
   virtualHost,
 } from '../support/xds-builders';
-
-const noFilters = new HttpFilterRegistry([]);
 
 function configOf(
   routes: readonly Route[],
@@ -60,7 +56,7 @@ function explain(
 ): RoutedCall {
   return explainCall({
     config,
-    table: RouteTable.of({ config, preparer: noFilters, defaultAuthority: 'svc' }, refs()),
+    table: tableOf(config),
     method,
     headers: headersOf(headers),
     limits: DEFAULT_LIMITS,
@@ -173,7 +169,7 @@ describe('explainCall', () => {
     ]);
     const input = {
       config,
-      table: RouteTable.of({ config, preparer: filters, defaultAuthority: 'svc' }, refs()),
+      table: tableOf(config, filters),
       method: '/a.B/C',
       headers: new Metadata(),
       limits: DEFAULT_LIMITS,
@@ -227,7 +223,7 @@ describe('explainCall', () => {
       const method = `/${word()}`;
       const headers = { h: word() };
       const { decisions } = explain(config, method, headers);
-      const table = RouteTable.of({ config, preparer: noFilters, defaultAuthority: 'svc' }, refs());
+      const table = tableOf(config);
       const found = table.find(MatchedCall.of(method, headersOf(headers), random));
       expect(decisions[0]?.index).toBe(found && routes.indexOf(found.route));
     }
@@ -288,12 +284,4 @@ describe('the text of an explanation', () => {
 
 function clusterConfig(resource: ClusterResource): ClusterConfig {
   return { resource, children: { kind: 'endpoints', endpoints: undefined, resolutionNote: '' } };
-}
-
-function refs(): ClusterRefs {
-  return new ClusterRefs(
-    () => createHandle(() => {}),
-    (cluster) => ({ policyName: cluster }),
-    () => {},
-  );
 }

@@ -1,4 +1,4 @@
-import type { HttpFilter } from '../../src/http-filters/http-filter';
+import type { ClientFilter } from '../../src/http-filters/client-filter';
 import { HttpFilterRegistry } from '../../src/http-filters/registry';
 import { routerFilter } from '../../src/http-filters/router/router-filter';
 import { compileFilterChain } from '../../src/resolver/filter-chain';
@@ -23,8 +23,8 @@ const byteOf = (config: HttpFilterConfig | undefined) =>
   config instanceof ByteConfig ? config.byte : undefined;
 
 /** A filter under its own type. */
-function byteFilter(type: string): HttpFilter {
-  const parse = ({ typeName, ...config }: Parameters<HttpFilter['parseConfig']>[0]) =>
+function byteFilter(type: string): ClientFilter {
+  const parse = ({ typeName, ...config }: Parameters<ClientFilter['parseConfig']>[0]) =>
     new ByteConfig(typeName, config.kind === 'message' ? (config.bytes[0] ?? 0) : 0);
   return {
     configTypes: [type],
@@ -71,7 +71,7 @@ function compile(
   filters: readonly HttpFilterInstance[],
   ...overrides: readonly HttpFilterOverrides[]
 ): readonly string[] {
-  return compileFilterChain({ filters, overrides, preparer: registry }).map(
+  return compileFilterChain({ filters, preparer: registry }, overrides).map(
     ({ name, factory }) => `${name} ${JSON.stringify(factory.describe())}`,
   );
 }
@@ -138,11 +138,10 @@ describe('the filter chain of a route', () => {
 
   it('fails the calls of a route whose override is that of another filter', async () => {
     const wrong = byName(['a', { config: parse('parseOverride', 'acme.B', 1), disabled: false }]);
-    const [prepared] = compileFilterChain({
-      filters: [filter('a', 1), router],
-      overrides: [wrong],
-      preparer: registry,
-    });
+    const [prepared] = compileFilterChain(
+      { filters: [filter('a', 1), router], preparer: registry },
+      [wrong],
+    );
     const details = 'The override of HTTP filter "a" is acme.B, which does not fit acme.A';
     expect(await failureOf(() => prepared?.factory.create(callWith(), 'f'))).toBe(`14: ${details}`);
     expect(prepared?.factory.describe()).toEqual({ error: details });
@@ -152,7 +151,7 @@ describe('the filter chain of a route', () => {
     const filters = [filter('a', 1), router];
     const shared = byName(['a', override(5)]);
     const factoryOf = (...overrides: readonly HttpFilterOverrides[]) =>
-      compileFilterChain({ filters, overrides, preparer: registry })[0]?.factory;
+      compileFilterChain({ filters, preparer: registry }, overrides)[0]?.factory;
     expect(factoryOf(none)).toBe(factoryOf(none));
     expect(factoryOf(shared)).toBe(factoryOf(shared));
     expect(factoryOf(shared)).not.toBe(factoryOf(none));

@@ -4,18 +4,15 @@ import type { CallFilter } from '../../src/http-filters/call-filter';
 import { callAttributes } from '../../src/lb/call-attributes';
 import { DEFAULT_LIMITS } from '../../src/bootstrap/limits';
 import { Re2Compiler } from '../../src/resources/matching/re2-compiler';
-import { FilterStates } from '../../src/http-filters/filter-states';
 import { MatchMeter } from '../../src/resources/matching/match-meter';
-import { ClusterRefs } from '../../src/resolver/cluster-refs';
-import { XdsConfigSelector } from '../../src/resolver/config-selector';
+import type { XdsConfigSelector } from '../../src/resolver/config-selector';
 import type { FilterPreparer } from '../../src/resolver/filter-chain';
 import type { HashLimits } from '../../src/resolver/request-hash';
-import { RouteTable } from '../../src/resolver/route-table';
 import type { HashPolicy } from '../../src/resources/route-config/route-config';
-import { createHandle } from '../../src/util/handle';
 import { silentLogger } from '../../src/util/logger';
 import { Violations } from '../../src/util/violations';
 import { createReadyHash } from '../support/ready-hash';
+import { routingChannel, selectorOf, tableOf } from '../support/routed-calls';
 import { seededRandom } from '../support/seeded-random';
 import {
   forwardTo,
@@ -68,28 +65,20 @@ class Scene {
       virtualHost: host,
       clusters: new Map(),
     };
-    const clusters = new ClusterRefs(
-      () => createHandle(() => {}),
-      (cluster) => ({ policyName: cluster }),
-      () => {},
-    );
     const preparer: FilterPreparer = {
       isOverrideOf: () => true,
       prepare: () => ({ create: () => filter, describe: () => ({}) }),
     };
     const random = seededRandom(1);
-    this.selector = new XdsConfigSelector({
-      table: RouteTable.of({ config, preparer: preparer, defaultAuthority: 'svc' }, clusters),
-      target: 'xds:///svc',
+    const channel = routingChannel({
       random: () => {
         this.draws++;
         return random();
       },
       hash: (text) => hash(text),
-      meter: this.meter,
-      limits,
-      channel: { states: new FilterStates(), cluster: () => undefined },
+      ...{ meter: this.meter, limits },
     });
+    this.selector = selectorOf(tableOf(config, preparer), channel);
   }
 
   call(headers = new Metadata()): CallConfig {

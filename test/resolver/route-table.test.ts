@@ -1,11 +1,11 @@
 import type { XdsConfig } from '../../src/dependency-manager/xds-config';
 import { Metadata } from '../../src/grpc-js';
 import { HttpFilterRegistry } from '../../src/http-filters/registry';
-import { ClusterRefs } from '../../src/resolver/cluster-refs';
 import { MatchedCall } from '../../src/routing/matched-call';
 import { RouteTable } from '../../src/resolver/route-table';
 import type { Route } from '../../src/resources/route-config/route-config';
 import { createHandle } from '../../src/util/handle';
+import { clusterRefs, tableOf } from '../support/routed-calls';
 import { forwardTo, listener, route, routeConfig, virtualHost } from '../support/xds-builders';
 
 const ROUTES = 1000;
@@ -22,19 +22,12 @@ function setUp(routes: readonly Route[]) {
     clusters: new Map(),
   };
   const log: string[] = [];
-  const refs = new ClusterRefs(
-    (cluster) => {
-      log.push(`+${cluster}`);
-      return createHandle(() => log.push(`-${cluster}`));
-    },
-    (cluster) => ({ policyName: cluster }),
-    () => {},
-  );
+  const refs = clusterRefs((cluster) => {
+    log.push(`+${cluster}`);
+    return createHandle(() => log.push(`-${cluster}`));
+  });
   const acquire = jest.spyOn(refs, 'acquire');
-  const table = RouteTable.of(
-    { config, preparer: new HttpFilterRegistry([]), defaultAuthority: 'svc' },
-    refs,
-  );
+  const table = tableOf(config, new HttpFilterRegistry([]), refs);
   const find = (i: number) => table.find(MatchedCall.of(`/s/m${i}`, new Metadata(), () => 0));
   return { acquire, find, log, table };
 }

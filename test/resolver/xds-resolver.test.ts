@@ -11,7 +11,7 @@ import {
 import type { XdsConfig } from '../../src/dependency-manager/xds-config';
 import { HttpFilterRegistry } from '../../src/http-filters/registry';
 import { MatchMeter } from '../../src/resources/matching/match-meter';
-import { LiveResolutions } from '../../src/resolver/live-resolutions';
+import { LiveResolutions } from '../../src/resolver/resolver-dependencies';
 import { XdsResolver } from '../../src/resolver/xds-resolver';
 import {
   CertificateProviderRegistry,
@@ -201,7 +201,7 @@ describe('XdsResolver: the first result', () => {
     scene.resolver.updateResolution();
     scene.clock.flush();
     expect(scene.channel.waits).toBe(1);
-    expect(clusterOf(scene.channel.call('/s/m'))).toBeUndefined();
+    expect(clusterOf(scene.channel.call('/s/m'))).toBe('');
     expect(scene.channel.told).toEqual([]);
     expect([scene.bootstrapLoads, scene.clientHolds]).toEqual([1, 1]);
   });
@@ -888,7 +888,7 @@ describe('XdsResolver: calls on the previous selector, when resolution starts ag
     wake(scene);
     const call = scene.channel.call('/s/m');
     const outcome = outcomeOf(call);
-    expect(clusterOf(call)).toBeUndefined();
+    expect(clusterOf(call)).toBe('');
     scene.serveListener();
     expect(clusterOf(call)).toBe('cluster:b');
     expect(await outcome).toBe('sent');
@@ -928,8 +928,9 @@ describe('XdsResolver: calls on the previous selector, when resolution starts ag
     scene.clock.advance(2000);
     scene.serveListener();
     scene.clock.advance(0);
-    // The cluster of a call that has ended is none.
-    expect(clusterOf(early)).toBe('');
+    expect(Reflect.get(early.pickInformation, 'endedPick')).toMatchObject({
+      status: { code: Status.DEADLINE_EXCEEDED },
+    });
     await Promise.all([outcome, late]);
   });
 

@@ -1,6 +1,5 @@
 import { Metadata } from '../../src/grpc-js';
-import { headerValue } from '../../src/routing/call-headers';
-import { MatchedCall } from '../../src/routing/matched-call';
+import { headerValue, MatchedCall } from '../../src/routing/matched-call';
 import { matchesHeader, matchesPath, matchesRoute } from '../../src/routing/route-matcher';
 import type {
   HeaderCondition,

@@ -1,6 +1,5 @@
-import { HostSearch } from '../../src/routing/host-search';
 import { runSteps } from '../../src/util/steps';
-import { findVirtualHost, isStillFound } from '../../src/routing/virtual-host';
+import { findVirtualHost, HostSearch, isStillFound } from '../../src/routing/virtual-host';
 import { routeConfig, virtualHost } from '../support/xds-builders';
 
 /** The name of the virtual host found, where each is named after the first of its domains. */

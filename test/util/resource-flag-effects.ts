@@ -1,4 +1,4 @@
-import type { HttpFilter } from '../../src/http-filters/http-filter';
+import type { ClientFilter } from '../../src/http-filters/client-filter';
 import { HttpFilterRegistry } from '../../src/http-filters/registry';
 import { createPolicyRegistry } from '../../src/lb/registry/create-policy-registry';
 import type { PolicyEnvironment } from '../../src/lb/registry/policy-environment';
@@ -17,7 +17,7 @@ const TYPE = 'type.googleapis.com/envoy';
 
 /** The HTTP filters of the process. */
 export function filtersOf(environment: PolicyEnvironment): HttpFilterRegistry {
-  const filters = new HttpFilterRegistry(new Array<HttpFilter>());
+  const filters = new HttpFilterRegistry(new Array<ClientFilter>());
   addHttpFilters(filters, environment);
   return filters;
 }

@@ -5,12 +5,12 @@ import { isPromiseLike } from '../../util/contained';
 import { CallFailedError, type CallFilter } from '../call-filter';
 import { CallFilterChain } from '../call-filter-chain';
 import {
-  asConfig,
   drawShare,
+  type ClientFilter,
   type FilterCall,
-  type HttpFilter,
   type PreparedFilter,
-} from '../http-filter';
+} from '../client-filter';
+import { asConfig } from '../http-filter';
 import type { HttpFilterRegistry } from '../registry';
 import {
   CompositeConfig,
@@ -30,7 +30,7 @@ export interface CompositeFilterOptions {
 }
 
 /** Creates the composite filter, which runs filters chosen for each call by its headers (gRFC A103). */
-export function createCompositeFilter({ filters, random }: CompositeFilterOptions): HttpFilter {
+export function createCompositeFilter({ filters, random }: CompositeFilterOptions): ClientFilter {
   const prepare = createNestedPreparer(filters);
   return {
     configTypes: [EXTENSION_WITH_MATCHER],

@@ -67,7 +67,7 @@ const composite: AnyType<Composite> = {
 
 /** The parsers of nested filters, and the number of filters around this one. */
 interface CompositeParserContext {
-  readonly filters: Pick<HttpFilterRegistry, 'isTerminal' | 'parseConfig'>;
+  readonly filters: Pick<HttpFilterRegistry, 'isSupported' | 'isTerminal' | 'parseConfig'>;
   readonly depth: number;
 }
 
@@ -160,8 +160,10 @@ function parseNested(
     return violations.add(`more than ${MAX_DEPTH} filters inside one another`);
   const extension = readExtension(typedConfig, violations);
   if (typedConfig === undefined || extension === undefined) return undefined;
-  if (filters.isTerminal(extension.typeName))
-    return violations.add(`terminal filter ${extension.typeName} must not be nested`);
+  const { typeName } = extension;
+  if (!filters.isSupported(typeName)) return violations.add(`unsupported HTTP filter ${typeName}`);
+  if (filters.isTerminal(typeName))
+    return violations.add(`terminal filter ${typeName} must not be nested`);
   const config = filters.parseConfig(typedConfig, violations, depth + 1);
   return config && { name, config };
 }

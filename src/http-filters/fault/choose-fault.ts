@@ -1,7 +1,6 @@
 import type { Random } from '../../util/random';
 import { MAX_STATUS_CODE, statusOfHttp } from '../../util/status-code';
-import type { HeaderValues } from '../metered-headers';
-import { drawShare } from '../http-filter';
+import { drawShare, type HeaderValues } from '../client-filter';
 import {
   type FaultAbort,
   type FaultConfig,

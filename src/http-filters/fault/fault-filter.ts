@@ -3,8 +3,13 @@ import type { Clock } from '../../util/clock';
 import { createHandle, type Handle } from '../../util/handle';
 import type { Random } from '../../util/random';
 import { CallFailedError, type CallFilter } from '../call-filter';
-import { meteredHeaders } from '../metered-headers';
-import { asConfig, type CallFilterFactory, type FilterCall, type HttpFilter } from '../http-filter';
+import {
+  meteredHeaders,
+  type CallFilterFactory,
+  type ClientFilter,
+  type FilterCall,
+} from '../client-filter';
+import { asConfig } from '../http-filter';
 import { chooseFault, type Fault } from './choose-fault';
 import { FaultConfig, HTTP_FAULT, parseFaultConfig } from './fault-parser';
 
@@ -23,7 +28,7 @@ interface FaultContext {
 }
 
 /** Creates the fault filter, which delays and fails a share of the calls (gRFC A33). */
-export function createFaultFilter(options: FaultFilterOptions): HttpFilter {
+export function createFaultFilter(options: FaultFilterOptions): ClientFilter {
   const { clock, random, activeFaults = new ActiveFaults() } = options;
   return {
     configTypes: [HTTP_FAULT],

@@ -1,12 +1,13 @@
 import { Router } from '../../wire/generated/envoy/extensions/filters/http/router/v3/router';
 import type { HttpFilterConfig } from '../../resources/extension-points';
-import { decodeFilterMessage, type HttpFilter } from '../http-filter';
+import type { ClientFilter } from '../client-filter';
+import { decodeFilterMessage } from '../http-filter';
 
 const ROUTER = 'envoy.extensions.filters.http.router.v3.Router';
 const routerConfig: HttpFilterConfig = { configType: ROUTER };
 
 /** The last filter of every chain, which sends the call to its cluster. Clients ignore its fields (gRFC A39). */
-export const routerFilter: HttpFilter = {
+export const routerFilter: ClientFilter = {
   configTypes: [ROUTER],
   overrideTypes: [ROUTER],
   isTerminal: true,

@@ -1,4 +1,4 @@
-import type { HeaderValues } from '../metered-headers';
+import type { HeaderValues } from '../client-filter';
 import type { SessionCookie } from './session-parser';
 
 /** The endpoint and cluster of a session, from its cookie (gRFCs A55, A60, A61). */

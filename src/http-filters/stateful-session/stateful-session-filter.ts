@@ -1,8 +1,8 @@
 import type { Metadata, StatusObject } from '../../grpc-js';
 import type { Logger } from '../../util/logger';
 import type { CallAffinity, CallFilter } from '../call-filter';
-import { meteredHeaders } from '../metered-headers';
-import { asConfig, type FilterCall, type HttpFilter } from '../http-filter';
+import { meteredHeaders, type ClientFilter, type FilterCall } from '../client-filter';
+import { asConfig } from '../http-filter';
 import {
   decodeSessionHost,
   describeUnusable,
@@ -34,7 +34,9 @@ const MAX_LOGGED_NAMES = 100;
  * in the response headers names the endpoint; the application sends it with the next calls of the session.
  * The policy `xds_override_host_experimental` finds the endpoint.
  */
-export function createStatefulSessionFilter({ logger }: StatefulSessionFilterOptions): HttpFilter {
+export function createStatefulSessionFilter({
+  logger,
+}: StatefulSessionFilterOptions): ClientFilter {
   const log = new UnusableCookieLog(logger);
   return {
     configTypes: [STATEFUL_SESSION],

@@ -1,6 +1,6 @@
 import { quoteText } from '../../util/cut-text';
-import { PickResultType, Status, type PickArgs, type Picker, type PickResult } from '../../grpc-js';
-import { toCallAttributes, type CallAttributes } from '../call-attributes';
+import { Status, type PickArgs, type Picker, type PickResult } from '../../grpc-js';
+import { callAttributes } from '../call-attributes';
 import { createDropResult, QUEUED } from '../connectivity';
 
 /** The children of the policy, which change while the picker is in use. */
@@ -24,22 +24,20 @@ export class ClusterManagerPicker implements Picker {
   ) {}
 
   pick(args: PickArgs): PickResult {
-    const call = toCallAttributes(args.extraPickInfo);
+    const call = callAttributes(args);
     if (call === undefined) {
       return createDropResult(
         Status.INTERNAL,
         'The call was assigned no cluster by an xds resolver',
       );
     }
-    const result = this.pickers.current.get(call.cluster)?.pick(args) ?? this.pickMissing(call);
-    const { pickResultType: type } = result;
-    if (type !== PickResultType.COMPLETE && type !== PickResultType.DROP)
-      call.onNotPicked?.(result);
-    return call.replacePick === undefined ? result : call.replacePick(result);
+    const { cluster, endedPick } = call;
+    const result =
+      endedPick ?? this.pickers.current.get(cluster)?.pick(args) ?? this.pickMissing(cluster);
+    return call.onPick === undefined ? result : call.onPick(result);
   }
 
-  private pickMissing({ cluster, endedPick }: CallAttributes): PickResult {
-    if (endedPick !== undefined) return endedPick;
+  private pickMissing(cluster: string): PickResult {
     if (this.pickers.due.has(cluster)) {
       this.onDue(cluster);
       return QUEUED;

@@ -1,5 +1,5 @@
 import { checkOptionNames } from '../../util/check-arguments';
-import type { LiveResolution } from '../../resolver/live-resolutions';
+import type { LiveResolution } from '../../resolver/resolver-dependencies';
 import type { PolicyState } from '../../lb/tree/policy-state';
 import type { CertificatesInUse } from '../../security/providers/certificate-providers';
 import type { Clock } from '../../util/clock';

@@ -12,8 +12,7 @@ export interface PickHeaders extends AttemptHeaders {
 
 /**
  * The state of one observed call: finds out its attempts from the picks of the host library, and notifies a tracer of
- * them. It is also the filter that sees the end of the call, outside all HTTP filters, so that an observed call costs one
- * object besides its tracer.
+ * them.
  *
  * An attempt starts with its first pick. It ends with the status on its connection, with a pick that fails or drops it,
  * or else with the call. The host does not say that an attempt ended without a connection, such as for lack of
@@ -107,33 +106,6 @@ export class CallStats implements CallProgress {
     this.isEnded = true;
     this.durationMs = nowMs - this.startedAtMs;
     this.tracer.onCallEnded(this, code, details);
-  }
-
-  // The filter of the host library, and its factory.
-
-  createFilter(): this {
-    return this;
-  }
-
-  sendMetadata<T>(metadata: T): T {
-    return metadata;
-  }
-
-  receiveMetadata<T>(metadata: T): T {
-    return metadata;
-  }
-
-  sendMessage<T>(message: T): T {
-    return message;
-  }
-
-  receiveMessage<T>(message: T): T {
-    return message;
-  }
-
-  receiveTrailers<T extends { readonly code: number; readonly details: string }>(status: T): T {
-    this.end(status.code, status.details);
-    return status;
   }
 
   private isOpen(attempt: number): boolean {

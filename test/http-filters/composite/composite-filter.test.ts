@@ -7,8 +7,11 @@ import type { CallFilter, CallInfo } from '../../../src/http-filters/call-filter
 import { createCompositeFilter } from '../../../src/http-filters/composite/composite-filter';
 import { defineHttpFilter } from '../../../src/http-filters/define-http-filter';
 import { createFaultFilter, ActiveFaults } from '../../../src/http-filters/fault/fault-filter';
-import { FilterStates } from '../../../src/http-filters/filter-states';
-import type { FilterCall } from '../../../src/http-filters/http-filter';
+import {
+  FilterStates,
+  type ClientFilter,
+  type FilterCall,
+} from '../../../src/http-filters/client-filter';
 import { HttpFilterRegistry } from '../../../src/http-filters/registry';
 import { routerFilter } from '../../../src/http-filters/router/router-filter';
 import { ok } from '../../../src/util/result';
@@ -153,7 +156,7 @@ describe('the composite filter', () => {
 
   it('passes their own names and the channel of the call to the filters', async () => {
     const seen: [string, FilterCall['routing']][] = [];
-    scene.registry.register({
+    const nested: ClientFilter = {
       configTypes: ['acme.Nested'],
       overrideTypes: [],
       isTerminal: false,
@@ -166,7 +169,8 @@ describe('the composite filter', () => {
         },
         describe: () => ({}),
       }),
-    });
+    };
+    scene.registry.register(nested);
     const config = composite(list([x1, run({ ...mark('a'), type_url: 'acme.Nested' })]));
     const routing: FilterCall['routing'] = {
       states: new FilterStates(),

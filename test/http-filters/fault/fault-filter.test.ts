@@ -2,7 +2,7 @@ import { Status, type Metadata } from '../../../src/grpc-js';
 import type { CallFilter } from '../../../src/http-filters/call-filter';
 import { ActiveFaults, createFaultFilter } from '../../../src/http-filters/fault/fault-filter';
 import { FaultConfig } from '../../../src/http-filters/fault/fault-parser';
-import type { CallFilterFactory } from '../../../src/http-filters/http-filter';
+import type { CallFilterFactory } from '../../../src/http-filters/client-filter';
 import { routerFilter } from '../../../src/http-filters/router/router-filter';
 import { Violations } from '../../../src/util/violations';
 import { encodeMessage } from '../../resources/decode-json';

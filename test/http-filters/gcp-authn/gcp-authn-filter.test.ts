@@ -1,8 +1,10 @@
 import { CallCredentials, Metadata } from '../../../src/grpc-js';
-import { FilterStates } from '../../../src/http-filters/filter-states';
-import { createGcpAuthnFilter } from '../../../src/http-filters/gcp-authn/gcp-authn-filter';
-import { GCP_AUTHN, GcpAuthnConfig } from '../../../src/http-filters/gcp-authn/gcp-authn-parser';
-import type { CallRouting } from '../../../src/http-filters/http-filter';
+import { FilterStates, type CallRouting } from '../../../src/http-filters/client-filter';
+import {
+  createGcpAuthnFilter,
+  GCP_AUTHN,
+  GcpAuthnConfig,
+} from '../../../src/http-filters/gcp-authn/gcp-authn-filter';
 import { HttpFilterRegistry } from '../../../src/http-filters/registry';
 import { routerFilter } from '../../../src/http-filters/router/router-filter';
 import type { MetadataValue, ResourceMetadata } from '../../../src/resources/cluster/cluster';

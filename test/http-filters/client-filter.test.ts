@@ -1,4 +1,4 @@
-import { FilterStates } from '../../src/http-filters/filter-states';
+import { FilterStates } from '../../src/http-filters/client-filter';
 
 class A {
   readonly kind = 'a';

@@ -1,81 +1,100 @@
-import { DEFAULT_LIMITS } from '../../src/bootstrap/limits';
 import type { ClusterResult } from '../../src/dependency-manager/xds-config';
 import { CallCredentials, Metadata } from '../../src/grpc-js';
-import { FilterStates } from '../../src/http-filters/filter-states';
-import { meteredHeaders } from '../../src/http-filters/metered-headers';
+import {
+  meteredHeaders,
+  type CallRouting,
+  type FilterCall,
+  type PreparedFilter,
+} from '../../src/http-filters/client-filter';
 import { callAttributes } from '../../src/lb/call-attributes';
-import { MatchMeter } from '../../src/resources/matching/match-meter';
-import { ClusterChoice } from '../../src/resolver/cluster-choice';
-import { ClusterRefs, type ClusterRef } from '../../src/resolver/cluster-refs';
-import { FilteredCall } from '../../src/resolver/filtered-call';
+import type { ClusterRef } from '../../src/resolver/cluster-refs';
+import { compileRoute } from '../../src/resolver/compiled-route';
+import { XdsCall } from '../../src/resolver/xds-call';
 import { createHandle } from '../../src/util/handle';
-import { silentLogger } from '../../src/util/logger';
 import { err, ok } from '../../src/util/result';
-import { edsCluster, weighted } from '../support/xds-builders';
+import { statusOf } from '../http-filters/calls';
+import { clusterRefs, routingChannel } from '../support/routed-calls';
+import { edsCluster, forwardTo, route, virtualHost } from '../support/xds-builders';
 
 /** A route with the clusters `a`, which is drawn, and `b`. */
 class Scene {
   /** The clusters that are referenced. */
   readonly held = new Set<string>();
-  readonly refs = new ClusterRefs(
-    (cluster) => {
-      this.held.add(cluster);
-      return createHandle(() => this.held.delete(cluster));
-    },
-    (cluster) => ({ policyName: cluster }),
-    () => {},
-  );
+  /** The clusters of the config. */
+  readonly clusters = new Map<string, ClusterResult>();
+  private readonly refs = clusterRefs((cluster) => {
+    this.held.add(cluster);
+    return createHandle(() => this.held.delete(cluster));
+  });
   private readonly acquired: ClusterRef[] = [];
   private nextHash = 7n;
-  readonly choice = new ClusterChoice(
-    weighted(['a', 1], ['b', 1]),
-    (name) => {
+  private readonly channel = routingChannel();
+  private readonly weights = [
+    ['a', 1],
+    ['b', 1],
+  ] as const;
+  private readonly route = compileRoute(route(forwardTo(this.weights)), {
+    ...{ virtualHost: virtualHost([]), maxStreamDurationMs: undefined, defaultAuthority: 'svc' },
+    filters: [],
+    refOf: (name) => {
       const ref = this.refs.acquire(name);
       this.acquired.push(ref);
       return ref;
     },
-    [],
-  );
-
-  /** The clusters of the config. */
-  readonly clusters = new Map<string, ClusterResult>();
+  });
 
   releaseRoute(): void {
     for (const ref of this.acquired) ref.release();
   }
 
-  call(): FilteredCall {
-    const drawn = this.choice.draw(() => 0);
-    return new FilteredCall({
-      ...{ choice: this.choice, drawn, authorityRewrite: undefined },
-      hash: { compute: () => this.nextHash++ },
-      meter: new MatchMeter(DEFAULT_LIMITS, silentLogger),
-      channel: { states: new FilterStates(), cluster: (name) => this.clusters.get(name) },
+  /** A call with one filter, which does nothing of its own. */
+  call() {
+    const ref = this.route.choice?.draw(() => 0).ref;
+    if (ref === undefined) throw new Error('the route has no cluster');
+    const call = new XdsCall(this.channel, '/s/m');
+    call.routeTo(this.route, ref, { compute: () => this.nextHash++ });
+    let created: FilterCall | undefined;
+    const filter: PreparedFilter = {
+      name: 'f',
+      factory: {
+        create(info) {
+          created = info;
+          return undefined;
+        },
+        describe: () => ({}),
+      },
+    };
+    call.addFilters({
+      ...{ filters: [filter], method: '/s/m', headers: new Metadata() },
+      findCluster: (name) => this.clusters.get(name),
     });
+    const { affinity, routing } = created ?? {};
+    if (created === undefined || affinity === undefined || routing === undefined) {
+      throw new Error('the filter was not created for a call of a channel');
+    }
+    return { call, info: created, affinity, routing };
   }
 }
 
 /** The attributes as pickers find them. */
-function attributesOf(call: object) {
-  // The grpc-js border: typed as strings, passed by reference.
-  const extraPickInfo = call as Record<string, string>;
+function attributesOf({ pickInformation: extraPickInfo }: XdsCall) {
   return callAttributes({ metadata: new Metadata(), extraPickInfo });
 }
 
 describe('the steps of the HTTP filters of a call', () => {
-  const read = (call: FilteredCall, filter: number) => {
+  const read = (routing: CallRouting, filter: number) => {
     const headers = new Metadata();
     headers.set('cookie', 'a'.repeat(1_000_000));
     return meteredHeaders(headers, {
       ...{ method: '/s/m', headers, cluster: `cluster:${filter}` },
-      routing: call,
+      routing,
     }).get('cookie');
   };
 
   it('add up over all filters, and fail the call beyond the limit', () => {
-    const call = new Scene().call();
-    for (let filter = 0; filter < 9; filter++) expect(read(call, filter)).toHaveLength(1);
-    expect(() => read(call, 10)).toThrow(
+    const { routing } = new Scene().call();
+    for (let filter = 0; filter < 9; filter++) expect(read(routing, filter)).toHaveLength(1);
+    expect(() => read(routing, 10)).toThrow(
       'HTTP filters cannot match the headers of the call: matching its path and headers takes more than 10000000 steps ' +
         '(limit maxMatchStepsPerCall), at header "cookie" of 1000000 characters',
     );
@@ -83,76 +102,75 @@ describe('the steps of the HTTP filters of a call', () => {
 
   it('are counted for each call', () => {
     const scene = new Scene();
-    for (let i = 0; i < 20; i++) expect(read(scene.call(), 0)).toHaveLength(1);
+    for (let i = 0; i < 20; i++) expect(read(scene.call().routing, 0)).toHaveLength(1);
   });
 });
 
-describe('FilteredCall', () => {
+describe('XdsCall', () => {
   it('has the cluster for pickers, and the same hash each time', () => {
-    const attributes = attributesOf(new Scene().call());
+    const attributes = attributesOf(new Scene().call().call);
     expect(attributes?.cluster).toBe('cluster:a');
     expect([attributes?.requestHash?.(), attributes?.requestHash?.()]).toEqual([7n, 7n]);
   });
 
   it('prefers no endpoint unless a filter does', () => {
-    const call = new Scene().call();
+    const { call, affinity } = new Scene().call();
     expect(attributesOf(call)?.overrideHost).toBeUndefined();
-    call.prefer([]);
+    affinity.prefer([]);
     expect(attributesOf(call)?.overrideHost?.addresses).toEqual([]);
-    call.prefer(['10.0.0.1:80']);
+    affinity.prefer(['10.0.0.1:80']);
     expect(attributesOf(call)?.overrideHost?.addresses).toEqual(['10.0.0.1:80']);
   });
 
   it('prefers the picked endpoint after a pick', () => {
-    const call = new Scene().call();
-    call.prefer(['10.0.0.1:80']);
-    expect(call.picked).toBeUndefined();
+    const { call, affinity } = new Scene().call();
+    affinity.prefer(['10.0.0.1:80']);
+    expect(affinity.picked).toBeUndefined();
     attributesOf(call)?.overrideHost?.onPicked(['10.0.0.2:80', '[::1]:80']);
-    expect(call.picked).toEqual(['10.0.0.2:80', '[::1]:80']);
+    expect(affinity.picked).toEqual(['10.0.0.2:80', '[::1]:80']);
     expect(attributesOf(call)?.overrideHost?.addresses).toEqual(['10.0.0.2:80', '[::1]:80']);
   });
 
   it('goes to another cluster of its route, and references that one instead', () => {
     const scene = new Scene();
-    const call = scene.call();
-    const info = call.toCallInfo('/a.B/C', new Metadata());
-    expect(call.chooseCluster('cluster:b')).toBe(true);
-    expect([info.cluster, call.cluster]).toEqual(['b', 'cluster:b']);
+    const { call, affinity, info } = scene.call();
+    expect(affinity.chooseCluster('cluster:b')).toBe(true);
+    expect([info.cluster, affinity.cluster]).toEqual(['b', 'cluster:b']);
     expect({ ...info }.cluster).toBe('b');
     scene.releaseRoute();
     expect([...scene.held]).toEqual(['b']);
-    call.release();
-    call.release();
+    call.onCommitted();
+    call.receiveTrailers(statusOf(0));
     expect([...scene.held]).toEqual([]);
   });
 
   it('may choose the cluster it goes to anyway', () => {
     const scene = new Scene();
-    const call = scene.call();
-    expect(call.chooseCluster('cluster:a')).toBe(true);
+    const { affinity } = scene.call();
+    expect(affinity.chooseCluster('cluster:a')).toBe(true);
     scene.releaseRoute();
     expect([...scene.held]).toEqual(['a']);
   });
 
   it.each(['cluster:c', 'b', '', '__proto__'])('cannot go to %j', (name) => {
-    const call = new Scene().call();
-    expect(call.chooseCluster(name)).toBe(false);
-    expect(call.cluster).toBe('cluster:a');
+    const { affinity } = new Scene().call();
+    expect(affinity.chooseCluster(name)).toBe(false);
+    expect(affinity.cluster).toBe('cluster:a');
   });
 
   it('cannot go to a cluster that was removed with its route', () => {
     const scene = new Scene();
-    const call = scene.call();
+    const { affinity } = scene.call();
     scene.releaseRoute();
-    expect(call.chooseCluster('cluster:b')).toBe(false);
+    expect(affinity.chooseCluster('cluster:b')).toBe(false);
     expect([...scene.held]).toEqual(['a']);
   });
 
   it('cannot go elsewhere after the release of its cluster', () => {
     const scene = new Scene();
-    const call = scene.call();
-    call.release();
-    expect(call.chooseCluster('cluster:b')).toBe(false);
+    const { call, affinity } = scene.call();
+    call.onCommitted();
+    expect(affinity.chooseCluster('cluster:b')).toBe(false);
     scene.releaseRoute();
     expect([...scene.held]).toEqual([]);
   });
@@ -162,21 +180,21 @@ describe('FilteredCall', () => {
     const metadata = new Map([['k', { kind: 'audience', url: 'x' } as const]]);
     const children = { kind: 'endpoints', endpoints: undefined, resolutionNote: '' } as const;
     scene.clusters.set('a', ok({ resource: { ...edsCluster('a'), metadata }, children }));
-    const call = scene.call();
-    expect(call.clusterMetadata()).toEqual(ok(metadata));
-    call.chooseCluster('cluster:b');
-    expect(call.clusterMetadata()).toEqual(err('not part of the xDS config'));
+    const { affinity, routing } = scene.call();
+    expect(routing.clusterMetadata()).toEqual(ok(metadata));
+    affinity.chooseCluster('cluster:b');
+    expect(routing.clusterMetadata()).toEqual(err('not part of the xDS config'));
     scene.clusters.set('b', err('does not exist'));
-    expect(call.clusterMetadata()).toEqual(err('does not exist'));
+    expect(routing.clusterMetadata()).toEqual(err('does not exist'));
     scene.clusters.set('b', ok({ resource: edsCluster('b'), children }));
-    expect(call.clusterMetadata()).toEqual(ok(undefined));
+    expect(routing.clusterMetadata()).toEqual(ok(undefined));
   });
 
   it('has the call credentials of all filters for pickers', async () => {
-    const call = new Scene().call();
+    const { call, routing } = new Scene().call();
     expect(attributesOf(call)?.callCredentials).toBeUndefined();
     for (const name of ['a', 'b']) {
-      call.addCallCredentials(
+      routing.addCallCredentials(
         CallCredentials.createFromMetadataGenerator((_options, callback) => {
           const metadata = new Metadata();
           metadata.set(name, '1');

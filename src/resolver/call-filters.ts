@@ -1,0 +1,193 @@
+import type { ClusterResult } from '../dependency-manager/xds-config';
+import { Metadata, Status, type CallCredentials, type Filter, type StatusObject } from '../grpc-js';
+import {
+  CallFailedError,
+  toCallFailedError,
+  toStatusObject,
+  type CallAffinity,
+} from '../http-filters/call-filter';
+import { CallFilterChain } from '../http-filters/call-filter-chain';
+import type { CallRouting, FilterStates, PreparedFilter } from '../http-filters/client-filter';
+import type { OverrideHost } from '../lb/call-attributes';
+import type { ResourceMetadata } from '../resources/cluster/cluster';
+import type { ExceededSteps, MatchMeter, MatchSteps } from '../resources/matching/match-meter';
+import { isPromiseLike } from '../util/contained';
+import { errorStack } from '../util/error-message';
+import type { Logger } from '../util/logger';
+import { err, ok, type Result } from '../util/result';
+import { explainStage, IN_FILTERS } from './deadline-status';
+
+/** What filters see of the channel of their call. */
+export interface FilterChannel {
+  readonly filterStates: FilterStates;
+  /** Counts the steps of matching that the filters do. */
+  readonly meter: MatchMeter;
+  /** For the exceptions of filters. */
+  readonly logger: Logger;
+}
+
+/** The call of filters. */
+export interface FilteredCall extends Pick<CallAffinity, 'cluster' | 'chooseCluster'> {
+  /** The name of the cluster itself. */
+  readonly clusterName: string;
+}
+
+export interface CallFiltersOptions {
+  readonly filters: readonly PreparedFilter[];
+  /** Full path, such as `/package.Service/Method`. */
+  readonly method: string;
+  readonly headers: Metadata;
+  /** Returns a cluster of the config in use; `undefined` if it is not part of the config. */
+  readonly findCluster: (name: string) => ClusterResult | undefined;
+}
+
+type WriteObject = Awaited<ReturnType<Filter['sendMessage']>>;
+
+/**
+ * The HTTP filters of one call (gRFC A39), and what they have chosen for it. They are one filter of the host library, which
+ * saves the promises between filters. Where no filter acts, the arguments are returned unchanged.
+ *
+ * The host starts a call that was cancelled while its headers passed the filters. The chain rejects everything after
+ * the end, which prevents the start of such a call, or ends it with its first message.
+ */
+export class CallFilters implements CallAffinity, CallRouting, OverrideHost {
+  /** The endpoint for pickers; `undefined` unless a filter prefers one. */
+  overrideHost: OverrideHost | undefined;
+  /** Those of all filters; `undefined` if there are none. */
+  callCredentials: CallCredentials | undefined;
+  addresses: readonly string[] = [];
+  picked: readonly string[] | undefined;
+  private readonly chain: CallFilterChain;
+  private readonly findCluster: CallFiltersOptions['findCluster'];
+  /** The steps of the filters; `undefined` before the first. */
+  private steps: MatchSteps | undefined;
+
+  /** Creates the filters. They may choose another cluster meanwhile, and each reads the latest. */
+  constructor(
+    private readonly call: FilteredCall,
+    private readonly channel: FilterChannel,
+    { filters, method, headers, findCluster }: CallFiltersOptions,
+  ) {
+    this.findCluster = findCluster;
+    this.chain = new CallFilterChain(filters, {
+      ...{ method, headers, affinity: this, routing: this },
+      get cluster() {
+        return call.clusterName;
+      },
+    });
+  }
+
+  get cluster(): string {
+    return this.call.cluster;
+  }
+
+  chooseCluster(name: string): boolean {
+    return this.call.chooseCluster(name);
+  }
+
+  prefer(addresses: readonly string[]): void {
+    this.addresses = addresses;
+    this.overrideHost = this;
+  }
+
+  /** The next attempts of the call prefer the same endpoint (gRFC A55). */
+  onPicked(addresses: readonly string[]): void {
+    this.picked = addresses;
+    this.addresses = addresses;
+  }
+
+  get states(): FilterStates {
+    return this.channel.filterStates;
+  }
+
+  clusterMetadata(): Result<ResourceMetadata | undefined, string> {
+    const cluster = this.findCluster(this.call.clusterName);
+    if (cluster === undefined) return err('not part of the xDS config');
+    return cluster.ok ? ok(cluster.value.resource.metadata) : cluster;
+  }
+
+  match<T>(find: (meter: MatchMeter) => T): T {
+    const { meter } = this.channel;
+    meter.begin((this.steps ??= meter.createSteps()));
+    let found: T;
+    let exceeded: ExceededSteps | undefined;
+    try {
+      found = find(meter);
+    } finally {
+      exceeded = meter.end();
+    }
+    if (exceeded === undefined) return found;
+    const details = `HTTP filters cannot match the headers of the call: ${meter.describe(exceeded)}`;
+    throw new CallFailedError({ code: Status.UNAVAILABLE, details });
+  }
+
+  reportError(where: string, error: unknown): void {
+    this.channel.logger.error(() => `${where}: unexpected error: ${errorStack(error)}`);
+  }
+
+  addCallCredentials(credentials: CallCredentials): void {
+    this.callCredentials = this.callCredentials?.compose(credentials) ?? credentials;
+  }
+
+  sendMetadata(pending: Promise<Metadata>): Promise<Metadata> {
+    const { chain } = this;
+    return chain.acts('onRequestHeaders')
+      ? pending.then((headers) => orStatus(() => chain.onRequestHeaders(headers)))
+      : pending;
+  }
+
+  sendMessage(pending: Promise<WriteObject>): Promise<WriteObject> {
+    const { chain } = this;
+    if (!chain.acts('onRequestMessage')) return pending;
+    return pending.then((write) =>
+      orStatus(() => {
+        const message = chain.onRequestMessage(write.message);
+        return isPromiseLike(message)
+          ? message.then((settled) => ({ ...write, message: settled }))
+          : { ...write, message };
+      }),
+    );
+  }
+
+  receiveMetadata(headers: Metadata): Metadata {
+    const { chain } = this;
+    try {
+      return chain.acts('onResponseHeaders') ? chain.onResponseHeaders(headers) : headers;
+    } catch {
+      // The host cannot end the call here. The chain keeps the failure and rejects the next message.
+      return new Metadata();
+    }
+  }
+
+  receiveMessage(pending: Promise<Buffer>): Promise<Buffer> {
+    const { chain } = this;
+    return chain.acts('onResponseMessage')
+      ? pending.then((message) => orStatus(() => chain.onResponseMessage(message)))
+      : pending;
+  }
+
+  /** Passes the status of the call through the filters. @returns the status for the application. */
+  end(status: StatusObject): StatusObject {
+    const { delayedBy } = this.chain;
+    const shown =
+      delayedBy === undefined ? status : explainStage(status, IN_FILTERS, () => [delayedBy]);
+    return this.chain.onStatus(shown);
+  }
+}
+
+/** Returns the result, or a promise rejected with a status of the host library. */
+function orStatus<T>(run: () => T | Promise<T>): T | Promise<T> {
+  try {
+    const result = run();
+    return isPromiseLike(result) ? result.then(undefined, rejectWithStatus) : result;
+  } catch (error) {
+    return rejectWithStatus(error);
+  }
+}
+
+function rejectWithStatus(error: unknown): Promise<never> {
+  const { failure } = toCallFailedError(error, 'HTTP filters');
+  // The host library ends the call with whatever status object a filter rejects with.
+  // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- see above
+  return Promise.reject(toStatusObject(failure));
+}

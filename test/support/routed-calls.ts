@@ -1,0 +1,77 @@
+// The way of a call without a channel: a table of routes, and a selector that uses it.
+
+import { DEFAULT_LIMITS } from '../../src/bootstrap/limits';
+import type { ClusterResult, XdsConfig } from '../../src/dependency-manager/xds-config';
+import { FilterStates } from '../../src/http-filters/client-filter';
+import { ClusterRefs } from '../../src/resolver/cluster-refs';
+import { XdsConfigSelector, type RoutingChannel } from '../../src/resolver/config-selector';
+import type { FilterPreparer } from '../../src/resolver/filter-chain';
+import { PendingCalls } from '../../src/resolver/pending-calls';
+import { RequestHasher, type HashLimits, type TextHash } from '../../src/resolver/request-hash';
+import { RouteTable } from '../../src/resolver/route-table';
+import { MatchMeter } from '../../src/resources/matching/match-meter';
+import { MatchedCall } from '../../src/routing/matched-call';
+import { createHandle, type Handle } from '../../src/util/handle';
+import { silentLogger } from '../../src/util/logger';
+import { runSteps } from '../../src/util/steps';
+import { FakeClock } from './fake-clock';
+
+/** @param subscribe Called with each cluster that is referenced, and released when it is not any more. */
+export function clusterRefs(
+  subscribe: (cluster: string) => Handle = () => createHandle(() => {}),
+): ClusterRefs {
+  return new ClusterRefs(
+    subscribe,
+    (cluster) => ({ policyName: cluster }),
+    () => {},
+  );
+}
+
+/** For routes without HTTP filters. */
+const noFilters: FilterPreparer = { isOverrideOf: () => true, prepare: () => undefined };
+
+/** A table with its references. */
+export function tableOf(
+  config: XdsConfig,
+  preparer: FilterPreparer = noFilters,
+  refs: ClusterRefs = clusterRefs(),
+): RouteTable {
+  const table = runSteps(RouteTable.inSteps({ config, preparer, defaultAuthority: 'svc' }));
+  runSteps(table.acquireClusters(refs));
+  return table;
+}
+
+interface ChannelParts {
+  readonly random?: () => number;
+  readonly hash?: TextHash;
+  readonly meter?: MatchMeter;
+  readonly limits?: HashLimits;
+}
+
+/** A channel for `xds:///svc` without plugins. */
+export function routingChannel({
+  random = () => 0.5,
+  hash = () => 1n,
+  meter = new MatchMeter(DEFAULT_LIMITS, silentLogger),
+  limits = DEFAULT_LIMITS,
+}: ChannelParts = {}): RoutingChannel {
+  const clock = new FakeClock();
+  const target = 'xds:///svc';
+  return {
+    ...{ clock, meter, random, target, logger: silentLogger, stats: undefined },
+    filterStates: new FilterStates(),
+    hasher: new RequestHasher({ target, hash, random, meter, limits }),
+    matched: new MatchedCall(random, meter),
+    pendingCalls: new PendingCalls({ clock, waitingFor: () => [], pickAgain: () => {} }),
+  };
+}
+
+/** A selector that routes by this table. @param clusters Those of the config; empty by default. */
+export function selectorOf(
+  table: RouteTable,
+  channel: RoutingChannel = routingChannel(),
+  clusters: ReadonlyMap<string, ClusterResult> = new Map(),
+): XdsConfigSelector {
+  const findCluster = (name: string) => clusters.get(name);
+  return new XdsConfigSelector(channel, { table, isExpired: () => false, findCluster });
+}
