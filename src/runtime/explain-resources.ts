@@ -18,7 +18,7 @@ import { withText } from '../resolver/explanation-text';
 import { RouteTable } from '../resolver/route-table';
 import { parseTarget, type TargetName } from '../resolver/xds-scheme';
 import type { ResourceTypes } from '../resources/resource-types';
-import { readResourceFile } from '../transport/file/read-resource-file';
+import { readResourceFile } from '../transport/file/watched-files';
 import { type Clock, systemClock } from '../util/clock';
 import { errorMessage } from '../util/error-message';
 import { currentFeatureFlags } from '../util/feature-flags';

@@ -4,8 +4,7 @@ import type { Handle } from '../util/handle';
 import type { SerialQueue } from '../util/serial-queue';
 import { diagnostics, type FallbackEvent } from './diagnostics';
 import type { LongWaits } from './long-waits';
-import { unreachableEvent } from './resource-events';
-import type { ResourceState } from './resource-state';
+import { type ResourceState, unreachableEvent } from './resource-state';
 import type { ResourceType } from './resource-type';
 import type { ServerChannel, ServerObserver } from './server-channel';
 import {

@@ -144,6 +144,9 @@ export const REJECTED_BYTES_LIMIT: ElementLimit = {
   max: 2 ** 24,
 };
 
+/** Milliseconds that a server of load reports may take to receive the last one before the connection is closed. */
+export const DRAIN_TIMEOUT_MS = 1000;
+
 /** Bytes of one rejected version that is kept for diagnostics. */
 export const MAX_REJECTED_BYTES = 2 ** 20;
 

@@ -14,18 +14,20 @@ import {
   type ResourceKey,
   type Verdict,
 } from './ads/verdict';
-import { VariantChoice } from './ads/protocol-variant';
-import type { ReadContext } from './ads/read-context';
-import type { ReadResponse } from './ads/read-response';
-import { readInSteps } from './ads/response-reader';
-import type { Channel, ChannelResource, ResourceSubscriber } from './channel-resource';
-import { ChannelResources, type ChannelResourcesOptions } from './channel-resources';
+import { type ServerPolicy, VariantChoice } from './server-policy';
+import { type ReadContext, readInSteps, type ReadResponse } from './ads/response-reader';
+import {
+  type Channel,
+  type ChannelResource,
+  ChannelResources,
+  type ChannelResourcesOptions,
+  type ResourceSubscriber,
+} from './channel-resource';
 import { ChannelLog, ServerHealth } from './server-health';
 import type { ClientEvents, ServerSnapshot } from './client-snapshot';
 import type { ParseResourceName } from './resource-name';
 import type { ResourceEvent } from './resource-state';
 import type { CertificateProviders, DiscoveryService, ResourceType } from './resource-type';
-import type { ServerPolicy } from './server-policy';
 import type { TimeBudget } from './budgets';
 import type { XdsTransport, XdsTransportFactory } from './transport';
 import { describeServer, describeSilence, inSeconds, type ResourceId } from './xds-errors';

@@ -4,14 +4,14 @@ import type { SerialQueue } from '../util/serial-queue';
 import type { Channel, ResourceSubscriber } from './channel-resource';
 import type { ResourceSnapshot } from './client-snapshot';
 import { hasResourceSubscribers, publishResourceChange } from './diagnostics';
-import { expiryEvent } from './resource-events';
 import {
-  currentNotifications,
-  nextResourceState,
-  notificationsBetween,
   type Accepted,
+  currentNotifications,
+  expiryEvent,
   type Failure,
+  nextResourceState,
   type Notification,
+  notificationsBetween,
   type ResourceEvent,
   type ResourceState,
 } from './resource-state';

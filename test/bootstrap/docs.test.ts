@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { parseBootstrap } from '../../src/bootstrap/bootstrap-parser';
 import { CertificateProviderRegistry } from '../../src/security/providers/certificate-provider-registry';
 import { createFileWatcher } from '../../src/security/providers/file-watcher/file-watcher';
-import { readResourceFile } from '../../src/transport/file/read-resource-file';
+import { readResourceFile } from '../../src/transport/file/watched-files';
 
 const root = join(__dirname, '..', '..');
 const text = readFileSync(join(root, 'docs', 'control-plane-connections.md'), 'utf8');

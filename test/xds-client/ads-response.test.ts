@@ -5,10 +5,9 @@ import {
 import type { Any } from '../../src/wire/generated/google/protobuf/any';
 import { cacheLimit } from '../../src/xds-client/limits';
 import { SotwProtocol } from '../../src/xds-client/ads/sotw-subscriptions';
-import { createNode } from '../../src/xds-client/node';
-import { ResponseOrder } from '../../src/xds-client/ads/response-order';
-import type { ReadResponse } from '../../src/xds-client/ads/read-response';
-import { readResponse } from '../../src/xds-client/ads/response-reader';
+import { createNode } from '../../src/xds-client/management-servers';
+import { ResponseOrder } from '../../src/xds-client/ads/ads-response';
+import { readResponse, type ReadResponse } from '../../src/xds-client/ads/response-reader';
 import { parseResourceName } from '../../src/xds-client/resource-name';
 import type { Accepted } from '../../src/xds-client/resource-state';
 import type { DecodeContext, ResourceType } from '../../src/xds-client/resource-type';

@@ -6,7 +6,7 @@ import {
   UPDATES_PER_SECOND,
 } from '../../src/xds-client/limits';
 import { UpdateBudget } from '../../src/xds-client/budgets';
-import { ResponseOrder } from '../../src/xds-client/ads/response-order';
+import { ResponseOrder } from '../../src/xds-client/ads/ads-response';
 import { readResponse } from '../../src/xds-client/ads/response-reader';
 import { parseResourceName } from '../../src/xds-client/resource-name';
 import { Harness, RecordingWatcher, serverConfig } from './harness';

@@ -10,9 +10,13 @@ import { err, type Result } from '../../util/result';
 import type { Steps } from '../../util/steps';
 import { StatusCode } from '../../util/status-code';
 import type { StreamStatus, XdsStream, XdsStreamHandler } from '../../xds-client/transport';
-import { describeUnreadable, findAnswerProblem, NOT_MODIFIED } from './answer-problem';
+import {
+  describeUnreadable,
+  findAnswerProblem,
+  type HttpResponse,
+  NOT_MODIFIED,
+} from './http-client';
 import { discoveryPath, readResponseInSteps } from './discovery-json';
-import type { HttpResponse } from './http-answer';
 
 /** Constructor options of a stream. */
 export interface RestStreamOptions {

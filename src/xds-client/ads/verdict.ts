@@ -1,7 +1,7 @@
 import { STEP_SIZE, type Steps } from '../../util/steps';
 import { joinBounded } from '../xds-errors';
 import type { AdsResponse } from './ads-response';
-import type { ReadResponse } from './read-response';
+import type { ReadResponse } from './response-reader';
 
 /** How a response is answered. */
 export type Answer =

@@ -3,10 +3,10 @@ import { lstatSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync } f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
+  decodeSnapshot,
   SnapshotWriter,
   type SnapshotWriterOptions,
-} from '../../../src/xds-client/saved-snapshot/snapshot-writer';
-import { decodeSnapshot } from '../../../src/xds-client/saved-snapshot/snapshot-file';
+} from '../../../src/xds-client/saved-snapshot/snapshot-file';
 import type { ResourceSnapshot } from '../../../src/xds-client/client-snapshot';
 import { eventually } from '../../support/eventually';
 import { FakeClock } from '../../support/fake-clock';
