@@ -1,5 +1,4 @@
 import { assertNever } from '../util/assert-never';
-import { err, ok, type Result } from '../util/result';
 import type { ResourceStatus } from './client-snapshot';
 import { BYTES_PER_FIELD } from './limits';
 import type { XdsError } from './resource-watcher';
@@ -14,7 +13,6 @@ import {
   type ResourceId,
   serverError,
   timeoutError,
-  unreachableError,
 } from './xds-errors';
 
 /** What a cached resource takes. */
@@ -75,29 +73,18 @@ export interface Failure {
   readonly isExpiry?: boolean;
 }
 
-/** The state of one watched resource. */
+/** The state of a resource at one server. */
 export type ResourceState<T> =
+  /** No response has been about it yet. */
+  | { readonly kind: 'requested'; readonly sinceMs: number }
+  /** There is no value, for a known reason: it was NACKed, has timed out, does not exist … */
+  | { readonly kind: 'failed'; readonly failure: Failure }
+  /** There is a value. */
   | {
-      /** No response has been about it yet. */
-      readonly kind: 'requested';
-      /** Milliseconds since the epoch. */
-      readonly sinceMs: number;
-      /** Why no server can be reached now. */
-      readonly unreachable: XdsError | undefined;
-    }
-  | {
-      /** There is no value, for a known reason. */
-      readonly kind: 'failed';
-      readonly failure: Failure;
-    }
-  | {
-      /** There is a value in use. */
       readonly kind: 'accepted';
       readonly accepted: Accepted<T>;
       /** The failure since, while the value stays in use. */
       readonly failure: Failure | undefined;
-      /** Why no server can be reached for updates now. */
-      readonly unreachable: XdsError | undefined;
       /** The server has removed the resource, which is ignored (gRFC A53). */
       readonly deletionIgnored: boolean;
     };
@@ -140,28 +127,7 @@ export type ResourceEvent<T> =
       readonly isExplicit: boolean;
     }
   /** It was requested and not received in time. */
-  | { readonly kind: 'timed-out'; readonly failure: Failure }
-  /** A server had sent it, or failed to, before it was requested for this target. */
-  | {
-      readonly kind: 'shared';
-      readonly state: ResourceState<T>;
-      /** Milliseconds after which its value expires unless it is renewed. Default: never. */
-      readonly ttlMs?: number | undefined;
-    }
-  /** No server can be reached. */
-  | { readonly kind: 'unreachable'; readonly error: XdsError }
-  /** A server can be reached again. */
-  | { readonly kind: 'reachable' };
-
-/** A notification of watchers. */
-export type Notification<T> =
-  | {
-      readonly kind: 'changed';
-      readonly update: Result<T, XdsError>;
-      /** How a value differs from the one that watchers were notified of last. Default: unknown. */
-      readonly change?: unknown;
-    }
-  | { readonly kind: 'ambient'; readonly error: XdsError | undefined };
+  | { readonly kind: 'timed-out'; readonly failure: Failure };
 
 /** Returns the state of a resource after an event: the table of gRFCs A57 and A88. */
 export function nextResourceState<T>(
@@ -171,89 +137,25 @@ export function nextResourceState<T>(
   switch (event.kind) {
     case 'accepted':
       return onAccepted(state, event.accepted);
+    case 'renewed':
+      return state;
     case 'failed':
       return onFailed(state, event.failure, event.dropValue);
     case 'deleted':
       return onDeleted(state, event);
     case 'timed-out':
-      return state.kind === 'accepted' ? state : onFailed(state, event.failure, true);
-    case 'renewed':
-      return state;
-    case 'shared':
-      return onShared(state, event.state);
-    case 'unreachable':
-      return onUnreachable(state, event.error);
-    case 'reachable':
-      return onReachable(state);
+      return state.kind === 'accepted' ? state : { kind: 'failed', failure: event.failure };
     default:
       return assertNever(event);
   }
 }
 
-/**
- * Returns what a watcher is notified of that has not been notified of anything yet.
- * @param change How a value differs from the one it was notified of last, if it was.
- */
-export function currentNotifications<T>(
-  state: ResourceState<T>,
-  change?: unknown,
-): readonly Notification<T>[] {
-  switch (state.kind) {
-    case 'requested':
-      return state.unreachable === undefined ? [] : [changed(err(state.unreachable))];
-    case 'failed':
-      return [changed(err(state.failure.error))];
-    case 'accepted': {
-      const value = changed(ok(state.accepted.value), change);
-      const error = ambientOf(state);
-      return error === undefined ? [value] : [value, { kind: 'ambient', error }];
-    }
-    default:
-      return assertNever(state);
-  }
-}
-
-/**
- * Returns the notifications that are due when one state replaces another. A failure with the same text as the one
- * before is not notified again.
- *
- * @param change How the value of the second state differs from an earlier one, which need not be that of the first.
- */
-export function notificationsBetween<T>(
-  before: ResourceState<T>,
-  after: ResourceState<T>,
-  change?: ValueChange,
-): readonly Notification<T>[] {
-  if (after.kind === 'accepted') {
-    if (before.kind !== 'accepted') return currentNotifications(after);
-    const { value } = before.accepted;
-    if (value === after.accepted.value) return ambientChange(before, after);
-    return currentNotifications(after, change?.from === value ? change.change : undefined);
-  }
-  const error = errorOf(after);
-  const known = errorOf(before);
-  const isNews = known?.message !== error?.message || known?.kind !== error?.kind;
-  return error !== undefined && isNews ? [changed(err(error))] : [];
-}
-
+/** The same value as before, with nothing against it, is the same state: a response may repeat thousands. */
 function onAccepted<T>(before: ResourceState<T>, accepted: Accepted<T>): ResourceState<T> {
-  if (before.kind === 'accepted' && before.accepted === accepted && isUndisturbed(before)) {
-    return before;
+  if (before.kind === 'accepted' && before.accepted === accepted) {
+    if (before.failure === undefined && !before.deletionIgnored) return before;
   }
-  return {
-    kind: 'accepted',
-    accepted,
-    failure: undefined,
-    unreachable: undefined,
-    deletionIgnored: false,
-  };
-}
-
-function isUndisturbed<T>(
-  state: Extract<ResourceState<T>, { readonly kind: 'accepted' }>,
-): boolean {
-  const { failure, unreachable, deletionIgnored } = state;
-  return failure === undefined && unreachable === undefined && !deletionIgnored;
+  return { kind: 'accepted', accepted, failure: undefined, deletionIgnored: false };
 }
 
 function onFailed<T>(
@@ -275,13 +177,13 @@ function onDeleted<T>(
 ): ResourceState<T> {
   switch (before.kind) {
     case 'requested':
-      return isExplicit ? onFailed(before, failure, true) : before;
+      return isExplicit ? { kind: 'failed', failure } : before;
     case 'failed': {
       const { status, error } = before.failure;
       // Silence proves less than an answer.
-      if (error.silentServer !== undefined) return onFailed(before, failure, true);
+      if (error.silentServer !== undefined) return { kind: 'failed', failure };
       const isKnownMissing = status === 'DOES_NOT_EXIST' || (status === 'TIMEOUT' && !isExplicit);
-      return isKnownMissing ? before : onFailed(before, failure, true);
+      return isKnownMissing ? before : { kind: 'failed', failure };
     }
     case 'accepted':
       if (handling === 'ignore') return { ...before, deletionIgnored: true };
@@ -291,53 +193,9 @@ function onDeleted<T>(
   }
 }
 
-/** A value in use gives way to another value only. */
-function onShared<T>(before: ResourceState<T>, shared: ResourceState<T>): ResourceState<T> {
-  if (shared.kind === 'accepted') return shared;
-  return before.kind === 'accepted' || shared.kind === 'requested' ? before : shared;
-}
-
-/** A known failure remains: it says more than that no server can be reached now. */
-function onUnreachable<T>(before: ResourceState<T>, error: XdsError): ResourceState<T> {
-  return before.kind === 'failed' ? before : { ...before, unreachable: error };
-}
-
-function onReachable<T>(before: ResourceState<T>): ResourceState<T> {
-  return before.kind === 'failed' ? before : { ...before, unreachable: undefined };
-}
-
-function changed<T>(update: Result<T, XdsError>, change?: unknown): Notification<T> {
-  return { kind: 'changed', update, change };
-}
-
-/** The error that watchers without a value are notified of. */
-function errorOf<T>(state: ResourceState<T>): XdsError | undefined {
-  switch (state.kind) {
-    case 'requested':
-      return state.unreachable;
-    case 'failed':
-      return state.failure.error;
-    case 'accepted':
-      return undefined;
-    default:
-      return assertNever(state);
-  }
-}
-
-/** The ambient error: that no server can be reached comes first, because other errors may then be outdated. */
-function ambientOf<T>(state: ResourceState<T>): XdsError | undefined {
-  return state.kind === 'accepted' ? (state.unreachable ?? state.failure?.error) : undefined;
-}
-
-const NO_NOTIFICATIONS: readonly never[] = [];
-
-function ambientChange<T>(
-  before: ResourceState<T>,
-  after: ResourceState<T>,
-): readonly Notification<T>[] {
-  const error = ambientOf(after);
-  const isSame = ambientOf(before)?.message === error?.message;
-  return isSame ? NO_NOTIFICATIONS : [{ kind: 'ambient', error }];
+/** Returns why there is no value, or what has failed since the value was accepted. */
+export function failureOf(state: ResourceState<unknown>): Failure | undefined {
+  return state.kind === 'requested' ? undefined : state.failure;
 }
 
 /** The server that an event is from, and the time. */
@@ -426,17 +284,6 @@ export function timeoutEvent(
   const error = timeoutError(id, origin.server, { timeoutMs, isTransient, serverAnswered });
   const status = isTransient ? 'TIMEOUT' : 'DOES_NOT_EXIST';
   return { kind: 'timed-out', failure: createFailure(status, error, '', origin) };
-}
-
-/**
- * Creates the event of a resource while no server can be reached.
- * @param causes One sentence per server that was tried.
- */
-export function unreachableEvent(
-  id: ResourceId,
-  causes: readonly string[],
-): ResourceEvent<unknown> {
-  return { kind: 'unreachable', error: unreachableError(id, causes) };
 }
 
 function createFailure(

@@ -34,3 +34,34 @@ export interface ResourceWatcher<T, C = unknown> {
   /** Something is wrong, yet the last value stays in use; `undefined` when that is over. */
   onAmbientError(error: XdsError | undefined): void;
 }
+
+/** A notification of watchers. */
+export type Notification<T> =
+  | {
+      readonly kind: 'changed';
+      readonly update: Result<T, XdsError>;
+      /** How a value differs from the one that watchers were notified of last. Default: unknown. */
+      readonly change?: unknown;
+    }
+  | { readonly kind: 'ambient'; readonly error: XdsError | undefined };
+
+/** One call of `XdsClient.watch`: its watcher, until it is released. */
+export class Watch {
+  private watcher: ResourceWatcher<unknown> | undefined;
+
+  constructor(watcher: ResourceWatcher<unknown>) {
+    this.watcher = watcher;
+  }
+
+  /** Ends the notifications, also those that are in the queue. */
+  end(): void {
+    this.watcher = undefined;
+  }
+
+  /** Notifies the watcher. */
+  notify(notification: Notification<unknown>): void {
+    const { watcher } = this;
+    if (notification.kind === 'ambient') watcher?.onAmbientError(notification.error);
+    else watcher?.onResourceChanged(notification.update, notification.change);
+  }
+}
