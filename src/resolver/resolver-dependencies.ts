@@ -2,7 +2,6 @@ import type { Bootstrap } from '../bootstrap/bootstrap';
 import type { Limits } from '../bootstrap/limits';
 import type { ClientResourceTypes } from '../dependency-manager/dependency-manager';
 import type { DnsWatcherFactory } from '../dependency-manager/dns-watch';
-import type { ResourceSource } from '../dependency-manager/watch-set';
 import type { ChannelOptions } from '../grpc-js';
 import type { ChildChannelOptions } from '../grpc-js/child-channel-options';
 import type { LoadReporter } from '../xds-client/lrs/load-reporter';
@@ -19,6 +18,7 @@ import type { ConnectionOptions } from '../xds-client/transport';
 import type { FilterPreparer } from './filter-chain';
 import type { LiveResolutions } from './live-resolutions';
 import type { TextHash } from './request-hash';
+import type { ResourceSource } from '../xds-client/resource-watcher';
 
 /** A reference to the client of a target. */
 export interface ClientRef extends Handle {
