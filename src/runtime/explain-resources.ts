@@ -27,6 +27,7 @@ import { createHandle } from '../util/handle';
 import { silentLogger } from '../util/logger';
 import { systemRandom } from '../util/random';
 import { err, type Result } from '../util/result';
+import { runSteps } from '../util/steps';
 import { TimeSlices } from '../util/time-slices';
 import { addHttpFilters, createRuntimeResourceTypes } from './built-in-parts';
 import { createUnusedSearch } from './find-unused';
@@ -71,7 +72,7 @@ function readResources(resources: string | object): readonly GivenResource[] {
   const isPath = typeof resources === 'string';
   const path = isPath ? resources : 'resources.json';
   const content = isPath ? readContent(path) : toJson(resources);
-  const file = readResourceFile(path, content, { ignoreUnknownFields: false });
+  const file = runSteps(readResourceFile(path, content, { ignoreUnknownFields: false }));
   if (!file.ok) throw new Error(`grpc-xds: ${joinLines(file.error)}`);
   return file.value.resources.map(({ typeUrl, name = '', item }) => ({
     ...{ typeUrl, name, value: item.value },

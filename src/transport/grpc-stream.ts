@@ -46,7 +46,6 @@ export class GrpcStream implements XdsStream {
     });
   }
 
-  /** See `XdsStream`. */
   send(bytes: Uint8Array): void {
     if (this.handler === undefined) return;
     // The call requires a Buffer, which is a view of the same memory.
@@ -56,19 +55,16 @@ export class GrpcStream implements XdsStream {
     this.call.sendMessageWithContext({ callback: () => this.handler?.onSent() }, buffer);
   }
 
-  /** See `XdsStream`. */
   read(): void {
     if (this.handler === undefined) return;
     this.credits++;
     if (this.credits === 1) this.call.startRead();
   }
 
-  /** See `XdsStream`. */
   halfClose(): void {
     if (this.handler !== undefined) this.call.halfClose();
   }
 
-  /** See `XdsStream`. */
   close(): void {
     if (this.end() !== undefined) {
       this.call.cancelWithStatus(Status.CANCELLED, 'Closed by the client');

@@ -57,7 +57,6 @@ const DEFAULT_CONNECT_TIMEOUT_MS = 15_000;
 export class GrpcTransportFactory implements XdsTransportFactory {
   constructor(private readonly options: GrpcTransportOptions) {}
 
-  /** See `XdsTransportFactory`. */
   create(server: ServerConfig, connection?: ConnectionOptions): Result<XdsTransport, string> {
     const credentials = this.options.credentials.create(server);
     if (!credentials.ok) return credentials;

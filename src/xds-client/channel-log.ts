@@ -118,7 +118,6 @@ export class ChannelLog implements ResourceListener {
     this.options.logger.trace(TRACER, () => `${this.server}: ${text()}`);
   }
 
-  /** See `ResourceListener`. */
   onEvent(resource: ChannelResource, event: Event, before: State): void {
     const isRepeated = event.kind === 'accepted' && event.accepted.value === valueOf(before);
     // A response may repeat thousands.
@@ -133,7 +132,6 @@ export class ChannelLog implements ResourceListener {
     this.attempt(resource, () => this.remember(resource, event, before));
   }
 
-  /** See `ResourceListener`. */
   onReleased({ id }: ChannelResource, state: State): void {
     if (!isRemovalIgnored(state)) return;
     this.options.logger.info(() => `${describeResource(id)}: no longer watched after its removal`);

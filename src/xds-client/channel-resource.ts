@@ -134,7 +134,6 @@ export class ChannelResource implements RequestedResource {
     return state.kind === 'accepted' ? state.accepted : undefined;
   }
 
-  /** See `RequestedResource`. */
   get heldVersion(): string | undefined {
     const { accepted } = this;
     if (accepted === undefined) return undefined;

@@ -47,7 +47,6 @@ export interface Accepted<T> {
   readonly elements?: number;
   /** What it takes. Default: nothing. */
   readonly size?: CachedSize;
-  /** See {@link repeatedEvent}. */
   repeated?: RepeatedEvent<T>;
 }
 

@@ -15,7 +15,7 @@ import {
   type Verdict,
 } from './ads/verdict';
 import { type ServerPolicy, VariantChoice } from './server-policy';
-import { type ReadContext, readInSteps, type ReadResponse } from './ads/response-reader';
+import { type ReadContext, readResponse, type ReadResponse } from './ads/response-reader';
 import {
   type Channel,
   type ChannelResource,
@@ -246,7 +246,7 @@ export class ServerChannel implements Channel {
     }
     // Names may be added while the response is read.
     const { latestPosition } = resources;
-    const read = yield* readInSteps(response, this.readContext(type));
+    const read = yield* readResponse(response, this.readContext(type));
     const verdict = yield* decideVerdict(read, resources.ofType(typeUrl), latestPosition);
     yield* resources.onResponse(typeUrl, version, read, latestPosition);
     const valid = yield* countValid(read);

@@ -236,7 +236,6 @@ export class WatchedResource implements ResourceSubscriber {
     for (const subscription of this.subscriptions.splice(count)) subscription.release();
   }
 
-  /** See `ResourceSubscriber`. */
   onResourceEvent(
     event: ResourceEvent<unknown>,
     before: ResourceState<unknown>,

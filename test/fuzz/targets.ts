@@ -46,6 +46,7 @@ import { encodedSamples } from './samples/messages';
 import { documentSamples } from './samples/responses';
 import { StreamTarget } from './stream-target';
 import { WireMutations } from './wire-mutations';
+import { runSteps } from '../../src/util/steps';
 
 /** Something that takes input from outside. */
 export interface FuzzTarget {
@@ -106,7 +107,11 @@ export function createTargets(random: Random, hash: XxHash64): readonly FuzzTarg
     run: (input) => run(Buffer.from(input).toString()),
   });
   const readFile = (path: string, content: Uint8Array | string) =>
-    explain(readResourceFile(path, Buffer.from(content), { ignoreUnknownFields: random() < 0.5 }));
+    explain(
+      runSteps(
+        readResourceFile(path, Buffer.from(content), { ignoreUnknownFields: random() < 0.5 }),
+      ),
+    );
   return [
     ...Object.values(types).map((type: ResourceType<unknown>) =>
       wireTarget(type.typeUrl.slice(type.typeUrl.indexOf('/') + 1), (bytes, original) =>
@@ -123,7 +128,7 @@ export function createTargets(random: Random, hash: XxHash64): readonly FuzzTarg
     wireTarget('xds.data.orca.v3.OrcaLoadReport', (bytes) => void decodeLoadReport(bytes)),
     textTarget('bootstrap', [bootstrapSample], readBootstrap),
     textTarget('load-balancing config', lbConfigSamples, readLbConfig),
-    textTarget('REST response', documentSamples, (text) => explain(readResponse(text))),
+    textTarget('REST response', documentSamples, (text) => explain(runSteps(readResponse(text)))),
     textTarget('JSON file', documentSamples, (text) => readFile('x.json', text), YAML),
     textTarget('YAML file', documentSamples, (text) => readFile('x.yaml', text), YAML),
     {

@@ -14,6 +14,7 @@ import type { DecodeContext, ResourceType } from '../../src/xds-client/resource-
 import { serverPolicy } from '../../src/xds-client/server-policy';
 import { bootstrap, serverConfig } from './harness';
 import { TestResourceType, wrap, type TestValue } from './test-resource';
+import { runSteps } from '../../src/util/steps';
 
 const server = serverConfig('s:1');
 
@@ -48,18 +49,20 @@ function readBytes(
 ): ReadResponse {
   const parsed = parse(bytes);
   if (!parsed.ok) throw new Error(parsed.error);
-  return readResponse(parsed.value, {
-    type,
-    server,
-    certificateProviders: new Set(),
-    parseName: parseResourceName,
-    origin: { server: 's', policy: serverPolicy(new Set(), hasErrors), nowMs: 3 },
-    resources: new Map(requested.map((name) => [name, { accepted: cached.get(name) }])),
-    elementsOf: () => 0,
-    cacheLimit: cacheLimit(),
-    onError: () => undefined,
-    order,
-  });
+  return runSteps(
+    readResponse(parsed.value, {
+      type,
+      server,
+      certificateProviders: new Set(),
+      parseName: parseResourceName,
+      origin: { server: 's', policy: serverPolicy(new Set(), hasErrors), nowMs: 3 },
+      resources: new Map(requested.map((name) => [name, { accepted: cached.get(name) }])),
+      elementsOf: () => 0,
+      cacheLimit: cacheLimit(),
+      onError: () => undefined,
+      order,
+    }),
+  );
 }
 
 const type = new TestResourceType('T', true);

@@ -110,7 +110,7 @@ interface TypeState {
   /** The requested names, as requested. */
   names: readonly string[];
   isDue: boolean;
-  /** See `TypeContent`; `undefined` before there was a response. */
+  /** The fingerprint of the content that was sent last; `undefined` before there was a response. */
   sent: string | undefined;
   nonce: string;
 }
@@ -151,7 +151,6 @@ export class FileStream implements XdsStream {
     });
   }
 
-  /** See `XdsStream`. */
   send(bytes: Uint8Array): void {
     if (!this.isOpen) return;
     this.receive(DiscoveryRequest.decode(bytes));
@@ -159,7 +158,6 @@ export class FileStream implements XdsStream {
     this.pump();
   }
 
-  /** See `XdsStream`. */
   read(): void {
     this.credits++;
     this.pump();
@@ -170,7 +168,6 @@ export class FileStream implements XdsStream {
     this.fail(0, '');
   }
 
-  /** See `XdsStream`. */
   close(): void {
     if (this.isOpen) this.end();
   }

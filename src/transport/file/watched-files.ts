@@ -8,7 +8,7 @@ import { readRegularFile } from '../../util/files/read-regular-file';
 import type { Handle } from '../../util/handle';
 import type { Logger } from '../../util/logger';
 import { err, ok, type Result } from '../../util/result';
-import { runSteps, STEP_SIZE, type Steps } from '../../util/steps';
+import { inSteps, type Steps } from '../../util/steps';
 import { TimeSlices } from '../../util/time-slices';
 import {
   type FileResource,
@@ -214,7 +214,7 @@ export class WatchedFiles {
     const known = this.known.get(path);
     if (known?.digest === digest) return ok(known);
     const size = content.value.length;
-    return ok({ digest, size, file: yield* readFileInSteps(path, content.value, this.options) });
+    return ok({ digest, size, file: yield* readResourceFile(path, content.value, this.options) });
   }
 }
 
@@ -252,21 +252,12 @@ export function isResourceFile(path: string): boolean {
 }
 
 /**
- * Parses a resource file: a `DiscoveryResponse`, in which the resources may be of several types, in JSON, YAML or
+ * Parses a resource file in steps: a `DiscoveryResponse`, in which the resources may be of several types, in JSON, YAML or
  * binary, by the extension of the file.
  *
  * @returns the resources, or every mistake, with the path and, in text, the line and column.
  */
-export function readResourceFile(
-  path: string,
-  content: Buffer,
-  options: ReadOptions,
-): Result<ResourceFile, readonly string[]> {
-  return runSteps(readFileInSteps(path, content, options));
-}
-
-/** Does the same as {@link readResourceFile} in steps. */
-export function* readFileInSteps(
+export function* readResourceFile(
   path: string,
   content: Buffer,
   options: ReadOptions,
@@ -291,9 +282,9 @@ function* readText(
   content: Buffer,
   options: ReadOptions,
 ): Steps<Result<ResourceFile, readonly string[]>> {
-  const { readTextInSteps } = loadTextReader();
+  const { readTextFile } = loadTextReader();
   yield;
-  return yield* readTextInSteps(path, content.toString('utf8'), syntax, options);
+  return yield* readTextFile(path, content.toString('utf8'), syntax, options);
 }
 
 function* readBinary(
@@ -308,12 +299,11 @@ function* readBinary(
   }
   const resources: FileResource[] = [];
   const problems: string[] = [];
-  for (const [index, item] of response.resources.entries()) {
+  yield* inSteps(response.resources, (item, index) => {
     const resource = identifyResource(item);
     if (resource.ok) resources.push(resource.value);
     else problems.push(`${path}: resources[${index}]: ${resource.error}`);
-    if (index % STEP_SIZE === STEP_SIZE - 1) yield;
-  }
+  });
   if (problems.length > 0) return err(problems);
   return ok({ version: response.versionInfo || undefined, resources });
 }

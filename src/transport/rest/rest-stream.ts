@@ -16,7 +16,7 @@ import {
   type HttpResponse,
   NOT_MODIFIED,
 } from './http-client';
-import { discoveryPath, readResponseInSteps } from './discovery-json';
+import { discoveryPath, readResponse } from './discovery-json';
 
 /** Constructor options of a stream. */
 export interface RestStreamOptions {
@@ -58,7 +58,6 @@ export class RestStream implements XdsStream {
 
   constructor(private readonly options: RestStreamOptions) {}
 
-  /** See `XdsStream`. */
   send(bytes: Uint8Array): void {
     if (!this.isOpen) return;
     const request = DiscoveryRequest.decode(bytes);
@@ -71,7 +70,6 @@ export class RestStream implements XdsStream {
     if (this.isConnected || !isServed) this.later(() => this.confirmSent());
   }
 
-  /** See `XdsStream`. */
   read(): void {
     this.credits++;
     this.later(() => this.deliver());
@@ -82,7 +80,6 @@ export class RestStream implements XdsStream {
     this.fail({ code: StatusCode.OK, details: '' });
   }
 
-  /** See `XdsStream`. */
   close(): void {
     if (this.isOpen) this.end();
   }
@@ -277,7 +274,7 @@ class TypePoll {
   }
 
   private *readAnswer(typeUrl: string, answer: HttpResponse): Steps<void> {
-    const response = yield* readInSteps(answer.body);
+    const response = yield* readContained(answer.body);
     if (!response.ok) {
       const path = discoveryPath(typeUrl) ?? typeUrl;
       this.owner.onFailed(describeUnreadable(path, answer, response.error));
@@ -302,9 +299,9 @@ class TypePoll {
 }
 
 /** An exception, which is a bug, is the failure of this response only. */
-function* readInSteps(body: string): Steps<Result<DiscoveryResponse, string>> {
+function* readContained(body: string): Steps<Result<DiscoveryResponse, string>> {
   try {
-    return yield* readResponseInSteps(body);
+    return yield* readResponse(body);
   } catch (error) {
     return err(`unexpected error: ${errorMessage(error)}`);
   }

@@ -51,7 +51,6 @@ export class DeltaProtocol implements AdsProtocol {
     private readonly node: Node,
   ) {}
 
-  /** See `AdsProtocol`. */
   createSubscriptions(): Subscriptions {
     return new DeltaSubscriptions(this.source, new NodeOnce(this.node), {
       get: (typeUrl) => this.versions(typeUrl),

@@ -17,7 +17,7 @@ import type { AdsResponse, ResponseItem, ResponseOrder } from './ads-response';
 import type { ResourceError } from '../../wire/generated/envoy/service/discovery/v3/discovery';
 import type { Any } from '../../wire/generated/google/protobuf/any';
 import { errorMessage } from '../../util/error-message';
-import { runSteps, type Steps } from '../../util/steps';
+import { inSteps, type Steps } from '../../util/steps';
 import {
   MAX_NAME_LENGTH,
   MAX_REJECTED_BYTES,
@@ -59,14 +59,10 @@ export interface ReadResponse {
 
 /**
  * Reads each resource of a response on its own (gRFC A46): a valid one is accepted whatever else is wrong. A resource
- * that is not requested is not decoded, and one whose bytes are those of the cached one is not decoded again.
+ * that is not requested is not decoded, and one whose bytes are those of the cached one is not decoded again. A small
+ * response is read in one step, unless a resource needs several.
  */
-export function readResponse(response: AdsResponse, context: ReadContext): ReadResponse {
-  return runSteps(readInSteps(response, context));
-}
-
-/** Does the same as {@link readResponse} in steps. A small response is read in one, unless a resource needs several. */
-export function* readInSteps(response: AdsResponse, context: ReadContext): Steps<ReadResponse> {
+export function* readResponse(response: AdsResponse, context: ReadContext): Steps<ReadResponse> {
   const reader = new ResponseReader(response, context);
   if (!reader.checkSize()) return reader;
   const { items } = response;
@@ -76,13 +72,17 @@ export function* readInSteps(response: AdsResponse, context: ReadContext): Steps
     if (reader.isLarge && (!isKept || index % KEPT_PER_STEP === 0)) yield;
   }
   context.order.end(items.length);
-  for (const name of response.removed) {
-    reader.readRemoval(name);
-    if (reader.isLarge) yield;
-  }
-  for (const error of context.origin.policy.readResourceErrors ? response.errors : []) {
-    reader.readError(error);
-    if (reader.isLarge) yield;
+  yield* inSteps(
+    response.removed,
+    (name) => reader.readRemoval(name),
+    () => NAME_SIZE,
+  );
+  if (context.origin.policy.readResourceErrors) {
+    yield* inSteps(
+      response.errors,
+      (error) => reader.readError(error),
+      () => NAME_SIZE,
+    );
   }
   // What takes long to read is applied in another turn.
   if (reader.isLarge) yield;
@@ -91,6 +91,9 @@ export function* readInSteps(response: AdsResponse, context: ReadContext): Steps
 
 /** Resources that are only compared are read this many at a time: a look at the clock takes longer than one of them. */
 const KEPT_PER_STEP = 16;
+
+/** Small operations that take as long as the name of a resource that is removed, or has an error. */
+const NAME_SIZE = 8;
 
 const NO_NAMES: readonly string[] = [];
 

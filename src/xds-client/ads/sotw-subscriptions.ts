@@ -52,7 +52,6 @@ export class SotwProtocol implements AdsProtocol {
     private readonly node: Node,
   ) {}
 
-  /** See `AdsProtocol`. */
   createSubscriptions(): Subscriptions {
     const requested = new Set(this.source.typeUrls());
     // Resources of a type that is no longer requested are not cached, so its version must not be sent.
@@ -62,7 +61,6 @@ export class SotwProtocol implements AdsProtocol {
     return new SotwSubscriptions(this.source, new NodeOnce(this.node), this.versions);
   }
 
-  /** See `AdsProtocol`. */
   forgetVersions(): void {
     this.versions.clear();
   }

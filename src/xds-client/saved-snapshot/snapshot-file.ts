@@ -8,7 +8,7 @@ import { errorMessage } from '../../util/error-message';
 import { FieldScanner } from '../../wire/protobuf/field-scanner';
 import { MESSAGE_LIMIT, ReadBudget, type ReadLimit } from '../../util/read-budget';
 import { err, ok, type Result } from '../../util/result';
-import { runSteps, STEP_SIZE, type Steps } from '../../util/steps';
+import { inSteps, type Steps } from '../../util/steps';
 import { statSync } from 'node:fs';
 import { rename, unlink, writeFile } from 'node:fs/promises';
 import type { Bootstrap, SavedSnapshotConfig, ServerConfig } from '../../bootstrap/bootstrap';
@@ -72,16 +72,11 @@ export function encodeSnapshot({ identity, savedAtMs, resources }: SavedSnapshot
 }
 
 /**
- * Decodes a file at once.
+ * Decodes a file in steps.
  * @param identity The one that the file must have.
  * @returns the snapshot, or why it must not be used.
  */
-export function decodeSnapshot(content: Buffer, identity: string): Result<SavedSnapshot, string> {
-  return runSteps(decodeSnapshotInSteps(content, identity));
-}
-
-/** Does the same as `decodeSnapshot` in steps. */
-export function* decodeSnapshotInSteps(
+export function* decodeSnapshot(
   content: Buffer,
   identity: string,
 ): Steps<Result<SavedSnapshot, string>> {
@@ -102,18 +97,23 @@ export function* decodeSnapshotInSteps(
     const resources: SavedResource[] = [];
     // The response is not decoded as a whole, which would take one step.
     const scanner = new FieldScanner(payload, new ReadBudget(FILE_LIMIT));
-    while (scanner.next()) {
-      if (scanner.count % STEP_SIZE === 0) yield;
-      if (!scanner.isDelimited(RESOURCES)) continue;
-      if (resources.length === MAX_SAVED_RESOURCES) {
-        return err(`has more than ${MAX_SAVED_RESOURCES} resources`);
-      }
+    const isExcess = () => resources.length > MAX_SAVED_RESOURCES;
+    yield* inSteps(fieldsUntil(isExcess, scanner), () => {
+      if (!scanner.isDelimited(RESOURCES)) return;
       resources.push(unwrap(payload.subarray(scanner.start, scanner.end)));
+    });
+    if (isExcess()) {
+      return err(`has more than ${MAX_SAVED_RESOURCES} resources`);
     }
     return ok({ identity, savedAtMs, resources });
   } catch (error) {
     return err(`is damaged: ${errorMessage(error)}`);
   }
+}
+
+/** Moves a scanner from field to field. */
+function* fieldsUntil(isEnough: () => boolean, scanner: FieldScanner): IterableIterator<undefined> {
+  while (!isEnough() && scanner.next()) yield;
 }
 
 /** Bytes that are hashed in one step. */
@@ -361,14 +361,13 @@ export class SavedFile {
     const { path, identity } = config;
     const content = readRegularFile(path, { maxBytes: MAX_SNAPSHOT_BYTES, isPrivate: true });
     if (!content.ok) return content;
-    const snapshot = yield* decodeSnapshotInSteps(content.value, identity);
+    const snapshot = yield* decodeSnapshot(content.value, identity);
     if (!snapshot.ok) return err(`the file ${snapshot.error}`);
     const { resources, savedAtMs } = snapshot.value;
     const byKey = new Map<string, SavedResource>();
-    for (const each of resources) {
+    yield* inSteps(resources, (each) => {
       byKey.set(keyOf(each.typeUrl, each.name), each);
-      if (byKey.size % STEP_SIZE === 0) yield;
-    }
+    });
     const savedAt = new Date(savedAtMs).toISOString();
     this.version = `stale, saved at ${savedAt}`;
     logger.info(() => `${resources.length} resources saved at ${savedAt} are used from ${path}`);

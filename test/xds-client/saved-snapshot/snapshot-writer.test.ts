@@ -11,6 +11,7 @@ import type { ResourceSnapshot } from '../../../src/xds-client/client-snapshot';
 import { eventually } from '../../support/eventually';
 import { FakeClock } from '../../support/fake-clock';
 import { SlowClock } from '../../support/slow-clock';
+import { runSteps } from '../../../src/util/steps';
 
 const config = { path: '/saved', identity: 'same' };
 
@@ -47,7 +48,7 @@ class Scene {
 
   names(): string[][] {
     return this.files.map((content) => {
-      const read = decodeSnapshot(content, config.identity);
+      const read = runSteps(decodeSnapshot(content, config.identity));
       return read.ok ? read.value.resources.map(({ name }) => name) : [read.error];
     });
   }
