@@ -215,7 +215,7 @@ const DEFAULT_KEEPALIVE: KeepaliveOptions = { timeMs: 20_000, timeoutMs: 10_000 
 const FLOW_CONTROL_WINDOW_BYTES = 1024 * 1024;
 
 /** What the channel of a connection is made of. */
-export interface ConnectionChannelOptions {
+interface ConnectionChannelOptions {
   readonly keepalive: KeepaliveOptions;
   readonly maxMessageBytes: number;
   /** Those of the application (gRFC A110). */
@@ -223,7 +223,7 @@ export interface ConnectionChannelOptions {
 }
 
 /** Returns the intervals of keepalive pings: those of the application, where it has set them. */
-export function createKeepalive(
+function createKeepalive(
   childOptions: CheckedChildOptions | undefined,
   defaults = DEFAULT_KEEPALIVE,
 ): KeepaliveOptions {
@@ -240,7 +240,7 @@ export function createKeepalive(
  *
  * @throws Error if the channel cannot be created, or the factory of the application returns none.
  */
-export function createChannel(
+function createChannel(
   target: string,
   credentials: ChannelCredentials,
   { keepalive, maxMessageBytes, childOptions }: ConnectionChannelOptions,

@@ -45,7 +45,6 @@ class Polls {
         this.clock.soon(() => callback(ok({ status, etag: undefined, body, digest: body })));
         return createHandle(() => undefined);
       },
-      isServed: () => true,
       sanitize: (text) => text,
       onEnd: () => undefined,
       ...options,

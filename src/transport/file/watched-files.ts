@@ -243,10 +243,10 @@ function listFiles(path: string): Result<readonly string[], string> {
 const loadTextReader = late<typeof TextReading>(() => require('./read-text-file'));
 
 /** The extensions of resource files. */
-export const resourceFileExtensions = ['.json', '.yaml', '.yml', '.pb', '.binpb'] as const;
+const resourceFileExtensions = ['.json', '.yaml', '.yml', '.pb', '.binpb'] as const;
 
 /** Returns whether a file is a resource file, by its name. */
-export function isResourceFile(path: string): boolean {
+function isResourceFile(path: string): boolean {
   const extension = extname(path);
   return resourceFileExtensions.some((each) => each === extension);
 }

@@ -124,7 +124,7 @@ export interface HttpResponse {
 export type HttpCallback = (result: Result<HttpResponse, StreamStatus>) => void;
 
 /** Bytes of a status line with its headers, and of trailers. */
-export const MAX_HEADER_BYTES = 16_384;
+const MAX_HEADER_BYTES = 16_384;
 /** Each takes some microseconds, whatever its size. */
 const MAX_CHUNKS = 250_000;
 /** Responses with a status of 1xx before the answer. Node.js reads any number of them. */
@@ -136,7 +136,7 @@ const MAX_INTERIM_RESPONSES = 100;
  * @param maxBytes The most that the body may have.
  * @param finish May be called more than once: the first call has the result.
  */
-export function readAnswer(request: ClientRequest, maxBytes: number, finish: HttpCallback): void {
+function readAnswer(request: ClientRequest, maxBytes: number, finish: HttpCallback): void {
   let interimResponses = 0;
   request.on('information', () => {
     if (++interimResponses > MAX_INTERIM_RESPONSES) {

@@ -120,7 +120,6 @@ class RestTransport implements XdsTransport {
       run: (steps) => this.reader.run(steps),
       waitMs: () => this.reader.waitMs(),
       sanitize: (text) => sanitizeText(this.secrets.redact(text)),
-      isServed: (typeUrl) => discoveryPath(typeUrl) !== undefined,
       onEnd: (ended) => this.streams.delete(ended),
     });
     this.streams.add(stream);

@@ -395,7 +395,7 @@ class ResponseReader implements ReadResponse {
 }
 
 /** The violations of all resources of a response, of which as many are kept as of one input. */
-export class ResponseViolations {
+class ResponseViolations {
   private readonly texts: string[] = [];
   /** How many there are besides. */
   private more = 0;

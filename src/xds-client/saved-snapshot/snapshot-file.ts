@@ -40,10 +40,10 @@ export interface SavedSnapshot {
 }
 
 /** A larger file is neither written nor read. */
-export const MAX_SNAPSHOT_BYTES = 256 * 1024 * 1024;
+const MAX_SNAPSHOT_BYTES = 256 * 1024 * 1024;
 
 /** Resources of a file, of any size. */
-export const MAX_SAVED_RESOURCES = 250_000;
+const MAX_SAVED_RESOURCES = 250_000;
 
 /** Of a file as a whole, without those of its resources. */
 const FILE_LIMIT: ReadLimit = { maxFields: MAX_SAVED_RESOURCES + 10, scope: 'file' };
