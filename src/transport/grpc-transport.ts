@@ -27,7 +27,7 @@ import { createInterceptedCall, describeDetails, GrpcStream, type StreamCall } f
 import { SentSecrets, TrackedCredentials } from './connection-credentials';
 import { hasMethods } from '../grpc-js/host-internals';
 
-/** What transports are made of. */
+/** Constructor options of a transport factory. */
 export interface GrpcTransportOptions {
   /** Creates the credentials of a server. */
   readonly credentials: {
@@ -35,7 +35,7 @@ export interface GrpcTransportOptions {
   };
   readonly clock: Clock;
   /**
-   * Default: a ping every 20 s, answered within 10 s, so that a connection that died without a word is noticed
+   * Default: a ping every 20 s, answered within 10 s, so that a connection that died silently is noticed
    * within 30 s. Many servers allow one ping in 5 minutes and close the connection otherwise; to one that
    * does, pings are sent every 310 s from then on.
    */
@@ -61,7 +61,18 @@ export class GrpcTransportFactory implements XdsTransportFactory {
     const credentials = this.options.credentials.create(server);
     if (!credentials.ok) return credentials;
     const childOptions = connection instanceof CheckedChildOptions ? connection : undefined;
-    return GrpcTransport.create(server.serverUri, credentials.value, childOptions, this.options);
+    try {
+      const transport = new GrpcTransport(
+        server.serverUri,
+        credentials.value,
+        childOptions,
+        this.options,
+      );
+      transport.connect();
+      return ok(transport);
+    } catch (error) {
+      return err(errorMessage(error));
+    }
   }
 }
 
@@ -82,28 +93,13 @@ class GrpcTransport implements XdsTransport {
   private isClosed = false;
   private keepalive: KeepaliveOptions;
 
-  private constructor(
+  constructor(
     private readonly serverUri: string,
     private readonly credentials: ChannelCredentials,
     private readonly childOptions: CheckedChildOptions | undefined,
     private readonly options: GrpcTransportOptions,
   ) {
     this.keepalive = createKeepalive(childOptions, options.keepalive);
-  }
-
-  static create(
-    serverUri: string,
-    credentials: ChannelCredentials,
-    childOptions: CheckedChildOptions | undefined,
-    options: GrpcTransportOptions,
-  ): Result<XdsTransport, string> {
-    const transport = new GrpcTransport(serverUri, credentials, childOptions, options);
-    try {
-      transport.connect();
-      return ok(transport);
-    } catch (error) {
-      return err(errorMessage(error));
-    }
   }
 
   openStream(method: string, handler: XdsStreamHandler): XdsStream {
@@ -140,7 +136,7 @@ class GrpcTransport implements XdsTransport {
   }
 
   /** The connection in use, made if there is none. Nothing is sent before a stream is opened. */
-  private connect(): Connection {
+  connect(): Connection {
     if (this.connection !== undefined) return this.connection;
     const credentials = new TrackedCredentials(this.credentials, this.secrets);
     const { keepalive, childOptions } = this;
@@ -214,7 +210,7 @@ const DEFAULT_KEEPALIVE: KeepaliveOptions = { timeMs: 20_000, timeoutMs: 10_000 
 /** Lets a configuration of some megabytes arrive without a pause per 64 KiB. */
 const FLOW_CONTROL_WINDOW_BYTES = 1024 * 1024;
 
-/** What the channel of a connection is made of. */
+/** Options of the channel of a connection. */
 interface ConnectionChannelOptions {
   readonly keepalive: KeepaliveOptions;
   readonly maxMessageBytes: number;

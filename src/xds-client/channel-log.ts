@@ -183,7 +183,7 @@ export class ChannelLog implements ResourceListener {
     { version, bytes }: Accepted<unknown>,
   ): void {
     const { logger } = this.options;
-    // Whether the line is shown is asked last, because that reads the environment.
+    // Whether the line is shown is determined last, because that reads the environment.
     if (logger.showsInfo !== true) return;
     const fields = type.describeUnusedFields?.(bytes) ?? [];
     if (fields.length === 0) return;

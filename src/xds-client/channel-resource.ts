@@ -114,7 +114,7 @@ export class ChannelResource implements RequestedResource {
     return { typeName: this.type.typeName, name: this.name };
   }
 
-  /** What this server has made of the resource. An expired value is a failure. */
+  /** The state at this server. An expired value is a failure. */
   get state(): ResourceState<unknown> {
     const lifetime = this.currentLifetime;
     if (lifetime !== undefined && this.options.clock.monotonicMs() >= lifetime.endsAtMs) {

@@ -191,7 +191,7 @@ function describeError(error: NodeJS.ErrnoException): Result<never, StreamStatus
   if (error.code === 'HPE_HEADER_OVERFLOW') {
     return exhausted(`an answer with headers of more than ${MAX_HEADER_BYTES} bytes`);
   }
-  // What Node.js says of a connection that ends within a body.
+  // The error of Node.js for a connection that ends within a body.
   const isCut = error.code === 'ECONNRESET' && error.message === 'aborted';
   return noAnswer(isCut ? 'the connection was closed within the answer' : errorMessage(error));
 }
