@@ -2,7 +2,7 @@
 require('../../test/support/run-typescript.cjs');
 const { Metadata } = require('@grpc/grpc-js');
 const { ClusterLoads } = require('../../src/lb/cluster-impl/cluster-loads.ts');
-const { ServerLoads } = require('../../src/xds-client/lrs/server-loads.ts');
+const { ServerLoads } = require('../../src/xds-client/lrs/cluster-load.ts');
 const { parseMetricRules } = require('../../src/xds-client/lrs/metrics.ts');
 const { OrcaLoadReport } = require('../../src/wire/generated/xds/data/orca/v3/orca_load_report.ts');
 

@@ -19,9 +19,10 @@ import type * as Collections from './endpoint-collections';
 import { waiting, type NeededWatches, type Observed } from './observations';
 import { MAX_AT_ONCE, UpdateSchedule } from './update-schedule';
 import type { WatchSet } from './watch-set';
-import { createResourceWatches, type ResourceSource, type WatchResource } from './watch-set';
+import { createResourceWatches, type WatchResource } from './watch-set';
 import type { ClusterResult, ClusterStore, ClusterWatcher, XdsConfig } from './xds-config';
 import { late } from '../util/late';
+import type { ResourceSource } from '../xds-client/resource-watcher';
 
 const loadCollections = late<typeof Collections>(() => require('./endpoint-collections'));
 
@@ -234,12 +235,12 @@ export class XdsDependencyManager implements ClusterStore {
 
   /** Names that are not watched any more are all left out of the next request, which is sent when the last is released. */
   private *releaseInSteps(onReleased: () => void): Steps<void> {
-    const hold = this.options.source.holdRequests?.();
+    const hold = this.options.source.holdRequests();
     try {
       for (const watches of this.allWatches()) yield* watches.clearInSteps();
     } finally {
       onReleased();
-      hold?.release();
+      hold.release();
     }
   }
 

@@ -6,8 +6,9 @@ import type { Result } from '../util/result';
 import type * as HostDns from './host-dns-watch';
 import type { DnsWatch } from './host-dns-watch';
 import { waiting, type DnsTarget, type Observed } from './observations';
-import { WatchSet, type ResourceSource, type RunInSlices } from './watch-set';
+import { WatchSet, type RunInSlices } from './watch-set';
 import { late } from '../util/late';
+import type { ResourceSource } from '../xds-client/resource-watcher';
 
 /** Loaded for the first name, of which most targets have none. */
 const loadHostDns = late<typeof HostDns>(() => require('./host-dns-watch'));

@@ -11,14 +11,9 @@ import {
 import { createHandle } from '../util/handle';
 import { ok, type Result } from '../util/result';
 import type { ResourceType } from '../xds-client/resource-type';
-import type { ResourceWatcher, XdsError } from '../xds-client/resource-watcher';
+import type { ResourceSource, ResourceWatcher, XdsError } from '../xds-client/resource-watcher';
 import type { Observed } from './observations';
-import {
-  createResourceWatches,
-  type ResourceSource,
-  type WatchResource,
-  type WatchSet,
-} from './watch-set';
+import { createResourceWatches, type WatchResource, type WatchSet } from './watch-set';
 
 /**
  * Watches assignments together with the collections of their localities (gRFC A95): a watcher is notified of an

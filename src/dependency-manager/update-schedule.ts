@@ -1,6 +1,7 @@
 import { createHandle, type Handle } from '../util/handle';
 import type { Steps } from '../util/steps';
 import { SLICE_MS, type TimeSlices } from '../util/time-slices';
+import type { ResourceSource } from '../xds-client/resource-watcher';
 
 /** The number of changes that one turn of the event loop applies, and of watches that it starts. */
 export const MAX_AT_ONCE = 256;
@@ -8,12 +9,7 @@ export const MAX_AT_ONCE = 256;
 /** The constructor options of an update schedule. */
 export interface UpdateScheduleOptions {
   /** The source of the changes; see `ResourceSource`. */
-  readonly source: {
-    run(task: () => void): void;
-    holdRequests?(): Handle;
-    runWhenWhole?(task: () => void): void;
-    runMs?(): number;
-  };
+  readonly source: Pick<ResourceSource, 'run' | 'holdRequests' | 'runWhenWhole' | 'runMs'>;
   readonly timeSlices: TimeSlices;
   /** Whether there is a config in use, so that calls may be due. */
   readonly isInUse: () => boolean;
@@ -50,12 +46,12 @@ export class UpdateSchedule {
    */
   runInSlices(steps: Steps<void>): Handle {
     const { source, timeSlices } = this.options;
-    const hold = source.holdRequests?.();
+    const hold = source.holdRequests();
     const work = createHandle(() => {
       this.slices.delete(work);
       task.release();
       this.queueUpdate();
-      hold?.release();
+      hold.release();
     });
     this.slices.add(work);
     const task = timeSlices.startLater({ batch: source, steps: endWith(steps, work) });
@@ -71,10 +67,7 @@ export class UpdateSchedule {
   private queueUpdate(): void {
     if (this.isQueued || this.isClosed) return;
     this.isQueued = true;
-    const { source } = this.options;
-    const apply = () => this.applyChanges();
-    if (source.runWhenWhole === undefined) source.run(apply);
-    else source.runWhenWhole(apply);
+    this.options.source.runWhenWhole(() => this.applyChanges());
   }
 
   private applyChanges(): void {
@@ -92,7 +85,7 @@ export class UpdateSchedule {
   /** Whether this turn has taken so long that calls would be delayed by more. Before the first config, none can be. */
   private isTurnOver(): boolean {
     const { source, isInUse } = this.options;
-    return !this.isDeferred && isInUse() && (source.runMs?.() ?? 0) >= SLICE_MS;
+    return !this.isDeferred && isInUse() && source.runMs() >= SLICE_MS;
   }
 
   /** However many changes there are by the next turn, they are applied in it. */

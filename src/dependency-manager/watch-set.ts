@@ -1,6 +1,5 @@
 import type { Handle } from '../util/handle';
 import { runSteps, STEP_SIZE, type Steps } from '../util/steps';
-import type { ResourceType } from '../xds-client/resource-type';
 import type { ResourceWatcher } from '../xds-client/resource-watcher';
 import { waiting, type Observed } from './observations';
 import { MAX_AT_ONCE } from './update-schedule';
@@ -154,30 +153,6 @@ export class WatchSet<K, T> {
     };
     this.entries.set(name, entry);
   }
-}
-
-/** The source of resources: the used part of the XdsClient. */
-export interface ResourceSource {
-  /** Watches one resource. The watcher is never called before `watch` has returned, if called from `run`. */
-  watch<T, C>(type: ResourceType<T, C>, name: string, watcher: ResourceWatcher<T, C>): Handle;
-  /** Runs the task in the source's queue, after everything already in it. */
-  run(task: () => void): void;
-  /**
-   * One line for each pending resource, and one with the number of those beyond `atMost`. Absent if the source has no
-   * such list.
-   */
-  waitingFor?(atMost: number): readonly string[];
-  /** Sends no requests and reads no responses until the handle is released. Absent if the source does neither. */
-  holdRequests?(): Handle;
-  /** See `XdsClient.receivedAtMs`. Absent if the source has no such time. */
-  readonly receivedAtMs?: number | undefined;
-  /**
-   * Runs the task in the source's queue, once the response that is being applied is applied as a whole. Absent if the
-   * source applies each in one task.
-   */
-  runWhenWhole?(task: () => void): void;
-  /** Milliseconds since the current run of the queue began. Absent if the source does not measure it. */
-  runMs?(): number;
 }
 
 /** Starts a watch of a resource of one type. */

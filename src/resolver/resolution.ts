@@ -144,7 +144,7 @@ export class Resolution implements LiveResolution {
 
   /** Returns the pending resources of the config, as sentences. */
   waitingFor(atMost: number): readonly string[] {
-    return this.client.client.waitingFor?.(atMost) ?? [];
+    return this.client.client.waitingFor(atMost);
   }
 
   /** Publishes the same config once more: the channel then picks for every queued call again. */

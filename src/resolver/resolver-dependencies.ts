@@ -2,7 +2,6 @@ import type { Bootstrap } from '../bootstrap/bootstrap';
 import type { Limits } from '../bootstrap/limits';
 import type { ClientResourceTypes } from '../dependency-manager/dependency-manager';
 import type { DnsWatcherFactory } from '../dependency-manager/dns-watch';
-import type { ResourceSource } from '../dependency-manager/watch-set';
 import type { ClusterStore, XdsConfig } from '../dependency-manager/xds-config';
 import type { ChannelOptions } from '../grpc-js';
 import type { ChildChannelOptions } from '../grpc-js/child-channel-options';
@@ -20,6 +19,7 @@ import type { ConnectionOptions } from '../xds-client/transport';
 import type { FilterPreparer } from './filter-chain';
 import type { TextHash } from './request-hash';
 import type { RouteTable } from './route-table';
+import type { ResourceSource } from '../xds-client/resource-watcher';
 
 /** A reference to the client of a target. */
 export interface ClientRef extends Handle {

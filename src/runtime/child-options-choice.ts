@@ -1,5 +1,5 @@
 import { CHILD_CHANNEL_OPTION, CheckedChildOptions } from '../grpc-js/child-channel-options';
-import { REQUIRED_OPTIONS } from '../transport/connection-channel';
+import { REQUIRED_OPTIONS } from '../transport/grpc-transport';
 import type { Logger } from '../util/logger';
 import { err, ok, type Result } from '../util/result';
 import type { ConnectionOptions } from '../xds-client/transport';

@@ -18,7 +18,7 @@ import { withText } from '../resolver/explanation-text';
 import { RouteTable } from '../resolver/route-table';
 import { parseTarget, type TargetName } from '../resolver/xds-scheme';
 import type { ResourceTypes } from '../resources/resource-types';
-import { readResourceFile } from '../transport/file/read-resource-file';
+import { readResourceFile } from '../transport/file/watched-files';
 import { type Clock, systemClock } from '../util/clock';
 import { errorMessage } from '../util/error-message';
 import { currentFeatureFlags } from '../util/feature-flags';
@@ -72,7 +72,7 @@ function readResources(resources: string | object): readonly GivenResource[] {
   const isPath = typeof resources === 'string';
   const path = isPath ? resources : 'resources.json';
   const content = isPath ? readContent(path) : toJson(resources);
-  const file = readResourceFile(path, content, { ignoreUnknownFields: false });
+  const file = runSteps(readResourceFile(path, content, { ignoreUnknownFields: false }));
   if (!file.ok) throw new Error(`grpc-xds: ${joinLines(file.error)}`);
   return file.value.resources.map(({ typeUrl, name = '', item }) => ({
     ...{ typeUrl, name, value: item.value },

@@ -1,10 +1,9 @@
 import type { ServerConfig } from '../bootstrap/bootstrap';
-import type { ResourceSource } from '../dependency-manager/watch-set';
 import { createHandle, type Handle } from '../util/handle';
 import { err, ok, type Result } from '../util/result';
 import { SerialQueue } from '../util/serial-queue';
 import type { ResourceType } from '../xds-client/resource-type';
-import type { ResourceWatcher, XdsError } from '../xds-client/resource-watcher';
+import type { ResourceSource, ResourceWatcher, XdsError } from '../xds-client/resource-watcher';
 import { joinBounded } from '../xds-client/xds-errors';
 import { parseResourceName } from '../xds-client/resource-name';
 
@@ -26,6 +25,8 @@ const SERVER: ServerConfig = {
 
 /** A source of given resources: what it does not have does not exist. Watchers are notified at once, and never again. */
 export class GivenResources implements ResourceSource {
+  /** See `ResourceSource`. */
+  readonly receivedAtMs = undefined;
   private readonly byKey: ReadonlyMap<string, GivenResource>;
   private readonly queue = new SerialQueue((error) => {
     throw error;
@@ -47,6 +48,26 @@ export class GivenResources implements ResourceSource {
   /** See `ResourceSource`. */
   run(task: () => void): void {
     this.queue.run(task);
+  }
+
+  /** See `ResourceSource`. A resource is applied in one task. */
+  runWhenWhole(task: () => void): void {
+    this.run(task);
+  }
+
+  /** See `ResourceSource`. */
+  runMs(): number {
+    return 0;
+  }
+
+  /** See `ResourceSource`. There are none. */
+  holdRequests(): Handle {
+    return createHandle(() => {});
+  }
+
+  /** See `ResourceSource`. */
+  waitingFor(): readonly string[] {
+    return [];
   }
 
   /** Returns a resource; `undefined` if it was not given. */

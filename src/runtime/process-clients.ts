@@ -1,13 +1,11 @@
 import type { PolicyEnvironment } from '../lb/registry/policy-environment';
-import { LoadReporter } from '../xds-client/lrs/load-reporter';
-import type { LoadStreams } from '../xds-client/lrs/load-streams';
+import { LoadReporter, type LoadStreams } from '../xds-client/lrs/load-reporter';
 import type * as SavedStart from '../xds-client/saved-snapshot/saved-start';
 import { processStats } from '../observe/stats/stats-registry';
 import { PACKAGE_VERSION } from '../util/version';
 import { ClientPool, type ClientGroup } from '../xds-client/client-pool';
 import { mergeResources } from '../xds-client/client-snapshot';
-import { ManagementServers } from '../xds-client/management-servers';
-import type { UserAgent } from '../xds-client/node';
+import { ManagementServers, type UserAgent } from '../xds-client/management-servers';
 import { withConnectionOptions, type XdsTransportFactory } from '../xds-client/transport';
 import { type WatchClient, XdsClient } from '../xds-client/xds-client';
 import { ClientStats } from './client-stats';

@@ -26,7 +26,7 @@ import { processLbPolicies } from '../lb/custom/custom-policies';
 import { RegistryRoots } from '../lb/tree/grpc-js-root';
 import type { LbPolicyRegistry } from '../lb/registry/lb-policy-registry';
 import { TimeSlices } from '../util/time-slices';
-import { LoadStreams } from '../xds-client/lrs/load-streams';
+import { LoadStreams } from '../xds-client/lrs/load-reporter';
 import { MatchMeter } from '../resources/matching/match-meter';
 import type { CallExplanation } from '../resolver/explain-call';
 import type { ResolverArgs } from '../resolver/xds-scheme';
@@ -47,7 +47,7 @@ import { systemClock } from '../util/clock';
 import { systemRandom } from '../util/random';
 import { err, type Result } from '../util/result';
 import type { ClientPool } from '../xds-client/client-pool';
-import { SharedTransports } from '../xds-client/shared-transports';
+import { SharedTransports } from '../xds-client/transport';
 import type { ResourceType } from '../xds-client/resource-type';
 import type { WatchClient } from '../xds-client/xds-client';
 import {

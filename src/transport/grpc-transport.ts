@@ -1,7 +1,12 @@
 import type { ServerConfig } from '../bootstrap/bootstrap';
 import { DEFAULT_LIMITS, type Limits } from '../bootstrap/limits';
 import { channelTarget } from '../bootstrap/server-uri';
-import { ConnectivityState, type Channel, type ChannelCredentials } from '../grpc-js';
+import {
+  Channel,
+  type ChannelCredentials,
+  type ChannelOptions,
+  ConnectivityState,
+} from '../grpc-js';
 import { CheckedChildOptions } from '../grpc-js/child-channel-options';
 import type { Clock } from '../util/clock';
 import { describeDuration } from '../util/duration';
@@ -18,13 +23,11 @@ import type {
   XdsTransport,
   XdsTransportFactory,
 } from '../xds-client/transport';
-import { createChannel, createKeepalive, type KeepaliveOptions } from './connection-channel';
-import { describeDetails, GrpcStream, type StreamCall } from './grpc-stream';
-import { createInterceptedCall } from './intercepted-call';
-import { SentSecrets } from './sent-secrets';
-import { TrackedCredentials } from './tracked-credentials';
+import { createInterceptedCall, describeDetails, GrpcStream, type StreamCall } from './grpc-stream';
+import { SentSecrets, TrackedCredentials } from './connection-credentials';
+import { hasMethods } from '../grpc-js/host-internals';
 
-/** What transports are made of. */
+/** Constructor options of a transport factory. */
 export interface GrpcTransportOptions {
   /** Creates the credentials of a server. */
   readonly credentials: {
@@ -32,7 +35,7 @@ export interface GrpcTransportOptions {
   };
   readonly clock: Clock;
   /**
-   * Default: a ping every 20 s, answered within 10 s, so that a connection that died without a word is noticed
+   * Default: a ping every 20 s, answered within 10 s, so that a connection that died silently is noticed
    * within 30 s. Many servers allow one ping in 5 minutes and close the connection otherwise; to one that
    * does, pings are sent every 310 s from then on.
    */
@@ -54,12 +57,22 @@ const DEFAULT_CONNECT_TIMEOUT_MS = 15_000;
 export class GrpcTransportFactory implements XdsTransportFactory {
   constructor(private readonly options: GrpcTransportOptions) {}
 
-  /** See `XdsTransportFactory`. */
   create(server: ServerConfig, connection?: ConnectionOptions): Result<XdsTransport, string> {
     const credentials = this.options.credentials.create(server);
     if (!credentials.ok) return credentials;
     const childOptions = connection instanceof CheckedChildOptions ? connection : undefined;
-    return GrpcTransport.create(server.serverUri, credentials.value, childOptions, this.options);
+    try {
+      const transport = new GrpcTransport(
+        server.serverUri,
+        credentials.value,
+        childOptions,
+        this.options,
+      );
+      transport.connect();
+      return ok(transport);
+    } catch (error) {
+      return err(errorMessage(error));
+    }
   }
 }
 
@@ -80,28 +93,13 @@ class GrpcTransport implements XdsTransport {
   private isClosed = false;
   private keepalive: KeepaliveOptions;
 
-  private constructor(
+  constructor(
     private readonly serverUri: string,
     private readonly credentials: ChannelCredentials,
     private readonly childOptions: CheckedChildOptions | undefined,
     private readonly options: GrpcTransportOptions,
   ) {
     this.keepalive = createKeepalive(childOptions, options.keepalive);
-  }
-
-  static create(
-    serverUri: string,
-    credentials: ChannelCredentials,
-    childOptions: CheckedChildOptions | undefined,
-    options: GrpcTransportOptions,
-  ): Result<XdsTransport, string> {
-    const transport = new GrpcTransport(serverUri, credentials, childOptions, options);
-    try {
-      transport.connect();
-      return ok(transport);
-    } catch (error) {
-      return err(errorMessage(error));
-    }
   }
 
   openStream(method: string, handler: XdsStreamHandler): XdsStream {
@@ -138,7 +136,7 @@ class GrpcTransport implements XdsTransport {
   }
 
   /** The connection in use, made if there is none. Nothing is sent before a stream is opened. */
-  private connect(): Connection {
+  connect(): Connection {
     if (this.connection !== undefined) return this.connection;
     const credentials = new TrackedCredentials(this.credentials, this.secrets);
     const { keepalive, childOptions } = this;
@@ -197,4 +195,82 @@ class GrpcTransport implements XdsTransport {
 
 function stateOf({ channel }: Connection): ConnectivityState {
   return channel.getConnectivityState(false);
+}
+
+/** When a connection that looks open is given up. */
+export interface KeepaliveOptions {
+  /** Milliseconds between pings while there is a stream. */
+  readonly timeMs: number;
+  /** Milliseconds to wait for the answer to a ping. */
+  readonly timeoutMs: number;
+}
+
+const DEFAULT_KEEPALIVE: KeepaliveOptions = { timeMs: 20_000, timeoutMs: 10_000 };
+
+/** Lets a configuration of some megabytes arrive without a pause per 64 KiB. */
+const FLOW_CONTROL_WINDOW_BYTES = 1024 * 1024;
+
+/** Options of the channel of a connection. */
+interface ConnectionChannelOptions {
+  readonly keepalive: KeepaliveOptions;
+  readonly maxMessageBytes: number;
+  /** Those of the application (gRFC A110). */
+  readonly childOptions: CheckedChildOptions | undefined;
+}
+
+/** Returns the intervals of keepalive pings: those of the application, where it has set them. */
+function createKeepalive(
+  childOptions: CheckedChildOptions | undefined,
+  defaults = DEFAULT_KEEPALIVE,
+): KeepaliveOptions {
+  const {
+    'grpc.keepalive_time_ms': timeMs = defaults.timeMs,
+    'grpc.keepalive_timeout_ms': timeoutMs = defaults.timeoutMs,
+  } = childOptions?.forChannel ?? {};
+  return { timeMs, timeoutMs };
+}
+
+/**
+ * Creates the channel of a connection to a management server. HTTP proxies of the environment apply to it as to every
+ * channel; `no_proxy` exempts servers.
+ *
+ * @throws Error if the channel cannot be created, or the factory of the application returns none.
+ */
+function createChannel(
+  target: string,
+  credentials: ChannelCredentials,
+  { keepalive, maxMessageBytes, childOptions }: ConnectionChannelOptions,
+): Channel {
+  const options: ChannelOptions = {
+    'grpc.keepalive_permit_without_calls': 0,
+    // The client stops reading while it is busy, so this is also the most that is buffered.
+    'grpc-node.flow_control_window': FLOW_CONTROL_WINDOW_BYTES,
+    ...childOptions?.forChannel,
+    'grpc.keepalive_time_ms': keepalive.timeMs,
+    'grpc.keepalive_timeout_ms': keepalive.timeoutMs,
+    ...requiredOptions(maxMessageBytes),
+  };
+  const factory = childOptions?.factory;
+  if (factory === undefined) return new Channel(target, credentials, options);
+  const channel: unknown = factory(target, credentials, options);
+  if (hasMethods<Channel>(channel, 'createCall', 'getConnectivityState', 'close')) return channel;
+  throw new Error('channelFactoryOverride of the child channel options did not return a channel');
+}
+
+/** The options that take precedence over those of the application, because the streams rely on them (gRFC A110). */
+export const REQUIRED_OPTIONS: readonly string[] = Object.keys(requiredOptions(0));
+
+function requiredOptions(maxMessageBytes: number): ChannelOptions {
+  return {
+    // The default would be 4 MiB, which is soon exceeded.
+    'grpc.max_receive_message_length': maxMessageBytes,
+    'grpc.max_send_message_length': -1,
+    // Without retries, and without room to keep messages for them, a message counts as sent when the
+    // connection has taken it and not when it was put aside.
+    'grpc.enable_retries': 0,
+    'grpc.per_rpc_retry_buffer_size': -1,
+    // The connection is this channel's alone and ends with it.
+    'grpc.use_local_subchannel_pool': 1,
+    'grpc.service_config_disable_resolution': 1,
+  };
 }

@@ -4,14 +4,13 @@ import type { Handle } from '../util/handle';
 import type { SerialQueue } from '../util/serial-queue';
 import { diagnostics, type FallbackEvent } from './diagnostics';
 import type { LongWaits } from './long-waits';
-import { unreachableEvent } from './resource-events';
 import type { ResourceState } from './resource-state';
 import type { ResourceType } from './resource-type';
+import type { Watch } from './resource-watcher';
 import type { ServerChannel, ServerObserver } from './server-channel';
 import {
   WatchedResource,
   type ResourceOwner,
-  type Watch,
   type WatchedResourceOptions,
 } from './watched-resource';
 import { describeResource, inSeconds } from './xds-errors';
@@ -122,7 +121,7 @@ export class Authority implements ServerObserver, ResourceOwner {
     this.servers.settleOn(channel);
     if (!this.isUnreachable) return;
     this.isUnreachable = false;
-    for (const resource of this.allResources()) resource.apply({ kind: 'reachable' });
+    for (const resource of this.allResources()) resource.onReachable();
   }
 
   onAnswered(resource: WatchedResource): void {
@@ -172,7 +171,7 @@ export class Authority implements ServerObserver, ResourceOwner {
   /** Notifies a resource's watchers that every server in use is down, and why each of them. */
   private report(resource: WatchedResource): void {
     this.isUnreachable = true;
-    resource.apply(unreachableEvent(resource.id, this.servers.failures()));
+    resource.onUnreachable(this.servers.failures());
   }
 }
 

@@ -1,25 +1,27 @@
 import type { ServerConfig } from '../bootstrap/bootstrap';
 import type { Clock } from '../util/clock';
-import { errorStack } from '../util/error-message';
-import type { Logger } from '../util/logger';
+import type { Handle } from '../util/handle';
+import { inSteps, type Steps } from '../util/steps';
+import { ResponseOrder } from './ads/ads-response';
+import type { ReadResponse } from './ads/response-reader';
 import type { RequestedResource } from './ads/subscriptions';
-import type { ChangeHistory, ResourceChange } from './client-snapshot';
-import { deletionEvent, expiryEvent, timeoutEvent, type EventOrigin } from './resource-events';
+import { REJECTED_BYTES_LIMIT } from './limits';
 import {
   cachedBytes,
+  deletionEvent,
+  expiryEvent,
+  failureOf,
   nextResourceState,
+  timeoutEvent,
   type Accepted,
+  type EventOrigin,
   type Failure,
   type ResourceEvent,
   type ResourceState,
-  type ValueChange,
 } from './resource-state';
-import { ElementCount, type ElementCounts } from './element-counts';
-import { REJECTED_BYTES_LIMIT } from './limits';
 import type { ElementLimit, ResourceType } from './resource-type';
-import { TRACER } from './server-health';
 import { removalHandling, type ServerPolicy } from './server-policy';
-import { describeResource, type ResourceId } from './xds-errors';
+import type { ResourceId } from './xds-errors';
 
 /** The channel of one management server, as its resources and their subscribers see it. */
 export interface Channel {
@@ -33,36 +35,54 @@ export interface Channel {
 export interface ResourceSubscriber {
   /** The value in use, whichever server it is from. */
   readonly accepted: Accepted<unknown> | undefined;
-  /** Called in the queue. */
-  onResourceEvent(event: ResourceEvent<unknown>, channel: Channel): void;
+  /**
+   * Called in the queue with an event of the resource at one server.
+   * @param before The state there before the event.
+   */
+  onResourceEvent(
+    event: ResourceEvent<unknown>,
+    before: ResourceState<unknown>,
+    resource: ChannelResource,
+  ): void;
+}
+
+/** Receives the events of the resources of a channel, for the log and the history. */
+export interface ResourceListener {
+  /** Called with each event before it takes effect, but not with heartbeats. It must not throw. */
+  onEvent(
+    resource: ChannelResource,
+    event: ResourceEvent<unknown>,
+    before: ResourceState<unknown>,
+  ): void;
+  /** Called when the last subscriber of a resource is removed. */
+  onReleased(resource: ChannelResource, state: ResourceState<unknown>): void;
 }
 
 /** What the resources of one channel share. */
-export interface ChannelResourceOptions {
+interface ChannelResourceOptions {
   readonly channel: Channel;
   readonly clock: Clock;
-  readonly logger: Logger;
+  readonly listener: ResourceListener;
   readonly elements: ElementCounts;
   /** The limit on what they take. */
   readonly cacheLimit: ElementLimit;
-  readonly history: ChangeHistory;
 }
 
 /** The time to live of a value. */
-interface Lifetime {
+export interface Lifetime {
   readonly ttlMs: number;
   /** On the monotonic clock. */
   readonly endsAtMs: number;
 }
 
 /**
- * A resource as one management server has sent it, decoded once for all its subscribers. It lives as long as one of
- * them is subscribed.
+ * A resource as one management server has sent it, decoded once for all its subscribers: it owns the state. It lives as
+ * long as one of them is subscribed.
  */
 export class ChannelResource implements RequestedResource {
   readonly subscribers = new Set<ResourceSubscriber>();
   private current: ResourceState<unknown>;
-  private lifetime: Lifetime | undefined;
+  private currentLifetime: Lifetime | undefined;
   /** What is counted of the value. */
   private readonly elements: ElementCount | undefined;
   private readonly cached: ElementCount;
@@ -81,8 +101,31 @@ export class ChannelResource implements RequestedResource {
     this.elements = elementLimit && new ElementCount(elements, elementLimit);
     this.cached = new ElementCount(elements, cacheLimit);
     this.rejected = new ElementCount(elements, REJECTED_BYTES_LIMIT);
-    const sinceMs = clock.now();
-    this.current = { kind: 'requested', sinceMs, unreachable: undefined };
+    this.current = { kind: 'requested', sinceMs: clock.now() };
+  }
+
+  /** The channel that it belongs to. */
+  get channel(): Channel {
+    return this.options.channel;
+  }
+
+  /** The name in messages. */
+  get id(): ResourceId {
+    return { typeName: this.type.typeName, name: this.name };
+  }
+
+  /** The state at this server. An expired value is a failure. */
+  get state(): ResourceState<unknown> {
+    const lifetime = this.currentLifetime;
+    if (lifetime !== undefined && this.options.clock.monotonicMs() >= lifetime.endsAtMs) {
+      this.enter(expiryEvent(this.id, lifetime.ttlMs, this.origin()), this.current);
+    }
+    return this.current;
+  }
+
+  /** Until when its value may be used; `undefined` if it does not expire. */
+  get lifetime(): Lifetime | undefined {
+    return this.currentLifetime;
   }
 
   /** The last value accepted from this server, unless it has expired. */
@@ -91,137 +134,85 @@ export class ChannelResource implements RequestedResource {
     return state.kind === 'accepted' ? state.accepted : undefined;
   }
 
-  /** See `RequestedResource`. */
   get heldVersion(): string | undefined {
     const { accepted } = this;
     if (accepted === undefined) return undefined;
+    const { key } = this.channel.server;
     for (const subscriber of this.subscribers) {
-      if (!this.isInUse(subscriber)) return undefined;
+      if (subscriber.accepted?.serverKey !== key) return undefined;
     }
     return accepted.version;
-  }
-
-  /** The event of a subscriber that is added after the server has sent the resource, or failed to. */
-  get known(): ResourceEvent<unknown> | undefined {
-    const { state, lifetime } = this;
-    if (state.kind === 'requested') return undefined;
-    const ttlMs = lifetime && lifetime.endsAtMs - this.options.clock.monotonicMs();
-    return { kind: 'shared', state, ttlMs };
   }
 
   /** Handles that a response contains the resource. */
   receive(event: ResourceEvent<unknown>): void {
     if (event.kind === 'renewed') {
-      this.renew(event.ttlMs);
+      this.renew(event);
       return;
     }
-    if (this.isDeletionIgnored) {
-      this.options.logger.info(() => `${describeResource(this.id)}: sent again after its removal`);
+    if (event.kind === 'accepted' && event.version !== undefined) {
+      event.accepted.version = event.version;
     }
-    this.describe(() => this.logEvent(event));
-    if (event.kind === 'accepted') {
-      const { accepted, version } = event;
-      if (version !== undefined) accepted.version = version;
-    }
-    const kept = this.withinRoom(event);
-    this.apply(kept);
-    this.notify(kept);
+    this.apply(this.withinRoom(event));
   }
 
   /** Handles its removal. @param isExplicit Whether the server says so, instead of leaving the resource out. */
   remove(version: string, isExplicit: boolean): void {
-    const { id, state, type } = this;
-    const { channel, logger } = this.options;
-    const handling = removalHandling(channel.policy, !type.allResourcesRequiredInSotw);
-    if (state.kind === 'accepted' && !state.deletionIgnored && handling === 'ignore') {
-      // gRFC A53 requires a warning. grpc-js has no such level, and shows nothing below an error by default.
-      logger.error(
-        () =>
-          `${describeResource(id)}: removed by ${channel.description}, kept (ignore_resource_deletion)`,
-      );
-    }
-    const event = deletionEvent(id, { version, isExplicit, handling }, this.origin());
-    this.apply(event);
-    this.notify(event);
+    const handling = removalHandling(this.channel.policy, !this.type.allResourcesRequiredInSotw);
+    this.apply(deletionEvent(this.id, { version, isExplicit, handling }, this.origin()));
   }
 
   /** Handles that it was not received in time. */
   timeOut(serverAnswered: boolean): void {
-    const event = timeoutEvent(this.id, serverAnswered, this.origin());
-    this.apply(event);
-    this.notify(event);
+    this.apply(timeoutEvent(this.id, serverAnswered, this.origin()));
   }
 
   /** Ends its use. Called once, when the last subscriber is removed. */
   release(): void {
-    if (this.isDeletionIgnored) {
-      const text = () => `${describeResource(this.id)}: no longer watched after its removal`;
-      this.options.logger.info(text);
-    }
+    this.options.listener.onReleased(this, this.state);
     this.elements?.release();
     this.cached.release();
     this.rejected.release();
   }
 
-  /** What this server has made of the resource. An expired value is a failure. */
-  private get state(): ResourceState<unknown> {
-    const { lifetime } = this;
-    if (lifetime !== undefined && this.options.clock.monotonicMs() >= lifetime.endsAtMs) {
-      this.apply(expiryEvent(this.id, lifetime.ttlMs, this.origin()));
-    }
-    return this.current;
-  }
-
-  private get isDeletionIgnored(): boolean {
+  /** A heartbeat cannot end a time to live, only begin it anew. */
+  private renew(event: Extract<ResourceEvent<unknown>, { readonly kind: 'renewed' }>): void {
     const { state } = this;
-    return state.kind === 'accepted' && state.deletionIgnored;
-  }
-
-  private get id(): ResourceId {
-    return { typeName: this.type.typeName, name: this.name };
-  }
-
-  /** Runs what only describes the resource. An exception in it changes nothing else. */
-  private describe(task: () => void): void {
-    try {
-      task();
-    } catch (error) {
-      const text = () =>
-        `${describeResource(this.id)}: unexpected error in its description: ${errorStack(error)}`;
-      this.options.logger.error(text);
-    }
-  }
-
-  private logEvent(event: ResourceEvent<unknown>): void {
-    if (event.kind !== 'accepted' || event.accepted.value === this.accepted?.value) return;
-    this.logSkipped(event.accepted);
-    this.logUnused(event.accepted);
-    this.traceChange(event.accepted.version, event.change);
-  }
-
-  /** A heartbeat cannot end a time to live, only begin it anew. A subscriber with another value receives this one. */
-  private renew(ttlMs: number | undefined): void {
     // The value may have expired while the response was read.
-    if (this.accepted === undefined) return;
-    if (ttlMs !== undefined) this.keepFor(ttlMs);
-    const { known } = this;
-    for (const subscriber of this.subscribers) {
-      const event = this.isInUse(subscriber) ? { kind: 'renewed' as const, ttlMs } : known;
-      if (event !== undefined) subscriber.onResourceEvent(event, this.options.channel);
-    }
-  }
-
-  private isInUse({ accepted }: ResourceSubscriber): boolean {
-    return accepted?.serverKey === this.options.channel.server.key;
+    if (state.kind !== 'accepted') return;
+    if (event.ttlMs !== undefined) this.keepFor(event.ttlMs);
+    this.notify(event, state);
   }
 
   private apply(event: ResourceEvent<unknown>): void {
-    this.describe(() => this.remember(event));
-    this.current = nextResourceState(this.current, event);
-    const { current } = this;
+    const before = this.state;
+    this.enter(event, before);
+    this.notify(event, before);
+  }
+
+  private enter(event: ResourceEvent<unknown>, before: ResourceState<unknown>): void {
+    this.options.listener.onEvent(this, event, before);
+    const next = nextResourceState(before, event);
+    this.current = next;
     if (event.kind === 'accepted') this.keepFor(event.ttlMs);
-    else if (current.kind !== 'accepted') this.lifetime = undefined;
-    this.count(current);
+    else if (next.kind !== 'accepted') this.currentLifetime = undefined;
+    this.count(next);
+  }
+
+  private notify(event: ResourceEvent<unknown>, before: ResourceState<unknown>): void {
+    for (const subscriber of this.subscribers) subscriber.onResourceEvent(event, before, this);
+  }
+
+  private keepFor(ttlMs: number | undefined): void {
+    if (ttlMs === undefined) this.currentLifetime = undefined;
+    else this.currentLifetime = { ttlMs, endsAtMs: this.options.clock.monotonicMs() + ttlMs };
+  }
+
+  private count(state: ResourceState<unknown>): void {
+    const accepted = state.kind === 'accepted' ? state.accepted : undefined;
+    this.elements?.set(accepted?.elements ?? 0);
+    this.cached.set(accepted === undefined ? 0 : cachedBytes(accepted));
+    this.rejected.set(rejectedBytes(failureOf(state)));
   }
 
   /** Returns the event of a rejection without the rejected bytes if there is no room for them. */
@@ -230,104 +221,206 @@ export class ChannelResource implements RequestedResource {
     return { ...event, failure: { ...event.failure, rejected: undefined } };
   }
 
-  private notify(event: ResourceEvent<unknown>): void {
-    const { channel } = this.options;
-    for (const subscriber of this.subscribers) subscriber.onResourceEvent(event, channel);
-  }
-
-  private keepFor(ttlMs: number | undefined): void {
-    if (ttlMs === undefined) this.lifetime = undefined;
-    else this.lifetime = { ttlMs, endsAtMs: this.options.clock.monotonicMs() + ttlMs };
-  }
-
-  private count(state: ResourceState<unknown>): void {
-    const accepted = state.kind === 'accepted' ? state.accepted : undefined;
-    this.elements?.set(accepted?.elements ?? 0);
-    this.cached.set(accepted === undefined ? 0 : cachedBytes(accepted));
-    this.rejected.set(state.kind === 'requested' ? 0 : rejectedBytes(state.failure));
-  }
-
-  /**
-   * Logs what is not used of a resource: as an error when it differs from what was skipped before, because nothing less
-   * is shown by default.
-   */
-  private logSkipped(next: Accepted<unknown>): void {
-    const { type, accepted: before, id } = this;
-    const skipped = type.describeSkipped?.(next.value);
-    if (skipped === undefined) return;
-    const text = () => `${describeResource(id)}: version "${next.version}": ${skipped}`;
-    const known = before && type.describeSkipped?.(before.value);
-    if (skipped === known) this.options.logger.info(text);
-    else this.options.logger.error(text);
-  }
-
-  /** Logs the fields that have no effect. It takes time, so only where the line is shown. */
-  private logUnused({ version, bytes }: Accepted<unknown>): void {
-    const { logger } = this.options;
-    // Whether the line is shown is asked last, because that reads the environment.
-    if (logger.showsInfo !== true) return;
-    const fields = this.type.describeUnusedFields?.(bytes) ?? [];
-    if (fields.length === 0) return;
-    const { name, type } = this;
-    logger.info(
-      () =>
-        `${describeResource(this.id)}: version "${version}": without effect on gRPC clients: ${fields.join(', ')}`,
-      { event: 'fields-unused', typeUrl: type.typeUrl, name, version },
-    );
-  }
-
-  private remember(event: ResourceEvent<unknown>): void {
-    const { channel, clock, history } = this.options;
-    const entry = this.describeEvent(event);
-    if (entry === undefined) return;
-    const { type, name } = this;
-    const { serverUri } = channel.server;
-    history.add({ atMs: clock.now(), serverUri, typeUrl: type.typeUrl, name, ...entry });
-  }
-
-  /** Describes an event for the history; `undefined` if nothing changed. */
-  private describeEvent(
-    event: ResourceEvent<unknown>,
-  ): Pick<ResourceChange, 'kind' | 'version' | 'text' | 'bytes'> | undefined {
-    switch (event.kind) {
-      case 'accepted': {
-        const { accepted, change } = event;
-        if (this.current.kind === 'accepted' && this.current.accepted.value === accepted.value) {
-          return undefined;
-        }
-        const text = (change && this.type.describeChange?.(change.change)) ?? '';
-        const { version, bytes } = accepted;
-        return { kind: 'accepted', version, text, bytes };
-      }
-      case 'failed': {
-        const { error, rejected: bytes } = event.failure;
-        return { kind: 'rejected', version: '', text: error.message, bytes };
-      }
-      case 'deleted':
-      case 'timed-out': {
-        const kind = event.kind === 'deleted' ? 'removed' : 'timed-out';
-        return { kind, version: '', text: event.failure.error.message, bytes: undefined };
-      }
-      default:
-        return undefined;
-    }
-  }
-
-  private traceChange(version: string, change: ValueChange | undefined): void {
-    const { type, id } = this;
-    if (change === undefined || type.describeChange === undefined) return;
-    const describe = () => type.describeChange?.(change.change) ?? '';
-    const text = () => `${describeResource(id)}: version "${version}": ${describe()}`;
-    this.options.logger.trace(TRACER, text);
-  }
-
   private origin(): EventOrigin {
-    const { channel, clock } = this.options;
-    return { server: channel.description, policy: channel.policy, nowMs: clock.now() };
+    const { description, policy } = this.channel;
+    return { server: description, policy, nowMs: this.options.clock.now() };
   }
 }
 
 /** Returns how many bytes a failure keeps in memory. */
 function rejectedBytes(failure: Failure | undefined): number {
   return failure?.rejected?.buffer.byteLength ?? 0;
+}
+
+interface TypeResources {
+  readonly type: ResourceType<unknown>;
+  readonly byName: Map<string, ChannelResource>;
+  /** That of the latest response. */
+  readonly order: ResponseOrder;
+}
+
+/** Constructor options of the resources of a channel. */
+export interface ChannelResourcesOptions extends Omit<ChannelResourceOptions, 'elements'> {
+  /** Begins to apply a response, until the handle is released: see `ManagementServers.runWhenWhole`. */
+  readonly beginApplying: () => Handle;
+}
+
+const NO_RESOURCES: ReadonlyMap<string, ChannelResource> = new Map();
+
+/** The resources subscribed to at one management server, by type and name. They survive streams. */
+export class ChannelResources {
+  /** The elements of all of them. */
+  readonly elements = new ElementCounts();
+  private readonly types = new Map<string, TypeResources>();
+  private readonly resourceOptions: ChannelResourceOptions;
+  private latest = 0;
+
+  constructor(private readonly options: ChannelResourcesOptions) {
+    this.resourceOptions = { ...options, elements: this.elements };
+  }
+
+  /** The position of the resource subscribed to last. See `ChannelResource.position`. */
+  get latestPosition(): number {
+    return this.latest;
+  }
+
+  /** Adds a subscriber to a resource. */
+  add(type: ResourceType<unknown>, name: string, subscriber: ResourceSubscriber): ChannelResource {
+    let ofType = this.types.get(type.typeUrl);
+    if (ofType === undefined) {
+      ofType = { type, byName: new Map(), order: new ResponseOrder(type.typeUrl) };
+      this.types.set(type.typeUrl, ofType);
+    }
+    let resource = ofType.byName.get(name);
+    if (resource === undefined) {
+      resource = new ChannelResource(type, name, ++this.latest, this.resourceOptions);
+      ofType.byName.set(name, resource);
+    }
+    resource.subscribers.add(subscriber);
+    return resource;
+  }
+
+  /**
+   * Removes a subscriber. The type stays known, because a response of it may be on its way.
+   * @returns whether it was the last one of the resource.
+   */
+  remove(resource: ChannelResource, subscriber: ResourceSubscriber): boolean {
+    const { type, name, subscribers } = resource;
+    if (!subscribers.delete(subscriber) || subscribers.size > 0) return false;
+    this.types.get(type.typeUrl)?.byName.delete(name);
+    resource.release();
+    return true;
+  }
+
+  /** A resource that has a subscriber. */
+  get(typeUrl: string, name: string): ChannelResource | undefined {
+    return this.types.get(typeUrl)?.byName.get(name);
+  }
+
+  /** A type of which a resource has, or had, a subscriber. */
+  type(typeUrl: string): ResourceType<unknown> | undefined {
+    return this.types.get(typeUrl)?.type;
+  }
+
+  /** The resources of a type, in the order they were added. The same object at all times. */
+  ofType(typeUrl: string): ReadonlyMap<string, ChannelResource> {
+    return this.types.get(typeUrl)?.byName ?? NO_RESOURCES;
+  }
+
+  /** The order of the latest response of a type. The same object at all times. */
+  orderOf(typeUrl: string): ResponseOrder {
+    return this.types.get(typeUrl)?.order ?? new ResponseOrder(typeUrl);
+  }
+
+  /** The types of which there are resources, as far as they pass the filter. */
+  typeUrls(filter: (type: ResourceType<unknown>) => boolean): string[] {
+    const typeUrls: string[] = [];
+    for (const [typeUrl, { type, byName }] of this.types) {
+      if (byName.size > 0 && filter(type)) typeUrls.push(typeUrl);
+    }
+    return typeUrls;
+  }
+
+  /**
+   * Applies a response, in steps. Resources subscribed to since it arrived are not removed by it.
+   * @param latestPosition When it arrived.
+   */
+  *onResponse(
+    typeUrl: string,
+    version: string,
+    read: ReadResponse,
+    latestPosition: number,
+  ): Steps<void> {
+    const applying = this.options.beginApplying();
+    try {
+      yield* this.apply(typeUrl, version, read, latestPosition);
+    } finally {
+      applying.release();
+    }
+  }
+
+  private *apply(
+    typeUrl: string,
+    version: string,
+    { events, removed, lost, isComplete }: ReadResponse,
+    latestPosition: number,
+  ): Steps<void> {
+    const byName = this.ofType(typeUrl);
+    yield* applyEach([...events.keys()], (name) => {
+      const event = events.get(name);
+      if (event !== undefined) byName.get(name)?.receive(event);
+    });
+    const remove = (name: string, isExplicit: boolean) => {
+      // It may have been released between two steps.
+      const resource = byName.get(name);
+      if (resource === undefined || resource.position > latestPosition) return;
+      resource.remove(version, isExplicit);
+    };
+    yield* applyEach(removed, (name) => remove(name, true));
+    if (!isComplete) return;
+    yield* applyEach([...byName.keys()], (name) => {
+      if (!events.has(name) && !lost.has(name)) remove(name, false);
+    });
+  }
+}
+
+/** Small operations that take as long as an event and the notifications of it. */
+const EVENT_SIZE = 4;
+
+/** An exception about one resource is thrown when the function has been called for all others. */
+function* applyEach(names: readonly string[], apply: (name: string) => void): Steps<void> {
+  let failure: { readonly error: unknown } | undefined;
+  yield* inSteps(
+    names,
+    (name) => {
+      try {
+        apply(name);
+      } catch (error) {
+        failure ??= { error };
+      }
+    },
+    () => EVENT_SIZE,
+  );
+  if (failure !== undefined) throw failure.error;
+}
+
+/** Counts what the resources of one management server have, by the limit it counts against. */
+class ElementCounts {
+  private readonly counts = new Map<ElementLimit, number>();
+
+  /** Returns how many elements count against the limit. */
+  of(limit: ElementLimit): number {
+    return this.counts.get(limit) ?? 0;
+  }
+
+  /** Adds a number of elements, or removes them if it is negative. */
+  add(limit: ElementLimit, count: number): void {
+    this.counts.set(limit, this.of(limit) + count);
+  }
+}
+
+/** What one resource counts against a limit, until it is released. */
+class ElementCount implements Handle {
+  private count = 0;
+
+  constructor(
+    private readonly counts: ElementCounts,
+    private readonly limit: ElementLimit,
+  ) {}
+
+  /** Replaces what it counts. */
+  set(count: number): void {
+    if (count === this.count) return;
+    this.counts.add(this.limit, count - this.count);
+    this.count = count;
+  }
+
+  /** How many elements it may have. */
+  get room(): number {
+    return this.limit.max - this.counts.of(this.limit) + this.count;
+  }
+
+  release(): void {
+    this.set(0);
+  }
 }

@@ -15,7 +15,7 @@ export const MAX_TTL_MS = 2 ** 31 - 1;
 /** Fields of a response besides its resources, such as names of removed ones; those within them count, too. */
 export const MAX_ENVELOPE_FIELDS = 100_000;
 
-/** See {@link MAX_ENVELOPE_FIELDS}. */
+/** The same, as a limit of reading. */
 export const ENVELOPE_LIMIT: ReadLimit = {
   maxFields: MAX_ENVELOPE_FIELDS,
   scope: 'response besides its resources',
@@ -30,7 +30,7 @@ export const RESPONSE_FIELDS_LIMIT: ReadLimit = {
 /** Fields of the wrapper around a resource, such as its aliases. */
 export const MAX_WRAPPER_FIELDS = 10_000;
 
-/** See {@link MAX_WRAPPER_FIELDS}. */
+/** The same, as a limit of reading. */
 export const WRAPPER_LIMIT: ReadLimit = {
   maxFields: MAX_WRAPPER_FIELDS,
   scope: 'resource wrapper',
@@ -143,6 +143,9 @@ export const REJECTED_BYTES_LIMIT: ElementLimit = {
   noun: 'bytes',
   max: 2 ** 24,
 };
+
+/** Milliseconds that a server of load reports may take to receive the last one before the connection is closed. */
+export const DRAIN_TIMEOUT_MS = 1000;
 
 /** Bytes of one rejected version that is kept for diagnostics. */
 export const MAX_REJECTED_BYTES = 2 ** 20;

@@ -1,9 +1,19 @@
 import { assertNever } from '../util/assert-never';
-import { err, ok, type Result } from '../util/result';
 import type { ResourceStatus } from './client-snapshot';
 import { BYTES_PER_FIELD } from './limits';
 import type { XdsError } from './resource-watcher';
-import type { DeletionHandling } from './server-policy';
+import type { DeletionHandling, ServerPolicy } from './server-policy';
+import { StatusCode } from '../util/status-code';
+import type { StreamStatus } from './transport';
+import {
+  absentError,
+  deletedError,
+  expiredError,
+  rejectedError,
+  type ResourceId,
+  serverError,
+  timeoutError,
+} from './xds-errors';
 
 /** What a cached resource takes. */
 export interface CachedSize {
@@ -37,7 +47,6 @@ export interface Accepted<T> {
   readonly elements?: number;
   /** What it takes. Default: nothing. */
   readonly size?: CachedSize;
-  /** See {@link repeatedEvent}. */
   repeated?: RepeatedEvent<T>;
 }
 
@@ -63,29 +72,18 @@ export interface Failure {
   readonly isExpiry?: boolean;
 }
 
-/** The state of one watched resource. */
+/** The state of a resource at one server. */
 export type ResourceState<T> =
+  /** No response has been about it yet. */
+  | { readonly kind: 'requested'; readonly sinceMs: number }
+  /** There is no value, for a known reason: it was NACKed, has timed out, does not exist … */
+  | { readonly kind: 'failed'; readonly failure: Failure }
+  /** There is a value. */
   | {
-      /** No response has been about it yet. */
-      readonly kind: 'requested';
-      /** Milliseconds since the epoch. */
-      readonly sinceMs: number;
-      /** Why no server can be reached now. */
-      readonly unreachable: XdsError | undefined;
-    }
-  | {
-      /** There is no value, for a known reason. */
-      readonly kind: 'failed';
-      readonly failure: Failure;
-    }
-  | {
-      /** There is a value in use. */
       readonly kind: 'accepted';
       readonly accepted: Accepted<T>;
       /** The failure since, while the value stays in use. */
       readonly failure: Failure | undefined;
-      /** Why no server can be reached for updates now. */
-      readonly unreachable: XdsError | undefined;
       /** The server has removed the resource, which is ignored (gRFC A53). */
       readonly deletionIgnored: boolean;
     };
@@ -128,28 +126,7 @@ export type ResourceEvent<T> =
       readonly isExplicit: boolean;
     }
   /** It was requested and not received in time. */
-  | { readonly kind: 'timed-out'; readonly failure: Failure }
-  /** A server had sent it, or failed to, before it was requested for this target. */
-  | {
-      readonly kind: 'shared';
-      readonly state: ResourceState<T>;
-      /** Milliseconds after which its value expires unless it is renewed. Default: never. */
-      readonly ttlMs?: number | undefined;
-    }
-  /** No server can be reached. */
-  | { readonly kind: 'unreachable'; readonly error: XdsError }
-  /** A server can be reached again. */
-  | { readonly kind: 'reachable' };
-
-/** A notification of watchers. */
-export type Notification<T> =
-  | {
-      readonly kind: 'changed';
-      readonly update: Result<T, XdsError>;
-      /** How a value differs from the one that watchers were notified of last. Default: unknown. */
-      readonly change?: unknown;
-    }
-  | { readonly kind: 'ambient'; readonly error: XdsError | undefined };
+  | { readonly kind: 'timed-out'; readonly failure: Failure };
 
 /** Returns the state of a resource after an event: the table of gRFCs A57 and A88. */
 export function nextResourceState<T>(
@@ -159,89 +136,25 @@ export function nextResourceState<T>(
   switch (event.kind) {
     case 'accepted':
       return onAccepted(state, event.accepted);
+    case 'renewed':
+      return state;
     case 'failed':
       return onFailed(state, event.failure, event.dropValue);
     case 'deleted':
       return onDeleted(state, event);
     case 'timed-out':
-      return state.kind === 'accepted' ? state : onFailed(state, event.failure, true);
-    case 'renewed':
-      return state;
-    case 'shared':
-      return onShared(state, event.state);
-    case 'unreachable':
-      return onUnreachable(state, event.error);
-    case 'reachable':
-      return onReachable(state);
+      return state.kind === 'accepted' ? state : { kind: 'failed', failure: event.failure };
     default:
       return assertNever(event);
   }
 }
 
-/**
- * Returns what a watcher is notified of that has not been notified of anything yet.
- * @param change How a value differs from the one it was notified of last, if it was.
- */
-export function currentNotifications<T>(
-  state: ResourceState<T>,
-  change?: unknown,
-): readonly Notification<T>[] {
-  switch (state.kind) {
-    case 'requested':
-      return state.unreachable === undefined ? [] : [changed(err(state.unreachable))];
-    case 'failed':
-      return [changed(err(state.failure.error))];
-    case 'accepted': {
-      const value = changed(ok(state.accepted.value), change);
-      const error = ambientOf(state);
-      return error === undefined ? [value] : [value, { kind: 'ambient', error }];
-    }
-    default:
-      return assertNever(state);
-  }
-}
-
-/**
- * Returns the notifications that are due when one state replaces another. A failure with the same text as the one
- * before is not notified again.
- *
- * @param change How the value of the second state differs from an earlier one, which need not be that of the first.
- */
-export function notificationsBetween<T>(
-  before: ResourceState<T>,
-  after: ResourceState<T>,
-  change?: ValueChange,
-): readonly Notification<T>[] {
-  if (after.kind === 'accepted') {
-    if (before.kind !== 'accepted') return currentNotifications(after);
-    const { value } = before.accepted;
-    if (value === after.accepted.value) return ambientChange(before, after);
-    return currentNotifications(after, change?.from === value ? change.change : undefined);
-  }
-  const error = errorOf(after);
-  const known = errorOf(before);
-  const isNews = known?.message !== error?.message || known?.kind !== error?.kind;
-  return error !== undefined && isNews ? [changed(err(error))] : [];
-}
-
+/** The same value as before, with nothing against it, is the same state: a response may repeat thousands. */
 function onAccepted<T>(before: ResourceState<T>, accepted: Accepted<T>): ResourceState<T> {
-  if (before.kind === 'accepted' && before.accepted === accepted && isUndisturbed(before)) {
-    return before;
+  if (before.kind === 'accepted' && before.accepted === accepted) {
+    if (before.failure === undefined && !before.deletionIgnored) return before;
   }
-  return {
-    kind: 'accepted',
-    accepted,
-    failure: undefined,
-    unreachable: undefined,
-    deletionIgnored: false,
-  };
-}
-
-function isUndisturbed<T>(
-  state: Extract<ResourceState<T>, { readonly kind: 'accepted' }>,
-): boolean {
-  const { failure, unreachable, deletionIgnored } = state;
-  return failure === undefined && unreachable === undefined && !deletionIgnored;
+  return { kind: 'accepted', accepted, failure: undefined, deletionIgnored: false };
 }
 
 function onFailed<T>(
@@ -263,13 +176,13 @@ function onDeleted<T>(
 ): ResourceState<T> {
   switch (before.kind) {
     case 'requested':
-      return isExplicit ? onFailed(before, failure, true) : before;
+      return isExplicit ? { kind: 'failed', failure } : before;
     case 'failed': {
       const { status, error } = before.failure;
       // Silence proves less than an answer.
-      if (error.silentServer !== undefined) return onFailed(before, failure, true);
+      if (error.silentServer !== undefined) return { kind: 'failed', failure };
       const isKnownMissing = status === 'DOES_NOT_EXIST' || (status === 'TIMEOUT' && !isExplicit);
-      return isKnownMissing ? before : onFailed(before, failure, true);
+      return isKnownMissing ? before : { kind: 'failed', failure };
     }
     case 'accepted':
       if (handling === 'ignore') return { ...before, deletionIgnored: true };
@@ -279,51 +192,109 @@ function onDeleted<T>(
   }
 }
 
-/** A value in use gives way to another value only. */
-function onShared<T>(before: ResourceState<T>, shared: ResourceState<T>): ResourceState<T> {
-  if (shared.kind === 'accepted') return shared;
-  return before.kind === 'accepted' || shared.kind === 'requested' ? before : shared;
+/** Returns why there is no value, or what has failed since the value was accepted. */
+export function failureOf(state: ResourceState<unknown>): Failure | undefined {
+  return state.kind === 'requested' ? undefined : state.failure;
 }
 
-/** A known failure remains: it says more than that no server can be reached now. */
-function onUnreachable<T>(before: ResourceState<T>, error: XdsError): ResourceState<T> {
-  return before.kind === 'failed' ? before : { ...before, unreachable: error };
+/** The server that an event is from, and the time. */
+export interface EventOrigin {
+  /** Names the server and the node in messages. */
+  readonly server: string;
+  readonly policy: ServerPolicy;
+  /** Milliseconds since the epoch. */
+  readonly nowMs: number;
 }
 
-function onReachable<T>(before: ResourceState<T>): ResourceState<T> {
-  return before.kind === 'failed' ? before : { ...before, unreachable: undefined };
+/** A resource that is not valid. */
+export interface Rejection {
+  readonly violations: readonly string[];
+  /** `undefined` if the resource could not be taken out of the response. */
+  readonly bytes: Uint8Array | undefined;
+  /** Of the response. */
+  readonly version: string;
 }
 
-function changed<T>(update: Result<T, XdsError>, change?: unknown): Notification<T> {
-  return { kind: 'changed', update, change };
+/** Creates the event of a resource that is not valid. */
+export function rejectedEvent(
+  id: ResourceId,
+  { violations, bytes, version }: Rejection,
+  origin: EventOrigin,
+): ResourceEvent<unknown> {
+  const error = rejectedError(id, origin.server, violations);
+  const failure = { ...createFailure('NACKED', error, version, origin), rejected: bytes };
+  return { kind: 'failed', failure, dropValue: origin.policy.dropOnDataError };
 }
 
-/** The error that watchers without a value are notified of. */
-function errorOf<T>(state: ResourceState<T>): XdsError | undefined {
-  switch (state.kind) {
-    case 'requested':
-      return state.unreachable;
-    case 'failed':
-      return state.failure.error;
-    case 'accepted':
-      return undefined;
-    default:
-      return assertNever(state);
-  }
+/** Creates the event of a resource that its server cannot supply (gRFC A88). */
+export function serverErrorEvent(
+  id: ResourceId,
+  status: StreamStatus,
+  version: string,
+  origin: EventOrigin,
+): ResourceEvent<unknown> {
+  const error = serverError(id, origin.server, status);
+  const failure = createFailure('RECEIVED_ERROR', error, version, origin);
+  const dropValue = origin.policy.dropOnDataError && isDataError(status.code);
+  return { kind: 'failed', failure, dropValue };
 }
 
-/** The ambient error: that no server can be reached comes first, because other errors may then be outdated. */
-function ambientOf<T>(state: ResourceState<T>): XdsError | undefined {
-  return state.kind === 'accepted' ? (state.unreachable ?? state.failure?.error) : undefined;
+/** The removal of a resource. */
+export interface Deletion {
+  /** Of the response. */
+  readonly version: string;
+  /** Whether the server has said that it does not exist, instead of leaving it out of a complete response. */
+  readonly isExplicit: boolean;
+  readonly handling: DeletionHandling;
 }
 
-const NO_NOTIFICATIONS: readonly never[] = [];
+/** Creates the event of a resource that does not exist. */
+export function deletionEvent(
+  id: ResourceId,
+  { version, isExplicit, handling }: Deletion,
+  origin: EventOrigin,
+): ResourceEvent<unknown> {
+  const error = (isExplicit ? absentError : deletedError)(id, origin.server);
+  const failure = createFailure('DOES_NOT_EXIST', error, version, origin);
+  return { kind: 'deleted', failure, handling, isExplicit };
+}
 
-function ambientChange<T>(
-  before: ResourceState<T>,
-  after: ResourceState<T>,
-): readonly Notification<T>[] {
-  const error = ambientOf(after);
-  const isSame = ambientOf(before)?.message === error?.message;
-  return isSame ? NO_NOTIFICATIONS : [{ kind: 'ambient', error }];
+/**
+ * Creates the event of a resource whose time to live is over. The server has said beforehand that it must not be used
+ * any longer, so no rule about deletions keeps it.
+ */
+export function expiryEvent(
+  id: ResourceId,
+  ttlMs: number,
+  origin: EventOrigin,
+): ResourceEvent<unknown> {
+  const error = expiredError(id, origin.server, ttlMs);
+  const failure = createFailure('DOES_NOT_EXIST', error, '', origin);
+  return { kind: 'failed', failure: { ...failure, isExpiry: true }, dropValue: true };
+}
+
+/** Creates the event of a resource that was not received in time. */
+export function timeoutEvent(
+  id: ResourceId,
+  serverAnswered: boolean,
+  origin: EventOrigin,
+): ResourceEvent<unknown> {
+  const { resourceTimeoutMs: timeoutMs, timeoutIsTransient: isTransient } = origin.policy;
+  const error = timeoutError(id, origin.server, { timeoutMs, isTransient, serverAnswered });
+  const status = isTransient ? 'TIMEOUT' : 'DOES_NOT_EXIST';
+  return { kind: 'timed-out', failure: createFailure(status, error, '', origin) };
+}
+
+function createFailure(
+  status: Failure['status'],
+  error: XdsError,
+  version: string,
+  { nowMs }: EventOrigin,
+): Failure {
+  return { status, error, version, atMs: nowMs, rejected: undefined };
+}
+
+/** Errors about the resource; any other code is about the server's present state (gRFC A88). */
+function isDataError(code: number): boolean {
+  return code === StatusCode.NOT_FOUND || code === StatusCode.PERMISSION_DENIED;
 }

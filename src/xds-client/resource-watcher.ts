@@ -1,4 +1,6 @@
+import type { Handle } from '../util/handle';
 import type { Result } from '../util/result';
+import type { ResourceType } from './resource-type';
 
 /** Why there is no resource, or it may be stale. Messages name node, server, resource and cause. */
 export interface XdsError {
@@ -33,4 +35,53 @@ export interface ResourceWatcher<T, C = unknown> {
   onResourceChanged(update: Result<T, XdsError>, change?: C): void;
   /** Something is wrong, yet the last value stays in use; `undefined` when that is over. */
   onAmbientError(error: XdsError | undefined): void;
+}
+
+/** The source of the resources of one target: the part of an XdsClient that follows them from its listener on. */
+export interface ResourceSource {
+  /** Watches one resource. The watcher is never called before `watch` has returned, if called from `run`. */
+  watch<T, C>(type: ResourceType<T, C>, name: string, watcher: ResourceWatcher<T, C>): Handle;
+  /** Runs the task in the source's queue, after everything already in it. */
+  run(task: () => void): void;
+  /** Runs the task in the source's queue, once the response that is being applied is applied as a whole. */
+  runWhenWhole(task: () => void): void;
+  /** Milliseconds since the current run of the queue began; zero if they are not measured. */
+  runMs(): number;
+  /** See `XdsClient.receivedAtMs`. */
+  readonly receivedAtMs: number | undefined;
+  /** Sends no requests and reads no responses until the handle is released. */
+  holdRequests(): Handle;
+  /** One line for each pending resource, and one with the number of those beyond `atMost`. */
+  waitingFor(atMost: number): readonly string[];
+}
+
+/** A notification of watchers. */
+export type Notification<T> =
+  | {
+      readonly kind: 'changed';
+      readonly update: Result<T, XdsError>;
+      /** How a value differs from the one that watchers were notified of last. Default: unknown. */
+      readonly change?: unknown;
+    }
+  | { readonly kind: 'ambient'; readonly error: XdsError | undefined };
+
+/** One call of `XdsClient.watch`: its watcher, until it is released. */
+export class Watch {
+  private watcher: ResourceWatcher<unknown> | undefined;
+
+  constructor(watcher: ResourceWatcher<unknown>) {
+    this.watcher = watcher;
+  }
+
+  /** Ends the notifications, also those that are in the queue. */
+  end(): void {
+    this.watcher = undefined;
+  }
+
+  /** Notifies the watcher. */
+  notify(notification: Notification<unknown>): void {
+    const { watcher } = this;
+    if (notification.kind === 'ambient') watcher?.onAmbientError(notification.error);
+    else watcher?.onResourceChanged(notification.update, notification.change);
+  }
 }

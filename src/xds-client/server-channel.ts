@@ -4,7 +4,7 @@ import type { Handle } from '../util/handle';
 import type { Random } from '../util/random';
 import { ok, type Result } from '../util/result';
 import type { SerialQueue } from '../util/serial-queue';
-import { STEP_SIZE, type Steps } from '../util/steps';
+import { inSteps, type Steps } from '../util/steps';
 import type { AdsResponse } from './ads/ads-response';
 import { AdsStream, type AdsStreamSnapshot } from './ads/ads-stream';
 import {
@@ -14,24 +14,32 @@ import {
   type ResourceKey,
   type Verdict,
 } from './ads/verdict';
-import { VariantChoice } from './ads/protocol-variant';
-import type { ReadContext } from './ads/read-context';
-import type { ReadResponse } from './ads/read-response';
-import { readInSteps } from './ads/response-reader';
-import type { Channel, ChannelResource, ResourceSubscriber } from './channel-resource';
-import { ChannelResources, type ChannelResourcesOptions } from './channel-resources';
-import { ChannelLog, ServerHealth } from './server-health';
-import type { ClientEvents, ServerSnapshot } from './client-snapshot';
+import { type ServerPolicy, VariantChoice } from './server-policy';
+import { type ReadContext, readResponse, type ReadResponse } from './ads/response-reader';
+import {
+  type Channel,
+  type ChannelResource,
+  ChannelResources,
+  type ChannelResourcesOptions,
+  type ResourceSubscriber,
+} from './channel-resource';
+import { ChannelLog } from './channel-log';
+import { diagnostics, type ServerEvent } from './diagnostics';
+import type { Logger } from '../util/logger';
+import type { ChangeHistory, ClientEvents, ServerSnapshot } from './client-snapshot';
 import type { ParseResourceName } from './resource-name';
-import type { ResourceEvent } from './resource-state';
 import type { CertificateProviders, DiscoveryService, ResourceType } from './resource-type';
-import type { ServerPolicy } from './server-policy';
 import type { TimeBudget } from './budgets';
 import type { XdsTransport, XdsTransportFactory } from './transport';
 import { describeServer, describeSilence, inSeconds, type ResourceId } from './xds-errors';
 
 /** Constructor options of a channel. */
-export interface ServerChannelOptions extends Omit<ChannelResourcesOptions, 'channel'> {
+export interface ServerChannelOptions extends Omit<
+  ChannelResourcesOptions,
+  'channel' | 'listener'
+> {
+  readonly logger: Logger;
+  readonly history: ChangeHistory;
   readonly certificateProviders: CertificateProviders;
   readonly server: ServerConfig;
   readonly policy: ServerPolicy;
@@ -62,8 +70,8 @@ export interface ServerObserver {
 
 /** The subscription of one target to one resource at one server. */
 export interface ChannelSubscription extends Handle {
-  /** The state of the resource, if the server has sent it, or failed to, for another target. It is not sent again. */
-  readonly known: ResourceEvent<unknown> | undefined;
+  /** If the server has sent it, or failed to, for another target, it is not sent again. */
+  readonly resource: ChannelResource;
 }
 
 /**
@@ -93,8 +101,12 @@ export class ServerChannel implements Channel {
     this.server = server;
     this.policy = policy;
     this.description = description;
-    this.resources = new ChannelResources({ channel: this, ...options });
-    this.log = new ChannelLog(description, logger);
+    const { clock, history, cacheLimit, beginApplying } = options;
+    this.log = new ChannelLog({ channel: this, clock, logger, history });
+    const listener = this.log;
+    this.resources = new ChannelResources({
+      ...{ channel: this, clock, listener, cacheLimit, beginApplying },
+    });
     this.events = {
       onServerFailure: (failed) => this.attempt(() => events.onServerFailure(failed)),
       onResponse: (from, typeUrl, valid, invalid) =>
@@ -234,7 +246,7 @@ export class ServerChannel implements Channel {
     }
     // Names may be added while the response is read.
     const { latestPosition } = resources;
-    const read = yield* readInSteps(response, this.readContext(type));
+    const read = yield* readResponse(response, this.readContext(type));
     const verdict = yield* decideVerdict(read, resources.ofType(typeUrl), latestPosition);
     yield* resources.onResponse(typeUrl, version, read, latestPosition);
     const valid = yield* countValid(read);
@@ -299,14 +311,10 @@ export class ServerChannel implements Channel {
 
 class Subscription implements ChannelSubscription {
   constructor(
-    private readonly resource: ChannelResource,
+    readonly resource: ChannelResource,
     private readonly subscriber: ResourceSubscriber,
     private readonly channel: ServerChannel,
   ) {}
-
-  get known(): ResourceEvent<unknown> | undefined {
-    return this.resource.known;
-  }
 
   release(): void {
     this.channel.unsubscribe(this.resource, this.subscriber);
@@ -320,10 +328,80 @@ const PROGRESS = ['closed', 'backoff', 'idle', 'connecting', 'open'];
 
 function* countValid({ events }: ReadResponse): Steps<number> {
   let valid = 0;
-  let count = 0;
-  for (const { kind } of events.values()) {
-    if (++count % STEP_SIZE === 0) yield;
+  yield* inSteps(events.values(), ({ kind }) => {
     if (kind === 'accepted') valid++;
-  }
+  });
   return valid;
+}
+
+/** Constructor options of a server's health. */
+interface ServerHealthOptions {
+  readonly server: ServerConfig;
+  /** Names the server and the node in messages. */
+  readonly description: string;
+  readonly nodeId: string;
+  readonly logger: Logger;
+  readonly events: ClientEvents;
+}
+
+/** Whether a server is reachable, on each of its streams, in the log and for diagnostics. */
+class ServerHealth<K> {
+  /** By stream, why the last attempt has failed, until the server answers. */
+  private readonly failures = new Map<K, string>();
+  private everAnswered = false;
+
+  constructor(private readonly options: ServerHealthOptions) {}
+
+  /** Why the server cannot be used now, as a sentence; `undefined` if no stream has failed. */
+  get failure(): string | undefined {
+    for (const failure of this.failures.values()) return failure;
+    return undefined;
+  }
+
+  /** The same for one stream. */
+  failureOf(stream: K): string | undefined {
+    return this.failures.get(stream);
+  }
+
+  /** Handles that a stream has failed. @returns whether the reason is new: several streams on one connection fail alike. */
+  onFailed(stream: K, reason: string, retryInMs: number): boolean {
+    const { server, description, logger, events } = this.options;
+    const failure = `${description} ${reason}`;
+    const isKnown = [...this.failures.values()].includes(failure);
+    const isFirst = this.failures.size === 0;
+    this.failures.set(stream, failure);
+    if (isFirst) events.onServerFailure(server);
+    if (isKnown) return false;
+    logger.error(() => `${failure}; next attempt in ${inSeconds(retryInMs)}`, {
+      event: 'server-failed',
+      ...this.eventBase(),
+      error: failure,
+      retryInMs,
+    });
+    if (diagnostics.serverFailed.hasSubscribers) {
+      diagnostics.serverFailed.publish({ ...this.eventBase(), error: failure, retryInMs });
+    }
+    return true;
+  }
+
+  /** Handles that a stream works. @returns whether no other one is known to have failed. */
+  onReachable(stream: K): boolean {
+    const hadFailed = this.failures.delete(stream);
+    if (this.failures.size > 0) return false;
+    const { description, logger } = this.options;
+    if (hadFailed) {
+      const fields = { event: 'server-recovered', ...this.eventBase() };
+      logger.error(() => `${description} answers again`, fields);
+    }
+    if ((hadFailed || !this.everAnswered) && diagnostics.serverConnected.hasSubscribers) {
+      diagnostics.serverConnected.publish(this.eventBase());
+    }
+    this.everAnswered = true;
+    return true;
+  }
+
+  private eventBase(): ServerEvent {
+    const { server, nodeId } = this.options;
+    return { nodeId, serverUri: server.serverUri };
+  }
 }

@@ -1,45 +1,120 @@
 import type { Clock } from '../util/clock';
 import type { Handle } from '../util/handle';
+import { err, ok } from '../util/result';
 import type { SerialQueue } from '../util/serial-queue';
-import type { Channel, ResourceSubscriber } from './channel-resource';
+import { UpdateBudget } from './budgets';
+import type { Channel, ChannelResource, Lifetime, ResourceSubscriber } from './channel-resource';
 import type { ResourceSnapshot } from './client-snapshot';
-import { hasResourceSubscribers, publishResourceChange } from './diagnostics';
-import { expiryEvent } from './resource-events';
+import { diagnostics, type ResourceEventBase, type ResourceProblem } from './diagnostics';
 import {
-  currentNotifications,
+  expiryEvent,
+  failureOf,
   nextResourceState,
-  notificationsBetween,
   type Accepted,
   type Failure,
-  type Notification,
   type ResourceEvent,
   type ResourceState,
+  type ValueChange,
 } from './resource-state';
 import type { ResourceType } from './resource-type';
-import type { ResourceWatcher } from './resource-watcher';
+import type { Notification, Watch, XdsError } from './resource-watcher';
 import type { ServerChannel } from './server-channel';
-import { UpdateBudget } from './budgets';
-import type { ResourceId } from './xds-errors';
+import { unreachableError, type ResourceId } from './xds-errors';
 
-/** One call of `XdsClient.watch`: its watcher, until it is released. */
-export class Watch {
-  private watcher: ResourceWatcher<unknown> | undefined;
+/** A resource as one target sees it. */
+export interface ResourceView<T> {
+  /** The state at the server whose value is in use, or from which one is expected. */
+  readonly state: ResourceState<T>;
+  /** Why no server can be reached now. A known failure says more: with one, it is not set. */
+  readonly unreachable: XdsError | undefined;
+}
 
-  constructor(watcher: ResourceWatcher<unknown>) {
-    this.watcher = watcher;
+/**
+ * Returns the view after an event at a server.
+ * @param state The state after it.
+ */
+export function viewAfter<T>(
+  view: ResourceView<T>,
+  event: ResourceEvent<T>,
+  state = nextResourceState(view.state, event),
+): ResourceView<T> {
+  const hasNews = event.kind === 'accepted' || state.kind === 'failed';
+  return withState(view, state, hasNews ? undefined : view.unreachable);
+}
+
+/** Returns the view while no server can be reached, or, without an error, when one can be reached again. */
+export function viewWhen<T>(
+  view: ResourceView<T>,
+  unreachable: XdsError | undefined,
+): ResourceView<T> {
+  return view.state.kind === 'failed' ? view : withState(view, view.state, unreachable);
+}
+
+function withState<T>(
+  view: ResourceView<T>,
+  state: ResourceState<T>,
+  unreachable: XdsError | undefined,
+): ResourceView<T> {
+  const isSame = view.state === state && view.unreachable === unreachable;
+  return isSame ? view : { state, unreachable };
+}
+
+/**
+ * Returns what a watcher is notified of that has not been notified of anything yet.
+ * @param change How a value differs from the one it was notified of last, if it was.
+ */
+export function currentNotifications<T>(
+  view: ResourceView<T>,
+  change?: unknown,
+): readonly Notification<T>[] {
+  const { state } = view;
+  if (state.kind !== 'accepted') {
+    const error = errorOf(view);
+    return error === undefined ? [] : [{ kind: 'changed', update: err(error) }];
   }
+  const value: Notification<T> = { kind: 'changed', update: ok(state.accepted.value), change };
+  const error = errorOf(view);
+  return error === undefined ? [value] : [value, { kind: 'ambient', error }];
+}
 
-  /** Ends the notifications, also those that are in the queue. */
-  end(): void {
-    this.watcher = undefined;
+/**
+ * Returns the notifications that are due when one view replaces another. A failure with the same text as the one before
+ * is not notified again.
+ *
+ * @param change How the value of the second view differs from an earlier one, which need not be that of the first.
+ */
+export function notificationsBetween<T>(
+  before: ResourceView<T>,
+  after: ResourceView<T>,
+  change?: ValueChange,
+): readonly Notification<T>[] {
+  const error = errorOf(after);
+  const known = errorOf(before);
+  if (after.state.kind === 'accepted') {
+    if (before.state.kind !== 'accepted') return currentNotifications(after);
+    const { value } = before.state.accepted;
+    if (value !== after.state.accepted.value) {
+      return currentNotifications(after, change?.from === value ? change.change : undefined);
+    }
+    return known?.message === error?.message ? NO_NOTIFICATIONS : [{ kind: 'ambient', error }];
   }
+  const isKnown =
+    before.state.kind !== 'accepted' &&
+    known?.message === error?.message &&
+    known?.kind === error?.kind;
+  return error === undefined || isKnown
+    ? NO_NOTIFICATIONS
+    : [{ kind: 'changed', update: err(error) }];
+}
 
-  /** Notifies the watcher. */
-  notify(notification: Notification<unknown>): void {
-    const { watcher } = this;
-    if (notification.kind === 'ambient') watcher?.onAmbientError(notification.error);
-    else watcher?.onResourceChanged(notification.update, notification.change);
-  }
+const NO_NOTIFICATIONS: readonly never[] = [];
+
+/**
+ * The error that watchers are notified of: an ambient one if there is a value. That no server can be reached comes first,
+ * because other errors may then be outdated.
+ */
+function errorOf({ state, unreachable }: ResourceView<unknown>): XdsError | undefined {
+  return unreachable ?? failureOf(state)?.error;
 }
 
 /** Uses the watched resources of one authority. All methods are called in the queue. */
@@ -65,25 +140,32 @@ export interface WatchedResourceOptions {
 
 /** Notifications that are due. */
 interface Backlog {
-  /** The state that watchers were notified of last. */
-  readonly notified: ResourceState<unknown>;
+  /** The view that watchers were notified of last. */
+  readonly notified: ResourceView<unknown>;
   /** Runs until they may be notified again. */
   readonly timer: Handle;
 }
 
+/** The end of the value in use. */
+interface Expiry {
+  readonly lifetime: Lifetime;
+  readonly timer: Handle;
+}
+
 /**
- * A resource with at least one watch: its state, its subscriptions at the servers, and its watches. Every event goes
- * through `apply`. Watchers are notified in tasks of their own, after the current one, so that no state is half changed
- * when they run, and none is affected by an exception of another one. Notifications that are too frequent are delayed,
- * and then have the latest state.
+ * A resource with at least one watch: the view of it, its subscriptions at the servers, and its watches. The states are
+ * those of `ChannelResource`; where the value in use is another server's, an event applies to the state with that value.
+ * Watchers are notified in tasks of their own, after the current one, so that no state is half changed when they run, and
+ * none is affected by an exception of another one. Notifications that are too frequent are delayed, and then have the
+ * latest view.
  */
 export class WatchedResource implements ResourceSubscriber {
-  private current: ResourceState<unknown>;
+  private view: ResourceView<unknown>;
   private readonly watches = new Set<Watch>();
   private readonly budget: UpdateBudget;
   private backlog: Backlog | undefined;
-  /** Runs until the value expires. */
-  private expiry: Handle | undefined;
+  /** Outlives the subscription at the server that the value is from. */
+  private expiry: Expiry | undefined;
   /** One for each server that the authority uses, in their order. */
   private readonly subscriptions: Handle[] = [];
 
@@ -93,24 +175,25 @@ export class WatchedResource implements ResourceSubscriber {
     private readonly options: WatchedResourceOptions,
   ) {
     const { clock } = options;
-    this.current = { kind: 'requested', sinceMs: clock.now(), unreachable: undefined };
+    this.view = { state: { kind: 'requested', sinceMs: clock.now() }, unreachable: undefined };
     this.budget = new UpdateBudget(clock.monotonicMs());
   }
 
-  /** What is known of it. */
+  /** The state in use. */
   get state(): ResourceState<unknown> {
-    return this.current;
+    return this.view.state;
   }
 
   /** The value in use. */
   get accepted(): Accepted<unknown> | undefined {
-    return this.current.kind === 'accepted' ? this.current.accepted : undefined;
+    const { state } = this;
+    return state.kind === 'accepted' ? state.accepted : undefined;
   }
 
   /** Milliseconds since it was requested; zero once it is no longer pending. */
   get pendingMs(): number {
-    const { current } = this;
-    return current.kind === 'requested' ? this.options.clock.now() - current.sinceMs : 0;
+    const { state } = this.view;
+    return state.kind === 'requested' ? this.options.clock.now() - state.sinceMs : 0;
   }
 
   /** The name in messages. */
@@ -123,12 +206,12 @@ export class WatchedResource implements ResourceSubscriber {
     return this.watches.size > 0;
   }
 
-  /** Adds a watch, whose watcher is notified of the current state. */
+  /** Adds a watch, whose watcher is notified of the current view. */
   addWatch(watch: Watch): void {
-    // The others are notified now, too, so that all know the same state.
+    // The others are notified now, too, so that all know the same view.
     this.clearBacklog();
     this.watches.add(watch);
-    for (const notification of currentNotifications(this.current)) this.notify(watch, notification);
+    for (const notification of currentNotifications(this.view)) this.notify(watch, notification);
   }
 
   /** Removes a watch. */
@@ -145,8 +228,7 @@ export class WatchedResource implements ResourceSubscriber {
   subscribe(channel: ServerChannel, isInUse: boolean): void {
     const subscription = channel.subscribe(this.type, this.name, this);
     this.subscriptions.push(subscription);
-    const event = isInUse ? subscription.known : undefined;
-    if (event !== undefined) this.onResourceEvent(event, channel);
+    if (isInUse) this.adopt(subscription.resource);
   }
 
   /** Ends the subscriptions at all servers but the first `count`. */
@@ -154,67 +236,47 @@ export class WatchedResource implements ResourceSubscriber {
     for (const subscription of this.subscriptions.splice(count)) subscription.release();
   }
 
-  /** See `ResourceSubscriber`. */
-  onResourceEvent(event: ResourceEvent<unknown>, channel: Channel): void {
-    this.apply(event, channel.server.serverUri);
-    switch (event.kind) {
-      case 'accepted':
-        this.keepFor(event.ttlMs, channel);
-        break;
-      case 'renewed':
-        // A heartbeat without a TTL changes nothing.
-        if (event.ttlMs !== undefined) this.keepFor(event.ttlMs, channel);
-        break;
-      case 'shared':
-        if (event.state.kind === 'accepted') this.keepFor(event.ttlMs, channel);
-        break;
-      default:
-    }
-  }
-
-  /**
-   * Applies an event.
-   * @param serverUri Of the server that the event is from; absent if it is about several.
-   */
-  apply(event: ResourceEvent<unknown>, serverUri?: string): void {
-    const before = this.current;
-    this.current = nextResourceState(before, event);
-    if (before === this.current) return;
-    if (before.kind === 'requested' && this.current.kind !== 'requested') {
-      this.options.owner.onAnswered(this);
-    }
-    if (hasResourceSubscribers()) this.publish(before, serverUri);
-    if (this.backlog !== undefined) return;
-    const change = event.kind === 'accepted' ? event.change : undefined;
-    const notifications = notificationsBetween(before, this.current, change);
-    if (notifications.length === 0) return;
-    const { clock, queue } = this.options;
-    const waitMs = this.budget.take(clock.monotonicMs());
-    if (waitMs === 0) {
-      this.notifyAll(notifications);
+  onResourceEvent(
+    event: ResourceEvent<unknown>,
+    before: ResourceState<unknown>,
+    resource: ChannelResource,
+  ): void {
+    const { channel } = resource;
+    if (event.kind === 'renewed' && this.accepted?.serverKey !== channel.server.key) {
+      this.adopt(resource);
       return;
     }
-    const timer = clock.setTimer(() => queue.run(() => this.clearBacklog()), waitMs);
-    this.backlog = { notified: before, timer };
+    const { view } = this;
+    const next = viewAfter(view, event, view.state === before ? resource.state : undefined);
+    this.show(next, channel, event.kind === 'accepted' ? event.change : undefined);
+    if (event.kind === 'accepted' || event.kind === 'renewed') this.keepFor(resource);
+  }
+
+  /** Handles that no server can be reached. @param causes One sentence per server that was tried. */
+  onUnreachable(causes: readonly string[]): void {
+    this.show(viewWhen(this.view, unreachableError(this.id, causes)));
+  }
+
+  /** Handles that a server can be reached again. */
+  onReachable(): void {
+    this.show(viewWhen(this.view, undefined));
   }
 
   /** Ends the subscriptions and the notifications. */
   release(): void {
     this.endBacklog();
-    this.expiry?.release();
-    this.expiry = undefined;
+    this.endExpiry();
     this.unsubscribeAfter(0);
   }
 
   /** A copy for diagnostics. */
   snapshot(): ResourceSnapshot {
-    const { current } = this;
-    const failure = failureOf(current);
-    const { accepted } = this;
+    const { state, accepted } = this;
+    const failure = failureOf(state);
     return {
       typeUrl: this.type.typeUrl,
       name: this.name,
-      status: failure?.status ?? (current.kind === 'requested' ? 'REQUESTED' : 'ACKED'),
+      status: failure?.status ?? (state.kind === 'requested' ? 'REQUESTED' : 'ACKED'),
       accepted: accepted && {
         version: accepted.version,
         bytes: accepted.bytes,
@@ -227,38 +289,79 @@ export class WatchedResource implements ResourceSubscriber {
         rejected: failure.rejected,
       },
       watchers: this.watches.size,
-      waitingSinceMs: current.kind === 'requested' ? current.sinceMs : undefined,
+      waitingSinceMs: state.kind === 'requested' ? state.sinceMs : undefined,
     };
   }
 
-  /** Sets when the value expires. */
-  private keepFor(ttlMs: number | undefined, channel: Channel): void {
-    this.expiry?.release();
-    this.expiry = undefined;
-    if (ttlMs === undefined) return;
+  /** Uses what a server has sent before, if it has: a value gives way to another value only. */
+  private adopt(resource: ChannelResource): void {
+    const { state } = resource;
+    if (state.kind === 'requested') return;
+    if (state.kind === 'failed' && this.accepted !== undefined) return;
+    this.show(withState(this.view, state, undefined), resource.channel);
+    if (state.kind === 'accepted') this.keepFor(resource);
+  }
+
+  /**
+   * Replaces the view.
+   * @param channel Of the server that the reason is from; absent if it is about several.
+   */
+  private show(next: ResourceView<unknown>, channel?: Channel, change?: ValueChange): void {
+    const before = this.view;
+    if (before === next) return;
+    this.view = next;
+    if (before.state.kind === 'requested' && next.state.kind !== 'requested') {
+      this.options.owner.onAnswered(this);
+    }
+    if (hasResourceSubscribers()) this.publish(before, channel);
+    if (this.backlog !== undefined) return;
+    const notifications = notificationsBetween(before, next, change);
+    if (notifications.length === 0) return;
     const { clock, queue } = this.options;
-    const expiry = clock.setTimer(() => {
+    const waitMs = this.budget.take(clock.monotonicMs());
+    if (waitMs === 0) {
+      this.notifyAll(notifications);
+      return;
+    }
+    const timer = clock.setTimer(() => queue.run(() => this.clearBacklog()), waitMs);
+    this.backlog = { notified: before, timer };
+  }
+
+  /** Sets when the value expires, as at the server that it is from. */
+  private keepFor({ lifetime, channel }: ChannelResource): void {
+    if (this.expiry?.lifetime === lifetime) return;
+    this.endExpiry();
+    if (lifetime === undefined) return;
+    const { clock, queue } = this.options;
+    const timer = clock.setTimer(() => {
       queue.run(() => {
-        if (this.expiry === expiry) this.expire(ttlMs, channel);
+        if (this.expiry === expiry) this.expire(lifetime, channel);
       });
-    }, ttlMs);
+    }, lifetime.endsAtMs - clock.monotonicMs());
+    const expiry: Expiry = { lifetime, timer };
     this.expiry = expiry;
   }
 
-  private expire(ttlMs: number, { server, policy, description }: Channel): void {
+  private expire({ ttlMs }: Lifetime, channel: Channel): void {
     this.expiry = undefined;
     if (this.accepted === undefined) return;
     const { clock, owner } = this.options;
-    const origin = { server: description, policy, nowMs: clock.now() };
-    this.apply(expiryEvent(this.id, ttlMs, origin), server.serverUri);
+    const { description: server, policy } = channel;
+    const event = expiryEvent(this.id, ttlMs, { server, policy, nowMs: clock.now() });
+    this.show(viewAfter(this.view, event), channel);
     owner.onExpired(this);
   }
 
-  private publish(before: ResourceState<unknown>, serverUri: string | undefined): void {
+  private endExpiry(): void {
+    this.expiry?.timer.release();
+    this.expiry = undefined;
+  }
+
+  private publish(before: ResourceView<unknown>, channel: Channel | undefined): void {
     const { typeUrl } = this.type;
     const { nodeId, target } = this.options;
-    const about = { nodeId, target, typeUrl, name: this.name, serverUri };
-    publishResourceChange(before, this.current, about);
+    const { serverUri } = channel?.server ?? {};
+    publishChange(before, this.view, { nodeId, target, typeUrl, name: this.name, serverUri });
   }
 
   private clearBacklog(): void {
@@ -266,7 +369,7 @@ export class WatchedResource implements ResourceSubscriber {
     if (backlog === undefined) return;
     this.endBacklog();
     this.budget.take(this.options.clock.monotonicMs());
-    this.notifyAll(notificationsBetween(backlog.notified, this.current));
+    this.notifyAll(notificationsBetween(backlog.notified, this.view));
   }
 
   private endBacklog(): void {
@@ -285,6 +388,55 @@ export class WatchedResource implements ResourceSubscriber {
   }
 }
 
-function failureOf(state: ResourceState<unknown>): Failure | undefined {
-  return state.kind === 'requested' ? undefined : state.failure;
+/** Returns whether a channel of diagnostics about resources has a subscriber. */
+function hasResourceSubscribers(): boolean {
+  const { resourceAccepted, resourceNacked, resourceMissing, resourceStale } = diagnostics;
+  return (
+    resourceAccepted.hasSubscribers ||
+    resourceNacked.hasSubscribers ||
+    resourceMissing.hasSubscribers ||
+    resourceStale.hasSubscribers
+  );
+}
+
+type View = ResourceView<unknown>;
+
+/** Publishes how the view of a resource has changed. */
+function publishChange(before: View, after: View, about: ResourceEventBase): void {
+  publishValue(before.state, after.state, about);
+  const failure = failureOf(after.state);
+  if (failure !== undefined && failure !== failureOf(before.state)) {
+    if (failure.status === 'NACKED') publishNack(failure, after, about);
+    else publishProblem(failure.error, after, about);
+  }
+  const { unreachable: error } = after;
+  if (error !== undefined && error.message !== before.unreachable?.message) {
+    publishProblem(error, after, about);
+  }
+}
+
+function publishValue(
+  before: ResourceState<unknown>,
+  after: ResourceState<unknown>,
+  about: ResourceEventBase,
+): void {
+  if (after.kind !== 'accepted') return;
+  const { value, version } = after.accepted;
+  const isNew = before.kind !== 'accepted' || before.accepted.value !== value;
+  if (isNew) diagnostics.resourceAccepted.publish({ ...about, version });
+}
+
+function publishNack({ version, error }: Failure, after: View, about: ResourceEventBase): void {
+  const isOldValueInUse = after.state.kind === 'accepted';
+  diagnostics.resourceNacked.publish({ ...about, version, error: error.message, isOldValueInUse });
+}
+
+function publishProblem(error: XdsError, after: View, about: ResourceEventBase): void {
+  const { resourceStale, resourceMissing } = diagnostics;
+  const event = { ...about, reason: problemOf(error), error: error.message };
+  (after.state.kind === 'accepted' ? resourceStale : resourceMissing).publish(event);
+}
+
+function problemOf({ kind }: XdsError): ResourceProblem {
+  return kind === 'invalid' || kind === 'bad-name' ? 'does-not-exist' : kind;
 }

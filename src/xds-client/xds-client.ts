@@ -11,9 +11,9 @@ import type {
 } from './client-snapshot';
 import { ManagementServers, type ManagementServersOptions } from './management-servers';
 import type { ResourceType } from './resource-type';
-import type { ResourceWatcher } from './resource-watcher';
+import { Watch, type ResourceWatcher } from './resource-watcher';
 import type { ServerChannel } from './server-channel';
-import { Watch, type WatchedResource } from './watched-resource';
+import type { WatchedResource } from './watched-resource';
 import { badNameError, describePending } from './xds-errors';
 
 /** Constructor options of a client. */

@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { parseBootstrap } from '../../src/bootstrap/bootstrap-parser';
 import { CertificateProviderRegistry } from '../../src/security/providers/certificate-providers';
 import { createFileWatcher } from '../../src/security/providers/file-watcher';
-import { readResourceFile } from '../../src/transport/file/read-resource-file';
+import { readResourceFile } from '../../src/transport/file/watched-files';
+import { runSteps } from '../../src/util/steps';
 
 const root = join(__dirname, '..', '..');
 const text = readFileSync(join(root, 'docs', 'control-plane-connections.md'), 'utf8');
@@ -42,7 +43,7 @@ describe('docs/control-plane-connections.md', () => {
   it('shows a file of resources that is valid', () => {
     const [example = ''] = examples('yaml');
     const options = { ignoreUnknownFields: false };
-    expect(readResourceFile('x.yaml', Buffer.from(example), options)).toMatchObject({
+    expect(runSteps(readResourceFile('x.yaml', Buffer.from(example), options))).toMatchObject({
       ok: true,
       value: { version: '7', resources: [{ name: 'echo' }, { name: 'echo' }] },
     });
@@ -51,9 +52,11 @@ describe('docs/control-plane-connections.md', () => {
   it('shows the message of an error in it', () => {
     const [example = ''] = examples('yaml');
     const broken = example.replace('lb_endpoints:', 'lb_endpoint:');
-    const read = readResourceFile('/etc/xds/resources.yaml', Buffer.from(broken), {
-      ignoreUnknownFields: false,
-    });
+    const read = runSteps(
+      readResourceFile('/etc/xds/resources.yaml', Buffer.from(broken), {
+        ignoreUnknownFields: false,
+      }),
+    );
     const [message = ''] = read.ok ? [] : read.error;
     expect(message).not.toBe('');
     expect(text).toContain(`\n${message}; the resources read before stay in use\n`);
@@ -67,7 +70,9 @@ describe('docs/control-plane-connections.md', () => {
     expect(yaml.length).toBeGreaterThan(1);
     for (const name of yaml) {
       const path = join(root, 'examples', name);
-      const read = readResourceFile(path, readFileSync(path), { ignoreUnknownFields: false });
+      const read = runSteps(
+        readResourceFile(path, readFileSync(path), { ignoreUnknownFields: false }),
+      );
       expect(read).toMatchObject({ ok: true });
     }
   });

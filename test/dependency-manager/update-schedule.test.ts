@@ -18,6 +18,7 @@ function setUp() {
   );
   const source = {
     run: (task: () => void) => queue.run(task),
+    runWhenWhole: (task: () => void) => queue.run(task),
     runMs: () => clock.monotonicMs() - startedAtMs,
     holdRequests() {
       holds++;

@@ -11,10 +11,10 @@ import { SingleChildPolicy } from '../../src/lb/tree/single-child';
 import { ChildPolicy } from '../../src/lb/tree/child-policy';
 import { GrpcJsRoot } from '../../src/lb/tree/grpc-js-root';
 import { LrsStream } from '../../src/xds-client/lrs/lrs-stream';
-import { ServerLoads } from '../../src/xds-client/lrs/server-loads';
+import { ServerLoads } from '../../src/xds-client/lrs/cluster-load';
 import { XdsConfigSelector } from '../../src/resolver/config-selector';
 import { Violations } from '../../src/util/violations';
-import { Watch } from '../../src/xds-client/watched-resource';
+import { Watch } from '../../src/xds-client/resource-watcher';
 import { eventually } from '../support/eventually';
 import { Mesh, SERVICE, type MeshResources } from '../support/mesh';
 import {

@@ -79,7 +79,7 @@ function repeatedTarget({ random }: EdgeTargetOptions): FuzzTarget {
       return `${before}${list.join(',')}${after}`;
     },
     run(input) {
-      const result = readResponse(Buffer.from(input).toString());
+      const result = runSteps(readResponse(Buffer.from(input).toString()));
       return result.ok || (result.error !== '' && result.error.length < 10_000)
         ? undefined
         : 'a reason that is empty or too long';
@@ -107,9 +107,9 @@ function snapshotTarget({ random, wire }: EdgeTargetOptions): FuzzTarget {
       return Buffer.concat([Buffer.from(header), payload]);
     },
     run(input) {
-      const read = decodeSnapshot(Buffer.from(input), IDENTITY);
+      const read = runSteps(decodeSnapshot(Buffer.from(input), IDENTITY));
       if (!read.ok) return read.error === '' ? 'refused without a reason' : undefined;
-      const again = decodeSnapshot(encodeSnapshot(read.value), IDENTITY);
+      const again = runSteps(decodeSnapshot(encodeSnapshot(read.value), IDENTITY));
       const size = again.ok ? again.value.resources.length : -1;
       return size === read.value.resources.length ? undefined : 'cannot be written again';
     },

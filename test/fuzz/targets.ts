@@ -13,12 +13,12 @@ import { routerFilter } from '../../src/http-filters/router/router-filter';
 import { createStatefulSessionFilter } from '../../src/http-filters/stateful-session/stateful-session-filter';
 import { createPolicyRegistry } from '../../src/lb/registry/create-policy-registry';
 import { decodeLoadReport } from '../../src/lb/orca/call-load-report';
-import { parseLrsResponse } from '../../src/xds-client/lrs/lrs-response';
+import { parseLrsResponse } from '../../src/xds-client/lrs/lrs-stream';
 import { Re2Compiler } from '../../src/resources/matching/re2-compiler';
 import { createResourceTypes, type ResourceTypes } from '../../src/resources/resource-types';
 import { CertificateProviderRegistry } from '../../src/security/providers/certificate-providers';
 import { createFileWatcher } from '../../src/security/providers/file-watcher';
-import { readResourceFile } from '../../src/transport/file/read-resource-file';
+import { readResourceFile } from '../../src/transport/file/watched-files';
 import { readResponse } from '../../src/transport/rest/discovery-json';
 import { readFeatureFlags } from '../../src/util/feature-flags';
 import { silentLogger } from '../../src/util/logger';
@@ -46,6 +46,7 @@ import { encodedSamples } from './samples/messages';
 import { documentSamples } from './samples/responses';
 import { StreamTarget } from './stream-target';
 import { WireMutations } from './wire-mutations';
+import { runSteps } from '../../src/util/steps';
 
 /** Something that takes input from outside. */
 export interface FuzzTarget {
@@ -106,7 +107,11 @@ export function createTargets(random: Random, hash: XxHash64): readonly FuzzTarg
     run: (input) => run(Buffer.from(input).toString()),
   });
   const readFile = (path: string, content: Uint8Array | string) =>
-    explain(readResourceFile(path, Buffer.from(content), { ignoreUnknownFields: random() < 0.5 }));
+    explain(
+      runSteps(
+        readResourceFile(path, Buffer.from(content), { ignoreUnknownFields: random() < 0.5 }),
+      ),
+    );
   return [
     ...Object.values(types).map((type: ResourceType<unknown>) =>
       wireTarget(type.typeUrl.slice(type.typeUrl.indexOf('/') + 1), (bytes, original) =>
@@ -123,7 +128,7 @@ export function createTargets(random: Random, hash: XxHash64): readonly FuzzTarg
     wireTarget('xds.data.orca.v3.OrcaLoadReport', (bytes) => void decodeLoadReport(bytes)),
     textTarget('bootstrap', [bootstrapSample], readBootstrap),
     textTarget('load-balancing config', lbConfigSamples, readLbConfig),
-    textTarget('REST response', documentSamples, (text) => explain(readResponse(text))),
+    textTarget('REST response', documentSamples, (text) => explain(runSteps(readResponse(text)))),
     textTarget('JSON file', documentSamples, (text) => readFile('x.json', text), YAML),
     textTarget('YAML file', documentSamples, (text) => readFile('x.yaml', text), YAML),
     {

@@ -1,10 +1,13 @@
 import type { ClientResourceTypes } from '../../src/dependency-manager/dependency-manager';
-import type { ResourceSource } from '../../src/dependency-manager/watch-set';
 import { createHandle, type Handle } from '../../src/util/handle';
 import { err, ok } from '../../src/util/result';
 import { SerialQueue } from '../../src/util/serial-queue';
 import type { ResourceType } from '../../src/xds-client/resource-type';
-import type { ResourceWatcher, XdsError } from '../../src/xds-client/resource-watcher';
+import type {
+  ResourceSource,
+  ResourceWatcher,
+  XdsError,
+} from '../../src/xds-client/resource-watcher';
 
 type Answer = (watcher: ResourceWatcher<unknown>) => void;
 
@@ -46,6 +49,19 @@ export class FakeResourceSource implements ResourceSource {
     throw error;
   });
   private depth = 0;
+  readonly receivedAtMs = undefined;
+
+  runWhenWhole(task: () => void): void {
+    this.run(task);
+  }
+
+  runMs(): number {
+    return 0;
+  }
+
+  holdRequests(): Handle {
+    return createHandle(() => {});
+  }
 
   waitingFor(atMost: number): readonly string[] {
     return this.waits.slice(0, atMost);

@@ -1,5 +1,5 @@
 import { EventEmitter } from 'node:events';
-import { putInBackground } from '../../src/transport/tracked-credentials';
+import { putInBackground } from '../../src/transport/connection-credentials';
 
 /** Remembers whether it keeps the process alive, as a socket does. */
 class FakeSocket extends EventEmitter {

@@ -1,13 +1,16 @@
 import { ClusterLoadAssignment } from '../../src/wire/generated/envoy/config/endpoint/v3/endpoint';
 import { Any } from '../../src/wire/generated/google/protobuf/any';
-import { readResponse, readResponseInSteps } from '../../src/transport/rest/discovery-json';
+import { readResponse } from '../../src/transport/rest/discovery-json';
+import { runSteps } from '../../src/util/steps';
 
 const CLUSTER = 'type.googleapis.com/envoy.config.cluster.v3.Cluster';
 const ASSIGNMENT = 'type.googleapis.com/envoy.config.endpoint.v3.ClusterLoadAssignment';
 
 describe('an answer that cannot be read', () => {
   it('is refused in so many words, however much is wrong with it', () => {
-    const result = readResponse(JSON.stringify({ resources: new Array(100_000).fill(1) }));
+    const result = runSteps(
+      readResponse(JSON.stringify({ resources: new Array(100_000).fill(1) })),
+    );
     const reason = result.ok ? '' : result.error;
     expect(reason).toMatch(/^resources\[0\]: expected an object, got 1; resources\[1\]: /);
     expect(reason.length).toBeLessThan(10_000);
@@ -15,7 +18,7 @@ describe('an answer that cannot be read', () => {
   });
 
   it('is refused without all of a long text in it', () => {
-    const result = readResponse(JSON.stringify({ resources: ['x'.repeat(100_000)] }));
+    const result = runSteps(readResponse(JSON.stringify({ resources: ['x'.repeat(100_000)] })));
     const reason = result.ok ? '' : result.error;
     expect(reason).toMatch(/^resources\[0\]: expected an object, got "xxx/);
     expect(reason.length).toBeLessThan(10_000);
@@ -24,7 +27,7 @@ describe('an answer that cannot be read', () => {
 
 describe('a response that is too large', () => {
   const reasonFor = (text: string): string => {
-    const result = readResponse(text);
+    const result = runSteps(readResponse(text));
     return result.ok ? '' : result.error;
   };
 
@@ -88,7 +91,7 @@ describe('a response that is too large', () => {
     const text = JSON.stringify({
       resources: [{ '@type': ASSIGNMENT, cluster_name: 'a', endpoints: [{ lb_endpoints }] }],
     });
-    const steps = readResponseInSteps(text);
+    const steps = readResponse(text);
     let count = 0;
     let step = steps.next();
     for (; step.done !== true; step = steps.next()) count++;

@@ -2,8 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { formatYaml } from '../../src/wire/proto-json/yaml-document';
-import { readFileInSteps } from '../../src/transport/file/read-resource-file';
-import { WatchedFiles } from '../../src/transport/file/watched-files';
+import { readResourceFile, WatchedFiles } from '../../src/transport/file/watched-files';
 import { countWork } from '../support/count-work';
 import { FakeClock } from '../support/fake-clock';
 import { edsClusterJson } from '../support/xds-json';
@@ -21,7 +20,7 @@ const endpoints = (count: number) => {
 /** The work of each step of reading a file. */
 function workOfSteps(json: object, syntax = 'json'): readonly number[] {
   const content = Buffer.from(syntax === 'json' ? JSON.stringify(json) : formatYaml(json));
-  const steps = readFileInSteps(`x.${syntax}`, content, { ignoreUnknownFields: false });
+  const steps = readResourceFile(`x.${syntax}`, content, { ignoreUnknownFields: false });
   const work: number[] = [];
   for (let isDone = false; !isDone;) {
     work.push(

@@ -1,7 +1,6 @@
 import { once } from 'node:events';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
-import type { HttpResponse } from '../../src/transport/rest/http-answer';
-import { HttpClient } from '../../src/transport/rest/http-client';
+import { HttpClient, type HttpResponse } from '../../src/transport/rest/http-client';
 import type { Result } from '../../src/util/result';
 import type { StreamStatus } from '../../src/xds-client/transport';
 import { eventually } from '../support/eventually';

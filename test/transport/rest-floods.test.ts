@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib';
 import { DiscoveryRequest } from '../../src/wire/generated/envoy/service/discovery/v3/discovery';
-import { ResponseReader } from '../../src/transport/rest/response-reader';
+import { ResponseReader } from '../../src/transport/rest/rest-transport';
 import { RestStream, type RestStreamOptions } from '../../src/transport/rest/rest-stream';
 import { createHandle } from '../../src/util/handle';
 import { ok } from '../../src/util/result';
@@ -45,7 +45,6 @@ class Polls {
         this.clock.soon(() => callback(ok({ status, etag: undefined, body, digest: body })));
         return createHandle(() => undefined);
       },
-      isServed: () => true,
       sanitize: (text) => text,
       onEnd: () => undefined,
       ...options,

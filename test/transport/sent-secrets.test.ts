@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { ServerCredentials, status } from '@grpc/grpc-js';
 import { CallCredentials, credentials, Metadata } from '../../src/grpc-js';
 import { GrpcTransportFactory } from '../../src/transport/grpc-transport';
-import { SentSecrets } from '../../src/transport/sent-secrets';
+import { SentSecrets } from '../../src/transport/connection-credentials';
 import { systemClock } from '../../src/util/clock';
 import { ByteServer, METHOD } from './byte-server';
 import { StreamRecorder } from './stream-recorder';

@@ -3,7 +3,7 @@ import { log } from '../../src/grpc-js';
 import { createFailurePicker } from '../../src/lb/connectivity';
 import { describeHandshakeError } from '../../src/security/client/handshake-result';
 import { describeDetails } from '../../src/transport/grpc-stream';
-import { SentSecrets } from '../../src/transport/sent-secrets';
+import { SentSecrets } from '../../src/transport/connection-credentials';
 import { cutText, quoteText } from '../../src/util/cut-text';
 import { sanitizeText } from '../../src/util/sanitize-text';
 import { Violations } from '../../src/util/violations';

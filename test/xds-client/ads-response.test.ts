@@ -5,16 +5,16 @@ import {
 import type { Any } from '../../src/wire/generated/google/protobuf/any';
 import { cacheLimit } from '../../src/xds-client/limits';
 import { SotwProtocol } from '../../src/xds-client/ads/sotw-subscriptions';
-import { createNode } from '../../src/xds-client/node';
-import { ResponseOrder } from '../../src/xds-client/ads/response-order';
-import type { ReadResponse } from '../../src/xds-client/ads/read-response';
-import { readResponse } from '../../src/xds-client/ads/response-reader';
+import { createNode } from '../../src/xds-client/management-servers';
+import { ResponseOrder } from '../../src/xds-client/ads/ads-response';
+import { readResponse, type ReadResponse } from '../../src/xds-client/ads/response-reader';
 import { parseResourceName } from '../../src/xds-client/resource-name';
 import type { Accepted } from '../../src/xds-client/resource-state';
 import type { DecodeContext, ResourceType } from '../../src/xds-client/resource-type';
 import { serverPolicy } from '../../src/xds-client/server-policy';
 import { bootstrap, serverConfig } from './harness';
 import { TestResourceType, wrap, type TestValue } from './test-resource';
+import { runSteps } from '../../src/util/steps';
 
 const server = serverConfig('s:1');
 
@@ -49,18 +49,20 @@ function readBytes(
 ): ReadResponse {
   const parsed = parse(bytes);
   if (!parsed.ok) throw new Error(parsed.error);
-  return readResponse(parsed.value, {
-    type,
-    server,
-    certificateProviders: new Set(),
-    parseName: parseResourceName,
-    origin: { server: 's', policy: serverPolicy(new Set(), hasErrors), nowMs: 3 },
-    resources: new Map(requested.map((name) => [name, { accepted: cached.get(name) }])),
-    elementsOf: () => 0,
-    cacheLimit: cacheLimit(),
-    onError: () => undefined,
-    order,
-  });
+  return runSteps(
+    readResponse(parsed.value, {
+      type,
+      server,
+      certificateProviders: new Set(),
+      parseName: parseResourceName,
+      origin: { server: 's', policy: serverPolicy(new Set(), hasErrors), nowMs: 3 },
+      resources: new Map(requested.map((name) => [name, { accepted: cached.get(name) }])),
+      elementsOf: () => 0,
+      cacheLimit: cacheLimit(),
+      onError: () => undefined,
+      order,
+    }),
+  );
 }
 
 const type = new TestResourceType('T', true);

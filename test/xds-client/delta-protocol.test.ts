@@ -5,7 +5,7 @@ import {
 import type { AdsResponse } from '../../src/xds-client/ads/ads-response';
 import type { RequestedResource } from '../../src/xds-client/ads/subscriptions';
 import { DeltaProtocol } from '../../src/xds-client/ads/delta-subscriptions';
-import { createNode } from '../../src/xds-client/node';
+import { createNode } from '../../src/xds-client/management-servers';
 import { bootstrap } from './harness';
 import { NO_ITEMS } from './test-resource';
 

@@ -1,10 +1,9 @@
-import { ResponseOrder } from '../../src/xds-client/ads/response-order';
-import { VariantChoice } from '../../src/xds-client/ads/protocol-variant';
+import { ResponseOrder } from '../../src/xds-client/ads/ads-response';
+import { VariantChoice } from '../../src/xds-client/server-policy';
 import { AdsSession } from '../../src/xds-client/ads/ads-session';
 import { ResourceWaits } from '../../src/xds-client/ads/resource-waits';
 import { NackPacing } from '../../src/xds-client/ads/nack-pacing';
-import { ChannelResource } from '../../src/xds-client/channel-resource';
-import { ChannelResources } from '../../src/xds-client/channel-resources';
+import { ChannelResource, ChannelResources } from '../../src/xds-client/channel-resource';
 import { LongWaits } from '../../src/xds-client/long-waits';
 import { WatchedResource } from '../../src/xds-client/watched-resource';
 import type * as Verdicts from '../../src/xds-client/ads/verdict';

@@ -6,12 +6,13 @@ import {
   UPDATES_PER_SECOND,
 } from '../../src/xds-client/limits';
 import { UpdateBudget } from '../../src/xds-client/budgets';
-import { ResponseOrder } from '../../src/xds-client/ads/response-order';
+import { ResponseOrder } from '../../src/xds-client/ads/ads-response';
 import { readResponse } from '../../src/xds-client/ads/response-reader';
 import { parseResourceName } from '../../src/xds-client/resource-name';
 import { Harness, RecordingWatcher, serverConfig } from './harness';
 import { serverPolicy } from '../../src/xds-client/server-policy';
 import { TestResourceType } from './test-resource';
+import { runSteps } from '../../src/util/steps';
 
 describe('UpdateBudget', () => {
   it('gives a burst, then so many per second, and fills up again', () => {
@@ -114,29 +115,31 @@ describe('a response with too many resources', () => {
     const itself = { name: 'a', aliases: [], version: '1', ttlMs: undefined, problem: undefined };
     const item = { ...itself, resource: type.resource('a', 'one') };
     const read = (count: number) =>
-      readResponse(
-        {
-          typeUrl: type.typeUrl,
-          isRequested: true,
-          nonce: 'n',
-          version: '1',
-          items: { length: count, at: () => item, consistsOf: () => false },
-          removed: [],
-          errors: [],
-          isComplete: true,
-        },
-        {
-          type,
-          server: serverConfig('xds.test:1'),
-          certificateProviders: new Set(),
-          parseName: parseResourceName,
-          origin: { server: 's', policy: serverPolicy(new Set(), true), nowMs: 0 },
-          resources: new Map([['a', { accepted: undefined }]]),
-          elementsOf: () => 0,
-          cacheLimit: cacheLimit(),
-          onError: () => undefined,
-          order: new ResponseOrder(type.typeUrl),
-        },
+      runSteps(
+        readResponse(
+          {
+            typeUrl: type.typeUrl,
+            isRequested: true,
+            nonce: 'n',
+            version: '1',
+            items: { length: count, at: () => item, consistsOf: () => false },
+            removed: [],
+            errors: [],
+            isComplete: true,
+          },
+          {
+            type,
+            server: serverConfig('xds.test:1'),
+            certificateProviders: new Set(),
+            parseName: parseResourceName,
+            origin: { server: 's', policy: serverPolicy(new Set(), true), nowMs: 0 },
+            resources: new Map([['a', { accepted: undefined }]]),
+            elementsOf: () => 0,
+            cacheLimit: cacheLimit(),
+            onError: () => undefined,
+            order: new ResponseOrder(type.typeUrl),
+          },
+        ),
       );
     const { violations, events, isComplete, invalid } = read(MAX_RESOURCES_PER_RESPONSE + 1);
     expect(violations).toEqual([

@@ -1,6 +1,6 @@
 import type { JsonValue, NodeConfig } from '../../src/bootstrap/bootstrap';
 import { Node } from '../../src/wire/generated/envoy/config/core/v3/base';
-import { createNode } from '../../src/xds-client/node';
+import { createNode } from '../../src/xds-client/management-servers';
 
 const USER_AGENT = { name: 'agent', version: '1.2' };
 

@@ -1,16 +1,27 @@
 import {
-  currentNotifications,
   nextResourceState,
-  notificationsBetween,
   type Accepted,
   type Failure,
   type ResourceEvent,
   type ResourceState,
 } from '../../src/xds-client/resource-state';
 import type { XdsError } from '../../src/xds-client/resource-watcher';
+import {
+  currentNotifications,
+  notificationsBetween,
+  viewAfter,
+  viewWhen,
+  type ResourceView,
+} from '../../src/xds-client/watched-resource';
 
 type State = ResourceState<string>;
-type Event = ResourceEvent<string>;
+type View = ResourceView<string>;
+
+/** What happens to a resource at its server, or to all servers. */
+type Event =
+  | ResourceEvent<string>
+  | { readonly kind: 'unreachable'; readonly error: XdsError }
+  | { readonly kind: 'reachable' };
 
 const error = (message: string): XdsError => ({ kind: 'invalid', message });
 const accepted = (value: string, version = '1'): Accepted<string> => ({
@@ -28,25 +39,28 @@ const failure = (status: Failure['status'], message: string = status): Failure =
   rejected: undefined,
 });
 
-const requested: State = { kind: 'requested', sinceMs: 1, unreachable: undefined };
-const cutOff: State = { ...requested, unreachable: error('down') };
-const absent: State = { kind: 'failed', failure: failure('DOES_NOT_EXIST') };
-const late: State = { kind: 'failed', failure: failure('TIMEOUT') };
-const rejected: State = { kind: 'failed', failure: failure('NACKED') };
-const cached: State = {
-  kind: 'accepted',
-  accepted: accepted('v'),
-  failure: undefined,
-  unreachable: undefined,
-  deletionIgnored: false,
-};
-const cachedAndRejected: State = { ...cached, failure: failure('NACKED') };
-const cachedAndCutOff: State = { ...cached, unreachable: error('down') };
-const cachedAndBoth: State = { ...cachedAndRejected, unreachable: error('down') };
-const keptOn: State = { ...cached, deletionIgnored: true };
+const view = (state: State): View => ({ state, unreachable: undefined });
+const valued = (
+  value: Accepted<string>,
+  rest: { failure?: Failure; deletionIgnored?: boolean } = {},
+): View =>
+  view({ kind: 'accepted', accepted: value, failure: undefined, deletionIgnored: false, ...rest });
+const failed = (status: Failure['status'], message: string = status): View =>
+  view({ kind: 'failed', failure: failure(status, message) });
+
+const requested = view({ kind: 'requested', sinceMs: 1 });
+const cutOff: View = { ...requested, unreachable: error('down') };
+const absent = failed('DOES_NOT_EXIST');
+const late = failed('TIMEOUT');
+const rejected = failed('NACKED');
+const cached = valued(accepted('v'));
+const cachedAndRejected = valued(accepted('v'), { failure: failure('NACKED') });
+const cachedAndCutOff: View = { ...cached, unreachable: error('down') };
+const cachedAndBoth: View = { ...cachedAndRejected, unreachable: error('down') };
+const keptOn = valued(accepted('v'), { deletionIgnored: true });
 
 const sent = (value: string): Event => ({ kind: 'accepted', accepted: accepted(value, '2') });
-const nack = (dropValue: boolean, message = 'NACKED'): Event => ({
+const nack = (dropValue: boolean, message = 'NACKED'): ResourceEvent<string> => ({
   kind: 'failed',
   failure: failure('NACKED', message),
   dropValue,
@@ -61,12 +75,18 @@ const timedOut: Event = { kind: 'timed-out', failure: failure('DOES_NOT_EXIST') 
 const unreachable = (message = 'down'): Event => ({ kind: 'unreachable', error: error(message) });
 const reachable: Event = { kind: 'reachable' };
 
+function after(before: View, event: Event): View {
+  if (event.kind === 'unreachable') return viewWhen(before, event.error);
+  if (event.kind === 'reachable') return viewWhen(before, undefined);
+  return viewAfter(before, event);
+}
+
 /** What watchers are told, in short. */
-function told(state: State, event?: Event): string[] {
+function told(before: View, event?: Event): string[] {
   const notifications =
     event === undefined
-      ? currentNotifications(state)
-      : notificationsBetween(state, nextResourceState(state, event));
+      ? currentNotifications(before)
+      : notificationsBetween(before, after(before, event));
   return notifications.map((notification) => {
     if (notification.kind === 'ambient') return `ambient ${notification.error?.message ?? 'over'}`;
     const { update } = notification;
@@ -74,14 +94,10 @@ function told(state: State, event?: Event): string[] {
   });
 }
 
-const now = (value: string): State => ({ ...cached, accepted: accepted(value, '2') });
-const failed = (status: Failure['status'], message: string = status): State => ({
-  kind: 'failed',
-  failure: failure(status, message),
-});
+const now = (value: string): View => valued(accepted(value, '2'));
 
-describe('nextResourceState', () => {
-  it.each<[string, State, string, Event, State, string[]]>([
+describe('a resource as its target sees it', () => {
+  it.each<[string, View, string, Event, View, string[]]>([
     ['requested', requested, 'sent', sent('v'), now('v'), ['value v']],
     ['requested', requested, 'rejected', nack(false), rejected, ['error NACKED']],
     ['requested', requested, 'rejected, dropping', nack(true), rejected, ['error NACKED']],
@@ -139,7 +155,7 @@ describe('nextResourceState', () => {
       cached,
       'left out, reporting',
       deleted('report'),
-      { ...cached, failure: failure('DOES_NOT_EXIST') },
+      valued(accepted('v'), { failure: failure('DOES_NOT_EXIST') }),
       ['ambient DOES_NOT_EXIST'],
     ],
     ['cached', cached, 'timed out', timedOut, cached, []],
@@ -170,14 +186,14 @@ describe('nextResourceState', () => {
     ['cached, cut off', cachedAndCutOff, 'rejected', nack(false), cachedAndBoth, []],
     ['kept on', keptOn, 'sent unchanged', sent('v'), now('v'), []],
   ])('%s (%#) and %s', (...row) => {
-    const [, before, , event, after, notifications] = row;
-    expect(nextResourceState(before, event)).toEqual(after);
+    const [, before, , event, expected, notifications] = row;
+    expect(after(before, event)).toEqual(expected);
     expect(told(before, event)).toEqual(notifications);
   });
 });
 
 describe('currentNotifications', () => {
-  it.each<[string, State, string[]]>([
+  it.each<[string, View, string[]]>([
     ['requested', requested, []],
     ['cut off', cutOff, ['error down']],
     ['absent', absent, ['error DOES_NOT_EXIST']],
@@ -186,7 +202,35 @@ describe('currentNotifications', () => {
     ['cached and rejected', cachedAndRejected, ['value v', 'ambient NACKED']],
     ['cached and both', cachedAndBoth, ['value v', 'ambient down']],
     ['kept on', keptOn, ['value v']],
-  ])('of a resource that is %s', (_name, state, notifications) => {
-    expect(told(state)).toEqual(notifications);
+  ])('of a resource that is %s', (_name, before, notifications) => {
+    expect(told(before)).toEqual(notifications);
+  });
+});
+
+describe('the state at a server', () => {
+  it('is the same object when a value is sent again, so that every target has the same view', () => {
+    const value = accepted('v');
+    const state: State = valued(value).state;
+    expect(nextResourceState(state, { kind: 'accepted', accepted: value })).toBe(state);
+  });
+
+  it('is a new one when a value is sent again that was removed or rejected meanwhile', () => {
+    const value = accepted('v');
+    for (const rest of [{ deletionIgnored: true }, { failure: failure('NACKED') }]) {
+      const next = nextResourceState(valued(value, rest).state, {
+        kind: 'accepted',
+        accepted: value,
+      });
+      expect(next).toEqual(valued(value).state);
+    }
+  });
+
+  it('is used as it is, unless the value in use is of another server', () => {
+    const event = nack(false);
+    const atServer = nextResourceState(cached.state, event);
+    expect(viewAfter(cached, event, atServer).state).toBe(atServer);
+    const other = valued(accepted('w'));
+    expect(viewAfter(other, nack(true))).toEqual(rejected);
+    expect(viewAfter(other, event)).toEqual(valued(accepted('w'), { failure: failure('NACKED') }));
   });
 });

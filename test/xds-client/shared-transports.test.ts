@@ -1,5 +1,9 @@
-import { SharedTransports } from '../../src/xds-client/shared-transports';
-import type { StreamStatus, XdsStreamHandler, XdsTransport } from '../../src/xds-client/transport';
+import {
+  SharedTransports,
+  type StreamStatus,
+  type XdsStreamHandler,
+  type XdsTransport,
+} from '../../src/xds-client/transport';
 import { FakeClock } from '../support/fake-clock';
 import { FakeNetwork } from '../support/fake-transport';
 import { serverConfig } from './harness';

@@ -1,7 +1,7 @@
 import { DiscoveryRequest } from '../../src/wire/generated/envoy/service/discovery/v3/discovery';
 import type { AdsResponse } from '../../src/xds-client/ads/ads-response';
 import type { RequestedResource } from '../../src/xds-client/ads/subscriptions';
-import { createNode } from '../../src/xds-client/node';
+import { createNode } from '../../src/xds-client/management-servers';
 import { SotwProtocol } from '../../src/xds-client/ads/sotw-subscriptions';
 import { bootstrap } from './harness';
 import { NO_ITEMS } from './test-resource';

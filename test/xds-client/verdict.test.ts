@@ -1,4 +1,4 @@
-import type { ReadResponse } from '../../src/xds-client/ads/read-response';
+import type { ReadResponse } from '../../src/xds-client/ads/response-reader';
 import { decideVerdict, type Verdict } from '../../src/xds-client/ads/verdict';
 import type { ResourceEvent } from '../../src/xds-client/resource-state';
 import { STEP_SIZE, type Steps } from '../../src/util/steps';

@@ -21,7 +21,7 @@ import { type FeatureFlags, readFeatureFlags } from '../../util/feature-flags';
 import { silentLogger } from '../../util/logger';
 import { systemRandom } from '../../util/random';
 import { PACKAGE_VERSION } from '../../util/version';
-import type { UserAgent } from '../../xds-client/node';
+import type { UserAgent } from '../../xds-client/management-servers';
 import type { XdsTransportFactory } from '../../xds-client/transport';
 
 /** The name under which the commands appear to management servers. */

@@ -8,7 +8,7 @@ import {
   type ClientSurroundings,
 } from './client-parts';
 import type { Node } from '../../wire/generated/envoy/config/core/v3/base';
-import { createNode } from '../../xds-client/node';
+import { createNode } from '../../xds-client/management-servers';
 import { type BootstrapOrigin, bootstrapSource } from './bootstrap-origin';
 
 /** A connection to a management server. */

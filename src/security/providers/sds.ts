@@ -6,7 +6,7 @@ import type { Clock } from '../../util/clock';
 import type { Random } from '../../util/random';
 import { TimeBudget } from '../../xds-client/budgets';
 import { DEFAULT_TIME_PERCENT } from '../../xds-client/limits';
-import type { UserAgent } from '../../xds-client/node';
+import type { UserAgent } from '../../xds-client/management-servers';
 import type { ResourceType } from '../../xds-client/resource-type';
 import { SEPARATE_STREAMS_FEATURE } from '../../xds-client/server-policy';
 import { withConnectionOptions, type XdsTransportFactory } from '../../xds-client/transport';

@@ -4,7 +4,7 @@ import type { Any } from '../../wire/generated/google/protobuf/any';
 import { peekText } from '../../resources/shared/any';
 import { errorMessage } from '../../util/error-message';
 import { err, ok, type Result } from '../../util/result';
-import { STEP_SIZE, type Steps } from '../../util/steps';
+import { inSteps, type Steps } from '../../util/steps';
 import { parseResourceName } from '../../xds-client/resource-name';
 
 /** One resource of a file. */
@@ -25,7 +25,7 @@ export interface ResourceFile {
 
 /** Options of reading a file. */
 export interface ReadOptions {
-  /** See `FetchConfig`. */
+  /** Whether fields and types that are not known are skipped. */
   readonly ignoreUnknownFields: boolean;
 }
 
@@ -107,8 +107,7 @@ export function* mergeFiles(
   const origins = new Map<string, string>();
   const byType = new Map<string, FileResource[]>();
   for (const [path, { resources }] of files) {
-    for (const [index, resource] of resources.entries()) {
-      if (index % STEP_SIZE === STEP_SIZE - 1) yield;
+    yield* inSteps(resources, (resource) => {
       const { typeUrl, name } = resource;
       const origin = name === undefined ? undefined : origins.get(`${typeUrl} ${name}`);
       if (origin === undefined) {
@@ -121,7 +120,7 @@ export function* mergeFiles(
         const where = origin === path ? 'in it twice' : `in ${origin}, too`;
         problems.push(`${path}: ${type} ${JSON.stringify(name)} is ${where}`);
       }
-    }
+    });
   }
   if (problems.length > 0) return err(problems);
   const version = commonVersion([...files.values()]);

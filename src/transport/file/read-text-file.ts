@@ -40,8 +40,8 @@ const ignoredKeys = new Set([
 ]);
 const versionKeys = ['version_info', 'versionInfo'];
 
-/** Reads a file of resources that is text, in steps; see `readFileInSteps`. */
-export function* readTextInSteps(
+/** Reads a file of resources that is text, in steps; see `readResourceFile`. */
+export function* readTextFile(
   path: string,
   text: string,
   syntax: 'json' | 'yaml',

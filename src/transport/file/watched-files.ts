@@ -1,23 +1,27 @@
 import { createHash } from 'node:crypto';
 import { statSync } from 'node:fs';
-import { join } from 'node:path';
+import { extname, join } from 'node:path';
 import type { Clock } from '../../util/clock';
 import { errorMessage } from '../../util/error-message';
-import { listDirectory, watchFile, type FileWatchOptions } from '../../util/files/file-watch';
+import { type FileWatchOptions, listDirectory, watchFile } from '../../util/files/file-watch';
 import { readRegularFile } from '../../util/files/read-regular-file';
 import type { Handle } from '../../util/handle';
 import type { Logger } from '../../util/logger';
 import { err, ok, type Result } from '../../util/result';
-import type { Steps } from '../../util/steps';
+import { inSteps, type Steps } from '../../util/steps';
 import { TimeSlices } from '../../util/time-slices';
 import {
+  type FileResource,
   hashInSteps,
+  identifyResource,
   mergeFiles,
   type ReadOptions,
   type ResourceContent,
   type ResourceFile,
 } from './file-resource';
-import { isResourceFile, readFileInSteps, resourceFileExtensions } from './read-resource-file';
+import { DiscoveryResponse } from '../../wire/generated/envoy/service/discovery/v3/discovery';
+import { late } from '../../util/late';
+import type * as TextReading from './read-text-file';
 
 /** Constructor options of watched files. */
 interface WatchedFilesOptions extends ReadOptions {
@@ -210,7 +214,7 @@ export class WatchedFiles {
     const known = this.known.get(path);
     if (known?.digest === digest) return ok(known);
     const size = content.value.length;
-    return ok({ digest, size, file: yield* readFileInSteps(path, content.value, this.options) });
+    return ok({ digest, size, file: yield* readResourceFile(path, content.value, this.options) });
   }
 }
 
@@ -233,4 +237,73 @@ function listFiles(path: string): Result<readonly string[], string> {
   }
   // An empty directory is not an empty configuration: it may be about to be filled.
   return err(`${path}: has no file that ends in ${resourceFileExtensions.join(', ')}`);
+}
+
+/** Loads the reader of text late: the schema is large, and binary files do not need it. */
+const loadTextReader = late<typeof TextReading>(() => require('./read-text-file'));
+
+/** The extensions of resource files. */
+const resourceFileExtensions = ['.json', '.yaml', '.yml', '.pb', '.binpb'] as const;
+
+/** Returns whether a file is a resource file, by its name. */
+function isResourceFile(path: string): boolean {
+  const extension = extname(path);
+  return resourceFileExtensions.some((each) => each === extension);
+}
+
+/**
+ * Parses a resource file in steps: a `DiscoveryResponse`, in which the resources may be of several types, in JSON, YAML or
+ * binary, by the extension of the file.
+ *
+ * @returns the resources, or every mistake, with the path and, in text, the line and column.
+ */
+export function* readResourceFile(
+  path: string,
+  content: Buffer,
+  options: ReadOptions,
+): Steps<Result<ResourceFile, readonly string[]>> {
+  switch (extname(path)) {
+    case '.json':
+      return yield* readText('json', path, content, options);
+    case '.yaml':
+    case '.yml':
+      return yield* readText('yaml', path, content, options);
+    case '.pb':
+    case '.binpb':
+      return yield* readBinary(path, content);
+    default:
+      return err([`${path}: its name must end in ${resourceFileExtensions.join(', ')}`]);
+  }
+}
+
+function* readText(
+  syntax: 'json' | 'yaml',
+  path: string,
+  content: Buffer,
+  options: ReadOptions,
+): Steps<Result<ResourceFile, readonly string[]>> {
+  const { readTextFile } = loadTextReader();
+  yield;
+  return yield* readTextFile(path, content.toString('utf8'), syntax, options);
+}
+
+function* readBinary(
+  path: string,
+  content: Buffer,
+): Steps<Result<ResourceFile, readonly string[]>> {
+  let response: DiscoveryResponse;
+  try {
+    response = DiscoveryResponse.decode(content);
+  } catch (error) {
+    return err([`${path}: not a DiscoveryResponse: ${errorMessage(error)}`]);
+  }
+  const resources: FileResource[] = [];
+  const problems: string[] = [];
+  yield* inSteps(response.resources, (item, index) => {
+    const resource = identifyResource(item);
+    if (resource.ok) resources.push(resource.value);
+    else problems.push(`${path}: resources[${index}]: ${resource.error}`);
+  });
+  if (problems.length > 0) return err(problems);
+  return ok({ version: response.versionInfo || undefined, resources });
 }

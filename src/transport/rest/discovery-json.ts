@@ -9,7 +9,7 @@ import { formatJsonProblem } from '../../wire/proto-json/json-problem';
 import { JsonLimitError, parseJsonInSteps, type JsonLimits } from '../../util/bounded-json';
 import { errorMessage } from '../../util/error-message';
 import { err, ok, type Result } from '../../util/result';
-import { runSteps, type Steps } from '../../util/steps';
+import type { Steps } from '../../util/steps';
 import { MAX_RESOURCES_PER_RESPONSE } from '../../xds-client/limits';
 import { joinBounded } from '../../xds-client/xds-errors';
 
@@ -43,15 +43,10 @@ const MAX_LOCATED_LENGTH = 2 ** 20;
 const MAX_VERSION_LENGTH = 8192;
 
 /**
- * Decodes a response. Excessive content is found before any of it is decoded. Fields and types that the schema of this
+ * Decodes a response in steps. Excessive content is found before any of it is decoded. Fields and types that the schema of this
  * package does not have are skipped, as they are in binary responses.
  */
-export function readResponse(text: string): Result<DiscoveryResponse, string> {
-  return runSteps(readResponseInSteps(text));
-}
-
-/** Does the same as {@link readResponse} in steps. */
-export function* readResponseInSteps(text: string): Steps<Result<DiscoveryResponse, string>> {
+export function* readResponse(text: string): Steps<Result<DiscoveryResponse, string>> {
   let json: unknown;
   try {
     json = yield* parseJsonInSteps(text, RESPONSE_LIMITS);

@@ -1,4 +1,9 @@
-import { Agent as HttpAgent, request as httpRequest } from 'node:http';
+import {
+  Agent as HttpAgent,
+  type ClientRequest,
+  type IncomingMessage,
+  request as httpRequest,
+} from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import type {
   CaCertificateListener,
@@ -9,15 +14,13 @@ import { clientTlsOptions, type ClientTlsOptions } from '../../security/client/c
 import type { Clock } from '../../util/clock';
 import { describeDuration } from '../../util/duration';
 import { createHandle, type Handle } from '../../util/handle';
-import type { Result } from '../../util/result';
+import { err, ok, type Result } from '../../util/result';
 import type { StreamStatus } from '../../xds-client/transport';
-import {
-  MAX_HEADER_BYTES,
-  readAnswer,
-  unavailable,
-  type HttpCallback,
-  type HttpResponse,
-} from './http-answer';
+import { createHash } from 'node:crypto';
+import { ByteCollector } from '../../util/byte-collector';
+import { errorMessage } from '../../util/error-message';
+import { StatusCode, statusOfHttp } from '../../util/status-code';
+import { cutText, quoteText } from '../../util/cut-text';
 
 /** A request. */
 export interface HttpPost {
@@ -87,7 +90,7 @@ export class HttpClient {
     };
     const { clock, timeoutMs, maxMessageBytes } = this.options;
     const timer = clock.setTimer(
-      () => finish(unavailable(`no answer within ${describeDuration(timeoutMs)}`)),
+      () => finish(noAnswer(`no answer within ${describeDuration(timeoutMs)}`)),
       timeoutMs,
     );
     readAnswer(request, maxMessageBytes, finish);
@@ -101,4 +104,184 @@ export class HttpClient {
     this.options.certificates?.removeIdentityCertificateListener(this.onIdentity);
     this.agent.destroy();
   }
+}
+
+/** A response. */
+export interface HttpResponse {
+  readonly status: number;
+  readonly etag: string | undefined;
+  /** `Content-Type`; `undefined` if absent, as are the others. */
+  readonly contentType?: string | undefined;
+  /** What was done to the body, of `Content-Encoding` and `Transfer-Encoding`; `undefined` if it is as it was. */
+  readonly encoding?: string | undefined;
+  readonly location?: string | undefined;
+  readonly body: string;
+  /** Equal exactly when the body is. */
+  readonly digest: string;
+}
+
+/** Receives the response to a request, or why there is none. */
+export type HttpCallback = (result: Result<HttpResponse, StreamStatus>) => void;
+
+/** Bytes of a status line with its headers, and of trailers. */
+const MAX_HEADER_BYTES = 16_384;
+/** Each takes some microseconds, whatever its size. */
+const MAX_CHUNKS = 250_000;
+/** Responses with a status of 1xx before the answer. Node.js reads any number of them. */
+const MAX_INTERIM_RESPONSES = 100;
+
+/**
+ * Reads the answer to a request. Beyond a bound, no more of it is read once the request is destroyed.
+ *
+ * @param maxBytes The most that the body may have.
+ * @param finish May be called more than once: the first call has the result.
+ */
+function readAnswer(request: ClientRequest, maxBytes: number, finish: HttpCallback): void {
+  let interimResponses = 0;
+  request.on('information', () => {
+    if (++interimResponses > MAX_INTERIM_RESPONSES) {
+      finish(exhausted(`more than ${MAX_INTERIM_RESPONSES} interim responses (HTTP status 1xx)`));
+    }
+  });
+  // Without a listener, Node.js closes the connection and says nothing to the request.
+  request.on('upgrade', () => finish(noAnswer('an answer in another protocol (HTTP status 101)')));
+  request.on('error', (error) => finish(describeError(error)));
+  request.on('response', (response) => {
+    response.on('error', (error) => finish(describeError(error)));
+    readBody(response, maxBytes, finish);
+  });
+}
+
+/** Collects the body of a response, unless it is too large. */
+function readBody(response: IncomingMessage, maxBytes: number, finish: HttpCallback): void {
+  const tooLarge = exhausted(`an answer of more than ${maxBytes} bytes (maxMessageBytes)`);
+  if (Number(response.headers['content-length'] ?? 0) > maxBytes) {
+    finish(tooLarge);
+    return;
+  }
+  const collected = new ByteCollector(maxBytes);
+  const hash = createHash('sha256');
+  let chunks = 0;
+  response.on('data', (chunk: Buffer) => {
+    if (!collected.add(chunk)) finish(tooLarge);
+    else if (++chunks > MAX_CHUNKS)
+      finish(exhausted(`an answer in more than ${MAX_CHUNKS} chunks`));
+    else hash.update(chunk);
+  });
+  response.on('end', () => {
+    const { statusCode: status = 0, headers } = response;
+    const { etag, location, 'content-type': contentType } = headers;
+    const body = collected.bytes.toString('utf8');
+    const digest = hash.digest('hex');
+    finish(
+      ok({ status, etag, location, contentType, encoding: encodingOf(headers), body, digest }),
+    );
+  });
+}
+
+/** Returns the codings other than `identity`, and `chunked`, which Node.js decodes. */
+function encodingOf(headers: IncomingMessage['headers']): string | undefined {
+  const lists = [headers['content-encoding'], headers['transfer-encoding']];
+  const codings = lists.flatMap((list) => (list ?? '').split(',').map((each) => each.trim()));
+  const applied = codings.filter((each) => !/^(?:identity|chunked)?$/i.test(each));
+  return applied.length === 0 ? undefined : applied.join(', ');
+}
+
+function describeError(error: NodeJS.ErrnoException): Result<never, StreamStatus> {
+  if (error.code === 'HPE_HEADER_OVERFLOW') {
+    return exhausted(`an answer with headers of more than ${MAX_HEADER_BYTES} bytes`);
+  }
+  // The error of Node.js for a connection that ends within a body.
+  const isCut = error.code === 'ECONNRESET' && error.message === 'aborted';
+  return noAnswer(isCut ? 'the connection was closed within the answer' : errorMessage(error));
+}
+
+/** The result of a request that got no answer. */
+function noAnswer(details: string): Result<never, StreamStatus> {
+  return err(unavailable(details));
+}
+
+function exhausted(details: string): Result<never, StreamStatus> {
+  return err({ code: StatusCode.RESOURCE_EXHAUSTED, details });
+}
+
+const OK = 200;
+/** The status that nothing has changed. */
+export const NOT_MODIFIED = 304;
+
+const MAX_BODY = 200;
+/** Characters of which the shown ones are made: white space is made less of. */
+const MAX_READ_BODY = 1000;
+
+const CHECK_URI = 'check server_uri, and proxies before the server';
+
+/**
+ * Describes an answer whose body is not to be read: a redirect, a compressed body, a status of an error. The texts follow
+ * the name of the server, and end with what to do.
+ *
+ * @param path The path of the request.
+ */
+export function findAnswerProblem(path: string, answer: HttpResponse): StreamStatus | undefined {
+  const { status, encoding } = answer;
+  if (status === NOT_MODIFIED) return undefined;
+  const fact = `${path} was answered with HTTP status ${status}`;
+  if (status >= 300 && status < 400) {
+    return unavailable(
+      `${fact}, a redirect${describeLocation(answer)}. Redirects are not followed: ${CHECK_URI}`,
+    );
+  }
+  if (status === OK) {
+    if (encoding === undefined) return undefined;
+    return unavailable(
+      `${fact} and a body in the encoding ${quoteText(encoding)}, which is not decoded: ` +
+        'turn off compression at the server, and at proxies before it',
+    );
+  }
+  const code = statusOfHttp(status);
+  if (isPage(answer)) return { code, details: `${fact} and ${describePage(answer)}` };
+  const shown = encoding === undefined ? startOf(answer) : `a body in ${quoteText(encoding)}`;
+  return { code, details: shown === '' ? fact : `${fact}: ${shown}` };
+}
+
+/** Describes an answer whose body cannot be read. @param reason What is wrong with the body. */
+export function describeUnreadable(
+  path: string,
+  answer: HttpResponse,
+  reason: string,
+): StreamStatus {
+  // The type alone is not decisive: some servers label everything as HTML.
+  return isPage(answer)
+    ? unavailable(`the answer to ${path} is ${describePage(answer)}`)
+    : { code: StatusCode.INTERNAL, details: `the answer to ${path} cannot be read: ${reason}` };
+}
+
+function isPage({ contentType = '', encoding }: HttpResponse): boolean {
+  return encoding === undefined && /^text\/html\b/i.test(contentType);
+}
+
+function describePage(answer: HttpResponse): string {
+  return `an HTML page, as a web server or a proxy sends (${startOf(answer)}): ${CHECK_URI}`;
+}
+
+/** The beginning of the body, in one line. */
+function startOf({ body }: HttpResponse): string {
+  return cutText(body.slice(0, MAX_READ_BODY).replace(/\s+/g, ' ').trim(), MAX_BODY);
+}
+
+/** Names the place of a redirect, without the parts that may be secret: the user, the query and the fragment. */
+function describeLocation({ location }: HttpResponse): string {
+  if (location === undefined) return '';
+  const plain = location
+    .slice(0, endOfPath(location))
+    .replace(/^([a-z][a-z\d+.-]*:)?\/\/[^/]*@/i, '$1//');
+  return ` to ${quoteText(plain)}`;
+}
+
+function endOfPath(location: string): number {
+  const end = location.search(/[?#]/);
+  return end < 0 ? location.length : end;
+}
+
+function unavailable(details: string): StreamStatus {
+  return { code: StatusCode.UNAVAILABLE, details };
 }

@@ -10,9 +10,13 @@ import { err, type Result } from '../../util/result';
 import type { Steps } from '../../util/steps';
 import { StatusCode } from '../../util/status-code';
 import type { StreamStatus, XdsStream, XdsStreamHandler } from '../../xds-client/transport';
-import { describeUnreadable, findAnswerProblem, NOT_MODIFIED } from './answer-problem';
-import { discoveryPath, readResponseInSteps } from './discovery-json';
-import type { HttpResponse } from './http-answer';
+import {
+  describeUnreadable,
+  findAnswerProblem,
+  type HttpResponse,
+  NOT_MODIFIED,
+} from './http-client';
+import { discoveryPath, readResponse } from './discovery-json';
 
 /** Constructor options of a stream. */
 export interface RestStreamOptions {
@@ -30,8 +34,6 @@ export interface RestStreamOptions {
   run(steps: Steps<void>): Handle;
   /** Milliseconds until the next response may be requested, since reading others took so long. */
   waitMs(): number;
-  /** Whether a type is served over REST. */
-  isServed(typeUrl: string): boolean;
   /** Removes secrets and control characters from the details of a status. */
   sanitize(text: string): string;
   /** Called when the stream has ended, from either side. */
@@ -54,7 +56,6 @@ export class RestStream implements XdsStream {
 
   constructor(private readonly options: RestStreamOptions) {}
 
-  /** See `XdsStream`. */
   send(bytes: Uint8Array): void {
     if (!this.isOpen) return;
     const request = DiscoveryRequest.decode(bytes);
@@ -62,12 +63,11 @@ export class RestStream implements XdsStream {
     this.node = request.node ?? this.node;
     this.isSending = true;
     const { typeUrl } = request;
-    const isServed = this.options.isServed(typeUrl);
+    const isServed = discoveryPath(typeUrl) !== undefined;
     if (isServed) this.pollOf(typeUrl).update({ ...request, node: this.node });
     if (this.isConnected || !isServed) this.later(() => this.confirmSent());
   }
 
-  /** See `XdsStream`. */
   read(): void {
     this.credits++;
     this.later(() => this.deliver());
@@ -78,7 +78,6 @@ export class RestStream implements XdsStream {
     this.fail({ code: StatusCode.OK, details: '' });
   }
 
-  /** See `XdsStream`. */
   close(): void {
     if (this.isOpen) this.end();
   }
@@ -95,13 +94,7 @@ export class RestStream implements XdsStream {
   private pollOf(typeUrl: string): TypePoll {
     let poll = this.polls.get(typeUrl);
     if (poll === undefined) {
-      const { clock } = this.options;
-      poll = new TypePoll({
-        clock,
-        nextDelayMs: () => this.options.nextDelayMs(),
-        post: (...args) => this.options.post(...args),
-        run: (steps) => this.options.run(steps),
-        waitMs: () => this.options.waitMs(),
+      poll = new TypePoll(this.options, {
         onReachable: () => this.onReachable(),
         onReady: () => this.later(() => this.deliver()),
         onFailed: (failure) => this.fail(failure),
@@ -147,10 +140,7 @@ export class RestStream implements XdsStream {
 }
 
 /** The stream that a poll belongs to. */
-interface PollOwner extends Pick<
-  RestStreamOptions,
-  'clock' | 'nextDelayMs' | 'post' | 'run' | 'waitMs'
-> {
+interface PollOwner {
   /** The server has responded. */
   onReachable(): void;
   /** A response can be taken. */
@@ -184,7 +174,10 @@ class TypePoll {
   /** Of the last response. */
   private nonce = '';
 
-  constructor(private readonly owner: PollOwner) {}
+  constructor(
+    private readonly options: RestStreamOptions,
+    private readonly owner: PollOwner,
+  ) {}
 
   /** Handles a request of the client, which may answer the last response. */
   update(request: DiscoveryRequest): void {
@@ -224,13 +217,13 @@ class TypePoll {
 
   /** Sends the next request: at once if names were added, else after the interval. */
   private proceed(): void {
-    const waitMs = this.owner.waitMs();
+    const waitMs = this.options.waitMs();
     if (this.isNew && waitMs === 0) {
       this.request();
       return;
     }
-    const delayMs = this.isNew ? waitMs : Math.max(waitMs, this.owner.nextDelayMs());
-    const timer = this.owner.clock.setTimer(() => this.request(), delayMs);
+    const delayMs = this.isNew ? waitMs : Math.max(waitMs, this.options.nextDelayMs());
+    const timer = this.options.clock.setTimer(() => this.request(), delayMs);
     this.setState({ kind: 'waiting', timer });
   }
 
@@ -241,7 +234,7 @@ class TypePoll {
     const versionInfo = isNew ? '' : request.versionInfo;
     const etag = isNew ? undefined : this.etag;
     const sent = { ...request, versionInfo, responseNonce: this.nonce };
-    const attempt = this.owner.post(sent, etag, (answer) =>
+    const attempt = this.options.post(sent, etag, (answer) =>
       this.onAnswer(request.typeUrl, answer, isNew),
     );
     this.setState({ kind: 'requesting', attempt });
@@ -268,12 +261,12 @@ class TypePoll {
       this.proceed();
       return;
     }
-    const work = this.owner.run(this.readAnswer(typeUrl, answer.value));
+    const work = this.options.run(this.readAnswer(typeUrl, answer.value));
     this.setState({ kind: 'reading', work });
   }
 
   private *readAnswer(typeUrl: string, answer: HttpResponse): Steps<void> {
-    const response = yield* readInSteps(answer.body);
+    const response = yield* readContained(answer.body);
     if (!response.ok) {
       const path = discoveryPath(typeUrl) ?? typeUrl;
       this.owner.onFailed(describeUnreadable(path, answer, response.error));
@@ -298,9 +291,9 @@ class TypePoll {
 }
 
 /** An exception, which is a bug, is the failure of this response only. */
-function* readInSteps(body: string): Steps<Result<DiscoveryResponse, string>> {
+function* readContained(body: string): Steps<Result<DiscoveryResponse, string>> {
   try {
-    return yield* readResponseInSteps(body);
+    return yield* readResponse(body);
   } catch (error) {
     return err(`unexpected error: ${errorMessage(error)}`);
   }

@@ -2,10 +2,10 @@ import type { FetchConfig, ServerConfig } from '../../bootstrap/bootstrap';
 import { DEFAULT_LIMITS, type Limits } from '../../bootstrap/limits';
 import type { DiscoveryRequest } from '../../wire/generated/envoy/service/discovery/v3/discovery';
 import {
-  Status,
   type CallCredentials,
   type CertificateProvider,
   type Metadata,
+  Status,
 } from '../../grpc-js';
 import type { Clock } from '../../util/clock';
 import { errorMessage } from '../../util/error-message';
@@ -14,19 +14,21 @@ import type { Random } from '../../util/random';
 import { err, ok, type Result } from '../../util/result';
 import { sanitizeText } from '../../util/sanitize-text';
 import { withoutTrailing } from '../../util/without-trailing';
-import type {
-  StreamStatus,
-  XdsStream,
-  XdsStreamHandler,
-  XdsTransport,
+import {
+  isServedWithoutGrpc,
+  type StreamStatus,
+  type XdsStream,
+  type XdsStreamHandler,
+  type XdsTransport,
 } from '../../xds-client/transport';
-import { SentSecrets } from '../sent-secrets';
-import { isServedWithoutGrpc } from '../served-methods';
+import { SentSecrets } from '../connection-credentials';
 import { discoveryPath, writeRequest } from './discovery-json';
-import type { HttpResponse } from './http-answer';
-import { HttpClient } from './http-client';
-import { ResponseReader } from './response-reader';
+import { HttpClient, type HttpResponse } from './http-client';
 import { RestStream } from './rest-stream';
+import type { Steps } from '../../util/steps';
+import { TimeSlices } from '../../util/time-slices';
+import { TimeBudget } from '../../xds-client/budgets';
+import { DEFAULT_TIME_PERCENT } from '../../xds-client/limits';
 
 /** Creates the credentials of a server over HTTPS. */
 export interface RestCredentials {
@@ -118,7 +120,6 @@ class RestTransport implements XdsTransport {
       run: (steps) => this.reader.run(steps),
       waitMs: () => this.reader.waitMs(),
       sanitize: (text) => sanitizeText(this.secrets.redact(text)),
-      isServed: (typeUrl) => discoveryPath(typeUrl) !== undefined,
       onEnd: (ended) => this.streams.delete(ended),
     });
     this.streams.add(stream);
@@ -206,4 +207,35 @@ function toStatus(error: unknown): StreamStatus {
     code: typeof code === 'number' ? code : Status.UNKNOWN,
     details: errorMessage(error),
   };
+}
+
+/**
+ * Runs the steps that read responses, for all servers of a process: a slice of time in each turn of the event loop, and
+ * altogether a share of the time, beyond which further responses are requested later.
+ */
+export class ResponseReader {
+  private readonly slices: TimeSlices;
+  private readonly budget: TimeBudget;
+
+  constructor(private readonly clock: Clock) {
+    this.slices = new TimeSlices(clock);
+    this.budget = new TimeBudget(DEFAULT_TIME_PERCENT / 100, clock.monotonicMs());
+  }
+
+  /** Runs steps from the next turn of the event loop on. @returns a handle that drops those that are left. */
+  run(steps: Steps<void>): Handle {
+    return this.slices.startLater({ batch: { run: (task) => this.measure(task) }, steps });
+  }
+
+  /** Milliseconds until the next response may be requested; zero while there is time left. */
+  waitMs(): number {
+    return this.budget.waitMs(this.clock.monotonicMs());
+  }
+
+  private measure(task: () => void): void {
+    const startMs = this.clock.monotonicMs();
+    task();
+    const endMs = this.clock.monotonicMs();
+    this.budget.spend(endMs - startMs, endMs);
+  }
 }

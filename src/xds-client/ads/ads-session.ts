@@ -11,7 +11,7 @@ import { describeStreamEnd } from '../xds-errors';
 import type { AdsResponse } from './ads-response';
 import { UNREQUESTED, type AdsStreamHandler, type ResourceKey, type Verdict } from './verdict';
 import { NackPacing, responseDigest } from './nack-pacing';
-import type { VariantChoice } from './protocol-variant';
+import type { VariantChoice } from '../server-policy';
 import { NO_DEADLINES, ResourceWaits } from './resource-waits';
 import type { AdsProtocol, NextRequest, RequestSource, Subscriptions } from './subscriptions';
 

@@ -35,7 +35,7 @@ const MIN_RENEWAL_INTERVAL_MS = 30_000;
 /** A stream that ends sooner than this with an error is a short one. */
 const SHORT_STREAM_MS = 10_000;
 
-/** So many short streams in a row are said. */
+/** So many short streams in a row are logged. */
 const SHORT_STREAMS = 3;
 
 /** An ADS stream to one server, and the streams that replace it: what is known of the server beyond one of them. */
@@ -149,7 +149,7 @@ export class AdsStream {
     };
   }
 
-  /** It is no failure (gRFC A57), so that nobody would hear of a server that ends each of its streams. */
+  /** It is no failure (gRFC A57), so that a server that ends each of its streams would go unnoticed otherwise. */
   private noteEnd(status: StreamStatus, ageMs: number): void {
     const isShort = status.code !== StatusCode.OK && ageMs < SHORT_STREAM_MS;
     this.shortStreams = isShort ? this.shortStreams + 1 : 0;

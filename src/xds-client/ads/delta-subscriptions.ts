@@ -1,16 +1,10 @@
 import type { Node } from '../../wire/generated/envoy/config/core/v3/base';
-import {
-  DeltaDiscoveryRequest,
-  DeltaDiscoveryResponse,
-} from '../../wire/generated/envoy/service/discovery/v3/discovery';
-import { ok, type Result } from '../../util/result';
+import { DeltaDiscoveryRequest } from '../../wire/generated/envoy/service/discovery/v3/discovery';
 import { MAX_INITIAL_VERSIONS_LENGTH } from '../limits';
-import { itemsOfWrappers, type AdsResponse } from './ads-response';
+import { parseDeltaResponse, type AdsResponse, type ParsedResponse } from './ads-response';
 import {
-  decodeResponse,
   errorDetail,
   NodeOnce,
-  versionProblem,
   type AdsProtocol,
   type NextRequest,
   type RequestSource,
@@ -51,7 +45,6 @@ export class DeltaProtocol implements AdsProtocol {
     private readonly node: Node,
   ) {}
 
-  /** See `AdsProtocol`. */
   createSubscriptions(): Subscriptions {
     return new DeltaSubscriptions(this.source, new NodeOnce(this.node), {
       get: (typeUrl) => this.versions(typeUrl),
@@ -127,26 +120,8 @@ class DeltaSubscriptions implements Subscriptions {
   /** Names go out in requests without a nonce, which no response makes outdated. */
   confirmName(): void {}
 
-  parse(bytes: Uint8Array): Result<AdsResponse, string> {
-    const decoded = decodeResponse(DeltaDiscoveryResponse, bytes);
-    if (!decoded.ok) return decoded;
-    const { message, resources, problem } = decoded.value;
-    const { typeUrl, nonce, systemVersionInfo: version, resourceErrors: errors } = message;
-    const tooLong = versionProblem('system_version_info', version);
-    const isRequested = this.types.get(typeUrl)?.sent !== undefined;
-    const items = itemsOfWrappers(resources);
-    const named = message.removedResourceNames.map(({ name }) => name);
-    const removed = [...message.removedResources, ...named];
-    const controlPlane = message.controlPlane?.identifier;
-    const rest = {
-      items,
-      removed,
-      errors,
-      controlPlane,
-      isComplete: false,
-      problem: problem ?? tooLong,
-    };
-    return ok({ typeUrl, isRequested, nonce, version, ...rest });
+  parse(bytes: Uint8Array): ParsedResponse {
+    return parseDeltaResponse(bytes, (typeUrl) => this.types.get(typeUrl)?.sent !== undefined);
   }
 
   answer({ typeUrl, nonce }: AdsResponse, rejection: string | undefined, isHeld = false): void {

@@ -1,7 +1,23 @@
+import {
+  type Accepted,
+  type EventOrigin,
+  rejectedEvent,
+  repeatedEvent,
+  type ResourceEvent,
+  serverErrorEvent,
+} from '../resource-state';
+import type { ParseResourceName } from '../resource-name';
+import {
+  bytesToKeep,
+  isSame,
+  ResourceDecoder,
+  type ResourceDecoderOptions,
+} from './resource-decoder';
+import type { AdsResponse, ResponseItem, ResponseOrder } from './ads-response';
 import type { ResourceError } from '../../wire/generated/envoy/service/discovery/v3/discovery';
 import type { Any } from '../../wire/generated/google/protobuf/any';
 import { errorMessage } from '../../util/error-message';
-import { runSteps, type Steps } from '../../util/steps';
+import { inSteps, type Steps } from '../../util/steps';
 import {
   MAX_NAME_LENGTH,
   MAX_REJECTED_BYTES,
@@ -10,25 +26,43 @@ import {
   MIN_BYTES_IN_STEPS,
   MIN_RESOURCES_IN_STEPS,
 } from '../limits';
-import { rejectedEvent, serverErrorEvent } from '../resource-events';
-import { repeatedEvent, type Accepted, type ResourceEvent } from '../resource-state';
 import { describeResource, type ResourceId } from '../xds-errors';
-import type { AdsResponse, ResponseItem } from './ads-response';
-import type { ReadContext } from './read-context';
-import type { ReadResponse } from './read-response';
-import { bytesToKeep, isSame, ResourceDecoder } from './resource-decoder';
-import { ResponseViolations } from './response-violations';
+import { countViolations, MAX_VIOLATION_TEXTS } from '../../util/violations';
+
+/** What a response is read with. */
+export interface ReadContext extends Omit<ResourceDecoderOptions, 'previous' | 'nowMs'> {
+  readonly origin: EventOrigin;
+  readonly parseName: ParseResourceName;
+  /** The requested resources of the type. They may change between two steps. */
+  readonly resources: ReadonlyMap<string, { readonly accepted: Accepted<unknown> | undefined }>;
+  /** The order of the previous response of the type. It is replaced by that of this one. */
+  readonly order: ResponseOrder;
+  /** Called with an exception of reading a resource, which is rejected. @param subject Names the resource. */
+  readonly onError: (subject: string, error: unknown) => void;
+}
+
+/** The content of a response. All names are canonical, and of requested resources. */
+export interface ReadResponse {
+  /** The events of the resources that it contains, by name. */
+  readonly events: ReadonlyMap<string, ResourceEvent<unknown>>;
+  /** Resources that do not exist. */
+  readonly removed: readonly string[];
+  /** Resources with a heartbeat that are not cached: the server believes that they are. */
+  readonly lost: ReadonlySet<string>;
+  /** Everything that is wrong with the response; each says which resource it is about. Empty means accepted. */
+  readonly violations: readonly string[];
+  /** How many resources are not valid. */
+  readonly invalid: number;
+  /** Whether a resource that is left out is thereby said not to exist. */
+  readonly isComplete: boolean;
+}
 
 /**
  * Reads each resource of a response on its own (gRFC A46): a valid one is accepted whatever else is wrong. A resource
- * that is not requested is not decoded, and one whose bytes are those of the cached one is not decoded again.
+ * that is not requested is not decoded, and one whose bytes are those of the cached one is not decoded again. A small
+ * response is read in one step, unless a resource needs several.
  */
-export function readResponse(response: AdsResponse, context: ReadContext): ReadResponse {
-  return runSteps(readInSteps(response, context));
-}
-
-/** Does the same as {@link readResponse} in steps. A small response is read in one, unless a resource needs several. */
-export function* readInSteps(response: AdsResponse, context: ReadContext): Steps<ReadResponse> {
+export function* readResponse(response: AdsResponse, context: ReadContext): Steps<ReadResponse> {
   const reader = new ResponseReader(response, context);
   if (!reader.checkSize()) return reader;
   const { items } = response;
@@ -38,13 +72,17 @@ export function* readInSteps(response: AdsResponse, context: ReadContext): Steps
     if (reader.isLarge && (!isKept || index % KEPT_PER_STEP === 0)) yield;
   }
   context.order.end(items.length);
-  for (const name of response.removed) {
-    reader.readRemoval(name);
-    if (reader.isLarge) yield;
-  }
-  for (const error of context.origin.policy.readResourceErrors ? response.errors : []) {
-    reader.readError(error);
-    if (reader.isLarge) yield;
+  yield* inSteps(
+    response.removed,
+    (name) => reader.readRemoval(name),
+    () => NAME_SIZE,
+  );
+  if (context.origin.policy.readResourceErrors) {
+    yield* inSteps(
+      response.errors,
+      (error) => reader.readError(error),
+      () => NAME_SIZE,
+    );
   }
   // What takes long to read is applied in another turn.
   if (reader.isLarge) yield;
@@ -53,6 +91,9 @@ export function* readInSteps(response: AdsResponse, context: ReadContext): Steps
 
 /** Resources that are only compared are read this many at a time: a look at the clock takes longer than one of them. */
 const KEPT_PER_STEP = 16;
+
+/** Small operations that take as long as the name of a resource that is removed, or has an error. */
+const NAME_SIZE = 8;
 
 const NO_NAMES: readonly string[] = [];
 
@@ -350,5 +391,35 @@ class ResponseReader implements ReadResponse {
 
   private idOf(name: string): ResourceId {
     return { typeName: this.context.type.typeName, name };
+  }
+}
+
+/** The violations of all resources of a response, of which as many are kept as of one input. */
+class ResponseViolations {
+  private readonly texts: string[] = [];
+  /** How many there are besides. */
+  private more = 0;
+
+  /** The texts; the last one has the number of the violations besides, if there are any. */
+  get all(): readonly string[] {
+    const { texts, more } = this;
+    return more === 0 ? texts : [...texts, `and ${more} more violations`];
+  }
+
+  /**
+   * Adds the violations of a resource.
+   * @param describe Names the resource. Called only if one of its texts is kept.
+   */
+  add(describe: () => string, violations: readonly string[]): void {
+    const { texts, more } = countViolations(violations);
+    const kept = texts.slice(0, MAX_VIOLATION_TEXTS - this.texts.length);
+    const subject = kept.length === 0 ? '' : describe();
+    for (const text of kept) this.texts.push(`${subject}: ${text}`);
+    this.more += texts.length - kept.length + more;
+  }
+
+  /** Adds a violation that is not of a resource. */
+  addText(text: string): void {
+    this.texts.push(text);
   }
 }

@@ -1,16 +1,10 @@
 import type { Node } from '../../wire/generated/envoy/config/core/v3/base';
-import {
-  DiscoveryRequest,
-  DiscoveryResponse,
-} from '../../wire/generated/envoy/service/discovery/v3/discovery';
-import { ok, type Result } from '../../util/result';
+import { DiscoveryRequest } from '../../wire/generated/envoy/service/discovery/v3/discovery';
 import { MAX_NAME_REPEATS } from '../limits';
-import { itemsOfAny, type AdsResponse } from './ads-response';
+import { parseSotwResponse, type AdsResponse, type ParsedResponse } from './ads-response';
 import {
-  decodeResponse,
   errorDetail,
   NodeOnce,
-  versionProblem,
   type AdsProtocol,
   type NextRequest,
   type RequestSource,
@@ -52,7 +46,6 @@ export class SotwProtocol implements AdsProtocol {
     private readonly node: Node,
   ) {}
 
-  /** See `AdsProtocol`. */
   createSubscriptions(): Subscriptions {
     const requested = new Set(this.source.typeUrls());
     // Resources of a type that is no longer requested are not cached, so its version must not be sent.
@@ -62,7 +55,6 @@ export class SotwProtocol implements AdsProtocol {
     return new SotwSubscriptions(this.source, new NodeOnce(this.node), this.versions);
   }
 
-  /** See `AdsProtocol`. */
   forgetVersions(): void {
     this.versions.clear();
   }
@@ -100,16 +92,8 @@ class SotwSubscriptions implements Subscriptions {
     this.types.get(typeUrl)?.unconfirmed.confirm(name);
   }
 
-  parse(bytes: Uint8Array): Result<AdsResponse, string> {
-    const decoded = decodeResponse(DiscoveryResponse, bytes);
-    if (!decoded.ok) return decoded;
-    const { message, resources, problem } = decoded.value;
-    const { typeUrl, nonce, versionInfo: version, resourceErrors: errors } = message;
-    const tooLong = versionProblem('version_info', version);
-    const isRequested = this.types.get(typeUrl)?.sent !== undefined;
-    const items = itemsOfAny(resources, version);
-    const rest = { items, removed: [], errors, isComplete: true, problem: problem ?? tooLong };
-    return ok({ typeUrl, isRequested, nonce, version, ...rest });
+  parse(bytes: Uint8Array): ParsedResponse {
+    return parseSotwResponse(bytes, (typeUrl) => this.types.get(typeUrl)?.sent !== undefined);
   }
 
   /** The request that answers a response, and those after it, have its nonce: without it they would be outdated. */

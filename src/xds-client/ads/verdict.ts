@@ -1,7 +1,7 @@
-import { STEP_SIZE, type Steps } from '../../util/steps';
+import { inSteps, type Steps } from '../../util/steps';
 import { joinBounded } from '../xds-errors';
 import type { AdsResponse } from './ads-response';
-import type { ReadResponse } from './read-response';
+import type { ReadResponse } from './response-reader';
 
 /** How a response is answered. */
 export type Answer =
@@ -56,17 +56,14 @@ export function* decideVerdict(
   };
   const settled: string[] = [];
   const requestAgain: string[] = [...lost];
-  let count = 0;
-  for (const name of removed) {
-    if (++count % STEP_SIZE === 0) yield;
+  yield* inSteps(removed, (name) => {
     if (wasRequested(name)) settled.push(name);
-  }
-  for (const [name, { kind }] of events) {
-    if (++count % STEP_SIZE === 0) yield;
+  });
+  yield* inSteps(events, ([name, { kind }]) => {
     // The value of a heartbeat may have gone while the response was read.
     const isGone = kind === 'renewed' && resources.get(name)?.accepted === undefined;
     (isGone ? requestAgain : settled).push(name);
-  }
+  });
   const answer: Answer =
     violations.length === 0
       ? { kind: 'acknowledge' }

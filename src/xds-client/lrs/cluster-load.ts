@@ -1,5 +1,99 @@
 import { createHandle, type Handle } from '../../util/handle';
-import { MetricSums, NameRoom, type MetricTotals } from './metrics';
+import { type MetricField, MetricSums, type MetricTotals, NameRoom } from './metrics';
+import type {
+  ClusterStats,
+  UpstreamLocalityStats,
+} from '../../wire/generated/envoy/config/endpoint/v3/load_report';
+import { msToDuration } from '../../util/duration';
+
+/** The clusters that a server requests reports of. */
+export type RequestedClusters = ReadonlySet<string> | 'all';
+
+/** A reference to the load of a cluster. */
+export interface ClusterLoadReference extends Handle {
+  readonly load: ClusterLoad;
+}
+
+/**
+ * The loads that are reported to one server. A cluster is known while it is referenced, calls to it are in progress, or
+ * it has something to report; so that calls that outlive their channel are reported, too.
+ */
+export class ServerLoads implements ClusterOwner {
+  private readonly clusters = new Map<string, ClusterLoad>();
+  /** Replaced in the map after they were removed from it, and used again since, by calls of an old picker. */
+  private readonly replaced = new Set<ClusterLoad>();
+
+  /** @param onUseChanged Called whenever `isInUse` may have changed. */
+  constructor(
+    private readonly nowMs: () => number,
+    private readonly onUseChanged: () => void,
+  ) {}
+
+  /** Whether there is, or will be, something to report. */
+  get isInUse(): boolean {
+    for (const load of this.all()) if (load.isInUse) return true;
+    return false;
+  }
+
+  /** Acquires the load of a cluster. */
+  acquire(id: ClusterId): ClusterLoadReference {
+    const key = keyOf(id);
+    let load = this.clusters.get(key);
+    if (load === undefined) {
+      load = new ClusterLoad(id, this.nowMs(), this);
+      this.clusters.set(key, load);
+    }
+    const reference = load.acquire();
+    this.onUseChanged();
+    return { load, release: () => reference.release() };
+  }
+
+  /**
+   * Takes the counts of the requested clusters, one cluster at a time; `undefined` for one without. A cluster that is not in
+   * use is removed, requested or not: later reports are about later calls.
+   */
+  *take(requested: RequestedClusters): IterableIterator<TakenClusterCounts | undefined> {
+    for (const load of [...this.all()]) {
+      const isRequested = requested === 'all' || requested.has(load.id.cluster);
+      const counts = isRequested ? load.take(this.nowMs()) : undefined;
+      if (!load.isInUse) this.remove(load);
+      yield counts;
+    }
+  }
+
+  /** Removes the clusters that are not in use. */
+  removeUnused(): void {
+    for (const load of [...this.all()]) if (!load.isInUse) this.remove(load);
+  }
+
+  onBusy(load: ClusterLoad): void {
+    const key = keyOf(load.id);
+    const known = this.clusters.get(key);
+    if (known === load || this.replaced.has(load)) return;
+    if (known === undefined) this.clusters.set(key, load);
+    else this.replaced.add(load);
+    this.onUseChanged();
+  }
+
+  onIdle(load: ClusterLoad): void {
+    if (!load.isInUse) this.onUseChanged();
+  }
+
+  private *all(): IterableIterator<ClusterLoad> {
+    yield* this.clusters.values();
+    yield* this.replaced;
+  }
+
+  private remove(load: ClusterLoad): void {
+    const key = keyOf(load.id);
+    if (this.clusters.get(key) === load) this.clusters.delete(key);
+    this.replaced.delete(load);
+  }
+}
+
+function keyOf({ cluster, edsServiceName }: ClusterId): string {
+  return JSON.stringify([cluster, edsServiceName]);
+}
 
 /** The cluster of a load. */
 export interface ClusterId {
@@ -247,4 +341,83 @@ export class LocalityLoad {
     this.inProgress--;
     if (this.inProgress === 0) this.owner.onIdle();
   }
+}
+
+/** Encodes the counts of one cluster. */
+export function toClusterStats(counts: ClusterCounts): ClusterStats {
+  const { id, localities, drops, uncategorizedDrops, sinceMs, untilMs } = counts;
+  const dropped = [...drops.values()].reduce((sum, count) => sum + count, uncategorizedDrops);
+  return {
+    clusterName: id.cluster,
+    clusterServiceName: id.edsServiceName,
+    upstreamLocalityStats: mergeLocalities(localities).map(toLocalityStats),
+    totalDroppedRequests: BigInt(dropped),
+    droppedRequests: Array.from(drops, ([category, count]) => ({
+      category,
+      droppedCount: BigInt(count),
+    })),
+    loadReportInterval: msToDuration(untilMs - sinceMs),
+  };
+}
+
+/** Adds up the counts of different users of the cluster: servers expect a locality once. */
+function mergeLocalities(localities: readonly LocalityCounts[]): LocalityCounts[] {
+  const merged = new Map<string, LocalityCounts>();
+  for (const counts of localities) {
+    const { region, zone, subZone } = counts.locality;
+    const name = JSON.stringify([region, zone, subZone]);
+    const known = merged.get(name);
+    merged.set(name, known === undefined ? counts : add(known, counts));
+  }
+  return [...merged.values()];
+}
+
+function add(a: LocalityCounts, b: LocalityCounts): LocalityCounts {
+  const metrics = new MetricSums();
+  metrics.addTotals(a.metrics);
+  metrics.addTotals(b.metrics);
+  return {
+    locality: a.locality,
+    issued: a.issued + b.issued,
+    succeeded: a.succeeded + b.succeeded,
+    failed: a.failed + b.failed,
+    inProgress: a.inProgress + b.inProgress,
+    metrics: metrics.totals,
+  };
+}
+
+function toLocalityStats(counts: LocalityCounts): UpstreamLocalityStats {
+  const { locality, issued, succeeded, failed, inProgress, metrics } = counts;
+  return {
+    locality,
+    totalSuccessfulRequests: BigInt(succeeded),
+    totalRequestsInProgress: BigInt(inProgress),
+    totalErrorRequests: BigInt(failed),
+    totalIssuedRequests: BigInt(issued),
+    cpuUtilization: findUnnamed(metrics, 'cpu_utilization'),
+    memUtilization: findUnnamed(metrics, 'mem_utilization'),
+    applicationUtilization: findUnnamed(metrics, 'application_utilization'),
+    loadMetricStats: metrics
+      .filter(({ field }) => field === 'load_metric_stats')
+      .map(({ name, calls, sum }) => ({
+        metricName: name,
+        numRequestsFinishedWithMetric: BigInt(calls),
+        totalMetricValue: sum,
+      })),
+    // Neither gRFC A27 nor any implementation of it defines it.
+    priority: 0,
+  };
+}
+
+function findUnnamed(
+  metrics: MetricTotals,
+  field: MetricField,
+): UpstreamLocalityStats['cpuUtilization'] {
+  const total = metrics.find((metric) => metric.field === field);
+  return (
+    total && {
+      numRequestsFinishedWithMetric: BigInt(total.calls),
+      totalMetricValue: total.sum,
+    }
+  );
 }

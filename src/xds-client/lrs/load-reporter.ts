@@ -1,35 +1,19 @@
 import type { ServerConfig } from '../../bootstrap/bootstrap';
-import type { Node } from '../../wire/generated/envoy/config/core/v3/base';
 import type { Clock } from '../../util/clock';
 import { errorStack } from '../../util/error-message';
-import type { Logger } from '../../util/logger';
-import type { Random } from '../../util/random';
-import { SerialQueue } from '../../util/serial-queue';
-import type { XdsTransportFactory } from '../transport';
-import { describeServer } from '../xds-errors';
-import type { ClusterId } from './cluster-load';
-import type { LoadStreams } from './load-streams';
-import type { LrsStream } from './lrs-stream';
-import type * as LoadReporting from './index';
-import type { MetricRules } from './metrics';
-import type { ClusterLoadReference, ServerLoads } from './server-loads';
+import { createHandle, type Handle } from '../../util/handle';
 import { late } from '../../util/late';
+import { SerialQueue } from '../../util/serial-queue';
+import { DRAIN_TIMEOUT_MS } from '../limits';
+import type { ClusterId, ClusterLoadReference } from './cluster-load';
+import type * as Lrs from './lrs-stream';
+import type { MetricRules } from './metrics';
 
-const loadLate = late<typeof LoadReporting>(() => require('./index'));
+/** Loaded with the first cluster whose load is reported. */
+const loadLrs = late<typeof Lrs>(() => require('./lrs-stream'));
 
 /** Constructor options of a reporter. */
-export interface LoadReporterOptions {
-  /** Identifies this process. */
-  readonly node: Node;
-  readonly transportFactory: XdsTransportFactory;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly logger: Logger;
-  /** Whether clusters choose which metrics of backends are reported (gRFC A85); if not, gRFC A64 applies. */
-  readonly choosesMetrics: boolean;
-  /** Has the streams that are in use. Default: nothing does. */
-  readonly streams?: LoadStreams;
-}
+export type LoadReporterOptions = Omit<Lrs.LrsStreamOptions, 'server' | 'queue'>;
 
 /** A cluster whose load is reported, and its server. */
 export interface LoadSource extends ClusterId {
@@ -44,21 +28,12 @@ export interface LoadReference extends ClusterLoadReference {
   readonly metrics: MetricRules | undefined;
 }
 
-/** A server and the loads that are reported to it. */
-interface Destination {
-  readonly loads: ServerLoads;
-  stream: LrsStream | undefined;
-}
-
-/** The client feature that lets a server request all clusters without a list (gRFC A27). */
-const ALL_CLUSTERS_FEATURE = 'envoy.lrs.supports_send_all_clusters';
-
 /**
  * Reports the load of clusters over LRS (gRFC A27): one stream for each server named by a cluster, which exists only
- * while a cluster of that server is in use. Its code is loaded only when there is one.
+ * while a cluster of that server is in use.
  */
 export class LoadReporter {
-  private readonly destinations = new Map<string, Destination>();
+  private readonly streams = new Map<string, Lrs.LrsStream>();
   private readonly queue: SerialQueue;
 
   constructor(private readonly options: LoadReporterOptions) {
@@ -69,47 +44,58 @@ export class LoadReporter {
 
   /** Acquires the load of a cluster, which is reported until the release. */
   acquire({ server, cluster, edsServiceName, metrics }: LoadSource): LoadReference {
-    const { loads } = this.destinationOf(server);
-    const reference = loads.acquire({ cluster, edsServiceName });
-    return {
-      load: reference.load,
-      metrics: loadLate().parseMetricRules(metrics, this.options.choosesMetrics),
-      release: () => reference.release(),
-    };
+    let stream = this.streams.get(server.key);
+    if (stream === undefined) {
+      const { LrsStream } = loadLrs();
+      stream = new LrsStream({ ...this.options, server, queue: this.queue });
+      this.streams.set(server.key, stream);
+    }
+    return stream.acquire({ cluster, edsServiceName }, metrics);
+  }
+}
+
+/** The LRS streams of a process that are in use, from their start until their last report. */
+export class LoadStreams implements Lrs.StreamSet {
+  private readonly streams = new Set<Lrs.EndableStream>();
+  private readonly onRemoved = new Set<() => void>();
+
+  constructor(private readonly clock: Pick<Clock, 'setTimer'>) {}
+
+  /** Adds a stream until the handle is released. */
+  add(stream: Lrs.EndableStream): Handle {
+    this.streams.add(stream);
+    return createHandle(() => {
+      this.streams.delete(stream);
+      for (const onRemoved of [...this.onRemoved]) onRemoved();
+    });
   }
 
-  private destinationOf(server: ServerConfig): Destination {
-    const known = this.destinations.get(server.key);
-    if (known !== undefined) return known;
-    const { clock } = this.options;
-    const created: Destination = {
-      loads: new (loadLate().ServerLoads)(
-        () => clock.monotonicMs(),
-        () => this.queue.run(() => this.update(server, created)),
-      ),
-      stream: undefined,
-    };
-    this.destinations.set(server.key, created);
-    return created;
-  }
-
-  private update(server: ServerConfig, destination: Destination): void {
-    destination.stream ??= this.createStream(server, destination.loads);
-    destination.stream.update();
-  }
-
-  private createStream(server: ServerConfig, loads: ServerLoads): LrsStream {
-    const { node, transportFactory, clock, random, logger, streams } = this.options;
-    return new (loadLate().LrsStream)({
-      loads,
-      connect: () => transportFactory.create(server),
-      description: describeServer(server, node.id),
-      node: { ...node, clientFeatures: [...node.clientFeatures, ALL_CLUSTERS_FEATURE] },
-      queue: this.queue,
-      clock,
-      random,
-      logger,
-      streams,
+  /**
+   * Waits for the end of the streams that are in use now. They are finished a little before the timeout, for which calls
+   * in progress are waited, and closed after it.
+   *
+   * @param timeoutMs Milliseconds.
+   * @returns A promise that is never rejected.
+   */
+  end(timeoutMs: number): Promise<void> {
+    const left = new Set(this.streams);
+    if (left.size === 0) return Promise.resolve();
+    return new Promise((resolve) => {
+      const keepsAlive = true;
+      const after = (delayMs: number, act: (stream: Lrs.EndableStream) => void) =>
+        this.clock.setTimer(() => [...left].forEach(act), delayMs, keepsAlive);
+      const timers = [
+        after(Math.max(0, timeoutMs - DRAIN_TIMEOUT_MS), (stream) => stream.finish()),
+        after(timeoutMs, (stream) => stream.close()),
+      ];
+      const onRemoved = () => {
+        for (const stream of left) if (!this.streams.has(stream)) left.delete(stream);
+        if (left.size > 0) return;
+        this.onRemoved.delete(onRemoved);
+        for (const timer of timers) timer.release();
+        resolve();
+      };
+      this.onRemoved.add(onRemoved);
     });
   }
 }

@@ -1,43 +1,72 @@
 import type { Node } from '../../wire/generated/envoy/config/core/v3/base';
-import { LoadStatsRequest } from '../../wire/generated/envoy/service/load_stats/v3/lrs';
-import { inNextTurn, type Clock } from '../../util/clock';
-import { errorStack } from '../../util/error-message';
+import {
+  LoadStatsRequest,
+  LoadStatsResponse,
+} from '../../wire/generated/envoy/service/load_stats/v3/lrs';
+import { type Clock, inNextTurn } from '../../util/clock';
+import { errorMessage, errorStack } from '../../util/error-message';
 import type { Handle } from '../../util/handle';
 import type { Logger } from '../../util/logger';
 import type { Random } from '../../util/random';
-import type { Result } from '../../util/result';
+import { err, ok, type Result } from '../../util/result';
 import type { SerialQueue } from '../../util/serial-queue';
 import { StatusCode, statusName } from '../../util/status-code';
 import type { Steps } from '../../util/steps';
 import {
-  ReconnectingStream,
   type NextStream,
   type OpenStream,
+  ReconnectingStream,
   type StreamSession,
 } from '../reconnecting-stream';
-import type { StreamStatus, XdsTransport } from '../transport';
-import type { TakenClusterCounts } from './cluster-load';
-import { toClusterStats } from './load-report';
-import { parseLrsResponse, type LrsResponse } from './lrs-response';
-import { DRAIN_TIMEOUT_MS, type EndableStream, type LoadStreams } from './load-streams';
-import type { RequestedClusters, ServerLoads } from './server-loads';
+import type { StreamStatus, XdsTransportFactory } from '../transport';
+import { describeServer } from '../xds-errors';
+import { DRAIN_TIMEOUT_MS } from '../limits';
+import type { ServerConfig } from '../../bootstrap/bootstrap';
+import {
+  type RequestedClusters,
+  ServerLoads,
+  type ClusterId,
+  type ClusterLoadReference,
+  type TakenClusterCounts,
+  toClusterStats,
+} from './cluster-load';
+import { parseMetricRules, type MetricRules } from './metrics';
+import { durationToMs } from '../../util/duration';
+import { MESSAGE_LIMIT, ReadBudget, ReadLimitError } from '../../util/read-budget';
+import { Violations } from '../../util/violations';
+
+/** A stream of load reports in use. */
+export interface EndableStream {
+  /** Sends what can be reported now, calls in progress included, and ends the stream for good. */
+  finish(): void;
+  /** Ends the stream for good, and drops what was not reported. */
+  close(): void;
+}
+
+/** The streams of load reports of a process that are in use. */
+export interface StreamSet {
+  /** Adds a stream until the handle is released. */
+  add(stream: EndableStream): Handle;
+}
 
 /** Constructor options of an LRS stream. */
 export interface LrsStreamOptions {
-  readonly loads: ServerLoads;
-  /** Makes a connection to the server, for one stream. */
-  readonly connect: () => Result<XdsTransport, string>;
-  /** Names the server and the node in messages. */
-  readonly description: string;
+  readonly server: ServerConfig;
+  /** Identifies this process. */
   readonly node: Node;
-  /** Every method must be called from it. */
+  readonly transportFactory: XdsTransportFactory;
   readonly queue: SerialQueue;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
-  /** Has the stream while it is in use. Default: nothing does. */
-  readonly streams?: LoadStreams | undefined;
+  /** Whether clusters choose which metrics of backends are reported (gRFC A85); if not, gRFC A64 applies. */
+  readonly choosesMetrics: boolean;
+  /** Has the streams that are in use. Default: nothing does. */
+  readonly streams?: StreamSet | undefined;
 }
+
+/** The client feature that lets a server request all clusters without a list (gRFC A27). */
+const ALL_CLUSTERS_FEATURE = 'envoy.lrs.supports_send_all_clusters';
 
 const LRS_METHOD = '/envoy.service.load_stats.v3.LoadReportingService/StreamLoadStats';
 const TRACER = 'xds_client';
@@ -50,16 +79,21 @@ const MIN_READ_INTERVAL_MS = 100;
  * the server requests.
  */
 const PAUSE_FACTOR = 4;
+/** A shorter interval of reports is raised to this: a server must not be able to keep the process busy with them. */
+const MIN_INTERVAL_MS = 100;
 /** Milliseconds for which a report is made without a break. */
 const REPORT_SLICE_MS = 1;
 
 /**
- * The LRS stream to one server, and the streams that replace it (gRFCs A27, A57). One exists while calls are counted;
- * after that the load reports are drained. What was not sent when a stream ended is part of the next report. What was
- * sent is not repeated, because it may have arrived.
+ * The load that is reported to one server, its LRS stream, and the streams that replace it (gRFCs A27, A57). One exists
+ * while calls are counted; after that the load reports are drained. What was not sent when a stream ended is part of the
+ * next report. What was sent is not repeated, because it may have arrived.
  */
 export class LrsStream implements EndableStream {
+  private readonly loads: ServerLoads;
   private readonly stream: ReconnectingStream<LrsSession>;
+  /** Names the server and the node in messages. */
+  private readonly description: string;
   /** The failure last logged, so that each is logged once. */
   private loggedFailure: string | undefined;
   /** Released when the stream is not in use. */
@@ -68,45 +102,32 @@ export class LrsStream implements EndableStream {
   private isFinishing = false;
 
   constructor(private readonly options: LrsStreamOptions) {
-    const { loads, node, connect, queue, clock, random } = options;
-    const isDone = () => this.isFinishing || !loads.isInUse;
+    const { server, node, transportFactory, queue, clock, random, logger } = options;
+    this.description = describeServer(server, node.id);
+    this.loads = new ServerLoads(
+      () => clock.monotonicMs(),
+      () => queue.run(() => this.update()),
+    );
     this.stream = new ReconnectingStream({
-      ...{ connect, queue, clock, random },
+      ...{ queue, clock, random },
+      connect: () => transportFactory.create(server),
       method: () => LRS_METHOD,
-      createSession: (open) =>
-        new LrsSession({
-          ...{ open, loads, node },
-          isDone,
-          onResponse: (response) => this.onResponse(response),
-          onDrained: () => {
-            if (isDone()) this.stop();
-            else this.stream.replace();
-          },
-          trace: (text) => this.trace(text),
-        }),
+      createSession: (open) => this.createSession(open),
       onFailed: (reason, retryInMs) => this.onFailed(reason, retryInMs),
-      onError: (error) => {
-        const { logger, description } = this.options;
+      onError: (error) =>
         logger.error(
-          () => `unexpected error on the LRS stream to ${description}: ${errorStack(error)}`,
-        );
-      },
+          () => `unexpected error on the LRS stream to ${this.description}: ${errorStack(error)}`,
+        ),
     });
   }
 
-  /** Starts, drains or stops the stream after `ServerLoads.isInUse` may have changed. */
-  update(): void {
-    const { session } = this.stream;
-    if (this.isFinishing) return;
-    if (this.options.loads.isInUse) {
-      this.use ??= this.options.streams?.add(this);
-      this.stream.start();
-      session?.cancelDrain();
-    } else if (session?.hasAnswered === true) {
-      session.drain();
-    } else {
-      this.stop();
-    }
+  /** Acquires the load of a cluster. @param metrics `lrs_report_endpoint_metrics` of the cluster. */
+  acquire(
+    id: ClusterId,
+    metrics: readonly string[],
+  ): ClusterLoadReference & { readonly metrics: MetricRules | undefined } {
+    const rules = parseMetricRules(metrics, this.options.choosesMetrics);
+    return { ...this.loads.acquire(id), metrics: rules };
   }
 
   finish(): void {
@@ -123,16 +144,48 @@ export class LrsStream implements EndableStream {
     this.options.queue.run(() => this.stop());
   }
 
+  private createSession(open: OpenStream): LrsSession {
+    const { loads } = this;
+    const { node } = this.options;
+    const isDone = () => this.isFinishing || !loads.isInUse;
+    return new LrsSession({
+      ...{ open, loads, isDone },
+      node: { ...node, clientFeatures: [...node.clientFeatures, ALL_CLUSTERS_FEATURE] },
+      onResponse: (response) => this.onResponse(response),
+      onDrained: () => {
+        if (isDone()) this.stop();
+        else this.stream.replace();
+      },
+      trace: (text) => this.trace(text),
+    });
+  }
+
+  /** Starts, drains or stops the stream after `ServerLoads.isInUse` may have changed. */
+  private update(): void {
+    const { session } = this.stream;
+    if (this.isFinishing) return;
+    if (this.loads.isInUse) {
+      this.use ??= this.options.streams?.add(this);
+      this.stream.start();
+      session?.cancelDrain();
+    } else if (session?.hasAnswered === true) {
+      session.drain();
+    } else {
+      this.stop();
+    }
+  }
+
   /** Ends the stream. What was not reported is dropped. */
   private stop(): void {
     this.stream.stop();
-    this.options.loads.removeUnused();
+    this.loads.removeUnused();
     this.use?.release();
     this.use = undefined;
   }
 
   private onFailed(reason: string, retryInMs: number): void {
-    const { description, logger } = this.options;
+    const { description } = this;
+    const { logger } = this.options;
     const outlook = `next attempt in ${(retryInMs / 1000).toFixed(1)} s`;
     this.trace(() => `${reason}; ${outlook}`);
     if (reason === this.loggedFailure) return;
@@ -141,7 +194,8 @@ export class LrsStream implements EndableStream {
   }
 
   private onResponse({ clusters, intervalMs }: LrsResponse): void {
-    const { description, logger } = this.options;
+    const { description } = this;
+    const { logger } = this.options;
     this.trace(() => `requests ${describeClusters(clusters)} every ${intervalMs} ms`);
     if (this.loggedFailure === undefined) return;
     this.loggedFailure = undefined;
@@ -149,7 +203,8 @@ export class LrsStream implements EndableStream {
   }
 
   private trace(text: () => string): void {
-    const { logger, description } = this.options;
+    const { description } = this;
+    const { logger } = this.options;
     logger.trace(TRACER, () => `load reports: ${description}: ${text()}`);
   }
 }
@@ -335,4 +390,34 @@ function describeEnd({ code, details }: StreamStatus): string {
     return `takes no load reports, though it sets lrs_server in its clusters: ${details}`;
   }
   return `ended the LRS stream with ${statusName(code)}: ${details}`;
+}
+
+/** A valid LRS response: the clusters to report, and how often. */
+export interface LrsResponse {
+  readonly clusters: RequestedClusters;
+  /** Milliseconds between two reports. */
+  readonly intervalMs: number;
+}
+
+/** Parses an LRS response (gRFC A27). The interval is required. */
+export function parseLrsResponse(bytes: Uint8Array): Result<LrsResponse, string> {
+  let response: LoadStatsResponse;
+  try {
+    response = LoadStatsResponse.decode(bytes, undefined, new ReadBudget(MESSAGE_LIMIT));
+  } catch (error) {
+    if (error instanceof ReadLimitError) {
+      return err(`sent a response that is too large: ${error.message}`);
+    }
+    return err(`sent something that is no LoadStatsResponse: ${errorMessage(error)}`);
+  }
+  const interval = response.loadReportingInterval;
+  if (interval === undefined) return err('sent no load_reporting_interval');
+  const violations = Violations.root();
+  const intervalMs = durationToMs(interval, violations.at('load_reporting_interval'));
+  if (intervalMs === undefined) return err(`sent a bad interval: ${violations.all.join('; ')}`);
+  if (intervalMs === 0) return err('sent a load_reporting_interval of 0');
+  return ok({
+    clusters: response.sendAllClusters ? 'all' : new Set(response.clusters),
+    intervalMs: Math.max(MIN_INTERVAL_MS, intervalMs),
+  });
 }

@@ -7,8 +7,12 @@ import type { WatchClient } from '../xds-client';
 import { describeResource } from '../xds-errors';
 import { createHandle, type Handle } from '../../util/handle';
 import { err, ok, type Result } from '../../util/result';
-import { SavedResources, type SavedFile, type SavedResourcesOptions } from './saved-resources';
-import { SnapshotWriter } from './snapshot-writer';
+import {
+  type SavedFile,
+  SavedResources,
+  type SavedResourcesOptions,
+  SnapshotWriter,
+} from './snapshot-file';
 
 /** Keeps the resources of the clients of one bootstrap, and starts those clients from what was kept. */
 export interface SavedStart {

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import {
   DiscoveryResponse,
   Resource,
@@ -8,7 +8,19 @@ import { errorMessage } from '../../util/error-message';
 import { FieldScanner } from '../../wire/protobuf/field-scanner';
 import { MESSAGE_LIMIT, ReadBudget, type ReadLimit } from '../../util/read-budget';
 import { err, ok, type Result } from '../../util/result';
-import { runSteps, STEP_SIZE, type Steps } from '../../util/steps';
+import { inSteps, type Steps } from '../../util/steps';
+import { statSync } from 'node:fs';
+import { rename, unlink, writeFile } from 'node:fs/promises';
+import type { Bootstrap, SavedSnapshotConfig, ServerConfig } from '../../bootstrap/bootstrap';
+import type { Clock } from '../../util/clock';
+import { kindOf, readRegularFile } from '../../util/files/read-regular-file';
+import { createHandle, type Handle } from '../../util/handle';
+import type { Logger } from '../../util/logger';
+import type { ResourceSnapshot } from '../client-snapshot';
+import { RefCountedMap } from '../../util/ref-counted-map';
+import { TimeSlices } from '../../util/time-slices';
+import type { ResourceName } from '../resource-name';
+import { describeElementLimit, type ElementLimit, type ResourceType } from '../resource-type';
 
 /** One resource as it was accepted. */
 export interface SavedResource {
@@ -28,10 +40,10 @@ export interface SavedSnapshot {
 }
 
 /** A larger file is neither written nor read. */
-export const MAX_SNAPSHOT_BYTES = 256 * 1024 * 1024;
+const MAX_SNAPSHOT_BYTES = 256 * 1024 * 1024;
 
 /** Resources of a file, of any size. */
-export const MAX_SAVED_RESOURCES = 250_000;
+const MAX_SAVED_RESOURCES = 250_000;
 
 /** Of a file as a whole, without those of its resources. */
 const FILE_LIMIT: ReadLimit = { maxFields: MAX_SAVED_RESOURCES + 10, scope: 'file' };
@@ -60,16 +72,11 @@ export function encodeSnapshot({ identity, savedAtMs, resources }: SavedSnapshot
 }
 
 /**
- * Decodes a file at once.
+ * Decodes a file in steps.
  * @param identity The one that the file must have.
  * @returns the snapshot, or why it must not be used.
  */
-export function decodeSnapshot(content: Buffer, identity: string): Result<SavedSnapshot, string> {
-  return runSteps(decodeSnapshotInSteps(content, identity));
-}
-
-/** Does the same as `decodeSnapshot` in steps. */
-export function* decodeSnapshotInSteps(
+export function* decodeSnapshot(
   content: Buffer,
   identity: string,
 ): Steps<Result<SavedSnapshot, string>> {
@@ -90,18 +97,23 @@ export function* decodeSnapshotInSteps(
     const resources: SavedResource[] = [];
     // The response is not decoded as a whole, which would take one step.
     const scanner = new FieldScanner(payload, new ReadBudget(FILE_LIMIT));
-    while (scanner.next()) {
-      if (scanner.count % STEP_SIZE === 0) yield;
-      if (!scanner.isDelimited(RESOURCES)) continue;
-      if (resources.length === MAX_SAVED_RESOURCES) {
-        return err(`has more than ${MAX_SAVED_RESOURCES} resources`);
-      }
+    const isExcess = () => resources.length > MAX_SAVED_RESOURCES;
+    yield* inSteps(fieldsUntil(isExcess, scanner), () => {
+      if (!scanner.isDelimited(RESOURCES)) return;
       resources.push(unwrap(payload.subarray(scanner.start, scanner.end)));
+    });
+    if (isExcess()) {
+      return err(`has more than ${MAX_SAVED_RESOURCES} resources`);
     }
     return ok({ identity, savedAtMs, resources });
   } catch (error) {
     return err(`is damaged: ${errorMessage(error)}`);
   }
+}
+
+/** Moves a scanner from field to field. */
+function* fieldsUntil(isEnough: () => boolean, scanner: FieldScanner): IterableIterator<undefined> {
+  while (!isEnough() && scanner.next()) yield;
 }
 
 /** Bytes that are hashed in one step. */
@@ -122,4 +134,293 @@ function unwrap(bytes: Uint8Array): SavedResource {
 
 function digestOf(payload: Uint8Array): string {
   return createHash('sha256').update(payload).digest('hex');
+}
+
+/** Constructor options of a writer. */
+export interface SnapshotWriterOptions {
+  readonly config: SavedSnapshotConfig;
+  /** The resources of the clients, each once. */
+  readonly read: () => readonly ResourceSnapshot[];
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Writes a file. Default: the file system. */
+  readonly write?: (path: string, content: Buffer) => Promise<void>;
+}
+
+/** Milliseconds from a change to its writing, together with later changes. */
+const DELAY_MS = 1000;
+
+/** The delay of a change after a file that took long to make: so many times as long. */
+const PAUSE_FACTOR = 20;
+
+/**
+ * Writes the file of the resources last accepted. Changes are written together, some time after the first, and never
+ * two at a time. The file is replaced atomically.
+ */
+export class SnapshotWriter {
+  private timer: Handle | undefined;
+  private isWriting = false;
+  private isDirty = false;
+  /** How long it took to make the last file. */
+  private costMs = 0;
+  /** The problem logged last, so that each is logged once. */
+  private lastProblem: string | undefined;
+
+  constructor(private readonly options: SnapshotWriterOptions) {}
+
+  /** Handles that a resource was accepted. */
+  changed(): void {
+    if (this.isWriting) this.isDirty = true;
+    else {
+      const delayMs = Math.max(DELAY_MS, PAUSE_FACTOR * this.costMs);
+      this.timer ??= this.options.clock.setTimer(() => this.save(), delayMs);
+    }
+  }
+
+  private save(): void {
+    this.timer = undefined;
+    this.isDirty = false;
+    const { config, read, clock, write = replaceFile } = this.options;
+    const startMs = clock.monotonicMs();
+    const resources = acceptedResources(read());
+    if (resources.length === 0) return;
+    if (resources.length > MAX_SAVED_RESOURCES) {
+      this.report(
+        `${resources.length} resources are more than the ${MAX_SAVED_RESOURCES} it may have`,
+      );
+      return;
+    }
+    const content = encodeSnapshot({ ...config, savedAtMs: clock.now(), resources });
+    this.costMs = clock.monotonicMs() - startMs;
+    if (content.length > MAX_SNAPSHOT_BYTES) {
+      this.report(`${content.length} bytes are more than the ${MAX_SNAPSHOT_BYTES} it may have`);
+      return;
+    }
+    this.isWriting = true;
+    write(config.path, content)
+      .then(
+        () => this.report(undefined),
+        (error: unknown) => this.report(errorMessage(error)),
+      )
+      .finally(() => {
+        this.isWriting = false;
+        if (this.isDirty) this.changed();
+      });
+  }
+
+  private report(problem: string | undefined): void {
+    if (problem !== undefined && problem !== this.lastProblem) {
+      const { path } = this.options.config;
+      this.options.logger.error(
+        () => `the resources in use cannot be saved in ${path}: ${problem}`,
+      );
+    }
+    this.lastProblem = problem;
+  }
+}
+
+function acceptedResources(resources: readonly ResourceSnapshot[]): SavedResource[] {
+  const saved: SavedResource[] = [];
+  for (const { typeUrl, name, accepted } of resources) {
+    if (accepted === undefined) continue;
+    saved.push({ typeUrl, name, version: accepted.version, bytes: accepted.bytes });
+  }
+  return saved;
+}
+
+/** Readable by the owner only: a configuration may have confidential names. */
+const FILE_MODE = 0o600;
+
+async function replaceFile(path: string, content: Buffer): Promise<void> {
+  checkReplaceable(path);
+  const temporary = `${path}.${randomUUID()}.tmp`;
+  try {
+    await writeFile(temporary, content, { mode: FILE_MODE, flush: true });
+    await rename(temporary, path);
+  } catch (error) {
+    await unlink(temporary).catch(() => undefined);
+    throw error;
+  }
+}
+
+/**
+ * A process of root could replace a device, such as `/dev/null`, for all others.
+ * @throws Error if there is something other than a file, also behind a link.
+ */
+function checkReplaceable(path: string): void {
+  const stats = statSync(path, { throwIfNoEntry: false });
+  if (stats?.isFile() === false) throw new Error(`${kindOf(stats)}, not a regular file`);
+}
+
+/** Constructor options of the saved resources. */
+export interface SavedResourcesOptions {
+  readonly config: SavedSnapshotConfig;
+  readonly bootstrap: Bootstrap;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** A saved resource in use. */
+export interface SavedValue {
+  readonly value: unknown;
+  readonly bytes: Uint8Array;
+  /** Includes that the value is stale, and when it was saved. */
+  readonly version: string;
+  /** Milliseconds since the epoch at which it was decoded. */
+  readonly updatedAtMs: number;
+}
+
+/** The resources that an earlier run saved. The file is read when the first of them is needed. */
+export class SavedResources {
+  /** Names the file in messages. */
+  readonly description: string;
+  private readonly files: RefCountedMap<SavedSnapshotConfig, SavedFile>;
+
+  constructor(private readonly options: SavedResourcesOptions) {
+    this.description = `saved snapshot ${options.config.path} (stale)`;
+    const slices = new TimeSlices(options.clock);
+    this.files = new RefCountedMap(
+      () => new SavedFile(options, slices),
+      (file) => file.close(),
+    );
+  }
+
+  /** Acquires the content of the file. It stays in memory, as read first, until its last user has released it. */
+  acquire(): Handle & { readonly value: SavedFile } {
+    return this.files.acquire(this.options.config);
+  }
+}
+
+/** The content of a snapshot file, which is read in steps. A resource is decoded once for all its watchers. */
+export class SavedFile {
+  /** By type URL and name; else why the file cannot be used. */
+  private resources: Result<ReadonlyMap<string, SavedResource>, string> | undefined;
+  private readonly reading: Handle;
+  private readonly waiting = new Set<() => void>();
+  private readonly decoded = new Map<string, Result<SavedValue, string>>();
+  private readonly elements = new Map<ElementLimit, number>();
+  private version = '';
+
+  /** Begins to read the file. A small one has been read when this returns. */
+  constructor(
+    private readonly options: SavedResourcesOptions,
+    slices: TimeSlices,
+  ) {
+    const batch = { run: (task: () => void) => task() };
+    this.reading = slices.start({ batch, steps: this.readAndNotify() });
+  }
+
+  /** Whether the file has been read. */
+  get isRead(): boolean {
+    return this.resources !== undefined;
+  }
+
+  /** Calls a task when the file has been read. @returns a handle whose release drops the task. */
+  whenRead(task: () => void): Handle {
+    // Each task has a key of its own.
+    const once = () => task();
+    this.waiting.add(once);
+    return createHandle(() => this.waiting.delete(once));
+  }
+
+  /** Ends the reading. */
+  close(): void {
+    this.reading.release();
+    this.waiting.clear();
+  }
+
+  /**
+   * Finds a resource and decodes it. The file must have been read.
+   * @returns the value; `undefined` if the file does not have it; else why it cannot be used.
+   */
+  find(
+    type: ResourceType<unknown>,
+    { authority, canonical }: ResourceName,
+  ): Result<SavedValue | undefined, string> {
+    if (this.resources === undefined) return err('has not been read');
+    if (!this.resources.ok) return this.resources;
+    const key = keyOf(type.typeUrl, canonical);
+    const resource = this.resources.value.get(key);
+    if (resource === undefined) return ok(undefined);
+    let decoded = this.decoded.get(key);
+    if (decoded === undefined) {
+      decoded = this.decode(type, resource, this.serverOf(authority));
+      this.decoded.set(key, decoded);
+    }
+    return decoded;
+  }
+
+  private *readAndNotify(): Steps<void> {
+    this.resources = yield* this.read();
+    for (const task of this.waiting) task();
+    this.waiting.clear();
+  }
+
+  private *read(): Steps<Result<ReadonlyMap<string, SavedResource>, string>> {
+    const { config, logger } = this.options;
+    const { path, identity } = config;
+    const content = readRegularFile(path, { maxBytes: MAX_SNAPSHOT_BYTES, isPrivate: true });
+    if (!content.ok) return content;
+    const snapshot = yield* decodeSnapshot(content.value, identity);
+    if (!snapshot.ok) return err(`the file ${snapshot.error}`);
+    const { resources, savedAtMs } = snapshot.value;
+    const byKey = new Map<string, SavedResource>();
+    yield* inSteps(resources, (each) => {
+      byKey.set(keyOf(each.typeUrl, each.name), each);
+    });
+    const savedAt = new Date(savedAtMs).toISOString();
+    this.version = `stale, saved at ${savedAt}`;
+    logger.info(() => `${resources.length} resources saved at ${savedAt} are used from ${path}`);
+    return ok(byKey);
+  }
+
+  private decode(
+    type: ResourceType<unknown>,
+    { bytes }: SavedResource,
+    server: ServerConfig,
+  ): Result<SavedValue, string> {
+    const { bootstrap, clock } = this.options;
+    const { certificateProviders } = bootstrap;
+    try {
+      const context = { server, certificateProviders, previous: () => undefined };
+      const { result } = type.decode(bytes, context);
+      if (!result.ok) return err(result.error.join('; '));
+      const { value, fields = 0 } = result;
+      const excess = this.count(type, value, fields);
+      if (excess !== undefined) return err(excess);
+      return ok({ value, bytes, version: this.version, updatedAtMs: clock.now() });
+    } catch (error) {
+      return err(`cannot be decoded: ${errorMessage(error)}`);
+    }
+  }
+
+  /** @returns how the resource exceeds its limit, with the other resources in use; `undefined` if it does not. */
+  private count(type: ResourceType<unknown>, value: unknown, fields: number): string | undefined {
+    const { elementLimit: limit } = type;
+    if (limit === undefined) return undefined;
+    const total = (this.elements.get(limit) ?? 0) + (type.countElements?.(value, fields) ?? 0);
+    if (total > limit.max) {
+      return `${total} ${limit.noun} ${describeElementLimit(limit)}`;
+    }
+    this.elements.set(limit, total);
+    return undefined;
+  }
+
+  /**
+   * Returns the server to decode a resource for: `lrs_server.self` means the first one of its authority. Which server
+   * had sent the resource is not known, so it is not trusted (gRFC A81).
+   */
+  private serverOf(authority: string | undefined): ServerConfig {
+    const { servers, authorities } = this.options.bootstrap;
+    const named = authority === undefined ? undefined : authorities.get(authority);
+    const [server] = named?.servers ?? servers;
+    if (server === undefined) throw new Error('an authority has no server');
+    const features = new Set(server.features);
+    features.delete('trusted_xds_server');
+    return { ...server, features };
+  }
+}
+
+function keyOf(typeUrl: string, name: string): string {
+  return `${typeUrl} ${name}`;
 }

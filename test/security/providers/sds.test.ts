@@ -19,8 +19,7 @@ import { GrpcTransportFactory } from '../../../src/transport/grpc-transport';
 import { systemRandom } from '../../../src/util/random';
 import { ok } from '../../../src/util/result';
 import { Violations } from '../../../src/util/violations';
-import { SharedTransports } from '../../../src/xds-client/shared-transports';
-import type { XdsTransportFactory } from '../../../src/xds-client/transport';
+import { SharedTransports, type XdsTransportFactory } from '../../../src/xds-client/transport';
 import { eventually } from '../../support/eventually';
 import { FakeClock } from '../../support/fake-clock';
 import {

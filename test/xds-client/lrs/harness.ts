@@ -4,7 +4,7 @@ import {
   LoadStatsResponse,
 } from '../../../src/wire/generated/envoy/service/load_stats/v3/lrs';
 import { LoadReporter, type LoadSource } from '../../../src/xds-client/lrs/load-reporter';
-import { createNode } from '../../../src/xds-client/node';
+import { createNode } from '../../../src/xds-client/management-servers';
 import type { Logger } from '../../../src/util/logger';
 import { FakeClock } from '../../support/fake-clock';
 import { FakeNetwork, type FakeServer, type FakeStream } from '../../support/fake-transport';

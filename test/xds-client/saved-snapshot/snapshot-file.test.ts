@@ -11,6 +11,7 @@ import {
 } from '../../../src/xds-client/saved-snapshot/snapshot-file';
 
 import { MESSAGE_LIMIT } from '../../../src/util/read-budget';
+import { runSteps } from '../../../src/util/steps';
 
 const snapshot: SavedSnapshot = {
   identity: 'unused',
@@ -26,7 +27,7 @@ describe('a file of saved resources', () => {
   const content = encodeSnapshot({ ...snapshot, identity });
 
   it('has what was put into it', () => {
-    const read = decodeSnapshot(content, identity);
+    const read = runSteps(decodeSnapshot(content, identity));
     const resources = snapshot.resources.map((each) => ({
       ...each,
       bytes: Uint8Array.from(each.bytes),
@@ -38,7 +39,7 @@ describe('a file of saved resources', () => {
   });
 
   it('is of no use to another node or for other servers', () => {
-    expect(decodeSnapshot(content, 'another')).toEqual({
+    expect(runSteps(decodeSnapshot(content, 'another'))).toEqual({
       ok: false,
       error: 'was saved for another node or other servers',
     });
@@ -50,7 +51,7 @@ describe('a file of saved resources', () => {
     ['one line', Buffer.from('hello')],
     ['a later format', Buffer.from(content.toString('latin1').replace('/1 ', '/2 '), 'latin1')],
   ])('is refused when it is %s', (_what, other) => {
-    expect(decodeSnapshot(other, identity)).toEqual({
+    expect(runSteps(decodeSnapshot(other, identity))).toEqual({
       ok: false,
       error: 'is not a snapshot of the form grpc-xds-snapshot/1',
     });
@@ -61,8 +62,11 @@ describe('a file of saved resources', () => {
     for (let at = start; at < content.length; at++) {
       const damaged = Buffer.from(content);
       damaged.writeUInt8(damaged.readUInt8(at) ^ 0x10, at);
-      expect(decodeSnapshot(damaged, identity)).toEqual({ ok: false, error: 'is damaged' });
-      expect(decodeSnapshot(content.subarray(0, at), identity).ok).toBe(false);
+      expect(runSteps(decodeSnapshot(damaged, identity))).toEqual({
+        ok: false,
+        error: 'is damaged',
+      });
+      expect(runSteps(decodeSnapshot(content.subarray(0, at), identity)).ok).toBe(false);
     }
   });
 
@@ -107,7 +111,7 @@ describe('a file of saved resources', () => {
         `is damaged: aliases: more than ${MESSAGE_LIMIT.maxFields} fields in one message`,
       ],
     ])('%s', (_, file, error) => {
-      expect(decodeSnapshot(file, identity)).toEqual({ ok: false, error });
+      expect(runSteps(decodeSnapshot(file, identity))).toEqual({ ok: false, error });
     });
 
     it.each([
@@ -118,7 +122,7 @@ describe('a file of saved resources', () => {
       ['the tag 0', [0x00, 0x00]],
       ['no wrapper', [0x12, 0]],
     ])('%s', (_, bytes) => {
-      const read = decodeSnapshot(withPayload(Buffer.from(bytes)), identity);
+      const read = runSteps(decodeSnapshot(withPayload(Buffer.from(bytes)), identity));
       expect(read).toEqual({ ok: false, error: expect.stringMatching(/^is damaged: ./) });
     });
   });

@@ -3,14 +3,15 @@ import { lstatSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync } f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
+  decodeSnapshot,
   SnapshotWriter,
   type SnapshotWriterOptions,
-} from '../../../src/xds-client/saved-snapshot/snapshot-writer';
-import { decodeSnapshot } from '../../../src/xds-client/saved-snapshot/snapshot-file';
+} from '../../../src/xds-client/saved-snapshot/snapshot-file';
 import type { ResourceSnapshot } from '../../../src/xds-client/client-snapshot';
 import { eventually } from '../../support/eventually';
 import { FakeClock } from '../../support/fake-clock';
 import { SlowClock } from '../../support/slow-clock';
+import { runSteps } from '../../../src/util/steps';
 
 const config = { path: '/saved', identity: 'same' };
 
@@ -47,7 +48,7 @@ class Scene {
 
   names(): string[][] {
     return this.files.map((content) => {
-      const read = decodeSnapshot(content, config.identity);
+      const read = runSteps(decodeSnapshot(content, config.identity));
       return read.ok ? read.value.resources.map(({ name }) => name) : [read.error];
     });
   }

@@ -4,7 +4,7 @@ import { LoadReporter } from '../../../xds-client/lrs/load-reporter';
 import type { ClusterResource } from '../../../resources/cluster/cluster';
 import { ok } from '../../../util/result';
 import { statusName } from '../../../util/status-code';
-import { createNode } from '../../../xds-client/node';
+import { createNode } from '../../../xds-client/management-servers';
 import type { StreamStatus } from '../../../xds-client/transport';
 import { USER_AGENT } from '../client-parts';
 import type { DoctorContext } from './doctor-context';

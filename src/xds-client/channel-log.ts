@@ -1,0 +1,257 @@
+import type { Clock } from '../util/clock';
+import { errorStack } from '../util/error-message';
+import type { Logger } from '../util/logger';
+import type { AdsResponse } from './ads/ads-response';
+import type { Answer } from './ads/verdict';
+import type { Channel, ChannelResource, ResourceListener } from './channel-resource';
+import type { ChangeHistory, ResourceChange } from './client-snapshot';
+import { MAX_INITIAL_VERSIONS_LENGTH, MAX_LOGGED_BUGS, MAX_LOGGED_UNREQUESTED } from './limits';
+import type { Accepted, ResourceEvent, ResourceState } from './resource-state';
+import { describeResource, MAX_SHOWN_NAME, type ResourceId } from './xds-errors';
+
+/** The name under which the details of responses and resources are traced (`GRPC_TRACE`). */
+const TRACER = 'xds_client';
+
+/** Constructor options of a log. */
+export interface ChannelLogOptions {
+  readonly channel: Channel;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly history: ChangeHistory;
+}
+
+type State = ResourceState<unknown>;
+type Event = ResourceEvent<unknown>;
+
+/**
+ * Logs the responses of one management server and the events of its resources, of which the history has those that change
+ * something. What repeats is logged once.
+ */
+export class ChannelLog implements ResourceListener {
+  /** The rejections last logged, by type. */
+  private readonly rejections = new Map<string, string>();
+  /** The exceptions that were logged. */
+  private readonly bugs = new Set<string>();
+  /** Types that were received without a request. */
+  private readonly unrequestedTypes = new Set<string>();
+  private hasLeftOutVersions = false;
+
+  constructor(private readonly options: ChannelLogOptions) {}
+
+  /** Names the server and the node. */
+  private get server(): string {
+    return this.options.channel.description;
+  }
+
+  /** Logs how a response is answered. */
+  answer({ typeUrl, version }: AdsResponse, answer: Answer): void {
+    if (answer.kind !== 'reject') {
+      this.rejections.delete(typeUrl);
+      this.trace(() => `accepted version "${version}" of ${typeUrl}`);
+      return;
+    }
+    const { reason } = answer;
+    if (this.rejections.get(typeUrl) === reason) return;
+    this.rejections.set(typeUrl, reason);
+    this.options.logger.error(() => `update from ${this.server} rejected (NACK): ${reason}`, {
+      event: 'resource-nacked',
+      typeUrl,
+      version,
+      error: reason,
+    });
+  }
+
+  /** Logs a response of a type that was not requested. */
+  unrequested(typeUrl: string): void {
+    this.trace(() => `dropped a response of ${typeUrl}, which was not requested`);
+    const types = this.unrequestedTypes;
+    if (types.has(typeUrl) || types.size === MAX_LOGGED_UNREQUESTED) return;
+    types.add(typeUrl);
+    const shown = typeUrl.slice(0, MAX_SHOWN_NAME);
+    this.options.logger.error(
+      () =>
+        `update from ${this.server} dropped: type_url "${shown}" was not requested on the stream`,
+    );
+  }
+
+  /** Logs that the server ends its streams. @param reason The status of the last one. */
+  unstable(reason: string): void {
+    this.options.logger.error(
+      () =>
+        `${this.server} ends its streams soon after a response, the last one with ${reason}: see its log; ` +
+        'new ones are opened at most once a second',
+    );
+  }
+
+  /** Logs an exception with its stack, once for each place that it comes from. @param subject What it is about. */
+  bug(subject: string, error: unknown): void {
+    const stack = errorStack(error);
+    // What led to it may differ.
+    const place = stack.split('\n', 4).join('\n').slice(0, MAX_SHOWN_NAME);
+    if (this.bugs.has(place)) return;
+    if (this.bugs.size === MAX_LOGGED_BUGS) this.bugs.clear();
+    this.bugs.add(place);
+    this.options.logger.error(() => `${subject} from ${this.server}: unexpected error: ${stack}`);
+  }
+
+  /** Logs, once, that a stream begins without the versions of some cached resources. */
+  versionsLeftOut(typeUrl: string, count: number): void {
+    if (this.hasLeftOutVersions) return;
+    this.hasLeftOutVersions = true;
+    this.options.logger.error(
+      () =>
+        `request to ${this.server} without the versions of ${count} cached resources of ${typeUrl}: all of them exceed ` +
+        `${MAX_INITIAL_VERSIONS_LENGTH} characters; these are sent again with each new stream: use shorter versions`,
+    );
+  }
+
+  /** Logs that a resource is requested again on a new stream. */
+  overdue(id: ResourceId): void {
+    this.options.logger.info(
+      () =>
+        `${describeResource(id)}: ${this.server} has not sent it yet; requested again on a new stream`,
+    );
+  }
+
+  /** Logs details. */
+  trace(text: () => string): void {
+    this.options.logger.trace(TRACER, () => `${this.server}: ${text()}`);
+  }
+
+  onEvent(resource: ChannelResource, event: Event, before: State): void {
+    const isRepeated = event.kind === 'accepted' && event.accepted.value === valueOf(before);
+    // A response may repeat thousands.
+    if (isRepeated && !isRemovalIgnored(before)) return;
+    this.attempt(resource, () => this.logRemoval(resource, event, before));
+    if (event.kind === 'accepted' && !isRepeated) {
+      const { accepted, change } = event;
+      this.attempt(resource, () => this.logSkipped(resource, accepted, before));
+      this.attempt(resource, () => this.logUnused(resource, accepted));
+      this.attempt(resource, () => this.traceChange(resource, accepted, change?.change));
+    }
+    this.attempt(resource, () => this.remember(resource, event, before));
+  }
+
+  onReleased({ id }: ChannelResource, state: State): void {
+    if (!isRemovalIgnored(state)) return;
+    this.options.logger.info(() => `${describeResource(id)}: no longer watched after its removal`);
+  }
+
+  /** Runs what only describes a resource. An exception in it changes nothing else. */
+  private attempt({ id }: ChannelResource, describe: () => void): void {
+    try {
+      describe();
+    } catch (error) {
+      this.options.logger.error(
+        () => `${describeResource(id)}: unexpected error in its description: ${errorStack(error)}`,
+      );
+    }
+  }
+
+  /** Logs that a removal is ignored, and that it is over. */
+  private logRemoval({ id }: ChannelResource, event: Event, before: State): void {
+    const { logger } = this.options;
+    const isIgnored = isRemovalIgnored(before);
+    if (event.kind === 'deleted' && event.handling === 'ignore') {
+      if (isIgnored || before.kind !== 'accepted') return;
+      // gRFC A53 requires a warning. grpc-js has no such level, and shows nothing below an error by default.
+      logger.error(
+        () => `${describeResource(id)}: removed by ${this.server}, kept (ignore_resource_deletion)`,
+      );
+    } else if (isIgnored && isSent(event)) {
+      logger.info(() => `${describeResource(id)}: sent again after its removal`);
+    }
+  }
+
+  /**
+   * Logs what is not used of a resource: as an error when it differs from what was skipped before, because nothing less
+   * is shown by default.
+   */
+  private logSkipped({ id, type }: ChannelResource, next: Accepted<unknown>, before: State): void {
+    const skipped = type.describeSkipped?.(next.value);
+    if (skipped === undefined) return;
+    const text = () => `${describeResource(id)}: version "${next.version}": ${skipped}`;
+    const known =
+      before.kind === 'accepted' ? type.describeSkipped?.(before.accepted.value) : undefined;
+    if (skipped === known) this.options.logger.info(text);
+    else this.options.logger.error(text);
+  }
+
+  /** Logs the fields that have no effect. It takes time, so only where the line is shown. */
+  private logUnused(
+    { id, type, name }: ChannelResource,
+    { version, bytes }: Accepted<unknown>,
+  ): void {
+    const { logger } = this.options;
+    // Whether the line is shown is determined last, because that reads the environment.
+    if (logger.showsInfo !== true) return;
+    const fields = type.describeUnusedFields?.(bytes) ?? [];
+    if (fields.length === 0) return;
+    const text = () =>
+      `${describeResource(id)}: version "${version}": without effect on gRPC clients: ${fields.join(', ')}`;
+    logger.info(text, { event: 'fields-unused', typeUrl: type.typeUrl, name, version });
+  }
+
+  private traceChange(
+    { id, type }: ChannelResource,
+    { version }: Accepted<unknown>,
+    change: unknown,
+  ): void {
+    if (change === undefined || type.describeChange === undefined) return;
+    const describe = () => type.describeChange?.(change) ?? '';
+    this.options.logger.trace(
+      TRACER,
+      () => `${describeResource(id)}: version "${version}": ${describe()}`,
+    );
+  }
+
+  private remember(resource: ChannelResource, event: Event, before: State): void {
+    const entry = describeEvent(resource, event, before);
+    if (entry === undefined) return;
+    const { type, name, channel } = resource;
+    const { clock, history } = this.options;
+    const { serverUri } = channel.server;
+    history.add({ atMs: clock.now(), serverUri, typeUrl: type.typeUrl, name, ...entry });
+  }
+}
+
+/** Describes an event for the history; `undefined` if nothing changed. */
+function describeEvent(
+  { type }: ChannelResource,
+  event: Event,
+  before: State,
+): Pick<ResourceChange, 'kind' | 'version' | 'text' | 'bytes'> | undefined {
+  switch (event.kind) {
+    case 'accepted': {
+      const { accepted, change } = event;
+      const { value, version, bytes } = accepted;
+      if (value === valueOf(before)) return undefined;
+      const text = (change && type.describeChange?.(change.change)) ?? '';
+      return { kind: 'accepted', version, text, bytes };
+    }
+    case 'failed': {
+      const { error, rejected: bytes } = event.failure;
+      return { kind: 'rejected', version: '', text: error.message, bytes };
+    }
+    case 'deleted':
+    case 'timed-out': {
+      const kind = event.kind === 'deleted' ? 'removed' : 'timed-out';
+      return { kind, version: '', text: event.failure.error.message, bytes: undefined };
+    }
+    default:
+      return undefined;
+  }
+}
+
+function valueOf(state: State): unknown {
+  return state.kind === 'accepted' ? state.accepted.value : undefined;
+}
+
+function isRemovalIgnored(state: State): boolean {
+  return state.kind === 'accepted' && state.deletionIgnored;
+}
+
+/** Whether an event is of a response that has the resource. */
+function isSent(event: Event): boolean {
+  return event.kind === 'accepted' || (event.kind === 'failed' && event.failure.isExpiry !== true);
+}
