@@ -151,6 +151,12 @@ module.exports = {
       { path: inFolders(['control-plane']), pathNot: '^src/control-plane/index\\.ts$' },
     ),
     forbid(
+      'ads-serves-a-view',
+      'the discovery services serve a ResourceView: the snapshots of a control plane are one of several',
+      { path: inFolders(['control-plane/ads', 'control-plane/lrs']) },
+      { path: inFolders(['control-plane/snapshot']) },
+    ),
+    forbid(
       'live-page-in-cli',
       'of the island, only the command line serves the live page',
       { path: inFolders(['control-plane', 'orca']) },
