@@ -1,21 +1,5 @@
-import type {
-  ClientState,
-  ControlPlane,
-  Snapshot,
-  SnapshotResource,
-  TypeState,
-} from '../control-plane';
-import type { PageSource, PageState } from '../observe/live-page/page-source';
-import { rowId } from '../observe/live-page/row-id';
-import {
-  cellText,
-  createView,
-  matchesFilter,
-  NO_ROWS,
-  type Row,
-  type View,
-  type ViewRequest,
-} from '../observe/live-page/view';
+import type { ClientState, ControlPlane, Snapshot, SnapshotResource, TypeState } from '../control-plane';
+import { rowId, cellText, createView, matchesFilter, NO_ROWS, type PageSource, type PageState, type Row, type View, type ViewRequest } from '../observe/live-page/view';
 import type { Clock } from '../util/clock';
 import { kindsOf, titleOf } from './output';
 

@@ -1,3 +1,4 @@
+import type * as ExplainChannels from './explain';
 import { setMaxListeners } from 'node:events';
 import type { InspectedProcess } from '../observe/admin/inspect';
 import type { ObserveClients } from '../observe/admin/status-queue';
@@ -50,13 +51,16 @@ import {
   createCredentials,
   createRuntimeResourceTypes,
 } from './built-in-parts';
-import { ChildOptionsChoice } from './child-options-choice';
-import type * as ExplainChannels from './explain-channels';
-import { createClientPool, USER_AGENT, type XdsClientGroup } from './process-clients';
+import {
+  ChildOptionsChoice,
+  createClientPool,
+  USER_AGENT,
+  type XdsClientGroup,
+} from './process-clients';
 import { readChildOptions } from './register-options';
 import { late } from '../util/late';
 
-const loadExplain = late<typeof ExplainChannels>(() => require('./explain-channels'));
+const loadExplain = late<typeof ExplainChannels>(() => require('./explain'));
 
 // The registrations of an application are in the same module instances.
 export { registerChannelCredentials } from '../security/credentials/channel-creds-registry';

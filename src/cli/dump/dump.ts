@@ -8,7 +8,7 @@ import {
 } from '../../control-plane';
 import { decodeToJson, hasMessage } from '../../wire/proto-json/encode-json';
 import { errorMessage } from '../../util/error-message';
-import { formatTable } from '../format';
+import { formatTable } from '../io';
 
 /** The state of a resource, as in CSDS (gRFC A40). */
 export interface DumpedResource {

@@ -17,8 +17,7 @@ import { errorMessage } from '../../util/error-message';
 import type { Handle } from '../../util/handle';
 import { ReadBudget, type ReadLimit } from '../../util/read-budget';
 import { err, ok, type Result } from '../../util/result';
-import type { DescriptionOptions } from './client-config';
-import { StatusQueue, type ObserveClients } from './status-queue';
+import { StatusQueue, type DescriptionOptions, type ObserveClients } from './status-queue';
 
 /** A request, or why it is not one that is answered. */
 type Request = Result<DescriptionOptions, string>;

@@ -1,4 +1,4 @@
-import type { Bootstrap } from '../bootstrap/bootstrap';
+import type { Bootstrap, ServerConfig } from '../bootstrap/bootstrap';
 import { DEFAULT_LIMITS, type Limits } from '../bootstrap/limits';
 import { percentEncodeAuthority, toAuthority } from '../bootstrap/percent-encoding';
 import { listenerResourceName } from '../bootstrap/resource-template';
@@ -13,25 +13,38 @@ import { processLbPolicies } from '../lb/custom/custom-policies';
 import { createPolicyRegistry } from '../lb/registry/create-policy-registry';
 import { MatchMeter } from '../resources/matching/match-meter';
 import { ClusterRefs } from '../resolver/cluster-refs';
-import { explainCall, type CallExplanation } from '../resolver/explain-call';
+import {
+  explainCall,
+  explainUnrouted,
+  type CallExplanation,
+  type ExplainedResource,
+  type FindUnused,
+} from '../resolver/explain-call';
 import { withText } from '../resolver/explanation-text';
 import { RouteTable } from '../resolver/route-table';
 import { parseTarget, type TargetName } from '../resolver/xds-scheme';
 import type { ResourceTypes } from '../resources/resource-types';
 import { readResourceFile } from '../transport/file/read-resource-file';
-import { type Clock, systemClock } from '../util/clock';
+import { systemClock, type Clock } from '../util/clock';
 import { errorMessage } from '../util/error-message';
 import { currentFeatureFlags } from '../util/feature-flags';
 import { readRegularFile } from '../util/files/read-regular-file';
-import { createHandle } from '../util/handle';
+import { createHandle, type Handle } from '../util/handle';
 import { silentLogger } from '../util/logger';
 import { systemRandom } from '../util/random';
-import { err, type Result } from '../util/result';
+import { err, ok, type Result } from '../util/result';
 import { TimeSlices } from '../util/time-slices';
 import { addHttpFilters, createRuntimeResourceTypes } from './built-in-parts';
-import { createUnusedSearch } from './find-unused';
-import { GivenResources, type GivenResource } from './given-resources';
 import { joinLines } from '../util/sanitize-text';
+import type { PolicyState } from '../lb/tree/policy-state';
+import type { LiveResolution, LiveResolutions } from '../resolver/live-resolutions';
+import type { ResourceSnapshot } from '../xds-client/client-snapshot';
+import type { ResourceSource } from '../dependency-manager/watch-set';
+import { SerialQueue } from '../util/serial-queue';
+import type { ResourceType } from '../xds-client/resource-type';
+import type { ResourceWatcher, XdsError } from '../xds-client/resource-watcher';
+import { joinBounded } from '../xds-client/xds-errors';
+import { parseResourceName } from '../xds-client/resource-name';
 
 /** The parts of a client that explanations need. */
 export interface ExplainParts {
@@ -199,4 +212,146 @@ function bootstrapFor({ authority }: TargetName): Bootstrap {
     authorities: new Map(authority === '' ? [] : [[authority, template]]),
     clientDefaultListenerResourceNameTemplate: '%s',
   };
+}
+
+/** The channels of the process, as an explanation looks at them. */
+export interface ExplainedChannels {
+  readonly resolutions: LiveResolutions;
+  readonly types: ExplainedState['types'];
+  readonly limits: Limits;
+  /** Returns the resources of the client of a target. */
+  readonly resourcesOf: (target: string) => Iterable<ResourceSnapshot>;
+  /** Returns the policies of a channel; `undefined` if there are none yet. */
+  readonly policiesOf: (resolution: LiveResolution) => PolicyState | undefined;
+}
+
+/** Explains a call on a channel of the process as it is now. */
+export function explainOnChannel(
+  { resolutions, types, limits, resourcesOf, policiesOf }: ExplainedChannels,
+  target: string,
+  method: string,
+  headers: Metadata,
+): CallExplanation {
+  const resolution = resolutions.find(target);
+  if (resolution?.live === undefined) {
+    const targets = resolutions.all().map((other) => other.target);
+    return withText(explainUnrouted(target, resolution, [...new Set(targets)]));
+  }
+  const resources = [...resourcesOf(target)];
+  return withText(
+    explainCall({
+      ...{ ...resolution.live, method, headers, limits },
+      findUnused: createUnusedSearch({
+        types,
+        bytesOf: (typeUrl, name) =>
+          resources.find((known) => known.typeUrl === typeUrl && known.name === name)?.accepted
+            ?.bytes,
+        policies: policiesOf(resolution),
+      }),
+    }),
+  );
+}
+
+/** A resource as a management server would send it. */
+export interface GivenResource {
+  readonly typeUrl: string;
+  readonly name: string;
+  readonly value: Uint8Array;
+}
+
+/** The server that the resources would come from. */
+const SERVER: ServerConfig = {
+  serverUri: 'given resources',
+  channelCreds: { type: 'insecure', config: undefined },
+  callCreds: [],
+  features: new Set(),
+  key: '',
+};
+
+/** A source of given resources: what it does not have does not exist. Watchers are notified at once, and never again. */
+export class GivenResources implements ResourceSource {
+  private readonly byKey: ReadonlyMap<string, GivenResource>;
+  private readonly queue = new SerialQueue((error) => {
+    throw error;
+  });
+
+  constructor(resources: readonly GivenResource[]) {
+    this.byKey = new Map(resources.map((each) => [keyOf(each.typeUrl, each.name), each]));
+  }
+
+  /** See `ResourceSource`. */
+  watch<T, C>(type: ResourceType<T, C>, name: string, watcher: ResourceWatcher<T, C>): Handle {
+    let isReleased = false;
+    this.run(() => {
+      if (!isReleased) watcher.onResourceChanged(this.read(type, name));
+    });
+    return createHandle(() => (isReleased = true));
+  }
+
+  /** See `ResourceSource`. */
+  run(task: () => void): void {
+    this.queue.run(task);
+  }
+
+  /** Returns a resource; `undefined` if it was not given. */
+  find(typeUrl: string, name: string): GivenResource | undefined {
+    return this.byKey.get(keyOf(typeUrl, name));
+  }
+
+  private read<T>(type: ResourceType<T>, name: string): Result<T, XdsError> {
+    const given = this.find(type.typeUrl, name);
+    const subject = `${type.typeName} "${name}"`;
+    if (given === undefined) {
+      return err({ kind: 'does-not-exist', message: `xds: ${subject}: not among the resources` });
+    }
+    const context = {
+      server: SERVER,
+      // Those of the bootstrap, which is not given.
+      certificateProviders: { has: () => true },
+      previous: () => undefined,
+    };
+    const { result } = type.decode(given.value, context);
+    if (result.ok) return ok(result.value);
+    const message = `xds: ${subject}: rejected (NACK): ${joinBounded(result.error)}`;
+    return err({ kind: 'invalid', message });
+  }
+}
+
+function keyOf(typeUrl: string, name: string): string {
+  const parsed = parseResourceName(name, typeUrl);
+  return `${typeUrl} ${parsed.ok ? parsed.value.canonical : name}`;
+}
+
+type DescribedType = Pick<ResourceType<unknown>, 'typeUrl' | 'typeName' | 'describeUnusedFields'>;
+
+/** The state of a target, as an explanation looks at it. */
+export interface ExplainedState {
+  readonly types: Readonly<Record<ExplainedResource['type'], DescribedType>>;
+  /** Returns the encoded resource in use; `undefined` if there is none. */
+  readonly bytesOf: (typeUrl: string, name: string) => Uint8Array | undefined;
+  /** Those of a channel of the target; `undefined` if there are none yet. */
+  readonly policies: PolicyState | undefined;
+}
+
+/** Returns a search for what has no effect of the resources of a target. */
+export function createUnusedSearch({ types, bytesOf, policies }: ExplainedState): FindUnused {
+  return ({ type, name }) => {
+    const { typeUrl, typeName } = types[type];
+    const bytes = bytesOf(typeUrl, name);
+    const fields = (bytes && types[type].describeUnusedFields?.(bytes)) ?? [];
+    const unsecured = type === 'cluster' && policies && findUnsecured(policies, name);
+    const all = [...fields, ...(unsecured ? [`transport_socket: ${unsecured}`] : [])];
+    return all.length === 0 ? undefined : { resource: `${typeName} "${name}"`, fields: all };
+  };
+}
+
+/** Returns why the TLS that a cluster configures is not used; `undefined` if it is, or if there is none. */
+function findUnsecured({ details, children }: PolicyState, cluster: string): string | undefined {
+  const unused = details?.['unusedTls'];
+  if (details?.['cluster'] === cluster && typeof unused === 'string') return unused;
+  for (const child of children ?? []) {
+    const found = findUnsecured(child, cluster);
+    if (found !== undefined) return found;
+  }
+  return undefined;
 }
