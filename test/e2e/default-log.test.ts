@@ -1,6 +1,7 @@
 import { inspect, register, type LogRecord } from '../../src';
+import type { Handle } from '../../src/util/handle';
 import { eventually } from '../support/eventually';
-import { FastClock } from '../support/fast-clock';
+import { FastClock, skipTime, speedTime } from '../support/fast-clock';
 import { bootstrapFor, Mesh, NODE_ID, simpleResources } from '../support/mesh';
 import { ScriptedControlPlane } from '../support/scripted-control-plane';
 import { SilentServer } from '../support/silent-server';
@@ -29,10 +30,13 @@ describe('the log at the level of errors', () => {
 
   beforeEach(async () => {
     records.length = 0;
+    // Lines of one cause are limited: those of the tests before are long ago.
+    skipTime(60_000);
     mesh = await Mesh.start();
     register({ bootstrap: bootstrapFor(mesh.address), logger });
   });
   afterEach(() => {
+    for (const client of clients.splice(0)) client.close();
     mesh.stop();
     register({});
   });
@@ -163,10 +167,15 @@ describe('the log at the level of errors', () => {
 
   describe('after some time, in a tenth of it', () => {
     let clock: FastClock;
+    let time: Handle;
     beforeEach(() => {
       clock = new FastClock(10);
+      time = speedTime(10);
     });
-    afterEach(() => clock.stop());
+    afterEach(() => {
+      time.release();
+      clock.stop();
+    });
 
     /** The first time in the message is as long as the wait before it. */
     const expectAfter5s = (message: string | undefined) => {

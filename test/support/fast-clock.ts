@@ -34,3 +34,24 @@ export class FastClock {
     this.handle.release();
   }
 }
+
+/** Sets the time of the package forward. Its timers run out when they would have. */
+export function skipTime(aheadMs: number): void {
+  const { now, monotonicMs } = systemClock;
+  systemClock.now = () => now() + aheadMs;
+  systemClock.monotonicMs = () => monotonicMs() + aheadMs;
+}
+
+/** Makes the time of the package pass so many times as fast, until the handle is released. */
+export function speedTime(factor: number): Handle {
+  const { now, monotonicMs } = systemClock;
+  const [startedAtMs, startMs] = [now(), monotonicMs()];
+  systemClock.now = () => startedAtMs + (now() - startedAtMs) * factor;
+  systemClock.monotonicMs = () => startMs + (monotonicMs() - startMs) * factor;
+  return createHandle(() => {
+    const aheadMs = systemClock.monotonicMs() - monotonicMs();
+    Object.assign(systemClock, { now, monotonicMs });
+    // It must not go back.
+    skipTime(aheadMs);
+  });
+}
