@@ -1,4 +1,4 @@
-/** The parts of the client that commands use, loaded by `load-client.ts`. */
+/** The parts of the client that commands use, loaded late: see `loadClient`. */
 
 export { createResourceJudge } from './given-resources';
 export { runDoctor } from './doctor/doctor';

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { experimental } from '@grpc/grpc-js';
-import { register, type RegisterOptions } from '../src';
-import { HOST_RANGE } from '../src/grpc-js/check-host';
-import { registerXdsResolver } from '../src/resolver/xds-scheme';
+import { register, type RegisterOptions } from '../../src';
+import { HOST_RANGE } from '../../src/grpc-js/check-host';
+import { registerXdsResolver } from '../../src/resolver/xds-scheme';
 
 describe('register()', () => {
   it.each<[string, unknown]>([
@@ -56,7 +56,9 @@ describe('register()', () => {
   });
 
   it('needs the version of grpc-js that package.json names', () => {
-    const manifest: unknown = JSON.parse(readFileSync(join(__dirname, '../package.json'), 'utf8'));
+    const manifest: unknown = JSON.parse(
+      readFileSync(join(__dirname, '../../package.json'), 'utf8'),
+    );
     expect(manifest).toMatchObject({ peerDependencies: { '@grpc/grpc-js': HOST_RANGE } });
   });
 });

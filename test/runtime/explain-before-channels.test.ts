@@ -1,4 +1,4 @@
-import { explainCall } from '../src';
+import { explainCall } from '../../src';
 
 describe('explainCall before register()', () => {
   it('is printed as a text for people', () => {

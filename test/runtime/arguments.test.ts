@@ -7,7 +7,7 @@ import {
   registerHttpFilter,
   registerLbPolicy,
   serveAdminPage,
-} from '../src';
+} from '../../src';
 
 /** A function of the package, for arguments that the compiler would refuse. */
 type Loose = (...args: readonly unknown[]) => unknown;

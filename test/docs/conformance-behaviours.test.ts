@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-const text = readFileSync(join(__dirname, '..', 'docs', 'conformance-behaviours.md'), 'utf8');
+const text = readFileSync(join(__dirname, '..', '..', 'docs', 'conformance-behaviours.md'), 'utf8');
 
 const rows = [...text.matchAll(/^\| `([^`]+)` *\| (\S+\.test\.ts) *\| (.+?) *\|$/gm)].map(
   ([, behaviour = '', file = '', test = '']) => [behaviour, file, test] as const,
@@ -15,7 +15,7 @@ describe('docs/conformance-behaviours.md', () => {
   });
 
   it.each(rows)('%s is tested in %s: %s', (_behaviour, file, test) => {
-    const source = readFileSync(join(__dirname, file), 'utf8');
+    const source = readFileSync(join(__dirname, '..', file), 'utf8');
     expect(source).toContain(`'${test}'`);
   });
 });

@@ -1,8 +1,8 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { PACKAGE_VERSION } from '../src/util/version';
+import { PACKAGE_VERSION } from '../../src/util/version';
 
-const root = join(__dirname, '..');
+const root = join(__dirname, '..', '..');
 const page = readFileSync(join(root, 'docs', 'grfcs.md'), 'utf8');
 
 interface Row {
