@@ -24,6 +24,7 @@ import {
   type ShutdownOptions,
 } from './runtime/register-options';
 import type * as Runtime from './runtime/xds-runtime';
+import type { XdsRuntime } from './runtime/xds-runtime';
 import { systemClock } from './util/clock';
 import { currentFeatureFlags } from './util/feature-flags';
 import { OpenResources } from './util/open-resources';
@@ -33,7 +34,7 @@ import { late } from './util/late';
 
 /** Loads what only processes with an `xds:` channel need, and the classes of what they register. */
 export const loadRuntime = late<typeof Runtime>(() => require('./runtime/xds-runtime'));
-/** Loaded late, because it is for tests. */
+/** Loaded late, because few processes explain calls. */
 const loadExplain = late<typeof Explain>(() => require('./runtime/explain'));
 /** Loaded late, because few processes report their state. */
 const loadInspect = late<typeof Inspect>(() => require('./observe/admin/inspect'));
@@ -47,7 +48,7 @@ interface Registration {
   /** The options of the latest call. */
   options: RegisterOptions;
   /** Loaded for the first channel. */
-  runtime: Runtime.XdsRuntime | undefined;
+  runtime: XdsRuntime | undefined;
   /** Whether `shutdown` was called after the latest `register`. */
   isShutDown: boolean;
   /** Finds other copies of grpc-js. */
@@ -120,7 +121,9 @@ export function explainCall(
   headers: Metadata = new Metadata(),
 ): CallExplanation {
   const { runtime } = registration ?? {};
-  if (runtime !== undefined) return runtime.explainCall(target, method, headers);
+  if (runtime !== undefined) {
+    return loadExplain().explainOnChannel(runtime.explained(), { target, method, headers });
+  }
   const reason =
     registration === undefined
       ? 'register() of grpc-xds has not been called in this process'

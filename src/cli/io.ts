@@ -94,7 +94,7 @@ export function formatDocument(text: string): string {
 }
 
 /** Cuts and escapes the text of a cell, whose width is that of its column. */
-export function cellText(text: string): string {
+function cellText(text: string): string {
   return cleanText(text, MAX_CELL_LENGTH);
 }
 

@@ -289,7 +289,7 @@ const DEMO = join('examples', 'demo', 'main.mjs');
  *
  * @returns the exit code of the demo.
  */
-export function demo(io: Pick<CliIo, 'packageFolder' | 'onInterrupt'>): Promise<number> {
+function demo(io: Pick<CliIo, 'packageFolder' | 'onInterrupt'>): Promise<number> {
   const child = spawn(process.execPath, [join(io.packageFolder, DEMO)], { stdio: 'inherit' });
   const interrupt = io.onInterrupt(() => child.kill());
   return new Promise<number>((resolve, reject) => {

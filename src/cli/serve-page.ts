@@ -1,5 +1,22 @@
-import type { ClientState, ControlPlane, Snapshot, SnapshotResource, TypeState } from '../control-plane';
-import { rowId, cellText, createView, matchesFilter, NO_ROWS, type PageSource, type PageState, type Row, type View, type ViewRequest } from '../observe/live-page/view';
+import type {
+  ClientState,
+  ControlPlane,
+  Snapshot,
+  SnapshotResource,
+  TypeState,
+} from '../control-plane';
+import {
+  rowId,
+  cellText,
+  createView,
+  matchesFilter,
+  NO_ROWS,
+  type PageSource,
+  type PageState,
+  type Row,
+  type View,
+  type ViewRequest,
+} from '../observe/live-page/view';
 import type { Clock } from '../util/clock';
 import { kindsOf, titleOf } from './output';
 

@@ -62,6 +62,38 @@ export interface ExplainedCall {
   readonly headers: Metadata;
 }
 
+/** The channels of the process, as an explanation looks at them. */
+export interface ExplainedChannels extends Pick<ExplainParts, 'limits' | 'meter'> {
+  readonly types: ExplainedState['types'];
+  readonly resolutions: LiveResolutions;
+  /** Returns the resources of the client of a target. */
+  readonly resourcesOf: (target: string) => Iterable<ResourceSnapshot>;
+  /** Returns the policies of a channel; `undefined` if there are none yet. */
+  readonly policiesOf: (resolution: LiveResolution) => PolicyState | undefined;
+}
+
+/** Explains a call on a channel of the process as it is now. */
+export function explainOnChannel(
+  { resolutions, types, limits, meter, resourcesOf, policiesOf }: ExplainedChannels,
+  { target, method, headers }: ExplainedCall,
+): CallExplanation {
+  const resolution = resolutions.find(target);
+  if (resolution?.live === undefined) {
+    const targets = resolutions.all().map((other) => other.target);
+    return withText(explainUnrouted(target, resolution, [...new Set(targets)]));
+  }
+  const resources = [...resourcesOf(target)];
+  const bytesOf = (typeUrl: string, name: string) =>
+    resources.find((known) => known.typeUrl === typeUrl && known.name === name)?.accepted?.bytes;
+  const findUnused = createUnusedSearch({ types, bytesOf, policies: policiesOf(resolution) });
+  meter.begin();
+  try {
+    return withText(explainCall({ ...resolution.live, method, headers, limits, findUnused }));
+  } finally {
+    meter.end();
+  }
+}
+
 /** Implements `explainResources` of the package, with the extensions of the application. */
 export function explainResources(resources: string | object, call: ExplainedCall): CallExplanation {
   const environment = {
@@ -214,44 +246,6 @@ function bootstrapFor({ authority }: TargetName): Bootstrap {
   };
 }
 
-/** The channels of the process, as an explanation looks at them. */
-export interface ExplainedChannels {
-  readonly resolutions: LiveResolutions;
-  readonly types: ExplainedState['types'];
-  readonly limits: Limits;
-  /** Returns the resources of the client of a target. */
-  readonly resourcesOf: (target: string) => Iterable<ResourceSnapshot>;
-  /** Returns the policies of a channel; `undefined` if there are none yet. */
-  readonly policiesOf: (resolution: LiveResolution) => PolicyState | undefined;
-}
-
-/** Explains a call on a channel of the process as it is now. */
-export function explainOnChannel(
-  { resolutions, types, limits, resourcesOf, policiesOf }: ExplainedChannels,
-  target: string,
-  method: string,
-  headers: Metadata,
-): CallExplanation {
-  const resolution = resolutions.find(target);
-  if (resolution?.live === undefined) {
-    const targets = resolutions.all().map((other) => other.target);
-    return withText(explainUnrouted(target, resolution, [...new Set(targets)]));
-  }
-  const resources = [...resourcesOf(target)];
-  return withText(
-    explainCall({
-      ...{ ...resolution.live, method, headers, limits },
-      findUnused: createUnusedSearch({
-        types,
-        bytesOf: (typeUrl, name) =>
-          resources.find((known) => known.typeUrl === typeUrl && known.name === name)?.accepted
-            ?.bytes,
-        policies: policiesOf(resolution),
-      }),
-    }),
-  );
-}
-
 /** A resource as a management server would send it. */
 export interface GivenResource {
   readonly typeUrl: string;
@@ -269,7 +263,7 @@ const SERVER: ServerConfig = {
 };
 
 /** A source of given resources: what it does not have does not exist. Watchers are notified at once, and never again. */
-export class GivenResources implements ResourceSource {
+class GivenResources implements ResourceSource {
   private readonly byKey: ReadonlyMap<string, GivenResource>;
   private readonly queue = new SerialQueue((error) => {
     throw error;
@@ -279,7 +273,6 @@ export class GivenResources implements ResourceSource {
     this.byKey = new Map(resources.map((each) => [keyOf(each.typeUrl, each.name), each]));
   }
 
-  /** See `ResourceSource`. */
   watch<T, C>(type: ResourceType<T, C>, name: string, watcher: ResourceWatcher<T, C>): Handle {
     let isReleased = false;
     this.run(() => {
@@ -288,7 +281,6 @@ export class GivenResources implements ResourceSource {
     return createHandle(() => (isReleased = true));
   }
 
-  /** See `ResourceSource`. */
   run(task: () => void): void {
     this.queue.run(task);
   }
@@ -325,7 +317,7 @@ function keyOf(typeUrl: string, name: string): string {
 type DescribedType = Pick<ResourceType<unknown>, 'typeUrl' | 'typeName' | 'describeUnusedFields'>;
 
 /** The state of a target, as an explanation looks at it. */
-export interface ExplainedState {
+interface ExplainedState {
   readonly types: Readonly<Record<ExplainedResource['type'], DescribedType>>;
   /** Returns the encoded resource in use; `undefined` if there is none. */
   readonly bytesOf: (typeUrl: string, name: string) => Uint8Array | undefined;
@@ -334,7 +326,7 @@ export interface ExplainedState {
 }
 
 /** Returns a search for what has no effect of the resources of a target. */
-export function createUnusedSearch({ types, bytesOf, policies }: ExplainedState): FindUnused {
+function createUnusedSearch({ types, bytesOf, policies }: ExplainedState): FindUnused {
   return ({ type, name }) => {
     const { typeUrl, typeName } = types[type];
     const bytes = bytesOf(typeUrl, name);

@@ -1,4 +1,3 @@
-import type * as ExplainChannels from './explain';
 import { setMaxListeners } from 'node:events';
 import type { InspectedProcess } from '../observe/admin/inspect';
 import type { ObserveClients } from '../observe/admin/status-queue';
@@ -12,7 +11,7 @@ import {
 } from '../bootstrap/load-bootstrap';
 import type { ManagementCredentials } from '../security/credentials/management-credentials';
 import { createDnsWatcherFactory } from '../dependency-manager/dns-watch';
-import type { Metadata, Resolver } from '../grpc-js';
+import type { Resolver } from '../grpc-js';
 import {
   CHILD_CHANNEL_OPTION,
   type CheckedChildOptions,
@@ -29,8 +28,7 @@ import type { LbPolicyRegistry } from '../lb/registry/lb-policy-registry';
 import { TimeSlices } from '../util/time-slices';
 import { LoadStreams } from '../xds-client/lrs/load-streams';
 import { MatchMeter } from '../resources/matching/match-meter';
-import type { CallExplanation } from '../resolver/explain-call';
-import { LiveResolutions, type LiveResolution } from '../resolver/live-resolutions';
+import { LiveResolutions } from '../resolver/live-resolutions';
 import type { ResolverArgs } from '../resolver/xds-scheme';
 import type { ClientRef, XdsResolverDependencies } from '../resolver/resolver-dependencies';
 import { XdsResolver } from '../resolver/xds-resolver';
@@ -57,10 +55,8 @@ import {
   USER_AGENT,
   type XdsClientGroup,
 } from './process-clients';
+import type { ExplainedChannels } from './explain';
 import { readChildOptions } from './register-options';
-import { late } from '../util/late';
-
-const loadExplain = late<typeof ExplainChannels>(() => require('./explain'));
 
 // The registrations of an application are in the same module instances.
 export { registerChannelCredentials } from '../security/credentials/channel-creds-registry';
@@ -179,24 +175,18 @@ export class XdsRuntime {
     return this.loadStreams.end(timeoutMs);
   }
 
-  /** Implements `explainCall` of the package. */
-  explainCall(target: string, method: string, headers: Metadata): CallExplanation {
-    const channels = {
+  /** Returns the parts of the process by which calls are explained. */
+  explained(): ExplainedChannels {
+    return {
       ...{ resolutions: this.liveResolutions, types: this.resolverDependencies.types },
-      limits: this.environment.limits,
-      resourcesOf: (scope: string) =>
+      ...{ limits: this.environment.limits, meter: this.meter },
+      resourcesOf: (target) =>
         this.clients
           .clients()
-          .find((each) => each.scope === scope)
+          .find(({ scope }) => scope === target)
           ?.client.resources() ?? [],
-      policiesOf: ({ clusters }: LiveResolution) => this.lbPolicyRoots.describe(clusters),
+      policiesOf: ({ clusters }) => this.lbPolicyRoots.describe(clusters),
     };
-    this.meter.begin();
-    try {
-      return loadExplain().explainOnChannel(channels, target, method, headers);
-    } finally {
-      this.meter.end();
-    }
   }
 
   /** Returns the parts of the process that a report describes. */

@@ -94,7 +94,7 @@ export interface BootstrapFlags {
  *
  * @returns the exit code: bad input, if the client cannot use it or the file cannot be written.
  */
-export function writeBootstrap(
+function writeBootstrap(
   bootstrap: BootstrapTemplate,
   { file, force = false }: BootstrapFlags,
   io: CliIo,
@@ -143,7 +143,7 @@ export interface PlainFlags extends LocalityFlags {
 }
 
 /** Creates the bootstrap of a plain control plane. */
-export function plainBootstrap(flags: PlainFlags): BootstrapTemplate {
+function plainBootstrap(flags: PlainFlags): BootstrapTemplate {
   const { ca, cert, key, token } = flags;
   const files = {
     ...(ca !== undefined && { ca_certificate_file: ca }),
@@ -191,7 +191,7 @@ const ISTIO_CERTIFICATES = '/var/lib/istio/data';
  * Creates the bootstrap of a workload of Istio. With an agent it is the one that the agent writes itself, for processes
  * that start before it. istiod sends the resources of proxyless clients only with the metadata `GENERATOR`.
  */
-export function istioBootstrap(flags: IstioFlags): BootstrapTemplate {
+function istioBootstrap(flags: IstioFlags): BootstrapTemplate {
   const { pod, namespace, ip, domain, agent, istiod } = flags;
   const uri = istiod === undefined ? `unix://${agent}/XDS` : `dns:///${istiod}`;
   const metadata = { GENERATOR: 'grpc', NAMESPACE: namespace, INSTANCE_IPS: ip };
@@ -248,7 +248,7 @@ const GCP_CERTIFICATES = {
  * Creates the bootstrap of Google Cloud Service Mesh, with the names of Google's generator:
  * https://github.com/GoogleCloudPlatform/traffic-director-grpc-bootstrap. Every run has a node of its own.
  */
-export function gcpBootstrap(flags: GcpFlags): BootstrapTemplate {
+function gcpBootstrap(flags: GcpFlags): BootstrapTemplate {
   const { projectNumber, network, mesh, zone, ip } = flags;
   const scope = mesh === undefined ? network : `mesh:${mesh}`;
   const template = `xdstp://${GCP_AUTHORITY}/envoy.config.listener.v3.Listener/${projectNumber}/${scope}/%s`;

@@ -92,7 +92,7 @@ const rules: Readonly<Record<CheckRule, string>> = {
  * Writes findings as a SARIF log, which code hosts and editors show beside the lines of the file
  * (https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html).
  */
-export function toSarif(file: string, findings: readonly CheckFinding[], version: string): object {
+function toSarif(file: string, findings: readonly CheckFinding[], version: string): object {
   const ids = Object.keys(rules);
   const uri = isAbsolute(file) ? pathToFileURL(file).href : encodeURI(file.replaceAll('\\', '/'));
   return {

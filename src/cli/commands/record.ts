@@ -77,7 +77,7 @@ function formatFrame({ t, stream, direction, type, bytes }: Frame): string {
 }
 
 /** Prints what a server does, and the bootstrap for its clients. */
-export function greet(text: string, host: string, port: number, io: CliIo): void {
+function greet(text: string, host: string, port: number, io: CliIo): void {
   const address = host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
   const server = { server_uri: address, channel_creds: [{ type: 'insecure' }] };
   const bootstrap = { xds_servers: [server], node: { id: 'my-client' } };

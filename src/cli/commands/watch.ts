@@ -174,7 +174,7 @@ class Watching {
 }
 
 /** Returns the state of a target in one line: whether calls work, and through which endpoints; or what they wait for. */
-export function formatVerdict(report: TargetReport | undefined): string {
+function formatVerdict(report: TargetReport | undefined): string {
   if (report === undefined) return 'WAITING  for the bootstrap';
   const { state, failure, waitingFor, policies } = report;
   if (state === 'failed') return `FAILED  ${failure ?? ''}`;
@@ -238,7 +238,7 @@ function formatPlace({ priority, locality, isInUse, endpoints }: Place): string 
 }
 
 /** Formats each endpoint below its priority and locality. */
-export function formatTree({ policies }: TargetReport): readonly string[] {
+function formatTree({ policies }: TargetReport): readonly string[] {
   return (policies?.children ?? []).flatMap((cluster) => [
     `cluster ${String(cluster.details?.['cluster'] ?? cluster.name ?? '')}  ${cluster.state}`,
     ...placesOf(cluster).flatMap((place) => [
@@ -265,7 +265,7 @@ function formatEndpoint({ addresses, state, health, weight, error }: EndpointSta
 }
 
 /** Formats each management server with its state. */
-export function formatServers({ servers }: TargetReport): readonly string[] {
+function formatServers({ servers }: TargetReport): readonly string[] {
   return servers.map(({ serverUri, state, lastError, retryInMs }) => {
     const error = lastError === undefined ? '' : `: ${lastError}`;
     // Rounded up, so that the line changes once a second at most.
@@ -276,7 +276,7 @@ export function formatServers({ servers }: TargetReport): readonly string[] {
 }
 
 /** Formats a change of a resource. */
-export function formatChange({ type, name, kind, version, text }: ChangeReport): string {
+function formatChange({ type, name, kind, version, text }: ChangeReport): string {
   const which = version === '' ? '' : ` version ${version}`;
   return `${type} ${JSON.stringify(name)} ${kind}${which}${text === '' ? '' : `: ${text}`}`;
 }

@@ -177,7 +177,7 @@ export interface StatusFetch {
 }
 
 /** Fetches the resources of the xDS clients of a process over CSDS (gRFC A40). */
-export async function fetchStatus(fetch: StatusFetch): Promise<Result<Dump, string>> {
+async function fetchStatus(fetch: StatusFetch): Promise<Result<Dump, string>> {
   const { address, target } = fetch;
   const response = await call(fetch);
   if (!response.ok) return response;

@@ -33,7 +33,7 @@ export interface ReadRequest {
 }
 
 /** Reads a request. */
-export function readRequest(method: string, bytes: Buffer): ReadRequest {
+function readRequest(method: string, bytes: Buffer): ReadRequest {
   if (isDelta(method)) {
     const request = DeltaDiscoveryRequest.decode(bytes);
     return {
@@ -96,7 +96,7 @@ export function planReplay(frames: readonly Frame[]): ReplayPlan {
 }
 
 /** Returns what a request with a nonce says about the response. */
-export function answerOf({ error }: ReadRequest): Answer {
+function answerOf({ error }: ReadRequest): Answer {
   return error === undefined ? { kind: 'ack' } : { kind: 'nack', error };
 }
 

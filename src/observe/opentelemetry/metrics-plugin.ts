@@ -179,7 +179,7 @@ const {
  * Records the calls of one method of a target (gRFCs A66, A96). It keeps nothing of a call, and so serves all of them; the
  * series are found once for each status.
  */
-export class MethodMetrics implements CallTracer {
+class MethodMetrics implements CallTracer {
   private readonly started: Series | undefined;
   /** By status, of all places if the labels do not tell them apart. */
   private readonly attempts: AttemptSeries[] = [];
@@ -346,7 +346,7 @@ function requireKnown(names: readonly string[], known: readonly string[], kind: 
 }
 
 /** The label of methods that are not listed by name (gRFC A66). */
-export const OTHER_METHOD = 'other';
+const OTHER_METHOD = 'other';
 
 /** Distinct methods of one `observe()` that are listed by name. */
 export const MAX_METHODS = 500;

@@ -142,7 +142,7 @@ export function withCallLabel(context: Context, label: string): Context {
 }
 
 /** Returns a function that returns the label in the active context; empty if there is none. */
-export function createLabelReader(): () => string {
+function createLabelReader(): () => string {
   const { context } = loadApi();
   return () => {
     const label = context.active().getValue(LABEL);

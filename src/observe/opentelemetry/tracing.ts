@@ -87,7 +87,7 @@ const setter: TextMapSetter<AttemptHeaders> = {
  * The spans of one call (gRFC A72): one of the call, and below it one of each attempt. Inside a span of
  * `@opentelemetry/instrumentation-grpc`, that is the span of the call.
  */
-export class CallSpans implements CallTracer {
+class CallSpans implements CallTracer {
   private readonly span: Span | undefined;
   /** With the span of the call. */
   private readonly context: Context;

@@ -145,7 +145,7 @@ type OnError = (error: unknown) => void;
  * Returns what a plugin observes of a channel, for callers that no exception of the plugin reaches: what it throws goes
  * to `onError`, and is not recorded. The call or the update that is observed goes on.
  */
-export function containStats(
+function containStats(
   plugin: StatsPlugin,
   target: string,
   onError: OnError,

@@ -169,7 +169,7 @@ export interface UnknownKey {
 }
 
 /** Finds the keys of a bootstrap that no gRPC client reads. */
-export function findUnknownKeys(json: unknown): readonly UnknownKey[] {
+function findUnknownKeys(json: unknown): readonly UnknownKey[] {
   const found: UnknownKey[] = [];
   visit(json, { kind: 'object', keys: bootstrap }, '', found);
   return found;

@@ -222,7 +222,7 @@ export interface TlsServer {
 }
 
 /** Makes a TLS handshake with a server, and checks its certificate. @returns a few words if there was one. */
-export async function checkTls(
+async function checkTls(
   { server, target }: TlsServer,
   context: DoctorContext,
 ): Promise<string | undefined> {
@@ -292,7 +292,7 @@ export type AdsReaction =
  * @param adsMs Milliseconds until the server counts as silent.
  * @returns the reaction; an error if there was none.
  */
-export function probeAds(
+function probeAds(
   server: ServerConfig,
   listenerName: string,
   { bootstrap, parts, access, clock, adsMs }: DoctorContext,

@@ -53,7 +53,7 @@ function toRow({ atMs, kind, subject, text }: Entry, seen: Map<string, number>):
 }
 
 /** The number of events that are kept. */
-export const MAX_EVENTS = 1000;
+const MAX_EVENTS = 1000;
 
 /** An event that is not about one resource. */
 export interface ProcessEvent {

@@ -188,7 +188,7 @@ export interface TopologyNode {
 }
 
 /** Reads the groups of a tree of policies. A policy with a single child without a name is part of the group of that child. */
-export function createTopology(root: PolicyState): readonly TopologyNode[] {
+function createTopology(root: PolicyState): readonly TopologyNode[] {
   const { children, endpoints } = mergePolicies(root, [], new Set());
   // A tree without a policy for clusters, as while it fails.
   if (children.length === 0)
