@@ -184,4 +184,4 @@ function cleanCell(cell: Cell): Cell {
 }
 
 /** Loads the client, which takes longer to load than everything else, for the commands that need it. */
-export const loadClient = late<typeof Client>(() => require('./client'));
+export const loadClient = late<typeof Client>(() => require('./client/index'));
