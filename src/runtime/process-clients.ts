@@ -34,7 +34,7 @@ export const USER_AGENT: UserAgent = { name: 'grpc-xds (Node.js)', version: PACK
 export interface XdsClientGroup extends ClientGroup<WatchClient> {
   /** One LRS stream per server for all clients, until their last calls end. */
   readonly loads: LoadReporter;
-  /** See `ManagementServers.spendTime`. */
+  /** Takes work from the time for configuration, as `ManagementServers.spendTime` does. */
   spendTime(costMs: number): void;
 }
 

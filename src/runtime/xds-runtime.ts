@@ -64,7 +64,7 @@ export { registerCertificateProvider } from '../security/providers/certificate-p
 export { registerHttpFilter } from '../http-filters/registry';
 export { registerLbPolicy } from '../lb/custom/custom-policies';
 
-/** See `RegisterOptions`. */
+/** The options of `register()` that the runtime uses. */
 export interface RuntimeOptions {
   readonly bootstrap?: object | string;
   readonly snapshotPath?: string;
@@ -167,7 +167,7 @@ export class XdsRuntime {
   }
 
   /**
-   * Ends every channel, until the next `use`. See `LoadStreams.end`.
+   * Ends every channel, until the next `use`, and the load reports.
    * @returns A promise that is resolved after the last load reports.
    */
   shutDown(timeoutMs: number): Promise<void> {

@@ -38,7 +38,7 @@ const serialization = {
   responseDeserialize: (bytes: Buffer) => bytes,
 };
 
-/** The client status discovery service (gRFC A40), as the host library wants it. */
+/** The client status discovery service (gRFC A40), in the form of the host library. */
 export const csdsDefinition: ServiceDefinition = {
   StreamClientStatus: {
     path: `/${fullName}/${methods.streamClientStatus.name}`,

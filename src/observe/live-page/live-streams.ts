@@ -105,7 +105,7 @@ const HEARTBEAT_MS = 15_000;
 const MAX_UNREAD_BYTES = 2 ** 20;
 
 /**
- * Sends one reader the views that it has asked for, as server-sent events: first a `snapshot`, then a `delta` whenever
+ * Sends one reader the views that it has requested, as server-sent events: first a `snapshot`, then a `delta` whenever
  * something has changed, each with the revision that follows the one before it.
  */
 export class LiveStream {

@@ -9,7 +9,7 @@ export interface Row {
   readonly [column: string]: Cell | undefined;
 }
 
-/** The part of a view that a reader has asked for. */
+/** The part of a view that a reader has requested. */
 export interface View {
   /** The number of rows of the whole view. */
   readonly total: number;
@@ -18,7 +18,7 @@ export interface View {
   readonly rows: readonly Row[];
 }
 
-/** What a reader has asked for. */
+/** A view that a reader requests. */
 export interface ViewRequest {
   /** Such as `resources`. */
   readonly name: string;
@@ -50,7 +50,7 @@ const MAX_CELL_LENGTH = 1024;
 /** A view without rows. */
 export const NO_ROWS: View = { total: 0, offset: 0, rows: [] };
 
-/** Creates the rows that are asked for of a list, and no others. */
+/** Creates the requested rows of a list, and no others. */
 export function createView<Item>(
   items: readonly Item[],
   request: Pick<ViewRequest, 'offset'>,
@@ -133,7 +133,7 @@ export interface About {
   readonly title: string;
 }
 
-/** The state at one moment. Views are computed when they are first asked for. */
+/** The state at one moment. A view is computed when it is first requested. */
 export interface PageState {
   view(request: ViewRequest): View;
 }
@@ -157,7 +157,7 @@ const MAX_VIEWS = 4;
 const MAX_FILTER_LENGTH = 256;
 
 /**
- * Reads which views a reader asks for: `view=<name>:<offset>`, at most four, and for all of them `target`, `filter`, and
+ * Reads which views a reader requests: `view=<name>:<offset>`, at most four, and for all of them `target`, `filter`, and
  * `opened` and `closed` with the ids of groups, separated by commas.
  *
  * @returns `undefined` if that is not what it has.

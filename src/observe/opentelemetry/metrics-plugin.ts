@@ -53,7 +53,7 @@ export class MetricsPlugin implements StatsPlugin, Handle {
     return !this.isReleased;
   }
 
-  /** See `MethodLabels.of`. */
+  /** Returns the label of a method. @param path Such as `/package.Service/Method`. */
   methodLabel(path: string): string {
     return this.methods.of(path);
   }
@@ -181,9 +181,9 @@ const {
  */
 class MethodMetrics implements CallTracer {
   private readonly started: Series | undefined;
-  /** By status, of all places if the labels do not tell them apart. */
+  /** By status, of all places if no label distinguishes them. */
   private readonly attempts: AttemptSeries[] = [];
-  /** The same by cluster and locality, if a label tells them apart. */
+  /** The same by cluster and locality, if a label distinguishes them. */
   private readonly attemptsByPlace = new Map<string, Map<string, AttemptSeries[]>>();
   private places = 0;
   /** By status. */

@@ -175,7 +175,7 @@ function end(span: Span | undefined, code: number, details: string): void {
   span.end();
 }
 
-/** Spans of the SDK show their kind and scope, which the API has no way to ask for. */
+/** Reads the kind and the scope of a span of the SDK: the API has neither. */
 function isInstrumentationSpan(span: object | undefined, kind: number): boolean {
   if (span === undefined || Reflect.get(span, 'kind') !== kind) return false;
   const scope: unknown = Reflect.get(span, 'instrumentationScope');

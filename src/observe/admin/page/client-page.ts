@@ -37,7 +37,7 @@ export interface ObservedProcess {
   readonly explainCall: (target: string, method: string, headers: Metadata) => CallExplanation;
 }
 
-/** Serves a page with the state of the clients of this process. See `serveAdminPage`. */
+/** Serves a page with the state of the clients of this process: implements `serveAdminPage`. */
 export function serveClientPage(
   options: AdminPageOptions,
   observed: ObservedProcess,
@@ -138,7 +138,7 @@ export function clientsById(inspected: InspectedProcess | undefined): ReadonlyMa
   return clients;
 }
 
-/** The state of the clients of a process. What no reader has asked for is not computed. */
+/** The state of the clients of a process. A view is computed when a reader requests it. */
 export class ClientState implements PageState {
   private readonly snapshots = new Map<string, ClientSnapshot>();
   private readonly clients: ReadonlyMap<string, Client>;
