@@ -2,7 +2,7 @@ import { errorMessage } from '../../util/error-message';
 import { labelOf } from '../dump/dump';
 import { bootstrapOf } from '../dump/read-source';
 import { exitCode, untilInterrupted, loadClient, type CliIo } from '../io';
-import { RawAdsServer, Recorder } from '../record/recorder';
+import { joinHostPort, RawAdsServer, Recorder } from '../record/recorder';
 import { RecordingWriter, readRecording, type Frame } from '../record/recording';
 import { planReplay, Replayer, type ReplayStep } from '../record/replayer';
 
@@ -78,7 +78,7 @@ function formatFrame({ t, stream, direction, type, bytes }: Frame): string {
 
 /** Prints what a server does, and the bootstrap for its clients. */
 function greet(text: string, host: string, port: number, io: CliIo): void {
-  const address = host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
+  const address = joinHostPort(host, port);
   const server = { server_uri: address, channel_creds: [{ type: 'insecure' }] };
   const bootstrap = { xds_servers: [server], node: { id: 'my-client' } };
   io.print(`${text}, on ${address}`);

@@ -41,12 +41,15 @@ export class RawAdsServer {
 
   /** Starts to listen. @returns the port. @throws the system's error if the address cannot be used. */
   listen(host: string, port: number): Promise<number> {
-    const address = host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
     return new Promise((resolve, reject) => {
-      this.server.bindAsync(address, ServerCredentials.createInsecure(), (error, bound) => {
-        if (error === null) resolve(bound);
-        else reject(error);
-      });
+      this.server.bindAsync(
+        joinHostPort(host, port),
+        ServerCredentials.createInsecure(),
+        (error, bound) => {
+          if (error === null) resolve(bound);
+          else reject(error);
+        },
+      );
     });
   }
 
@@ -54,6 +57,11 @@ export class RawAdsServer {
   close(): void {
     this.server.forceShutdown();
   }
+}
+
+/** Returns `host:port`, with brackets around an IPv6 address. */
+export function joinHostPort(host: string, port: number): string {
+  return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
 }
 
 /** Constructor options of a recorder. */
