@@ -134,9 +134,9 @@ module.exports = {
     ),
     forbid(
       'crossing-loaded-late',
-      'the client is loaded by the commands that need it, and by no other: through load-client.ts',
-      { path: '^src/', pathNot: [crossing, '^src/cli/load-client\\.ts$'] },
-      { path: crossing, dependencyTypesNot: ['type-only'] },
+      'the client is loaded by the commands that need it, when they need it: by require in late()',
+      { path: '^src/', pathNot: crossing },
+      { path: crossing, dependencyTypesNot: ['type-only', 'require'] },
     ),
     forbid(
       'crossing-sees-the-client-only',
@@ -155,6 +155,12 @@ module.exports = {
       'the command line uses what any user of the control plane can use',
       { path: inFolders(['cli']) },
       { path: inFolders(['control-plane']), pathNot: '^src/control-plane/index\\.ts$' },
+    ),
+    forbid(
+      'ads-serves-a-view',
+      'the discovery services serve a ResourceView: the snapshots of a control plane are one of several',
+      { path: inFolders(['control-plane/ads', 'control-plane/lrs']) },
+      { path: inFolders(['control-plane/snapshot']) },
     ),
     forbid(
       'live-page-in-cli',

@@ -1,7 +1,7 @@
 import type { ChannelCredentialsDefinition } from './security/credentials/define-channel-credentials';
 import type { HttpFilterDefinition } from './http-filters/define-http-filter';
 import type { LbPolicyDefinition } from './lb/custom/definition';
-import { loadRuntime } from './runtime/load-runtime';
+import { loadRuntime } from './register';
 import type { CertificateProviderDefinition } from './security/providers/define-certificate-provider';
 import { checkDefinition, type DefinitionShape } from './util/check-arguments';
 

@@ -12,21 +12,19 @@ export {
   serveAdminPage,
   shutdown,
 } from './register';
-export type { AdminPageOptions } from './observe/live-page/page-options';
+export type { AdminPageOptions } from './observe/live-page/page-access';
 export type { AdminPage } from './observe/live-page/page-server';
 export type {
   CallCounts,
-  ChannelReport,
-  SocketReport,
-  SubchannelReport,
-} from './observe/admin/channel-report';
-export type {
   CertificatesReport,
   CertificateState,
   ChangeReport,
+  ChannelReport,
   InspectOptions,
   InspectReport,
   ResourceReport,
+  SocketReport,
+  SubchannelReport,
   TargetReport,
 } from './observe/admin/inspect-report';
 export type { Difference } from './wire/proto-json/json-diff';

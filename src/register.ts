@@ -4,7 +4,7 @@ import type * as Inspect from './observe/admin/inspect';
 import type { InspectOptions, InspectReport } from './observe/admin/inspect-report';
 import type * as ClientPage from './observe/admin/page/client-page';
 import type { ObserveClients } from './observe/admin/status-queue';
-import type { AdminPageOptions } from './observe/live-page/page-options';
+import type { AdminPageOptions } from './observe/live-page/page-access';
 import type { AdminPage } from './observe/live-page/page-server';
 import { resolveLimits } from './bootstrap/limits';
 import { Metadata, registerAdminService } from './grpc-js';
@@ -16,14 +16,14 @@ import { policyNames, registerLbPolicies } from './lb/registry/register-lb-polic
 import type { CallExplanation } from './resolver/explain-call';
 import { withText } from './resolver/explanation-text';
 import { registerXdsResolver } from './resolver/xds-scheme';
-import type * as Explain from './runtime/explain-resources';
-import { loadRuntime } from './runtime/load-runtime';
+import type * as Explain from './runtime/explain';
 import {
   checkRegisterOptions,
   readShutdownTimeout,
   type RegisterOptions,
   type ShutdownOptions,
 } from './runtime/register-options';
+import type * as Runtime from './runtime/xds-runtime';
 import type { XdsRuntime } from './runtime/xds-runtime';
 import { systemClock } from './util/clock';
 import { currentFeatureFlags } from './util/feature-flags';
@@ -32,8 +32,10 @@ import type { Logger } from './util/logger';
 import { currentProxyVariable, describeProxyVariable } from './util/proxy-variable';
 import { late } from './util/late';
 
-/** Loaded late, because it is for tests. */
-const loadExplain = late<typeof Explain>(() => require('./runtime/explain-resources'));
+/** Loads what only processes with an `xds:` channel need, and the classes of what they register. */
+export const loadRuntime = late<typeof Runtime>(() => require('./runtime/xds-runtime'));
+/** Loaded late, because few processes explain calls. */
+const loadExplain = late<typeof Explain>(() => require('./runtime/explain'));
 /** Loaded late, because few processes report their state. */
 const loadInspect = late<typeof Inspect>(() => require('./observe/admin/inspect'));
 const loadDumpOnSignal = late<typeof DumpOnSignal>(() => require('./observe/admin/dump-on-signal'));
@@ -119,7 +121,9 @@ export function explainCall(
   headers: Metadata = new Metadata(),
 ): CallExplanation {
   const { runtime } = registration ?? {};
-  if (runtime !== undefined) return runtime.explainCall(target, method, headers);
+  if (runtime !== undefined) {
+    return loadExplain().explainOnChannel(runtime.explained(), { target, method, headers });
+  }
   const reason =
     registration === undefined
       ? 'register() of grpc-xds has not been called in this process'

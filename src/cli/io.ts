@@ -1,6 +1,10 @@
+import type * as Client from './client';
+import { styleText } from 'node:util';
 import type { Clock } from '../util/clock';
 import type { Handle } from '../util/handle';
-import type { Line } from './terminal-text';
+import { cutText } from '../util/cut-text';
+import { formatYaml } from '../wire/proto-json/yaml-document';
+import { late } from '../util/late';
 
 /** The terminal, signals, environment and clock of a command. */
 export interface CliIo {
@@ -53,3 +57,131 @@ export function untilInterrupted(io: Pick<CliIo, 'onInterrupt'>): Promise<void> 
 export function printErrors(lines: readonly string[], io: Pick<CliIo, 'printError'>): void {
   for (const line of lines) io.printError(line);
 }
+
+/** A colour of the terminal. */
+export type Color = 'red' | 'green' | 'yellow' | 'gray' | 'cyan' | 'bold';
+
+/** A part of a line in a colour. */
+export interface Span {
+  /** Default: none. */
+  readonly color?: Color;
+  readonly text: string;
+}
+
+/** One line of output. Colours are apart from the text, which may be that of a server, a client or a file. */
+export type Line = string | readonly (string | Span)[];
+
+/** Characters of a part of a line. */
+const MAX_LENGTH = 16_384;
+/** Characters of a cell of a table. */
+const MAX_CELL_LENGTH = 1024;
+
+/** Control characters, invisible format characters such as those that reverse text, lone surrogates, line separators. */
+const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
+const UNPRINTABLE_IN_LINES = /[\p{Cf}\p{Cs}\p{Zl}\p{Zp}\x00-\x09\x0b-\x1f\x7f-\x9f]/gu; // eslint-disable-line no-control-regex -- those are meant
+
+/**
+ * Formats a line for the terminal: every text in it is cut, and its line feeds and control characters are escaped, because it
+ * could forge a line or move the cursor otherwise. The escapes are those of JSON.
+ */
+export function formatLine(line: Line): string {
+  return typeof line === 'string' ? cleanText(line) : line.map(formatPart).join('');
+}
+
+/** Formats a document with lines of its own, such as JSON: it is not cut, and its line feeds are kept. */
+export function formatDocument(text: string): string {
+  return text.replace(UNPRINTABLE_IN_LINES, escapeCharacter);
+}
+
+/** Cuts and escapes the text of a cell, whose width is that of its column. */
+function cellText(text: string): string {
+  return cleanText(text, MAX_CELL_LENGTH);
+}
+
+function formatPart(part: string | Span): string {
+  if (typeof part === 'string') return cleanText(part);
+  const text = cleanText(part.text);
+  return part.color === undefined ? text : styleText(part.color, text, { validateStream: false });
+}
+
+function cleanText(text: string, maxLength = MAX_LENGTH): string {
+  return cutText(text, maxLength).replace(UNPRINTABLE, escapeCharacter);
+}
+
+function escapeCharacter(character: string): string {
+  const units = Array.from({ length: character.length }, (_, i) => character.charCodeAt(i));
+  return units.map((unit) => `\\u${unit.toString(16).padStart(4, '0')}`).join('');
+}
+
+/** How the result of a command is written. */
+export type OutputFormat = 'table' | 'json' | 'yaml';
+
+/** Flags of every command with a result. */
+export interface OutputFlags {
+  readonly output: OutputFormat;
+  /** The same as `output: 'json'`. */
+  readonly json?: boolean;
+  /** False for `--no-color`. */
+  readonly color: boolean;
+}
+
+/** Returns the format that the flags choose. */
+export function formatOf({ output, json }: OutputFlags): OutputFormat {
+  return json === true ? 'json' : output;
+}
+
+/** Writes a result as JSON or YAML, or calls back to write it for people. */
+export function printResult(
+  result: unknown,
+  flags: OutputFlags,
+  io: CliIo,
+  printTable: () => void,
+): void {
+  const format = formatOf(flags);
+  if (format === 'json') io.printDocument(JSON.stringify(result, undefined, 2));
+  else if (format === 'yaml') io.printDocument(formatYaml(result).trimEnd());
+  else printTable();
+}
+
+/** Colours a text, if the output takes colours. */
+export type Paint = (color: Color, text: string) => Span;
+
+/** Colours are for terminals, unless `--no-color` or `NO_COLOR` (https://no-color.org) is set. */
+export function createPaint(io: CliIo, flags: Pick<OutputFlags, 'color'>): Paint {
+  const isPlain = !io.isTerminal || !flags.color || (io.env['NO_COLOR'] ?? '') !== '';
+  return (color, text) => (isPlain ? { text } : { color, text });
+}
+
+/** A cell: numbers are aligned to the right, text to the left. */
+export type Cell = string | number;
+
+/** Formats rows in columns, two blanks apart, below their titles. */
+export function formatTable(
+  titles: readonly string[],
+  given: readonly (readonly Cell[])[],
+): readonly string[] {
+  const rows = given.map((row) => row.map(cleanCell));
+  const widths = titles.map((title, column) =>
+    rows.reduce((width, row) => Math.max(width, String(row[column] ?? '').length), title.length),
+  );
+  const isNumeric = titles.map(
+    (_, column) => rows.length > 0 && rows.every((row) => typeof row[column] === 'number'),
+  );
+  return [titles, ...rows].map((row) =>
+    row
+      .map((cell, column) => {
+        const width = widths[column] ?? 0;
+        const text = String(cell);
+        return isNumeric[column] === true ? text.padStart(width) : text.padEnd(width);
+      })
+      .join('  ')
+      .trimEnd(),
+  );
+}
+
+function cleanCell(cell: Cell): Cell {
+  return typeof cell === 'string' ? cellText(cell) : cell;
+}
+
+/** Loads the client, which takes longer to load than everything else, for the commands that need it. */
+export const loadClient = late<typeof Client>(() => require('./client/index'));

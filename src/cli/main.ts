@@ -3,9 +3,8 @@ import { join } from 'node:path';
 import { systemClock } from '../util/clock';
 import { MAX_INPUT_BYTES, readRegularText } from '../util/files/read-regular-file';
 import { createHandle } from '../util/handle';
-import type { CliIo } from './io';
+import { formatDocument, formatLine, type CliIo } from './io';
 import { runCli } from './program';
-import { formatDocument, formatLine } from './terminal-text';
 
 const PACKAGE_FOLDER = join(__dirname, '..', '..');
 

@@ -13,7 +13,7 @@ import {
 } from '../control-plane';
 import { assertNever } from '../util/assert-never';
 import { quoteText } from '../util/cut-text';
-import { formatTable, type Cell } from './format';
+import { formatTable, type Cell } from './io';
 
 /**
  * Formats an event for the operator; `undefined` for an event that is not shown.

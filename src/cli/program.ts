@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { Command, CommanderError, Option } from 'commander';
+import { spawn } from 'node:child_process';
 import {
   addHeader,
   addService,
@@ -10,17 +11,14 @@ import {
   parseSeconds,
   parseTarget,
 } from './arguments';
-import { addBootstrapCommand } from './bootstrap-program';
-import type { OutputFlags } from './format';
-import { type CliIo, exitCode, printErrors } from './io';
+import { addBootstrapCommand } from './commands/bootstrap';
+import { exitCode, printErrors, type OutputFlags, type CliIo } from './io';
 import { check, type CheckFlags } from './commands/check';
-import { demo } from './commands/demo';
 import { diff } from './commands/diff';
 import { dump, type DumpFlags, type SourceFlags } from './commands/dump';
 import { explain, type ExplainFlags } from './commands/explain';
 import { doctor, type DoctorFlags } from './commands/doctor';
-import { record, type RecordFlags } from './commands/record';
-import { replay, type ReplayFlags } from './commands/replay';
+import { record, replay, type RecordFlags, type ReplayFlags } from './commands/record';
 import { watch, type WatchFlags } from './commands/watch';
 import { serve, type ServeFlags } from './commands/serve';
 
@@ -281,4 +279,21 @@ function addFileCommand(program: Command, io: CliIo, name: string, file = '<file
     .option('--allow-inconsistent', 'accept references to resources the file does not have')
     .option('--ignore-unknown-fields', 'skip fields that no gRPC client reads')
     .addHelpText('after', fileHelp(io));
+}
+
+/** In the folder of the package. */
+const DEMO = join('examples', 'demo', 'main.mjs');
+
+/**
+ * Runs the demo in a process of its own, to which the terminal belongs, and ends it when it is interrupted.
+ *
+ * @returns the exit code of the demo.
+ */
+function demo(io: Pick<CliIo, 'packageFolder' | 'onInterrupt'>): Promise<number> {
+  const child = spawn(process.execPath, [join(io.packageFolder, DEMO)], { stdio: 'inherit' });
+  const interrupt = io.onInterrupt(() => child.kill());
+  return new Promise<number>((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', (code) => resolve(code ?? exitCode.findings));
+  }).finally(() => interrupt.release());
 }

@@ -5,13 +5,14 @@ import type {
   SnapshotResource,
   TypeState,
 } from '../control-plane';
-import type { PageSource, PageState } from '../observe/live-page/page-source';
-import { rowId } from '../observe/live-page/row-id';
 import {
+  rowId,
   cellText,
   createView,
   matchesFilter,
   NO_ROWS,
+  type PageSource,
+  type PageState,
   type Row,
   type View,
   type ViewRequest,

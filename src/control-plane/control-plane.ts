@@ -166,8 +166,6 @@ export class ControlPlane {
    */
   setSnapshot(snapshot: Snapshot, options: SetSnapshotOptions = {}): void {
     this.snapshots.set(snapshot, options);
-    this.ads.onSnapshotChanged();
-    this.lrs.refresh();
     this.scheduleHeartbeats();
   }
 
@@ -249,7 +247,7 @@ export class ControlPlane {
       settings: { identifier, wrapResources, imitate },
       clock: this.clock,
       nextStreamId: () => ++this.streamCount,
-      snapshotFor: (node) => this.snapshots.for(node),
+      view: this.snapshots,
       onEvent: onClientEvent && this.contain('onClientEvent', onClientEvent),
       onRequest: this.contain('onRequest', onRequest),
       onDeltaRequest: this.contain('onDeltaRequest', onDeltaRequest),
@@ -259,7 +257,7 @@ export class ControlPlane {
   private createLoadService(): LoadService {
     return new LoadService(this.options.loadReporting ?? {}, {
       nextStreamId: () => ++this.streamCount,
-      snapshotFor: (node) => this.snapshots.for(node),
+      view: this.snapshots,
       onLoadReport: this.contain('onLoadReport', this.options.onLoadReport),
       onTotalsFull: () =>
         this.logger.error(

@@ -44,14 +44,9 @@ export {
   listenerKind,
   otherResourceKind,
   routeKind,
-} from './snapshot/resource-kind';
-export type { ResourceKind } from './snapshot/resource-kind';
-export type {
-  ResourceError,
-  ResourceErrorInput,
-  ResourceSet,
-  SnapshotResource,
-} from './snapshot/resource-set';
+} from './resource';
+export type { ResourceKind } from './resource';
+export type { ResourceError, ResourceErrorInput, ResourceSet, SnapshotResource } from './resource';
 export { SnapshotError } from './snapshot/snapshot-builder';
 export type { SnapshotProblem } from './snapshot/snapshot-builder';
 export type { JsonProblem, PathSegment } from '../wire/proto-json/json-problem';
@@ -68,7 +63,7 @@ export {
   watchResourceFile,
   type ResourceFileListener,
   type ResourceFileWatchOptions,
-} from './snapshot/resource-file-watch';
+} from './snapshot/resource-file';
 export type {
   ResourceFileContent,
   ResourceFileOptions,

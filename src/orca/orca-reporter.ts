@@ -3,8 +3,14 @@ import type { Server, ServerInterceptor } from '@grpc/grpc-js';
 import { systemClock, type Clock } from '../util/clock';
 import { atOnce, contained } from '../util/contained';
 import { errorMessage } from '../util/error-message';
-import { encodeLoad, mergeLoads, type BackendLoad, type CallLoad } from './backend-load';
-import { LoadMeter, processCpuMs } from './load-meter';
+import {
+  encodeLoad,
+  mergeLoads,
+  LoadMeter,
+  processCpuMs,
+  type BackendLoad,
+  type CallLoad,
+} from './backend-load';
 import { OobService, SERVICE_PATH } from './oob-service';
 
 /** The options of `OrcaReporter`. */

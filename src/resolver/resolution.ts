@@ -9,7 +9,7 @@ import { CdsConfig } from '../lb/cds/config';
 import { ClusterManagerConfig } from '../lb/cluster-manager/config';
 import type { XdsLbContext } from '../lb/lb-policy';
 import type { LbConfig } from '../resources/extension-points';
-import { OwnInstruments } from '../observe/stats/own-instruments';
+import { OwnInstruments } from '../observe/stats/instruments';
 import type { ChannelStats } from '../observe/stats/stats-plugin';
 import type { Handle } from '../util/handle';
 import { ok, type Result } from '../util/result';

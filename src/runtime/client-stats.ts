@@ -1,6 +1,5 @@
 import type { ServerConfig } from '../bootstrap/bootstrap';
-import { ClientInstruments, ClientLabel } from '../observe/stats/client-instruments';
-import { OwnInstruments } from '../observe/stats/own-instruments';
+import { ClientInstruments, ClientLabel, OwnInstruments } from '../observe/stats/instruments';
 import type { ChannelStats, LabelValues, ReportGauge } from '../observe/stats/stats-plugin';
 import type { StatsRegistry } from '../observe/stats/stats-registry';
 import { createHandle, type Handle } from '../util/handle';

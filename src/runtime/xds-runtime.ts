@@ -11,7 +11,7 @@ import {
 } from '../bootstrap/load-bootstrap';
 import type { ManagementCredentials } from '../security/credentials/management-credentials';
 import { createDnsWatcherFactory } from '../dependency-manager/dns-watch';
-import type { Metadata, Resolver } from '../grpc-js';
+import type { Resolver } from '../grpc-js';
 import {
   CHILD_CHANNEL_OPTION,
   type CheckedChildOptions,
@@ -28,12 +28,10 @@ import type { LbPolicyRegistry } from '../lb/registry/lb-policy-registry';
 import { TimeSlices } from '../util/time-slices';
 import { LoadStreams } from '../xds-client/lrs/load-reporter';
 import { MatchMeter } from '../resources/matching/match-meter';
-import type { CallExplanation } from '../resolver/explain-call';
 import type { ResolverArgs } from '../resolver/xds-scheme';
 import {
   LiveResolutions,
   type ClientRef,
-  type LiveResolution,
   type XdsResolverDependencies,
 } from '../resolver/resolver-dependencies';
 import { XdsResolver } from '../resolver/xds-resolver';
@@ -56,13 +54,14 @@ import {
   createCredentials,
   createRuntimeResourceTypes,
 } from './built-in-parts';
-import { ChildOptionsChoice } from './child-options-choice';
-import type * as ExplainChannels from './explain-channels';
-import { createClientPool, USER_AGENT, type XdsClientGroup } from './process-clients';
+import {
+  ChildOptionsChoice,
+  createClientPool,
+  USER_AGENT,
+  type XdsClientGroup,
+} from './process-clients';
+import type { ExplainedChannels } from './explain';
 import { readChildOptions } from './register-options';
-import { late } from '../util/late';
-
-const loadExplain = late<typeof ExplainChannels>(() => require('./explain-channels'));
 
 // The registrations of an application are in the same module instances.
 export { registerChannelCredentials } from '../security/credentials/channel-creds-registry';
@@ -70,7 +69,7 @@ export { registerCertificateProvider } from '../security/providers/certificate-p
 export { registerHttpFilter } from '../http-filters/registry';
 export { registerLbPolicy } from '../lb/custom/custom-policies';
 
-/** See `RegisterOptions`. */
+/** The options of `register()` that the runtime uses. */
 export interface RuntimeOptions {
   readonly bootstrap?: object | string;
   readonly snapshotPath?: string;
@@ -173,7 +172,7 @@ export class XdsRuntime {
   }
 
   /**
-   * Ends every channel, until the next `use`. See `LoadStreams.end`.
+   * Ends every channel, until the next `use`, and the load reports.
    * @returns A promise that is resolved after the last load reports.
    */
   shutDown(timeoutMs: number): Promise<void> {
@@ -181,24 +180,18 @@ export class XdsRuntime {
     return this.loadStreams.end(timeoutMs);
   }
 
-  /** Implements `explainCall` of the package. */
-  explainCall(target: string, method: string, headers: Metadata): CallExplanation {
-    const channels = {
+  /** Returns the parts of the process by which calls are explained. */
+  explained(): ExplainedChannels {
+    return {
       ...{ resolutions: this.liveResolutions, types: this.resolverDependencies.types },
-      limits: this.environment.limits,
-      resourcesOf: (scope: string) =>
+      ...{ limits: this.environment.limits, meter: this.meter },
+      resourcesOf: (target) =>
         this.clients
           .clients()
-          .find((each) => each.scope === scope)
+          .find(({ scope }) => scope === target)
           ?.client.resources() ?? [],
-      policiesOf: ({ clusters }: LiveResolution) => this.lbPolicyRoots.describe(clusters),
+      policiesOf: ({ clusters }) => this.lbPolicyRoots.describe(clusters),
     };
-    this.meter.begin();
-    try {
-      return loadExplain().explainOnChannel(channels, target, method, headers);
-    } finally {
-      this.meter.end();
-    }
   }
 
   /** Returns the parts of the process that a report describes. */

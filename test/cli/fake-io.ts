@@ -1,8 +1,7 @@
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { formatDocument, formatLine, type Line } from '../../src/cli/terminal-text';
+import { formatDocument, formatLine, type Line, type CliIo } from '../../src/cli/io';
 import { runCli } from '../../src/cli/program';
-import type { CliIo } from '../../src/cli/io';
 import { systemClock } from '../../src/util/clock';
 import { createHandle } from '../../src/util/handle';
 

@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Metadata } from '../../src/grpc-js';
-import { explainResources } from '../../src/runtime/explain-resources';
+import { explainResources } from '../../src/runtime/explain';
 import { loadResourceFile } from '../../src/control-plane';
 import { MAX_INPUT_BYTES } from '../../src/util/files/read-regular-file';
 import { FakeIo } from './fake-io';

@@ -6,7 +6,8 @@ import {
 } from '../../src/control-plane';
 import { createDeltaSubscriptions } from '../../src/control-plane/ads/delta-subscription';
 import type { PlannedResponse } from '../../src/control-plane/ads/subscriptions';
-import { clusterKind } from '../../src/control-plane/snapshot/resource-kind';
+import { clusterKind } from '../../src/control-plane/resource';
+import { serveSnapshot } from '../../src/control-plane/snapshot/snapshot-store';
 import { CDS, EDS, LDS, RDS, cluster, endpoints, listener, route, shortNameOf } from './resources';
 
 /** `CDS#1: +a -b`: type, nonce, resources and removals. */
@@ -33,7 +34,7 @@ class Stream {
 
   constructor(input: SnapshotInput | Snapshot = {}, imitated?: ImitatedServer) {
     const snapshot = input instanceof Snapshot ? input : Snapshot.from(input);
-    this.subscriptions = createDeltaSubscriptions(snapshot, imitated);
+    this.subscriptions = createDeltaSubscriptions(serveSnapshot(snapshot), imitated);
   }
 
   send(typeUrl: string, { sub = [], unsub = [], have = {}, nonce = '', error }: RequestFields) {
@@ -53,7 +54,7 @@ class Stream {
   }
 
   change(input: SnapshotInput): readonly string[] {
-    return this.subscriptions.onSnapshot(Snapshot.from(input)).map(show);
+    return this.subscriptions.onChanged(serveSnapshot(Snapshot.from(input))).map(show);
   }
 
   state(typeUrl: string) {

@@ -15,7 +15,7 @@ import {
   MAX_UNACKNOWLEDGED,
 } from '../../src/control-plane/limits';
 import { LoadTotals, type ClusterLoad } from '../../src/control-plane/lrs/load-totals';
-import { endpointKind } from '../../src/control-plane/snapshot/resource-kind';
+import { endpointKind } from '../../src/control-plane/resource';
 import {
   DeltaDiscoveryRequest,
   DiscoveryRequest,

@@ -15,7 +15,7 @@ import {
   type FileWatchOptions,
   type ResourceFileOptions,
 } from '../../src/control-plane';
-import { clusterKind } from '../../src/control-plane/snapshot/resource-kind';
+import { clusterKind } from '../../src/control-plane/resource';
 import type { Handle } from '../../src/util/handle';
 import { systemClock } from '../../src/util/clock';
 import { silentLogger } from '../../src/util/logger';

@@ -11,7 +11,7 @@ import {
   listenerKind,
   resourceKinds,
   routeKind,
-} from '../../src/control-plane/snapshot/resource-kind';
+} from '../../src/control-plane/resource';
 import { echo } from './resources';
 
 const examples = join(__dirname, '..', '..', 'examples');

@@ -1,9 +1,5 @@
 import { SnapshotError, Snapshot, type EncodedResource } from '../../src/control-plane';
-import {
-  clusterKind,
-  endpointKind,
-  listenerKind,
-} from '../../src/control-plane/snapshot/resource-kind';
+import { clusterKind, endpointKind, listenerKind } from '../../src/control-plane/resource';
 import { Cluster } from '../../src/wire/generated/envoy/config/cluster/v3/cluster';
 import { decodeOfficial } from './ads-client';
 import { CDS, cluster, echo, endpoints, listener } from './resources';

@@ -8,7 +8,8 @@ import {
 import { createDeltaSubscriptions } from '../../src/control-plane/ads/delta-subscription';
 import { createSotwSubscriptions } from '../../src/control-plane/ads/sotw-subscription';
 import type { PlannedResponse } from '../../src/control-plane/ads/subscriptions';
-import { digestOf } from '../../src/control-plane/snapshot/resource-set';
+import { digestOf } from '../../src/control-plane/resource';
+import { serveSnapshot } from '../../src/control-plane/snapshot/snapshot-store';
 import type { Random } from '../../src/util/random';
 import { seededRandom } from '../support/seeded-random';
 
@@ -69,7 +70,7 @@ class DeltaModel {
   private stream: ReturnType<typeof createDeltaSubscriptions>;
 
   constructor(private snapshot: Snapshot) {
-    this.stream = createDeltaSubscriptions(snapshot);
+    this.stream = createDeltaSubscriptions(serveSnapshot(snapshot));
   }
 
   /** The names whose state the client must know. */
@@ -102,7 +103,7 @@ class DeltaModel {
 
   change(snapshot: Snapshot): void {
     this.snapshot = snapshot;
-    for (const response of this.stream.onSnapshot(snapshot)) this.apply(response);
+    for (const response of this.stream.onChanged(serveSnapshot(snapshot))) this.apply(response);
   }
 
   /** Reconnects after the snapshot has changed. */
@@ -112,7 +113,7 @@ class DeltaModel {
     // Errors belong to a stream: the next stream sends those that still apply.
     for (const name of names) if (!this.versions.has(name)) this.forget(name);
     this.snapshot = snapshot;
-    this.stream = createDeltaSubscriptions(snapshot);
+    this.stream = createDeltaSubscriptions(serveSnapshot(snapshot));
     this.isNewStream = true;
     this.request([...(this.wildcard ? ['*'] : []), ...this.names], []);
   }
@@ -197,12 +198,12 @@ describe.each(seeds)('a client that applies every response (seed %i)', (seed) =>
   it('caches exactly the subscribed resources on a state-of-the-world stream', () => {
     const random = seededRandom(seed);
     let snapshot = randomSnapshot(random);
-    const stream = createSotwSubscriptions(snapshot);
+    const stream = createSotwSubscriptions(serveSnapshot(snapshot));
     const clients = [clusterKind, endpointKind].map((kind) => new SotwModel(stream, kind));
     for (let step = 0; step < stepsPerSeed; step++) {
       if (random() < 0.5) {
         snapshot = randomSnapshot(random);
-        for (const response of stream.onSnapshot(snapshot)) {
+        for (const response of stream.onChanged(serveSnapshot(snapshot))) {
           for (const client of clients) client.apply(response);
         }
       } else {

@@ -4,10 +4,13 @@ import {
   type ResourceKind,
   type SnapshotInput,
 } from '../../src/control-plane';
-import { clusterKind, endpointKind } from '../../src/control-plane/snapshot/resource-kind';
+import { clusterKind, endpointKind } from '../../src/control-plane/resource';
 import { createSotwSubscriptions } from '../../src/control-plane/ads/sotw-subscription';
 import type { PlannedResponse } from '../../src/control-plane/ads/subscriptions';
+import { serveSnapshot } from '../../src/control-plane/snapshot/snapshot-store';
 import { CDS, EDS, LDS, RDS, cluster, endpoints, listener, route, shortNameOf } from './resources';
+
+const serve = (input: SnapshotInput) => serveSnapshot(Snapshot.from(input));
 
 /** `CDS#1: a b !c`: type, nonce, names of resources and of errors. */
 function show({ typeUrl, nonce, resources, errors }: PlannedResponse): string {
@@ -21,7 +24,7 @@ class Stream {
   readonly subscriptions: ReturnType<typeof createSotwSubscriptions>;
 
   constructor(input: SnapshotInput = {}, imitated?: ImitatedServer) {
-    this.subscriptions = createSotwSubscriptions(Snapshot.from(input), imitated);
+    this.subscriptions = createSotwSubscriptions(serve(input), imitated);
   }
 
   request(typeUrl: string, names: readonly string[], responseNonce = '', errorMessage?: string) {
@@ -49,7 +52,7 @@ class Stream {
   }
 
   change(input: SnapshotInput): readonly string[] {
-    return this.subscriptions.onSnapshot(Snapshot.from(input)).map(show);
+    return this.subscriptions.onChanged(serve(input)).map(show);
   }
 
   state(typeUrl: string) {
@@ -304,7 +307,7 @@ describe('a new snapshot', () => {
   it('keeps the old cluster until the routes to it have changed', () => {
     const moved = { ...service(1), routes: [route('r', 'b')], clusters: [cluster('b')] };
     const stream = subscribed(service(1), ['a', 'b']);
-    const responses = stream.subscriptions.onSnapshot(Snapshot.from(moved));
+    const responses = stream.subscriptions.onChanged(serve(moved));
     expect(responses.map(show)).toEqual(['CDS#5: a b', 'RDS#6: r', 'CDS#7: b']);
     const [before, after] = [service(1), moved].map(
       (input) => Snapshot.from(input).set(clusterKind).version,

@@ -1,5 +1,7 @@
 import { inspect, register, type LogRecord } from '../../src';
+import type { Handle } from '../../src/util/handle';
 import { eventually } from '../support/eventually';
+import { FastClock, skipTime, speedTime } from '../support/fast-clock';
 import { bootstrapFor, Mesh, NODE_ID, simpleResources } from '../support/mesh';
 import { ScriptedControlPlane } from '../support/scripted-control-plane';
 import { SilentServer } from '../support/silent-server';
@@ -28,10 +30,13 @@ describe('the log at the level of errors', () => {
 
   beforeEach(async () => {
     records.length = 0;
+    // Lines of one cause are limited: those of the tests before are long ago.
+    skipTime(60_000);
     mesh = await Mesh.start();
     register({ bootstrap: bootstrapFor(mesh.address), logger });
   });
   afterEach(() => {
+    for (const client of clients.splice(0)) client.close();
     mesh.stop();
     register({});
   });
@@ -64,29 +69,6 @@ describe('the log at the level of errors', () => {
       { level: 'error', event: 'cluster-recovered', cluster: 'echo' },
     ]);
   });
-
-  it('shows endpoints that fail while others are used, and that none does any more', async () => {
-    const backends = [await mesh.backend('b1'), await mesh.backend('b2'), await mesh.backend('b3')];
-    const [first, second, third] = backends;
-    if (first === undefined || second === undefined || third === undefined) throw new Error();
-    mesh.serve(simpleResources([first.port, second.port, third.port]));
-    const client = connect();
-    await client.say();
-    second.stop();
-    third.stop();
-    const { message, ...fields } = (await untilLogged('endpoints-failed')) ?? {};
-    expect(message).toMatch(
-      new RegExp(
-        '^Cluster "echo": [12] of 3 endpoints failing for \\d+\\.\\d s: connect ECONNREFUSED ' +
-          '\\(127\\.0\\.0\\.1:.*; first in .*\\): check that a server listens there$',
-      ),
-    );
-    expect(fields).toMatchObject({ level: 'error', cluster: 'echo', locality: LOCALITY });
-    await Promise.all([second.listen(), third.listen()]);
-    const recovered = await untilLogged('endpoints-recovered');
-    expect(recovered?.level).toBe('error');
-    expect(records.filter(({ event }) => event === 'endpoints-recovered')).toHaveLength(1);
-  }, 60_000);
 
   it('shows a locality without a weight, whose endpoints are not used', async () => {
     const [assignment] = simpleResources([1]).endpoints;
@@ -129,20 +111,6 @@ describe('the log at the level of errors', () => {
     expect([failed?.event, recovered?.event]).toEqual(['config-failed', 'config-recovered']);
     expect([failed?.level, recovered?.level]).toEqual(['error', 'error']);
   });
-
-  it('shows a resource that is not sent for 5 s, and that it is received', async () => {
-    register({ bootstrap: bootstrapFor(mesh.address, []), logger });
-    mesh.serve({ ...simpleResources([1]), clusters: [] });
-    const ended = connect()
-      .failure({ deadlineMs: 60_000 })
-      .catch(() => {});
-    const waiting = await untilLogged('resource-waiting');
-    expect(waiting?.message).toMatch(/^Cluster "echo": waiting for .* has not sent it: check the/);
-    mesh.serve(simpleResources([1]));
-    const received = await untilLogged('resource-received');
-    expect(received).toMatchObject({ level: 'error', name: 'echo' });
-    await ended;
-  }, 30_000);
 
   it('shows more as soon as the level is another one, and less again', async () => {
     const application = { ...logger, level: 'error' as 'error' | 'info' };
@@ -197,44 +165,112 @@ describe('the log at the level of errors', () => {
     ]);
   });
 
-  it.each(['a silent endpoint', 'a management server that says nothing'] as const)(
-    'shows %s after 5 s',
-    async (name) => {
-      const silent = new SilentServer();
-      const port = await silent.listen();
-      const isEndpoint = name === 'a silent endpoint';
-      if (isEndpoint) mesh.serve(simpleResources([port]));
-      else register({ bootstrap: bootstrapFor(`127.0.0.1:${port}`), logger });
+  describe('after some time, in a tenth of it', () => {
+    let clock: FastClock;
+    let time: Handle;
+    beforeEach(() => {
+      clock = new FastClock(10);
+      time = speedTime(10);
+    });
+    afterEach(() => {
+      time.release();
+      clock.stop();
+    });
+
+    /** The first time in the message is as long as the wait before it. */
+    const expectAfter5s = (message: string | undefined) => {
+      const [, seconds] = /(\d+\.\d) s\b/.exec(message ?? '') ?? [];
+      expect(Number(seconds)).toBeGreaterThanOrEqual(5);
+      expect(clock.expired).toContain(5000);
+    };
+
+    it('shows endpoints that fail while others are used, and that none does any more', async () => {
+      const backends = [
+        await mesh.backend('b1'),
+        await mesh.backend('b2'),
+        await mesh.backend('b3'),
+      ];
+      const [first, second, third] = backends;
+      if (first === undefined || second === undefined || third === undefined) throw new Error();
+      mesh.serve(simpleResources([first.port, second.port, third.port]));
+      const client = connect();
+      await client.say();
+      second.stop();
+      third.stop();
+      const { message, ...fields } = (await untilLogged('endpoints-failed')) ?? {};
+      expect(message).toMatch(
+        new RegExp(
+          '^Cluster "echo": [12] of 3 endpoints failing for \\d+\\.\\d s: connect ECONNREFUSED ' +
+            '\\(127\\.0\\.0\\.1:.*; first in .*\\): check that a server listens there$',
+        ),
+      );
+      expect(fields).toMatchObject({ level: 'error', cluster: 'echo', locality: LOCALITY });
+      await Promise.all([second.listen(), third.listen()]);
+      const recovered = await untilLogged('endpoints-recovered');
+      expect(recovered?.level).toBe('error');
+      expect(records.filter(({ event }) => event === 'endpoints-recovered')).toHaveLength(1);
+    }, 60_000);
+
+    it('shows a resource that is not sent for 5 s, and that it is received', async () => {
+      register({ bootstrap: bootstrapFor(mesh.address, []), logger });
+      mesh.serve({ ...simpleResources([1]), clusters: [] });
+      const ended = connect()
+        .failure({ deadlineMs: 60_000 })
+        .catch(() => {});
+      const waiting = await untilLogged('resource-waiting');
+      expectAfter5s(waiting?.message);
+      expect(waiting?.message).toMatch(
+        /^Cluster "echo": waiting for .* has not sent it: check the/,
+      );
+      mesh.serve(simpleResources([1]));
+      const received = await untilLogged('resource-received');
+      expect(received).toMatchObject({ level: 'error', name: 'echo' });
+      await ended;
+    }, 30_000);
+
+    it.each(['a silent endpoint', 'a management server that says nothing'] as const)(
+      'shows %s after 5 s',
+      async (name) => {
+        const silent = new SilentServer();
+        const port = await silent.listen();
+        const isEndpoint = name === 'a silent endpoint';
+        if (isEndpoint) mesh.serve(simpleResources([port]));
+        else register({ bootstrap: bootstrapFor(`127.0.0.1:${port}`), logger });
+        const client = connect();
+        const ended = client.failure({ deadlineMs: 60_000 }).catch(() => {});
+        const record = await untilLogged(isEndpoint ? 'cluster-connecting' : 'resource-waiting');
+        expectAfter5s(record?.message);
+        expect(record?.message).toMatch(
+          isEndpoint
+            ? new RegExp(
+                `^Cluster "echo": no endpoint is connected \\(1 of 1 connecting\\); ` +
+                  `127.0.0.1:${port} in .* has been connecting for \\d+\\.\\d s: check the network`,
+              )
+            : new RegExp(`^Listener ".*": waiting for \\d+\\.\\d s: connecting to .*:${port} `),
+        );
+        client.close();
+        silent.close();
+        await ended;
+      },
+      30_000,
+    );
+
+    it('shows a management server that does not answer after 5 s, and the resource that comes later', async () => {
+      const silent = new ScriptedControlPlane();
+      const address = await silent.start();
+      register({ bootstrap: bootstrapFor(address), logger });
       const client = connect();
       const ended = client.failure({ deadlineMs: 60_000 }).catch(() => {});
-      const record = await untilLogged(isEndpoint ? 'cluster-connecting' : 'resource-waiting');
-      expect(record?.message).toMatch(
-        isEndpoint
-          ? new RegExp(
-              `^Cluster "echo": no endpoint is connected \\(1 of 1 connecting\\); ` +
-                `127.0.0.1:${port} in .* has been connecting for \\d+\\.\\d s: check the network`,
-            )
-          : new RegExp(`^Listener ".*": waiting for \\d+\\.\\d s: connecting to .*:${port} `),
+      const record = await untilLogged('resource-waiting');
+      expectAfter5s(record?.message);
+      expect(record?.message).toContain(
+        `${address} (node "${NODE_ID}") has not answered this node`,
       );
       client.close();
-      silent.close();
+      await silent.stop();
       await ended;
-    },
-    30_000,
-  );
-
-  it('shows a management server that does not answer after 5 s, and the resource that comes later', async () => {
-    const silent = new ScriptedControlPlane();
-    const address = await silent.start();
-    register({ bootstrap: bootstrapFor(address), logger });
-    const client = connect();
-    const ended = client.failure({ deadlineMs: 60_000 }).catch(() => {});
-    const record = await untilLogged('resource-waiting');
-    expect(record?.message).toContain(`${address} (node "${NODE_ID}") has not answered this node`);
-    client.close();
-    await silent.stop();
-    await ended;
-  }, 30_000);
+    }, 30_000);
+  });
 });
 
 describe('register({ logger })', () => {

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
-import type { ObservedClient } from '../../src/observe/admin/client-config';
-import { encodeStatus } from '../../src/observe/admin/status-encoder';
+import { encodeStatus, type ObservedClient } from '../../src/observe/admin/status-queue';
 import { readJwtExpiry } from '../../src/security/credentials/cached-token';
 import { Node } from '../../src/wire/generated/envoy/config/core/v3/base';
 import { ClientStatusResponse } from '../../src/wire/generated/envoy/service/status/v3/csds';
@@ -14,7 +13,6 @@ import { ok } from '../../src/util/result';
 import { sanitizeText } from '../../src/util/sanitize-text';
 import { runSteps } from '../../src/util/steps';
 import type { ResourceSnapshot } from '../../src/xds-client/client-snapshot';
-
 import type { FuzzTarget } from './targets';
 import type { JsonMutations } from './json-mutations';
 import type { WireMutations } from './wire-mutations';

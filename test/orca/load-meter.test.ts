@@ -1,4 +1,4 @@
-import { LoadMeter } from '../../src/orca/load-meter';
+import { LoadMeter } from '../../src/orca/backend-load';
 import { FakeClock } from '../support/fake-clock';
 
 describe('LoadMeter', () => {

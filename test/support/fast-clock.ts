@@ -1,16 +1,19 @@
 import { systemClock } from '../../src/util/clock';
 import { createHandle, type Handle } from '../../src/util/handle';
 
-/** Makes the timers of the package run out so many times as fast, and records which have. */
+/** Makes time pass so many times as fast for the package, and records which of its timers have run out. */
 export class FastClock {
   /** The delays, in milliseconds, of the timers that have run out. */
   readonly expired: number[] = [];
-  private readonly original = systemClock.setTimer;
   private readonly handle: Handle;
 
   constructor(factor: number) {
+    const { setTimer, now, monotonicMs } = systemClock;
+    const [startedAtMs, startMs] = [now(), monotonicMs()];
+    systemClock.now = () => startedAtMs + (now() - startedAtMs) * factor;
+    systemClock.monotonicMs = () => startMs + (monotonicMs() - startMs) * factor;
     systemClock.setTimer = (callback, delayMs, keepsAlive) =>
-      this.original(
+      setTimer(
         () => {
           this.expired.push(delayMs);
           callback();
@@ -18,10 +21,37 @@ export class FastClock {
         delayMs / factor,
         keepsAlive,
       );
-    this.handle = createHandle(() => (systemClock.setTimer = this.original));
+    this.handle = createHandle(() => {
+      systemClock.setTimer = setTimer;
+      systemClock.now = now;
+      // This time must not go back.
+      const aheadMs = systemClock.monotonicMs() - monotonicMs();
+      systemClock.monotonicMs = () => monotonicMs() + aheadMs;
+    });
   }
 
   stop(): void {
     this.handle.release();
   }
+}
+
+/** Sets the time of the package forward. Its timers run out when they would have. */
+export function skipTime(aheadMs: number): void {
+  const { now, monotonicMs } = systemClock;
+  systemClock.now = () => now() + aheadMs;
+  systemClock.monotonicMs = () => monotonicMs() + aheadMs;
+}
+
+/** Makes the time of the package pass so many times as fast, until the handle is released. */
+export function speedTime(factor: number): Handle {
+  const { now, monotonicMs } = systemClock;
+  const [startedAtMs, startMs] = [now(), monotonicMs()];
+  systemClock.now = () => startedAtMs + (now() - startedAtMs) * factor;
+  systemClock.monotonicMs = () => startMs + (monotonicMs() - startMs) * factor;
+  return createHandle(() => {
+    const aheadMs = systemClock.monotonicMs() - monotonicMs();
+    Object.assign(systemClock, { now, monotonicMs });
+    // It must not go back.
+    skipTime(aheadMs);
+  });
 }

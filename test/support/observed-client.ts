@@ -1,4 +1,4 @@
-import type { ObservedClient } from '../../src/observe/admin/client-config';
+import type { ObservedClient } from '../../src/observe/admin/status-queue';
 import { Node } from '../../src/wire/generated/envoy/config/core/v3/base';
 import type { ResourceSnapshot } from '../../src/xds-client/client-snapshot';
 

@@ -1,5 +1,6 @@
+import type { Bootstrap } from '../../bootstrap/bootstrap';
 import { DEFAULT_LIMITS } from '../../bootstrap/limits';
-import type { BootstrapSupport } from '../../bootstrap/bootstrap-parser';
+import { parseBootstrap, type BootstrapSupport } from '../../bootstrap/bootstrap-parser';
 import type { ManagementCredentials } from '../../security/credentials/management-credentials';
 import { XxHash64 } from '../../util/xx-hash';
 import { HttpFilterRegistry } from '../../http-filters/registry';
@@ -17,12 +18,16 @@ import {
 import { processCertificateProviders } from '../../security/providers/certificate-providers';
 import { TransportFactory } from '../../transport/transport-factory';
 import type { Clock } from '../../util/clock';
-import { type FeatureFlags, readFeatureFlags } from '../../util/feature-flags';
+import { readFeatureFlags } from '../../util/feature-flags';
 import { silentLogger } from '../../util/logger';
 import { systemRandom } from '../../util/random';
 import { PACKAGE_VERSION } from '../../util/version';
-import type { UserAgent } from '../../xds-client/management-servers';
-import type { XdsTransportFactory } from '../../xds-client/transport';
+import { createNode, type UserAgent } from '../../xds-client/management-servers';
+import type { XdsTransportFactory, XdsTransport } from '../../xds-client/transport';
+import { loadBootstrap, type LoadBootstrapOptions } from '../../bootstrap/load-bootstrap';
+import { parseTarget } from '../../resolver/xds-scheme';
+import { err, ok, type Result } from '../../util/result';
+import type { Node } from '../../wire/generated/envoy/config/core/v3/base';
 
 /** The name under which the commands appear to management servers. */
 export const USER_AGENT: UserAgent = { name: 'grpc-xds (command line)', version: PACKAGE_VERSION };
@@ -42,18 +47,11 @@ export interface ClientParts {
   readonly meter: MatchMeter;
 }
 
-/**
- * Creates the parts of a client, with every policy and filter of this package that the environment variables enable.
- *
- * @param overrides Flags that the command needs. Default: none.
- */
-export function createClientParts(
-  { clock, env }: ClientSurroundings,
-  overrides: Partial<FeatureFlags> = {},
-): ClientParts {
+/** Creates the parts of a client, with every policy and filter of this package that the environment variables enable. */
+export function createClientParts({ clock, env }: ClientSurroundings): ClientParts {
   const environment: PolicyEnvironment = {
     ...{ clock, random: systemRandom, logger: silentLogger },
-    flags: { ...readFeatureFlags(env), ...overrides },
+    flags: readFeatureFlags(env),
     ...{ hash: new XxHash64(), limits: DEFAULT_LIMITS },
   };
   const httpFilters = new HttpFilterRegistry([routerFilter]);
@@ -82,4 +80,92 @@ export function createServerAccess({ environment }: ClientParts): ServerAccess {
   });
   const support = { ...credentials.support, certificateProviders: processCertificateProviders };
   return { credentials, transportFactory, support };
+}
+
+/** Where the bootstrap is: a file, an object, or the environment. */
+export type BootstrapOrigin =
+  | { readonly kind: 'file'; readonly path: string }
+  | { readonly kind: 'object'; readonly json: object }
+  | { readonly kind: 'environment' };
+
+/** A client with its bootstrap. */
+export interface OpenedBootstrap {
+  readonly bootstrap: Bootstrap;
+  readonly parts: ClientParts;
+  readonly access: ServerAccess;
+}
+
+/** Loads a bootstrap as a client does. @returns why it cannot be used, otherwise. */
+export function openBootstrap(
+  origin: BootstrapOrigin,
+  surroundings: ClientSurroundings,
+): Result<OpenedBootstrap, string> {
+  const parts = createClientParts(surroundings);
+  const access = createServerAccess(parts);
+  const loaded = loadBootstrap({
+    ...sourceOf(origin, surroundings),
+    ...{ support: access.support, flags: parts.environment.flags },
+  });
+  if (!loaded.ok) return err(loaded.error.message);
+  return ok({ bootstrap: loaded.value, parts, access });
+}
+
+function sourceOf(
+  origin: BootstrapOrigin,
+  { env }: ClientSurroundings,
+): Pick<LoadBootstrapOptions, 'inline' | 'env'> {
+  switch (origin.kind) {
+    case 'file':
+      return { env: { GRPC_XDS_BOOTSTRAP: origin.path } };
+    case 'object':
+      return { env: {}, inline: origin.json };
+    case 'environment':
+      return { env };
+  }
+}
+
+/** Returns why a target or its bootstrap cannot be used; undefined if both can. */
+export function findTargetProblem(
+  target: string,
+  origin: BootstrapOrigin,
+  surroundings: ClientSurroundings,
+): string | undefined {
+  const parsed = parseTarget(target);
+  const problem = parsed.ok ? openBootstrap(origin, surroundings) : parsed;
+  return problem.ok ? undefined : problem.error;
+}
+
+/** Reads a bootstrap as a client does. @returns all violations and warnings; none if it can be used as it is. */
+export function validateBootstrap(
+  json: unknown,
+  surroundings: ClientSurroundings,
+): readonly string[] {
+  const parts = createClientParts(surroundings);
+  const { support } = createServerAccess(parts);
+  const parsed = parseBootstrap(json, 'command line', support, parts.environment.flags);
+  return parsed.ok ? (parsed.value.warnings ?? []) : parsed.error;
+}
+
+/** A connection to a management server. */
+export interface Upstream {
+  readonly serverUri: string;
+  readonly transport: XdsTransport;
+  /** Identifies the command to the server, as the bootstrap says. */
+  readonly node: Node;
+}
+
+/** Connects to the first server of a bootstrap, with its credentials. Nothing is sent before a stream is opened. */
+export function connectUpstream(
+  origin: BootstrapOrigin,
+  surroundings: ClientSurroundings,
+): Result<Upstream, string> {
+  const opened = openBootstrap(origin, surroundings);
+  if (!opened.ok) return opened;
+  const { bootstrap, access } = opened.value;
+  const [server] = bootstrap.servers;
+  if (server === undefined) return err('the bootstrap has no server');
+  const transport = access.transportFactory.create(server);
+  if (!transport.ok) return transport;
+  const node = createNode(bootstrap.node, USER_AGENT);
+  return ok({ serverUri: server.serverUri, transport: transport.value, node });
 }

@@ -1,17 +1,16 @@
-/** The parts of the client that commands use, loaded by `load-client.ts`. */
+/** The parts of the client that commands use, loaded late: see `loadClient`. */
 
-export { createResourceJudge } from './decoders';
+export { createResourceJudge } from './given-resources';
 export { runDoctor } from './doctor/doctor';
 export type { Finding, FindingLevel } from './doctor/finding';
-export { openTarget } from './open-target';
-export type { OpenTarget } from './open-target';
-export { type BootstrapOrigin, findTargetProblem, validateBootstrap } from './bootstrap-origin';
-export { connectUpstream } from './upstream';
-export type { Upstream } from './upstream';
+export { readTarget } from './target-watch';
+export { type BootstrapOrigin, findTargetProblem, validateBootstrap } from './client-parts';
+export { connectUpstream } from './client-parts';
+export type { Upstream } from './client-parts';
 export type { StreamStatus, XdsStream, XdsTransport } from '../../xds-client/transport';
-export { explain } from './explain';
+export { explain } from './given-resources';
 export { parseTarget } from '../../resolver/xds-scheme';
-export { watchChannel } from './watch-channel';
-export type { WatchedChannel } from './watch-channel';
+export { watchChannel } from './target-watch';
+export type { WatchedChannel } from './target-watch';
 export type { ChildState, EndpointState, PolicyState } from '../../lb/tree/policy-state';
 export type { ChangeReport, TargetReport } from '../../observe/admin/inspect-report';

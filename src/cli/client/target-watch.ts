@@ -1,36 +1,41 @@
-import type { Bootstrap } from '../../bootstrap/bootstrap';
-import { listenerResourceName } from '../../bootstrap/resource-template';
+import { readBootstrapFile } from '../../bootstrap/load-bootstrap';
 import { toAuthority } from '../../bootstrap/percent-encoding';
+import { listenerResourceName } from '../../bootstrap/resource-template';
 import { XdsDependencyManager } from '../../dependency-manager/dependency-manager';
 import { createDnsWatcherFactory } from '../../dependency-manager/dns-watch';
 import type { XdsConfig } from '../../dependency-manager/xds-config';
-import type { TargetName } from '../../resolver/xds-scheme';
+import { Channel, credentials } from '../../grpc-js';
+import { inspect, type TargetReport } from '../../index';
+import { register } from '../../register';
+import { parseTarget, type TargetName } from '../../resolver/xds-scheme';
+import { createXdsChannelCredentials } from '../../security/client/xds-channel-credentials';
+import { errorMessage } from '../../util/error-message';
+import { createHandle, type Handle } from '../../util/handle';
 import { silentLogger } from '../../util/logger';
-import type { Result } from '../../util/result';
+import { err, ok, type Result } from '../../util/result';
 import { TimeSlices } from '../../util/time-slices';
 import type { ClientSnapshot } from '../../xds-client/client-snapshot';
-import type { XdsTransportFactory } from '../../xds-client/transport';
 import { XdsClient } from '../../xds-client/xds-client';
-import { USER_AGENT, type ClientParts } from './client-parts';
-
-/** Constructor options of a watch. */
-export interface TargetWatchOptions {
-  readonly bootstrap: Bootstrap;
-  readonly target: TargetName;
-  readonly parts: ClientParts;
-  readonly transportFactory: XdsTransportFactory;
-  /** Called after each change of the config, and after each error. */
-  readonly onUpdate: (update: Result<XdsConfig, string>) => void;
-}
+import {
+  openBootstrap,
+  USER_AGENT,
+  type BootstrapOrigin,
+  type ClientSurroundings,
+  type OpenedBootstrap,
+} from './client-parts';
 
 /** Watches everything that one target depends on, as a channel does. */
 export class TargetWatch {
   readonly client: XdsClient;
   private readonly manager: XdsDependencyManager;
 
-  private constructor(options: TargetWatchOptions, listenerName: string) {
-    const { bootstrap, target, parts, transportFactory, onUpdate } = options;
+  private constructor(
+    { bootstrap, parts, access }: OpenedBootstrap,
+    names: { readonly listenerName: string; readonly host: string },
+    onUpdate: (update: Result<XdsConfig, string>) => void,
+  ) {
     const { clock, random, limits, flags } = parts.environment;
+    const { transportFactory } = access;
     this.client = new XdsClient({
       ...{ bootstrap, transportFactory, clock, random, userAgent: USER_AGENT },
       logger: silentLogger,
@@ -41,30 +46,109 @@ export class TargetWatch {
       source: this.client,
       types: parts.types,
       dns: createDnsWatcherFactory({}),
-      ...{ listenerName, host: toAuthority(target.path), limits, onUpdate },
+      ...{ ...names, limits, onUpdate },
       clientNote: `xDS node "${bootstrap.node.id}"`,
       logger: silentLogger,
       timeSlices: new TimeSlices(clock),
     });
   }
 
-  /** Starts watching. @returns the watch, or why the target cannot be used with the bootstrap. */
-  static start(options: TargetWatchOptions): Result<TargetWatch, string> {
-    const name = listenerResourceName(options.bootstrap, options.target);
-    if (!name.ok) return name;
-    const watch = new TargetWatch(options, name.value);
+  /**
+   * Starts watching.
+   *
+   * @param onUpdate Called after each change of the config, and after each error.
+   * @returns the watch, or why the target cannot be used with the bootstrap.
+   */
+  static start(
+    opened: OpenedBootstrap,
+    target: TargetName,
+    onUpdate: (update: Result<XdsConfig, string>) => void,
+  ): Result<TargetWatch, string> {
+    const listenerName = listenerResourceName(opened.bootstrap, target);
+    if (!listenerName.ok) return listenerName;
+    const names = { listenerName: listenerName.value, host: toAuthority(target.path) };
+    const watch = new TargetWatch(opened, names, onUpdate);
     watch.manager.start();
-    return { ok: true, value: watch };
-  }
-
-  /** Returns a copy of everything that the client knows. */
-  snapshot(): ClientSnapshot {
-    return this.client.snapshot();
+    return ok(watch);
   }
 
   /** Ends the watch and its streams. */
   close(): void {
     this.manager.close();
     this.client.close();
+  }
+}
+
+/** A target that is watched for some time. */
+export interface TargetOptions extends ClientSurroundings {
+  readonly bootstrap: BootstrapOrigin;
+  /** As a channel is given it. */
+  readonly target: string;
+  readonly timeoutMs: number;
+}
+
+/**
+ * Watches a target, without connections to endpoints, until its config or an error is known, or the time is over.
+ *
+ * @returns everything that the client knows then, or why the bootstrap or the target cannot be used.
+ */
+export async function readTarget(options: TargetOptions): Promise<Result<ClientSnapshot, string>> {
+  const target = parseTarget(options.target);
+  if (!target.ok) return target;
+  const opened = openBootstrap(options.bootstrap, options);
+  if (!opened.ok) return opened;
+  let settle = () => {};
+  const settled = new Promise<void>((resolve) => (settle = resolve));
+  const started = TargetWatch.start(opened.value, target.value, settle);
+  if (!started.ok) return started;
+  const timer = options.clock.setTimer(settle, options.timeoutMs, true);
+  await settled;
+  timer.release();
+  const snapshot = started.value.client.snapshot();
+  started.value.close();
+  return ok(snapshot);
+}
+
+/** A channel for a target, which connects to endpoints and sends no calls. */
+export interface WatchedChannel extends Handle {
+  /** Connects again if the channel has become idle. @returns the state of the target. */
+  report(): TargetReport | undefined;
+}
+
+/**
+ * Opens a channel for a target in this process, with the credentials that the control plane configures, or else none.
+ *
+ * @returns the channel, or why the bootstrap cannot be read or the target is not one.
+ */
+export function watchChannel(
+  target: string,
+  bootstrap: BootstrapOrigin,
+): Result<WatchedChannel, string> {
+  try {
+    const given = readOrigin(bootstrap);
+    register({ ...(given !== undefined && { bootstrap: given }), logger: { log() {} } });
+    const fallback = credentials.createInsecure();
+    const channel = new Channel(target, createXdsChannelCredentials(fallback), {});
+    const close = createHandle(() => channel.close());
+    return ok({
+      report() {
+        channel.getConnectivityState(true);
+        return inspect({ target }).targets[0];
+      },
+      release: () => close.release(),
+    });
+  } catch (error) {
+    return err(errorMessage(error));
+  }
+}
+
+function readOrigin(origin: BootstrapOrigin): string | undefined {
+  switch (origin.kind) {
+    case 'file':
+      return readBootstrapFile(origin.path);
+    case 'object':
+      return JSON.stringify(origin.json);
+    case 'environment':
+      return undefined;
   }
 }

@@ -1,9 +1,16 @@
-import { type Dump, labelOf, resourceToJson } from '../dump/dump';
+import { labelOf, resourceToJson, type Dump } from '../dump/dump';
 import { diffJson, type Difference } from '../../wire/proto-json/json-diff';
 import { parseSource, readSource } from '../dump/read-source';
-import { createPaint, printResult, type OutputFlags, type Paint } from '../format';
-import { type CliIo, exitCode, printErrors } from '../io';
-import type { Line } from '../terminal-text';
+import {
+  createPaint,
+  printResult,
+  exitCode,
+  printErrors,
+  type OutputFlags,
+  type Paint,
+  type CliIo,
+  type Line,
+} from '../io';
 import type { SourceFlags } from './dump';
 
 /** The differences of a resource. */

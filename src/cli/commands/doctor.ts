@@ -1,6 +1,13 @@
-import { createPaint, formatOf, printResult, type OutputFlags, type Paint } from '../format';
-import { type CliIo, exitCode } from '../io';
-import { loadClient } from '../load-client';
+import {
+  createPaint,
+  formatOf,
+  printResult,
+  exitCode,
+  loadClient,
+  type OutputFlags,
+  type Paint,
+  type CliIo,
+} from '../io';
 import type { Finding, FindingLevel } from '../client';
 
 /** Flags of `doctor`. */

@@ -1,7 +1,6 @@
 import { formatDump, toResourceFile } from '../dump/dump';
 import { originOf, readSource, type ResourceSource, type ServerFlags } from '../dump/read-source';
-import { printResult, type OutputFlags } from '../format';
-import { type CliIo, exitCode, printErrors } from '../io';
+import { printResult, exitCode, printErrors, type OutputFlags, type CliIo } from '../io';
 
 /** Flags of every command that reads resources from elsewhere. */
 export interface SourceFlags {

@@ -1,10 +1,8 @@
 import { errorMessage } from '../../util/error-message';
 import type { DumpedResource } from '../dump/dump';
 import { readSource } from '../dump/read-source';
-import { printResult } from '../format';
-import { type CliIo, exitCode, printErrors } from '../io';
-import { loadClient } from '../load-client';
-import { type DumpFlags, sourceOf } from './dump';
+import { printResult, exitCode, printErrors, loadClient, type CliIo } from '../io';
+import { sourceOf, type DumpFlags } from './dump';
 
 /** Flags of `explain`. */
 export interface ExplainFlags extends Omit<DumpFlags, 'target'> {

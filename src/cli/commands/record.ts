@@ -1,11 +1,10 @@
 import { errorMessage } from '../../util/error-message';
 import { labelOf } from '../dump/dump';
 import { bootstrapOf } from '../dump/read-source';
-import { type CliIo, exitCode, untilInterrupted } from '../io';
-import { loadClient } from '../load-client';
-import { RawAdsServer } from '../record/raw-ads-server';
-import { Recorder } from '../record/recorder';
-import { type Frame, RecordingWriter } from '../record/recording';
+import { exitCode, untilInterrupted, loadClient, type CliIo } from '../io';
+import { joinHostPort, RawAdsServer, Recorder } from '../record/recorder';
+import { RecordingWriter, readRecording, type Frame } from '../record/recording';
+import { planReplay, Replayer, type ReplayStep } from '../record/replayer';
 
 /** Flags of every command that listens. */
 export interface ListenFlags {
@@ -78,10 +77,62 @@ function formatFrame({ t, stream, direction, type, bytes }: Frame): string {
 }
 
 /** Prints what a server does, and the bootstrap for its clients. */
-export function greet(text: string, host: string, port: number, io: CliIo): void {
-  const address = host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
+function greet(text: string, host: string, port: number, io: CliIo): void {
+  const address = joinHostPort(host, port);
   const server = { server_uri: address, channel_creds: [{ type: 'insecure' }] };
   const bootstrap = { xds_servers: [server], node: { id: 'my-client' } };
   io.print(`${text}, on ${address}`);
   io.print(`  export GRPC_XDS_BOOTSTRAP_CONFIG='${JSON.stringify(bootstrap)}'`);
+}
+
+/** Flags of `replay`. */
+export interface ReplayFlags extends ListenFlags {
+  /** Ends when every response was sent and answered. */
+  readonly once?: boolean;
+}
+
+/**
+ * Serves the responses of a recording until interrupted, and reports where a client answers them otherwise than the recorded
+ * one.
+ *
+ * @returns the exit code: findings, if an answer was another, or a response was not requested.
+ */
+export async function replay(file: string, flags: ReplayFlags, io: CliIo): Promise<number> {
+  const recording = readRecording(file);
+  if (!recording.ok) {
+    io.printError(recording.error);
+    return exitCode.badInput;
+  }
+  const state = { differences: 0, end: () => {} };
+  const ended = new Promise<void>((resolve) => (state.end = resolve));
+  const replayer: Replayer = new Replayer(planReplay(recording.value), {
+    onSent: (step) => io.print(`sent ${nameOf(step)}`),
+    onAnswered(step, answer, isSame) {
+      const word = answer.kind === 'ack' ? 'accepted' : `REJECTED: ${answer.error}`;
+      io.print(`${nameOf(step)} ${word}${isSame ? '' : `; recorded: ${step.answer?.kind ?? ''}`}`);
+      if (!isSame) state.differences++;
+      if (flags.once === true && replayer.left.length === 0) state.end();
+    },
+    onRefused: (reason) => {
+      state.differences++;
+      io.printError(reason);
+    },
+  });
+  const server = new RawAdsServer((method, call) => replayer.accept(method, call));
+  try {
+    const port = await server.listen(flags.host, flags.port);
+    greet(`Replaying ${file}`, flags.host, port, io);
+  } catch (error) {
+    io.printError(errorMessage(error));
+    return exitCode.badInput;
+  }
+  await Promise.race([untilInterrupted(io), ended]);
+  server.close();
+  for (const step of replayer.left) io.print(`${nameOf(step)} was not requested or not answered`);
+  const isSame = state.differences === 0 && replayer.left.length === 0;
+  return isSame ? exitCode.fine : exitCode.findings;
+}
+
+function nameOf({ type, version }: ReplayStep): string {
+  return `${labelOf(type)} response${version === '' ? '' : ` version ${version}`}`;
 }

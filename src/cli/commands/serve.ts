@@ -4,24 +4,30 @@ import {
   ControlPlane,
   listenerKind,
   openResourceFile,
-  type ResourceFileContent,
-  type Services,
   Snapshot,
   SnapshotError,
   watchResourceFile,
+  type ResourceFileContent,
+  type Services,
   type ClientIdentity,
   type ClusterLoad,
   type ListeningAddress,
   type ResourceFileError,
 } from '../../control-plane';
 import { Cluster } from '../../wire/generated/envoy/config/cluster/v3/cluster';
-import { type AdminPage, servePage } from '../../observe/live-page/page-server';
+import { servePage, type AdminPage } from '../../observe/live-page/page-server';
 import { errorMessage } from '../../util/error-message';
 import { createHandle, type Handle } from '../../util/handle';
 import { silentLogger } from '../../util/logger';
-import { createPaint, type Paint } from '../format';
-import { type CliIo, exitCode, printErrors, untilInterrupted } from '../io';
-import { formatFinding, judgeAll } from '../judge-file';
+import {
+  createPaint,
+  exitCode,
+  printErrors,
+  untilInterrupted,
+  type Paint,
+  type CliIo,
+} from '../io';
+import { formatFinding, judgeAll, type FileFlags } from './check';
 import {
   formatClient,
   formatEvent,
@@ -32,7 +38,6 @@ import {
   titleOf,
 } from '../output';
 import { ServePage } from '../serve-page';
-import type { FileFlags } from './check';
 
 /** Flags of `serve`. */
 export interface ServeFlags extends FileFlags {

@@ -1,14 +1,8 @@
-import {
-  clusterKind,
-  endpointKind,
-  findResourceKind,
-  listenerKind,
-  routeKind,
-  type Snapshot,
-} from '../../control-plane';
+import { findResourceKind, type Snapshot } from '../../control-plane';
 import { decodeToJson, hasMessage } from '../../wire/proto-json/encode-json';
 import { errorMessage } from '../../util/error-message';
-import { formatTable } from '../format';
+import { formatTable } from '../io';
+import { kindsOf, titleOf } from '../output';
 
 /** The state of a resource, as in CSDS (gRFC A40). */
 export interface DumpedResource {
@@ -57,22 +51,16 @@ export function resourceToJson({ typeUrl, value }: DumpedResource): unknown {
   }
 }
 
-/** The lists of a resource file, in the order in which clients request them. */
-const lists = [
-  ['listeners', listenerKind],
-  ['routes', routeKind],
-  ['clusters', clusterKind],
-  ['endpoints', endpointKind],
-] as const;
-
 /** Writes a dump as a resource file, which `serve` and `check` read; the states of the resources are in `x-dump`. */
 export function toResourceFile({ source, nodeId, resources, report }: Dump): object {
   const states = resources.map(({ typeUrl, name, status, version, updated, error }) => ({
     ...{ type: labelOf(typeUrl), name, status, version, updated, error },
   }));
-  const listed = lists.map(([list, { typeUrl }]) => {
-    const own = resources.filter((each) => each.typeUrl === typeUrl && each.value !== undefined);
-    return [list, own.map(resourceToJson)] as const;
+  const listed = kindsOf().map((kind) => {
+    const own = resources.filter(
+      ({ typeUrl, value }) => typeUrl === kind.typeUrl && value !== undefined,
+    );
+    return [titleOf(kind), own.map(resourceToJson)] as const;
   });
   return {
     'x-dump': { source, node: nodeId, resources: states },

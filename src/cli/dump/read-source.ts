@@ -1,19 +1,26 @@
+import { Client, credentials, type ServiceError } from '@grpc/grpc-js';
 import { parseResourceFile } from '../../control-plane';
 import { MAX_INPUT_BYTES, readRegularText } from '../../util/files/read-regular-file';
 import { err, ok, type Result } from '../../util/result';
 import type { BootstrapOrigin } from '../client';
-import { type CliIo, exitCode } from '../io';
-import { loadClient } from '../load-client';
-import { fetchStatus } from './csds-client';
-import { type Dump, dumpSnapshot } from './dump';
-import { parseInspectReport } from './inspect-report';
+import { exitCode, loadClient, type CliIo } from '../io';
+import { dumpSnapshot, type Dump, type DumpedResource } from './dump';
 import {
+  parseInspectReport,
   fetchPageReport,
   requestReport,
   type ProcessReport,
   type SourceFailure,
 } from './process-report';
 import { dumpAll } from './wildcard-dump';
+import {
+  ClientStatusDiscoveryServiceDefinition,
+  ClientStatusRequest,
+  ClientStatusResponse,
+  type ClientConfig,
+} from '../../wire/generated/envoy/service/status/v3/csds';
+import { ClientResourceStatus } from '../../wire/generated/envoy/admin/v3/config_dump_shared';
+import type { Timestamp } from '../../wire/generated/google/protobuf/timestamp';
 
 /** Where resources are read from. */
 export type ResourceSource =
@@ -120,31 +127,25 @@ async function readControlPlane(
 ): Promise<Result<Dump, SourceFailure>> {
   const { clock, env } = io;
   if (target === undefined) return readWholeControlPlane(bootstrap, timeoutMs, io);
-  const opened = loadClient().openTarget({ bootstrap, target, clock, env });
-  if (!opened.ok) return err({ problems: [opened.error], code: exitCode.badInput });
-  const watched = opened.value;
-  try {
-    await watched.untilSettled(timeoutMs);
-    const { servers, resources } = watched.snapshot();
-    const source = servers.map(({ serverUri }) => serverUri).join(', ');
-    const isAnswered = resources.some(({ status }) => status !== 'REQUESTED');
-    const failure = servers.find(({ lastError }) => lastError !== undefined);
-    if (!isAnswered && failure !== undefined) {
-      const message = `${failure.serverUri}: ${failure.lastError ?? ''}`;
-      return err({ problems: [message], code: exitCode.unreachable });
-    }
-    return ok({
-      source,
-      resources: resources.map(({ typeUrl, name, status, accepted, failure: error }) => ({
-        ...{ typeUrl, name, status, version: accepted?.version ?? '' },
-        updated: accepted && new Date(accepted.updatedAtMs).toISOString(),
-        error: error?.details,
-        value: accepted?.bytes,
-      })),
-    });
-  } finally {
-    watched.close();
+  const read = await loadClient().readTarget({ bootstrap, target, timeoutMs, clock, env });
+  if (!read.ok) return err({ problems: [read.error], code: exitCode.badInput });
+  const { servers, resources } = read.value;
+  const source = servers.map(({ serverUri }) => serverUri).join(', ');
+  const isAnswered = resources.some(({ status }) => status !== 'REQUESTED');
+  const failure = servers.find(({ lastError }) => lastError !== undefined);
+  if (!isAnswered && failure !== undefined) {
+    const message = `${failure.serverUri}: ${failure.lastError ?? ''}`;
+    return err({ problems: [message], code: exitCode.unreachable });
   }
+  return ok({
+    source,
+    resources: resources.map(({ typeUrl, name, status, accepted, failure: error }) => ({
+      ...{ typeUrl, name, status, version: accepted?.version ?? '' },
+      updated: accepted && new Date(accepted.updatedAtMs).toISOString(),
+      error: error?.details,
+      value: accepted?.bytes,
+    })),
+  });
 }
 
 async function readWholeControlPlane(
@@ -159,4 +160,72 @@ async function readWholeControlPlane(
   const resources = await dumpAll(connected.value, { clock, timeoutMs });
   if (!resources.ok) return err({ problems: [resources.error], code: exitCode.unreachable });
   return ok({ source: serverUri, nodeId: node.id, resources: resources.value });
+}
+
+/** A response may have all resources of a mesh. */
+const MAX_RESPONSE_BYTES = 512 * 1024 * 1024;
+
+const { fullName, methods } = ClientStatusDiscoveryServiceDefinition;
+
+/** Options of `fetchStatus`. */
+export interface StatusFetch {
+  /** The address of the admin services of a process. */
+  readonly address: string;
+  /** The target whose resources are fetched. Default: all. */
+  readonly target?: string | undefined;
+  readonly timeoutMs: number;
+}
+
+/** Fetches the resources of the xDS clients of a process over CSDS (gRFC A40). */
+async function fetchStatus(fetch: StatusFetch): Promise<Result<Dump, string>> {
+  const { address, target } = fetch;
+  const response = await call(fetch);
+  if (!response.ok) return response;
+  const configs = response.value.config.filter(
+    ({ clientScope }) => target === undefined || clientScope === target,
+  );
+  const merged = new Map<string, DumpedResource>();
+  for (const resource of configs.flatMap(resourcesOf)) {
+    const key = `${resource.typeUrl} ${resource.name}`;
+    // Several targets may use a resource; the one that has it counts.
+    if (merged.get(key)?.value === undefined) merged.set(key, resource);
+  }
+  const nodeId = configs[0]?.node?.id ?? '';
+  return ok({ source: address, nodeId, resources: [...merged.values()] });
+}
+
+function call({ address, timeoutMs }: StatusFetch): Promise<Result<ClientStatusResponse, string>> {
+  const client = new Client(address, credentials.createInsecure(), {
+    'grpc.max_receive_message_length': MAX_RESPONSE_BYTES,
+  });
+  return new Promise((resolve) => {
+    client.makeUnaryRequest<ClientStatusRequest, ClientStatusResponse>(
+      `/${fullName}/${methods.fetchClientStatus.name}`,
+      (request) => Buffer.from(ClientStatusRequest.encode(request).finish()),
+      (bytes) => ClientStatusResponse.decode(bytes),
+      ClientStatusRequest.create(),
+      { deadline: Date.now() + timeoutMs },
+      (error: ServiceError | null, response?: ClientStatusResponse) => {
+        client.close();
+        if (error === null && response !== undefined) resolve(ok(response));
+        else resolve(err(`${address}: ${error?.message ?? 'no response'}`));
+      },
+    );
+  });
+}
+
+function resourcesOf({ genericXdsConfigs }: ClientConfig): readonly DumpedResource[] {
+  return genericXdsConfigs.map((config) => ({
+    ...{ typeUrl: config.typeUrl, name: config.name, version: config.versionInfo },
+    status: ClientResourceStatus[config.clientStatus],
+    updated: config.lastUpdated && toIso(config.lastUpdated),
+    error: config.errorState?.details,
+    value: config.xdsConfig?.value,
+  }));
+}
+
+/** @returns `undefined` for a time that `Date` does not have. */
+function toIso({ seconds, nanos }: Timestamp): string | undefined {
+  const date = new Date(Number(seconds) * 1000 + Math.round(nanos / 1e6));
+  return Number.isNaN(date.getTime()) ? undefined : date.toISOString();
 }

@@ -4,15 +4,9 @@ import type { Handle } from '../../util/handle';
 import type { ClientState } from '../client-state';
 import { DISCOVERY_LIMIT, MAX_STREAMS } from '../limits';
 import { createStreamMethod, refuseStream, type StreamCall } from '../server-stream';
-import {
-  clusterKind,
-  endpointKind,
-  listenerKind,
-  routeKind,
-  type ResourceKind,
-} from '../snapshot/resource-kind';
-import { SnapshotChanges } from '../snapshot/snapshot-change';
+import { clusterKind, endpointKind, listenerKind, routeKind, type ResourceKind } from '../resource';
 import { AdsStream, type AdsStreamContext, type DiscoveryStream } from './ads-stream';
+import { ViewChanges } from './resource-view';
 import {
   deltaVariant,
   sotwVariant,
@@ -57,6 +51,7 @@ export class AdsService {
 
   constructor(private readonly options: AdsServiceOptions) {
     this.heartbeatTimer = new HeartbeatTimer(options.clock, () => this.heartbeat());
+    options.view.watch(() => this.onViewChanged());
   }
 
   addTo(server: Server): void {
@@ -79,12 +74,6 @@ export class AdsService {
     }
   }
 
-  /** Sends each client the changes of its snapshot. */
-  onSnapshotChanged(): void {
-    const changes = new SnapshotChanges();
-    for (const stream of [...this.streams]) stream.onSnapshotChanged(changes);
-  }
-
   /** Renews the time to live of the resources of each client. */
   heartbeat(): void {
     for (const stream of [...this.streams]) stream.heartbeat();
@@ -103,6 +92,12 @@ export class AdsService {
   /** Ends all streams with UNAVAILABLE. */
   endStreams(details: string): void {
     for (const stream of [...this.streams]) stream.fail(status.UNAVAILABLE, details);
+  }
+
+  /** Sends each client the changes of its resources. */
+  private onViewChanged(): void {
+    const changes = new ViewChanges();
+    for (const stream of [...this.streams]) stream.onViewChanged(changes);
   }
 
   private createHandler<Request extends AnyRequest, Response>(

@@ -11,22 +11,20 @@ import {
   type DeltaClientRequest,
 } from '../client-state';
 import { ServerStream, type StreamCall } from '../server-stream';
-import type { Snapshot } from '../snapshot/snapshot';
-import type { SnapshotChanges } from '../snapshot/snapshot-change';
 import type {
   AnyRequest,
   ProtocolSettings,
   ProtocolVariant,
   StreamProtocol,
 } from './protocol-variants';
+import type { ResourceView, ViewChanges } from './resource-view';
 import type { PlannedResponse } from './subscriptions';
 
 /** The settings and callbacks that all streams of a server share. */
 export interface AdsStreamContext {
   readonly settings: ProtocolSettings;
   readonly clock: Clock;
-  /** Returns the current snapshot of a node. */
-  snapshotFor(node: ClientNode): Snapshot;
+  readonly view: ResourceView;
   /** Absent if nothing listens. */
   readonly onEvent: ((event: ClientEvent) => void) | undefined;
   onRequest(client: ClientIdentity, request: ClientRequest): void;
@@ -49,8 +47,8 @@ export interface AdsStreamOptions<Request extends AnyRequest, Response> {
 export interface DiscoveryStream {
   /** Returns the state of the client; undefined before the first request. */
   describe(): ClientState | undefined;
-  /** Sends the changes of the client's snapshot. */
-  onSnapshotChanged(changes: SnapshotChanges): void;
+  /** Sends the changes of the client's resources. */
+  onViewChanged(changes: ViewChanges): void;
   /** Renews the time to live of the resources last sent. */
   heartbeat(): void;
   /** Ends the stream with an error status. */
@@ -69,7 +67,7 @@ interface IdentifiedClient<Request, Response> {
 export class AdsStream<Request extends AnyRequest, Response> implements DiscoveryStream {
   private readonly stream: ServerStream<Request, Response>;
   private identified: IdentifiedClient<Request, Response> | undefined;
-  /** Whether a change of the snapshot waits until the client reads. Several become one. */
+  /** Whether a change of the resources waits until the client reads. Several become one. */
   private isOutdated = false;
 
   constructor(
@@ -80,7 +78,7 @@ export class AdsStream<Request extends AnyRequest, Response> implements Discover
     this.stream = new ServerStream(call, {
       onRequest: (request) => this.onRequest(request),
       onUnblocked: () => {
-        if (this.isOutdated) this.onSnapshotChanged();
+        if (this.isOutdated) this.onViewChanged();
       },
       onClosed: () => this.onClosed(),
     });
@@ -93,12 +91,15 @@ export class AdsStream<Request extends AnyRequest, Response> implements Discover
     return { ...client, method, connectedAtMs, types: protocol.subscriptions.describe() };
   }
 
-  onSnapshotChanged(changes?: SnapshotChanges): void {
+  onViewChanged(changes?: ViewChanges): void {
     if (this.identified === undefined) return;
     this.isOutdated = this.stream.isBlocked;
     if (this.isOutdated) return;
     const { node, protocol } = this.identified;
-    const responses = protocol.subscriptions.onSnapshot(this.context.snapshotFor(node), changes);
+    const responses = protocol.subscriptions.onChanged(
+      this.context.view.resourcesFor(node),
+      changes,
+    );
     this.send(this.identified, responses);
   }
 
@@ -153,7 +154,7 @@ export class AdsStream<Request extends AnyRequest, Response> implements Discover
     const client = { streamId: options.streamId, nodeId: node.id, peer: stream.peer };
     const protocol = options.variant.createProtocol({
       ...context.settings,
-      snapshot: context.snapshotFor(node),
+      resources: context.view.resourcesFor(node),
       features: new Set(node.clientFeatures),
       onRequest: (request) => context.onRequest(client, request),
       onDeltaRequest: (request) => context.onDeltaRequest(client, request),

@@ -1,19 +1,19 @@
 import type { TypeState } from '../client-state';
 import { findNamesProblem } from '../limits';
-import { findResourceKind, type ResourceKind } from '../snapshot/resource-kind';
 import {
   digestOf,
   emptyResourceSet,
+  findResourceKind,
   findResource,
   type ResourceError,
   type ResourceSet,
   type SnapshotResource,
-} from '../snapshot/resource-set';
-import type { Snapshot } from '../snapshot/snapshot';
-import type { SnapshotChange } from '../snapshot/snapshot-change';
+} from '../resource';
+import type { ServedResources, ViewChange } from './resource-view';
 import {
   SentResponses,
   Subscriptions,
+  wildcardName,
   type DeferredRemoval,
   type ImitatedServer,
   type SubscriptionChange,
@@ -31,17 +31,15 @@ export interface DeltaRequest extends SubscriptionRequest {
 
 /** Creates the subscription state of an incremental stream. */
 export function createDeltaSubscriptions(
-  snapshot: Snapshot,
+  resources: ServedResources,
   imitate?: ImitatedServer,
 ): Subscriptions<DeltaRequest> {
-  return new Subscriptions(snapshot, {
+  return new Subscriptions(resources, {
     createType: (typeUrl) => new DeltaSubscription(typeUrl),
     imitate,
     restartsWithoutNonce: false,
   });
 }
-
-const wildcardName = '*';
 /** Differs from every digest, so that the name is sent or removed. */
 const outdated = '';
 
@@ -66,10 +64,6 @@ class DeltaSubscription implements TypeSubscription<DeltaRequest> {
 
   constructor(readonly typeUrl: string) {}
 
-  get kind(): ResourceKind | undefined {
-    return findResourceKind(this.typeUrl);
-  }
-
   findExcess({ subscribe }: Pick<DeltaRequest, 'subscribe'>): string | undefined {
     let { size: count } = this.names;
     let { characters } = this;
@@ -86,17 +80,15 @@ class DeltaSubscription implements TypeSubscription<DeltaRequest> {
     return false;
   }
 
-  onRequest(request: DeltaRequest, snapshot: Snapshot) {
-    const subscribed = this.subscribe(request, this.setOf(snapshot));
-    return { subscribed, update: this.update(this.setOf(snapshot)) };
+  onRequest(request: DeltaRequest, resources: ServedResources) {
+    const subscribed = this.subscribe(request, this.setOf(resources));
+    return { subscribed, update: this.update(resources) };
   }
 
-  onSnapshot(change: SnapshotChange, resendAll: boolean): TypeUpdate | undefined {
-    const set = this.setOf(change.next);
-    if (resendAll) this.resend(set);
-    const names = this.kind === undefined ? [] : change.changedNames(this.kind);
-    for (const name of names) this.pending.add(name);
-    return this.pending.size === 0 ? undefined : this.update(set);
+  onChanged(change: ViewChange, resendAll: boolean): TypeUpdate | undefined {
+    if (resendAll) this.resend(this.setOf(change.next));
+    for (const name of change.changedNames(this.typeUrl)) this.pending.add(name);
+    return this.pending.size > 0 || this.sendsEmpty ? this.update(change.next) : undefined;
   }
 
   deferRemovals(update: TypeUpdate): DeferredRemoval | undefined {
@@ -112,8 +104,8 @@ class DeltaSubscription implements TypeSubscription<DeltaRequest> {
     this.responses.markSent(nonce, version);
   }
 
-  expiring(snapshot: Snapshot): readonly SnapshotResource[] {
-    const set = this.setOf(snapshot);
+  expiring(resources: ServedResources): readonly SnapshotResource[] {
+    const set = this.setOf(resources);
     const found = new Set<SnapshotResource>();
     for (const [name, digest] of this.sent) {
       const resource = findResource(set, name);
@@ -127,8 +119,8 @@ class DeltaSubscription implements TypeSubscription<DeltaRequest> {
     return { typeUrl, subscribed: [...names], wildcard, ...responses.describe() };
   }
 
-  private setOf(snapshot: Snapshot): ResourceSet {
-    return this.kind === undefined ? emptyResourceSet : snapshot.set(this.kind);
+  private setOf(resources: ServedResources): ResourceSet {
+    return resources.set(this.typeUrl) ?? emptyResourceSet;
   }
 
   /** Applies the names of a request. @returns what it changed. */
@@ -145,7 +137,11 @@ class DeltaSubscription implements TypeSubscription<DeltaRequest> {
       if (name !== wildcardName) names.push(name);
     }
     // A first request without names subscribes to all listeners or clusters, as `*` does.
-    if (isFirst && request.subscribe.length === 0 && this.kind?.isComplete === true) {
+    if (
+      isFirst &&
+      request.subscribe.length === 0 &&
+      findResourceKind(this.typeUrl)?.isComplete === true
+    ) {
       isChanged = this.add(wildcardName, set, isFirst);
     }
     if (isFirst) this.deleteUnsubscribed();
@@ -163,12 +159,16 @@ class DeltaSubscription implements TypeSubscription<DeltaRequest> {
   }
 
   /** Returns what differs from the resources last sent, and marks it as sent; undefined if nothing differs. */
-  private update(set: ResourceSet): TypeUpdate | undefined {
+  private update(served: ServedResources): TypeUpdate | undefined {
+    const set = this.setOf(served);
+    const isPending = (name: string) => served.isPending(this.typeUrl, name);
     const resources = new Set<SnapshotResource>();
     const errors: ResourceError[] = [];
     const removed: string[] = [];
     for (const name of this.pending) {
       const digest = digestOf(set, name);
+      if (digest === undefined && isPending(name)) continue;
+      this.pending.delete(name);
       if (!this.isOutdated(name, digest, set)) continue;
       const error = set.errors.get(name);
       const resource = findResource(set, name);
@@ -178,9 +178,8 @@ class DeltaSubscription implements TypeSubscription<DeltaRequest> {
       if (digest !== undefined || this.names.has(name)) this.sent.set(name, digest);
       else this.sent.delete(name);
     }
-    this.pending.clear();
     const isEmpty = resources.size + removed.length + errors.length === 0;
-    if (isEmpty && !this.sendsEmpty) return undefined;
+    if (isEmpty && !(this.sendsEmpty && !isPending(wildcardName))) return undefined;
     this.sendsEmpty = false;
     return { version: set.version, resources: [...resources], removed, errors };
   }

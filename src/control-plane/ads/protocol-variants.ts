@@ -16,10 +16,9 @@ import {
   type DeltaClientRequest,
 } from '../client-state';
 import type { MessageCodec } from '../server-stream';
-import { typeUrlOf } from '../snapshot/resource-kind';
-import type { ResourceError, SnapshotResource } from '../snapshot/resource-set';
-import type { Snapshot } from '../snapshot/snapshot';
+import { typeUrlOf, type ResourceError, type SnapshotResource } from '../resource';
 import { createDeltaSubscriptions, type DeltaRequest } from './delta-subscription';
+import type { ServedResources } from './resource-view';
 import { createSotwSubscriptions, type SotwRequest } from './sotw-subscription';
 import type {
   ImitatedServer,
@@ -39,7 +38,7 @@ export interface ProtocolSettings {
 
 /** The options of the protocol of one stream. */
 export interface ProtocolOptions extends ProtocolSettings {
-  readonly snapshot: Snapshot;
+  readonly resources: ServedResources;
   /** `client_features` of the node. */
   readonly features: ReadonlySet<string>;
   /** Called with a state-of-the-world request before it is applied. */
@@ -52,7 +51,7 @@ export interface ProtocolOptions extends ProtocolSettings {
 export interface StreamProtocol<Request, Response> {
   readonly subscriptions: Pick<
     Subscriptions<SotwRequest> | Subscriptions<DeltaRequest>,
-    'onSnapshot' | 'heartbeats' | 'describe'
+    'onChanged' | 'heartbeats' | 'describe'
   >;
   /** Whether the client supports times to live. */
   readonly hasTtl: boolean;
@@ -86,7 +85,7 @@ export const sotwVariant: ProtocolVariant<DiscoveryRequest, DiscoveryResponse> =
   response: DiscoveryResponse,
   createProtocol(options) {
     const { features, identifier } = options;
-    const subscriptions = createSotwSubscriptions(options.snapshot, options.imitate);
+    const subscriptions = createSotwSubscriptions(options.resources, options.imitate);
     const canWrap =
       features.has(clientFeatures.resourceInSotw) ||
       features.has(clientFeatures.supportsResourceInSotw);
@@ -126,7 +125,7 @@ export const deltaVariant: ProtocolVariant<DeltaDiscoveryRequest, DeltaDiscovery
   request: DeltaDiscoveryRequest,
   response: DeltaDiscoveryResponse,
   createProtocol(options) {
-    const subscriptions = createDeltaSubscriptions(options.snapshot, options.imitate);
+    const subscriptions = createDeltaSubscriptions(options.resources, options.imitate);
     const hasTtl = options.features.has(clientFeatures.resourceTtl);
     const encode = (
       response: PlannedResponse,

@@ -1,18 +1,18 @@
 import type { TypeState } from '../client-state';
 import { findNamesProblem } from '../limits';
-import { findResourceKind, type ResourceKind } from '../snapshot/resource-kind';
 import {
   digestOf,
   emptyResourceSet,
+  findResourceKind,
   type ResourceError,
   type ResourceSet,
   type SnapshotResource,
-} from '../snapshot/resource-set';
-import type { Snapshot } from '../snapshot/snapshot';
-import type { SnapshotChange } from '../snapshot/snapshot-change';
+} from '../resource';
+import type { ServedResources, ViewChange } from './resource-view';
 import {
   SentResponses,
   Subscriptions,
+  wildcardName,
   type DeferredRemoval,
   type ImitatedServer,
   type SubscriptionRequest,
@@ -27,10 +27,10 @@ export interface SotwRequest extends SubscriptionRequest {
 
 /** Creates the subscription state of a state-of-the-world stream. */
 export function createSotwSubscriptions(
-  snapshot: Snapshot,
+  resources: ServedResources,
   imitate?: ImitatedServer,
 ): Subscriptions<SotwRequest> {
-  return new Subscriptions(snapshot, {
+  return new Subscriptions(resources, {
     createType: (typeUrl) => new SotwSubscription(typeUrl),
     imitate,
     // istiod treats a request without a nonce as the first of its type:
@@ -38,8 +38,6 @@ export function createSotwSubscriptions(
     restartsWithoutNonce: imitate === 'istiod',
   });
 }
-
-const wildcardName = '*';
 
 /**
  * The subscription to one type on a state-of-the-world stream. Updates of listeners and clusters hold every subscribed
@@ -60,10 +58,6 @@ class SotwSubscription implements TypeSubscription<SotwRequest> {
 
   constructor(readonly typeUrl: string) {}
 
-  get kind(): ResourceKind | undefined {
-    return findResourceKind(this.typeUrl);
-  }
-
   findExcess({ resourceNames }: Pick<SotwRequest, 'resourceNames'>): string | undefined {
     let characters = 0;
     for (const name of resourceNames) characters += name.length;
@@ -76,22 +70,22 @@ class SotwSubscription implements TypeSubscription<SotwRequest> {
     return lastNonce !== undefined && nonce !== lastNonce;
   }
 
-  onRequest({ resourceNames }: SotwRequest, snapshot: Snapshot) {
+  onRequest({ resourceNames }: SotwRequest, resources: ServedResources) {
     const isChanged = this.subscribe(resourceNames);
-    const update = isChanged || this.isFirst ? this.update(this.setOf(snapshot)) : undefined;
+    const update = isChanged || this.isFirst ? this.update(resources) : undefined;
     this.isFirst = false;
     const { names, wildcard } = this;
     return { subscribed: isChanged ? { names: [...names], wildcard } : undefined, update };
   }
 
-  onSnapshot({ previous, next }: SnapshotChange, resendAll: boolean): TypeUpdate | undefined {
+  onChanged({ previous, next }: ViewChange, resendAll: boolean): TypeUpdate | undefined {
     const set = this.setOf(next);
     if (resendAll) return this.completeUpdate(set);
-    return set.version === this.setOf(previous).version ? undefined : this.update(set);
+    return set.version === this.setOf(previous).version ? undefined : this.update(next);
   }
 
   /** The first update holds the resources to remove, too; the last one leaves them out. */
-  deferRemovals(update: TypeUpdate, previous: Snapshot): DeferredRemoval | undefined {
+  deferRemovals(update: TypeUpdate, previous: ServedResources): DeferredRemoval | undefined {
     const removed = this.isComplete ? this.removedBy(update, previous) : [];
     if (removed.length === 0) return undefined;
     const hasChanges = update.resources.some(({ name, digest }) => this.sent.get(name) !== digest);
@@ -114,8 +108,8 @@ class SotwSubscription implements TypeSubscription<SotwRequest> {
     }
   }
 
-  expiring(snapshot: Snapshot): readonly SnapshotResource[] {
-    const set = this.setOf(snapshot);
+  expiring(resources: ServedResources): readonly SnapshotResource[] {
+    const set = this.setOf(resources);
     const found: SnapshotResource[] = [];
     for (const [name, digest] of this.sent) {
       const resource = set.byName.get(name);
@@ -130,11 +124,11 @@ class SotwSubscription implements TypeSubscription<SotwRequest> {
   }
 
   private get isComplete(): boolean {
-    return this.kind?.isComplete ?? false;
+    return findResourceKind(this.typeUrl)?.isComplete === true;
   }
 
-  private setOf(snapshot: Snapshot): ResourceSet {
-    return this.kind === undefined ? emptyResourceSet : snapshot.set(this.kind);
+  private setOf(resources: ServedResources): ResourceSet {
+    return resources.set(this.typeUrl) ?? emptyResourceSet;
   }
 
   /** Replaces the subscribed names. @returns whether they changed. */
@@ -154,13 +148,25 @@ class SotwSubscription implements TypeSubscription<SotwRequest> {
     return isChanged;
   }
 
-  private update(set: ResourceSet): TypeUpdate | undefined {
-    if (this.isComplete) return this.isOutdated(set) ? this.completeUpdate(set) : undefined;
+  private update(resources: ServedResources): TypeUpdate | undefined {
+    const set = this.setOf(resources);
+    if (this.isComplete) {
+      // To the client, a resource that a response leaves out does not exist.
+      if (this.hasPending(set, resources) || !this.isOutdated(set)) return undefined;
+      return this.completeUpdate(set);
+    }
     const update = this.updateOf(set, (name) => {
       const digest = digestOf(set, name);
       return digest !== undefined && this.sent.get(name) !== digest;
     });
     return update.resources.length + update.errors.length === 0 ? undefined : update;
+  }
+
+  private hasPending(set: ResourceSet, resources: ServedResources): boolean {
+    const names = this.wildcard ? [wildcardName, ...this.names] : [...this.names];
+    return names.some(
+      (name) => digestOf(set, name) === undefined && resources.isPending(this.typeUrl, name),
+    );
   }
 
   private isOutdated(set: ResourceSet): boolean {
@@ -189,7 +195,7 @@ class SotwSubscription implements TypeSubscription<SotwRequest> {
   }
 
   /** Returns the resources last sent that are absent from an update. */
-  private removedBy(update: TypeUpdate, previous: Snapshot): readonly SnapshotResource[] {
+  private removedBy(update: TypeUpdate, previous: ServedResources): readonly SnapshotResource[] {
     const kept = new Set([...update.resources, ...update.errors].map(({ name }) => name));
     const removed: SnapshotResource[] = [];
     for (const [name, digest] of this.sent) {

@@ -6,11 +6,10 @@ import {
   listenerKind,
   resourceKinds,
   routeKind,
-  type ResourceKind,
-} from '../snapshot/resource-kind';
-import type { ResourceError, SnapshotResource } from '../snapshot/resource-set';
-import type { Snapshot } from '../snapshot/snapshot';
-import { SnapshotChanges, type SnapshotChange } from '../snapshot/snapshot-change';
+  type ResourceError,
+  type SnapshotResource,
+} from '../resource';
+import { ViewChanges, type ServedResources, type ViewChange } from './resource-view';
 
 /** A management server whose handling of requests can be imitated. */
 export type ImitatedServer = 'istiod';
@@ -79,8 +78,6 @@ export type NamesOf<Request> = Omit<
 /** The subscription to one type on one stream, in one variant of the protocol. */
 export interface TypeSubscription<Request> {
   readonly typeUrl: string;
-  /** Undefined while no snapshot has held a resource of the type. */
-  readonly kind: ResourceKind | undefined;
   readonly responses: SentResponses;
   /** Returns why a request has more names than a stream may have; `undefined` if it has not. */
   findExcess(request: NamesOf<Request>): string | undefined;
@@ -88,21 +85,24 @@ export interface TypeSubscription<Request> {
   isStale(nonce: string): boolean;
   onRequest(
     request: Request,
-    snapshot: Snapshot,
+    resources: ServedResources,
   ): {
     readonly subscribed: SubscriptionChange | undefined;
     readonly update: TypeUpdate | undefined;
   };
-  /** Returns the update after a change of snapshot; undefined if there is none. */
-  onSnapshot(change: SnapshotChange, resendAll: boolean): TypeUpdate | undefined;
+  /** Returns the update after a change; undefined if there is none. */
+  onChanged(change: ViewChange, resendAll: boolean): TypeUpdate | undefined;
   /** Splits an update that removes resources; undefined if it removes none. */
-  deferRemovals(update: TypeUpdate, previous: Snapshot): DeferredRemoval | undefined;
+  deferRemovals(update: TypeUpdate, previous: ServedResources): DeferredRemoval | undefined;
   /** Records that an update was sent. */
   markSent(update: TypeUpdate, nonce: string): void;
   /** Returns the resources last sent that have a time to live. */
-  expiring(snapshot: Snapshot): readonly SnapshotResource[];
+  expiring(resources: ServedResources): readonly SnapshotResource[];
   describe(): TypeState;
 }
+
+/** The name that subscribes to all resources of a type. */
+export const wildcardName = '*';
 
 /** The options of `Subscriptions`. */
 export interface SubscriptionsOptions<Request> {
@@ -121,7 +121,7 @@ export class Subscriptions<Request extends SubscriptionRequest> {
   private nonces = 0;
 
   constructor(
-    private snapshot: Snapshot,
+    private resources: ServedResources,
     private readonly options: SubscriptionsOptions<Request>,
   ) {}
 
@@ -146,25 +146,25 @@ export class Subscriptions<Request extends SubscriptionRequest> {
       (this.options.imitate === 'istiod' && isIgnoredByIstiod(request, lastNonce));
     if (isIgnored) return { acknowledgement, subscribed: undefined, response: undefined };
     const type = known ?? this.addType(typeUrl);
-    const { subscribed, update } = type.onRequest(request, this.snapshot);
+    const { subscribed, update } = type.onRequest(request, this.resources);
     return { acknowledgement, subscribed, response: update && this.plan(type, update) };
   }
 
   /**
-   * Replaces the snapshot. Returns the responses in make-before-break order: clusters, endpoints, listeners, routes, and
+   * Replaces the resources. Returns the responses in make-before-break order: clusters, endpoints, listeners, routes, and
    * clusters and endpoints are removed after the listeners and routes that referred to them have changed.
    */
-  onSnapshot(next: Snapshot, changes = new SnapshotChanges()): readonly PlannedResponse[] {
-    const previous = this.snapshot;
-    this.snapshot = next;
+  onChanged(next: ServedResources, changes = new ViewChanges()): readonly PlannedResponse[] {
+    const previous = this.resources;
+    this.resources = next;
     const updates = this.pendingUpdates(changes.between(previous, next));
     const isRerouted = updates.some(
-      ({ type: { kind } }) => kind === listenerKind || kind === routeKind,
+      ({ type: { typeUrl } }) => typeUrl === listenerKind.typeUrl || typeUrl === routeKind.typeUrl,
     );
     const responses: PlannedResponse[] = [];
     const last: PendingUpdate<Request>[] = [];
     for (const { type, update } of updates) {
-      const isTarget = type.kind === clusterKind || type.kind === endpointKind;
+      const isTarget = [clusterKind.typeUrl, endpointKind.typeUrl].includes(type.typeUrl);
       const deferred = isRerouted && isTarget ? type.deferRemovals(update, previous) : undefined;
       if (deferred !== undefined) last.push({ type, update: deferred.last });
       const first = deferred === undefined ? update : deferred.first;
@@ -177,7 +177,7 @@ export class Subscriptions<Request extends SubscriptionRequest> {
   heartbeats(): readonly PlannedResponse[] {
     const heartbeats: PlannedResponse[] = [];
     for (const type of this.types.values()) {
-      const resources = type.expiring(this.snapshot);
+      const resources = type.expiring(this.resources);
       if (resources.length === 0) continue;
       const nonce = String(++this.nonces);
       const version = type.responses.sentVersion ?? '';
@@ -199,12 +199,12 @@ export class Subscriptions<Request extends SubscriptionRequest> {
     return type;
   }
 
-  private pendingUpdates(change: SnapshotChange): readonly PendingUpdate<Request>[] {
+  private pendingUpdates(change: ViewChange): readonly PendingUpdate<Request>[] {
     const updates: PendingUpdate<Request>[] = [];
     const resendAll = this.options.imitate === 'istiod';
     for (const type of inSendingOrder(this.types)) {
-      if (type.kind === undefined) continue;
-      const update = type.onSnapshot(change, resendAll);
+      if (change.next.set(type.typeUrl) === undefined) continue;
+      const update = type.onChanged(change, resendAll);
       if (update !== undefined) updates.push({ type, update });
     }
     return updates;

@@ -8,8 +8,8 @@ import { msToDuration } from '../../util/duration';
 import { clientFeatures, readNode, type ClientIdentity, type ClientNode } from '../client-state';
 import { LOAD_LIMIT, MAX_STREAMS } from '../limits';
 import { createStreamMethod, refuseStream, ServerStream, type StreamCall } from '../server-stream';
-import { clusterKind } from '../snapshot/resource-kind';
-import type { Snapshot } from '../snapshot/snapshot';
+import type { ResourceView } from '../ads/resource-view';
+import { clusterKind } from '../resource';
 import { readLoadReport, type LoadReport, LoadTotals } from './load-totals';
 
 /** The load reports that clients are requested to send. */
@@ -28,7 +28,7 @@ export interface LoadReporting {
 /** The options of `LoadService`. */
 export interface LoadServiceOptions {
   nextStreamId(): number;
-  snapshotFor(node: ClientNode): Snapshot;
+  readonly view: ResourceView;
   onLoadReport(client: ClientIdentity, report: LoadReport): void;
   /** Called once when the totals leave out loads, and again after they were cleared. */
   onTotalsFull(): void;
@@ -49,6 +49,7 @@ export class LoadService {
     private readonly options: LoadServiceOptions,
   ) {
     this.totals = new LoadTotals(() => options.onTotalsFull());
+    options.view.watch(() => this.refresh());
   }
 
   addTo(server: Server): void {
@@ -64,11 +65,6 @@ export class LoadService {
     this.refresh();
   }
 
-  /** Sends each client its response if it has changed. */
-  refresh(): void {
-    for (const stream of [...this.streams]) stream.refresh();
-  }
-
   /** Returns the connected clients, in the order of their streams. */
   clients(): readonly ClientIdentity[] {
     return [...this.streams].flatMap(({ client }) => client ?? []);
@@ -77,6 +73,11 @@ export class LoadService {
   /** Ends all streams with UNAVAILABLE. */
   endStreams(details: string): void {
     for (const stream of [...this.streams]) stream.fail(status.UNAVAILABLE, details);
+  }
+
+  /** Sends each client its response if it has changed. */
+  private refresh(): void {
+    for (const stream of [...this.streams]) stream.refresh();
   }
 
   private accept(call: LoadCall): void {
@@ -104,9 +105,10 @@ export class LoadService {
     const { clusters, intervalMs = 10_000, reportEndpointGranularity = false } = this.reporting;
     const canSendAll = node.clientFeatures.includes(clientFeatures.sendAllClusters);
     const sendAllClusters = clusters === undefined && canSendAll;
-    const inSnapshot = () => this.options.snapshotFor(node).set(clusterKind).byName.keys();
+    const served = () =>
+      this.options.view.resourcesFor(node).set(clusterKind.typeUrl)?.byName.keys() ?? [];
     return {
-      clusters: sendAllClusters ? [] : [...(clusters ?? inSnapshot())],
+      clusters: sendAllClusters ? [] : [...(clusters ?? served())],
       sendAllClusters,
       loadReportingInterval: msToDuration(intervalMs),
       reportEndpointGranularity,

@@ -1,6 +1,6 @@
 import { formatJsonProblem, type PathSegment } from '../../wire/proto-json/json-problem';
-import { resourceKinds } from './resource-kind';
-import { referencesOf, type SnapshotResource } from './resource-set';
+import { resourceKinds, type SnapshotResource } from '../resource';
+import { referencesOf } from './encoded-resource';
 import type { Snapshot } from './snapshot';
 import { joinLines } from '../../util/sanitize-text';
 

@@ -6,8 +6,8 @@ import { describeJson, isJsonObject } from '../../wire/proto-json/explain-json';
 import type { JsonProblem } from '../../wire/proto-json/json-problem';
 import { errorMessage } from '../../util/error-message';
 import { err, ok, type Result } from '../../util/result';
-import { findResourceKind, otherResourceKind, typeUrlOf, type ResourceKind } from './resource-kind';
-import type { ResourceOptions } from './resource-set';
+import { findResourceKind, otherResourceKind, typeUrlOf, type ResourceKind } from '../resource';
+import type { ResourceOptions } from './encoded-resource';
 
 /** An encoded resource, for messages that JSON cannot express or that are invalid on purpose. */
 export interface EncodedResource {

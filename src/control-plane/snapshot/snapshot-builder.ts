@@ -3,15 +3,14 @@ import { formatJsonProblem, type JsonProblem } from '../../wire/proto-json/json-
 import { err, ok, type Result } from '../../util/result';
 import { MAX_STATUS_CODE } from '../../util/status-code';
 import { parseResourceInput, type InputFailure, type ParsedResource } from './resource-input';
-import type { ResourceKind } from './resource-kind';
-import {
-  createResource,
-  createResourceError,
-  type ResourceError,
-  type ResourceErrorInput,
-  type ResourceSet,
-  type SnapshotResource,
-} from './resource-set';
+import type {
+  ResourceError,
+  ResourceErrorInput,
+  ResourceKind,
+  ResourceSet,
+  SnapshotResource,
+} from '../resource';
+import { createResource, createResourceError } from './encoded-resource';
 import { joinLines } from '../../util/sanitize-text';
 
 /** One invalid field of a resource or error given to a snapshot. */

@@ -1,4 +1,7 @@
+import type { Handle } from '../../util/handle';
+import type { ResourceView, ServedResources } from '../ads/resource-view';
 import type { ClientNode } from '../client-state';
+import { findResourceKind } from '../resource';
 import { checkConsistency, ConsistencyError } from './consistency';
 import { Snapshot } from './snapshot';
 
@@ -12,17 +15,35 @@ export interface SetSnapshotOptions {
   readonly allowInconsistent?: boolean;
 }
 
+/** A snapshot as it is served. */
+interface ServedSnapshot extends ServedResources {
+  readonly snapshot: Snapshot;
+}
+
+/** Returns what is served of a snapshot: a resource that is not in it does not exist. */
+export function serveSnapshot(snapshot: Snapshot): ServedSnapshot {
+  return {
+    snapshot,
+    set(typeUrl) {
+      const kind = findResourceKind(typeUrl);
+      return kind && snapshot.set(kind);
+    },
+    isPending: () => false,
+  };
+}
+
 /** The current snapshots: the shared one, and those of groups and nodes. */
-export class SnapshotStore {
-  private shared: Snapshot = Snapshot.empty;
-  private readonly byNode = new Map<string, Snapshot>();
-  private readonly byGroup = new Map<string, Snapshot>();
+export class SnapshotStore implements ResourceView {
+  private shared = serveSnapshot(Snapshot.empty);
+  private readonly byNode = new Map<string, ServedSnapshot>();
+  private readonly byGroup = new Map<string, ServedSnapshot>();
+  private readonly watchers = new Set<() => void>();
 
   /** @param groupOf Returns the group of a node; undefined if it has none. */
   constructor(private readonly groupOf: (node: ClientNode) => string | undefined) {}
 
   /**
-   * Replaces a snapshot.
+   * Replaces a snapshot, and then calls the watchers.
    *
    * @throws `ConsistencyError` if the snapshot refers to resources it does not hold; the current one stays.
    */
@@ -31,24 +52,29 @@ export class SnapshotStore {
       const problems = checkConsistency(snapshot);
       if (problems.length > 0) throw new ConsistencyError(problems);
     }
-    if (nodeId !== undefined) this.byNode.set(nodeId, snapshot);
-    if (group !== undefined) this.byGroup.set(group, snapshot);
-    if (nodeId === undefined && group === undefined) this.shared = snapshot;
+    const served = serveSnapshot(snapshot);
+    if (nodeId !== undefined) this.byNode.set(nodeId, served);
+    if (group !== undefined) this.byGroup.set(group, served);
+    if (nodeId === undefined && group === undefined) this.shared = served;
+    for (const onChanged of [...this.watchers]) onChanged();
   }
 
-  /** Returns the snapshot of a node: its own, else that of its group, else the shared one. */
-  for(node: ClientNode): Snapshot {
-    return this.byNode.get(node.id) ?? this.forGroup(this.groupOf(node)) ?? this.shared;
+  watch(onChanged: () => void): Handle {
+    this.watchers.add(onChanged);
+    return { release: () => void this.watchers.delete(onChanged) };
   }
 
-  private forGroup(group: string | undefined): Snapshot | undefined {
-    return group === undefined ? undefined : this.byGroup.get(group);
+  /** Returns the resources of a node: those of its own snapshot, else of that of its group, else of the shared one. */
+  resourcesFor(node: ClientNode): ServedResources {
+    const own = this.byNode.get(node.id);
+    if (own !== undefined) return own;
+    const group = this.groupOf(node);
+    return (group === undefined ? undefined : this.byGroup.get(group)) ?? this.shared;
   }
 
-  /** The shortest time to live in any snapshot, in milliseconds; undefined if no resource expires. */
   get shortestTtlMs(): number | undefined {
     let shortest = Infinity;
-    for (const snapshot of [this.shared, ...this.byNode.values(), ...this.byGroup.values()]) {
+    for (const { snapshot } of [this.shared, ...this.byNode.values(), ...this.byGroup.values()]) {
       shortest = Math.min(shortest, snapshot.shortestTtlMs ?? Infinity);
     }
     return shortest === Infinity ? undefined : shortest;

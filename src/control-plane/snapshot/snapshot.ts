@@ -1,18 +1,16 @@
 import type { JsonOptions } from '../../wire/proto-json/encode-json';
 import {
   clusterKind,
+  createResourceSet,
+  emptyResourceSet,
   endpointKind,
   listenerKind,
   routeKind,
-  type ResourceKind,
-} from './resource-kind';
-import {
-  createResourceSet,
-  emptyResourceSet,
   type ResourceErrorInput,
+  type ResourceKind,
   type ResourceSet,
   type SnapshotResource,
-} from './resource-set';
+} from '../resource';
 import type {
   ClusterJson,
   ClusterLoadAssignmentJson,

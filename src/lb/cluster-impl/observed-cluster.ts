@@ -7,9 +7,8 @@ import {
 } from '../../grpc-js';
 import type { CallListener, CreateCall } from '../../grpc-js/subchannel-wrappers';
 import { localityName } from '../../resources/endpoints/endpoints';
-import { Label } from '../../observe/stats/instrument';
+import { Label, OwnInstruments, OwnLabel } from '../../observe/stats/instruments';
 import type { CallStats } from '../../observe/stats/call-stats';
-import { OwnInstruments, OwnLabel } from '../../observe/stats/own-instruments';
 import type { ChannelStats, LabelValues } from '../../observe/stats/stats-plugin';
 import type { Clock } from '../../util/clock';
 import { errorMessage } from '../../util/error-message';

@@ -1,6 +1,6 @@
 import { BaseSubchannelWrapper, ConnectivityState, type Subchannel } from '../../grpc-js';
 import { watchSession, type SessionWatch } from '../../grpc-js/session-watch';
-import { LbInstruments, LbLabel } from '../../observe/stats/lb-instruments';
+import { LbInstruments, LbLabel } from '../../observe/stats/instruments';
 import type { ChannelStats, LabelValues } from '../../observe/stats/stats-plugin';
 import type { Clock } from '../../util/clock';
 import { createHandle, type Handle } from '../../util/handle';

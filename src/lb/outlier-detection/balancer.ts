@@ -1,6 +1,6 @@
+import type * as Detection from './index';
 import type { ChannelOptions, Picker, Subchannel, SubchannelAddress } from '../../grpc-js';
-import { Label } from '../../observe/stats/instrument';
-import { LbInstruments, LbLabel } from '../../observe/stats/lb-instruments';
+import { Label, LbInstruments, LbLabel } from '../../observe/stats/instruments';
 import type { Handle } from '../../util/handle';
 import { STEP_SIZE, type Steps } from '../../util/steps';
 import { ClusterImplConfig } from '../cluster-impl/config';
@@ -23,7 +23,6 @@ import {
   OutlierDetectionLbConfig,
   parseOutlierDetectionConfig,
 } from './config';
-import type * as Detection from './index';
 import type { ObservedEndpoint } from './observed-endpoint';
 import type { ObservedEndpoints } from './observed-endpoints';
 import { ObservedSubchannel, OutlierDetectionPicker } from './observed-subchannel';

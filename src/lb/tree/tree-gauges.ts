@@ -1,5 +1,4 @@
-import { Label } from '../../observe/stats/instrument';
-import { OwnInstruments, OwnLabel } from '../../observe/stats/own-instruments';
+import { Label, OwnInstruments, OwnLabel } from '../../observe/stats/instruments';
 import type { ChannelStats, ReportGauge } from '../../observe/stats/stats-plugin';
 import type { Handle } from '../../util/handle';
 import type { PolicyState, StateName } from './policy-state';

@@ -1,5 +1,5 @@
 import { Metadata, type PickArgs, type Subchannel } from '../../grpc-js';
-import { LbInstruments } from '../../observe/stats/lb-instruments';
+import { LbInstruments } from '../../observe/stats/instruments';
 import type { ChannelStats, LabelValues, Series } from '../../observe/stats/stats-plugin';
 import type { Handle } from '../../util/handle';
 import {

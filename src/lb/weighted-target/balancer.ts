@@ -1,5 +1,5 @@
 import { ConnectivityState, type Picker } from '../../grpc-js';
-import { Label } from '../../observe/stats/instrument';
+import { Label } from '../../observe/stats/instruments';
 import type { LabelValues } from '../../observe/stats/stats-plugin';
 import type { Handle } from '../../util/handle';
 import type { Steps } from '../../util/steps';

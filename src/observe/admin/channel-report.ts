@@ -1,42 +1,6 @@
 import { getChannelzHandlers } from '../../grpc-js';
-import { toIso } from './report-texts';
-
-/** The calls of a channel or subchannel, as channelz counts them. */
-export interface CallCounts {
-  readonly started: number;
-  readonly succeeded: number;
-  readonly failed: number;
-  readonly lastStartedAt?: string;
-}
-
-/** A channel of an `xds:` target, as channelz has it. */
-export interface ChannelReport {
-  /** In channelz. */
-  readonly id: number;
-  readonly state: string;
-  readonly calls: CallCounts;
-  readonly subchannels: readonly SubchannelReport[];
-}
-
-/** A subchannel. Channels share it, so its calls may be of several. */
-export interface SubchannelReport {
-  readonly id: number;
-  readonly address: string;
-  readonly state: string;
-  readonly calls: CallCounts;
-  readonly sockets: readonly SocketReport[];
-}
-
-/** A connection. */
-export interface SocketReport {
-  readonly id: number;
-  /** The standard name of the cipher suite; absent without TLS. */
-  readonly cipherSuite?: string;
-  readonly streams: CallCounts;
-  readonly messagesSent: number;
-  readonly messagesReceived: number;
-  readonly keepAlivesSent: number;
-}
+import type { CallCounts, ChannelReport, SocketReport, SubchannelReport } from './inspect-report';
+import { toIso } from './resource-report';
 
 /** The number of channels in a report, and of the subchannels of each. */
 const MAX_CHANNELS = 100;

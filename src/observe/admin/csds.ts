@@ -17,8 +17,7 @@ import { errorMessage } from '../../util/error-message';
 import type { Handle } from '../../util/handle';
 import { ReadBudget, type ReadLimit } from '../../util/read-budget';
 import { err, ok, type Result } from '../../util/result';
-import type { DescriptionOptions } from './client-config';
-import { StatusQueue, type ObserveClients } from './status-queue';
+import { StatusQueue, type DescriptionOptions, type ObserveClients } from './status-queue';
 
 /** A request, or why it is not one that is answered. */
 type Request = Result<DescriptionOptions, string>;
@@ -39,7 +38,7 @@ const serialization = {
   responseDeserialize: (bytes: Buffer) => bytes,
 };
 
-/** The client status discovery service (gRFC A40), as the host library wants it. */
+/** The client status discovery service (gRFC A40), in the form of the host library. */
 export const csdsDefinition: ServiceDefinition = {
   StreamClientStatus: {
     path: `/${fullName}/${methods.streamClientStatus.name}`,

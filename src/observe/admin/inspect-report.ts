@@ -5,7 +5,6 @@ import type {
   ResourceSnapshot,
   ServerSnapshot,
 } from '../../xds-client/client-snapshot';
-import type { ChannelReport } from './channel-report';
 
 /** What a report has in it. */
 export interface InspectOptions {
@@ -120,3 +119,40 @@ export type CertificateState =
       /** When the first of them expires. */
       readonly expiresAt: string;
     };
+
+/** The calls of a channel or subchannel, as channelz counts them. */
+export interface CallCounts {
+  readonly started: number;
+  readonly succeeded: number;
+  readonly failed: number;
+  readonly lastStartedAt?: string;
+}
+
+/** A channel of an `xds:` target, as channelz has it. */
+export interface ChannelReport {
+  /** In channelz. */
+  readonly id: number;
+  readonly state: string;
+  readonly calls: CallCounts;
+  readonly subchannels: readonly SubchannelReport[];
+}
+
+/** A subchannel. Channels share it, so its calls may be of several. */
+export interface SubchannelReport {
+  readonly id: number;
+  readonly address: string;
+  readonly state: string;
+  readonly calls: CallCounts;
+  readonly sockets: readonly SocketReport[];
+}
+
+/** A connection. */
+export interface SocketReport {
+  readonly id: number;
+  /** The standard name of the cipher suite; absent without TLS. */
+  readonly cipherSuite?: string;
+  readonly streams: CallCounts;
+  readonly messagesSent: number;
+  readonly messagesReceived: number;
+  readonly keepAlivesSent: number;
+}

@@ -1,3 +1,4 @@
+import { X509Certificate } from 'node:crypto';
 import { checkOptionNames } from '../../util/check-arguments';
 import type { LiveResolution } from '../../resolver/resolver-dependencies';
 import type { PolicyState } from '../../lb/tree/policy-state';
@@ -5,12 +6,16 @@ import type { CertificatesInUse } from '../../security/providers/certificate-pro
 import type { Clock } from '../../util/clock';
 import { PACKAGE_VERSION } from '../../util/version';
 import type { ClientSnapshot, ResourceSnapshot } from '../../xds-client/client-snapshot';
-import type { InspectOptions, InspectReport, ResourceReport, TargetReport } from './inspect-report';
-import { describeCertificates } from './certificates-report';
+import type {
+  InspectOptions,
+  InspectReport,
+  ResourceReport,
+  TargetReport,
+  CertificatesReport,
+  CertificateState,
+} from './inspect-report';
 import { describeChannels } from './channel-report';
-import { describeChanges } from './change-report';
-import { Contents } from './contents';
-import { shortName, toIso } from './report-texts';
+import { describeChanges, Contents, shortName, toIso } from './resource-report';
 
 /** The parts of the process that a report describes. */
 export interface InspectedProcess {
@@ -142,4 +147,39 @@ export function describeResource({
     }),
     ...(waitingSinceMs !== undefined && { waitingSince: toIso(waitingSinceMs) }),
   };
+}
+
+/** Describes the certificates of a provider. */
+export function describeCertificates({
+  instanceName: instance,
+  pluginName: plugin,
+  certificateName: name,
+  current: { identity, roots },
+}: CertificatesInUse): CertificatesReport {
+  return {
+    ...{ instance, plugin, name },
+    identity: describeState(identity, ({ certificateChain }) => splitPem(certificateChain)),
+    roots: describeState(roots, ({ certificates }) => certificates),
+  };
+}
+
+function describeState<T>(
+  result:
+    | { readonly ok: true; readonly value: T }
+    | { readonly ok: false; readonly error: string }
+    | undefined,
+  read: (value: T) => readonly string[],
+): CertificateState {
+  if (result === undefined) return { state: 'pending' };
+  if (!result.ok) return { state: 'failed', error: result.error };
+  const pems = read(result.value);
+  let firstExpiry = Infinity;
+  for (const pem of pems) {
+    firstExpiry = Math.min(firstExpiry, Date.parse(new X509Certificate(pem).validTo));
+  }
+  return { state: 'ready', certificates: pems.length, expiresAt: toIso(firstExpiry) };
+}
+
+function splitPem(chain: string): readonly string[] {
+  return chain.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];
 }

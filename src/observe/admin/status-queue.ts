@@ -1,8 +1,17 @@
 import type { Clock } from '../../util/clock';
 import { createHandle, type Handle } from '../../util/handle';
 import type { Steps } from '../../util/steps';
-import type { DescriptionOptions, ObservedClient } from './client-config';
-import { encodeStatus } from './status-encoder';
+import {
+  ClientConfig,
+  ClientConfig_GenericXdsConfig as GenericXdsConfig,
+} from '../../wire/generated/envoy/service/status/v3/csds';
+import {
+  ClientResourceStatus,
+  type UpdateFailureState,
+} from '../../wire/generated/envoy/admin/v3/config_dump_shared';
+import type { Node } from '../../wire/generated/envoy/config/core/v3/base';
+import type { ResourceFailure, ResourceSnapshot } from '../../xds-client/client-snapshot';
+import { msToDuration } from '../../util/duration';
 
 /** Lists every client of the process. The resources of each are read later, one by one. */
 export type ObserveClients = () => readonly ObservedClient[];
@@ -165,4 +174,133 @@ export class StatusQueue {
     if (this.sending?.isOverdue === true && this.pending > 0)
       this.sending.request.caller.onUnread();
   }
+}
+
+/** Resources that are encoded in one step. */
+const STEP_RESOURCES = 64;
+/** Bytes of resources that are encoded in one step. */
+const STEP_BYTES = 256 * 1024;
+
+/** `ClientStatusResponse.config`: field 1, length-delimited. */
+const CONFIG_TAG = 0x0a;
+
+/**
+ * Encodes a `ClientStatusResponse` (gRFC A40). Resources are copied from the clients as they are reached, so that there
+ * are never objects for all of them; parts are released as they are put together.
+ */
+export function* encodeStatus(
+  clients: readonly ObservedClient[],
+  options: DescriptionOptions,
+): Steps<Buffer> {
+  const parts: Uint8Array[] = [];
+  for (const client of clients) {
+    const own: Uint8Array[] = [ClientConfig.encode(describeClient(client)).finish()];
+    yield* encodeResources(client, options, own);
+    parts.push(Buffer.from([CONFIG_TAG, ...varint(totalLength(own))]));
+    for (const part of own) parts.push(part);
+  }
+  return yield* concatenate(parts);
+}
+
+/**
+ * Encodes the resources of one client. Each part is a `ClientConfig` with some of them: concatenated messages are
+ * the message with the elements of all (https://protobuf.dev/programming-guides/encoding/#last-one-wins).
+ */
+function* encodeResources(
+  { resources }: ObservedClient,
+  options: DescriptionOptions,
+  parts: Uint8Array[],
+): Steps<void> {
+  let slice: ClientConfig = ClientConfig.create();
+  let bytes = 0;
+  for (const resource of resources) {
+    slice.genericXdsConfigs.push(describeResource(resource, options));
+    const { accepted, failure } = resource;
+    bytes += (accepted?.bytes.length ?? 0) + (failure?.rejected?.length ?? 0);
+    if (slice.genericXdsConfigs.length < STEP_RESOURCES && bytes < STEP_BYTES) continue;
+    parts.push(ClientConfig.encode(slice).finish());
+    slice = ClientConfig.create();
+    bytes = 0;
+    yield;
+  }
+  parts.push(ClientConfig.encode(slice).finish());
+}
+
+/** Puts the parts together and removes each from the list once it is copied. */
+function* concatenate(parts: Uint8Array[]): Steps<Buffer> {
+  const whole = Buffer.allocUnsafeSlow(totalLength(parts));
+  let offset = 0;
+  for (let part = parts.shift(); part !== undefined; part = parts.shift()) {
+    whole.set(part, offset);
+    offset += part.length;
+    if (part.length >= STEP_BYTES / 16) yield;
+  }
+  return whole;
+}
+
+function totalLength(parts: readonly Uint8Array[]): number {
+  return parts.reduce((sum, part) => sum + part.length, 0);
+}
+
+/** The bytes of a base 128 varint. */
+function varint(value: number): number[] {
+  const bytes: number[] = [];
+  let rest = value;
+  for (; rest >= 0x80; rest = Math.floor(rest / 0x80)) bytes.push((rest % 0x80) | 0x80);
+  bytes.push(rest);
+  return bytes;
+}
+
+/** An xDS client as the admin services see it. */
+export interface ObservedClient {
+  /** Who it is to management servers. */
+  readonly node: Node;
+  /** The target of its channels. */
+  readonly scope: string;
+  /** Its resources; each is as it is when it is reached. */
+  readonly resources: Iterable<ResourceSnapshot>;
+}
+
+/** How a client is to be described. */
+export interface DescriptionOptions {
+  /** Leaves the resources themselves out. */
+  readonly excludeContents: boolean;
+}
+
+/** Describes one client without its resources. `client_scope` is the target (gRFC A71). */
+export function describeClient({ node, scope }: ObservedClient): ClientConfig {
+  return ClientConfig.create({ node, clientScope: scope });
+}
+
+/**
+ * Describes one resource with its state (gRFC A40). The version in use is given also when a newer one was
+ * rejected (gRFC A88).
+ */
+export function describeResource(
+  { typeUrl, name, status, accepted, failure }: ResourceSnapshot,
+  { excludeContents }: DescriptionOptions,
+): GenericXdsConfig {
+  const toAny = (value: Uint8Array | undefined) =>
+    value === undefined || excludeContents ? undefined : { typeUrl, value };
+  return GenericXdsConfig.create({
+    typeUrl,
+    name,
+    versionInfo: accepted?.version ?? '',
+    xdsConfig: toAny(accepted?.bytes),
+    lastUpdated: accepted && msToDuration(accepted.updatedAtMs),
+    clientStatus: ClientResourceStatus[status],
+    errorState: failure && describeFailure(failure, toAny(failure.rejected)),
+  });
+}
+
+function describeFailure(
+  { version, details, atMs }: ResourceFailure,
+  failedConfiguration: UpdateFailureState['failedConfiguration'],
+): UpdateFailureState {
+  return {
+    failedConfiguration,
+    lastUpdateAttempt: msToDuration(atMs),
+    details,
+    versionInfo: version,
+  };
 }

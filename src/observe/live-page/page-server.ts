@@ -4,10 +4,15 @@ import { pageAssets } from '../../wire/generated/page-assets';
 import type { Clock } from '../../util/clock';
 import { errorMessage } from '../../util/error-message';
 import { LiveStreams } from './live-streams';
-import { type Access, type AdminPageOptions, joinAddress, parseOptions } from './page-options';
-import type { PageSource } from './page-source';
-import { checkRequest, checkToken } from './request-check';
-import { parseViewRequests } from './view-requests';
+import {
+  joinAddress,
+  parseOptions,
+  checkRequest,
+  checkToken,
+  type Access,
+  type AdminPageOptions,
+} from './page-access';
+import { parseViewRequests, type PageSource } from './view';
 
 /** A page that is being served. */
 export interface AdminPage {

@@ -1,3 +1,5 @@
+import { createHash } from 'node:crypto';
+
 /** A value in a row, as plain JSON. */
 export type Cell = string | number | boolean | readonly string[];
 
@@ -7,7 +9,7 @@ export interface Row {
   readonly [column: string]: Cell | undefined;
 }
 
-/** The part of a view that a reader has asked for. */
+/** The part of a view that a reader has requested. */
 export interface View {
   /** The number of rows of the whole view. */
   readonly total: number;
@@ -16,7 +18,7 @@ export interface View {
   readonly rows: readonly Row[];
 }
 
-/** What a reader has asked for. */
+/** A view that a reader requests. */
 export interface ViewRequest {
   /** Such as `resources`. */
   readonly name: string;
@@ -48,7 +50,7 @@ const MAX_CELL_LENGTH = 1024;
 /** A view without rows. */
 export const NO_ROWS: View = { total: 0, offset: 0, rows: [] };
 
-/** Creates the rows that are asked for of a list, and no others. */
+/** Creates the requested rows of a list, and no others. */
 export function createView<Item>(
   items: readonly Item[],
   request: Pick<ViewRequest, 'offset'>,
@@ -111,4 +113,72 @@ function isSameOrder(a: ReadonlyMap<string, string>, b: ReadonlyMap<string, stri
   const ids = a.keys();
   for (const id of b.keys()) if (ids.next().value !== id) return false;
   return true;
+}
+
+/** Returns an id for the thing with these names, which may be long and have any characters. */
+export function rowId(...names: readonly string[]): string {
+  return pathId(names);
+}
+
+/** Does the same for names in a list. */
+export function pathId(names: readonly string[]): string {
+  return createHash('sha256').update(JSON.stringify(names)).digest('base64url').slice(0, 16);
+}
+
+/** What a page is about. */
+export interface About {
+  /** Which views the page has: those of a client, or those of a control plane. */
+  readonly kind: 'client' | 'control-plane';
+  /** Such as `grpc-xds 1.2.3, process 4711`. */
+  readonly title: string;
+}
+
+/** The state at one moment. A view is computed when it is first requested. */
+export interface PageState {
+  view(request: ViewRequest): View;
+}
+
+/** A request for something that is not in a view, such as the contents of a resource. */
+export type Question = ReadonlyMap<string, string>;
+
+/** What a page shows. */
+export interface PageSource {
+  readonly about: About;
+  capture(): PageState;
+  /** Returns plain JSON; `undefined` if there is no such thing. */
+  answer(name: string, question: Question): object | undefined;
+  /** Ends what the source itself observes. */
+  release(): void;
+}
+
+/** The number of views of one stream. */
+const MAX_VIEWS = 4;
+/** The characters of a filter, which is compared with every row. */
+const MAX_FILTER_LENGTH = 256;
+
+/**
+ * Reads which views a reader requests: `view=<name>:<offset>`, at most four, and for all of them `target`, `filter`, and
+ * `opened` and `closed` with the ids of groups, separated by commas.
+ *
+ * @returns `undefined` if that is not what it has.
+ */
+export function parseViewRequests(query: URLSearchParams): readonly ViewRequest[] | undefined {
+  const views = query.getAll('view').map((text) => /^([a-z]{1,20})(?::(\d{1,7}))?$/.exec(text));
+  if (views.length === 0 || views.length > MAX_VIEWS || views.includes(null)) return undefined;
+  const filter = query.get('filter') ?? '';
+  if (filter.length > MAX_FILTER_LENGTH) return undefined;
+  const shared = {
+    target: query.get('target') ?? '',
+    filter: filter.toLowerCase(),
+    opened: parseIds(query.get('opened')),
+    closed: parseIds(query.get('closed')),
+  };
+  return views.map((match) => {
+    const [, name = '', offset = '0'] = match ?? [];
+    return { ...shared, name, offset: Number(offset) };
+  });
+}
+
+function parseIds(text: string | null): ReadonlySet<string> {
+  return new Set(text?.split(','));
 }

@@ -1,8 +1,7 @@
-import type { Instrument } from '../stats/instrument';
+import type { Instrument } from '../stats/instruments';
 import type { LabelValues, ReportGauge, Series } from '../stats/stats-plugin';
 import type { Clock } from '../../util/clock';
 import { createHandle, type Handle } from '../../util/handle';
-import type { MetricsBackend } from './metrics-backend';
 
 /** As many as the SDK of OpenTelemetry keeps of one instrument. */
 export const MAX_SERIES = 2000;
@@ -140,4 +139,12 @@ export class FlatBackend implements MetricsBackend {
     all.set(key, created);
     return created;
   }
+}
+
+/** Aggregates what is recorded: a `MeterProvider`, or the aggregation of this package. */
+export interface MetricsBackend {
+  /** Returns a series. The labels are complete, and always in the same order. */
+  series(instrument: Instrument, labels: LabelValues): Series;
+  /** Reads gauges whenever metrics are collected, until the handle is released. */
+  observeGauges(instruments: readonly Instrument[], read: (report: ReportGauge) => void): Handle;
 }

@@ -5,10 +5,10 @@
  */
 export { observe } from './observe';
 export type { ObserveOptions } from './observe';
-export type { InstrumentOptions } from './instrument-choice';
-export { createObservedChannel } from './observed-channel';
-export { withCallLabel } from './call-label';
-export { GrpcTraceBinPropagator } from './trace-bin-propagator';
+export type { InstrumentOptions } from './metrics-plugin';
+export { createObservedChannel } from './observe';
+export { withCallLabel } from './observe';
+export { GrpcTraceBinPropagator } from './tracing';
 export { createMetricProducer } from './metric-producer';
 export type {
   EmptyResource,

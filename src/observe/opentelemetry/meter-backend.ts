@@ -5,12 +5,11 @@ import type {
   ObservableGauge,
   ValueType,
 } from '@opentelemetry/api';
-import type { Instrument } from '../stats/instrument';
+import type { Instrument } from '../stats/instruments';
 import type { LabelValues, ReportGauge, Series } from '../stats/stats-plugin';
 import { createHandle, type Handle } from '../../util/handle';
 import { PACKAGE_VERSION } from '../../util/version';
-import { MAX_SERIES } from './flat-backend';
-import type { MetricsBackend } from './metrics-backend';
+import { MAX_SERIES, type MetricsBackend } from './flat-backend';
 
 /** The name of the instrumentation scope. */
 export const SCOPE = 'grpc-xds';

@@ -1,5 +1,5 @@
 import type { Attributes, HrTime, ValueType } from '@opentelemetry/api';
-import type { Instrument } from '../stats/instrument';
+import type { Instrument } from '../stats/instruments';
 import { systemClock, type Clock } from '../../util/clock';
 import { PACKAGE_VERSION } from '../../util/version';
 import { FlatBackend, FlatHistogram, type FlatSum } from './flat-backend';

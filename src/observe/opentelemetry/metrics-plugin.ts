@@ -1,5 +1,11 @@
 import { CallInstruments } from '../stats/call-instruments';
-import { Label, type Instrument } from '../stats/instrument';
+import {
+  Label,
+  ClientInstruments,
+  LbInstruments,
+  OwnInstruments,
+  type Instrument,
+} from '../stats/instruments';
 import type {
   CallTracer,
   ChannelStats,
@@ -7,12 +13,11 @@ import type {
   ReportGauge,
   Series,
   StatsPlugin,
+  CallProgress,
 } from '../stats/stats-plugin';
 import { createHandle, type Handle } from '../../util/handle';
-import { MethodMetrics } from './call-metrics';
-import type { InstrumentChoice } from './instrument-choice';
-import { MethodLabels, OTHER_METHOD } from './method-labels';
-import type { MetricsBackend } from './metrics-backend';
+import { MAX_SERIES, type MetricsBackend } from './flat-backend';
+import { MAX_STATUS_CODE, StatusCode, statusName } from '../../util/status-code';
 
 /** Pairs of method and custom label that one channel keeps apart. */
 export const MAX_CALL_KINDS = 2000;
@@ -48,7 +53,7 @@ export class MetricsPlugin implements StatsPlugin, Handle {
     return !this.isReleased;
   }
 
-  /** See `MethodLabels.of`. */
+  /** Returns the label of a method. @param path Such as `/package.Service/Method`. */
   methodLabel(path: string): string {
     return this.methods.of(path);
   }
@@ -140,5 +145,225 @@ class ChannelMetrics implements ChannelStats {
     const created = new MethodMetrics(this, labels);
     this.calls.set(key, created);
     return created;
+  }
+}
+
+/** Finds the series of a target. */
+interface SeriesSource {
+  series(instrument: Instrument, labels: LabelValues): Series | undefined;
+  usesLabel(label: string): boolean;
+}
+
+/** The series of the attempts that ended with one status, in one locality of one cluster. */
+interface AttemptSeries {
+  readonly duration: Series | undefined;
+  readonly sent: Series | undefined;
+  readonly received: Series | undefined;
+}
+
+/** The series of the calls that ended with one status. */
+type Ending = Pick<AttemptSeries, 'duration'>;
+
+const {
+  ATTEMPT_STARTED,
+  ATTEMPT_DURATION,
+  ATTEMPT_SENT,
+  ATTEMPT_RECEIVED,
+  CALL_DURATION,
+  CALL_RETRIES,
+  CALL_TRANSPARENT_RETRIES,
+  CALL_RETRY_DELAY,
+} = CallInstruments;
+
+/**
+ * Records the calls of one method of a target (gRFCs A66, A96). It keeps nothing of a call, and so serves all of them; the
+ * series are found once for each status.
+ */
+class MethodMetrics implements CallTracer {
+  private readonly started: Series | undefined;
+  /** By status, of all places if no label distinguishes them. */
+  private readonly attempts: AttemptSeries[] = [];
+  /** The same by cluster and locality, if a label distinguishes them. */
+  private readonly attemptsByPlace = new Map<string, Map<string, AttemptSeries[]>>();
+  private places = 0;
+  /** By status. */
+  private readonly durations: Ending[] = [];
+  private readonly retries: Series | undefined;
+  private readonly transparentRetries: Series | undefined;
+  private readonly retryDelay: Series | undefined;
+  private readonly isKeyedByPlace: boolean;
+
+  /** @param labels The method, and the custom label. */
+  constructor(
+    private readonly source: SeriesSource,
+    private readonly labels: LabelValues,
+  ) {
+    this.started = source.series(ATTEMPT_STARTED, labels);
+    this.retries = source.series(CALL_RETRIES, labels);
+    this.transparentRetries = source.series(CALL_TRANSPARENT_RETRIES, labels);
+    this.retryDelay = source.series(CALL_RETRY_DELAY, labels);
+    this.isKeyedByPlace =
+      source.usesLabel(Label.LOCALITY) || source.usesLabel(Label.BACKEND_SERVICE);
+  }
+
+  onAttemptStarted(): void {
+    this.started?.add(1);
+  }
+
+  onAttemptEnded(call: CallProgress, code: number): void {
+    const { duration, sent, received } = this.attemptSeries(call, knownCode(code));
+    duration?.add(call.attemptDurationMs / 1000);
+    sent?.add(call.sentBytes);
+    received?.add(call.receivedBytes);
+  }
+
+  onCallEnded(call: CallProgress, code: number): void {
+    const status = knownCode(code);
+    const ending = (this.durations[status] ??= this.createEnding(status));
+    ending.duration?.add(call.durationMs / 1000);
+    if (call.retries > 0) this.retries?.add(call.retries);
+    if (call.transparentRetries > 0) this.transparentRetries?.add(call.transparentRetries);
+    if (call.retryDelayMs > 0) this.retryDelay?.add(call.retryDelayMs / 1000);
+  }
+
+  private attemptSeries(call: CallProgress, code: number): AttemptSeries {
+    const byStatus = this.isKeyedByPlace ? this.attemptsAt(call) : this.attempts;
+    return (byStatus[code] ??= this.createAttemptSeries(call, code));
+  }
+
+  /** Returns the series of a place by status; beyond `MAX_SERIES` places, they are found anew each time. */
+  private attemptsAt({ locality, backendService }: CallProgress): AttemptSeries[] {
+    const known = this.attemptsByPlace.get(backendService)?.get(locality);
+    if (known !== undefined) return known;
+    const created: AttemptSeries[] = [];
+    if (this.places >= MAX_SERIES) return created;
+    this.places++;
+    const ofCluster =
+      this.attemptsByPlace.get(backendService) ?? new Map<string, AttemptSeries[]>();
+    this.attemptsByPlace.set(backendService, ofCluster.set(locality, created));
+    return created;
+  }
+
+  private createAttemptSeries(call: CallProgress, code: number): AttemptSeries {
+    const labels = {
+      ...this.labels,
+      [Label.STATUS]: statusName(code),
+      [Label.LOCALITY]: call.locality,
+      [Label.BACKEND_SERVICE]: call.backendService,
+    };
+    return {
+      duration: this.source.series(ATTEMPT_DURATION, labels),
+      sent: this.source.series(ATTEMPT_SENT, labels),
+      received: this.source.series(ATTEMPT_RECEIVED, labels),
+    };
+  }
+
+  private createEnding(code: number): Ending {
+    const labels = { ...this.labels, [Label.STATUS]: statusName(code) };
+    return { duration: this.source.series(CALL_DURATION, labels) };
+  }
+}
+
+/** A server can send any number as its status. */
+function knownCode(code: number): number {
+  const isKnown = Number.isInteger(code) && code >= 0 && code <= MAX_STATUS_CODE;
+  return isKnown ? code : StatusCode.UNKNOWN;
+}
+
+/** Every instrument of this package. */
+export const allInstruments: readonly Instrument[] = [
+  ...Object.values(CallInstruments),
+  ...Object.values(LbInstruments),
+  ...Object.values(ClientInstruments),
+  ...Object.values(OwnInstruments),
+];
+
+/** The choice of instruments and labels in `ObserveOptions`. */
+export interface InstrumentOptions {
+  /** Names of instruments to enable besides those that are on by default, such as `grpc.lb.wrr.rr_fallback`. */
+  readonly enableMetrics?: readonly string[];
+  /** Names of instruments to disable. Takes precedence over `enableMetrics`. */
+  readonly disableMetrics?: readonly string[];
+  /** Disables the instruments that are on by default. `enableMetrics` still applies. Default: `false`. */
+  readonly disableAllMetrics?: boolean;
+  /** Optional labels to record, such as `grpc.lb.locality`. Default: none. */
+  readonly optionalLabels?: readonly string[];
+}
+
+/** The instruments and labels that an application enables (gRFC A79). */
+export class InstrumentChoice {
+  private readonly instruments: ReadonlySet<Instrument>;
+  private readonly optionalLabels: ReadonlySet<string>;
+
+  /** @throws TypeError if there is no instrument, or no optional label, of a name. */
+  constructor(options: InstrumentOptions) {
+    const { enableMetrics = [], disableMetrics = [], disableAllMetrics = false } = options;
+    const { optionalLabels = [] } = options;
+    const names = allInstruments.map(({ name }) => name);
+    requireKnown([...enableMetrics, ...disableMetrics], names, 'metric');
+    const labels = allInstruments.flatMap((instrument) => instrument.optionalLabels);
+    requireKnown(optionalLabels, labels, 'optional label');
+    const enabled = allInstruments.filter(({ name, isOnByDefault }) => {
+      if (disableMetrics.includes(name)) return false;
+      return enableMetrics.includes(name) || (isOnByDefault && !disableAllMetrics);
+    });
+    this.instruments = new Set(enabled);
+    this.optionalLabels = new Set(optionalLabels);
+  }
+
+  has(instrument: Instrument): boolean {
+    return this.instruments.has(instrument);
+  }
+
+  /** Returns the enabled ones of some instruments. */
+  enabled(instruments: readonly Instrument[]): readonly Instrument[] {
+    return instruments.filter((instrument) => this.has(instrument));
+  }
+
+  usesLabel(label: string): boolean {
+    return this.optionalLabels.has(label);
+  }
+
+  /** Returns the labels of a series: all that the instrument requires, and those of the optional ones that are enabled. */
+  labelsOf(instrument: Instrument, target: string, values: LabelValues): LabelValues {
+    const labels: Record<string, string> = {};
+    for (const label of instrument.labels) {
+      labels[label] = label === Label.TARGET ? target : (values[label] ?? '');
+    }
+    for (const label of instrument.optionalLabels) {
+      if (this.usesLabel(label)) labels[label] = values[label] ?? '';
+    }
+    return labels;
+  }
+}
+
+function requireKnown(names: readonly string[], known: readonly string[], kind: string): void {
+  const unknown = names.find((name) => !known.includes(name));
+  if (unknown === undefined) return;
+  throw new TypeError(
+    `grpc-xds: observe(): there is no ${kind} "${unknown}"; there are ${[...new Set(known)].join(', ')}`,
+  );
+}
+
+/** The label of methods that are not listed by name (gRFC A66). */
+const OTHER_METHOD = 'other';
+
+/** Distinct methods of one `observe()` that are listed by name. */
+export const MAX_METHODS = 500;
+
+/** The values of the label `grpc.method`, which must not grow without bound. */
+export class MethodLabels {
+  private readonly known = new Set<string>();
+
+  /** @param isListed Whether a method, such as `package.Service/Method`, is listed by name. */
+  constructor(private readonly isListed: (method: string) => boolean) {}
+
+  /** Returns the label of a method. @param path Such as `/package.Service/Method`. */
+  of(path: string): string {
+    const method = path.startsWith('/') ? path.slice(1) : path;
+    if (this.known.has(method)) return method;
+    if (this.known.size >= MAX_METHODS || !this.isListed(method)) return OTHER_METHOD;
+    this.known.add(method);
+    return method;
   }
 }

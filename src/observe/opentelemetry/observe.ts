@@ -1,14 +1,17 @@
-import type { MeterProvider, TextMapPropagator, TracerProvider } from '@opentelemetry/api';
+import type { MeterProvider, TextMapPropagator, TracerProvider, Context } from '@opentelemetry/api';
 import { processStats } from '../stats/stats-registry';
-import { Label } from '../stats/instrument';
+import { Label } from '../stats/instruments';
 import { createHandle, type Handle } from '../../util/handle';
-import { createLabelReader } from './call-label';
-import { InstrumentChoice, type InstrumentOptions } from './instrument-choice';
+import { InstrumentChoice, MetricsPlugin, type InstrumentOptions } from './metrics-plugin';
 import { MeterBackend } from './meter-backend';
 import { FlatMetricProducer, type GrpcMetricProducer } from './metric-producer';
-import type { MetricsBackend } from './metrics-backend';
-import { MetricsPlugin } from './metrics-plugin';
-import { TracingPlugin } from './tracing-plugin';
+import type { MetricsBackend } from './flat-backend';
+import { TracingPlugin, loadApi } from './tracing';
+import { Channel, type ChannelCredentials, type ChannelOptions } from '../../grpc-js';
+import { watchCalls, type CallWatch } from '../../grpc-js/call-watch';
+import { createGrpcLogger, currentTracers } from '../../grpc-js/grpc-logger';
+import { CallStats } from '../stats/call-stats';
+import { systemClock } from '../../util/clock';
 
 /** What `observe` records, and with what. */
 export interface ObserveOptions extends InstrumentOptions {
@@ -79,4 +82,70 @@ function tracingPlugins(options: ObserveOptions): readonly TracingPlugin[] {
 function backendOf(producer: GrpcMetricProducer): MetricsBackend {
   if (producer instanceof FlatMetricProducer) return producer.backend;
   throw new TypeError('grpc-xds: observe(): metricProducer must be made by createMetricProducer()');
+}
+
+const XDS = /^xds:/i;
+
+const logger = createGrpcLogger({ isTracerOn: currentTracers(), clock: systemClock });
+
+/**
+ * Creates a channel that every `observe` before it observes, whatever its target is (gRFCs A66, A72): for the option
+ * `channelFactoryOverride` of clients. Channels with an `xds:` target need it not, and are no different with it.
+ *
+ * Such a channel has the metrics and spans of its calls and attempts. Those of load balancing, and the labels of locality
+ * and cluster, are of `xds:` channels.
+ */
+export function createObservedChannel(
+  address: string,
+  credentials: ChannelCredentials,
+  options: ChannelOptions,
+): Channel {
+  const channel = new Channel(address, credentials, options);
+  const target = channel.getTarget();
+  const stats = XDS.test(target) ? undefined : processStats.forChannel(target, logger);
+  if (stats === undefined) return channel;
+  watchCalls(channel, (method) => {
+    const tracer = stats.startCall(method);
+    return tracer && toCallWatch(new CallStats(tracer, systemClock));
+  });
+  return channel;
+}
+
+function toCallWatch(call: CallStats): CallWatch {
+  return {
+    onResolutionDelayed() {
+      call.wasResolutionDelayed = true;
+    },
+    onAttempt(headers) {
+      call.startPick(headers);
+      call.onPicked(headers);
+      const attempt = call.attempts;
+      return {
+        onMessageSent: (frame) => call.onMessageSent(attempt, frame),
+        onMessageReceived: (frame) => call.onMessageReceived(attempt, frame),
+        onEnded: ({ code, details }) => call.endAttempt(attempt, code, details),
+      };
+    },
+    onEnded: ({ code, details }) => call.end(code, details),
+  };
+}
+
+/** As `createContextKey` of `@opentelemetry/api` creates it. */
+const LABEL = Symbol.for('grpc-xds call label');
+
+/**
+ * Returns a context whose calls have a label of the application's own: the value of the optional label
+ * `grpc.client.call.custom` (gRFC A108). Keep the number of different values small.
+ */
+export function withCallLabel(context: Context, label: string): Context {
+  return context.setValue(LABEL, label);
+}
+
+/** Returns a function that returns the label in the active context; empty if there is none. */
+function createLabelReader(): () => string {
+  const { context } = loadApi();
+  return () => {
+    const label = context.active().getValue(LABEL);
+    return typeof label === 'string' ? label : '';
+  };
 }

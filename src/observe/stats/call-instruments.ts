@@ -4,7 +4,7 @@ import {
   LATENCY_BUCKETS,
   SIZE_BUCKETS,
   type Instrument,
-} from './instrument';
+} from './instruments';
 
 const { METHOD, TARGET, STATUS, LOCALITY, BACKEND_SERVICE, CUSTOM } = Label;
 

@@ -1,5 +1,5 @@
 import type { Handle } from '../../util/handle';
-import type { Instrument } from './instrument';
+import type { Instrument } from './instruments';
 
 /** The values of labels, by label. One that is missing counts as empty. */
 export type LabelValues = Readonly<Record<string, string>>;

@@ -1,7 +1,6 @@
 import type { PeerCertificate, TLSSocket } from 'node:tls';
 import { sanitizeText } from '../../util/sanitize-text';
-import { ClientInstruments, ClientLabel } from '../../observe/stats/client-instruments';
-import { Label } from '../../observe/stats/instrument';
+import { ClientInstruments, ClientLabel, Label } from '../../observe/stats/instruments';
 import type { ChannelStats } from '../../observe/stats/stats-plugin';
 import type { Result } from '../../util/result';
 import { diagnostics, type TlsHandshakeResult } from '../../xds-client/diagnostics';

@@ -1,4 +1,4 @@
-import { describeClient, describeResource } from '../../../src/observe/admin/client-config';
+import { describeClient, describeResource } from '../../../src/observe/admin/status-queue';
 import { ClientResourceStatus } from '../../../src/wire/generated/envoy/admin/v3/config_dump_shared';
 import { Node } from '../../../src/wire/generated/envoy/config/core/v3/base';
 import type { ResourceSnapshot, ResourceStatus } from '../../../src/xds-client/client-snapshot';

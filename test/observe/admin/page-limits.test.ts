@@ -1,13 +1,12 @@
 import { channel } from 'node:diagnostics_channel';
 import { clusterKind, Snapshot } from '../../../src/control-plane';
-import { ClientState } from '../../../src/observe/admin/page/client-state';
-import { ProcessEvents } from '../../../src/observe/admin/page/process-events';
-import { eventView } from '../../../src/observe/admin/page/event-rows';
+import { ClientState } from '../../../src/observe/admin/page/client-page';
+import { ProcessEvents, eventView } from '../../../src/observe/admin/page/events';
 import { explainResource } from '../../../src/observe/admin/page/resource-rows';
 import { topologyView } from '../../../src/observe/admin/page/topology-rows';
 import type { InspectedProcess } from '../../../src/observe/admin/inspect';
 import type { PolicyState } from '../../../src';
-import { rowId } from '../../../src/observe/live-page/row-id';
+import { rowId } from '../../../src/observe/live-page/view';
 import type { ClientSnapshot } from '../../../src/xds-client/client-snapshot';
 import { FakeClock } from '../../support/fake-clock';
 import { edsClusterJson } from '../../support/xds-json';

@@ -1,5 +1,8 @@
-import { describeClient, describeResource } from '../../../src/observe/admin/client-config';
-import { encodeStatus } from '../../../src/observe/admin/status-encoder';
+import {
+  describeClient,
+  describeResource,
+  encodeStatus,
+} from '../../../src/observe/admin/status-queue';
 import { ClientStatusResponse } from '../../../src/wire/generated/envoy/service/status/v3/csds';
 import { runSteps } from '../../../src/util/steps';
 import { observedClient, type ListedClient } from '../../support/observed-client';

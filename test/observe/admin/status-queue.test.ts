@@ -1,9 +1,9 @@
-import type { ObservedClient } from '../../../src/observe/admin/client-config';
 import {
   MAX_UNREAD_MS,
   MAX_WAIT_MS,
   MAX_WAITING_REQUESTS,
   StatusQueue,
+  type ObservedClient,
 } from '../../../src/observe/admin/status-queue';
 import { ClientStatusResponse } from '../../../src/wire/generated/envoy/service/status/v3/csds';
 import type { Handle } from '../../../src/util/handle';

@@ -1,9 +1,13 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
-import { type AdminPage, servePage } from '../../../src/observe/live-page/page-server';
-import type { PageSource } from '../../../src/observe/live-page/page-source';
-import { cellText, NO_ROWS, type ViewRequest } from '../../../src/observe/live-page/view';
-import { parseViewRequests } from '../../../src/observe/live-page/view-requests';
+import { servePage, type AdminPage } from '../../../src/observe/live-page/page-server';
+import {
+  cellText,
+  NO_ROWS,
+  parseViewRequests,
+  type PageSource,
+  type ViewRequest,
+} from '../../../src/observe/live-page/view';
 import { eventually } from '../../support/eventually';
 import { FakeClock } from '../../support/fake-clock';
 import { getPage, readPage } from '../../support/page-reader';

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { allInstruments } from '../../../src/observe/opentelemetry/instrument-choice';
+import { allInstruments } from '../../../src/observe/opentelemetry/metrics-plugin';
 import { observe, createMetricProducer } from '../../../src/observe/opentelemetry';
 
 const M = 'grpc.method';

@@ -2,10 +2,9 @@ import { context } from '@opentelemetry/api';
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks';
 import { withCallLabel } from '../../../src/observe/opentelemetry';
 import { MAX_SERIES } from '../../../src/observe/opentelemetry/flat-backend';
-import { MAX_METHODS } from '../../../src/observe/opentelemetry/method-labels';
-import { MAX_CALL_KINDS } from '../../../src/observe/opentelemetry/metrics-plugin';
+import { MAX_METHODS, MAX_CALL_KINDS } from '../../../src/observe/opentelemetry/metrics-plugin';
 import { CallStats } from '../../../src/observe/stats/call-stats';
-import { LbInstruments } from '../../../src/observe/stats/lb-instruments';
+import { LbInstruments } from '../../../src/observe/stats/instruments';
 import { processStats } from '../../../src/observe/stats/stats-registry';
 import { MetricsReader, WAYS } from '../../support/metrics-reader';
 

@@ -4,14 +4,11 @@ import { parseTarget, type TargetName } from '../../../resolver/xds-scheme';
 import type { Clock } from '../../../util/clock';
 import { createClientParts, createServerAccess } from '../client-parts';
 import { allServers, checkBootstrap, readBootstrapSource } from './bootstrap-checks';
-import { checkProviders } from './certificate-checks';
-import { checkChannel } from './channel-checks';
-import type { DoctorContext } from './doctor-context';
-import { checkEndpoints, checkLoadReports } from './endpoint-checks';
-import { Findings, type Finding } from './finding';
+import { checkProviders } from './credential-checks';
+import { checkChannel, checkEndpoints, checkLoadReports, checkTarget } from './target-checks';
+import { Findings, type DoctorContext, type Finding } from './finding';
 import { checkHostFacts, type HostFacts } from './host-checks';
 import { checkServer, type RequestedListener } from './server-checks';
-import { checkTarget } from './target-checks';
 
 /** What is examined. */
 export interface DoctorOptions extends HostFacts {

@@ -1,3 +1,6 @@
+import type { Clock } from '../../../util/clock';
+import type { OpenedBootstrap } from '../client-parts';
+
 /** Whether a check has passed. */
 export type FindingLevel =
   | 'ok'
@@ -52,4 +55,14 @@ export class Findings {
     this.all.push(finding);
     this.onFinding(finding);
   }
+}
+
+/** What the checks of servers and resources have in common. */
+export interface DoctorContext extends OpenedBootstrap {
+  readonly clock: Clock;
+  readonly findings: Findings;
+  /** Milliseconds for a step, such as a connection. */
+  readonly stepMs: number;
+  /** Milliseconds for the response of a management server. */
+  readonly adsMs: number;
 }

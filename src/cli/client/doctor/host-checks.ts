@@ -5,8 +5,8 @@ import { HOST_RANGE } from '../../../grpc-js/check-host';
 import { readFeatureFlags, type FeatureFlags } from '../../../util/feature-flags';
 import { MAX_INPUT_BYTES, readRegularText } from '../../../util/files/read-regular-file';
 import { describeProxyVariable, findProxyVariable } from '../../../util/proxy-variable';
+import { findSimilar } from './bootstrap-checks';
 import type { Findings } from './finding';
-import { findSimilar } from './similar-name';
 
 /** The process and folder of the application. */
 export interface HostFacts {

@@ -1,14 +1,30 @@
 import { existsSync } from 'node:fs';
-import type { ServerConfig } from '../../../bootstrap/bootstrap';
-import { serverProtocol } from '../../../bootstrap/server-uri';
+import { isIP } from 'node:net';
+import type { ServerConfig, Bootstrap } from '../../../bootstrap/bootstrap';
+import { serverProtocol, channelTarget } from '../../../bootstrap/server-uri';
 import { assertNever } from '../../../util/assert-never';
 import { StatusCode, statusName } from '../../../util/status-code';
-import { probeAds, type AdsReaction } from './ads-probe';
-import { checkTokens } from './token-checks';
-import { checkTls } from './tls-checks';
-import type { DoctorContext } from './doctor-context';
-import { probeSocket, probeTls, resolveName, type SocketTarget } from './probe-net';
-import { addressOf } from './server-address';
+import {
+  checkTokens,
+  checkCertificateFiles,
+  checkExpiry,
+  filesOfServer,
+} from './credential-checks';
+import type { DoctorContext } from './finding';
+import {
+  probeSocket,
+  probeTls,
+  resolveName,
+  observeTransports,
+  runStep,
+  type SocketTarget,
+  type TlsProbe,
+  type Timed,
+} from './probes';
+import { ok, type Result } from '../../../util/result';
+import type { StreamStatus } from '../../../xds-client/transport';
+import { XdsClient } from '../../../xds-client/xds-client';
+import { USER_AGENT } from '../client-parts';
 
 /** The Listener that is requested of a server. */
 export interface RequestedListener {
@@ -197,4 +213,161 @@ function adviceFor(code: number): { readonly check: string; readonly remedy: str
 
 function inMs(ms: number): string {
   return `${Math.round(ms)} ms`;
+}
+
+/** A server that is reached over TLS. */
+export interface TlsServer {
+  readonly server: ServerConfig;
+  readonly target: SocketTarget;
+}
+
+/** Makes a TLS handshake with a server, and checks its certificate. @returns a few words if there was one. */
+async function checkTls(
+  { server, target }: TlsServer,
+  context: DoctorContext,
+): Promise<string | undefined> {
+  const { clock, stepMs, findings } = context;
+  const subject = server.serverUri;
+  const files = filesOfServer(server);
+  const before = findings.count('fail');
+  const content = files && checkCertificateFiles(subject, files, clock, findings);
+  if (findings.count('fail') > before) return undefined;
+  const address = addressOf(server.serverUri);
+  const serverName = address.kind === 'tcp' ? address.host : 'localhost';
+  const probed = await probeTls(target, { serverName, ...content }, clock, stepMs);
+  if (!probed.ok) {
+    const isPlain = /wrong version number|packet length too long/i.test(probed.error);
+    const text = isPlain
+      ? 'the server does not speak TLS, and the bootstrap has TLS channel credentials'
+      : `TLS handshake: ${probed.error}`;
+    const remedy = isPlain
+      ? 'use channel_creds of type insecure, or the TLS port of the server'
+      : 'check what TLS the server requires, such as a client certificate';
+    findings.fail(isPlain ? 'plaintext-expected' : 'tls', subject, text, remedy);
+    return undefined;
+  }
+  const { value, ms } = probed.value;
+  const isByBundle = files?.roots?.field === 'spiffe_trust_bundle_map_file';
+  judge(subject, { probe: value, serverName, isByBundle }, context);
+  const left = checkExpiry(
+    subject,
+    { what: 'the certificate of the server', expiresAtMs: value.expiresAtMs, nowMs: clock.now() },
+    findings,
+  );
+  return `${value.protocol} ${Math.round(ms)} ms (${left})`;
+}
+
+/** @param judged.isByBundle Whether the certificate is verified by a trust bundle map instead (gRFC A87). */
+function judge(
+  subject: string,
+  judged: { readonly probe: TlsProbe; readonly serverName: string; readonly isByBundle: boolean },
+  { findings }: DoctorContext,
+): void {
+  const { probe, serverName, isByBundle } = judged;
+  const { problem, isHttp2, names } = probe;
+  if (!isHttp2) {
+    const text = 'the server does not choose h2 by ALPN: gRPC needs HTTP/2';
+    findings.fail('tls-alpn', subject, text, 'enable HTTP/2 (ALPN h2) at the server or its proxy');
+  }
+  // Expiry is reported with its date.
+  if (problem === undefined || isByBundle || problem === 'CERT_HAS_EXPIRED') return;
+  if (problem === 'ERR_TLS_CERT_ALTNAME_INVALID') {
+    const text = `the certificate is not for ${serverName}; it is for ${names || 'no name'}`;
+    const remedy = 'use a name of the certificate in server_uri, or add the name to it';
+    findings.fail('tls-name', subject, text, remedy);
+    return;
+  }
+  const text = `the certificate is not trusted: ${problem}`;
+  const remedy = 'set ca_certificate_file to the authority that has signed it';
+  findings.fail('tls-chain', subject, text, remedy);
+}
+
+/** How a server reacted to the first request. */
+export type AdsReaction =
+  { readonly kind: 'answered' } | { readonly kind: 'closed'; readonly status: StreamStatus };
+
+/**
+ * Requests a Listener from one server and waits for the first message, whatever it contains.
+ *
+ * @param adsMs Milliseconds until the server counts as silent.
+ * @returns the reaction; an error if there was none.
+ */
+function probeAds(
+  server: ServerConfig,
+  listenerName: string,
+  { bootstrap, parts, access, clock, adsMs }: DoctorContext,
+): Promise<Result<Timed<AdsReaction>, string>> {
+  return runStep<AdsReaction>(clock, adsMs, (done) => {
+    const { random, logger } = parts.environment;
+    const client = new XdsClient({
+      bootstrap: onlyServer(bootstrap, server),
+      transportFactory: observeTransports(access.transportFactory, {
+        onMessage: () => done(ok({ kind: 'answered' })),
+        onClosed: (status) => done(ok({ kind: 'closed', status })),
+      }),
+      ...{ clock, random, logger, userAgent: USER_AGENT },
+    });
+    client.watch(parts.types.listener, listenerName, {
+      onResourceChanged(update) {
+        // Of a server whose transport cannot be created, and that therefore has no stream.
+        if (!update.ok) {
+          done(ok({ kind: 'closed', status: { code: 14, details: update.error.message } }));
+        }
+      },
+      onAmbientError() {},
+    });
+    return () => client.close();
+  });
+}
+
+function onlyServer(bootstrap: Bootstrap, server: ServerConfig): Bootstrap {
+  const servers = [server];
+  const authorities = [...bootstrap.authorities].map(
+    ([name, authority]) => [name, { ...authority, servers }] as const,
+  );
+  return { ...bootstrap, servers, authorities: new Map(authorities) };
+}
+
+/** Where a management server is. */
+export type ServerAddress =
+  /** `host` is a name or an IP address. */
+  | { readonly kind: 'tcp'; readonly host: string; readonly port: number }
+  | { readonly kind: 'unix'; readonly path: string }
+  | { readonly kind: 'file'; readonly path: string }
+  /** Of a scheme whose addresses only grpc-js resolves. */
+  | { readonly kind: 'other' };
+
+/** The port of a name without one, as in grpc-js and URLs. */
+const DEFAULT_PORT = 443;
+
+/** Finds the address in a valid server URI. */
+export function addressOf(serverUri: string): ServerAddress {
+  const protocol = serverProtocol(serverUri);
+  if (protocol === 'file') return { kind: 'file', path: new URL(serverUri).pathname };
+  if (protocol === 'http' || protocol === 'https') {
+    const { hostname, port } = new URL(serverUri);
+    const usual = protocol === 'http' ? 80 : DEFAULT_PORT;
+    return tcp(hostname.replace(/^\[(.*)\]$/, '$1'), port === '' ? usual : Number(port));
+  }
+  const target = channelTarget(serverUri);
+  const unix = /^unix:(?:\/\/)?(.+)$/.exec(target)?.[1];
+  if (unix !== undefined) return { kind: 'unix', path: unix };
+  const scheme = /^([a-z][a-z0-9+.-]*):(?:\/\/[^/]*\/|(?!\d+$))(.*)$/i.exec(target);
+  if (scheme === null) return parseHostPort(target);
+  const [, name = '', rest = ''] = scheme;
+  return ['dns', 'ipv4', 'ipv6'].includes(name.toLowerCase())
+    ? parseHostPort(rest.split(',', 1).join())
+    : { kind: 'other' };
+}
+
+function parseHostPort(text: string): ServerAddress {
+  const bracketed = /^\[([^\]]+)\](?::(\d+))?$/.exec(text);
+  if (bracketed !== null) return tcp(bracketed[1] ?? '', Number(bracketed[2] ?? DEFAULT_PORT));
+  if (isIP(text) === 6) return tcp(text, DEFAULT_PORT);
+  const [host = '', port] = text.split(':', 2);
+  return tcp(host, port === undefined ? DEFAULT_PORT : Number(port));
+}
+
+function tcp(host: string, port: number): ServerAddress {
+  return { kind: 'tcp', host, port };
 }

@@ -1,8 +1,9 @@
-import { rowId } from '../../live-page/row-id';
 import {
+  rowId,
   cellText,
   createView,
   matchesFilter,
+  NO_ROWS,
   type Row,
   type View,
   type ViewRequest,
@@ -13,10 +14,10 @@ import type {
   ResourceSnapshot,
 } from '../../../xds-client/client-snapshot';
 import type { Difference } from '../../../wire/proto-json/json-diff';
-import { previousValues } from '../change-report';
-import { diffValues, loadResourceJson } from '../contents';
+import { previousValues, diffValues, resourceToJson, shortName, toIso } from '../resource-report';
 import { describeResource, type InspectedProcess } from '../inspect';
-import { shortName, toIso } from '../report-texts';
+import type { XdsConfig } from '../../../dependency-manager/xds-config';
+import type { Route, RouteAction, RouteMatch } from '../../../resources/route-config/route-config';
 
 /** The size of an encoded resource up to which a page shows its contents. */
 const MAX_CONTENT_BYTES = 256 * 1024;
@@ -47,7 +48,9 @@ export function resourceView(
   );
   const problems = problemsOf(found);
   const others = found.filter(({ status }) => status === 'ACKED');
-  return createView([...problems, ...others], request, (resource) => toRow(inspected, resource));
+  return createView([...problems, ...others], request, (resource) =>
+    resourceRow(inspected, resource),
+  );
 }
 
 /** Everything about one resource; `undefined` if there is none with that id. */
@@ -68,7 +71,7 @@ export function explainResource(
   };
 }
 
-function toRow(inspected: InspectedProcess, resource: ResourceSnapshot): Row {
+function resourceRow(inspected: InspectedProcess, resource: ResourceSnapshot): Row {
   const { type, name, status, failure, version, ...rest } = describeResource(resource);
   const { updatedAt, bytes, watchers, waitingSince } = rest;
   return {
@@ -121,7 +124,55 @@ function unusedFieldsOf(
 
 function contentsOf(typeUrl: string, bytes: Uint8Array): unknown {
   if (bytes.length <= MAX_CONTENT_BYTES) {
-    return loadResourceJson().resourceToJson(typeUrl, bytes);
+    return resourceToJson(typeUrl, bytes);
   }
   return `left out: ${bytes.length} bytes; inspect({ contents: true }) has up to 8 MiB`;
+}
+
+/** The routes of a target, in the order in which calls try them. */
+export function routeView(config: XdsConfig | undefined, request: ViewRequest): View {
+  if (config === undefined) return NO_ROWS;
+  const { virtualHost } = config;
+  const { routes, name: host } = virtualHost;
+  // Only the rows that are shown are made: there may be hundreds of thousands.
+  if (request.filter === '') {
+    return createView(routes, request, (route, index) => routeRow(route, index, host));
+  }
+  const found = routes.flatMap((route, index) =>
+    isFound(route, request.filter) ? [{ route, index }] : [],
+  );
+  return createView(found, request, ({ route, index }) => routeRow(route, index, host));
+}
+
+function isFound({ name, match, action }: Route, filter: string): boolean {
+  return [name, describeMatch(match), describeAction(action)].some((text) =>
+    matchesFilter(filter, cellText(text)),
+  );
+}
+
+function routeRow({ name, match, action }: Route, index: number, virtualHost: string): Row {
+  return {
+    ...{ id: `${index}`, index, name: cellText(name), virtualHost: cellText(virtualHost) },
+    ...{ match: cellText(describeMatch(match)), action: cellText(describeAction(action)) },
+  };
+}
+
+function describeMatch({ path, headers, fractionPerMillion }: RouteMatch): string {
+  const text = path.kind === 'regex' ? path.regex.pattern : path.text;
+  const names = headers.map(({ name, invert }) => (invert ? `not ${name}` : name));
+  return [
+    text === '' ? 'every path' : `${path.kind} ${text}`,
+    ...(names.length > 0 ? [`headers ${names.join(', ')}`] : []),
+    ...(fractionPerMillion !== undefined ? [`${fractionPerMillion / 10_000} % of calls`] : []),
+  ].join('; ');
+}
+
+function describeAction(action: RouteAction): string {
+  if (action.kind === 'unsupported') return `fails: ${action.action} is not supported`;
+  const { clusters } = action;
+  if (clusters.kind === 'cluster') return `cluster ${clusters.name}`;
+  const shares = clusters.clusters.map(
+    ({ name, weight }) => `${name} ${((100 * weight) / clusters.totalWeight).toFixed(1)} %`,
+  );
+  return `clusters ${shares.join(', ')}`;
 }

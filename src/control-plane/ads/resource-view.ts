@@ -1,0 +1,66 @@
+import type { Handle } from '../../util/handle';
+import type { ClientNode } from '../client-state';
+import { changedNames, emptyResourceSet, type ResourceSet } from '../resource';
+
+/**
+ * The resources that the discovery services serve, by node: the snapshots of a `ControlPlane`, or resources that come
+ * from somewhere else. What clients subscribe to and reject is in the events of their streams.
+ */
+export interface ResourceView {
+  /** The shortest time to live of any resource, in milliseconds; undefined if no resource expires. */
+  readonly shortestTtlMs: number | undefined;
+  /** Returns the resources for a node: the same object until one of them changes. */
+  resourcesFor(node: ClientNode): ServedResources;
+  /** Calls a function after each change, until the handle is released. */
+  watch(onChanged: () => void): Handle;
+}
+
+/**
+ * The resources for a node at one moment. They are immutable, and those that have not changed are the same objects as
+ * before. A resource is sent as its bytes, whether this server knows its type or not.
+ */
+export interface ServedResources {
+  /** Returns the resources and errors of a type; undefined if there have never been any. */
+  set(typeUrl: string): ResourceSet | undefined;
+  /**
+   * Whether a name that is in no set may yet have a resource, such as one that was requested from another server. Nothing
+   * is sent of it until then. The version of a set changes when a name of it is no longer pending. `*` is pending while
+   * the other names of the type are not known.
+   */
+  isPending(typeUrl: string, name: string): boolean;
+}
+
+/** The change from one moment to the next. The sets of each type are compared when a client needs it, and once. */
+export class ViewChange {
+  private readonly names = new Map<string, readonly string[]>();
+
+  constructor(
+    readonly previous: ServedResources,
+    readonly next: ServedResources,
+  ) {}
+
+  /** Returns the names and aliases of a type for which clients receive something else, or nothing any more. */
+  changedNames(typeUrl: string): readonly string[] {
+    let names = this.names.get(typeUrl);
+    if (names === undefined) {
+      const [previous, next] = [this.previous.set(typeUrl), this.next.set(typeUrl)];
+      names = changedNames(previous ?? emptyResourceSet, next ?? emptyResourceSet);
+      this.names.set(typeUrl, names);
+    }
+    return names;
+  }
+}
+
+/** The changes that the streams of a server apply at one time. Streams with the same resources share one. */
+export class ViewChanges {
+  private readonly byPrevious = new Map<ServedResources, ViewChange>();
+
+  /** Returns the change from some resources to others. */
+  between(previous: ServedResources, next: ServedResources): ViewChange {
+    const known = this.byPrevious.get(previous);
+    if (known?.next === next) return known;
+    const change = new ViewChange(previous, next);
+    this.byPrevious.set(previous, change);
+    return change;
+  }
+}

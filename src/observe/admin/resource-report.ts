@@ -1,0 +1,115 @@
+import type { ResourceChange } from '../../xds-client/client-snapshot';
+import type { ChangeReport } from './inspect-report';
+import { diffJson, type Difference } from '../../wire/proto-json/json-diff';
+import { late } from '../../util/late';
+import type * as EncodeJson from '../../wire/proto-json/encode-json';
+import { errorMessage } from '../../util/error-message';
+
+/** Describes changes, with how the values differ if contents are included. */
+export function describeChanges(
+  changes: readonly ResourceChange[],
+  contents: Contents | undefined,
+): readonly ChangeReport[] {
+  const before = contents && previousValues(changes);
+  return changes.map((change): ChangeReport => {
+    const { atMs, serverUri, typeUrl, name, kind, version, text, bytes } = change;
+    const previous = before?.get(change);
+    const diff = bytes && previous && contents?.diff(typeUrl, previous, bytes);
+    return {
+      ...{ at: toIso(atMs), serverUri, type: shortName(typeUrl), name, kind, version, text },
+      ...(diff && { diff }),
+    };
+  });
+}
+
+/** Returns the value that was accepted before each change, from the same server, as far as it is known. */
+export function previousValues(
+  changes: readonly ResourceChange[],
+): ReadonlyMap<ResourceChange, Uint8Array> {
+  const previous = new Map<ResourceChange, Uint8Array>();
+  const accepted = new Map<string, Uint8Array>();
+  for (const change of changes) {
+    const key = JSON.stringify([change.typeUrl, change.name, change.serverUri]);
+    const value = accepted.get(key);
+    if (value !== undefined) previous.set(change, value);
+    if (change.kind === 'rejected') continue;
+    if (change.kind === 'accepted' && change.bytes !== undefined) accepted.set(key, change.bytes);
+    else accepted.delete(key);
+  }
+  return previous;
+}
+
+/** Loaded late: the descriptors of all messages take longer to load than everything else here. */
+const loadEncodeJson = late<typeof EncodeJson>(() => require('../../wire/proto-json/encode-json'));
+
+const DEFAULT_MAX_BYTES = 8 * 2 ** 20;
+/** The number of differences of one change. */
+const MAX_DIFFERENCES = 100;
+
+/** The contents of resources, up to a size. */
+export class Contents {
+  private left: number;
+
+  constructor(maxBytes = DEFAULT_MAX_BYTES) {
+    this.left = maxBytes;
+  }
+
+  of(typeUrl: string, bytes: Uint8Array): unknown {
+    if (bytes.length > this.left)
+      return `left out: ${bytes.length} bytes, more than maxBytes allows`;
+    this.left -= bytes.length;
+    return resourceToJson(typeUrl, bytes);
+  }
+
+  /** Returns `undefined` if the values are too large. */
+  diff(typeUrl: string, before: Uint8Array, after: Uint8Array): readonly Difference[] | undefined {
+    const size = before.length + after.length;
+    if (size > this.left) return undefined;
+    this.left -= size;
+    return diffValues(typeUrl, before, after);
+  }
+}
+
+/** Compares two values of a resource as JSON, without what may be a secret. */
+export function diffValues(
+  typeUrl: string,
+  before: Uint8Array,
+  after: Uint8Array,
+): readonly Difference[] {
+  const differences = diffJson(resourceToJson(typeUrl, before), resourceToJson(typeUrl, after));
+  return differences.slice(0, MAX_DIFFERENCES);
+}
+
+/** Members that may have a key, a password or the like, in messages of TLS and of credentials. */
+const SECRET = /^(inline_?(bytes|string)|private_?key|password|token|secret|api_?key)$/i;
+
+/** Converts an encoded resource to JSON, without what may be a secret; to a text with the reason if it cannot. */
+export function resourceToJson(typeUrl: string, bytes: Uint8Array): unknown {
+  const { decodeToJson } = loadEncodeJson();
+  try {
+    return redact(decodeToJson(typeUrl.slice(typeUrl.lastIndexOf('/') + 1), bytes));
+  } catch (error) {
+    return `cannot be converted to JSON: ${errorMessage(error)}`;
+  }
+}
+
+function redact(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(redact);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, member]: [string, unknown]) => [
+      name,
+      SECRET.test(name) ? '[redacted]' : redact(member),
+    ]),
+  );
+}
+
+/** Returns the name of a type without its package. */
+export function shortName(typeUrl: string): string {
+  return typeUrl.slice(typeUrl.lastIndexOf('.') + 1);
+}
+
+/** Formats a time. */
+export function toIso(ms: number): string {
+  return new Date(ms).toISOString();
+}

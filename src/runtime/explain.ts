@@ -1,0 +1,371 @@
+import type { Bootstrap, ServerConfig } from '../bootstrap/bootstrap';
+import { DEFAULT_LIMITS, type Limits } from '../bootstrap/limits';
+import { percentEncodeAuthority, toAuthority } from '../bootstrap/percent-encoding';
+import { listenerResourceName } from '../bootstrap/resource-template';
+import { XdsDependencyManager } from '../dependency-manager/dependency-manager';
+import type { DnsWatcherFactory } from '../dependency-manager/dns-watch';
+import type { XdsConfig } from '../dependency-manager/xds-config';
+import type { Metadata } from '../grpc-js';
+import { XxHash64 } from '../util/xx-hash';
+import { processHttpFilters, type HttpFilterRegistry } from '../http-filters/registry';
+import { CdsConfig } from '../lb/cds/config';
+import { processLbPolicies } from '../lb/custom/custom-policies';
+import { createPolicyRegistry } from '../lb/registry/create-policy-registry';
+import { MatchMeter } from '../resources/matching/match-meter';
+import { ClusterRefs } from '../resolver/cluster-refs';
+import {
+  explainCall,
+  explainUnrouted,
+  type CallExplanation,
+  type ExplainedResource,
+  type FindUnused,
+} from '../resolver/explain-call';
+import { withText } from '../resolver/explanation-text';
+import { RouteTable } from '../resolver/route-table';
+import { parseTarget, type TargetName } from '../resolver/xds-scheme';
+import type { ResourceTypes } from '../resources/resource-types';
+import { readResourceFile } from '../transport/file/watched-files';
+import { type Clock, systemClock } from '../util/clock';
+import { errorMessage } from '../util/error-message';
+import { currentFeatureFlags } from '../util/feature-flags';
+import { readRegularFile } from '../util/files/read-regular-file';
+import { createHandle, type Handle } from '../util/handle';
+import { silentLogger } from '../util/logger';
+import { systemRandom } from '../util/random';
+import { runSteps } from '../util/steps';
+import { err, ok, type Result } from '../util/result';
+import { TimeSlices } from '../util/time-slices';
+import { addHttpFilters, createRuntimeResourceTypes } from './built-in-parts';
+import { joinLines } from '../util/sanitize-text';
+import type { PolicyState } from '../lb/tree/policy-state';
+import type { LiveResolution, LiveResolutions } from '../resolver/resolver-dependencies';
+import type { ResourceSnapshot } from '../xds-client/client-snapshot';
+import { SerialQueue } from '../util/serial-queue';
+import type { ResourceType } from '../xds-client/resource-type';
+import type { ResourceSource, ResourceWatcher, XdsError } from '../xds-client/resource-watcher';
+import { joinBounded } from '../xds-client/xds-errors';
+import { parseResourceName } from '../xds-client/resource-name';
+
+/** The parts of a client that explanations need. */
+export interface ExplainParts {
+  readonly types: ResourceTypes;
+  readonly httpFilters: HttpFilterRegistry;
+  readonly meter: MatchMeter;
+  readonly limits: Limits;
+}
+
+/** A call that is not made. */
+export interface ExplainedCall {
+  readonly target: string;
+  /** Full path, such as `/package.Service/Method`. */
+  readonly method: string;
+  readonly headers: Metadata;
+}
+
+/** The channels of the process, as an explanation looks at them. */
+export interface ExplainedChannels extends Pick<ExplainParts, 'limits' | 'meter'> {
+  readonly types: ExplainedState['types'];
+  readonly resolutions: LiveResolutions;
+  /** Returns the resources of the client of a target. */
+  readonly resourcesOf: (target: string) => Iterable<ResourceSnapshot>;
+  /** Returns the policies of a channel; `undefined` if there are none yet. */
+  readonly policiesOf: (resolution: LiveResolution) => PolicyState | undefined;
+}
+
+/** Explains a call on a channel of the process as it is now. */
+export function explainOnChannel(
+  { resolutions, types, limits, meter, resourcesOf, policiesOf }: ExplainedChannels,
+  { target, method, headers }: ExplainedCall,
+): CallExplanation {
+  const resolution = resolutions.find(target);
+  if (resolution?.live === undefined) {
+    const targets = resolutions.all().map((other) => other.target);
+    return withText(explainUnrouted(target, resolution, [...new Set(targets)]));
+  }
+  const resources = [...resourcesOf(target)];
+  const bytesOf = (typeUrl: string, name: string) =>
+    resources.find((known) => known.typeUrl === typeUrl && known.name === name)?.accepted?.bytes;
+  const findUnused = createUnusedSearch({ types, bytesOf, policies: policiesOf(resolution) });
+  meter.begin();
+  try {
+    return withText(explainCall({ ...resolution.live, method, headers, limits, findUnused }));
+  } finally {
+    meter.end();
+  }
+}
+
+/** Implements `explainResources` of the package, with the extensions of the application. */
+export function explainResources(resources: string | object, call: ExplainedCall): CallExplanation {
+  const environment = {
+    ...{ clock: systemClock, random: systemRandom, logger: silentLogger },
+    ...{ flags: currentFeatureFlags(), hash: new XxHash64(), limits: DEFAULT_LIMITS },
+  };
+  const policies = createPolicyRegistry(environment);
+  processLbPolicies.addTo(policies);
+  addHttpFilters(processHttpFilters, environment);
+  const meter = new MatchMeter(environment.limits, silentLogger);
+  const types = createRuntimeResourceTypes(policies, processHttpFilters, {
+    ...{ ...environment, meter },
+  });
+  const parts = { types, httpFilters: processHttpFilters, meter, limits: environment.limits };
+  return explainGiven(readResources(resources), call, parts);
+}
+
+/** @throws Error with all problems of the file or object. */
+function readResources(resources: string | object): readonly GivenResource[] {
+  const isPath = typeof resources === 'string';
+  const path = isPath ? resources : 'resources.json';
+  const content = isPath ? readContent(path) : toJson(resources);
+  const file = runSteps(readResourceFile(path, content, { ignoreUnknownFields: false }));
+  if (!file.ok) throw new Error(`grpc-xds: ${joinLines(file.error)}`);
+  return file.value.resources.map(({ typeUrl, name = '', item }) => ({
+    ...{ typeUrl, name, value: item.value },
+  }));
+}
+
+function toJson(resources: unknown): Buffer {
+  try {
+    const text: unknown = JSON.stringify(resources);
+    if (typeof text === 'string') return Buffer.from(text);
+  } catch (error) {
+    throw new Error(`grpc-xds: the resources are not JSON: ${errorMessage(error)}`, {
+      cause: error,
+    });
+  }
+  throw new Error('grpc-xds: the resources must be a path or an object');
+}
+
+function readContent(path: string): Buffer {
+  const content = readRegularFile(path, { maxBytes: DEFAULT_LIMITS.maxMessageBytes });
+  if (content.ok) return content.value;
+  throw new Error(`grpc-xds: ${path} cannot be read: ${content.error}`);
+}
+
+/** Explains the routing of a call by given resources, as a channel with these would route it. */
+export function explainGiven(
+  resources: readonly GivenResource[],
+  { target, method, headers }: ExplainedCall,
+  parts: ExplainParts,
+): CallExplanation {
+  const unrouted = (reason: string) =>
+    withText({ kind: 'unrouted' as const, reason, waitingFor: [] });
+  const name = parseTarget(target);
+  if (!name.ok) return unrouted(name.error);
+  const source = new GivenResources(resources);
+  const config = buildConfig(source, name.value, parts);
+  if (!config.ok) return unrouted(config.error);
+  const refs = new ClusterRefs(
+    () => createHandle(() => {}),
+    (cluster) => new CdsConfig(cluster, false),
+    () => {},
+  );
+  const host = toAuthority(name.value.path);
+  const inputs = { config: config.value, preparer: parts.httpFilters, defaultAuthority: host };
+  const table = runSteps(RouteTable.inSteps(inputs));
+  runSteps(table.acquireClusters(refs));
+  parts.meter.begin();
+  try {
+    return withText(
+      explainCall({
+        ...{ config: config.value, table, method, headers, limits: parts.limits },
+        findUnused: createUnusedSearch({
+          types: parts.types,
+          bytesOf: (typeUrl, name) => source.find(typeUrl, name)?.value,
+          policies: undefined,
+        }),
+      }),
+    );
+  } finally {
+    parts.meter.end();
+  }
+}
+
+/** Builds the config of a target: at once, because the source has all resources. */
+function buildConfig(
+  source: GivenResources,
+  target: TargetName,
+  { types, limits }: ExplainParts,
+): Result<XdsConfig, string> {
+  const listenerName = listenerResourceName(bootstrapFor(target), target);
+  if (!listenerName.ok) return listenerName;
+  const tasks: (() => void)[] = [];
+  const clock = immediateClock(tasks);
+  let update: Result<XdsConfig, string> = err('the resources are incomplete');
+  const manager = new XdsDependencyManager({
+    ...{ source, types, limits, logger: silentLogger },
+    dns: unresolvedDns(tasks),
+    ...{ listenerName: listenerName.value, host: toAuthority(target.path) },
+    clientNote: 'given resources',
+    timeSlices: new TimeSlices(clock),
+    onUpdate: (next) => (update = next),
+  });
+  manager.start();
+  for (let task = tasks.shift(); task !== undefined; task = tasks.shift()) task();
+  manager.close();
+  return update;
+}
+
+/** A clock without delays: it adds its tasks to a list, which its owner runs in order. */
+function immediateClock(tasks: (() => void)[]): Clock {
+  return {
+    ...{ now: () => 0, monotonicMs: () => 0 },
+    soon: (task) => tasks.push(task),
+    setTimer(task) {
+      const timer = { isReleased: false };
+      tasks.push(() => {
+        if (!timer.isReleased) task();
+      });
+      return createHandle(() => (timer.isReleased = true));
+    },
+  };
+}
+
+/** Names of clusters are not resolved: no connection is made. */
+function unresolvedDns(tasks: (() => void)[]): DnsWatcherFactory {
+  return {
+    start(_target, onResult) {
+      tasks.push(() => onResult(err('names are not resolved here')));
+      return { release() {}, requestReresolution() {} };
+    },
+  };
+}
+
+/** A bootstrap with the authority of a target, and with the default templates. */
+function bootstrapFor({ authority }: TargetName): Bootstrap {
+  const prefix = `xdstp://${percentEncodeAuthority(authority)}/`;
+  const template = {
+    clientListenerResourceNameTemplate: `${prefix}envoy.config.listener.v3.Listener/%s`,
+    ...{ servers: [], fallbackOnReachabilityOnly: false },
+  };
+  return {
+    ...{ source: 'given resources', servers: [], certificateProviders: new Map() },
+    node: { id: '', cluster: '', locality: undefined, metadata: undefined },
+    authorities: new Map(authority === '' ? [] : [[authority, template]]),
+    clientDefaultListenerResourceNameTemplate: '%s',
+  };
+}
+
+/** A resource as a management server would send it. */
+export interface GivenResource {
+  readonly typeUrl: string;
+  readonly name: string;
+  readonly value: Uint8Array;
+}
+
+/** The server that the resources would come from. */
+const SERVER: ServerConfig = {
+  serverUri: 'given resources',
+  channelCreds: { type: 'insecure', config: undefined },
+  callCreds: [],
+  features: new Set(),
+  key: '',
+};
+
+/** A source of given resources: what it does not have does not exist. Watchers are notified at once, and never again. */
+class GivenResources implements ResourceSource {
+  private readonly byKey: ReadonlyMap<string, GivenResource>;
+  private readonly queue = new SerialQueue((error) => {
+    throw error;
+  });
+
+  constructor(resources: readonly GivenResource[]) {
+    this.byKey = new Map(resources.map((each) => [keyOf(each.typeUrl, each.name), each]));
+  }
+
+  watch<T, C>(type: ResourceType<T, C>, name: string, watcher: ResourceWatcher<T, C>): Handle {
+    let isReleased = false;
+    this.run(() => {
+      if (!isReleased) watcher.onResourceChanged(this.read(type, name));
+    });
+    return createHandle(() => (isReleased = true));
+  }
+
+  run(task: () => void): void {
+    this.queue.run(task);
+  }
+
+  /** See `ResourceSource`. */
+  readonly receivedAtMs = undefined;
+
+  /** See `ResourceSource`. A resource is applied in one task. */
+  runWhenWhole(task: () => void): void {
+    this.run(task);
+  }
+
+  /** See `ResourceSource`. */
+  runMs(): number {
+    return 0;
+  }
+
+  /** See `ResourceSource`. There are none. */
+  holdRequests(): Handle {
+    return createHandle(() => {});
+  }
+
+  /** See `ResourceSource`. */
+  waitingFor(): readonly string[] {
+    return [];
+  }
+
+  /** Returns a resource; `undefined` if it was not given. */
+  find(typeUrl: string, name: string): GivenResource | undefined {
+    return this.byKey.get(keyOf(typeUrl, name));
+  }
+
+  private read<T>(type: ResourceType<T>, name: string): Result<T, XdsError> {
+    const given = this.find(type.typeUrl, name);
+    const subject = `${type.typeName} "${name}"`;
+    if (given === undefined) {
+      return err({ kind: 'does-not-exist', message: `xds: ${subject}: not among the resources` });
+    }
+    const context = {
+      server: SERVER,
+      // Those of the bootstrap, which is not given.
+      certificateProviders: { has: () => true },
+      previous: () => undefined,
+    };
+    const { result } = type.decode(given.value, context);
+    if (result.ok) return ok(result.value);
+    const message = `xds: ${subject}: rejected (NACK): ${joinBounded(result.error)}`;
+    return err({ kind: 'invalid', message });
+  }
+}
+
+function keyOf(typeUrl: string, name: string): string {
+  const parsed = parseResourceName(name, typeUrl);
+  return `${typeUrl} ${parsed.ok ? parsed.value.canonical : name}`;
+}
+
+type DescribedType = Pick<ResourceType<unknown>, 'typeUrl' | 'typeName' | 'describeUnusedFields'>;
+
+/** The state of a target, as an explanation looks at it. */
+interface ExplainedState {
+  readonly types: Readonly<Record<ExplainedResource['type'], DescribedType>>;
+  /** Returns the encoded resource in use; `undefined` if there is none. */
+  readonly bytesOf: (typeUrl: string, name: string) => Uint8Array | undefined;
+  /** Those of a channel of the target; `undefined` if there are none yet. */
+  readonly policies: PolicyState | undefined;
+}
+
+/** Returns a search for what has no effect of the resources of a target. */
+function createUnusedSearch({ types, bytesOf, policies }: ExplainedState): FindUnused {
+  return ({ type, name }) => {
+    const { typeUrl, typeName } = types[type];
+    const bytes = bytesOf(typeUrl, name);
+    const fields = (bytes && types[type].describeUnusedFields?.(bytes)) ?? [];
+    const unsecured = type === 'cluster' && policies && findUnsecured(policies, name);
+    const all = [...fields, ...(unsecured ? [`transport_socket: ${unsecured}`] : [])];
+    return all.length === 0 ? undefined : { resource: `${typeName} "${name}"`, fields: all };
+  };
+}
+
+/** Returns why the TLS that a cluster configures is not used; `undefined` if it is, or if there is none. */
+function findUnsecured({ details, children }: PolicyState, cluster: string): string | undefined {
+  const unused = details?.['unusedTls'];
+  if (details?.['cluster'] === cluster && typeof unused === 'string') return unused;
+  for (const child of children ?? []) {
+    const found = findUnsecured(child, cluster);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}

@@ -1,0 +1,101 @@
+import {
+  dumpOnSignal,
+  explainResources,
+  inspect,
+  registerCertificateProvider,
+  registerChannelCredentials,
+  registerHttpFilter,
+  registerLbPolicy,
+  serveAdminPage,
+} from '../../src';
+
+/** A function of the package, for arguments that the compiler would refuse. */
+type Loose = (...args: readonly unknown[]) => unknown;
+
+const loose = (call: unknown): Loose => {
+  if (typeof call !== 'function') throw new Error('not a function');
+  return (...args) => Reflect.apply(call, undefined, args);
+};
+
+const make = () => ({});
+const policy = { name: 'p', parseConfig: make, create: make };
+
+describe('what registers a definition', () => {
+  it.each<[string, unknown, object]>([
+    ['registerLbPolicy', registerLbPolicy, policy],
+    ['registerCertificateProvider', registerCertificateProvider, policy],
+    [
+      'registerChannelCredentials',
+      registerChannelCredentials,
+      { type: 't', parseConfig: make, create: make },
+    ],
+    [
+      'registerHttpFilter',
+      registerHttpFilter,
+      { configTypes: ['t.T'], parseConfig: make, createCallFilter: make },
+    ],
+  ])('is told by %s what is missing or wrong in it', (name, call, complete) => {
+    for (const definition of [undefined, null, 42, 'x', make]) {
+      expect(() => loose(call)(definition)).toThrow(
+        new TypeError(
+          `grpc-xds: ${name}() takes an object with the members ${Object.keys(complete).join(', ')}`,
+        ),
+      );
+    }
+    for (const member of Object.keys(complete)) {
+      for (const wrong of [undefined, null, 42, Symbol('x'), {}, [1]]) {
+        const register = () => loose(call)({ ...complete, [member]: wrong });
+        expect(register).toThrow(TypeError);
+        expect(register).toThrow(`grpc-xds: ${member} of ${name}() must be `);
+      }
+    }
+  });
+
+  it('may leave out what is optional, and nothing else may be there instead', () => {
+    const register = loose(registerLbPolicy);
+    expect(() => register({ ...policy, messageType: 5 })).toThrow(
+      new TypeError('grpc-xds: messageType of registerLbPolicy() must be a string'),
+    );
+    expect(() => register({ ...policy, messageType: undefined })).not.toThrow();
+  });
+});
+
+describe('a function for operators', () => {
+  it.each(['x', 42, undefined, 'toString', null])(
+    'refuses %p as the signal of a dump',
+    (signal) => {
+      expect(() => loose(dumpOnSignal)(signal)).toThrow(
+        new TypeError(
+          'grpc-xds: the signal of dumpOnSignal() must be one of this system, such as SIGUSR2',
+        ),
+      );
+    },
+  );
+
+  it('names options that it does not have', () => {
+    expect(() => loose(inspect)(null)).toThrow('grpc-xds: inspect() takes an object with');
+    expect(() => loose(inspect)({ content: true })).toThrow(
+      new TypeError(
+        'grpc-xds: unknown option "content" of inspect(); the options are target, contents, maxBytes',
+      ),
+    );
+    for (const options of [undefined, null, 5]) {
+      expect(() => loose(serveAdminPage)(options)).toThrow(
+        'grpc-xds: serveAdminPage() takes an object with',
+      );
+    }
+    expect(() => loose(serveAdminPage)({ port: 0, tokn: 'x' })).toThrow(
+      'grpc-xds: unknown option "tokn" of serveAdminPage(); the options are ',
+    );
+  });
+
+  it('says why resources cannot be explained', () => {
+    const cyclic: Record<string, unknown> = {};
+    cyclic.self = cyclic;
+    const explain = (resources: unknown) => () =>
+      loose(explainResources)(resources, 'xds:///a', '/a/B');
+    expect(explain(cyclic)).toThrow('grpc-xds: the resources are not JSON: Converting circular');
+    expect(explain({ listeners: 5n })).toThrow('grpc-xds: the resources are not JSON: ');
+    expect(explain(undefined)).toThrow('grpc-xds: the resources must be a path or an object');
+  });
+});

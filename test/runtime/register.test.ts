@@ -1,0 +1,64 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { experimental } from '@grpc/grpc-js';
+import { register, type RegisterOptions } from '../../src';
+import { HOST_RANGE } from '../../src/grpc-js/check-host';
+import { registerXdsResolver } from '../../src/resolver/xds-scheme';
+
+describe('register()', () => {
+  it.each<[string, unknown]>([
+    ['text', 'bootstrap.json'],
+    ['null', null],
+    ['a list', []],
+  ])('throws a TypeError for %s in place of options', (_name, options) => {
+    const message = 'grpc-xds: register() takes an object with the options';
+    expect(() => register(options as RegisterOptions)).toThrow(TypeError);
+    expect(() => register(options as RegisterOptions)).toThrow(message);
+  });
+
+  it('throws a TypeError for an unknown option, and names the known ones', () => {
+    // @ts-expect-error -- the compiler refuses it, too
+    const options: RegisterOptions = { bootsrap: {} };
+    expect(() => register(options)).toThrow(TypeError);
+    expect(() => register(options)).toThrow(
+      'grpc-xds: unknown option "bootsrap" of register(); the options are bootstrap, ',
+    );
+  });
+
+  it.each([null, 1, {}, Buffer.from('/nowhere')])(
+    'throws a TypeError for the snapshotPath %p',
+    (path) => {
+      const options = { snapshotPath: path } as RegisterOptions;
+      const expected = new TypeError('grpc-xds: snapshotPath of register() must be a string');
+      expect(() => register(options)).toThrow(expected);
+    },
+  );
+
+  it('accepts every option, also without a value', () => {
+    expect(() =>
+      register({ bootstrap: { xds_servers: [] }, snapshotPath: '/nowhere', limits: {} }),
+    ).not.toThrow();
+    expect(() => register({})).not.toThrow();
+    expect(() => register()).not.toThrow();
+  });
+
+  it('registers the scheme again after another package did', () => {
+    register();
+    const other = jest.fn();
+    registerXdsResolver(() => {
+      other();
+      return { updateResolution: () => undefined, destroy: () => undefined };
+    });
+    register();
+    const target = { scheme: 'xds', path: 'shop' };
+    experimental.createResolver(target, () => true, {}).destroy();
+    expect(other).not.toHaveBeenCalled();
+  });
+
+  it('needs the version of grpc-js that package.json names', () => {
+    const manifest: unknown = JSON.parse(
+      readFileSync(join(__dirname, '../../package.json'), 'utf8'),
+    );
+    expect(manifest).toMatchObject({ peerDependencies: { '@grpc/grpc-js': HOST_RANGE } });
+  });
+});
