@@ -18,7 +18,7 @@ export function createUnusedSearch({ types, bytesOf, policies }: ExplainedState)
   return ({ type, name }) => {
     const { typeUrl, typeName } = types[type];
     const bytes = bytesOf(typeUrl, name);
-    const fields = (bytes && types[type].describeUnusedFields?.(bytes)) ?? [];
+    const fields = (bytes && types[type].describeUnusedFields(bytes)) ?? [];
     const unsecured = type === 'cluster' && policies && findUnsecured(policies, name);
     const all = [...fields, ...(unsecured ? [`transport_socket: ${unsecured}`] : [])];
     return all.length === 0 ? undefined : { resource: `${typeName} "${name}"`, fields: all };

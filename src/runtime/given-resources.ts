@@ -3,6 +3,7 @@ import type { ResourceSource } from '../dependency-manager/watch-set';
 import { createHandle, type Handle } from '../util/handle';
 import { err, ok, type Result } from '../util/result';
 import { SerialQueue } from '../util/serial-queue';
+import { runSteps } from '../util/steps';
 import type { ResourceType } from '../xds-client/resource-type';
 import type { ResourceWatcher, XdsError } from '../xds-client/resource-watcher';
 import { joinBounded } from '../xds-client/xds-errors';
@@ -66,7 +67,7 @@ export class GivenResources implements ResourceSource {
       certificateProviders: { has: () => true },
       previous: () => undefined,
     };
-    const { result } = type.decode(given.value, context);
+    const { result } = runSteps(type.decode(given.value, context));
     if (result.ok) return ok(result.value);
     const message = `xds: ${subject}: rejected (NACK): ${joinBounded(result.error)}`;
     return err({ kind: 'invalid', message });

@@ -253,10 +253,10 @@ export class ChannelResource implements RequestedResource {
    */
   private logSkipped(next: Accepted<unknown>): void {
     const { type, accepted: before, id } = this;
-    const skipped = type.describeSkipped?.(next.value);
+    const skipped = type.describeSkipped(next.value);
     if (skipped === undefined) return;
     const text = () => `${describeResource(id)}: version "${next.version}": ${skipped}`;
-    const known = before && type.describeSkipped?.(before.value);
+    const known = before && type.describeSkipped(before.value);
     if (skipped === known) this.options.logger.info(text);
     else this.options.logger.error(text);
   }
@@ -266,7 +266,7 @@ export class ChannelResource implements RequestedResource {
     const { logger } = this.options;
     // Whether the line is shown is asked last, because that reads the environment.
     if (logger.showsInfo !== true) return;
-    const fields = this.type.describeUnusedFields?.(bytes) ?? [];
+    const fields = this.type.describeUnusedFields(bytes);
     if (fields.length === 0) return;
     const { name, type } = this;
     logger.info(
@@ -295,7 +295,7 @@ export class ChannelResource implements RequestedResource {
         if (this.current.kind === 'accepted' && this.current.accepted.value === accepted.value) {
           return undefined;
         }
-        const text = (change && this.type.describeChange?.(change.change)) ?? '';
+        const text = (change && this.type.describeChange(change.change)) ?? '';
         const { version, bytes } = accepted;
         return { kind: 'accepted', version, text, bytes };
       }
@@ -315,9 +315,9 @@ export class ChannelResource implements RequestedResource {
 
   private traceChange(version: string, change: ValueChange | undefined): void {
     const { type, id } = this;
-    if (change === undefined || type.describeChange === undefined) return;
-    const describe = () => type.describeChange?.(change.change) ?? '';
-    const text = () => `${describeResource(id)}: version "${version}": ${describe()}`;
+    if (change === undefined) return;
+    const text = () =>
+      `${describeResource(id)}: version "${version}": ${type.describeChange(change.change)}`;
     this.options.logger.trace(TRACER, text);
   }
 

@@ -12,10 +12,10 @@ import type { ElementLimit, ResourceType } from '../../xds-client/resource-type'
 import type { HealthStatus } from '../endpoints/endpoints';
 import { parseHealthStatus } from '../endpoints/lb-endpoint-parser';
 import { createParseContext, type ExtensionPoints, type ParseContext } from '../extension-points';
-import { unpackAny } from '../shared/any';
+import { decodeMessage, unpackAny } from '../shared/any';
 import { checkConfigSource } from '../shared/config-source-parser';
 import { metadataTypesOf, parseMetadata } from '../shared/metadata-parser';
-import { createResourceType } from '../shared/resource-decoder';
+import { createResourceType } from '../resource-parser';
 import type { ClusterResource } from './cluster';
 import { parseClusterDiscovery } from './cluster-discovery-parser';
 import { parseClusterLbPolicy } from './cluster-lb-policy-parser';
@@ -43,7 +43,6 @@ export function createClusterResourceType(
 ): ResourceType<ClusterResource> {
   return createResourceType({
     typeName: 'envoy.config.cluster.v3.Cluster',
-    decoder: Cluster,
     allResourcesRequiredInSotw: true,
     discoveryService: {
       service: 'envoy.service.cluster.v3.ClusterDiscoveryService',
@@ -51,7 +50,10 @@ export function createClusterResourceType(
     },
     elementLimit: CLUSTER_FIELDS,
     countElements: (_value, fields) => fields,
-    parse(message, { server, certificateProviders }, violations) {
+    // eslint-disable-next-line require-yield -- a cluster has few fields
+    *parse(bytes, { server, certificateProviders }, violations) {
+      const message = decodeMessage(Cluster, bytes, violations);
+      if (message === undefined) return undefined;
       const context = { ...createParseContext(extensions, server), certificateProviders };
       const value = parseCluster(message, context, violations);
       return value && { value };

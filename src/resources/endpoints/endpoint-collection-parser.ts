@@ -5,9 +5,14 @@ import {
 import { CollectionEntry } from '../../wire/generated/xds/core/v3/collection_entry';
 import { MESSAGE_LIMIT, ReadBudget } from '../../util/read-budget';
 import { err, ok } from '../../util/result';
-import { runSteps, type Steps } from '../../util/steps';
+import type { Steps } from '../../util/steps';
 import { Violations } from '../../util/violations';
-import type { Decoded, ElementLimit, ResourceType } from '../../xds-client/resource-type';
+import {
+  RESOURCE_TYPE_DEFAULTS,
+  type Decoded,
+  type ElementLimit,
+  type ResourceType,
+} from '../../xds-client/resource-type';
 import type { ExtensionPoints } from '../extension-points';
 import {
   decodeEach,
@@ -45,6 +50,7 @@ export function createEndpointCollectionResourceType(
   const metadataTypes = metadataTypesOf(features);
   const reading = { keepDraining, additionalAddresses, metadataTypes };
   return {
+    ...RESOURCE_TYPE_DEFAULTS,
     typeUrl: 'type.googleapis.com/envoy.config.endpoint.v3.LbEndpointCollection',
     typeName: 'LbEndpointCollection',
     allResourcesRequiredInSotw: false,
@@ -52,10 +58,7 @@ export function createEndpointCollectionResourceType(
     describeSkipped: ({ unusableEndpoints }) => describeUnusable(unusableEndpoints),
     elementLimit,
     countElements: ({ endpoints }) => endpoints.length,
-    decode(bytes, { budget }): Decoded<EndpointCollection> {
-      return runSteps(decodeCollection(bytes, { max, reading, budget }));
-    },
-    decodeInSteps: (bytes, { budget }) => decodeCollection(bytes, { max, reading, budget }),
+    decode: (bytes, { budget }) => decodeCollection(bytes, { max, reading, budget }),
   };
 }
 

@@ -16,7 +16,7 @@ import { decodeMessage, peekText } from '../shared/any';
 import { parseFraction, MAX_TOTAL_WEIGHT } from '../matching/fraction-parser';
 import { ENDPOINTS_LIMIT } from '../shared/read-limits';
 import { metadataTypesOf } from '../shared/metadata-parser';
-import { createResourceType } from '../shared/resource-decoder';
+import { createResourceType } from '../resource-parser';
 import { countElements } from '../wire/sliced-message';
 import {
   decodeAssignment,
@@ -107,7 +107,6 @@ export function createEndpointsResourceType(
   const reading = { keepDraining, additionalAddresses, metadataTypes };
   return createResourceType({
     typeName: 'envoy.config.endpoint.v3.ClusterLoadAssignment',
-    decoder: ClusterLoadAssignment,
     allResourcesRequiredInSotw: false,
     discoveryService: {
       service: 'envoy.service.endpoint.v3.EndpointDiscoveryService',
@@ -124,7 +123,7 @@ export function createEndpointsResourceType(
     describeSkipped: (value: EndpointsResource) => describeSkippedEndpoints(value),
     describeChange: describeEndpointsChange,
     limit: ENDPOINTS_LIMIT,
-    parseInSteps: (bytes, context, violations) =>
+    parse: (bytes, context, violations) =>
       parseEncoded(bytes, { context, reading, endpointCollections }, violations),
     *parseChange(bytes, before, { budget }) {
       const steps = parseChange(bytes, before, { ...reading, budget });

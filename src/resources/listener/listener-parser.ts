@@ -15,7 +15,7 @@ import { decodeRouteConfig } from '../route-config/route-config-parser';
 import { checkAny, decodeMessage, decodePieces, type PieceField } from '../shared/any';
 import { ROUTES_LIMIT } from '../shared/read-limits';
 import { checkConfigSource } from '../shared/config-source-parser';
-import { createResourceType } from '../shared/resource-decoder';
+import { createResourceType } from '../resource-parser';
 import { parseHttpFilters } from './http-filters-parser';
 import type { ListenerResource, HttpConnectionManager, RouteSource } from './listener';
 
@@ -30,14 +30,13 @@ export function createListenerResourceType(
 ): ResourceType<ListenerResource> {
   return createResourceType({
     typeName: 'envoy.config.listener.v3.Listener',
-    decoder: Listener,
     allResourcesRequiredInSotw: true,
     discoveryService: {
       service: 'envoy.service.listener.v3.ListenerDiscoveryService',
       noun: 'Listeners',
     },
     limit: ROUTES_LIMIT,
-    *parseInSteps(bytes, { server }, violations) {
+    *parse(bytes, { server }, violations) {
       const message = decodeMessage(Listener, bytes, violations);
       if (message === undefined) return undefined;
       const context = createParseContext(extensions, server);

@@ -5,7 +5,7 @@ import type { ResourceType } from '../../xds-client/resource-type';
 import { createParseContext, type ExtensionPoints, type ParseContext } from '../extension-points';
 import { decodePieces } from '../shared/any';
 import { ROUTES_LIMIT } from '../shared/read-limits';
-import { createResourceType } from '../shared/resource-decoder';
+import { createResourceType } from '../resource-parser';
 import { decodeChangedRoutes } from './changed-routes-parser';
 import { parseClusterSpecifierPlugins } from './cluster-specifier-plugins-parser';
 import type { RouteConfigChange, RouteConfigResource, VirtualHost } from './route-config';
@@ -21,14 +21,13 @@ export function createRouteConfigResourceType(
 ): ResourceType<RouteConfigResource, RouteConfigChange> {
   return createResourceType({
     typeName: 'envoy.config.route.v3.RouteConfiguration',
-    decoder: RouteConfiguration,
     allResourcesRequiredInSotw: false,
     discoveryService: {
       service: 'envoy.service.route.v3.RouteDiscoveryService',
       noun: 'Routes',
     },
     limit: ROUTES_LIMIT,
-    *parseInSteps(bytes, { server }, violations) {
+    *parse(bytes, { server }, violations) {
       const context = createParseContext(extensions, server);
       const value = yield* decodeRouteConfig(bytes, context, violations);
       return value && { value, record: RoutesRecord.create(bytes, context) };

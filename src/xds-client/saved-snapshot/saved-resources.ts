@@ -6,7 +6,7 @@ import type { Logger } from '../../util/logger';
 import { readRegularFile } from '../../util/files/read-regular-file';
 import { RefCountedMap } from '../../util/ref-counted-map';
 import { err, ok, type Result } from '../../util/result';
-import { STEP_SIZE, type Steps } from '../../util/steps';
+import { runSteps, STEP_SIZE, type Steps } from '../../util/steps';
 import { TimeSlices } from '../../util/time-slices';
 import type { ResourceName } from '../resource-name';
 import { describeElementLimit, type ElementLimit, type ResourceType } from '../resource-type';
@@ -144,7 +144,7 @@ export class SavedFile {
     const { certificateProviders } = bootstrap;
     try {
       const context = { server, certificateProviders, previous: () => undefined };
-      const { result } = type.decode(bytes, context);
+      const { result } = runSteps(type.decode(bytes, context));
       if (!result.ok) return err(result.error.join('; '));
       const { value, fields = 0 } = result;
       const excess = this.count(type, value, fields);
@@ -159,7 +159,7 @@ export class SavedFile {
   private count(type: ResourceType<unknown>, value: unknown, fields: number): string | undefined {
     const { elementLimit: limit } = type;
     if (limit === undefined) return undefined;
-    const total = (this.elements.get(limit) ?? 0) + (type.countElements?.(value, fields) ?? 0);
+    const total = (this.elements.get(limit) ?? 0) + type.countElements(value, fields);
     if (total > limit.max) {
       return `${total} ${limit.noun} ${describeElementLimit(limit)}`;
     }
