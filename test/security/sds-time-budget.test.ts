@@ -2,7 +2,7 @@
 
 import tls from 'node:tls';
 import { Secret } from '../../src/wire/generated/envoy/extensions/transport_sockets/tls/v3/secret';
-import type { UpstreamTls } from '../../src/resources/cluster/cluster';
+import type { UpstreamTls } from '../../src/resources/tls/tls';
 import { ReadyCertificates } from '../../src/security/client/ready-certificates';
 import { createSds } from '../../src/security/providers/sds/sds';
 import { SecureContexts } from '../../src/security/client/secure-contexts';

@@ -20,7 +20,7 @@ import type { ClusterResource } from './cluster';
 import { parseClusterDiscovery } from './cluster-discovery-parser';
 import { parseClusterLbPolicy } from './cluster-lb-policy-parser';
 import { parseOutlierDetection } from './outlier-detection-parser';
-import { parseTransportSocket } from '../tls/transport-socket-parser';
+import { parseTransportSocket } from './transport-socket-parser';
 
 const DEFAULT_MAX_REQUESTS = 1024;
 const DEFAULT_IDLE_TIMEOUT_MS = 3_600_000;

@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import { isDeepStrictEqual } from 'node:util';
 import type { ChannelOptions } from '../../grpc-js';
-import type { UpstreamTls } from '../../resources/cluster/cluster';
+import type { UpstreamTls } from '../../resources/tls/tls';
 import type { ChannelStats } from '../../observe/stats/stats-plugin';
 import { Brand, copyOf, describeOtherCopy, ownCopy } from '../../util/package-copy';
 import { err, ok, type Result } from '../../util/result';

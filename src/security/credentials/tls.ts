@@ -7,7 +7,7 @@ import {
   type GrpcUri,
   type SecureConnector,
 } from '../../grpc-js';
-import type { UpstreamTls } from '../../resources/cluster/cluster';
+import type { UpstreamTls } from '../../resources/tls/tls';
 import {
   parseCertificateFiles,
   type CertificateFilesConfig,

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import type { PeerCertificate } from 'node:tls';
-import type { SanMatcher, UpstreamTls } from '../../resources/cluster/cluster';
+import type { SanMatcher, UpstreamTls } from '../../resources/tls/tls';
 import { quoteText } from '../../util/cut-text';
 import { err, ok, type Result } from '../../util/result';
 import { sanitizeText } from '../../util/sanitize-text';

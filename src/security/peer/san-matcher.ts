@@ -1,4 +1,4 @@
-import type { SanMatcher, SanType } from '../../resources/cluster/cluster';
+import type { SanMatcher, SanType } from '../../resources/tls/tls';
 import { MatchedText } from '../../resources/matching/matched-text';
 import {
   matchesText,

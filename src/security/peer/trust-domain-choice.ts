@@ -1,4 +1,4 @@
-import type { SanMatcher, UpstreamTls } from '../../resources/cluster/cluster';
+import type { SanMatcher, UpstreamTls } from '../../resources/tls/tls';
 import { trustDomainOf } from './spiffe-id';
 
 /** The trust domains that matchers name; `undefined` for those that name none. */

@@ -54,9 +54,16 @@ export class MessageCodec<T> implements MessageType<T> {
    * @throws when the message is malformed.
    */
   decode(input: BinaryReader | Uint8Array, length?: number, budget?: ReadBudget): T {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const end = length === undefined ? reader.len : reader.pos + length;
-    return readMessage(reader, this, end, budget);
+    return decode(this, input, length, budget);
+  }
+
+  /** Returns a decoder that passes over some properties, without looking into them: they have their defaults. */
+  decoderWithout(...names: readonly (keyof T)[]): Pick<MessageCodec<T>, 'decode'> {
+    const { construct } = this;
+    const layout = this.layout.without(new Set(names));
+    return {
+      decode: (input, length, budget) => decode({ layout, construct }, input, length, budget),
+    };
   }
 
   /** Creates a message with defaults for what is left out. */
@@ -68,4 +75,15 @@ export class MessageCodec<T> implements MessageType<T> {
   fromPartial(object: DeepPartial<T>): T {
     return copyMessage(this, propertiesOf(object));
   }
+}
+
+function decode<T>(
+  type: MessageType<T>,
+  input: BinaryReader | Uint8Array,
+  length: number | undefined,
+  budget: ReadBudget | undefined,
+): T {
+  const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+  const end = length === undefined ? reader.len : reader.pos + length;
+  return readMessage(reader, type, end, budget);
 }

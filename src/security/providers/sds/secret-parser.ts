@@ -5,7 +5,7 @@ import type {
 } from '../../../wire/generated/envoy/extensions/transport_sockets/tls/v3/common';
 import { Secret as SecretMessage } from '../../../wire/generated/envoy/extensions/transport_sockets/tls/v3/secret';
 import { SPIFFECertValidatorConfig } from '../../../wire/generated/envoy/extensions/transport_sockets/tls/v3/tls_spiffe_validator_config';
-import { checkRestrictions } from '../../../resources/tls/certificate-validation-parser';
+import { checkRestrictions } from '../../../resources/tls/common-tls-context-parser';
 import { decodeMessage, unpackAny } from '../../../resources/shared/any';
 import { createResourceType } from '../../../resources/resource-parser';
 import { asBuffer } from '../../../util/as-buffer';

@@ -3,13 +3,13 @@ import { Http11ProxyUpstreamTransport } from '../../wire/generated/envoy/extensi
 import type { Violations } from '../../util/violations';
 import type { ParseContext } from '../extension-points';
 import { typeNameOf, unpackAny } from '../shared/any';
-import type { ClusterResource } from '../cluster/cluster';
-import type * as UpstreamTlsContext from './upstream-tls-context-parser';
+import type { ClusterResource } from './cluster';
+import type * as UpstreamTlsContext from '../tls/upstream-tls-context-parser';
 import { late } from '../../util/late';
 
 /** Loaded for the first cluster with TLS, with the messages that describe it. */
 const loadTlsParser = late<typeof UpstreamTlsContext>(() =>
-  require('./upstream-tls-context-parser'),
+  require('../tls/upstream-tls-context-parser'),
 );
 
 const httpProxyType = {
