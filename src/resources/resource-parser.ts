@@ -1,7 +1,9 @@
+import type * as UnusedFields from './encoded/unused-fields';
 import { late } from '../util/late';
 import { MESSAGE_LIMIT, ReadBudget, type ReadLimit } from '../util/read-budget';
 import type { Steps } from '../util/steps';
 import { Violations } from '../util/violations';
+import type { ConfigSource } from '../wire/generated/envoy/config/core/v3/config_source';
 import {
   RESOURCE_TYPE_DEFAULTS,
   type DecodeContext,
@@ -12,10 +14,9 @@ import {
   type ResourceType,
 } from '../xds-client/resource-type';
 import { peekText } from './shared/any';
-import type * as UnusedFields from './wire/unused-fields';
 
 /** With its tables of fields, loaded for the first description. */
-const loadUnusedFields = late<typeof UnusedFields>(() => require('./wire/unused-fields'));
+const loadUnusedFields = late<typeof UnusedFields>(() => require('./encoded/unused-fields'));
 
 type DescribedMember =
   'discoveryService' | 'elementLimit' | 'countElements' | 'describeSkipped' | 'describeChange';
@@ -99,3 +100,30 @@ function success<T, C>(
 ): DecodeResult<T, C> {
   return { ok: true, value, record, change, fields, isPartial };
 }
+
+type Specifier = NonNullable<ConfigSource['configSourceSpecifier']>['$case'];
+
+/** Adds a violation unless the source is one of those allowed (gRFCs A27, A47). */
+export function checkConfigSource(
+  source: ConfigSource | undefined,
+  allowed: readonly Specifier[],
+  violations: Violations,
+): void {
+  if (source === undefined) {
+    violations.add('field not present');
+    return;
+  }
+  const specifier = source.configSourceSpecifier?.$case;
+  if (specifier === undefined || !allowed.includes(specifier)) {
+    violations.add(`must be ${allowed.join(' or ')}`);
+  }
+}
+
+// How many fields a resource may have of which pieces are decoded one by one, in steps. Any other resource is decoded in one
+// turn, within the limit of one message.
+
+/** A route configuration, or the listener that has one: some 300,000 routes. */
+export const ROUTES_LIMIT: ReadLimit = { maxFields: 2_000_000, scope: 'resource' };
+
+/** An endpoint assignment, or a collection of endpoints: more than 200,000 endpoints with ten fields each. */
+export const ENDPOINTS_LIMIT: ReadLimit = { maxFields: 4_000_000, scope: 'resource' };

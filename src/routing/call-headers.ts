@@ -1,5 +1,5 @@
 import type { Metadata } from '../grpc-js';
-import { MatchedText } from '../resources/matching/matched-text';
+import { MatchedText } from '../resources/matching/string-matcher';
 
 /**
  * The headers of one call as matchers read them, by the rules of routing (gRFC A28). Each is read once, however many

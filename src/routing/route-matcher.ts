@@ -4,8 +4,12 @@ import type {
   PathMatcher,
   RouteMatch,
 } from '../resources/route-config/route-config';
-import { MatchedText } from '../resources/matching/matched-text';
-import { matchesText, stepsOf, STEPS_PER_MATCHER } from '../resources/matching/string-matcher';
+import {
+  MatchedText,
+  matchesText,
+  stepsOf,
+  STEPS_PER_MATCHER,
+} from '../resources/matching/string-matcher';
 import { assertNever } from '../util/assert-never';
 import type { MatchedCall } from './matched-call';
 

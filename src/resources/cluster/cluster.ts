@@ -2,7 +2,7 @@ import type { ServerConfig } from '../../bootstrap/bootstrap';
 import type { HealthStatus, SocketAddress } from '../endpoints/endpoints';
 import type { LbConfig } from '../extension-points';
 import type { UpstreamTls } from '../tls/tls';
-import type { JsonObject } from '../shared/struct-json-parser';
+import type { JsonObject } from '../shared/extension-parser';
 
 /** How the endpoints of a cluster are found (gRFC A37). */
 export type ClusterDiscovery =

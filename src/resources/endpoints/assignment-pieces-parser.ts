@@ -8,7 +8,7 @@ import { asBuffer } from '../../util/as-buffer';
 import type { Steps } from '../../util/steps';
 import { Violations } from '../../util/violations';
 import { decodeEach, decodePieces, decodePiecesInSteps, type PieceField } from '../shared/any';
-import { sliceMessage, toSlices, type SlicedMessage } from '../wire/sliced-message';
+import { sliceMessage, toSlices, type SlicedMessage } from '../encoded/sliced-message';
 
 /** The field of the localities of an assignment. */
 export const LOCALITIES: PieceField = { number: 2, name: 'endpoints' };

@@ -1,24 +1,24 @@
+import { asBuffer } from '../../util/as-buffer';
+import { ReadBudget } from '../../util/read-budget';
+import type { Steps } from '../../util/steps';
+import { Violations } from '../../util/violations';
 import { ClusterLoadAssignment } from '../../wire/generated/envoy/config/endpoint/v3/endpoint';
 import {
   LbEndpoint,
   LocalityLbEndpoints,
 } from '../../wire/generated/envoy/config/endpoint/v3/endpoint_components';
-import { asBuffer } from '../../util/as-buffer';
-import { ReadBudget } from '../../util/read-budget';
-import type { Steps } from '../../util/steps';
-import { Violations } from '../../util/violations';
-import { decodeMessage, decodePieces } from '../shared/any';
 import { MAX_TOTAL_WEIGHT } from '../matching/fraction-parser';
+import { ENDPOINTS_LIMIT } from '../resource-parser';
+import { decodeMessage, decodePieces } from '../shared/any';
 import {
   compareSlicesInSteps,
   readHeadLength,
   type SliceComparison,
-} from '../wire/slice-comparison';
-import { ENDPOINTS_LIMIT } from '../shared/read-limits';
-import { elementStart } from '../wire/sliced-message';
+  type SlicePart,
+  elementStart,
+} from '../encoded/sliced-message';
 import { LB_ENDPOINTS, LOCALITIES } from './assignment-pieces-parser';
-import { shareLocality, type PreviousEndpoints } from './endpoint-reuse';
-import { applyComparison, isPresent } from './endpoint-slices';
+import { shareLocality, type PreviousEndpoints, EndpointReuse } from './endpoint-reuse';
 import {
   localityKey,
   type EndpointsChange,
@@ -27,8 +27,14 @@ import {
   type XdsEndpoint,
 } from './endpoints';
 import { EndpointsDifference } from './endpoints-change';
-import { EndpointsRecord, type EndpointSlices, type ParsedLocality } from './endpoints-record';
-import { LbEndpointParser, type EndpointReading } from './lb-endpoint-parser';
+import {
+  EndpointsRecord,
+  type EndpointSlices,
+  type ParsedLocality,
+  summarize,
+  type Slot,
+} from './endpoints-record';
+import { LbEndpointParser, type EndpointReading } from './locality-endpoints-parser';
 
 /** An assignment whose endpoints are taken from the previous version where their bytes are the same. */
 interface ChangedAssignment {
@@ -221,4 +227,112 @@ function isComplete(
   slices: EndpointSlices,
 ): slices is EndpointSlices & { readonly endpoints: readonly XdsEndpoint[] } {
   return slices.omitted === 0;
+}
+
+/** The endpoints of a locality, and how they differ from those of its previous version. */
+interface ChangedSlices {
+  readonly slices: EndpointSlices;
+  readonly added: readonly XdsEndpoint[];
+  readonly removed: readonly XdsEndpoint[];
+}
+
+/** With more parts than this, they are not joined by `concat`, whose arguments have to fit on the stack. */
+const MAX_ARGUMENTS = 1000;
+
+/** Endpoints that are decoded in one step. */
+const ENDPOINTS_PER_STEP = 64;
+
+/**
+ * Joins the endpoints of a locality, in steps: those kept from the previous version, and the new ones.
+ *
+ * @param decode Decodes one element; `undefined` if it is left out.
+ */
+export function* applyComparison(
+  { parts, slices }: SliceComparison,
+  previous: EndpointSlices,
+  decode: (bytes: Uint8Array) => Slot,
+): Steps<ChangedSlices> {
+  const dropped = notKept(parts, previous);
+  // Some may only have moved within the locality.
+  const removed = new Set(dropped.filter(isPresent));
+  const reuse = new EndpointReuse([...removed]);
+  const decoded: Slot[] = [];
+  for (const part of parts) {
+    if (part.kind === 'kept') continue;
+    const endpoint = decode(slices.bytes.subarray(part.start, part.end));
+    if (decoded.push(endpoint && reuse.share(endpoint)) % ENDPOINTS_PER_STEP === 0) yield;
+  }
+  const isSame = dropped.length + decoded.length === 0;
+  const [lost, gained] = [summarize(dropped), summarize(decoded)];
+  return {
+    slices: {
+      ...slices,
+      endpoints: isSame ? previous.endpoints : join(parts, previous.endpoints, decoded),
+      omitted: previous.omitted - lost.omitted + gained.omitted,
+      draining: previous.draining - lost.draining + gained.draining,
+      totalWeight: previous.totalWeight - lost.totalWeight + gained.totalWeight,
+    },
+    // A second endpoint that is the same as one of the previous version is added.
+    added: decoded.filter(isPresent).filter((endpoint) => !removed.delete(endpoint)),
+    removed: [...removed],
+  };
+}
+
+/** The endpoints of the previous version whose elements were not kept. */
+function notKept(parts: readonly SlicePart[], { endpoints }: EndpointSlices): readonly Slot[] {
+  const dropped: Slot[] = [];
+  let next = 0;
+  for (const part of parts) {
+    if (part.kind === 'new') continue;
+    while (next < part.from) dropped.push(endpoints[next++]);
+    next = part.to;
+  }
+  while (next < endpoints.length) dropped.push(endpoints[next++]);
+  return dropped;
+}
+
+function join(
+  parts: readonly SlicePart[],
+  previous: readonly Slot[],
+  decoded: readonly Slot[],
+): readonly Slot[] {
+  if (keepPositions(parts, previous.length)) return exchange(parts, previous, decoded);
+  let next = 0;
+  const pieces = parts.map((part) =>
+    part.kind === 'kept' ? previous.slice(part.from, part.to) : decoded.slice(next, ++next),
+  );
+  const none: Slot[] = [];
+  // eslint-disable-next-line local/bounded-arguments -- as many as the line says; `flat` takes several times as long
+  return pieces.length <= MAX_ARGUMENTS ? none.concat(...pieces) : pieces.flat();
+}
+
+/** Whether every endpoint that is kept stays at its position: others are replaced by as many, as in most updates. */
+function keepPositions(parts: readonly SlicePart[], count: number): boolean {
+  let position = 0;
+  for (const part of parts) {
+    if (part.kind === 'kept' && part.from !== position) return false;
+    position = part.kind === 'kept' ? part.to : position + 1;
+  }
+  return position === count;
+}
+
+/** Copies the endpoints once, not as pieces that are then joined. */
+function exchange(
+  parts: readonly SlicePart[],
+  previous: readonly Slot[],
+  decoded: readonly Slot[],
+): readonly Slot[] {
+  const endpoints = previous.slice();
+  let next = 0;
+  let position = 0;
+  for (const part of parts) {
+    if (part.kind === 'kept') position = part.to;
+    else endpoints[position++] = decoded[next++];
+  }
+  return endpoints;
+}
+
+/** Whether an endpoint is not left out. */
+export function isPresent(endpoint: Slot): endpoint is XdsEndpoint {
+  return endpoint !== undefined;
 }

@@ -21,14 +21,18 @@ import {
   type AnyType,
   type PieceField,
 } from '../shared/any';
-import { ENDPOINTS_LIMIT } from '../shared/read-limits';
+import { ENDPOINTS_LIMIT } from '../resource-parser';
 import { metadataTypesOf } from '../shared/metadata-parser';
 import { AddressSet } from './endpoint-addresses';
-import { checkEndpointCount } from './endpoint-count';
+import { checkEndpointCount } from './assignment-limits';
 import { EndpointReuse } from './endpoint-reuse';
 import { describeUnusable, type EndpointCollection } from './endpoints';
-import { LbEndpointParser, type EndpointReading } from './lb-endpoint-parser';
-import { ENDPOINTS_PER_STEP, parseEndpoints } from './locality-endpoints-parser';
+import {
+  LbEndpointParser,
+  type EndpointReading,
+  ENDPOINTS_PER_STEP,
+  parseEndpoints,
+} from './locality-endpoints-parser';
 
 const LB_ENDPOINT: AnyType<LbEndpoint> = {
   typeName: 'envoy.config.endpoint.v3.LbEndpoint',

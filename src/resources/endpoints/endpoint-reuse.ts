@@ -1,7 +1,7 @@
 import { shareFields, shareList } from '../../util/share';
 import { runSteps, STEP_SIZE, type Steps } from '../../util/steps';
 import type { TypedBytes } from '../extension-points';
-import type { JsonObject } from '../shared/struct-json-parser';
+import type { JsonObject } from '../shared/extension-parser';
 import {
   localityKey,
   type EndpointMetadata,

@@ -14,10 +14,9 @@ import type {
 import type { ExtensionPoints } from '../extension-points';
 import { decodeMessage, peekText } from '../shared/any';
 import { parseFraction, MAX_TOTAL_WEIGHT } from '../matching/fraction-parser';
-import { ENDPOINTS_LIMIT } from '../shared/read-limits';
+import { ENDPOINTS_LIMIT, createResourceType } from '../resource-parser';
 import { metadataTypesOf } from '../shared/metadata-parser';
-import { createResourceType } from '../resource-parser';
-import { countElements } from '../wire/sliced-message';
+import { countElements } from '../encoded/sliced-message';
 import {
   decodeAssignment,
   LOCALITIES,
@@ -27,9 +26,8 @@ import {
 } from './assignment-pieces-parser';
 import type * as ChangedEndpoints from './changed-endpoints-parser';
 import type { ChangeReading } from './changed-endpoints-parser';
-import { checkAssignmentSize } from './assignment-limits';
+import { checkAssignmentSize, checkEndpointCount } from './assignment-limits';
 import { AddressSet } from './endpoint-addresses';
-import { checkEndpointCount } from './endpoint-count';
 import { PreviousEndpoints } from './endpoint-reuse';
 import {
   localityKey,
@@ -42,8 +40,9 @@ import {
 } from './endpoints';
 import { compareEndpoints } from './endpoints-change';
 import { EndpointsRecord, type ParsedLocality } from './endpoints-record';
-import { LbEndpointParser, type EndpointReading } from './lb-endpoint-parser';
 import {
+  LbEndpointParser,
+  type EndpointReading,
   ENDPOINTS_PER_STEP,
   parseLocalityEndpoints,
   type LocalityContext,

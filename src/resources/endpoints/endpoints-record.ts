@@ -1,5 +1,5 @@
 import type { Steps } from '../../util/steps';
-import type { SlicedMessage } from '../wire/sliced-message';
+import type { SlicedMessage } from '../encoded/sliced-message';
 import type { AssignmentPieces } from './assignment-pieces-parser';
 import { AddressHashes, type AddressSet } from './endpoint-addresses';
 import type { LocalityEndpoints, XdsEndpoint } from './endpoints';

@@ -11,7 +11,7 @@ import type { Violations } from '../../util/violations';
 import type { ParseContext } from '../extension-points';
 import { decodeRouteConfig } from '../route-config/route-config-parser';
 import { decodePieces, type PieceField } from '../shared/any';
-import { checkConfigSource } from '../shared/config-source-parser';
+import { checkConfigSource } from '../resource-parser';
 import { parseHttpFilters } from './http-filters-parser';
 import type { HttpConnectionManager, RouteSource } from './listener';
 

@@ -3,9 +3,8 @@ import type { Steps } from '../../util/steps';
 import type { Violations } from '../../util/violations';
 import type { ResourceType } from '../../xds-client/resource-type';
 import { createParseContext, type ExtensionPoints, type ParseContext } from '../extension-points';
-import { createResourceType } from '../resource-parser';
+import { createResourceType, ROUTES_LIMIT } from '../resource-parser';
 import { checkAny, decodeMessage } from '../shared/any';
-import { ROUTES_LIMIT } from '../shared/read-limits';
 import {
   httpConnectionManagerType,
   parseHttpConnectionManager,

@@ -1,6 +1,6 @@
 import type { SanMatcher, SanType } from '../../resources/tls/tls';
-import { MatchedText } from '../../resources/matching/matched-text';
 import {
+  MatchedText,
   matchesText,
   STEPS_PER_MATCHER,
   stepsOf,

@@ -1,5 +1,9 @@
-import { sliceMessage, type SlicedMessage } from '../../../src/resources/wire/sliced-message';
-import { compareSlices, readHeadLength } from '../../../src/resources/wire/slice-comparison';
+import {
+  sliceMessage,
+  type SlicedMessage,
+  compareSlices,
+  readHeadLength,
+} from '../../../src/resources/encoded/sliced-message';
 
 /** Fields with a length before their content; all content here is short. */
 function field(number: number, content: string): Buffer {
