@@ -1,4 +1,4 @@
-import { toAuthority } from '../bootstrap/percent-encoding';
+import { toAuthority } from '../bootstrap/resource-template';
 import type { XdsConfig } from '../dependency-manager/xds-config';
 import type { MethodConfig } from '../grpc-js';
 import type { PreparedFilter } from '../http-filters/http-filter';

@@ -1,7 +1,10 @@
 import type { Bootstrap } from '../bootstrap/bootstrap';
 import { DEFAULT_LIMITS, type Limits } from '../bootstrap/limits';
-import { percentEncodeAuthority, toAuthority } from '../bootstrap/percent-encoding';
-import { listenerResourceName } from '../bootstrap/resource-template';
+import {
+  percentEncodeAuthority,
+  toAuthority,
+  listenerResourceName,
+} from '../bootstrap/resource-template';
 import { XdsDependencyManager } from '../dependency-manager/dependency-manager';
 import type { DnsWatcherFactory } from '../dependency-manager/dns-watch';
 import type { XdsConfig } from '../dependency-manager/xds-config';

@@ -1,6 +1,5 @@
 import type { Bootstrap } from '../../bootstrap/bootstrap';
-import { listenerResourceName } from '../../bootstrap/resource-template';
-import { toAuthority } from '../../bootstrap/percent-encoding';
+import { listenerResourceName, toAuthority } from '../../bootstrap/resource-template';
 import { XdsDependencyManager } from '../../dependency-manager/dependency-manager';
 import { createDnsWatcherFactory } from '../../dependency-manager/dns-watch';
 import type { XdsConfig } from '../../dependency-manager/xds-config';

@@ -1,7 +1,6 @@
-import { toAuthority } from '../../bootstrap/percent-encoding';
+import { toAuthority } from '../../bootstrap/resource-template';
 import { Status, type Subchannel } from '../../grpc-js';
-import { FailedCall } from '../../grpc-js/failed-call';
-import type { InterceptedSubchannel } from '../../grpc-js/subchannel-wrappers';
+import { FailedCall, type InterceptedSubchannel } from '../../grpc-js/subchannel-wrappers';
 import { checkAuthority } from '../../security/peer/authority-check';
 import type { AuthorityRewrite } from '../call-attributes';
 import { createHostIndex } from '../endpoints/address-index';

@@ -1,6 +1,6 @@
 import { BinaryReader, WireType } from '@bufbuild/protobuf/wire';
 import { LIST_LIMIT, ReadBudget } from '../../util/read-budget';
-import { type Steps, runSteps } from '../../util/steps';
+import type { Steps } from '../../util/steps';
 import { splitMessage, type SplitMessage } from '../../wire/protobuf/encoded-elements';
 import { FieldScanner } from '../../wire/protobuf/field-scanner';
 
@@ -116,20 +116,12 @@ export function readHeadLength(bytes: Uint8Array, field: number): number | undef
 }
 
 /**
- * Compares a message with its previous version by blocks of bytes, without splitting what did not change into elements.
+ * Compares a message with its previous version by blocks of bytes, without splitting what did not change into elements, in
+ * steps.
  *
  * @returns `undefined` if too much changed, if other fields are between the elements, and for malformed bytes.
  */
-export function compareSlices(
-  bytes: Buffer,
-  field: number,
-  previous: SlicedMessage,
-): SliceComparison | undefined {
-  return runSteps(compareSlicesInSteps(bytes, field, previous));
-}
-
-/** Does the same as {@link compareSlices} in steps. Few changes are found in one. */
-export function* compareSlicesInSteps(
+export function* compareSlices(
   bytes: Buffer,
   field: number,
   previous: SlicedMessage,

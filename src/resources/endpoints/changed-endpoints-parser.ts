@@ -1,6 +1,6 @@
 import { asBuffer } from '../../util/as-buffer';
 import { ReadBudget } from '../../util/read-budget';
-import type { Steps } from '../../util/steps';
+import { inSteps, type Steps } from '../../util/steps';
 import { Violations } from '../../util/violations';
 import { ClusterLoadAssignment } from '../../wire/generated/envoy/config/endpoint/v3/endpoint';
 import {
@@ -9,9 +9,9 @@ import {
 } from '../../wire/generated/envoy/config/endpoint/v3/endpoint_components';
 import { MAX_TOTAL_WEIGHT } from '../matching/fraction-parser';
 import { ENDPOINTS_LIMIT } from '../resource-parser';
-import { decodeMessage, decodePieces } from '../shared/any';
+import { decodeMessage, decodePieces, elementsOf } from '../shared/any';
 import {
-  compareSlicesInSteps,
+  compareSlices,
   readHeadLength,
   type SliceComparison,
   type SlicePart,
@@ -34,14 +34,16 @@ import {
   summarize,
   type Slot,
 } from './endpoints-record';
-import { LbEndpointParser, type EndpointReading } from './locality-endpoints-parser';
+import { ENDPOINT_SIZE, LbEndpointParser, type EndpointReading } from './locality-endpoints-parser';
+
+type DecodedLocality = Pick<ParsedLocality, 'priority' | 'value'>;
 
 /** An assignment whose endpoints are taken from the previous version where their bytes are the same. */
 interface ChangedAssignment {
   /** Without localities. */
   readonly message: ClusterLoadAssignment;
   /** Those that get calls; in order. */
-  readonly localities: readonly Pick<ParsedLocality, 'priority' | 'value'>[];
+  readonly localities: readonly DecodedLocality[];
   /** See `EndpointsResource`. */
   readonly localitiesWithoutWeight: number | undefined;
   readonly record: EndpointsRecord;
@@ -85,8 +87,8 @@ interface KnownLocality {
  */
 const MAX_CANDIDATES = 8;
 
-/** Localities that are compared in one step. */
-const LOCALITIES_PER_STEP = 16;
+/** Small operations that comparing a locality takes, besides its changes. */
+const LOCALITY_SIZE = 16;
 
 class ChangeDecoder {
   /** Any violation makes the result `undefined`: see `decodeChangedAssignment`. */
@@ -94,6 +96,8 @@ class ChangeDecoder {
   private readonly parser: LbEndpointParser;
   private readonly difference = new EndpointsDifference();
   private withoutWeight = 0;
+  /** Whether a locality is not like one of the previous version. */
+  private differsTooMuch = false;
   private readonly slices = new Map<LocalityEndpoints, EndpointSlices>();
   /** Previous localities whose endpoints have been taken over: each may serve once. */
   private readonly used = new Set<LocalityEndpoints>();
@@ -110,18 +114,18 @@ class ChangeDecoder {
   }
 
   *decode(bytes: Buffer): Steps<ChangedAssignment | undefined> {
-    const pieces = decodePieces(ClusterLoadAssignment, bytes, LOCALITIES, this.violations);
+    const pieces = yield* decodePieces(ClusterLoadAssignment, bytes, LOCALITIES, this.violations);
     if (pieces === undefined) return undefined;
     const { message, bounds } = pieces;
-    const localities: ChangedAssignment['localities'][number][] = [];
-    for (let i = 0; i < bounds.length; i += 2) {
-      if (i % (2 * LOCALITIES_PER_STEP) === 2 * (LOCALITIES_PER_STEP - 1)) yield;
-      const slice = bytes.subarray(bounds[i], bounds[i + 1]);
-      const locality = yield* this.decodeLocality(slice);
-      if (locality === undefined) return undefined;
-      if (locality !== 'unused') localities.push(locality);
-    }
-    if (this.violations.count > 0 || this.parser.unusableEndpoints !== undefined) return undefined;
+    const localities: DecodedLocality[] = [];
+    const decode = (slice: Uint8Array) => this.addLocality(asBuffer(slice), localities);
+    yield* inSteps(elementsOf(bytes, bounds), decode, () => LOCALITY_SIZE);
+    if (
+      this.differsTooMuch ||
+      this.violations.count > 0 ||
+      this.parser.unusableEndpoints !== undefined
+    )
+      return undefined;
     for (const removed of this.previous.localities()) {
       if (this.used.has(removed)) continue;
       this.difference.include(removed.locality, [], removed.endpoints);
@@ -134,17 +138,23 @@ class ChangeDecoder {
     return { message, localities, localitiesWithoutWeight, record, change };
   }
 
-  private *decodeLocality(
-    slice: Buffer,
-  ): Steps<ChangedAssignment['localities'][number] | 'unused' | undefined> {
+  private *addLocality(slice: Buffer, localities: DecodedLocality[]): Steps<void> {
+    if (this.differsTooMuch) return;
+    const locality = yield* this.decodeLocality(slice);
+    if (locality === undefined) this.differsTooMuch = true;
+    else if (locality !== 'unused') localities.push(locality);
+  }
+
+  /** @returns `undefined` if it differs too much. */
+  private *decodeLocality(slice: Buffer): Steps<DecodedLocality | 'unused' | undefined> {
     const found = this.findPrevious(slice);
-    if (found === undefined) return this.isUnused(slice) ? 'unused' : undefined;
-    const change = yield* compareSlicesInSteps(slice, LB_ENDPOINTS.number, found.known);
+    if (found === undefined) return (yield* this.isUnused(slice)) ? 'unused' : undefined;
+    const change = yield* compareSlices(slice, LB_ENDPOINTS.number, found.known);
     const message = change && decodeMessage(LocalityLbEndpoints, change.rest, this.violations);
     if (change === undefined || message === undefined) return undefined;
     const { locality, loadBalancingWeight: weight, priority, lbConfig } = message;
     if (lbConfig?.$case === 'ledsClusterLocalityConfig') return undefined;
-    if (weight === undefined) return this.isUnused(slice) ? 'unused' : undefined;
+    if (weight === undefined) return (yield* this.isUnused(slice)) ? 'unused' : undefined;
     if (weight === 0) return 'unused';
     const { before } = found;
     // The guess may have been wrong: most encoders write the priority after the endpoints.
@@ -182,8 +192,8 @@ class ChangeDecoder {
   }
 
   /** Whether a locality gets no calls. Counts it if it has endpoints and no weight. */
-  private isUnused(slice: Buffer): boolean {
-    const pieces = decodePieces(LocalityLbEndpoints, slice, LB_ENDPOINTS, this.violations);
+  private *isUnused(slice: Buffer): Steps<boolean> {
+    const pieces = yield* decodePieces(LocalityLbEndpoints, slice, LB_ENDPOINTS, this.violations);
     if (pieces === undefined) return false;
     const { bounds, message } = pieces;
     const { loadBalancingWeight: weight } = message;
@@ -239,9 +249,6 @@ interface ChangedSlices {
 /** With more parts than this, they are not joined by `concat`, whose arguments have to fit on the stack. */
 const MAX_ARGUMENTS = 1000;
 
-/** Endpoints that are decoded in one step. */
-const ENDPOINTS_PER_STEP = 64;
-
 /**
  * Joins the endpoints of a locality, in steps: those kept from the previous version, and the new ones.
  *
@@ -257,11 +264,12 @@ export function* applyComparison(
   const removed = new Set(dropped.filter(isPresent));
   const reuse = new EndpointReuse([...removed]);
   const decoded: Slot[] = [];
-  for (const part of parts) {
-    if (part.kind === 'kept') continue;
+  const decodeNew = (part: SlicePart): void => {
+    if (part.kind === 'kept') return;
     const endpoint = decode(slices.bytes.subarray(part.start, part.end));
-    if (decoded.push(endpoint && reuse.share(endpoint)) % ENDPOINTS_PER_STEP === 0) yield;
-  }
+    decoded.push(endpoint && reuse.share(endpoint));
+  };
+  yield* inSteps(parts, decodeNew, () => ENDPOINT_SIZE);
   const isSame = dropped.length + decoded.length === 0;
   const [lost, gained] = [summarize(dropped), summarize(decoded)];
   return {

@@ -1,5 +1,5 @@
 import { processHash } from '../../util/keyed-hash';
-import { STEP_SIZE, type Steps } from '../../util/steps';
+import { inSteps, type Steps } from '../../util/steps';
 import type { SocketAddress } from './endpoints';
 import type { LocalityDifference } from './endpoints-change';
 
@@ -25,10 +25,7 @@ export class AddressSet {
     yield;
     if (this.searches < MAX_SEARCHES) return;
     const texts = new Set<string>();
-    for (const [i, address] of this.addresses.entries()) {
-      if (i % STEP_SIZE === STEP_SIZE - 1) yield;
-      texts.add(addressText(address));
-    }
+    yield* inSteps(this.addresses, (address) => void texts.add(addressText(address)));
     this.texts = texts;
   }
 
@@ -72,18 +69,19 @@ export class AddressHashes {
     const differences = new Map(this.differences);
     const add = (hash: number, count: number) =>
       differences.set(hash, (differences.get(hash) ?? 0) + count);
-    let count = 0;
-    for (const { addresses } of localities.flatMap(({ removed }) => removed)) {
-      if (++count % STEP_SIZE === 0) yield;
+    const before = localities.flatMap(({ removed }) => removed);
+    yield* inSteps(before, ({ addresses }) => {
       for (const address of addresses) add(hashAddress(address), -1);
-    }
-    for (const { addresses } of localities.flatMap(({ added }) => added)) {
-      if (++count % STEP_SIZE === 0) yield;
+    });
+    let duplicates = 0;
+    const after = localities.flatMap(({ added }) => added);
+    yield* inSteps(after, ({ addresses }) => {
       for (const hash of addresses.map(hashAddress)) {
-        if (this.earlier.countOf(hash) + (differences.get(hash) ?? 0) > 0) return undefined;
+        if (this.earlier.countOf(hash) + (differences.get(hash) ?? 0) > 0) duplicates++;
         add(hash, 1);
       }
-    }
+    });
+    if (duplicates > 0) return undefined;
     if (differences.size <= MAX_DIFFERENCES) return new AddressHashes(this.earlier, differences);
     return new AddressHashes(yield* withDifferences(this.earlier.copy(), differences));
   }
@@ -93,12 +91,10 @@ function* withDifferences(
   hashes: HashBag,
   differences: ReadonlyMap<number, number>,
 ): Steps<HashBag> {
-  let applied = 0;
-  for (const [hash, count] of differences) {
-    if (++applied % STEP_SIZE === 0) yield;
+  yield* inSteps(differences, ([hash, count]) => {
     for (let i = count; i < 0; i++) hashes.delete(hash);
     for (let i = 0; i < count; i++) hashes.add(hash);
-  }
+  });
   return hashes;
 }
 

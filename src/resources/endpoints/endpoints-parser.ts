@@ -2,7 +2,7 @@ import {
   ClusterLoadAssignment,
   type ClusterLoadAssignment_Policy_DropOverload,
 } from '../../wire/generated/envoy/config/endpoint/v3/endpoint';
-import { runSteps, STEP_SIZE, type Steps } from '../../util/steps';
+import { inSteps, runSteps, STEP_SIZE, type Steps } from '../../util/steps';
 import { Violations } from '../../util/violations';
 import type {
   DecodeContext,
@@ -43,7 +43,7 @@ import { EndpointsRecord, type ParsedLocality } from './endpoints-record';
 import {
   LbEndpointParser,
   type EndpointReading,
-  ENDPOINTS_PER_STEP,
+  ENDPOINT_SIZE,
   parseLocalityEndpoints,
   type LocalityContext,
 } from './locality-endpoints-parser';
@@ -53,9 +53,6 @@ import { late } from '../../util/late';
 const loadChangedParser = late<typeof ChangedEndpoints>(() =>
   require('./changed-endpoints-parser'),
 );
-
-/** A locality takes as long to parse as so many endpoints. */
-const ENDPOINTS_OF_LOCALITY = 4;
 
 /** Bytes of an assignment that is decoded in steps: some 2,000 endpoints, which take a few milliseconds. */
 const MIN_BYTES_IN_STEPS = 2 ** 16;
@@ -208,7 +205,9 @@ function* parseEncoded(
 ): Steps<DecodedEndpoints | undefined> {
   const known = context.previous(peekText(bytes, CLUSTER_NAME) ?? '');
   const isSmall = isReadAtOnce(bytes, known);
-  const pieces = (isSmall ? readWhole : decodeAssignment)(bytes, violations);
+  const pieces = isSmall
+    ? readWhole(bytes, violations)
+    : yield* decodeAssignment(bytes, violations);
   if (pieces === undefined) return undefined;
   if (!isSmall) yield;
   const previous = context.previous(pieces.message.clusterName);
@@ -253,28 +252,28 @@ function* parseLocalities(
 }> {
   let withoutWeight = 0;
   const localities: (ParsedLocality | undefined)[] = [];
-  let pending = 0;
-  for (let i = 0; i < pieces.localityCount && pieces.malformed.count === 0; i++) {
-    if (pending >= ENDPOINTS_PER_STEP) yield;
-    pending %= ENDPOINTS_PER_STEP;
+  const parse = function* (i: number): Steps<void> {
+    if (pieces.malformed.count > 0) return;
     const piece = yield* pieces.readLocality(i);
-    if (piece === undefined) break;
-    const locality = yield* parseLocalityEndpoints(piece, context, violations.index(i));
-    localities.push(locality);
+    if (piece === undefined) return;
+    localities.push(yield* parseLocalityEndpoints(piece, context, violations.index(i)));
     const count = yield* skipEndpoints(piece);
-    pending += ENDPOINTS_OF_LOCALITY + count + (locality?.slots.length ?? 0);
     if (count > 0 && piece.message.loadBalancingWeight === undefined) withoutWeight++;
-  }
+  };
+  yield* inSteps(Array(pieces.localityCount).keys(), parse, (i) => pieces.sizeOf(i));
   return { localities, localitiesWithoutWeight: withoutWeight || undefined };
 }
 
 /** Decodes the endpoints of a locality that gets no calls, too: they may be malformed. @returns their number. */
 function* skipEndpoints({ endpoints }: LocalityPiece): Steps<number> {
-  const rest = endpoints[Symbol.iterator]();
   let count = 0;
-  while (rest.next().done !== true) {
-    if (++count % ENDPOINTS_PER_STEP === 0) yield;
-  }
+  yield* inSteps(
+    endpoints,
+    () => {
+      count++;
+    },
+    () => ENDPOINT_SIZE,
+  );
   return count;
 }
 
@@ -305,9 +304,8 @@ function* groupByPriority(
   violations: Violations,
 ): Steps<Priorities> {
   const priorities = new Map<number, Map<string, LocalityEndpoints>>();
-  for (const [i, placed] of localities.entries()) {
-    if (i % STEP_SIZE === STEP_SIZE - 1) yield;
-    if (placed === undefined) continue;
+  yield* inSteps(localities, (placed, i) => {
+    if (placed === undefined) return;
     const { priority, value } = placed;
     const byKey = priorities.get(priority) ?? new Map<string, LocalityEndpoints>();
     priorities.set(priority, byKey);
@@ -317,7 +315,7 @@ function* groupByPriority(
       violations.index(i).add(`duplicate locality ${name} in priority ${priority}`);
     }
     byKey.set(key, value);
-  }
+  });
   return priorities;
 }
 

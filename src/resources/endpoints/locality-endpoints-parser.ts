@@ -1,4 +1,4 @@
-import type { Steps } from '../../util/steps';
+import { inSteps, type Steps } from '../../util/steps';
 import type { Violations } from '../../util/violations';
 import type { Metadata } from '../../wire/generated/envoy/config/core/v3/base';
 import { HealthStatus as HealthStatusMessage } from '../../wire/generated/envoy/config/core/v3/health_check';
@@ -34,8 +34,8 @@ import {
 } from './endpoints';
 import { summarize, type ParsedLocality } from './endpoints-record';
 
-/** How many endpoints are parsed in one step. */
-export const ENDPOINTS_PER_STEP = 64;
+/** Small operations that parsing an endpoint takes. */
+export const ENDPOINT_SIZE = 4;
 
 /** Endpoints of a locality whose list is copied, counted or compared in a step of its own. */
 const MANY_ENDPOINTS = 10_000;
@@ -87,35 +87,73 @@ export function* parseLocalityEndpoints(
 /** Parses endpoints. Returns one for each message; `undefined` for one that gets no calls. */
 export function* parseEndpoints(
   messages: Iterable<LbEndpoint>,
-  { addresses, parser }: Pick<LocalityContext, 'addresses' | 'parser'>,
+  context: Pick<LocalityContext, 'addresses' | 'parser'>,
   reuse: EndpointReuse,
   violations: Violations,
 ): Steps<readonly (XdsEndpoint | undefined)[]> {
-  const endpoints: (XdsEndpoint | undefined)[] = [];
-  let totalWeight = 0;
-  for (const message of messages) {
-    const i = endpoints.length;
-    if (i % ENDPOINTS_PER_STEP === ENDPOINTS_PER_STEP - 1) yield;
-    const at = violations.index(i);
-    at.budget.renew();
-    const endpoint = parser.parse(message, at);
-    if (endpoint !== undefined && reuse.mustPrepare(endpoint)) yield* reuse.prepare();
-    endpoints.push(endpoint && reuse.share(endpoint));
-    if (endpoint === undefined) continue;
-    for (const address of endpoint.addresses) {
-      if (addresses.mustPrepare(address)) yield* addresses.prepare();
-      if (!addresses.add(address)) {
-        at.add(`duplicate address ${address.host} with port ${address.port}`);
-      }
-    }
-    totalWeight += endpoint.weight;
-  }
-  if (totalWeight > MAX_TOTAL_WEIGHT) {
+  const list = new EndpointList(context, reuse, violations);
+  yield* inSteps(
+    messages,
+    (message, i) => list.add(message, i),
+    () => ENDPOINT_SIZE,
+  );
+  if (list.totalWeight > MAX_TOTAL_WEIGHT) {
     violations.add(
-      `the sum of the endpoint weights must not exceed ${MAX_TOTAL_WEIGHT}, but is ${totalWeight}`,
+      `the sum of the endpoint weights must not exceed ${MAX_TOTAL_WEIGHT}, but is ${list.totalWeight}`,
     );
   }
-  return endpoints;
+  return list.endpoints;
+}
+
+/** The endpoints of a locality or a collection that have been parsed. */
+class EndpointList {
+  readonly endpoints: (XdsEndpoint | undefined)[] = [];
+  totalWeight = 0;
+
+  constructor(
+    private readonly context: Pick<LocalityContext, 'addresses' | 'parser'>,
+    private readonly reuse: EndpointReuse,
+    private readonly violations: Violations,
+  ) {}
+
+  /** Parses and adds an endpoint. Nearly every one is added without steps of its own. */
+  add(message: LbEndpoint, i: number): Steps<void> | void {
+    const { context, reuse, violations } = this;
+    const at = violations.index(i);
+    at.budget.renew();
+    const endpoint = context.parser.parse(message, at);
+    if (endpoint === undefined) {
+      this.endpoints.push(undefined);
+      return;
+    }
+    const [first, second] = endpoint.addresses;
+    const isPrepared = first === undefined || !context.addresses.mustPrepare(first);
+    if (second !== undefined || !isPrepared || reuse.mustPrepare(endpoint)) {
+      return this.addInSteps(endpoint, at);
+    }
+    this.place(endpoint);
+    if (first !== undefined) this.addAddress(first, at);
+  }
+
+  private *addInSteps(endpoint: XdsEndpoint, violations: Violations): Steps<void> {
+    const { context, reuse } = this;
+    if (reuse.mustPrepare(endpoint)) yield* reuse.prepare();
+    this.place(endpoint);
+    for (const address of endpoint.addresses) {
+      if (context.addresses.mustPrepare(address)) yield* context.addresses.prepare();
+      this.addAddress(address, violations);
+    }
+  }
+
+  private place(endpoint: XdsEndpoint): void {
+    this.endpoints.push(this.reuse.share(endpoint));
+    this.totalWeight += endpoint.weight;
+  }
+
+  private addAddress(address: SocketAddress, violations: Violations): void {
+    if (this.context.addresses.add(address)) return;
+    violations.add(`duplicate address ${address.host} with port ${address.port}`);
+  }
 }
 
 function parseCollectionName(

@@ -10,7 +10,7 @@ import type { Steps } from '../../util/steps';
 import type { Violations } from '../../util/violations';
 import type { ParseContext } from '../extension-points';
 import { decodeRouteConfig } from '../route-config/route-config-parser';
-import { decodePieces, type PieceField } from '../shared/any';
+import { decodePieces, elementsOf, type PieceField } from '../shared/any';
 import { checkConfigSource } from '../resource-parser';
 import { parseHttpFilters } from './http-filters-parser';
 import type { HttpConnectionManager, RouteSource } from './listener';
@@ -41,7 +41,7 @@ export function* parseHttpConnectionManager(
   context: ParseContext,
   violations: Violations,
 ): Steps<HttpConnectionManager | undefined> {
-  const encoded = decodeManager(bytes, violations);
+  const encoded = yield* decodeManager(bytes, violations);
   if (encoded === undefined) return undefined;
   const { message, routeConfig } = encoded;
   checkClientAddress(message, violations);
@@ -65,15 +65,17 @@ export function* parseHttpConnectionManager(
 }
 
 /** Leaves the inline route configuration encoded: it may be large. */
-function decodeManager(bytes: Uint8Array, violations: Violations): EncodedManager | undefined {
-  const pieces = decodePieces(HttpConnectionManagerMessage, bytes, ROUTE_CONFIG, violations);
+function* decodeManager(
+  bytes: Uint8Array,
+  violations: Violations,
+): Steps<EncodedManager | undefined> {
+  const pieces = yield* decodePieces(HttpConnectionManagerMessage, bytes, ROUTE_CONFIG, violations);
   if (pieces === undefined) return undefined;
   const { message, bounds } = pieces;
   const other = message.routeSpecifier === undefined ? 0 : lastOtherSpecifier(bytes);
   const slices: Uint8Array[] = [];
-  for (let i = 0; i < bounds.length; i += 2) {
-    const [start = 0, end = 0] = bounds.slice(i, i + 2);
-    if (start > other) slices.push(bytes.subarray(start, end));
+  for (const slice of elementsOf(bytes, bounds)) {
+    if (slice.byteOffset - bytes.byteOffset > other) slices.push(slice);
   }
   return { message, routeConfig: slices.length > 1 ? Buffer.concat(slices) : slices[0] };
 }

@@ -1,7 +1,7 @@
 import { asBuffer } from '../../util/as-buffer';
 import { quoteText } from '../../util/cut-text';
 import { MESSAGE_LIMIT, ReadBudget } from '../../util/read-budget';
-import type { Steps } from '../../util/steps';
+import { inSteps, type Steps } from '../../util/steps';
 import { Violations } from '../../util/violations';
 import { RouteConfiguration } from '../../wire/generated/envoy/config/route/v3/route';
 import type { ClusterSpecifierPlugin } from '../../wire/generated/envoy/config/route/v3/route_components';
@@ -13,7 +13,7 @@ import {
   isTrusted,
 } from '../extension-points';
 import { ROUTES_LIMIT, createResourceType } from '../resource-parser';
-import { decodePieces, decodeMessage, type PieceField } from '../shared/any';
+import { decodeMessage, decodePieces, elementsOf, type PieceField } from '../shared/any';
 import { readExtension } from '../shared/extension-parser';
 import {
   compareSlices,
@@ -25,8 +25,8 @@ import {
 import type { RouteConfigChange, RouteConfigResource, VirtualHost } from './route-config';
 import { decodeVirtualHost } from './virtual-host-parser';
 
-/** Virtual hosts that are decoded in one step, if they are small. */
-const VIRTUAL_HOSTS_PER_STEP = 16;
+/** Small operations that a virtual host takes, besides its routes. */
+const VIRTUAL_HOST_SIZE = 16;
 
 /** RDS. An update keeps the identity of the virtual hosts whose bytes did not change. */
 export function createRouteConfigResourceType(
@@ -60,7 +60,7 @@ export function* decodeRouteConfig(
   context: ParseContext,
   violations: Violations,
 ): Steps<RouteConfigResource | undefined> {
-  const pieces = decodePieces(RouteConfiguration, bytes, VIRTUAL_HOSTS, violations);
+  const pieces = yield* decodePieces(RouteConfiguration, bytes, VIRTUAL_HOSTS, violations);
   if (pieces === undefined) return undefined;
   const { name, clusterSpecifierPlugins } = pieces.message;
   const plugins = parseClusterSpecifierPlugins(
@@ -69,13 +69,12 @@ export function* decodeRouteConfig(
   );
   const at = violations.at(VIRTUAL_HOSTS.name);
   const virtualHosts: VirtualHost[] = [];
-  for (let i = 0; i < pieces.bounds.length; i += 2) {
-    if ((i / 2) % VIRTUAL_HOSTS_PER_STEP === VIRTUAL_HOSTS_PER_STEP - 1) yield;
+  const decode = function* (element: Uint8Array, i: number): Steps<void> {
     at.budget.renew();
-    const slice = bytes.subarray(pieces.bounds[i], pieces.bounds[i + 1]);
-    const host = yield* decodeVirtualHost(slice, plugins, context, at.index(i / 2));
+    const host = yield* decodeVirtualHost(element, plugins, context, at.index(i));
     if (host !== undefined) virtualHosts.push(host);
-  }
+  };
+  yield* inSteps(elementsOf(bytes, pieces.bounds), decode, () => VIRTUAL_HOST_SIZE);
   return { name, virtualHosts };
 }
 
@@ -106,7 +105,7 @@ function* decodeChangedRoutes(
   context: ChangeContext,
 ): Steps<DecodedRoutes | undefined> {
   if (record.isTrusted !== isTrusted(context.server)) return undefined;
-  const comparison = compareSlices(asBuffer(bytes), VIRTUAL_HOSTS.number, record.slices);
+  const comparison = yield* compareSlices(asBuffer(bytes), VIRTUAL_HOSTS.number, record.slices);
   if (comparison === undefined) return undefined;
   const { parts, slices, rest } = comparison;
   if (Buffer.compare(rest, restOf(record.slices)) !== 0) return undefined;

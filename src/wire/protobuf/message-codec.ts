@@ -1,10 +1,9 @@
 import { BinaryReader, BinaryWriter } from '@bufbuild/protobuf/wire';
 import type { ReadBudget } from '../../util/read-budget';
-import { copyMessage } from './copy-message';
+import { copyMessage, propertiesOf, writeMessage } from './write-message';
 import { parseFieldTable } from './field-table';
 import type { MessageLayout, MessageType } from './field-table';
 import { readMessage } from './read-message';
-import { propertiesOf, writeMessage } from './write-message';
 
 type Builtin = Uint8Array | string | number | boolean | bigint | undefined;
 
