@@ -189,7 +189,7 @@ module.exports = {
         path: '^src/',
         pathNot: [
           inFolders(['wire/protobuf', 'wire/proto-json', ...island]),
-          '^src/resources/(shared|wire)/',
+          '^src/resources/(shared|encoded)/',
         ],
       },
       { path: inPackage('@bufbuild/protobuf') },

@@ -16,9 +16,8 @@ import type {
   LocalityConfig,
   NodeConfig,
 } from './bootstrap';
-import { readOpaqueObject } from './opaque-object';
-import { percentEncodeAuthority } from './percent-encoding';
-import { parseServers, type CredentialsSupport } from './server-config-parser';
+import { readOpaqueObject, parseServers, type CredentialsSupport } from './server-config-parser';
+import { percentEncodeAuthority } from './resource-template';
 
 /** The plugins for certificates that are registered (gRFC A29). A plain set of their names will do. */
 export interface CertificateProviderSupport {

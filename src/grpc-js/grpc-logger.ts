@@ -1,5 +1,4 @@
 import type { Clock } from '../util/clock';
-import { LogLimiter } from './log-limiter';
 import {
   containLogger,
   type LogFields,
@@ -8,6 +7,7 @@ import {
   type XdsLogger,
 } from '../util/logger';
 import { sanitizeText } from '../util/sanitize-text';
+
 import { log, logVerbosity, trace } from '.';
 
 export interface GrpcLoggerOptions {
@@ -120,4 +120,92 @@ export function parseTracers(list: string): (tracer: string) => boolean {
 /** Reads the tracers from the environment variables of grpc-js. For the composition root. */
 export function currentTracers(): (tracer: string) => boolean {
   return parseTracers(process.env['GRPC_NODE_TRACE'] ?? process.env['GRPC_TRACE'] ?? '');
+}
+
+/** The number of lines of one cause at once. */
+const BURST = 5;
+/** Milliseconds after which one more line of a cause is written. */
+const INTERVAL_MS = 10_000;
+/** The lines of all causes in a second. */
+const MAX_PER_SECOND = 20;
+/** The number of causes that are remembered. */
+const MAX_CAUSES = 1000;
+
+interface CauseLines {
+  /** Lines that may still be written; one more after each interval. */
+  credit: number;
+  /** When the credit was last counted, on the monotonic clock. */
+  sinceMs: number;
+  suppressed: number;
+  /** The line written last. */
+  last: string | undefined;
+  lastMs: number;
+}
+
+/** Bounds the lines of a log, by cause and in all. Lines that are left out are counted. */
+export class LogLimiter {
+  /** The cause that had a line last at the end. */
+  private readonly causes = new Map<string, CauseLines>();
+  private secondMs = -Infinity;
+  private written = 0;
+
+  constructor(private readonly clock: Pick<Clock, 'monotonicMs'>) {}
+
+  /**
+   * Decides whether to write a line. One that repeats the last of its cause, such as for another channel, is written
+   * again after the interval only.
+   *
+   * @returns The number of lines of the cause left out before this one; `undefined` if this one is to be left out.
+   */
+  admit(cause: string, line: string): number | undefined {
+    const nowMs = this.clock.monotonicMs();
+    const lines = this.find(cause, nowMs);
+    const isRepeated = lines.last === line && nowMs - lines.lastMs < INTERVAL_MS;
+    if (isRepeated || lines.credit < 1 || !this.hasRoom(nowMs)) {
+      lines.suppressed++;
+      return undefined;
+    }
+    const { suppressed } = lines;
+    lines.credit--;
+    lines.suppressed = 0;
+    lines.last = line;
+    lines.lastMs = nowMs;
+    this.written++;
+    return suppressed;
+  }
+
+  private find(cause: string, nowMs: number): CauseLines {
+    const known = this.causes.get(cause);
+    const lines = known ?? {
+      credit: BURST,
+      sinceMs: nowMs,
+      suppressed: 0,
+      last: undefined,
+      lastMs: nowMs,
+    };
+    const intervals = Math.floor((nowMs - lines.sinceMs) / INTERVAL_MS);
+    if (lines.credit === BURST) lines.sinceMs = nowMs;
+    else lines.sinceMs += intervals * INTERVAL_MS;
+    lines.credit = Math.min(BURST, lines.credit + intervals);
+    this.causes.delete(cause);
+    this.causes.set(cause, lines);
+    this.forgetOldest();
+    return lines;
+  }
+
+  private forgetOldest(): void {
+    if (this.causes.size <= MAX_CAUSES) return;
+    for (const oldest of this.causes.keys()) {
+      this.causes.delete(oldest);
+      return;
+    }
+  }
+
+  private hasRoom(nowMs: number): boolean {
+    if (nowMs - this.secondMs >= 1000) {
+      this.secondMs = nowMs;
+      this.written = 0;
+    }
+    return this.written < MAX_PER_SECOND;
+  }
 }

@@ -1,4 +1,4 @@
-import { toAuthority } from '../bootstrap/percent-encoding';
+import { toAuthority } from '../bootstrap/resource-template';
 import type { MethodConfig } from '../grpc-js';
 import type { PreparedFilter } from '../http-filters/client-filter';
 import type { AuthorityRewrite } from '../lb/call-attributes';

@@ -1,4 +1,4 @@
-import { toAuthority } from '../bootstrap/percent-encoding';
+import { toAuthority } from '../bootstrap/resource-template';
 import {
   type ChannelOptions,
   type GrpcUri,

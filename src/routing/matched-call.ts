@@ -1,6 +1,6 @@
 import type { Metadata } from '../grpc-js';
 import { PATH, type MatchMeter } from '../resources/matching/match-meter';
-import { MatchedText } from '../resources/matching/matched-text';
+import { MatchedText } from '../resources/matching/string-matcher';
 import type { Random } from '../util/random';
 
 /** What a call is matched by, with the steps that it takes. One object serves all calls of a channel, one after the other. */

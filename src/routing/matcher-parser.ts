@@ -10,8 +10,8 @@ import type {
 } from '../wire/generated/xds/type/matcher/v3/matcher';
 import type { StringMatcher as StringMatcherMessage } from '../wire/generated/xds/type/matcher/v3/string';
 import { unpackAny, type AnyType } from '../resources/shared/any';
+import { type StringMatcher } from '../resources/matching/string-matcher';
 import { parseTextMatcher } from '../resources/matching/string-matcher-parser';
-import type { StringMatcher } from '../resources/matching/string-matcher';
 import { assertNever } from '../util/assert-never';
 import type { Violations } from '../util/violations';
 import {

@@ -1,7 +1,7 @@
 import type { Metadata } from '../grpc-js';
 import { PATH, type MatchMeter } from '../resources/matching/match-meter';
-import { MatchedText } from '../resources/matching/matched-text';
 import {
+  MatchedText,
   matchesText,
   stepsOf,
   STEPS_PER_MATCHER,

@@ -5,7 +5,7 @@ import type {
   RouteMatch,
 } from '../resources/route-config/route-config';
 import { MILLION } from '../resources/matching/fraction-parser';
-import { MatchedText } from '../resources/matching/matched-text';
+import { MatchedText } from '../resources/matching/string-matcher';
 import { matchesText, stepsOf, STEPS_PER_MATCHER } from '../resources/matching/string-matcher';
 import { assertNever } from '../util/assert-never';
 import type { MatchedCall } from './matched-call';

@@ -1,7 +1,10 @@
 import type { Bootstrap, ServerConfig } from '../bootstrap/bootstrap';
 import { DEFAULT_LIMITS, type Limits } from '../bootstrap/limits';
-import { percentEncodeAuthority, toAuthority } from '../bootstrap/percent-encoding';
-import { listenerResourceName } from '../bootstrap/resource-template';
+import {
+  percentEncodeAuthority,
+  toAuthority,
+  listenerResourceName,
+} from '../bootstrap/resource-template';
 import { XdsDependencyManager } from '../dependency-manager/dependency-manager';
 import type { DnsWatcherFactory } from '../dependency-manager/dns-watch';
 import type { XdsConfig } from '../dependency-manager/xds-config';
@@ -324,7 +327,7 @@ class GivenResources implements ResourceSource {
       certificateProviders: { has: () => true },
       previous: () => undefined,
     };
-    const { result } = type.decode(given.value, context);
+    const { result } = runSteps(type.decode(given.value, context));
     if (result.ok) return ok(result.value);
     const message = `xds: ${subject}: rejected (NACK): ${joinBounded(result.error)}`;
     return err({ kind: 'invalid', message });
@@ -352,7 +355,7 @@ function createUnusedSearch({ types, bytesOf, policies }: ExplainedState): FindU
   return ({ type, name }) => {
     const { typeUrl, typeName } = types[type];
     const bytes = bytesOf(typeUrl, name);
-    const fields = (bytes && types[type].describeUnusedFields?.(bytes)) ?? [];
+    const fields = (bytes && types[type].describeUnusedFields(bytes)) ?? [];
     const unsecured = type === 'cluster' && policies && findUnsecured(policies, name);
     const all = [...fields, ...(unsecured ? [`transport_socket: ${unsecured}`] : [])];
     return all.length === 0 ? undefined : { resource: `${typeName} "${name}"`, fields: all };

@@ -206,7 +206,7 @@ export class XdsRuntime {
       certificates: this.certificates.inUse(),
       describePolicies: ({ clusters }) => this.lbPolicyRoots.describe(clusters),
       describeUnusedFields: (typeUrl, bytes) =>
-        types.find((type) => type.typeUrl === typeUrl)?.describeUnusedFields?.(bytes) ?? [],
+        types.find((type) => type.typeUrl === typeUrl)?.describeUnusedFields(bytes) ?? [],
     };
   }
 

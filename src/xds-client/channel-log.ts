@@ -168,11 +168,11 @@ export class ChannelLog implements ResourceListener {
    * is shown by default.
    */
   private logSkipped({ id, type }: ChannelResource, next: Accepted<unknown>, before: State): void {
-    const skipped = type.describeSkipped?.(next.value);
+    const skipped = type.describeSkipped(next.value);
     if (skipped === undefined) return;
     const text = () => `${describeResource(id)}: version "${next.version}": ${skipped}`;
     const known =
-      before.kind === 'accepted' ? type.describeSkipped?.(before.accepted.value) : undefined;
+      before.kind === 'accepted' ? type.describeSkipped(before.accepted.value) : undefined;
     if (skipped === known) this.options.logger.info(text);
     else this.options.logger.error(text);
   }
@@ -185,7 +185,7 @@ export class ChannelLog implements ResourceListener {
     const { logger } = this.options;
     // Whether the line is shown is determined last, because that reads the environment.
     if (logger.showsInfo !== true) return;
-    const fields = type.describeUnusedFields?.(bytes) ?? [];
+    const fields = type.describeUnusedFields(bytes) ?? [];
     if (fields.length === 0) return;
     const text = () =>
       `${describeResource(id)}: version "${version}": without effect on gRPC clients: ${fields.join(', ')}`;
@@ -198,7 +198,7 @@ export class ChannelLog implements ResourceListener {
     change: unknown,
   ): void {
     if (change === undefined || type.describeChange === undefined) return;
-    const describe = () => type.describeChange?.(change) ?? '';
+    const describe = () => type.describeChange(change) ?? '';
     this.options.logger.trace(
       TRACER,
       () => `${describeResource(id)}: version "${version}": ${describe()}`,
@@ -226,7 +226,7 @@ function describeEvent(
       const { accepted, change } = event;
       const { value, version, bytes } = accepted;
       if (value === valueOf(before)) return undefined;
-      const text = (change && type.describeChange?.(change.change)) ?? '';
+      const text = (change && type.describeChange(change.change)) ?? '';
       return { kind: 'accepted', version, text, bytes };
     }
     case 'failed': {

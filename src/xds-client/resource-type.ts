@@ -77,7 +77,8 @@ export function describeElementLimit({ name, max }: ElementLimit): string {
 
 /**
  * A kind of xDS resource, injected into the client as data: the client itself knows none.
- * `T` is the type of its values, `C` that of the changes from one version to the next.
+ * `T` is the type of its values, `C` that of the changes from one version to the next. A type that needs less starts from
+ * {@link RESOURCE_TYPE_DEFAULTS}.
  */
 export interface ResourceType<T, C = unknown> {
   /** Full URL, such as `type.googleapis.com/envoy.config.listener.v3.Listener`. */
@@ -86,36 +87,39 @@ export interface ResourceType<T, C = unknown> {
   readonly typeName: string;
   /** Whether a resource left out of a state-of-the-world response is thereby deleted (LDS, CDS). */
   readonly allResourcesRequiredInSotw: boolean;
-  /** Its own service. Default: none, so that only the aggregated service has it. */
-  readonly discoveryService?: DiscoveryService | undefined;
+  /** Its own service; `undefined` if only the aggregated service has it. */
+  readonly discoveryService: DiscoveryService | undefined;
+  /** The limit that the elements of its resources count against; `undefined` for none. Types with the same object share it. */
+  readonly elementLimit: ElementLimit | undefined;
   /** Reads the name alone, cheaply; used to compare bytes before anything is decoded. `undefined` if malformed. */
   peekName(bytes: Uint8Array): string | undefined;
-  /**
-   * Describes the parts of a valid resource that are not used, for the log; `undefined` if there are none.
-   * Default: none.
-   */
-  describeSkipped?(value: T): string | undefined;
+  /** Describes the parts of a valid resource that are not used, for the log; `undefined` if there are none. */
+  describeSkipped(value: T): string | undefined;
   /**
    * Describes the fields that a valid resource sets and this client does not use, such as
-   * `virtual_hosts[0].routes[2].route.request_mirror_policies`. Takes time in proportion to the bytes. Default: unknown.
+   * `virtual_hosts[0].routes[2].route.request_mirror_policies`. Takes time in proportion to the bytes.
    */
-  describeUnusedFields?(bytes: Uint8Array): readonly string[];
-  /** Describes in a few words how a resource changed, for the trace. Default: changes are not traced. */
-  describeChange?(change: C): string;
+  describeUnusedFields(bytes: Uint8Array): readonly string[];
+  /** Describes in a few words how a resource changed, for the trace. */
+  describeChange(change: C): string;
   /**
-   * The limit that the elements of its resources count against. Types with the same object share it. Default: none.
-   */
-  readonly elementLimit?: ElementLimit | undefined;
-  /**
-   * Counts the elements of a valid resource. Default: there are none.
+   * Counts the elements of a valid resource.
    * @param fields See `DecodedValue`; 0 if they are not known.
    */
-  countElements?(value: T, fields: number): number;
-  /** Decodes and validates one resource. Must not throw for bad input; if it does, that is a violation too. */
-  decode(bytes: Uint8Array, context: DecodeContext<T>): Decoded<T, C>;
+  countElements(value: T, fields: number): number;
   /**
-   * Does the same as `decode` in steps, so that a large resource does not block the process. Default: resources are
-   * decoded in one step.
+   * Decodes and validates one resource, in steps, so that a large one does not block the process. Must not throw for bad
+   * input; if it does, that is a violation too.
    */
-  decodeInSteps?(bytes: Uint8Array, context: DecodeContext<T>): Steps<Decoded<T, C>>;
+  decode(bytes: Uint8Array, context: DecodeContext<T>): Steps<Decoded<T, C>>;
 }
+
+/** The members of a resource type with nothing to describe or to count. */
+export const RESOURCE_TYPE_DEFAULTS = {
+  discoveryService: undefined,
+  elementLimit: undefined,
+  describeSkipped: () => undefined,
+  describeUnusedFields: () => [],
+  describeChange: () => '',
+  countElements: () => 0,
+} as const satisfies Partial<ResourceType<unknown>>;

@@ -10,7 +10,7 @@ import type {
   LocalityEndpoints,
 } from '../../src/resources/endpoints/endpoints';
 import { err, type Result } from '../../src/util/result';
-import type { ResourceType } from '../../src/xds-client/resource-type';
+import { RESOURCE_TYPE_DEFAULTS, type ResourceType } from '../../src/xds-client/resource-type';
 import { FakeDns } from '../support/fake-dns';
 import { FakeResourceSource, fakeTypes } from '../support/fake-resource-source';
 import {
@@ -24,11 +24,15 @@ import {
 } from '../support/xds-builders';
 
 const collectionType: ResourceType<EndpointCollection> = {
+  ...RESOURCE_TYPE_DEFAULTS,
   typeUrl: 'type.googleapis.com/LbEndpointCollection',
   typeName: 'LbEndpointCollection',
   allResourcesRequiredInSotw: false,
   peekName: () => undefined,
-  decode: () => ({ name: undefined, result: err(['nothing is decoded here']) }),
+  // eslint-disable-next-line require-yield -- in one step
+  *decode() {
+    return { name: undefined, result: err(['nothing is decoded here']) };
+  },
 };
 
 const endpointsAt = (...hosts: readonly string[]) =>

@@ -23,6 +23,7 @@ import { expectedHash, expectedSession } from './call-reference';
 import { CallSamples, parseCall, type SampleCall } from './call-samples';
 import type { JsonMutations } from './json-mutations';
 import type { FuzzTarget } from './targets';
+import { runSteps } from '../../src/util/steps';
 
 const CHANNEL_ID = 7;
 /** What a call without a hash has with a draw of a half. */
@@ -93,7 +94,9 @@ function decode<T>(type: ResourceType<T>, json: string): T | undefined {
   const value = parseJson(json);
   const bytes = isJsonObject(value) ? encodeJson(messageName, value) : undefined;
   if (bytes?.ok !== true) return undefined;
-  const { result } = type.decode(bytes.value, { server: serverWith(), previous: () => undefined });
+  const { result } = runSteps(
+    type.decode(bytes.value, { server: serverWith(), previous: () => undefined }),
+  );
   return result.ok ? result.value : undefined;
 }
 

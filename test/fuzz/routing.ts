@@ -17,10 +17,12 @@ export function checkRouting(
   bytes: Uint8Array,
   random: Random,
 ): string | undefined {
-  const { result } = routeConfig.decode(bytes, {
-    server: serverWith(),
-    previous: () => undefined,
-  });
+  const { result } = runSteps(
+    routeConfig.decode(bytes, {
+      server: serverWith(),
+      previous: () => undefined,
+    }),
+  );
   if (!result.ok) return undefined;
   for (const host of hosts) runSteps(findVirtualHost(result.value, host));
   const metadata = new Metadata();

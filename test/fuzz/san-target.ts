@@ -1,6 +1,6 @@
 import { DEFAULT_LIMITS } from '../../src/bootstrap/limits';
 import { Re2Compiler } from '../../src/resources/matching/re2-compiler';
-import type { SanMatcher } from '../../src/resources/cluster/cluster';
+import type { SanMatcher } from '../../src/resources/tls/tls';
 import { SanMatchers } from '../../src/security/peer/san-matcher';
 import { trustDomainOf } from '../../src/security/peer/spiffe-id';
 import {

@@ -11,6 +11,7 @@ import { identitySecret, rootsSecret } from '../support/sds-server';
 import { serverWith } from '../resources/decode-json';
 import type { FuzzTarget } from './targets';
 import type { WireMutations } from './wire-mutations';
+import { runSteps } from '../../src/util/steps';
 
 const certificates = ['a.example', 'b.example'].map((name) =>
   certificateWithNames([{ type: 'dns', bytes: Buffer.from(name) }]).toString(),
@@ -80,7 +81,7 @@ function checkSecret<T>(
   bytes: Buffer,
   isUsable: (value: T) => boolean,
 ): string | undefined {
-  const { result } = type.decode(bytes, { server, previous: () => undefined });
+  const { result } = runSteps(type.decode(bytes, { server, previous: () => undefined }));
   if (result.ok) return isUsable(result.value.value) ? undefined : 'accepted, and of no use';
   const text = result.error.join('\n');
   if (text === '') return 'refused without a reason';

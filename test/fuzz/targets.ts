@@ -192,16 +192,20 @@ function decode(
   original: Uint8Array,
 ): string | undefined {
   const context = { server: serverWith(), certificateProviders: certificateInstances };
-  const { name, result } = type.decode(bytes, { ...context, previous: () => undefined });
+  const { name, result } = runSteps(type.decode(bytes, { ...context, previous: () => undefined }));
   if (name !== type.peekName(bytes)) return 'the name depends on how it is read';
   if (result.ok && name === undefined) return 'a value without a name';
   if (!result.ok) return explain(result);
-  const { result: before } = type.decode(original, { ...context, previous: () => undefined });
+  const { result: before } = runSteps(
+    type.decode(original, { ...context, previous: () => undefined }),
+  );
   const previous = before.ok ? before : undefined;
-  const { result: changed } = type.decode(bytes, { ...context, previous: () => previous });
+  const { result: changed } = runSteps(
+    type.decode(bytes, { ...context, previous: () => previous }),
+  );
   if (isSameResult(changed, result)) return undefined;
   // Some values have functions in them, which are never equal.
-  const { result: again } = type.decode(bytes, { ...context, previous: () => undefined });
+  const { result: again } = runSteps(type.decode(bytes, { ...context, previous: () => undefined }));
   return isSameResult(again, result) ? 'the value depends on the one before' : undefined;
 }
 

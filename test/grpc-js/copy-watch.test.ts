@@ -1,6 +1,5 @@
 import { experimental } from '@grpc/grpc-js';
-import { CopyWatch } from '../../src/grpc-js/copy-watch';
-import type { LoadedModules } from '../../src/grpc-js/other-copies';
+import { CopyWatch, type LoadedModules } from '../../src/grpc-js/host-copies';
 import { FakeClock } from '../support/fake-clock';
 
 const ownPath = '/app/node_modules/@grpc/grpc-js/build/src/index.js';

@@ -1,4 +1,4 @@
-import { LogLimiter } from '../../src/grpc-js/log-limiter';
+import { LogLimiter } from '../../src/grpc-js/grpc-logger';
 import { FakeClock } from '../support/fake-clock';
 
 function setUp() {

@@ -1,4 +1,4 @@
-import { findHostCopies, findPeer } from '../../src/grpc-js/other-copies';
+import { findHostCopies, findPeer } from '../../src/grpc-js/host-copies';
 
 const ownPath = '/app/node_modules/@grpc/grpc-js/build/src/index.js';
 const experimental = {};

@@ -9,13 +9,14 @@ import type { DecodeResult, PreviousVersion } from '../../src/xds-client/resourc
 import { ClusterLoadAssignment } from '../../src/wire/generated/envoy/config/endpoint/v3/endpoint';
 import { seededRandom } from '../support/seeded-random';
 import { serverWith } from './decode-json';
+import { runSteps } from '../../src/util/steps';
 
 const type = createEndpointsResourceType({});
 
 type Previous = PreviousVersion<EndpointsResource> | undefined;
 
 function decode(bytes: Uint8Array, previous: Previous) {
-  return type.decode(bytes, { server: serverWith(), previous: () => previous }).result;
+  return runSteps(type.decode(bytes, { server: serverWith(), previous: () => previous })).result;
 }
 
 /** The value, or everything that is wrong. */
@@ -243,7 +244,7 @@ describe('an assignment that changes a little', () => {
     for (const list of [hosts, [...hosts, draining], hosts, [draining], [], hosts]) {
       const context = { server: serverWith(), previous: () => previous };
       const bytes = encode([{ priority: 0, zone: 'a', hosts: list }]);
-      const { result } = keeping.decode(bytes, context);
+      const { result } = runSteps(keeping.decode(bytes, context));
       if (!result.ok) throw new Error('must be valid');
       const [locality] = result.value.priorities[0]?.localities ?? [];
       if (locality === undefined) throw new Error('must be there');
@@ -279,7 +280,7 @@ describe('an assignment that changes a little', () => {
           updated: [],
         },
       ]);
-      expect(result.change && type.describeChange?.(result.change)).toBe(
+      expect(result.change && type.describeChange(result.change)).toBe(
         'endpoints: 1 added, 0 removed, 0 updated',
       );
       // An address that only the other version had is not a duplicate.

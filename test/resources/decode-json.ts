@@ -22,6 +22,7 @@ import type {
   ResourceType,
 } from '../../src/xds-client/resource-type';
 import type { Json } from '../support/xds-json';
+import { runSteps } from '../../src/util/steps';
 
 /** A load-balancing config that is what was asked for. */
 export interface EchoedLbConfig extends LbConfig {
@@ -96,7 +97,7 @@ export function decodeBytes<T, C>(
   bytes: Uint8Array,
   { server = serverWith(), previous }: DecodeOptions<T> = {},
 ): Decoded<T, C> {
-  return type.decode(bytes, { server, certificateProviders, previous: () => previous });
+  return runSteps(type.decode(bytes, { server, certificateProviders, previous: () => previous }));
 }
 
 /** A resource that must be valid: its value, its record and how it changed. */

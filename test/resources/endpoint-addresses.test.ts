@@ -1,5 +1,8 @@
-import { AddressHashes, AddressSet } from '../../src/resources/endpoints/endpoint-addresses';
-import { HashBag } from '../../src/resources/shared/hash-bag';
+import {
+  AddressHashes,
+  AddressSet,
+  HashBag,
+} from '../../src/resources/endpoints/endpoint-addresses';
 import { endpoints } from '../support/xds-builders';
 
 const address = (i: number) => ({ host: `10.0.${i >> 8}.${i & 255}`, port: 80 });

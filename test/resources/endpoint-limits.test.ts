@@ -1,7 +1,7 @@
 import { LbEndpointCollection } from '../../src/wire/generated/envoy/config/endpoint/v3/endpoint_components';
 import { createEndpointCollectionResourceType } from '../../src/resources/endpoints/endpoint-collection-parser';
 import { createResourceTypes } from '../../src/resources/resource-types';
-import { countElements } from '../../src/resources/wire/sliced-message';
+import { countElements } from '../../src/resources/encoded/sliced-message';
 import { runSteps } from '../../src/util/steps';
 import { endpointsJson } from '../support/xds-json';
 import { decodeBytes, encode, extensions, valueOf, versionOf, violationsOf } from './decode-json';

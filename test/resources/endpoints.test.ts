@@ -10,6 +10,7 @@ import { createEndpointsResourceType } from '../../src/resources/endpoints/endpo
 import type { PreviousVersion } from '../../src/xds-client/resource-type';
 import { endpointsJson, type Json } from '../support/xds-json';
 import { decodeBytes, encode, types, valueOf, versionOf, violationsOf } from './decode-json';
+import { runSteps } from '../../src/util/steps';
 
 /** One LbEndpoint. */
 function endpoint(host: string, extra: Json = {}, port = 80): Json {
@@ -310,7 +311,7 @@ describe('addresses of a kind that this client cannot use', () => {
     endpoint: { address, additional_addresses: others.map((other) => ({ address: other })) },
   });
   const tcp = (host: string): Json => ({ socket_address: { address: host, port_value: 80 } });
-  const described = (resource: EndpointsResource) => types.endpoints.describeSkipped?.(resource);
+  const described = (resource: EndpointsResource) => types.endpoints.describeSkipped(resource);
 
   it.each([
     ['a unix socket', pipe],
@@ -854,19 +855,21 @@ describe('the endpoints type', () => {
 
   it('asks for the last value under the name in the bytes', () => {
     const names: string[] = [];
-    types.endpoints.decode(encode(types.endpoints, { cluster_name: '__proto__' }), {
-      server: {
-        serverUri: '',
-        channelCreds: { type: '', config: {} },
-        callCreds: [],
-        features: new Set(),
-        key: '',
-      },
-      previous(name) {
-        names.push(name);
-        return undefined;
-      },
-    });
+    runSteps(
+      types.endpoints.decode(encode(types.endpoints, { cluster_name: '__proto__' }), {
+        server: {
+          serverUri: '',
+          channelCreds: { type: '', config: {} },
+          callCreds: [],
+          features: new Set(),
+          key: '',
+        },
+        previous(name) {
+          names.push(name);
+          return undefined;
+        },
+      }),
+    );
     expect([...new Set(names)]).toEqual(['__proto__']);
   });
 

@@ -1,4 +1,5 @@
 import { createEndpointsResourceType } from '../../src/resources/endpoints/endpoints-parser';
+import { runSteps } from '../../src/util/steps';
 
 /** Adds the head of a length-delimited field. */
 function field(number: number, ...contents: readonly Uint8Array[]): Uint8Array {
@@ -46,7 +47,9 @@ describe('messages within messages', () => {
       features: new Set<string>(),
       key: 'xds.test:1',
     };
-    const { result } = type.decode(assignment(levels), { server, previous: () => undefined });
+    const { result } = runSteps(
+      type.decode(assignment(levels), { server, previous: () => undefined }),
+    );
     return result.ok ? [] : result.error;
   };
 

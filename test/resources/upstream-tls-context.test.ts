@@ -1,6 +1,6 @@
 import { Cluster } from '../../src/wire/generated/envoy/config/cluster/v3/cluster';
 import { createClusterResourceType } from '../../src/resources/cluster/cluster-parser';
-import type { UpstreamTls } from '../../src/resources/cluster/cluster';
+import type { UpstreamTls } from '../../src/resources/tls/tls';
 import { edsClusterJson, type Json } from '../support/xds-json';
 import {
   decodeBytes,

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { experimental } from '@grpc/grpc-js';
 import { register, type RegisterOptions } from '../../src';
-import { HOST_RANGE } from '../../src/grpc-js/check-host';
+import { HOST_RANGE } from '../../src/grpc-js/host-copies';
 import { registerXdsResolver } from '../../src/resolver/xds-scheme';
 
 describe('register()', () => {

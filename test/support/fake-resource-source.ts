@@ -2,12 +2,12 @@ import type { ClientResourceTypes } from '../../src/dependency-manager/dependenc
 import { createHandle, type Handle } from '../../src/util/handle';
 import { err, ok } from '../../src/util/result';
 import { SerialQueue } from '../../src/util/serial-queue';
-import type { ResourceType } from '../../src/xds-client/resource-type';
 import type {
   ResourceSource,
   ResourceWatcher,
   XdsError,
 } from '../../src/xds-client/resource-watcher';
+import { RESOURCE_TYPE_DEFAULTS, type ResourceType } from '../../src/xds-client/resource-type';
 
 type Answer = (watcher: ResourceWatcher<unknown>) => void;
 
@@ -26,11 +26,15 @@ export const fakeTypes: ClientResourceTypes = {
 
 function fakeType<T, C>(typeName: string, allResourcesRequiredInSotw: boolean): ResourceType<T, C> {
   return {
+    ...RESOURCE_TYPE_DEFAULTS,
     typeUrl: `type.googleapis.com/${typeName}`,
     typeName,
     allResourcesRequiredInSotw,
     peekName: () => undefined,
-    decode: () => ({ name: undefined, result: err(['nothing is decoded here']) }),
+    // eslint-disable-next-line require-yield -- in one step
+    *decode() {
+      return { name: undefined, result: err(['nothing is decoded here']) };
+    },
   };
 }
 

@@ -9,6 +9,7 @@ import { addHttpFilters, createRuntimeResourceTypes } from '../../src/runtime/bu
 import type { ResourceType } from '../../src/xds-client/resource-type';
 import { serverWith } from '../resources/decode-json';
 import { edsClusterJson, routeConfigJson, routeToCluster, type Json } from '../support/xds-json';
+import { runSteps } from '../../src/util/steps';
 
 /** Whether something is so that a flag decides. */
 export type FlagEffect = (environment: PolicyEnvironment) => boolean | Promise<boolean>;
@@ -41,7 +42,7 @@ function decode<T>(
     ...{ server: serverWith('trusted_xds_server'), previous: () => undefined },
     certificateProviders: new Set(['roots']),
   };
-  const { result } = type.decode(bytes.value, context);
+  const { result } = runSteps(type.decode(bytes.value, context));
   return result.ok ? result.value : undefined;
 }
 

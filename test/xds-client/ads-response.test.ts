@@ -10,7 +10,11 @@ import { ResponseOrder } from '../../src/xds-client/ads/ads-response';
 import { readResponse, type ReadResponse } from '../../src/xds-client/ads/response-reader';
 import { parseResourceName } from '../../src/xds-client/resource-name';
 import type { Accepted } from '../../src/xds-client/resource-state';
-import type { DecodeContext, ResourceType } from '../../src/xds-client/resource-type';
+import {
+  RESOURCE_TYPE_DEFAULTS,
+  type DecodeContext,
+  type ResourceType,
+} from '../../src/xds-client/resource-type';
 import { serverPolicy } from '../../src/xds-client/server-policy';
 import { bootstrap, serverConfig } from './harness';
 import { TestResourceType, wrap, type TestValue } from './test-resource';
@@ -185,13 +189,17 @@ describe('readResponse', () => {
 
   it('survives a type that throws for its name, and one that finds nothing wrong with no name', () => {
     const throwing: ResourceType<unknown> = {
+      ...RESOURCE_TYPE_DEFAULTS,
       typeUrl: type.typeUrl,
       typeName: 'T',
       allResourcesRequiredInSotw: true,
       peekName: () => {
         throw new Error('peek is broken');
       },
-      decode: () => ({ name: undefined, result: { ok: true, value: 1 } }),
+      // eslint-disable-next-line require-yield -- in one step
+      *decode() {
+        return { name: undefined, result: { ok: true, value: 1 } };
+      },
     };
     const { events, violations } = read([type.resource('a', 'x')], ['a'], new Map(), throwing);
     expect(violations).toEqual(['resources[0]: its name cannot be read']);
@@ -287,9 +295,9 @@ describe('a response with the resources of the previous one in the same places',
     }
 
     /** It reads the name once more. */
-    override decode(bytes: Uint8Array, context: DecodeContext<TestValue>) {
+    override decodeNow(bytes: Uint8Array, context: DecodeContext<TestValue>) {
       const before = this.namesRead;
-      const decoded = super.decode(bytes, context);
+      const decoded = super.decodeNow(bytes, context);
       this.namesRead = before;
       return decoded;
     }

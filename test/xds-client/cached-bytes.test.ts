@@ -13,7 +13,7 @@ class LetterType extends TestResourceType {
   /** How many letters were read, resource by resource. */
   readonly reads: number[] = [];
 
-  override decode(
+  override decodeNow(
     bytes: Uint8Array,
     { budget, previous }: DecodeContext<TestValue>,
   ): Decoded<TestValue, string> {

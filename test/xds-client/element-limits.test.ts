@@ -6,9 +6,9 @@ const limit: ElementLimit = { name: 'maxLetters', noun: 'letters', max: 10 };
 
 /** Counts the letters of its values. */
 class CountedType extends TestResourceType {
-  readonly elementLimit = limit;
+  override readonly elementLimit = limit;
 
-  countElements({ text }: TestValue): number {
+  override countElements({ text }: TestValue): number {
     return text.length;
   }
 }

@@ -21,7 +21,7 @@ class SlicedType extends TestResourceType {
     super('Sliced', false);
   }
 
-  *decodeInSteps(
+  override *decode(
     bytes: Uint8Array,
     context: DecodeContext<TestValue>,
   ): Steps<Decoded<TestValue, string>> {
@@ -31,7 +31,7 @@ class SlicedType extends TestResourceType {
       this.clock.advance(READ_SLICE_MS);
       yield;
     }
-    return this.decode(bytes, context);
+    return this.decodeNow(bytes, context);
   }
 }
 
@@ -219,12 +219,12 @@ class SlowType extends TestResourceType {
     super('Slow', isComplete);
   }
 
-  override decode(
+  override decodeNow(
     bytes: Uint8Array,
     context: DecodeContext<TestValue>,
   ): Decoded<TestValue, string> {
     this.clock.advance(READ_SLICE_MS);
-    return super.decode(bytes, context);
+    return super.decodeNow(bytes, context);
   }
 }
 

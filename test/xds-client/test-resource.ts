@@ -2,11 +2,13 @@ import { Resource } from '../../src/wire/generated/envoy/service/discovery/v3/di
 import type { Any } from '../../src/wire/generated/google/protobuf/any';
 import { EncodedElements } from '../../src/wire/protobuf/encoded-elements';
 import { err, ok } from '../../src/util/result';
+import type { Steps } from '../../src/util/steps';
 import { itemsOfWrappers, type ResponseItems } from '../../src/xds-client/ads/ads-response';
 import type {
   Decoded,
   DecodeContext,
   DiscoveryService,
+  ElementLimit,
   ResourceType,
 } from '../../src/xds-client/resource-type';
 
@@ -24,6 +26,8 @@ export interface TestValue {
  * A value that starts with `+` has itself as its record, and the previous text and its own as its change.
  */
 export class TestResourceType implements ResourceType<TestValue, string> {
+  readonly elementLimit: ElementLimit | undefined;
+  readonly discoveryService: DiscoveryService | undefined;
   /** The name of every resource decoded, in order. */
   readonly decoded: string[] = [];
   /** The value that was cached under the name of the resource decoded last. */
@@ -35,8 +39,10 @@ export class TestResourceType implements ResourceType<TestValue, string> {
   constructor(
     readonly typeName: string,
     readonly allResourcesRequiredInSotw: boolean,
-    readonly discoveryService?: DiscoveryService,
-  ) {}
+    discoveryService?: DiscoveryService,
+  ) {
+    this.discoveryService = discoveryService;
+  }
 
   get typeUrl(): string {
     return `type.googleapis.com/test.${this.typeName}`;
@@ -62,7 +68,17 @@ export class TestResourceType implements ResourceType<TestValue, string> {
     return text.startsWith('~') ? text.slice(1).split(',')[0] : undefined;
   }
 
-  decode(bytes: Uint8Array, context: DecodeContext<TestValue>): Decoded<TestValue, string> {
+  countElements(_value: TestValue): number {
+    return 0;
+  }
+
+  // eslint-disable-next-line require-yield -- in one step
+  *decode(bytes: Uint8Array, context: DecodeContext<TestValue>): Steps<Decoded<TestValue, string>> {
+    return this.decodeNow(bytes, context);
+  }
+
+  /** Decodes a resource at once. */
+  decodeNow(bytes: Uint8Array, context: DecodeContext<TestValue>): Decoded<TestValue, string> {
     const name = this.peekName(bytes);
     if (name === undefined) return { name, result: err(['no line break']) };
     this.decoded.push(name);

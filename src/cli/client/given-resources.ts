@@ -1,4 +1,5 @@
 import type { ServerConfig } from '../../bootstrap/bootstrap';
+import { runSteps } from '../../util/steps';
 import { parseOpaqueName, parseResourceName } from '../../xds-client/resource-name';
 import type { ResourceType } from '../../xds-client/resource-type';
 import { createClientParts, type ClientSurroundings } from './client-parts';
@@ -53,9 +54,9 @@ export function createResourceJudge(surroundings: ClientSurroundings): ResourceJ
     if (type === undefined) return NOT_REQUESTED;
     const parsed = parseName(name, typeUrl);
     if (!parsed.ok) return rejected([`not a usable resource name: ${parsed.error}`]);
-    const { result } = type.decode(value, { server: SERVER, previous: () => undefined });
+    const { result } = runSteps(type.decode(value, { server: SERVER, previous: () => undefined }));
     if (!result.ok) return rejected(result.error);
-    return { violations: [], unusedFields: type.describeUnusedFields?.(value) ?? [] };
+    return { violations: [], unusedFields: type.describeUnusedFields(value) };
   };
 }
 

@@ -1,5 +1,5 @@
 import { readBootstrapFile } from '../../bootstrap/load-bootstrap';
-import { toAuthority } from '../../bootstrap/percent-encoding';
+import { toAuthority } from '../../bootstrap/resource-template';
 import { listenerResourceName } from '../../bootstrap/resource-template';
 import { XdsDependencyManager } from '../../dependency-manager/dependency-manager';
 import { createDnsWatcherFactory } from '../../dependency-manager/dns-watch';

@@ -6,7 +6,8 @@ import {
   type SubchannelAddress,
 } from '../../grpc-js';
 import { channelCredentialsOf, replaceConnector, secureAsHost } from '../../grpc-js/host-internals';
-import type { ClusterResource, UpstreamTls } from '../../resources/cluster/cluster';
+import type { ClusterResource } from '../../resources/cluster/cluster';
+import type { UpstreamTls } from '../../resources/tls/tls';
 import type { EndpointsResource } from '../../resources/endpoints/endpoints';
 import { RefusingConnector } from '../../security/client/contained-connector';
 import { SecureOnlyConnector } from '../../security/client/secure-only-connector';

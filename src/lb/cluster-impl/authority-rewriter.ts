@@ -1,6 +1,6 @@
-import { toAuthority } from '../../bootstrap/percent-encoding';
+import { toAuthority } from '../../bootstrap/resource-template';
 import { Status, type Subchannel } from '../../grpc-js';
-import { FailedCall } from '../../grpc-js/failed-call';
+import { FailedCall } from '../../grpc-js/subchannel-wrappers';
 import type { InterceptedSubchannel } from '../../grpc-js/subchannel-wrappers';
 import { checkAuthority } from '../../security/client/connection-security';
 import type { AuthorityRewrite } from '../call-attributes';

@@ -1,6 +1,9 @@
 import { CallCredentials, Metadata, Status, type Subchannel } from '../../grpc-js';
-import { FailedCall } from '../../grpc-js/failed-call';
-import { withCallCredentials, type CreateCall } from '../../grpc-js/subchannel-wrappers';
+import {
+  FailedCall,
+  withCallCredentials,
+  type CreateCall,
+} from '../../grpc-js/subchannel-wrappers';
 import { securityOf } from '../../security/client/connection-security';
 
 const REFUSED = {

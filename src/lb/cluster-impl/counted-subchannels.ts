@@ -1,4 +1,4 @@
-import { toAuthority } from '../../bootstrap/percent-encoding';
+import { toAuthority } from '../../bootstrap/resource-template';
 import { PickResultType, type PickResult, type Subchannel } from '../../grpc-js';
 import {
   InterceptedSubchannel,

@@ -9,7 +9,7 @@ import type { Violations } from '../../util/violations';
 import { MAX_PORT } from '../shared/address-parser';
 import type { ExtensionPoints } from '../extension-points';
 import { unpackAny, enumName } from '../shared/any';
-import { checkConfigSource } from '../shared/config-source-parser';
+import { checkConfigSource } from '../resource-parser';
 import type { ClusterDiscovery } from './cluster';
 
 const aggregateType = {

@@ -1,3 +1,7 @@
+import type * as UpstreamTlsContext from '../tls/upstream-tls-context-parser';
+import { durationToMs } from '../../util/duration';
+import { late } from '../../util/late';
+import type { Violations } from '../../util/violations';
 import type { CircuitBreakers } from '../../wire/generated/envoy/config/cluster/v3/circuit_breaker';
 import {
   Cluster,
@@ -5,22 +9,19 @@ import {
 } from '../../wire/generated/envoy/config/cluster/v3/cluster';
 import { RoutingPriority } from '../../wire/generated/envoy/config/core/v3/base';
 import type { TypedExtensionConfig } from '../../wire/generated/envoy/config/core/v3/extension';
+import { Http11ProxyUpstreamTransport } from '../../wire/generated/envoy/extensions/transport_sockets/http_11_proxy/v3/upstream_http_11_connect';
 import { HttpProtocolOptions } from '../../wire/generated/envoy/extensions/upstreams/http/v3/http_protocol_options';
-import { durationToMs } from '../../util/duration';
-import type { Violations } from '../../util/violations';
 import type { ElementLimit, ResourceType } from '../../xds-client/resource-type';
 import type { HealthStatus } from '../endpoints/endpoints';
-import { parseHealthStatus } from '../endpoints/lb-endpoint-parser';
+import { parseHealthStatus } from '../endpoints/locality-endpoints-parser';
 import { createParseContext, type ExtensionPoints, type ParseContext } from '../extension-points';
-import { unpackAny } from '../shared/any';
-import { checkConfigSource } from '../shared/config-source-parser';
+import { checkConfigSource, createResourceType } from '../resource-parser';
+import { decodeMessage, unpackAny, typeNameOf } from '../shared/any';
 import { metadataTypesOf, parseMetadata } from '../shared/metadata-parser';
-import { createResourceType } from '../shared/resource-decoder';
 import type { ClusterResource } from './cluster';
 import { parseClusterDiscovery } from './cluster-discovery-parser';
 import { parseClusterLbPolicy } from './cluster-lb-policy-parser';
 import { parseOutlierDetection } from './outlier-detection-parser';
-import { parseTransportSocket } from '../tls/transport-socket-parser';
 
 const DEFAULT_MAX_REQUESTS = 1024;
 const DEFAULT_IDLE_TIMEOUT_MS = 3_600_000;
@@ -43,7 +44,6 @@ export function createClusterResourceType(
 ): ResourceType<ClusterResource> {
   return createResourceType({
     typeName: 'envoy.config.cluster.v3.Cluster',
-    decoder: Cluster,
     allResourcesRequiredInSotw: true,
     discoveryService: {
       service: 'envoy.service.cluster.v3.ClusterDiscoveryService',
@@ -51,7 +51,10 @@ export function createClusterResourceType(
     },
     elementLimit: CLUSTER_FIELDS,
     countElements: (_value, fields) => fields,
-    parse(message, { server, certificateProviders }, violations) {
+    // eslint-disable-next-line require-yield -- a cluster has few fields
+    *parse(bytes, { server, certificateProviders }, violations) {
+      const message = decodeMessage(Cluster, bytes, violations);
+      if (message === undefined) return undefined;
       const context = { ...createParseContext(extensions, server), certificateProviders };
       const value = parseCluster(message, context, violations);
       return value && { value };
@@ -123,4 +126,43 @@ function parseOverrideHostStatuses(
   const statuses = config?.overrideHostStatus?.statuses;
   if (statuses === undefined) return defaultOverrideHostStatuses;
   return new Set(statuses.map(parseHealthStatus).filter((status) => status !== undefined));
+}
+
+/** Loaded for the first cluster with TLS, with the messages that describe it. */
+const loadTlsParser = late<typeof UpstreamTlsContext>(() =>
+  require('../tls/upstream-tls-context-parser'),
+);
+
+const httpProxyType = {
+  typeName: 'envoy.extensions.transport_sockets.http_11_proxy.v3.Http11ProxyUpstreamTransport',
+  decoder: Http11ProxyUpstreamTransport,
+};
+
+type Transport = Pick<ClusterResource, 'tls' | 'httpConnect'>;
+
+/**
+ * Parses how connections to a cluster are made: by TLS (gRFC A29), through HTTP proxies (gRFC A86), or both. It is
+ * validated whether or not the credentials of the channel leave TLS to the control plane.
+ */
+function parseTransportSocket(
+  { transportSocket, transportSocketMatches }: Cluster,
+  { extensions, regexes, certificateProviders = new Set() }: ParseContext,
+  violations: Violations,
+): Transport {
+  if (transportSocketMatches.length > 0) {
+    violations.at('transport_socket_matches').add('unsupported: use transport_socket');
+  }
+  if (transportSocket === undefined) return { tls: undefined };
+  const { systemRootCerts: readSystemRoots = false, sni: readSni = false } = extensions;
+  const context = { regexes, certificateProviders, readSystemRoots, readSni };
+  const at = violations.at('transport_socket');
+  const any = transportSocket.configType?.value;
+  const isProxied = any !== undefined && typeNameOf(any.typeUrl) === httpProxyType.typeName;
+  if (extensions.httpConnect !== true || !isProxied) {
+    return { tls: loadTlsParser().parseUpstreamTls(transportSocket, context, at) };
+  }
+  const inner = unpackAny(any, httpProxyType, at.at('typed_config'))?.transportSocket;
+  const innerAt = at.at('typed_config').at('transport_socket');
+  const tls = inner && loadTlsParser().parseUpstreamTls(inner, context, innerAt);
+  return { tls, httpConnect: true };
 }

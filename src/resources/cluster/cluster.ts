@@ -1,8 +1,8 @@
 import type { ServerConfig } from '../../bootstrap/bootstrap';
 import type { HealthStatus, SocketAddress } from '../endpoints/endpoints';
 import type { LbConfig } from '../extension-points';
-import type { StringMatcher } from '../matching/string-matcher';
-import type { JsonObject } from '../shared/struct-json-parser';
+import type { UpstreamTls } from '../tls/tls';
+import type { JsonObject } from '../shared/extension-parser';
 
 /** How the endpoints of a cluster are found (gRFC A37). */
 export type ClusterDiscovery =
@@ -73,42 +73,4 @@ export interface OutlierDetectionConfig {
         readonly requestVolume: number;
       }
     | undefined;
-}
-
-/** Certificates of a provider instance of the bootstrap (gRFC A29), which has that instance. */
-export interface CertificateInstance {
-  readonly instanceName: string;
-  /** Empty if none is given. Its meaning depends on the provider. */
-  readonly certificateName: string;
-}
-
-/** The roots by which the certificate of a server must be signed. */
-export type RootCertificates =
-  | ({ readonly kind: 'instance' } & CertificateInstance)
-  /** The roots of the system (gRFC A82). */
-  | { readonly kind: 'system' };
-
-/** A kind of subject alternative name. */
-export type SanType = 'email' | 'dns' | 'uri' | 'ip';
-
-/** A condition on the subject alternative names of a certificate: one of them must match. */
-export interface SanMatcher {
-  /** The kind of names it applies to. */
-  readonly type: SanType | 'any';
-  readonly matcher: StringMatcher;
-}
-
-/** A validated UpstreamTlsContext: the TLS that the control plane asks for on connections to a cluster (gRFC A29). */
-export interface UpstreamTls {
-  /** Server name to send; empty for none (gRFC A101). */
-  readonly sni: string;
-  /** Whether the hostname of the endpoint, if it has one, is sent instead (gRFC A101). */
-  readonly autoHostSni: boolean;
-  /** Whether the certificate must be for the server name that was sent, instead of matching (gRFC A101). */
-  readonly autoSniSanValidation: boolean;
-  readonly rootCertificates: RootCertificates;
-  /** The client's own certificate; `undefined` if it presents none. */
-  readonly identity: CertificateInstance | undefined;
-  /** One of these must match; with none of them every name does. */
-  readonly sanMatchers: readonly SanMatcher[];
 }

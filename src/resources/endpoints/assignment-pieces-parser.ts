@@ -7,13 +7,16 @@ import { splitMessage } from '../../wire/protobuf/encoded-elements';
 import { asBuffer } from '../../util/as-buffer';
 import type { Steps } from '../../util/steps';
 import { Violations } from '../../util/violations';
-import { decodeEach, decodePieces, decodePiecesInSteps, type PieceField } from '../shared/any';
-import { sliceMessage, toSlices, type SlicedMessage } from '../wire/sliced-message';
+import { decodeEach, decodePieces, type PieceField } from '../shared/any';
+import { sliceMessage, toSlices, type SlicedMessage } from '../encoded/sliced-message';
 
 /** The field of the localities of an assignment. */
 export const LOCALITIES: PieceField = { number: 2, name: 'endpoints' };
 /** The field of the endpoints of a locality. */
 export const LB_ENDPOINTS: PieceField = { number: 2, name: 'lb_endpoints' };
+
+/** Small operations that a locality takes besides its endpoints: as many as four of them. */
+const LOCALITY_SIZE = 16;
 
 /** A locality of an assignment. */
 export interface LocalityPiece {
@@ -28,6 +31,8 @@ export interface AssignmentPieces {
   /** May lack its localities. */
   readonly message: ClusterLoadAssignment;
   readonly localityCount: number;
+  /** Returns how many small operations a locality takes, about. */
+  sizeOf(index: number): number;
   /** The malformed pieces of the localities read so far. */
   readonly malformed: Violations;
   /** Reads a locality, in steps. Called in order, once for each. @returns `undefined` if it is malformed. */
@@ -49,6 +54,10 @@ class WholeAssignment implements AssignmentPieces {
 
   get localityCount(): number {
     return this.message.endpoints.length;
+  }
+
+  sizeOf(): number {
+    return LOCALITY_SIZE;
   }
 
   // eslint-disable-next-line require-yield -- all is decoded
@@ -83,11 +92,16 @@ class EncodedAssignment implements AssignmentPieces {
     return this.bounds.length / 2;
   }
 
+  sizeOf(index: number): number {
+    const { bounds } = this;
+    return LOCALITY_SIZE + ((bounds[2 * index + 1] ?? 0) - (bounds[2 * index] ?? 0)) / 8;
+  }
+
   *readLocality(index: number): Steps<LocalityPiece | undefined> {
     const { bounds, bytes, malformed } = this;
     const slice = bytes.subarray(bounds[2 * index], bounds[2 * index + 1]);
     malformed.budget.renew();
-    const inner = yield* decodePiecesInSteps(LocalityLbEndpoints, slice, LB_ENDPOINTS, malformed);
+    const inner = yield* decodePieces(LocalityLbEndpoints, slice, LB_ENDPOINTS, malformed);
     if (inner === undefined) return undefined;
     this.slices[index] = toSlices(slice, inner);
     const endpoints = decodeEach(LbEndpoint, slice, inner.bounds, malformed);
@@ -109,11 +123,11 @@ export function piecesOf(message: ClusterLoadAssignment, bytes: Uint8Array): Ass
  *
  * @returns `undefined` after adding a violation.
  */
-export function decodeAssignment(
+export function* decodeAssignment(
   bytes: Uint8Array,
   violations: Violations,
-): AssignmentPieces | undefined {
-  const pieces = decodePieces(ClusterLoadAssignment, bytes, LOCALITIES, violations);
+): Steps<AssignmentPieces | undefined> {
+  const pieces = yield* decodePieces(ClusterLoadAssignment, bytes, LOCALITIES, violations);
   if (pieces === undefined) return undefined;
   return new EncodedAssignment(pieces.message, asBuffer(bytes), pieces.bounds, violations);
 }

@@ -1,24 +1,24 @@
+import { asBuffer } from '../../util/as-buffer';
+import { ReadBudget } from '../../util/read-budget';
+import { inSteps, type Steps } from '../../util/steps';
+import { Violations } from '../../util/violations';
 import { ClusterLoadAssignment } from '../../wire/generated/envoy/config/endpoint/v3/endpoint';
 import {
   LbEndpoint,
   LocalityLbEndpoints,
 } from '../../wire/generated/envoy/config/endpoint/v3/endpoint_components';
-import { asBuffer } from '../../util/as-buffer';
-import { ReadBudget } from '../../util/read-budget';
-import type { Steps } from '../../util/steps';
-import { Violations } from '../../util/violations';
-import { decodeMessage, decodePieces } from '../shared/any';
 import { MAX_TOTAL_WEIGHT } from '../matching/fraction-parser';
+import { ENDPOINTS_LIMIT } from '../resource-parser';
+import { decodeMessage, decodePieces, elementsOf } from '../shared/any';
 import {
-  compareSlicesInSteps,
+  compareSlices,
   readHeadLength,
   type SliceComparison,
-} from '../wire/slice-comparison';
-import { ENDPOINTS_LIMIT } from '../shared/read-limits';
-import { elementStart } from '../wire/sliced-message';
+  type SlicePart,
+  elementStart,
+} from '../encoded/sliced-message';
 import { LB_ENDPOINTS, LOCALITIES } from './assignment-pieces-parser';
-import { shareLocality, type PreviousEndpoints } from './endpoint-reuse';
-import { applyComparison, isPresent } from './endpoint-slices';
+import { shareLocality, type PreviousEndpoints, EndpointReuse } from './endpoint-reuse';
 import {
   localityKey,
   type EndpointsChange,
@@ -27,15 +27,23 @@ import {
   type XdsEndpoint,
 } from './endpoints';
 import { EndpointsDifference } from './endpoints-change';
-import { EndpointsRecord, type EndpointSlices, type ParsedLocality } from './endpoints-record';
-import { LbEndpointParser, type EndpointReading } from './lb-endpoint-parser';
+import {
+  EndpointsRecord,
+  type EndpointSlices,
+  type ParsedLocality,
+  summarize,
+  type Slot,
+} from './endpoints-record';
+import { ENDPOINT_SIZE, LbEndpointParser, type EndpointReading } from './locality-endpoints-parser';
+
+type DecodedLocality = Pick<ParsedLocality, 'priority' | 'value'>;
 
 /** An assignment whose endpoints are taken from the previous version where their bytes are the same. */
 interface ChangedAssignment {
   /** Without localities. */
   readonly message: ClusterLoadAssignment;
   /** Those that get calls; in order. */
-  readonly localities: readonly Pick<ParsedLocality, 'priority' | 'value'>[];
+  readonly localities: readonly DecodedLocality[];
   /** See `EndpointsResource`. */
   readonly localitiesWithoutWeight: number | undefined;
   readonly record: EndpointsRecord;
@@ -79,8 +87,8 @@ interface KnownLocality {
  */
 const MAX_CANDIDATES = 8;
 
-/** Localities that are compared in one step. */
-const LOCALITIES_PER_STEP = 16;
+/** Small operations that comparing a locality takes, besides its changes. */
+const LOCALITY_SIZE = 16;
 
 class ChangeDecoder {
   /** Any violation makes the result `undefined`: see `decodeChangedAssignment`. */
@@ -88,6 +96,8 @@ class ChangeDecoder {
   private readonly parser: LbEndpointParser;
   private readonly difference = new EndpointsDifference();
   private withoutWeight = 0;
+  /** Whether a locality is not like one of the previous version. */
+  private differsTooMuch = false;
   private readonly slices = new Map<LocalityEndpoints, EndpointSlices>();
   /** Previous localities whose endpoints have been taken over: each may serve once. */
   private readonly used = new Set<LocalityEndpoints>();
@@ -104,18 +114,18 @@ class ChangeDecoder {
   }
 
   *decode(bytes: Buffer): Steps<ChangedAssignment | undefined> {
-    const pieces = decodePieces(ClusterLoadAssignment, bytes, LOCALITIES, this.violations);
+    const pieces = yield* decodePieces(ClusterLoadAssignment, bytes, LOCALITIES, this.violations);
     if (pieces === undefined) return undefined;
     const { message, bounds } = pieces;
-    const localities: ChangedAssignment['localities'][number][] = [];
-    for (let i = 0; i < bounds.length; i += 2) {
-      if (i % (2 * LOCALITIES_PER_STEP) === 2 * (LOCALITIES_PER_STEP - 1)) yield;
-      const slice = bytes.subarray(bounds[i], bounds[i + 1]);
-      const locality = yield* this.decodeLocality(slice);
-      if (locality === undefined) return undefined;
-      if (locality !== 'unused') localities.push(locality);
-    }
-    if (this.violations.count > 0 || this.parser.unusableEndpoints !== undefined) return undefined;
+    const localities: DecodedLocality[] = [];
+    const decode = (slice: Uint8Array) => this.addLocality(asBuffer(slice), localities);
+    yield* inSteps(elementsOf(bytes, bounds), decode, () => LOCALITY_SIZE);
+    if (
+      this.differsTooMuch ||
+      this.violations.count > 0 ||
+      this.parser.unusableEndpoints !== undefined
+    )
+      return undefined;
     for (const removed of this.previous.localities()) {
       if (this.used.has(removed)) continue;
       this.difference.include(removed.locality, [], removed.endpoints);
@@ -128,17 +138,23 @@ class ChangeDecoder {
     return { message, localities, localitiesWithoutWeight, record, change };
   }
 
-  private *decodeLocality(
-    slice: Buffer,
-  ): Steps<ChangedAssignment['localities'][number] | 'unused' | undefined> {
+  private *addLocality(slice: Buffer, localities: DecodedLocality[]): Steps<void> {
+    if (this.differsTooMuch) return;
+    const locality = yield* this.decodeLocality(slice);
+    if (locality === undefined) this.differsTooMuch = true;
+    else if (locality !== 'unused') localities.push(locality);
+  }
+
+  /** @returns `undefined` if it differs too much. */
+  private *decodeLocality(slice: Buffer): Steps<DecodedLocality | 'unused' | undefined> {
     const found = this.findPrevious(slice);
-    if (found === undefined) return this.isUnused(slice) ? 'unused' : undefined;
-    const change = yield* compareSlicesInSteps(slice, LB_ENDPOINTS.number, found.known);
+    if (found === undefined) return (yield* this.isUnused(slice)) ? 'unused' : undefined;
+    const change = yield* compareSlices(slice, LB_ENDPOINTS.number, found.known);
     const message = change && decodeMessage(LocalityLbEndpoints, change.rest, this.violations);
     if (change === undefined || message === undefined) return undefined;
     const { locality, loadBalancingWeight: weight, priority, lbConfig } = message;
     if (lbConfig?.$case === 'ledsClusterLocalityConfig') return undefined;
-    if (weight === undefined) return this.isUnused(slice) ? 'unused' : undefined;
+    if (weight === undefined) return (yield* this.isUnused(slice)) ? 'unused' : undefined;
     if (weight === 0) return 'unused';
     const { before } = found;
     // The guess may have been wrong: most encoders write the priority after the endpoints.
@@ -176,8 +192,8 @@ class ChangeDecoder {
   }
 
   /** Whether a locality gets no calls. Counts it if it has endpoints and no weight. */
-  private isUnused(slice: Buffer): boolean {
-    const pieces = decodePieces(LocalityLbEndpoints, slice, LB_ENDPOINTS, this.violations);
+  private *isUnused(slice: Buffer): Steps<boolean> {
+    const pieces = yield* decodePieces(LocalityLbEndpoints, slice, LB_ENDPOINTS, this.violations);
     if (pieces === undefined) return false;
     const { bounds, message } = pieces;
     const { loadBalancingWeight: weight } = message;
@@ -221,4 +237,110 @@ function isComplete(
   slices: EndpointSlices,
 ): slices is EndpointSlices & { readonly endpoints: readonly XdsEndpoint[] } {
   return slices.omitted === 0;
+}
+
+/** The endpoints of a locality, and how they differ from those of its previous version. */
+interface ChangedSlices {
+  readonly slices: EndpointSlices;
+  readonly added: readonly XdsEndpoint[];
+  readonly removed: readonly XdsEndpoint[];
+}
+
+/** With more parts than this, they are not joined by `concat`, whose arguments have to fit on the stack. */
+const MAX_ARGUMENTS = 1000;
+
+/**
+ * Joins the endpoints of a locality, in steps: those kept from the previous version, and the new ones.
+ *
+ * @param decode Decodes one element; `undefined` if it is left out.
+ */
+export function* applyComparison(
+  { parts, slices }: SliceComparison,
+  previous: EndpointSlices,
+  decode: (bytes: Uint8Array) => Slot,
+): Steps<ChangedSlices> {
+  const dropped = notKept(parts, previous);
+  // Some may only have moved within the locality.
+  const removed = new Set(dropped.filter(isPresent));
+  const reuse = new EndpointReuse([...removed]);
+  const decoded: Slot[] = [];
+  const decodeNew = (part: SlicePart): void => {
+    if (part.kind === 'kept') return;
+    const endpoint = decode(slices.bytes.subarray(part.start, part.end));
+    decoded.push(endpoint && reuse.share(endpoint));
+  };
+  yield* inSteps(parts, decodeNew, () => ENDPOINT_SIZE);
+  const isSame = dropped.length + decoded.length === 0;
+  const [lost, gained] = [summarize(dropped), summarize(decoded)];
+  return {
+    slices: {
+      ...slices,
+      endpoints: isSame ? previous.endpoints : join(parts, previous.endpoints, decoded),
+      omitted: previous.omitted - lost.omitted + gained.omitted,
+      draining: previous.draining - lost.draining + gained.draining,
+      totalWeight: previous.totalWeight - lost.totalWeight + gained.totalWeight,
+    },
+    // A second endpoint that is the same as one of the previous version is added.
+    added: decoded.filter(isPresent).filter((endpoint) => !removed.delete(endpoint)),
+    removed: [...removed],
+  };
+}
+
+/** The endpoints of the previous version whose elements were not kept. */
+function notKept(parts: readonly SlicePart[], { endpoints }: EndpointSlices): readonly Slot[] {
+  const dropped: Slot[] = [];
+  let next = 0;
+  for (const part of parts) {
+    if (part.kind === 'new') continue;
+    while (next < part.from) dropped.push(endpoints[next++]);
+    next = part.to;
+  }
+  while (next < endpoints.length) dropped.push(endpoints[next++]);
+  return dropped;
+}
+
+function join(
+  parts: readonly SlicePart[],
+  previous: readonly Slot[],
+  decoded: readonly Slot[],
+): readonly Slot[] {
+  if (keepPositions(parts, previous.length)) return exchange(parts, previous, decoded);
+  let next = 0;
+  const pieces = parts.map((part) =>
+    part.kind === 'kept' ? previous.slice(part.from, part.to) : decoded.slice(next, ++next),
+  );
+  const none: Slot[] = [];
+  // eslint-disable-next-line local/bounded-arguments -- as many as the line says; `flat` takes several times as long
+  return pieces.length <= MAX_ARGUMENTS ? none.concat(...pieces) : pieces.flat();
+}
+
+/** Whether every endpoint that is kept stays at its position: others are replaced by as many, as in most updates. */
+function keepPositions(parts: readonly SlicePart[], count: number): boolean {
+  let position = 0;
+  for (const part of parts) {
+    if (part.kind === 'kept' && part.from !== position) return false;
+    position = part.kind === 'kept' ? part.to : position + 1;
+  }
+  return position === count;
+}
+
+/** Copies the endpoints once, not as pieces that are then joined. */
+function exchange(
+  parts: readonly SlicePart[],
+  previous: readonly Slot[],
+  decoded: readonly Slot[],
+): readonly Slot[] {
+  const endpoints = previous.slice();
+  let next = 0;
+  let position = 0;
+  for (const part of parts) {
+    if (part.kind === 'kept') position = part.to;
+    else endpoints[position++] = decoded[next++];
+  }
+  return endpoints;
+}
+
+/** Whether an endpoint is not left out. */
+export function isPresent(endpoint: Slot): endpoint is XdsEndpoint {
+  return endpoint !== undefined;
 }

@@ -5,25 +5,28 @@ import {
 import { CollectionEntry } from '../../wire/generated/xds/core/v3/collection_entry';
 import { MESSAGE_LIMIT, ReadBudget } from '../../util/read-budget';
 import { err, ok } from '../../util/result';
-import { runSteps, type Steps } from '../../util/steps';
+import { inSteps, type Steps } from '../../util/steps';
 import { Violations } from '../../util/violations';
-import type { Decoded, ElementLimit, ResourceType } from '../../xds-client/resource-type';
-import type { ExtensionPoints } from '../extension-points';
 import {
-  decodeEach,
-  decodePiecesInSteps,
-  unpackAny,
-  type AnyType,
-  type PieceField,
-} from '../shared/any';
-import { ENDPOINTS_LIMIT } from '../shared/read-limits';
+  RESOURCE_TYPE_DEFAULTS,
+  type Decoded,
+  type ElementLimit,
+  type ResourceType,
+} from '../../xds-client/resource-type';
+import type { ExtensionPoints } from '../extension-points';
+import { decodeEach, decodePieces, unpackAny, type AnyType, type PieceField } from '../shared/any';
+import { ENDPOINTS_LIMIT } from '../resource-parser';
 import { metadataTypesOf } from '../shared/metadata-parser';
 import { AddressSet } from './endpoint-addresses';
-import { checkEndpointCount } from './endpoint-count';
+import { checkEndpointCount } from './assignment-limits';
 import { EndpointReuse } from './endpoint-reuse';
 import { describeUnusable, type EndpointCollection } from './endpoints';
-import { LbEndpointParser, type EndpointReading } from './lb-endpoint-parser';
-import { ENDPOINTS_PER_STEP, parseEndpoints } from './locality-endpoints-parser';
+import {
+  LbEndpointParser,
+  type EndpointReading,
+  ENDPOINT_SIZE,
+  parseEndpoints,
+} from './locality-endpoints-parser';
 
 const LB_ENDPOINT: AnyType<LbEndpoint> = {
   typeName: 'envoy.config.endpoint.v3.LbEndpoint',
@@ -45,6 +48,7 @@ export function createEndpointCollectionResourceType(
   const metadataTypes = metadataTypesOf(features);
   const reading = { keepDraining, additionalAddresses, metadataTypes };
   return {
+    ...RESOURCE_TYPE_DEFAULTS,
     typeUrl: 'type.googleapis.com/envoy.config.endpoint.v3.LbEndpointCollection',
     typeName: 'LbEndpointCollection',
     allResourcesRequiredInSotw: false,
@@ -52,10 +56,7 @@ export function createEndpointCollectionResourceType(
     describeSkipped: ({ unusableEndpoints }) => describeUnusable(unusableEndpoints),
     elementLimit,
     countElements: ({ endpoints }) => endpoints.length,
-    decode(bytes, { budget }): Decoded<EndpointCollection> {
-      return runSteps(decodeCollection(bytes, { max, reading, budget }));
-    },
-    decodeInSteps: (bytes, { budget }) => decodeCollection(bytes, { max, reading, budget }),
+    decode: (bytes, { budget }) => decodeCollection(bytes, { max, reading, budget }),
   };
 }
 
@@ -76,7 +77,7 @@ function* decodeCollection(
   );
   yield* checkEndpointCount(bytes, { paths: [[ENTRIES.number]], max }, violations.at('entries'));
   if (violations.count > 0) return rejected(violations);
-  const pieces = yield* decodePiecesInSteps(LbEndpointCollection, bytes, ENTRIES, violations);
+  const pieces = yield* decodePieces(LbEndpointCollection, bytes, ENTRIES, violations);
   if (pieces === undefined) return rejected(violations);
   const malformed = Violations.root(violations.budget);
   const entries = decodeEach(CollectionEntry, bytes, pieces.bounds, malformed);
@@ -94,18 +95,18 @@ function* parseCollection(
   const at = violations.at('entries');
   const messages: LbEndpoint[] = [];
   let count = 0;
-  for (const { resourceSpecifier } of entries) {
-    const i = count++;
-    if (count % ENDPOINTS_PER_STEP === 0) yield;
+  const unpack = ({ resourceSpecifier }: CollectionEntry, i: number): void => {
+    count++;
     const place = at.index(i).at('inline_entry');
     if (resourceSpecifier === undefined) {
       place.add('field not present');
-      continue;
+      return;
     }
     const { resource } = resourceSpecifier.value;
     const message = unpackAny(resource, LB_ENDPOINT, place.at('resource'));
     if (message !== undefined) messages.push(message);
-  }
+  };
+  yield* inSteps(entries, unpack, () => ENDPOINT_SIZE);
   // Otherwise violations would name endpoints by wrong positions.
   if (messages.length < count) return { endpoints: [] };
   const parser = new LbEndpointParser(reading);

@@ -1,7 +1,7 @@
 import { shareFields, shareList } from '../../util/share';
-import { runSteps, STEP_SIZE, type Steps } from '../../util/steps';
+import { inSteps, runSteps, type Steps } from '../../util/steps';
 import type { TypedBytes } from '../extension-points';
-import type { JsonObject } from '../shared/struct-json-parser';
+import type { JsonObject } from '../shared/extension-parser';
 import {
   localityKey,
   type EndpointMetadata,
@@ -118,10 +118,7 @@ export class EndpointReuse {
 
 function* positionsOf(previous: readonly XdsEndpoint[]): Steps<ReadonlyMap<string, number>> {
   const positions = new Map<string, number>();
-  for (const [i, endpoint] of previous.entries()) {
-    if (i % STEP_SIZE === STEP_SIZE - 1) yield;
-    positions.set(firstAddress(endpoint), i);
-  }
+  yield* inSteps(previous, (endpoint, i) => void positions.set(firstAddress(endpoint), i));
   return positions;
 }
 

@@ -1,4 +1,4 @@
-import type { Steps } from '../../util/steps';
+import { inSteps, type Steps } from '../../util/steps';
 import { firstAddress, shareEndpoint } from './endpoint-reuse';
 import {
   localityKey,
@@ -9,9 +9,6 @@ import {
   type XdsEndpoint,
   type Locality,
 } from './endpoints';
-
-/** How many endpoints, and localities, are compared in one step. */
-const ENDPOINTS_PER_STEP = 256;
 
 /** The endpoints of a locality that are in only one of two versions; one that was updated is in both lists. */
 export interface LocalityDifference {
@@ -55,28 +52,30 @@ export class EndpointsDifference {
   /** Returns the change: an endpoint that is in both versions of its locality was updated, or only moved. */
   *toChange(): Steps<EndpointsChange> {
     const localities: LocalityChange[] = [];
-    let count = 0;
-    for (const { locality, added: after, removed: before } of this.byKey.values()) {
-      if (++count % ENDPOINTS_PER_STEP === 0) yield;
-      const removed = new Map<string, XdsEndpoint>();
-      for (const endpoint of before) {
-        if (++count % ENDPOINTS_PER_STEP === 0) yield;
-        removed.set(firstAddress(endpoint), endpoint);
-      }
-      const [added, updated]: [XdsEndpoint[], XdsEndpoint[]] = [[], []];
-      for (const endpoint of after) {
-        if (++count % ENDPOINTS_PER_STEP === 0) yield;
-        const address = firstAddress(endpoint);
-        const known = removed.get(address);
-        if (known === undefined) added.push(endpoint);
-        else if (shareEndpoint(known, endpoint) !== known) updated.push(endpoint);
-        removed.delete(address);
-      }
-      if (added.length + updated.length + removed.size === 0) continue;
-      localities.push({ locality, added, removed: [...removed.values()], updated });
-    }
+    yield* inSteps(this.byKey.values(), function* (difference) {
+      const change = yield* toLocalityChange(difference);
+      const { added, updated, removed } = change;
+      if (added.length + updated.length + removed.length > 0) localities.push(change);
+    });
     return { localities };
   }
+}
+
+function* toLocalityChange(difference: LocalityDifference): Steps<LocalityChange> {
+  const removed = new Map<string, XdsEndpoint>();
+  yield* inSteps(
+    difference.removed,
+    (endpoint) => void removed.set(firstAddress(endpoint), endpoint),
+  );
+  const [added, updated]: [XdsEndpoint[], XdsEndpoint[]] = [[], []];
+  yield* inSteps(difference.added, (endpoint) => {
+    const address = firstAddress(endpoint);
+    const known = removed.get(address);
+    if (known === undefined) added.push(endpoint);
+    else if (shareEndpoint(known, endpoint) !== known) updated.push(endpoint);
+    removed.delete(address);
+  });
+  return { locality: difference.locality, added, removed: [...removed.values()], updated };
 }
 
 /** Compares two versions of an assignment, of which the second shares unchanged objects with the first. */
@@ -87,29 +86,19 @@ export function* compareEndpoints(
   const difference = new EndpointsDifference();
   const [before, after] = [previous, next].map((version) => new Set(localitiesOf(version)));
   const known = new Map<XdsEndpoint, LocalityDifference>();
-  let count = 0;
-  for (const entry of before ?? []) {
-    if (++count % ENDPOINTS_PER_STEP === 0) yield;
-    if (after?.has(entry) === true) continue;
+  yield* inSteps(before ?? [], function* (entry) {
+    if (after?.has(entry) === true) return;
     const locality = difference.of(entry.locality);
-    for (const endpoint of entry.endpoints) {
-      if (++count % ENDPOINTS_PER_STEP === 0) yield;
-      known.set(endpoint, locality);
-    }
-  }
-  for (const entry of after ?? []) {
-    if (++count % ENDPOINTS_PER_STEP === 0) yield;
-    if (before?.has(entry) === true) continue;
+    yield* inSteps(entry.endpoints, (endpoint) => void known.set(endpoint, locality));
+  });
+  yield* inSteps(after ?? [], function* (entry) {
+    if (before?.has(entry) === true) return;
     const { added } = difference.of(entry.locality);
-    for (const endpoint of entry.endpoints) {
-      if (++count % ENDPOINTS_PER_STEP === 0) yield;
+    yield* inSteps(entry.endpoints, (endpoint) => {
       if (!known.delete(endpoint)) added.push(endpoint);
-    }
-  }
-  for (const [endpoint, { removed }] of known) {
-    if (++count % ENDPOINTS_PER_STEP === 0) yield;
-    removed.push(endpoint);
-  }
+    });
+  });
+  yield* inSteps(known, ([endpoint, { removed }]) => void removed.push(endpoint));
   return yield* difference.toChange();
 }
 

@@ -2,7 +2,7 @@ import {
   ClusterLoadAssignment,
   type ClusterLoadAssignment_Policy_DropOverload,
 } from '../../wire/generated/envoy/config/endpoint/v3/endpoint';
-import { runSteps, STEP_SIZE, type Steps } from '../../util/steps';
+import { inSteps, runSteps, STEP_SIZE, type Steps } from '../../util/steps';
 import { Violations } from '../../util/violations';
 import type {
   DecodeContext,
@@ -14,10 +14,9 @@ import type {
 import type { ExtensionPoints } from '../extension-points';
 import { decodeMessage, peekText } from '../shared/any';
 import { parseFraction, MAX_TOTAL_WEIGHT } from '../matching/fraction-parser';
-import { ENDPOINTS_LIMIT } from '../shared/read-limits';
+import { ENDPOINTS_LIMIT, createResourceType } from '../resource-parser';
 import { metadataTypesOf } from '../shared/metadata-parser';
-import { createResourceType } from '../shared/resource-decoder';
-import { countElements } from '../wire/sliced-message';
+import { countElements } from '../encoded/sliced-message';
 import {
   decodeAssignment,
   LOCALITIES,
@@ -27,9 +26,8 @@ import {
 } from './assignment-pieces-parser';
 import type * as ChangedEndpoints from './changed-endpoints-parser';
 import type { ChangeReading } from './changed-endpoints-parser';
-import { checkAssignmentSize } from './assignment-limits';
+import { checkAssignmentSize, checkEndpointCount } from './assignment-limits';
 import { AddressSet } from './endpoint-addresses';
-import { checkEndpointCount } from './endpoint-count';
 import { PreviousEndpoints } from './endpoint-reuse';
 import {
   localityKey,
@@ -42,9 +40,10 @@ import {
 } from './endpoints';
 import { compareEndpoints } from './endpoints-change';
 import { EndpointsRecord, type ParsedLocality } from './endpoints-record';
-import { LbEndpointParser, type EndpointReading } from './lb-endpoint-parser';
 import {
-  ENDPOINTS_PER_STEP,
+  LbEndpointParser,
+  type EndpointReading,
+  ENDPOINT_SIZE,
   parseLocalityEndpoints,
   type LocalityContext,
 } from './locality-endpoints-parser';
@@ -54,9 +53,6 @@ import { late } from '../../util/late';
 const loadChangedParser = late<typeof ChangedEndpoints>(() =>
   require('./changed-endpoints-parser'),
 );
-
-/** A locality takes as long to parse as so many endpoints. */
-const ENDPOINTS_OF_LOCALITY = 4;
 
 /** Bytes of an assignment that is decoded in steps: some 2,000 endpoints, which take a few milliseconds. */
 const MIN_BYTES_IN_STEPS = 2 ** 16;
@@ -107,7 +103,6 @@ export function createEndpointsResourceType(
   const reading = { keepDraining, additionalAddresses, metadataTypes };
   return createResourceType({
     typeName: 'envoy.config.endpoint.v3.ClusterLoadAssignment',
-    decoder: ClusterLoadAssignment,
     allResourcesRequiredInSotw: false,
     discoveryService: {
       service: 'envoy.service.endpoint.v3.EndpointDiscoveryService',
@@ -124,7 +119,7 @@ export function createEndpointsResourceType(
     describeSkipped: (value: EndpointsResource) => describeSkippedEndpoints(value),
     describeChange: describeEndpointsChange,
     limit: ENDPOINTS_LIMIT,
-    parseInSteps: (bytes, context, violations) =>
+    parse: (bytes, context, violations) =>
       parseEncoded(bytes, { context, reading, endpointCollections }, violations),
     *parseChange(bytes, before, { budget }) {
       const steps = parseChange(bytes, before, { ...reading, budget });
@@ -210,7 +205,9 @@ function* parseEncoded(
 ): Steps<DecodedEndpoints | undefined> {
   const known = context.previous(peekText(bytes, CLUSTER_NAME) ?? '');
   const isSmall = isReadAtOnce(bytes, known);
-  const pieces = (isSmall ? readWhole : decodeAssignment)(bytes, violations);
+  const pieces = isSmall
+    ? readWhole(bytes, violations)
+    : yield* decodeAssignment(bytes, violations);
   if (pieces === undefined) return undefined;
   if (!isSmall) yield;
   const previous = context.previous(pieces.message.clusterName);
@@ -255,28 +252,28 @@ function* parseLocalities(
 }> {
   let withoutWeight = 0;
   const localities: (ParsedLocality | undefined)[] = [];
-  let pending = 0;
-  for (let i = 0; i < pieces.localityCount && pieces.malformed.count === 0; i++) {
-    if (pending >= ENDPOINTS_PER_STEP) yield;
-    pending %= ENDPOINTS_PER_STEP;
+  const parse = function* (i: number): Steps<void> {
+    if (pieces.malformed.count > 0) return;
     const piece = yield* pieces.readLocality(i);
-    if (piece === undefined) break;
-    const locality = yield* parseLocalityEndpoints(piece, context, violations.index(i));
-    localities.push(locality);
+    if (piece === undefined) return;
+    localities.push(yield* parseLocalityEndpoints(piece, context, violations.index(i)));
     const count = yield* skipEndpoints(piece);
-    pending += ENDPOINTS_OF_LOCALITY + count + (locality?.slots.length ?? 0);
     if (count > 0 && piece.message.loadBalancingWeight === undefined) withoutWeight++;
-  }
+  };
+  yield* inSteps(Array(pieces.localityCount).keys(), parse, (i) => pieces.sizeOf(i));
   return { localities, localitiesWithoutWeight: withoutWeight || undefined };
 }
 
 /** Decodes the endpoints of a locality that gets no calls, too: they may be malformed. @returns their number. */
 function* skipEndpoints({ endpoints }: LocalityPiece): Steps<number> {
-  const rest = endpoints[Symbol.iterator]();
   let count = 0;
-  while (rest.next().done !== true) {
-    if (++count % ENDPOINTS_PER_STEP === 0) yield;
-  }
+  yield* inSteps(
+    endpoints,
+    () => {
+      count++;
+    },
+    () => ENDPOINT_SIZE,
+  );
   return count;
 }
 
@@ -307,9 +304,8 @@ function* groupByPriority(
   violations: Violations,
 ): Steps<Priorities> {
   const priorities = new Map<number, Map<string, LocalityEndpoints>>();
-  for (const [i, placed] of localities.entries()) {
-    if (i % STEP_SIZE === STEP_SIZE - 1) yield;
-    if (placed === undefined) continue;
+  yield* inSteps(localities, (placed, i) => {
+    if (placed === undefined) return;
     const { priority, value } = placed;
     const byKey = priorities.get(priority) ?? new Map<string, LocalityEndpoints>();
     priorities.set(priority, byKey);
@@ -319,7 +315,7 @@ function* groupByPriority(
       violations.index(i).add(`duplicate locality ${name} in priority ${priority}`);
     }
     byKey.set(key, value);
-  }
+  });
   return priorities;
 }
 

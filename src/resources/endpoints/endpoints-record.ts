@@ -1,5 +1,5 @@
-import type { Steps } from '../../util/steps';
-import type { SlicedMessage } from '../wire/sliced-message';
+import { inSteps, type Steps } from '../../util/steps';
+import type { SlicedMessage } from '../encoded/sliced-message';
 import type { AssignmentPieces } from './assignment-pieces-parser';
 import { AddressHashes, type AddressSet } from './endpoint-addresses';
 import type { LocalityEndpoints, XdsEndpoint } from './endpoints';
@@ -25,8 +25,8 @@ export interface EndpointSlices extends SlicedMessage {
  */
 const MIN_BYTES_RECORDED = 2048;
 
-/** Localities that are recorded in one step. */
-const LOCALITIES_PER_STEP = 64;
+/** Small operations that recording a locality takes. */
+const LOCALITY_SIZE = 4;
 
 /** The record of an assignment, with which only the changes of its next version are decoded. */
 export class EndpointsRecord {
@@ -50,15 +50,15 @@ export class EndpointsRecord {
   ): Steps<EndpointsRecord | undefined> {
     if (length < MIN_BYTES_RECORDED) return undefined;
     const slices = new Map<LocalityEndpoints, EndpointSlices>();
-    for (const [i, locality] of parsed.entries()) {
-      if (i % LOCALITIES_PER_STEP === LOCALITIES_PER_STEP - 1) yield;
-      if (locality === undefined) continue;
+    const record = (locality: ParsedLocality | undefined, i: number): void => {
+      if (locality === undefined) return;
       const { value, slots } = locality;
       const sliced = pieces.slicesOf(i);
-      if (sliced?.offsets.length !== 2 * slots.length) continue;
+      if (sliced?.offsets.length !== 2 * slots.length) return;
       const isComplete = slots.length === value.endpoints.length;
       slices.set(value, toEndpointSlices(sliced, isComplete ? value.endpoints : slots));
-    }
+    };
+    yield* inSteps(parsed, record, () => LOCALITY_SIZE);
     return new EndpointsRecord(slices, new AddressHashes(addresses.hashes));
   }
 }

@@ -1,5 +1,5 @@
 import type { TypedBytes } from '../extension-points';
-import type { JsonObject } from '../shared/struct-json-parser';
+import type { JsonObject } from '../shared/extension-parser';
 import { quoteText } from '../../util/cut-text';
 
 /** A literal IP address and a port; the shape a grpc-js subchannel address has. */

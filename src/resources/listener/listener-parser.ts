@@ -1,44 +1,41 @@
 import { Listener } from '../../wire/generated/envoy/config/listener/v3/listener';
-import {
-  HttpConnectionManager as HttpConnectionManagerMessage,
-  type Rds,
-} from '../../wire/generated/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager';
-import { assertNever } from '../../util/assert-never';
-import { FieldScanner } from '../../wire/protobuf/field-scanner';
-import { durationToMs } from '../../util/duration';
-import { LIST_LIMIT, ReadBudget } from '../../util/read-budget';
 import type { Steps } from '../../util/steps';
 import type { Violations } from '../../util/violations';
 import type { ResourceType } from '../../xds-client/resource-type';
 import { createParseContext, type ExtensionPoints, type ParseContext } from '../extension-points';
-import { decodeRouteConfig } from '../route-config/route-config-parser';
-import { checkAny, decodeMessage, decodePieces, type PieceField } from '../shared/any';
-import { ROUTES_LIMIT } from '../shared/read-limits';
-import { checkConfigSource } from '../shared/config-source-parser';
-import { createResourceType } from '../shared/resource-decoder';
-import { parseHttpFilters } from './http-filters-parser';
-import type { ListenerResource, HttpConnectionManager, RouteSource } from './listener';
+import { createResourceType, ROUTES_LIMIT } from '../resource-parser';
+import { checkAny, decodeMessage } from '../shared/any';
+import {
+  httpConnectionManagerType,
+  parseHttpConnectionManager,
+} from './http-connection-manager-parser';
+import type { ListenerResource } from './listener';
 
-const httpConnectionManagerType = {
-  typeName: 'envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager',
-  decoder: HttpConnectionManagerMessage,
+/** What listeners for clients and those for servers have in common. */
+export const listenerType = {
+  typeName: 'envoy.config.listener.v3.Listener',
+  allResourcesRequiredInSotw: true,
+  discoveryService: {
+    service: 'envoy.service.listener.v3.ListenerDiscoveryService',
+    noun: 'Listeners',
+  },
+  limit: ROUTES_LIMIT,
 };
 
-/** LDS. */
+/** LDS, for clients. Filter chains are for servers: a client passes over them, whatever is in them. */
 export function createListenerResourceType(
   extensions: ExtensionPoints,
 ): ResourceType<ListenerResource> {
+  const decoder = Listener.decoderWithout(
+    'filterChains',
+    'useOriginalDst',
+    'defaultFilterChain',
+    'listenerFilters',
+  );
   return createResourceType({
-    typeName: 'envoy.config.listener.v3.Listener',
-    decoder: Listener,
-    allResourcesRequiredInSotw: true,
-    discoveryService: {
-      service: 'envoy.service.listener.v3.ListenerDiscoveryService',
-      noun: 'Listeners',
-    },
-    limit: ROUTES_LIMIT,
-    *parseInSteps(bytes, { server }, violations) {
-      const message = decodeMessage(Listener, bytes, violations);
+    ...listenerType,
+    *parse(bytes, { server }, violations) {
+      const message = decodeMessage(decoder, bytes, violations);
       if (message === undefined) return undefined;
       const context = createParseContext(extensions, server);
       const value = yield* parseListener(message, context, violations);
@@ -59,120 +56,6 @@ function* parseListener(
   }
   const at = violations.at('api_listener').at('api_listener');
   const bytes = checkAny(apiListener.apiListener, httpConnectionManagerType, at);
-  const manager = bytes && decodeHttpConnectionManager(bytes, at);
-  const httpConnectionManager =
-    manager && (yield* parseHttpConnectionManager(manager, context, at));
+  const httpConnectionManager = bytes && (yield* parseHttpConnectionManager(bytes, context, at));
   return httpConnectionManager && { kind: 'api-listener', name, httpConnectionManager };
-}
-
-/** A connection manager, and its inline route configuration, encoded. */
-interface EncodedManager {
-  readonly message: HttpConnectionManagerMessage;
-  readonly routeConfig: Uint8Array | undefined;
-}
-
-const ROUTE_CONFIG: PieceField = { number: 4, name: 'route_config' };
-
-/** The fields `rds` and `scoped_routes`, members of the same oneof. */
-const OTHER_SPECIFIERS = [3, 31];
-
-/** Leaves the inline route configuration encoded: it may be large. */
-function decodeHttpConnectionManager(
-  bytes: Uint8Array,
-  violations: Violations,
-): EncodedManager | undefined {
-  const pieces = decodePieces(HttpConnectionManagerMessage, bytes, ROUTE_CONFIG, violations);
-  if (pieces === undefined) return undefined;
-  const { message, bounds } = pieces;
-  const other = message.routeSpecifier === undefined ? 0 : lastOtherSpecifier(bytes);
-  const slices: Uint8Array[] = [];
-  for (let i = 0; i < bounds.length; i += 2) {
-    const [start = 0, end = 0] = bounds.slice(i, i + 2);
-    if (start > other) slices.push(bytes.subarray(start, end));
-  }
-  return { message, routeConfig: slices.length > 1 ? Buffer.concat(slices) : slices[0] };
-}
-
-/**
- * Returns where the last source of routes that is not inline begins. Of several members of a oneof the last one applies; the
- * encodings of a message in several fields, one after the other, are the merged message.
- */
-function lastOtherSpecifier(bytes: Uint8Array): number {
-  const scanner = new FieldScanner(bytes, new ReadBudget(LIST_LIMIT));
-  let position = 0;
-  while (scanner.next()) {
-    if (OTHER_SPECIFIERS.some((number) => scanner.isDelimited(number))) position = scanner.tagStart;
-  }
-  return position;
-}
-
-/** Parses the fields that concern a client (gRFCs A27, A31, A39, A41); `undefined` after adding a violation. */
-function* parseHttpConnectionManager(
-  { message, routeConfig }: EncodedManager,
-  context: ParseContext,
-  violations: Violations,
-): Steps<HttpConnectionManager | undefined> {
-  checkClientAddress(message, violations);
-  const maxStreamDuration = message.commonHttpProtocolOptions?.maxStreamDuration;
-  const maxStreamDurationMs =
-    maxStreamDuration &&
-    durationToMs(
-      maxStreamDuration,
-      violations.at('common_http_protocol_options').at('max_stream_duration'),
-    );
-  const httpFilters = parseHttpFilters(
-    message.httpFilters,
-    context.extensions.httpFilters,
-    violations.at('http_filters'),
-  );
-  const routes =
-    routeConfig === undefined
-      ? parseRoutes(message.routeSpecifier, violations)
-      : yield* parseInlineRoutes(routeConfig, context, violations.at(ROUTE_CONFIG.name));
-  return routes && { routes, httpFilters, maxStreamDurationMs };
-}
-
-/** Ways to find the address of the original client would weaken access control on servers (gRFC A41). */
-function checkClientAddress(message: HttpConnectionManagerMessage, violations: Violations): void {
-  const { xffNumTrustedHops, originalIpDetectionExtensions } = message;
-  if (xffNumTrustedHops !== 0) {
-    violations.at('xff_num_trusted_hops').add(`must be 0, not ${xffNumTrustedHops}`);
-  }
-  if (originalIpDetectionExtensions.length > 0) {
-    violations.at('original_ip_detection_extensions').add('must be empty');
-  }
-}
-
-function* parseInlineRoutes(
-  bytes: Uint8Array,
-  context: ParseContext,
-  violations: Violations,
-): Steps<RouteSource | undefined> {
-  const routeConfig = yield* decodeRouteConfig(bytes, context, violations);
-  return routeConfig && { kind: 'inline', routeConfig };
-}
-
-/** Parses the source of routes that are not inline. */
-function parseRoutes(
-  specifier: HttpConnectionManagerMessage['routeSpecifier'],
-  violations: Violations,
-): RouteSource | undefined {
-  switch (specifier?.$case) {
-    case 'rds':
-      return parseRds(specifier.value, violations.at('rds'));
-    case 'scopedRoutes':
-      return violations.at('scoped_routes').add('unsupported: use rds or route_config');
-    // One that is inline is not among the fields that are decoded here.
-    case 'routeConfig':
-    case undefined:
-      return violations.add('must have rds or route_config');
-    default:
-      return assertNever(specifier);
-  }
-}
-
-function parseRds({ configSource, routeConfigName }: Rds, violations: Violations): RouteSource {
-  checkConfigSource(configSource, ['ads', 'self'], violations.at('config_source'));
-  if (routeConfigName === '') violations.at('route_config_name').add('must not be empty');
-  return { kind: 'rds', routeConfigName };
 }

@@ -1,5 +1,8 @@
+import type { SocketAddress } from '../endpoints/endpoints';
 import type { HttpFilterConfig } from '../extension-points';
 import type { RouteConfigResource } from '../route-config/route-config';
+import type { CidrRange } from '../shared/address-parser';
+import type { DownstreamTls } from '../tls/tls';
 
 /** One HTTP filter of a listener, in chain order. The terminal router is the last. */
 export interface HttpFilterInstance {
@@ -15,7 +18,7 @@ export type RouteSource =
   | { readonly kind: 'inline'; readonly routeConfig: RouteConfigResource }
   | { readonly kind: 'rds'; readonly routeConfigName: string };
 
-/** A validated HttpConnectionManager, the client's part. */
+/** A validated HttpConnectionManager, of a client or a filter chain of a server. */
 export interface HttpConnectionManager {
   readonly routes: RouteSource;
   readonly httpFilters: readonly HttpFilterInstance[];
@@ -31,3 +34,57 @@ export type ListenerResource =
       readonly httpConnectionManager: HttpConnectionManager;
     }
   | { readonly kind: 'socket-listener'; readonly name: string };
+
+/** Where the connections of a filter chain come from. */
+export type ConnectionSource = 'any' | 'same-ip-or-loopback' | 'external';
+
+/** The connections that a filter chain is for (gRFC A36). Empty lists match every connection. */
+export interface FilterChainMatch {
+  /** Of the local address. */
+  readonly prefixRanges: readonly CidrRange[];
+  /** Whether the chain is for plaintext connections explicitly, which is more specific than for any. */
+  readonly isRawBuffer: boolean;
+  readonly source: ConnectionSource;
+  /** Of the remote address. */
+  readonly sourcePrefixRanges: readonly CidrRange[];
+  readonly sourcePorts: readonly number[];
+}
+
+/** How a server handles the connections of a filter chain. */
+export interface FilterChain {
+  /** May be empty. */
+  readonly name: string;
+  readonly httpConnectionManager: HttpConnectionManager;
+  /** The TLS that the control plane asks for (gRFC A29); `undefined` if it asks for none. */
+  readonly tls: DownstreamTls | undefined;
+}
+
+/** A filter chain that is chosen by its match. */
+export interface MatchedFilterChain extends FilterChain {
+  readonly match: FilterChainMatch;
+}
+
+/** A filter chain that no connection of a gRPC server matches, and which is left out. */
+export interface UnmatchableFilterChain {
+  readonly name: string;
+  /** The criterion that never matches, as in the schema. */
+  readonly criterion: string;
+}
+
+/** A validated Listener of a server (gRFC A36). */
+export interface SocketListener {
+  readonly kind: 'socket';
+  readonly name: string;
+  /** Where the server must listen for the listener to be used. Port 0 is every port. */
+  readonly address: SocketAddress;
+  /** Whether it is for TCP, as the connections of a gRPC server are. */
+  readonly isTcp: boolean;
+  readonly filterChains: readonly MatchedFilterChain[];
+  /** For connections that no other chain matches; `undefined` if they are closed. */
+  readonly defaultFilterChain: FilterChain | undefined;
+  readonly unmatchable: readonly UnmatchableFilterChain[];
+}
+
+/** A validated Listener that a server has requested. One for clients is valid, and is not served. */
+export type ServerListenerResource =
+  { readonly kind: 'api'; readonly name: string } | SocketListener;

@@ -3,7 +3,7 @@ import type {
   RouteAction_HashPolicy_Header,
 } from '../../wire/generated/envoy/config/route/v3/route_components';
 import type { RegexMatchAndSubstitute } from '../../wire/generated/envoy/type/matcher/v3/regex';
-import { parseSubstitution } from '../matching/substitution';
+import { parseSubstitution } from '../matching/re2-syntax';
 import type { Violations } from '../../util/violations';
 import type { RegexCompiler } from '../extension-points';
 import { parseRegex } from '../matching/string-matcher-parser';

@@ -1,19 +1,32 @@
+import { asBuffer } from '../../util/as-buffer';
+import { quoteText } from '../../util/cut-text';
+import { MESSAGE_LIMIT, ReadBudget } from '../../util/read-budget';
+import { inSteps, type Steps } from '../../util/steps';
+import { Violations } from '../../util/violations';
 import { RouteConfiguration } from '../../wire/generated/envoy/config/route/v3/route';
-import type { Steps } from '../../util/steps';
-import type { Violations } from '../../util/violations';
-import type { ResourceType } from '../../xds-client/resource-type';
-import { createParseContext, type ExtensionPoints, type ParseContext } from '../extension-points';
-import { decodePieces } from '../shared/any';
-import { ROUTES_LIMIT } from '../shared/read-limits';
-import { createResourceType } from '../shared/resource-decoder';
-import { decodeChangedRoutes } from './changed-routes-parser';
-import { parseClusterSpecifierPlugins } from './cluster-specifier-plugins-parser';
+import type { ClusterSpecifierPlugin } from '../../wire/generated/envoy/config/route/v3/route_components';
+import type { ResourceType, DecodedValue } from '../../xds-client/resource-type';
+import {
+  createParseContext,
+  type ExtensionPoints,
+  type ParseContext,
+  isTrusted,
+} from '../extension-points';
+import { ROUTES_LIMIT, createResourceType } from '../resource-parser';
+import { decodeMessage, decodePieces, elementsOf, type PieceField } from '../shared/any';
+import { readExtension } from '../shared/extension-parser';
+import {
+  compareSlices,
+  type SlicePart,
+  restOf,
+  sliceMessage,
+  type SlicedMessage,
+} from '../encoded/sliced-message';
 import type { RouteConfigChange, RouteConfigResource, VirtualHost } from './route-config';
-import { RoutesRecord, VIRTUAL_HOSTS } from './routes-record';
 import { decodeVirtualHost } from './virtual-host-parser';
 
-/** Virtual hosts that are decoded in one step, if they are small. */
-const VIRTUAL_HOSTS_PER_STEP = 16;
+/** Small operations that a virtual host takes, besides its routes. */
+const VIRTUAL_HOST_SIZE = 16;
 
 /** RDS. An update keeps the identity of the virtual hosts whose bytes did not change. */
 export function createRouteConfigResourceType(
@@ -21,14 +34,13 @@ export function createRouteConfigResourceType(
 ): ResourceType<RouteConfigResource, RouteConfigChange> {
   return createResourceType({
     typeName: 'envoy.config.route.v3.RouteConfiguration',
-    decoder: RouteConfiguration,
     allResourcesRequiredInSotw: false,
     discoveryService: {
       service: 'envoy.service.route.v3.RouteDiscoveryService',
       noun: 'Routes',
     },
     limit: ROUTES_LIMIT,
-    *parseInSteps(bytes, { server }, violations) {
+    *parse(bytes, { server }, violations) {
       const context = createParseContext(extensions, server);
       const value = yield* decodeRouteConfig(bytes, context, violations);
       return value && { value, record: RoutesRecord.create(bytes, context) };
@@ -48,7 +60,7 @@ export function* decodeRouteConfig(
   context: ParseContext,
   violations: Violations,
 ): Steps<RouteConfigResource | undefined> {
-  const pieces = decodePieces(RouteConfiguration, bytes, VIRTUAL_HOSTS, violations);
+  const pieces = yield* decodePieces(RouteConfiguration, bytes, VIRTUAL_HOSTS, violations);
   if (pieces === undefined) return undefined;
   const { name, clusterSpecifierPlugins } = pieces.message;
   const plugins = parseClusterSpecifierPlugins(
@@ -57,12 +69,150 @@ export function* decodeRouteConfig(
   );
   const at = violations.at(VIRTUAL_HOSTS.name);
   const virtualHosts: VirtualHost[] = [];
-  for (let i = 0; i < pieces.bounds.length; i += 2) {
-    if ((i / 2) % VIRTUAL_HOSTS_PER_STEP === VIRTUAL_HOSTS_PER_STEP - 1) yield;
+  const decode = function* (element: Uint8Array, i: number): Steps<void> {
     at.budget.renew();
-    const slice = bytes.subarray(pieces.bounds[i], pieces.bounds[i + 1]);
-    const host = yield* decodeVirtualHost(slice, plugins, context, at.index(i / 2));
+    const host = yield* decodeVirtualHost(element, plugins, context, at.index(i));
     if (host !== undefined) virtualHosts.push(host);
-  }
+  };
+  yield* inSteps(elementsOf(bytes, pieces.bounds), decode, () => VIRTUAL_HOST_SIZE);
   return { name, virtualHosts };
+}
+
+/** A valid route configuration. */
+type DecodedRoutes = DecodedValue<RouteConfigResource, RouteConfigChange>;
+
+/** The previous version of a route configuration. */
+interface KnownRoutes {
+  readonly value: RouteConfigResource;
+  readonly record: RoutesRecord;
+}
+
+/** The context of the parsers, with what the response leaves of its budget. */
+interface ChangeContext extends ParseContext {
+  readonly budget: ReadBudget | undefined;
+}
+
+/**
+ * Decodes a route configuration that differs little from the previous version: only the virtual hosts whose bytes
+ * changed. Control planes put all services into one, so most changes do not concern a target.
+ *
+ * @returns `undefined` for one that differs too much, and for an invalid one, which is then decoded as a whole to report
+ * its violations.
+ */
+function* decodeChangedRoutes(
+  bytes: Uint8Array,
+  { value: previous, record }: KnownRoutes,
+  context: ChangeContext,
+): Steps<DecodedRoutes | undefined> {
+  if (record.isTrusted !== isTrusted(context.server)) return undefined;
+  const comparison = yield* compareSlices(asBuffer(bytes), VIRTUAL_HOSTS.number, record.slices);
+  if (comparison === undefined) return undefined;
+  const { parts, slices, rest } = comparison;
+  if (Buffer.compare(rest, restOf(record.slices)) !== 0) return undefined;
+  const budget = new ReadBudget(MESSAGE_LIMIT, new ReadBudget(ROUTES_LIMIT, context.budget));
+  const violations = Violations.root(budget);
+  const decode = createSliceDecoder(slices.bytes, rest, context, violations);
+  const { virtualHosts, change } = yield* join(parts, previous.virtualHosts, decode);
+  if (violations.count > 0 || !areRegexesWithinLimit(virtualHosts, context)) return undefined;
+  return { value: { name: previous.name, virtualHosts }, record: record.next(slices), change };
+}
+
+/** Counts the regular expressions of all virtual hosts, also of those kept. */
+function areRegexesWithinLimit(
+  virtualHosts: readonly VirtualHost[],
+  { regexes }: ParseContext,
+): boolean {
+  return virtualHosts.every((host) => host.regexes.every((regex) => regexes.keep(regex)));
+}
+
+type SliceDecoder = (start: number, end: number) => Steps<VirtualHost | undefined>;
+
+function createSliceDecoder(
+  bytes: Buffer,
+  rest: Uint8Array,
+  context: ParseContext,
+  violations: Violations,
+): SliceDecoder {
+  const message = decodeMessage(RouteConfiguration, rest, violations);
+  const plugins = parseClusterSpecifierPlugins(message?.clusterSpecifierPlugins ?? [], violations);
+  return (start, end) => {
+    violations.budget.renew();
+    return decodeVirtualHost(bytes.subarray(start, end), plugins, context, violations);
+  };
+}
+
+/** Joins the virtual hosts: those kept from the previous version, and the new ones. */
+function* join(
+  parts: readonly SlicePart[],
+  previous: readonly VirtualHost[],
+  decode: SliceDecoder,
+): Steps<Pick<RouteConfigResource, 'virtualHosts'> & { readonly change: RouteConfigChange }> {
+  const virtualHosts: VirtualHost[] = [];
+  const changed = new Set<string>();
+  const present: VirtualHost[] = [];
+  let next = 0;
+  for (const part of parts) {
+    if (part.kind === 'kept') {
+      for (const dropped of previous.slice(next, part.from)) changed.add(dropped.name);
+      for (const kept of previous.slice(part.from, part.to)) virtualHosts.push(kept);
+      next = part.to;
+      continue;
+    }
+    const parsed = yield* decode(part.start, part.end);
+    if (parsed === undefined) continue;
+    changed.add(parsed.name);
+    present.push(parsed);
+    virtualHosts.push(parsed);
+  }
+  for (const dropped of previous.slice(next)) changed.add(dropped.name);
+  return { virtualHosts, change: { virtualHosts: changed, present } };
+}
+
+/** The field of a route configuration with its virtual hosts. */
+const VIRTUAL_HOSTS: PieceField = { number: 2, name: 'virtual_hosts' };
+
+/** The record of a route configuration, with which only the changes of its next version are decoded. */
+class RoutesRecord {
+  private constructor(
+    readonly slices: SlicedMessage,
+    /** Whether the server is trusted, on which virtual hosts depend besides their bytes. */
+    readonly isTrusted: boolean,
+  ) {}
+
+  /** @returns `undefined` if the virtual hosts are not contiguous in the bytes. */
+  static create(bytes: Uint8Array, { server }: ParseContext): RoutesRecord | undefined {
+    const slices = sliceMessage(asBuffer(bytes), VIRTUAL_HOSTS.number);
+    return slices && new RoutesRecord(slices, isTrusted(server));
+  }
+
+  /** Returns the record of the next version. */
+  next(slices: SlicedMessage): RoutesRecord {
+    return new RoutesRecord(slices, this.isTrusted);
+  }
+}
+
+/**
+ * Returns the names of the plugins that routes may refer to. This client has no plugin: one that is not optional is a
+ * violation, and routes that use an optional one are left out.
+ */
+function parseClusterSpecifierPlugins(
+  plugins: readonly ClusterSpecifierPlugin[],
+  violations: Violations,
+): ReadonlySet<string> {
+  const names = new Set<string>();
+  for (const [i, { extension, isOptional }] of plugins.entries()) {
+    const at = violations.index(i).at('extension');
+    if (extension === undefined) {
+      at.add('field not present');
+      continue;
+    }
+    const { name, typedConfig } = extension;
+    if (names.has(name)) at.at('name').add(`duplicate name ${quoteText(name)}`);
+    names.add(name);
+    const config = readExtension(typedConfig, at.at('typed_config'));
+    if (config !== undefined && !isOptional) {
+      at.at('typed_config').add(`unsupported cluster specifier plugin ${config.typeName}`);
+    }
+  }
+  return names;
 }

@@ -7,7 +7,7 @@ import { assertNever } from '../../util/assert-never';
 import type { Violations } from '../../util/violations';
 import type { RegexCompiler } from '../extension-points';
 import { parseFraction } from '../matching/fraction-parser';
-import type { StringMatcher } from '../matching/string-matcher';
+import { type StringMatcher } from '../matching/string-matcher';
 import {
   parseRegex,
   parseStringMatcher,

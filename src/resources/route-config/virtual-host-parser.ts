@@ -3,19 +3,19 @@ import {
   VirtualHost as VirtualHostMessage,
 } from '../../wire/generated/envoy/config/route/v3/route_components';
 import { quoteText } from '../../util/cut-text';
-import type { Steps } from '../../util/steps';
+import { inSteps, type Steps } from '../../util/steps';
 import type { Violations } from '../../util/violations';
 import type { CompiledRegex, RegexCompiler, ParseContext } from '../extension-points';
 import { parseFilterOverrides } from '../listener/http-filters-parser';
-import { decodeMessage, decodePieces, type PieceField } from '../shared/any';
+import { decodeMessage, decodePieces, elementsOf, type PieceField } from '../shared/any';
 import { parseRetryPolicy } from './retry-policy-parser';
 import type { Route, VirtualHost } from './route-config';
 import { parseRoute } from './route-parser';
 
 const NO_REGEXES: readonly CompiledRegex[] = [];
 
-/** Bytes of routes that are decoded and validated in one step: some hundred of the smallest. */
-const BYTES_PER_STEP = 2048;
+/** Bytes of a route that are decoded and validated in the time of one small operation. */
+const BYTES_PER_OPERATION = 8;
 
 const ROUTES: PieceField = { number: 3, name: 'routes' };
 
@@ -29,7 +29,7 @@ export function* decodeVirtualHost(
   context: ParseContext,
   violations: Violations,
 ): Steps<VirtualHost | undefined> {
-  const pieces = decodePieces(VirtualHostMessage, bytes, ROUTES, violations);
+  const pieces = yield* decodePieces(VirtualHostMessage, bytes, ROUTES, violations);
   if (pieces === undefined) return undefined;
   const { name, domains, retryPolicy, typedPerFilterConfig } = pieces.message;
   checkDomains(domains, violations.at('domains'));
@@ -61,21 +61,17 @@ function* decodeRoutes(
 ): Steps<Pick<VirtualHost, 'routes' | 'clusters'>> {
   const routes: Route[] = [];
   const clusters = new Set<string>();
-  let stepStart = 0;
-  for (let i = 0; i < bounds.length; i += 2) {
-    const end = bounds[i + 1] ?? 0;
-    if (end - stepStart > BYTES_PER_STEP) {
-      yield;
-      stepStart = end;
-    }
-    const at = violations.index(i / 2);
+  const decode = (element: Uint8Array, i: number): void => {
+    const at = violations.index(i);
     at.budget.renew();
-    const message = decodeMessage(RouteMessage, bytes.subarray(bounds[i], end), at);
+    const message = decodeMessage(RouteMessage, element, at);
     const route = message && parseRoute(message, plugins, context, at);
-    if (route === undefined) continue;
+    if (route === undefined) return;
     routes.push(route);
     addClusters(route, clusters);
-  }
+  };
+  const sizeOf = ({ length }: Uint8Array) => length / BYTES_PER_OPERATION;
+  yield* inSteps(elementsOf(bytes, bounds), decode, sizeOf);
   return { routes, clusters };
 }
 

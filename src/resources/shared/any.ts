@@ -3,7 +3,7 @@ import { splitInSteps, type SplitMessage } from '../../wire/protobuf/encoded-ele
 import { FieldScanner } from '../../wire/protobuf/field-scanner';
 import { errorMessage } from '../../util/error-message';
 import { LIST_LIMIT, MAX_TEXT_BYTES, ReadBudget, ReadLimitError } from '../../util/read-budget';
-import { runSteps, type Steps } from '../../util/steps';
+import type { Steps } from '../../util/steps';
 import type { Violations } from '../../util/violations';
 import type { TypedBytes } from '../extension-points';
 
@@ -121,19 +121,9 @@ export interface MessagePieces<T> extends SplitMessage {
 
 /**
  * Decodes a message without the elements of one repeated message field, which are decoded one by one, each within the budget of
- * one message. @returns `undefined` after adding a violation.
+ * one message, in steps. @returns `undefined` after adding a violation.
  */
-export function decodePieces<T>(
-  decoder: MessageDecoder<T>,
-  bytes: Uint8Array,
-  field: PieceField,
-  violations: Violations,
-): MessagePieces<T> | undefined {
-  return runSteps(decodePiecesInSteps(decoder, bytes, field, violations));
-}
-
-/** Does the same as {@link decodePieces} in steps. Few elements are found in one. */
-export function* decodePiecesInSteps<T>(
+export function* decodePieces<T>(
   decoder: MessageDecoder<T>,
   bytes: Uint8Array,
   field: PieceField,
@@ -150,6 +140,14 @@ export function* decodePiecesInSteps<T>(
   }
 }
 
+/** Returns the encoded elements of a message, in order. */
+export function* elementsOf(
+  bytes: Uint8Array,
+  bounds: readonly number[],
+): IterableIterator<Uint8Array> {
+  for (let i = 0; i < bounds.length; i += 2) yield bytes.subarray(bounds[i], bounds[i + 1]);
+}
+
 /** Decodes elements one by one, each within the budget of one message, up to the first one that is malformed. */
 export function* decodeEach<T>(
   decoder: MessageDecoder<T>,
@@ -157,9 +155,9 @@ export function* decodeEach<T>(
   bounds: readonly number[],
   malformed: Violations,
 ): IterableIterator<T> {
-  for (let i = 0; i < bounds.length; i += 2) {
+  for (const element of elementsOf(bytes, bounds)) {
     malformed.budget.renew();
-    const message = decodeMessage(decoder, bytes.subarray(bounds[i], bounds[i + 1]), malformed);
+    const message = decodeMessage(decoder, element, malformed);
     if (message === undefined) return;
     yield message;
   }

@@ -1,9 +1,10 @@
+import { assertNever } from '../../util/assert-never';
+import type { Violations } from '../../util/violations';
+import type { Struct, Value } from '../../wire/generated/google/protobuf/struct';
 import { TypedStruct as UdpaTypedStruct } from '../../wire/generated/udpa/type/v1/typed_struct';
 import { TypedStruct as XdsTypedStruct } from '../../wire/generated/xds/type/v3/typed_struct';
-import type { Violations } from '../../util/violations';
 import type { TypedBytes } from '../extension-points';
 import { decodeMessage, typeNameOf } from './any';
-import { structToJson, type JsonObject } from './struct-json-parser';
 
 /** The config of an extension, either as its own message or as JSON. */
 export type ExtensionConfig =
@@ -35,4 +36,31 @@ export function readExtension(
   if (innerName === '') return violations.at('type_url').add('must name a message type');
   const json = struct.value === undefined ? {} : structToJson(struct.value);
   return { kind: 'json', typeName: innerName, json };
+}
+
+/** A JSON object, whatever its members. */
+export type JsonObject = Readonly<Record<string, unknown>>;
+
+/** Returns a `google.protobuf.Struct` as a JSON object. */
+export function structToJson(struct: Struct): JsonObject {
+  // `fromEntries` defines members, also one called `__proto__`.
+  return Object.fromEntries([...struct.fields].map(([name, value]) => [name, valueToJson(value)]));
+}
+
+function valueToJson({ kind }: Value): unknown {
+  switch (kind?.$case) {
+    case undefined:
+    case 'nullValue':
+      return null;
+    case 'boolValue':
+    case 'numberValue':
+    case 'stringValue':
+      return kind.value;
+    case 'listValue':
+      return kind.value.values.map(valueToJson);
+    case 'structValue':
+      return structToJson(kind.value);
+    default:
+      return assertNever(kind);
+  }
 }

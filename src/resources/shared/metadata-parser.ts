@@ -6,7 +6,7 @@ import type { MetadataValue, ResourceMetadata } from '../cluster/cluster';
 import type { ExtensionPoints } from '../extension-points';
 import { parseAddress } from './address-parser';
 import { decodeMessage, typeNameOf } from './any';
-import { structToJson } from './struct-json-parser';
+import { structToJson } from './extension-parser';
 
 /** Parses one registered type. @returns `undefined` after adding a violation. */
 type ValueParser = (bytes: Uint8Array, violations: Violations) => MetadataValue | undefined;

@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import { isDeepStrictEqual } from 'node:util';
 import type { ChannelOptions } from '../../grpc-js';
-import type { CertificateInstance, UpstreamTls } from '../../resources/cluster/cluster';
+import type { CertificateInstance, UpstreamTls } from '../../resources/tls/tls';
 import { Brand, copyOf, describeOtherCopy, ownCopy } from '../../util/package-copy';
 import { err, ok, type Result } from '../../util/result';
 import type { CurrentCertificates, TlsConfiguration } from '../contexts/ready-certificates';

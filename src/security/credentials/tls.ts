@@ -8,7 +8,7 @@ import {
   type GrpcUri,
   type SecureConnector,
 } from '../../grpc-js';
-import type { UpstreamTls } from '../../resources/cluster/cluster';
+import type { UpstreamTls } from '../../resources/tls/tls';
 import { type CertificateFilesConfig, parseCertificateFiles } from '../providers/certificate-files';
 import { MAX_BUNDLE_BYTES } from '../providers/certificate-limits';
 import { clientContexts, clientTlsOptions } from '../client/client-contexts';

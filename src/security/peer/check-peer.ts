@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import type { PeerCertificate } from 'node:tls';
-import type { SanMatcher, UpstreamTls } from '../../resources/cluster/cluster';
+import type { SanMatcher, UpstreamTls } from '../../resources/tls/tls';
 import { quoteText } from '../../util/cut-text';
 import { sanitizeText } from '../../util/sanitize-text';
 import { matchesDnsName, SanMatchers } from './san-matcher';

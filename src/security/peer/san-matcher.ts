@@ -1,6 +1,6 @@
-import type { SanMatcher, SanType } from '../../resources/cluster/cluster';
-import { MatchedText } from '../../resources/matching/matched-text';
+import type { SanMatcher, SanType } from '../../resources/tls/tls';
 import {
+  MatchedText,
   matchesText,
   STEPS_PER_MATCHER,
   stepsOf,

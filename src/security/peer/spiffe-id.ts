@@ -1,4 +1,4 @@
-import type { SanMatcher, UpstreamTls } from '../../resources/cluster/cluster';
+import type { SanMatcher, UpstreamTls } from '../../resources/tls/tls';
 import { err, ok, type Result } from '../../util/result';
 import { describeNames, type SubjectAltName } from './subject-alt-names';
 

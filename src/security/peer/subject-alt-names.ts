@@ -1,5 +1,5 @@
 import { isIP, isIPv4, SocketAddress } from 'node:net';
-import type { SanType } from '../../resources/cluster/cluster';
+import type { SanType } from '../../resources/tls/tls';
 import { err, ok, type Result } from '../../util/result';
 import { sanitizeText } from '../../util/sanitize-text';
 

@@ -8,9 +8,9 @@ import {
   SPIFFECertValidatorConfig,
   type SPIFFECertValidatorConfig_TrustDomain as TrustDomain,
 } from '../../wire/generated/envoy/extensions/transport_sockets/tls/v3/tls_spiffe_validator_config';
-import { checkRestrictions } from '../../resources/tls/certificate-validation-parser';
+import { checkRestrictions } from '../../resources/tls/common-tls-context-parser';
 import { decodeMessage, unpackAny } from '../../resources/shared/any';
-import { createResourceType } from '../../resources/shared/resource-decoder';
+import { createResourceType } from '../../resources/resource-parser';
 import { asBuffer } from '../../util/as-buffer';
 import { assertNever } from '../../util/assert-never';
 import { countOccurrences } from '../../util/count-occurrences';
@@ -78,7 +78,6 @@ function createSecretType<T>(
 ): ResourceType<Secret<T>> {
   return createResourceType({
     typeName: 'envoy.extensions.transport_sockets.tls.v3.Secret',
-    decoder: SecretMessage,
     allResourcesRequiredInSotw: false,
     discoveryService: {
       service: 'envoy.service.secret.v3.SecretDiscoveryService',
@@ -94,7 +93,7 @@ function createSecretType<T>(
         violations.add(`more than ${MAX_AUTHORITIES} certificates and keys`);
       }
     },
-    *parseInSteps(bytes, _context, violations) {
+    *parse(bytes, _context, violations) {
       const message = decodeMessage(SecretMessage, bytes, violations);
       const value = message && (yield* parse(message, violations));
       return value && { value };

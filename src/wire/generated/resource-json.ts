@@ -306,6 +306,15 @@ readonly typedConfig?: google.protobuf.Any | null;
 interface BuildVersion {
 readonly version?: envoy.type.v3.SemanticVersion | null;
 }
+/** A range of IP addresses. */
+interface CidrRange {
+readonly address_prefix?: string | null;
+readonly addressPrefix?: string | null;
+/** Absent means 0. */
+readonly prefix_len?: number | `${number}` | null;
+/** Absent means 0. */
+readonly prefixLen?: number | `${number}` | null;
+}
 /** Names the management server instance that answered. */
 interface ControlPlane {
 readonly identifier?: string | null;
@@ -381,6 +390,8 @@ readonly defaultValue?: envoy.type.v3.FractionalPercent | null;
 readonly runtime_key?: string | null;
 readonly runtimeKey?: string | null;
 }
+/** Whose traffic a listener is for. */
+type TrafficDirection = 'UNSPECIFIED' | 'INBOUND' | 'OUTBOUND' | number;
 namespace ApiConfigSource {
 /** Kind of API. */
 type ApiType = 'DEPRECATED_AND_UNAVAILABLE_DO_NOT_USE' | 'REST' | 'GRPC' | 'DELTA_GRPC' | 'AGGREGATED_GRPC' | 'AGGREGATED_DELTA_GRPC' | number;
@@ -586,17 +597,93 @@ readonly api_listener?: google.protobuf.Any | null;
 /** An HttpConnectionManager. */
 readonly apiListener?: google.protobuf.Any | null;
 }
+/** A network filter; servers have one, an HttpConnectionManager. */
+interface Filter extends Unread<'config_discovery' | 'configDiscovery'> {
+readonly name?: string | null;
+readonly typed_config?: google.protobuf.Any | null;
+readonly typedConfig?: google.protobuf.Any | null;
+}
+/** The connections that a filter chain is for. What is not set matches every connection. */
+interface FilterChainMatch extends Unread<'address_suffix' | 'addressSuffix' | 'suffix_len' | 'suffixLen'> {
+/** Never matches on a gRPC server. */
+readonly destination_port?: number | `${number}` | null;
+/** Never matches on a gRPC server. */
+readonly destinationPort?: number | `${number}` | null;
+readonly prefix_ranges?: readonly (envoy.config.core.v3.CidrRange)[] | null;
+readonly prefixRanges?: readonly (envoy.config.core.v3.CidrRange)[] | null;
+/** Not read by gRPC servers. */
+readonly direct_source_prefix_ranges?: readonly (envoy.config.core.v3.CidrRange)[] | null;
+/** Not read by gRPC servers. */
+readonly directSourcePrefixRanges?: readonly (envoy.config.core.v3.CidrRange)[] | null;
+readonly source_type?: envoy.config.listener.v3.FilterChainMatch.ConnectionSourceType | null;
+readonly sourceType?: envoy.config.listener.v3.FilterChainMatch.ConnectionSourceType | null;
+readonly source_prefix_ranges?: readonly (envoy.config.core.v3.CidrRange)[] | null;
+readonly sourcePrefixRanges?: readonly (envoy.config.core.v3.CidrRange)[] | null;
+readonly source_ports?: readonly (number | `${number}`)[] | null;
+readonly sourcePorts?: readonly (number | `${number}`)[] | null;
+/** Never match on a gRPC server. */
+readonly server_names?: readonly (string)[] | null;
+/** Never match on a gRPC server. */
+readonly serverNames?: readonly (string)[] | null;
+/** Only raw_buffer matches on a gRPC server. */
+readonly transport_protocol?: string | null;
+/** Only raw_buffer matches on a gRPC server. */
+readonly transportProtocol?: string | null;
+/** Never match on a gRPC server. */
+readonly application_protocols?: readonly (string)[] | null;
+/** Never match on a gRPC server. */
+readonly applicationProtocols?: readonly (string)[] | null;
+}
+/** How connections that match are handled. */
+interface FilterChain extends Unread<'use_proxy_proto' | 'useProxyProto' | 'metadata' | 'transport_socket_connect_timeout' | 'transportSocketConnectTimeout' | 'on_demand_configuration' | 'onDemandConfiguration'> {
+readonly filter_chain_match?: envoy.config.listener.v3.FilterChainMatch | null;
+readonly filterChainMatch?: envoy.config.listener.v3.FilterChainMatch | null;
+readonly filters?: readonly (envoy.config.listener.v3.Filter)[] | null;
+/** A DownstreamTlsContext. */
+readonly transport_socket?: envoy.config.core.v3.TransportSocket | null;
+/** A DownstreamTlsContext. */
+readonly transportSocket?: envoy.config.core.v3.TransportSocket | null;
+readonly name?: string | null;
+}
+/** A filter that reads connections before a filter chain is chosen; present so that it can be recognised. */
+interface ListenerFilter extends Unread<'typed_config' | 'typedConfig' | 'config_discovery' | 'configDiscovery' | 'filter_disabled' | 'filterDisabled'> {
+readonly name?: string | null;
+}
 /** Entry point of a configuration: the LDS resource. */
-interface Listener extends Unread<'stat_prefix' | 'statPrefix' | 'filter_chains' | 'filterChains' | 'filter_chain_matcher' | 'filterChainMatcher' | 'use_original_dst' | 'useOriginalDst' | 'default_filter_chain' | 'defaultFilterChain' | 'per_connection_buffer_limit_bytes' | 'perConnectionBufferLimitBytes' | 'metadata' | 'deprecated_v1' | 'deprecatedV1' | 'drain_type' | 'drainType' | 'listener_filters' | 'listenerFilters' | 'listener_filters_timeout' | 'listenerFiltersTimeout' | 'continue_on_listener_filters_timeout' | 'continueOnListenerFiltersTimeout' | 'transparent' | 'freebind' | 'socket_options' | 'socketOptions' | 'tcp_fast_open_queue_length' | 'tcpFastOpenQueueLength' | 'traffic_direction' | 'trafficDirection' | 'udp_listener_config' | 'udpListenerConfig' | 'connection_balance_config' | 'connectionBalanceConfig' | 'reuse_port' | 'reusePort' | 'enable_reuse_port' | 'enableReusePort' | 'access_log' | 'accessLog' | 'tcp_backlog_size' | 'tcpBacklogSize' | 'max_connections_to_accept_per_socket_event' | 'maxConnectionsToAcceptPerSocketEvent' | 'bind_to_port' | 'bindToPort' | 'internal_listener' | 'internalListener' | 'enable_mptcp' | 'enableMptcp' | 'ignore_global_conn_limit' | 'ignoreGlobalConnLimit' | 'bypass_overload_manager' | 'bypassOverloadManager'> {
+interface Listener extends Unread<'stat_prefix' | 'statPrefix' | 'filter_chain_matcher' | 'filterChainMatcher' | 'per_connection_buffer_limit_bytes' | 'perConnectionBufferLimitBytes' | 'metadata' | 'deprecated_v1' | 'deprecatedV1' | 'drain_type' | 'drainType' | 'listener_filters_timeout' | 'listenerFiltersTimeout' | 'continue_on_listener_filters_timeout' | 'continueOnListenerFiltersTimeout' | 'transparent' | 'freebind' | 'socket_options' | 'socketOptions' | 'tcp_fast_open_queue_length' | 'tcpFastOpenQueueLength' | 'udp_listener_config' | 'udpListenerConfig' | 'connection_balance_config' | 'connectionBalanceConfig' | 'reuse_port' | 'reusePort' | 'enable_reuse_port' | 'enableReusePort' | 'access_log' | 'accessLog' | 'tcp_backlog_size' | 'tcpBacklogSize' | 'max_connections_to_accept_per_socket_event' | 'maxConnectionsToAcceptPerSocketEvent' | 'bind_to_port' | 'bindToPort' | 'internal_listener' | 'internalListener' | 'enable_mptcp' | 'enableMptcp' | 'ignore_global_conn_limit' | 'ignoreGlobalConnLimit' | 'bypass_overload_manager' | 'bypassOverloadManager'> {
 readonly name?: string | null;
 /** Set on server listeners, which a client cannot use. */
 readonly address?: envoy.config.core.v3.Address | null;
 readonly additional_addresses?: readonly (envoy.config.listener.v3.AdditionalAddress)[] | null;
 readonly additionalAddresses?: readonly (envoy.config.listener.v3.AdditionalAddress)[] | null;
+/** How connections to a server are handled, by where they come from. */
+readonly filter_chains?: readonly (envoy.config.listener.v3.FilterChain)[] | null;
+/** How connections to a server are handled, by where they come from. */
+readonly filterChains?: readonly (envoy.config.listener.v3.FilterChain)[] | null;
+/** Must not be true. */
+readonly use_original_dst?: boolean | null;
+/** Must not be true. */
+readonly useOriginalDst?: boolean | null;
+/** For connections that no filter chain matches. */
+readonly default_filter_chain?: envoy.config.listener.v3.FilterChain | null;
+/** For connections that no filter chain matches. */
+readonly defaultFilterChain?: envoy.config.listener.v3.FilterChain | null;
+/** Must be empty. */
+readonly listener_filters?: readonly (envoy.config.listener.v3.ListenerFilter)[] | null;
+/** Must be empty. */
+readonly listenerFilters?: readonly (envoy.config.listener.v3.ListenerFilter)[] | null;
+/** Must not be OUTBOUND on a listener of a server. */
+readonly traffic_direction?: envoy.config.core.v3.TrafficDirection | null;
+/** Must not be OUTBOUND on a listener of a server. */
+readonly trafficDirection?: envoy.config.core.v3.TrafficDirection | null;
 /** Set on client listeners. */
 readonly api_listener?: envoy.config.listener.v3.ApiListener | null;
 /** Set on client listeners. */
 readonly apiListener?: envoy.config.listener.v3.ApiListener | null;
+}
+namespace FilterChainMatch {
+/** Where connections come from. */
+type ConnectionSourceType = 'ANY' | 'SAME_IP_OR_LOOPBACK' | 'EXTERNAL' | number;
 }
 }
 
@@ -1389,6 +1476,23 @@ readonly alpnProtocols?: readonly (string)[] | null;
 readonly custom_handshaker?: envoy.config.core.v3.TypedExtensionConfig | null;
 readonly customHandshaker?: envoy.config.core.v3.TypedExtensionConfig | null;
 }
+/** TLS for connections to a server. */
+interface DownstreamTlsContext extends Unread<'session_ticket_keys' | 'sessionTicketKeys' | 'session_ticket_keys_sds_secret_config' | 'sessionTicketKeysSdsSecretConfig' | 'disable_stateless_session_resumption' | 'disableStatelessSessionResumption' | 'disable_stateful_session_resumption' | 'disableStatefulSessionResumption' | 'session_timeout' | 'sessionTimeout' | 'full_scan_certs_on_sni_mismatch' | 'fullScanCertsOnSniMismatch'> {
+readonly common_tls_context?: envoy.extensions.transport_sockets.tls.v3.CommonTlsContext | null;
+readonly commonTlsContext?: envoy.extensions.transport_sockets.tls.v3.CommonTlsContext | null;
+/** Clients must present a certificate. */
+readonly require_client_certificate?: boolean | null;
+/** Clients must present a certificate. */
+readonly requireClientCertificate?: boolean | null;
+/** Must not be true. */
+readonly require_sni?: boolean | null;
+/** Must not be true. */
+readonly requireSni?: boolean | null;
+/** Must be LENIENT_STAPLING. */
+readonly ocsp_staple_policy?: envoy.extensions.transport_sockets.tls.v3.DownstreamTlsContext.OcspStaplePolicy | null;
+/** Must be LENIENT_STAPLING. */
+readonly ocspStaplePolicy?: envoy.extensions.transport_sockets.tls.v3.DownstreamTlsContext.OcspStaplePolicy | null;
+}
 /** A secret for other purposes than TLS; its presence is an error for this client. */
 interface GenericSecret extends Unread<'secret'> {
 }
@@ -1451,6 +1555,10 @@ readonly validation_context_certificate_provider_instance?: envoy.extensions.tra
 /** Older form of the provider in the validation context. */
 readonly validationContextCertificateProviderInstance?: envoy.extensions.transport_sockets.tls.v3.CommonTlsContext.CertificateProviderInstance | null;
 }
+}
+namespace DownstreamTlsContext {
+/** Whether certificates are checked for revocation by stapled responses. */
+type OcspStaplePolicy = 'LENIENT_STAPLING' | 'STRICT_STAPLING' | 'MUST_STAPLE' | number;
 }
 namespace SPIFFECertValidatorConfig {
 /** The authorities of one trust domain. */
@@ -1620,6 +1728,7 @@ type Any =
 | Typed<'type.googleapis.com/envoy.config.core.v3.AggregatedConfigSource', envoy.config.core.v3.AggregatedConfigSource>
 | Typed<'type.googleapis.com/envoy.config.core.v3.ApiConfigSource', envoy.config.core.v3.ApiConfigSource>
 | Typed<'type.googleapis.com/envoy.config.core.v3.BuildVersion', envoy.config.core.v3.BuildVersion>
+| Typed<'type.googleapis.com/envoy.config.core.v3.CidrRange', envoy.config.core.v3.CidrRange>
 | Typed<'type.googleapis.com/envoy.config.core.v3.ConfigSource', envoy.config.core.v3.ConfigSource>
 | Typed<'type.googleapis.com/envoy.config.core.v3.ControlPlane', envoy.config.core.v3.ControlPlane>
 | Typed<'type.googleapis.com/envoy.config.core.v3.DataSource', envoy.config.core.v3.DataSource>
@@ -1654,7 +1763,11 @@ type Any =
 | Typed<'type.googleapis.com/envoy.config.endpoint.v3.UpstreamLocalityStats', envoy.config.endpoint.v3.UpstreamLocalityStats>
 | Typed<'type.googleapis.com/envoy.config.listener.v3.AdditionalAddress', envoy.config.listener.v3.AdditionalAddress>
 | Typed<'type.googleapis.com/envoy.config.listener.v3.ApiListener', envoy.config.listener.v3.ApiListener>
+| Typed<'type.googleapis.com/envoy.config.listener.v3.Filter', envoy.config.listener.v3.Filter>
+| Typed<'type.googleapis.com/envoy.config.listener.v3.FilterChain', envoy.config.listener.v3.FilterChain>
+| Typed<'type.googleapis.com/envoy.config.listener.v3.FilterChainMatch', envoy.config.listener.v3.FilterChainMatch>
 | Typed<'type.googleapis.com/envoy.config.listener.v3.Listener', envoy.config.listener.v3.Listener>
+| Typed<'type.googleapis.com/envoy.config.listener.v3.ListenerFilter', envoy.config.listener.v3.ListenerFilter>
 | Typed<'type.googleapis.com/envoy.config.route.v3.ClusterSpecifierPlugin', envoy.config.route.v3.ClusterSpecifierPlugin>
 | Typed<'type.googleapis.com/envoy.config.route.v3.DirectResponseAction', envoy.config.route.v3.DirectResponseAction>
 | Typed<'type.googleapis.com/envoy.config.route.v3.FilterAction', envoy.config.route.v3.FilterAction>
@@ -1723,6 +1836,7 @@ type Any =
 | Typed<'type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.CommonTlsContext', envoy.extensions.transport_sockets.tls.v3.CommonTlsContext>
 | Typed<'type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.CommonTlsContext.CertificateProviderInstance', envoy.extensions.transport_sockets.tls.v3.CommonTlsContext.CertificateProviderInstance>
 | Typed<'type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.CommonTlsContext.CombinedCertificateValidationContext', envoy.extensions.transport_sockets.tls.v3.CommonTlsContext.CombinedCertificateValidationContext>
+| Typed<'type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.DownstreamTlsContext', envoy.extensions.transport_sockets.tls.v3.DownstreamTlsContext>
 | Typed<'type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.GenericSecret', envoy.extensions.transport_sockets.tls.v3.GenericSecret>
 | Typed<'type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.SPIFFECertValidatorConfig', envoy.extensions.transport_sockets.tls.v3.SPIFFECertValidatorConfig>
 | Typed<'type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.SPIFFECertValidatorConfig.TrustDomain', envoy.extensions.transport_sockets.tls.v3.SPIFFECertValidatorConfig.TrustDomain>

@@ -30,8 +30,13 @@ const envoyFields: Readonly<Record<string, string>> = {
   'envoy.config.endpoint.v3.Endpoint': 'health_check_config',
   'envoy.config.endpoint.v3.LocalityLbEndpoints': 'proximity',
   'envoy.config.listener.v3.AdditionalAddress': 'socket_options',
+  'envoy.config.listener.v3.Filter': 'config_discovery',
+  'envoy.config.listener.v3.FilterChain':
+    'use_proxy_proto metadata transport_socket_connect_timeout on_demand_configuration',
+  'envoy.config.listener.v3.FilterChainMatch': 'address_suffix suffix_len',
   'envoy.config.listener.v3.Listener':
-    'stat_prefix filter_chains filter_chain_matcher use_original_dst default_filter_chain per_connection_buffer_limit_bytes metadata deprecated_v1 drain_type listener_filters listener_filters_timeout continue_on_listener_filters_timeout transparent freebind socket_options tcp_fast_open_queue_length traffic_direction udp_listener_config connection_balance_config reuse_port enable_reuse_port access_log tcp_backlog_size max_connections_to_accept_per_socket_event bind_to_port internal_listener enable_mptcp ignore_global_conn_limit bypass_overload_manager',
+    'stat_prefix filter_chain_matcher per_connection_buffer_limit_bytes metadata deprecated_v1 drain_type listener_filters_timeout continue_on_listener_filters_timeout transparent freebind socket_options tcp_fast_open_queue_length udp_listener_config connection_balance_config reuse_port enable_reuse_port access_log tcp_backlog_size max_connections_to_accept_per_socket_event bind_to_port internal_listener enable_mptcp ignore_global_conn_limit bypass_overload_manager',
+  'envoy.config.listener.v3.ListenerFilter': 'typed_config config_discovery filter_disabled',
   'envoy.config.route.v3.DirectResponseAction': 'body',
   'envoy.config.route.v3.RedirectAction':
     'https_redirect scheme_redirect host_redirect port_redirect path_redirect prefix_rewrite regex_rewrite response_code strip_query',
@@ -72,6 +77,8 @@ const envoyFields: Readonly<Record<string, string>> = {
     'tls_certificate_certificate_provider validation_context_certificate_provider key_log',
   'envoy.extensions.transport_sockets.tls.v3.CommonTlsContext.CombinedCertificateValidationContext':
     'validation_context_certificate_provider',
+  'envoy.extensions.transport_sockets.tls.v3.DownstreamTlsContext':
+    'session_ticket_keys session_ticket_keys_sds_secret_config disable_stateless_session_resumption disable_stateful_session_resumption session_timeout full_scan_certs_on_sni_mismatch',
   'envoy.extensions.transport_sockets.tls.v3.GenericSecret': 'secret',
   'envoy.extensions.transport_sockets.tls.v3.SdsSecretConfig': 'sds_config',
   'envoy.extensions.transport_sockets.tls.v3.SubjectAltNameMatcher': 'oid',

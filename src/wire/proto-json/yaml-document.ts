@@ -14,8 +14,7 @@ import { MAX_JSON_DEPTH } from '../../util/bounded-json';
 import { runSteps, STEP_SIZE, type Steps } from '../../util/steps';
 import type { PathSegment } from './json-problem';
 import { composeInSteps } from './yaml-pieces';
-import { MAX_YAML_PROBLEMS, YamlLimitError, type YamlProblem } from './yaml-problem';
-import { ValueReader } from './yaml-values';
+import { MAX_YAML_PROBLEMS, YamlLimitError, type YamlProblem, ValueReader } from './yaml-values';
 
 /** A place in a text file; both count from 1. */
 export interface TextPosition {

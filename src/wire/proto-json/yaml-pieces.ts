@@ -1,6 +1,6 @@
 import { Composer, Document, isCollection, isPair, type CST, type Schema } from 'yaml';
 import { STEP_SIZE, type Steps } from '../../util/steps';
-import { MAX_YAML_PROBLEMS, type YamlProblem } from './yaml-problem';
+import { MAX_YAML_PROBLEMS, type YamlProblem } from './yaml-values';
 
 // The parser would compare each key of a mapping with each other one.
 const OPTIONS = { merge: true, uniqueKeys: false } as const;

@@ -2,7 +2,6 @@ import { isAlias, isMap, isNode, isScalar, isSeq, type Alias, type Pair } from '
 import { MAX_JSON_MEMBERS, setMember } from '../../util/bounded-json';
 import { isArray, isObject } from '../../util/json-fields';
 import { STEP_SIZE, type Steps } from '../../util/steps';
-import { MAX_YAML_PROBLEMS, YamlLimitError, type YamlProblem } from './yaml-problem';
 
 /** Values of a text, with those that aliases stand for. */
 const MAX_YAML_VALUES = 2_000_000;
@@ -136,3 +135,22 @@ function nameOf(key: unknown): string {
   if (typeof key === 'string') return key;
   return key === null || key === undefined ? '' : JSON.stringify(key);
 }
+
+/** A mistake, in the form of the parser. */
+export interface YamlProblem {
+  readonly pos: readonly [offset: number, ...others: number[]];
+  readonly message: string;
+}
+
+/** Thrown for a text that exceeds a bound, which ends the reading. */
+export class YamlLimitError extends Error {
+  constructor(
+    readonly offset: number,
+    reason: string,
+  ) {
+    super(reason);
+  }
+}
+
+/** Mistakes of a text that are listed. It is not read further after as many. */
+export const MAX_YAML_PROBLEMS = 100;

@@ -66,6 +66,13 @@ export class MessageLayout {
     readonly size: number,
   ) {}
 
+  /** Returns the layout without some properties, for reading. */
+  without(names: ReadonlySet<unknown>): MessageLayout {
+    const isRead = (field: Field | undefined) => field !== undefined && !names.has(field.name);
+    const byNumber = this.byNumber.map((field) => (isRead(field) ? field : undefined));
+    return new MessageLayout(this.fields.filter(isRead), byNumber, this.size);
+  }
+
   /** In the order in which they are written. Reading does not need them, so they are made when first used. */
   get properties(): readonly Property[] {
     return (this.grouped ??= groupFields(this.fields));

@@ -1,10 +1,9 @@
 import { BinaryReader, BinaryWriter } from '@bufbuild/protobuf/wire';
 import type { ReadBudget } from '../../util/read-budget';
-import { copyMessage } from './copy-message';
+import { copyMessage, propertiesOf, writeMessage } from './write-message';
 import { parseFieldTable } from './field-table';
 import type { MessageLayout, MessageType } from './field-table';
 import { readMessage } from './read-message';
-import { propertiesOf, writeMessage } from './write-message';
 
 type Builtin = Uint8Array | string | number | boolean | bigint | undefined;
 
@@ -54,9 +53,16 @@ export class MessageCodec<T> implements MessageType<T> {
    * @throws when the message is malformed.
    */
   decode(input: BinaryReader | Uint8Array, length?: number, budget?: ReadBudget): T {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const end = length === undefined ? reader.len : reader.pos + length;
-    return readMessage(reader, this, end, budget);
+    return decode(this, input, length, budget);
+  }
+
+  /** Returns a decoder that passes over some properties, without looking into them: they have their defaults. */
+  decoderWithout(...names: readonly (keyof T)[]): Pick<MessageCodec<T>, 'decode'> {
+    const { construct } = this;
+    const layout = this.layout.without(new Set(names));
+    return {
+      decode: (input, length, budget) => decode({ layout, construct }, input, length, budget),
+    };
   }
 
   /** Creates a message with defaults for what is left out. */
@@ -68,4 +74,15 @@ export class MessageCodec<T> implements MessageType<T> {
   fromPartial(object: DeepPartial<T>): T {
     return copyMessage(this, propertiesOf(object));
   }
+}
+
+function decode<T>(
+  type: MessageType<T>,
+  input: BinaryReader | Uint8Array,
+  length: number | undefined,
+  budget: ReadBudget | undefined,
+): T {
+  const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+  const end = length === undefined ? reader.len : reader.pos + length;
+  return readMessage(reader, type, end, budget);
 }

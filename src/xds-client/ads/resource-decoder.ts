@@ -63,10 +63,7 @@ export class ResourceDecoder {
         return cached && mayDifferFrom(cached);
       },
     };
-    const { result } =
-      type.decodeInSteps === undefined
-        ? type.decode(bytes, context)
-        : yield* type.decodeInSteps(bytes, context);
+    const { result } = yield* type.decode(bytes, context);
     const read = left - this.budget.left;
     const known = result.ok && result.isPartial === true ? cached?.size : undefined;
     const fields = {
@@ -94,7 +91,7 @@ export class ResourceDecoder {
     const { value, record, change, fields = 0 } = result;
     const { type, server, nowMs } = this.options;
     const { bytes, version, ttlMs } = content;
-    const elements = type.countElements?.(value, fields) ?? 0;
+    const elements = type.countElements(value, fields);
     const size = { bytes: bytes.buffer.byteLength, ...cachedFields };
     const serverKey = server.key;
     const updatedAtMs = nowMs;

@@ -8,7 +8,7 @@ import { errorMessage } from '../../util/error-message';
 import { FieldScanner } from '../../wire/protobuf/field-scanner';
 import { MESSAGE_LIMIT, ReadBudget, type ReadLimit } from '../../util/read-budget';
 import { err, ok, type Result } from '../../util/result';
-import { inSteps, type Steps } from '../../util/steps';
+import { inSteps, runSteps, type Steps } from '../../util/steps';
 import { statSync } from 'node:fs';
 import { rename, unlink, writeFile } from 'node:fs/promises';
 import type { Bootstrap, SavedSnapshotConfig, ServerConfig } from '../../bootstrap/bootstrap';
@@ -383,7 +383,7 @@ export class SavedFile {
     const { certificateProviders } = bootstrap;
     try {
       const context = { server, certificateProviders, previous: () => undefined };
-      const { result } = type.decode(bytes, context);
+      const { result } = runSteps(type.decode(bytes, context));
       if (!result.ok) return err(result.error.join('; '));
       const { value, fields = 0 } = result;
       const excess = this.count(type, value, fields);
@@ -398,7 +398,7 @@ export class SavedFile {
   private count(type: ResourceType<unknown>, value: unknown, fields: number): string | undefined {
     const { elementLimit: limit } = type;
     if (limit === undefined) return undefined;
-    const total = (this.elements.get(limit) ?? 0) + (type.countElements?.(value, fields) ?? 0);
+    const total = (this.elements.get(limit) ?? 0) + type.countElements(value, fields);
     if (total > limit.max) {
       return `${total} ${limit.noun} ${describeElementLimit(limit)}`;
     }

@@ -1,7 +1,14 @@
-import { CallCredentials, ChannelCredentials, credentials } from '../../../src/grpc-js';
-import type { ChannelOptions, Subchannel, SubchannelAddress } from '../../../src/grpc-js';
+import {
+  CallCredentials,
+  ChannelCredentials,
+  credentials,
+  type ChannelOptions,
+  type Subchannel,
+  type SubchannelAddress,
+} from '../../../src/grpc-js';
 import { TransportSecurity, UnusedTlsReports } from '../../../src/lb/cds/transport-security';
-import type { ClusterResource, UpstreamTls } from '../../../src/resources/cluster/cluster';
+import type { ClusterResource } from '../../../src/resources/cluster/cluster';
+import type { UpstreamTls } from '../../../src/resources/tls/tls';
 import type { EndpointsResource } from '../../../src/resources/endpoints/endpoints';
 import {
   ENDPOINT_HOSTNAME_ARG,

@@ -1,5 +1,5 @@
 import { RE2JS } from 're2js';
-import { BoundedDfa, DfaBudget } from '../../../src/resources/matching/dfa-budget';
+import { BoundedDfa, DfaBudget } from '../../../src/resources/matching/re2-compiler';
 
 const HOSTILE = '(?:a|b)*a(?:a|b){100}';
 

@@ -1,4 +1,4 @@
-import { HashBag } from '../../../src/resources/shared/hash-bag';
+import { HashBag } from '../../../src/resources/endpoints/endpoint-addresses';
 import { KeyedHash } from '../../../src/util/keyed-hash';
 import { seededRandom } from '../../support/seeded-random';
 

@@ -8,7 +8,7 @@ import {
 import { createServer, type TlsOptions } from 'node:tls';
 import { DEFAULT_LIMITS } from '../../../src/bootstrap/limits';
 import { Re2Compiler } from '../../../src/resources/matching/re2-compiler';
-import type { UpstreamTls } from '../../../src/resources/cluster/cluster';
+import type { UpstreamTls } from '../../../src/resources/tls/tls';
 import type {
   Certificates,
   TrustedRoots,

@@ -2,7 +2,7 @@ import { type AddressInfo, connect, type Server, type Socket } from 'node:net';
 import { createServer } from 'node:tls';
 import { DEFAULT_LIMITS } from '../../../src/bootstrap/limits';
 import { Re2Compiler } from '../../../src/resources/matching/re2-compiler';
-import type { SanMatcher, UpstreamTls } from '../../../src/resources/cluster/cluster';
+import type { SanMatcher, UpstreamTls } from '../../../src/resources/tls/tls';
 import { checkPeer } from '../../../src/security/peer/check-peer';
 import { SanMatchers } from '../../../src/security/peer/san-matcher';
 import { XdsSecureConnector } from '../../../src/security/client/secure-connector';

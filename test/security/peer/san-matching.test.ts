@@ -1,7 +1,7 @@
 import { BlockList } from 'node:net';
 import { DEFAULT_LIMITS } from '../../../src/bootstrap/limits';
 import { Re2Compiler } from '../../../src/resources/matching/re2-compiler';
-import type { SanMatcher } from '../../../src/resources/cluster/cluster';
+import type { SanMatcher } from '../../../src/resources/tls/tls';
 import { matchesDnsName, SanMatchers } from '../../../src/security/peer/san-matcher';
 import { trustDomainOf } from '../../../src/security/peer/spiffe-id';
 import {

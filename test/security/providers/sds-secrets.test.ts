@@ -1,3 +1,4 @@
+import { runSteps } from '../../../src/util/steps';
 import type {
   CertificateValidationContext,
   TlsCertificate,
@@ -27,7 +28,7 @@ afterAll(() => certificates.close());
 type Contents = Parameters<typeof Secret.create>[0];
 
 function decodeBytes<T>(type: ResourceType<T>, bytes: Uint8Array) {
-  return type.decode(bytes, { server: serverConfig('sds'), previous: () => undefined });
+  return runSteps(type.decode(bytes, { server: serverConfig('sds'), previous: () => undefined }));
 }
 
 function decode<T>(type: ResourceType<T>, contents: Contents) {
@@ -199,7 +200,7 @@ describe('a secret with authorities', () => {
       const value = decode(roots, context({ ...ca, ...names }));
       expect(value).toMatchObject({ skipped });
     }
-    expect(roots.describeSkipped?.({ value: { certificates: [] }, skipped })).toBe(skipped);
+    expect(roots.describeSkipped({ value: { certificates: [] }, skipped })).toBe(skipped);
   });
 
   it.each<[string, Contents, readonly string[]]>([

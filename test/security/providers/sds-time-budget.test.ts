@@ -1,6 +1,6 @@
 import tls from 'node:tls';
 import { Secret } from '../../../src/wire/generated/envoy/extensions/transport_sockets/tls/v3/secret';
-import type { UpstreamTls } from '../../../src/resources/cluster/cluster';
+import type { UpstreamTls } from '../../../src/resources/tls/tls';
 import { ReadyCertificates } from '../../../src/security/contexts/ready-certificates';
 import { createSds } from '../../../src/security/providers/sds';
 import { clientTlsOptions } from '../../../src/security/client/client-contexts';

@@ -296,7 +296,7 @@ describe('a snapshot of an earlier run', () => {
   it('decodes resources for the first server of the authority, without trust', () => {
     const h = new SavedHarness({ a: 'as saved' });
     const features: string[][] = [];
-    jest.spyOn(h.endpoints, 'decode').mockImplementation((_bytes, { server }) => {
+    jest.spyOn(h.endpoints, 'decodeNow').mockImplementation((_bytes, { server }) => {
       features.push([server.serverUri, ...server.features]);
       return { name: 'a', result: { ok: true, value: { text: '' } } };
     });
@@ -319,13 +319,13 @@ const LETTERS: ElementLimit = { name: 'maxLetters', noun: 'letters', max: 5 };
 
 /** Counts the letters of its values. */
 class LimitedType extends TestResourceType implements ResourceType<{ readonly text: string }> {
-  readonly elementLimit = LETTERS;
+  override readonly elementLimit = LETTERS;
 
   constructor() {
     super('Limited', false);
   }
 
-  countElements({ text }: { readonly text: string }): number {
+  override countElements({ text }: { readonly text: string }): number {
     return text.length;
   }
 }

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, realpathSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
-import { HOST_RANGE } from '../../../grpc-js/check-host';
+import { HOST_RANGE } from '../../../grpc-js/host-copies';
 import { readFeatureFlags, type FeatureFlags } from '../../../util/feature-flags';
 import { MAX_INPUT_BYTES, readRegularText } from '../../../util/files/read-regular-file';
 import { describeProxyVariable, findProxyVariable } from '../../../util/proxy-variable';

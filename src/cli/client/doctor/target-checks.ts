@@ -84,8 +84,7 @@ function reportResource(
   switch (status) {
     case 'ACKED': {
       if (isListed) findings.ok('resource', subject, `version ${accepted?.version ?? ''}`);
-      const unused =
-        accepted === undefined ? [] : (type.describeUnusedFields?.(accepted.bytes) ?? []);
+      const unused = accepted === undefined ? [] : type.describeUnusedFields(accepted.bytes);
       if (unused.length === 0) return;
       const text = `without effect on gRPC clients: ${unused.join(', ')}`;
       findings.warn('unused-field', subject, text, 'do not rely on these fields');

@@ -3,6 +3,7 @@
 
 /* eslint-disable */
 import { MessageCodec } from "../../../../../protobuf/message-codec";
+import { UInt32Value } from "../../../../google/protobuf/wrappers";
 
 export interface Pipe {
   path: string;
@@ -31,6 +32,11 @@ export interface Address {
     $case: "envoyInternalAddress";
     value: EnvoyInternalAddress;
   } | undefined;
+}
+
+export interface CidrRange {
+  addressPrefix: string;
+  prefixLen: number | undefined;
 }
 
 export const Pipe: MessageCodec<Pipe> = new MessageCodec<Pipe>(
@@ -64,4 +70,13 @@ export const Address: MessageCodec<Address> = new MessageCodec<Address>(
     address: v[i],
   }),
   () => [SocketAddress, Pipe, EnvoyInternalAddress],
+);
+
+export const CidrRange: MessageCodec<CidrRange> = new MessageCodec<CidrRange>(
+  "addressPrefix string 1 prefixLen message? 2",
+  (v: any[], i: number): CidrRange => ({
+    addressPrefix: v[i] ?? "",
+    prefixLen: v[i + 1],
+  }),
+  () => [UInt32Value],
 );

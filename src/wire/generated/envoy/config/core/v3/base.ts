@@ -14,6 +14,13 @@ export enum RoutingPriority {
   UNRECOGNIZED = -1,
 }
 
+export enum TrafficDirection {
+  UNSPECIFIED = 0,
+  INBOUND = 1,
+  OUTBOUND = 2,
+  UNRECOGNIZED = -1,
+}
+
 export interface Locality {
   region: string;
   zone: string;

@@ -3,13 +3,21 @@
 
 /* eslint-disable */
 import { MessageCodec } from "../../../../../protobuf/message-codec";
+import { BoolValue } from "../../../../google/protobuf/wrappers";
 import { Address } from "../../core/v3/address";
+import { TrafficDirection } from "../../core/v3/base";
 import { ApiListener } from "./api_listener";
+import { FilterChain, ListenerFilter } from "./listener_components";
 
 export interface Listener {
   name: string;
   address: Address | undefined;
   additionalAddresses: AdditionalAddress[];
+  filterChains: FilterChain[];
+  useOriginalDst: boolean | undefined;
+  defaultFilterChain: FilterChain | undefined;
+  listenerFilters: ListenerFilter[];
+  trafficDirection: TrafficDirection;
   apiListener: ApiListener | undefined;
 }
 
@@ -18,14 +26,19 @@ export interface AdditionalAddress {
 }
 
 export const Listener: MessageCodec<Listener> = new MessageCodec<Listener>(
-  "name string 1 address message 2 additionalAddresses message[] 33 apiListener message 19",
+  "name string 1 address message 2 additionalAddresses message[] 33 filterChains message[] 3 useOriginalDst message? 4 defaultFilterChain message 25 listenerFilters message[] 9 trafficDirection int32 16 apiListener message 19",
   (v: any[], i: number): Listener => ({
     name: v[i] ?? "",
     address: v[i + 1],
     additionalAddresses: v[i + 2] ?? [],
-    apiListener: v[i + 3],
+    filterChains: v[i + 3] ?? [],
+    useOriginalDst: v[i + 4],
+    defaultFilterChain: v[i + 5],
+    listenerFilters: v[i + 6] ?? [],
+    trafficDirection: v[i + 7] ?? 0,
+    apiListener: v[i + 8],
   }),
-  () => [Address, AdditionalAddress, ApiListener],
+  () => [Address, AdditionalAddress, FilterChain, BoolValue, FilterChain, ListenerFilter, ApiListener],
 );
 
 export const AdditionalAddress: MessageCodec<AdditionalAddress> = new MessageCodec<AdditionalAddress>(

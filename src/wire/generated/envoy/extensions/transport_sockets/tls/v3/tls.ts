@@ -3,6 +3,7 @@
 
 /* eslint-disable */
 import { MessageCodec } from "../../../../../../protobuf/message-codec";
+import { BoolValue } from "../../../../../google/protobuf/wrappers";
 import { TypedExtensionConfig } from "../../../../config/core/v3/extension";
 import {
   CertificateProviderPluginInstance,
@@ -17,6 +18,20 @@ export interface UpstreamTlsContext {
   sni: string;
   autoHostSni: boolean;
   autoSniSanValidation: boolean;
+}
+
+export interface DownstreamTlsContext {
+  commonTlsContext: CommonTlsContext | undefined;
+  requireClientCertificate: boolean | undefined;
+  requireSni: boolean | undefined;
+  ocspStaplePolicy: DownstreamTlsContext_OcspStaplePolicy;
+}
+
+export enum DownstreamTlsContext_OcspStaplePolicy {
+  LENIENT_STAPLING = 0,
+  STRICT_STAPLING = 1,
+  MUST_STAPLE = 2,
+  UNRECOGNIZED = -1,
 }
 
 export interface CommonTlsContext {
@@ -55,6 +70,17 @@ export const UpstreamTlsContext: MessageCodec<UpstreamTlsContext> = new MessageC
     autoSniSanValidation: v[i + 3] ?? false,
   }),
   () => [CommonTlsContext],
+);
+
+export const DownstreamTlsContext: MessageCodec<DownstreamTlsContext> = new MessageCodec<DownstreamTlsContext>(
+  "commonTlsContext message 1 requireClientCertificate message? 2 requireSni message? 3 ocspStaplePolicy int32 8",
+  (v: any[], i: number): DownstreamTlsContext => ({
+    commonTlsContext: v[i],
+    requireClientCertificate: v[i + 1],
+    requireSni: v[i + 2],
+    ocspStaplePolicy: v[i + 3] ?? 0,
+  }),
+  () => [CommonTlsContext, BoolValue, BoolValue],
 );
 
 export const CommonTlsContext: MessageCodec<CommonTlsContext> = new MessageCodec<CommonTlsContext>(

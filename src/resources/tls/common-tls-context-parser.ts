@@ -1,3 +1,4 @@
+import type { TransportSocket } from '../../wire/generated/envoy/config/core/v3/base';
 import {
   SubjectAltNameMatcher_SanType as SanTypeMessage,
   type CertificateProviderPluginInstance,
@@ -10,14 +11,9 @@ import { assertNever } from '../../util/assert-never';
 import type { Violations } from '../../util/violations';
 import type { CertificateProviders } from '../../xds-client/resource-type';
 import type { RegexCompiler } from '../extension-points';
-import { enumName } from '../shared/any';
+import { enumName, unpackAny, type AnyType } from '../shared/any';
 import { parseStringMatcher } from '../matching/string-matcher-parser';
-import type {
-  CertificateInstance,
-  RootCertificates,
-  SanMatcher,
-  SanType,
-} from '../cluster/cluster';
+import type { CertificateInstance, PeerValidation, SanMatcher, SanType } from './tls';
 
 /** What TLS settings are parsed with. */
 export interface CertificateContext {
@@ -26,15 +22,9 @@ export interface CertificateContext {
   readonly certificateProviders: CertificateProviders;
   /** Whether `system_root_certs` is read (gRFC A82). */
   readonly readSystemRoots: boolean;
-  /** Whether the fields about server names are read (gRFC A101). */
-  readonly readSni: boolean;
 }
 
-/** How the certificate of a server is validated. */
-export interface Validation {
-  readonly rootCertificates: RootCertificates;
-  readonly sanMatchers: readonly SanMatcher[];
-}
+const SOCKET_NAME = 'envoy.transport_sockets.tls';
 
 const sanTypes: ReadonlyMap<SanTypeMessage, SanType> = new Map([
   [SanTypeMessage.EMAIL, 'email'],
@@ -43,12 +33,50 @@ const sanTypes: ReadonlyMap<SanTypeMessage, SanType> = new Map([
   [SanTypeMessage.IP_ADDRESS, 'ip'],
 ]);
 
+/** A message with a common TLS context. */
+interface TlsContextMessage {
+  readonly commonTlsContext: CommonTlsContext | undefined;
+}
+
+/** The TLS context of a transport socket, and its common part. */
+interface UnpackedTlsContext<M> {
+  readonly message: M;
+  readonly common: CommonTlsContext;
+  /** Where the context is. */
+  readonly at: Violations;
+}
+
+/**
+ * Unpacks the TLS context of a transport socket. Fields of the common part that change handshakes in an unsupported way are
+ * violations.
+ *
+ * @returns `undefined` after adding a violation.
+ */
+export function unpackTlsContext<M extends TlsContextMessage>(
+  { name, configType }: TransportSocket,
+  type: AnyType<M>,
+  violations: Violations,
+): UnpackedTlsContext<M> | undefined {
+  if (name !== SOCKET_NAME) {
+    violations.at('name').add(`must be ${SOCKET_NAME}, not ${quoteText(name)}`);
+  }
+  const at = violations.at('typed_config');
+  const message = unpackAny(configType?.value, type, at);
+  if (message === undefined) return undefined;
+  const { commonTlsContext: common } = message;
+  const commonAt = at.at('common_tls_context');
+  if (common === undefined) return commonAt.add('field not present');
+  if (common.tlsParams !== undefined) commonAt.at('tls_params').add('unsupported');
+  if (common.customHandshaker !== undefined) commonAt.at('custom_handshaker').add('unsupported');
+  return { message, common, at };
+}
+
 /** Parses `validation_context_type` (gRFC A29); `undefined` after adding a violation. */
 export function parseValidation(
   { validationContextType: type }: CommonTlsContext,
   context: CertificateContext,
   violations: Violations,
-): Validation | undefined {
+): PeerValidation | undefined {
   switch (type?.$case) {
     case 'validationContext':
       return parseContext(type.value, undefined, context, violations.at('validation_context'));
@@ -83,8 +111,35 @@ export function parseValidation(
   }
 }
 
+/**
+ * Parses the reference to the own certificate. The older field counts where the newer one is not set; Istio sets both.
+ *
+ * @returns `undefined` if there is none, or after adding a violation.
+ */
+export function parseIdentity(
+  common: CommonTlsContext,
+  context: CertificateContext,
+  violations: Violations,
+): CertificateInstance | undefined {
+  const current = common.tlsCertificateProviderInstance;
+  if (current !== undefined) {
+    return parseInstance(current, context, violations.at('tls_certificate_provider_instance'));
+  }
+  const older = common.tlsCertificateCertificateProviderInstance;
+  if (older !== undefined) {
+    const at = violations.at('tls_certificate_certificate_provider_instance');
+    return parseInstance(older, context, at);
+  }
+  const instead = 'unsupported: use tls_certificate_provider_instance';
+  if (common.tlsCertificates.length > 0) violations.at('tls_certificates').add(instead);
+  if (common.tlsCertificateSdsSecretConfigs.length > 0) {
+    violations.at('tls_certificate_sds_secret_configs').add(instead);
+  }
+  return undefined;
+}
+
 /** Parses a reference to a provider instance, which must be in the bootstrap; `undefined` after adding a violation. */
-export function parseInstance(
+function parseInstance(
   { instanceName, certificateName }: CertificateProviderPluginInstance,
   { certificateProviders }: CertificateContext,
   violations: Violations,
@@ -95,7 +150,7 @@ export function parseInstance(
     .add(`${quoteText(instanceName)} is not in certificate_providers of the bootstrap`);
 }
 
-function withoutMatchers(instance: CertificateInstance | undefined): Validation | undefined {
+function withoutMatchers(instance: CertificateInstance | undefined): PeerValidation | undefined {
   return instance && { rootCertificates: { kind: 'instance', ...instance }, sanMatchers: [] };
 }
 
@@ -105,7 +160,7 @@ function parseContext(
   older: CertificateProviderPluginInstance | undefined,
   context: CertificateContext,
   violations: Violations,
-): Validation | undefined {
+): PeerValidation | undefined {
   checkRestrictions(message, violations, false);
   const sanMatchers = parseSanMatchers(message, context, violations);
   const at = violations.at('ca_certificate_provider_instance');

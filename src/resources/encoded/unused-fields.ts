@@ -1,7 +1,6 @@
 import { FieldScanner } from '../../wire/protobuf/field-scanner';
 import { LIST_LIMIT, MESSAGE_LIMIT, ReadBudget } from '../../util/read-budget';
-import type { Field, Fields } from './field-table';
-import { resourceFields } from './known-unused-fields';
+import { type Field, type Fields, resourceFields } from './known-unused-fields';
 
 /** A field that a resource sets and this client does not use. */
 export interface UnusedField {

@@ -1,18 +1,115 @@
+import * as host from './index';
 import { experimental } from '@grpc/grpc-js';
+import { createRequire } from 'node:module';
 import type { Clock } from '../util/clock';
+import { errorMessage } from '../util/error-message';
 import type { Handle } from '../util/handle';
 import type { Logger } from '../util/logger';
 import { StatusCode } from '../util/status-code';
-import { isLoadBalancerNameRegistered } from '.';
 import { constructorOf } from './host-adapters';
 import { hasMethods } from './host-internals';
-import {
-  findHostCopies,
-  findPeer,
-  type LoadedModules,
-  experimentalOf,
-  type OtherCopy,
-} from './other-copies';
+
+/** The supported versions of grpc-js; a test compares it with package.json. */
+export const HOST_RANGE = '~1.14.0';
+
+/**
+ * Checks that grpc-js has all exports this package uses.
+ *
+ * @throws Error with the version needed and the version found.
+ */
+export function checkHost(): void {
+  const missing = missingOf(host);
+  if (missing.length === 0) return;
+  const { ownPath } = findHostCopies(loadedModules(), experimental);
+  throw new Error(
+    `grpc-xds needs @grpc/grpc-js ${HOST_RANGE}, and found ${describeVersion(ownPath)}, ` +
+      `which lacks ${missing.join(', ')}: install @grpc/grpc-js@${HOST_RANGE}`,
+  );
+}
+
+function missingOf(exports: Readonly<Record<string, unknown>>): readonly string[] {
+  return Object.keys(exports).filter((name) => exports[name] === undefined);
+}
+
+function describeVersion(path: string | undefined): string {
+  if (path === undefined) return 'another version inside the bundle';
+  return `${versionOf(path)} (${path})`;
+}
+
+/** The version of the copy of grpc-js whose main module has this path. */
+function versionOf(path: string): string {
+  try {
+    const manifest: unknown = createRequire(path)('../../package.json');
+    if (typeof manifest === 'object' && manifest !== null && 'version' in manifest) {
+      return String(manifest.version);
+    }
+    return 'an unknown version';
+  } catch (error) {
+    return `an unknown version (${errorMessage(error)})`;
+  }
+}
+
+/** The modules of this process by their paths, as in `require.cache`. */
+export type LoadedModules = Readonly<Record<string, { readonly exports: unknown } | undefined>>;
+
+/** A copy of grpc-js that this package does not use. */
+export interface OtherCopy {
+  readonly path: string;
+  readonly exports: unknown;
+}
+
+/** The copies of grpc-js in this process. */
+interface HostCopies {
+  /** `undefined` if this package's copy is part of a bundle. */
+  readonly ownPath: string | undefined;
+  readonly others: readonly OtherCopy[];
+}
+
+const GRPC_JS = /[\\/]@grpc[\\/]grpc-js[\\/]build[\\/]src[\\/]index\.js$/;
+const PEER = /[\\/]@grpc[\\/]grpc-js-xds[\\/]build[\\/]src[\\/]index\.js$/;
+
+/**
+ * Finds the copies of grpc-js among the modules of a process. A copy is this package's own if it has the same
+ * `experimental` object. Paths do not decide it, because a bundle has none.
+ */
+export function findHostCopies(modules: LoadedModules, experimental: object): HostCopies {
+  let ownPath: string | undefined;
+  const others: OtherCopy[] = [];
+  for (const path of Object.keys(modules)) {
+    if (!path.includes('grpc-js') || !GRPC_JS.test(path)) continue;
+    const exports = modules[path]?.exports;
+    if (experimentalOf(exports) === experimental) ownPath = path;
+    else others.push({ path, exports });
+  }
+  return { ownPath, others };
+}
+
+/** The path of `@grpc/grpc-js-xds`, if it is loaded. */
+export function findPeer(modules: LoadedModules): string | undefined {
+  return Object.keys(modules).find((path) => path.includes('grpc-js-xds') && PEER.test(path));
+}
+
+/** The namespace `experimental` of a copy of grpc-js; `undefined` if it has none, or is not loaded entirely. */
+function experimentalOf(exports: unknown): object | undefined {
+  if (typeof exports !== 'object' || exports === null || !('experimental' in exports)) return;
+  const { experimental } = exports;
+  return typeof experimental === 'object' && experimental !== null ? experimental : undefined;
+}
+
+/**
+ * Returns the CommonJS modules of this process, except those inside a bundle. A bundle may have no `require` of its own,
+ * or one without a cache; Node's own cache is the same for every `require` made by `createRequire`.
+ */
+export function loadedModules(): LoadedModules {
+  try {
+    return createRequire(process.execPath).cache;
+  } catch {
+    // Without the cache no other copy can be found, and nothing else depends on it.
+    return {};
+  }
+}
+
+import { isLoadBalancerNameRegistered } from '.';
 
 /** Dependencies of a {@link CopyWatch}. */
 interface CopyWatchOptions {

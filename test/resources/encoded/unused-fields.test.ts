@@ -1,6 +1,6 @@
 import { BinaryWriter } from '@bufbuild/protobuf/wire';
-import { findUnusedFields, formatUnusedField } from '../../../src/resources/wire/unused-fields';
-import { resourceFields } from '../../../src/resources/wire/known-unused-fields';
+import { findUnusedFields, formatUnusedField } from '../../../src/resources/encoded/unused-fields';
+import { resourceFields } from '../../../src/resources/encoded/known-unused-fields';
 
 const TYPE = {
   listener: 'type.googleapis.com/envoy.config.listener.v3.Listener',

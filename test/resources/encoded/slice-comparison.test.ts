@@ -1,5 +1,10 @@
-import { sliceMessage, type SlicedMessage } from '../../../src/resources/wire/sliced-message';
-import { compareSlices, readHeadLength } from '../../../src/resources/wire/slice-comparison';
+import {
+  sliceMessage,
+  type SlicedMessage,
+  compareSlices,
+  readHeadLength,
+} from '../../../src/resources/encoded/sliced-message';
+import { runSteps } from '../../../src/util/steps';
 
 /** Fields with a length before their content; all content here is short. */
 function field(number: number, content: string): Buffer {
@@ -21,7 +26,7 @@ function slice(bytes: Buffer): SlicedMessage {
 }
 
 function compare(before: readonly string[], bytes: Buffer) {
-  return compareSlices(bytes, 2, slice(encode(before)));
+  return runSteps(compareSlices(bytes, 2, slice(encode(before))));
 }
 
 /** What is kept as `from-to`, and what is new as its text. */

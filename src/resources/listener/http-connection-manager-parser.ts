@@ -1,0 +1,139 @@
+import {
+  HttpConnectionManager as HttpConnectionManagerMessage,
+  type Rds,
+} from '../../wire/generated/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager';
+import { FieldScanner } from '../../wire/protobuf/field-scanner';
+import { assertNever } from '../../util/assert-never';
+import { durationToMs } from '../../util/duration';
+import { LIST_LIMIT, ReadBudget } from '../../util/read-budget';
+import type { Steps } from '../../util/steps';
+import type { Violations } from '../../util/violations';
+import type { ParseContext } from '../extension-points';
+import { decodeRouteConfig } from '../route-config/route-config-parser';
+import { decodePieces, elementsOf, type PieceField } from '../shared/any';
+import { checkConfigSource } from '../resource-parser';
+import { parseHttpFilters } from './http-filters-parser';
+import type { HttpConnectionManager, RouteSource } from './listener';
+
+export const httpConnectionManagerType = {
+  typeName: 'envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager',
+  decoder: HttpConnectionManagerMessage,
+};
+
+/** A connection manager, and its inline route configuration, encoded. */
+interface EncodedManager {
+  readonly message: HttpConnectionManagerMessage;
+  readonly routeConfig: Uint8Array | undefined;
+}
+
+const ROUTE_CONFIG: PieceField = { number: 4, name: 'route_config' };
+
+/** The fields `rds` and `scoped_routes`, members of the same oneof. */
+const OTHER_SPECIFIERS = [3, 31];
+
+/**
+ * Decodes and validates a connection manager of a listener (gRFCs A27, A31, A36, A39, A41), in steps.
+ *
+ * @returns `undefined` after adding a violation.
+ */
+export function* parseHttpConnectionManager(
+  bytes: Uint8Array,
+  context: ParseContext,
+  violations: Violations,
+): Steps<HttpConnectionManager | undefined> {
+  const encoded = yield* decodeManager(bytes, violations);
+  if (encoded === undefined) return undefined;
+  const { message, routeConfig } = encoded;
+  checkClientAddress(message, violations);
+  const maxStreamDuration = message.commonHttpProtocolOptions?.maxStreamDuration;
+  const maxStreamDurationMs =
+    maxStreamDuration &&
+    durationToMs(
+      maxStreamDuration,
+      violations.at('common_http_protocol_options').at('max_stream_duration'),
+    );
+  const httpFilters = parseHttpFilters(
+    message.httpFilters,
+    context.extensions.httpFilters,
+    violations.at('http_filters'),
+  );
+  const routes =
+    routeConfig === undefined
+      ? parseRoutes(message.routeSpecifier, violations)
+      : yield* parseInlineRoutes(routeConfig, context, violations.at(ROUTE_CONFIG.name));
+  return routes && { routes, httpFilters, maxStreamDurationMs };
+}
+
+/** Leaves the inline route configuration encoded: it may be large. */
+function* decodeManager(
+  bytes: Uint8Array,
+  violations: Violations,
+): Steps<EncodedManager | undefined> {
+  const pieces = yield* decodePieces(HttpConnectionManagerMessage, bytes, ROUTE_CONFIG, violations);
+  if (pieces === undefined) return undefined;
+  const { message, bounds } = pieces;
+  const other = message.routeSpecifier === undefined ? 0 : lastOtherSpecifier(bytes);
+  const slices: Uint8Array[] = [];
+  for (const slice of elementsOf(bytes, bounds)) {
+    if (slice.byteOffset - bytes.byteOffset > other) slices.push(slice);
+  }
+  return { message, routeConfig: slices.length > 1 ? Buffer.concat(slices) : slices[0] };
+}
+
+/**
+ * Returns where the last source of routes that is not inline begins. Of several members of a oneof the last one applies; the
+ * encodings of a message in several fields, one after the other, are the merged message.
+ */
+function lastOtherSpecifier(bytes: Uint8Array): number {
+  const scanner = new FieldScanner(bytes, new ReadBudget(LIST_LIMIT));
+  let position = 0;
+  while (scanner.next()) {
+    if (OTHER_SPECIFIERS.some((number) => scanner.isDelimited(number))) position = scanner.tagStart;
+  }
+  return position;
+}
+
+/** Ways to find the address of the original client would weaken access control on servers (gRFC A41). */
+function checkClientAddress(message: HttpConnectionManagerMessage, violations: Violations): void {
+  const { xffNumTrustedHops, originalIpDetectionExtensions } = message;
+  if (xffNumTrustedHops !== 0) {
+    violations.at('xff_num_trusted_hops').add(`must be 0, not ${xffNumTrustedHops}`);
+  }
+  if (originalIpDetectionExtensions.length > 0) {
+    violations.at('original_ip_detection_extensions').add('must be empty');
+  }
+}
+
+function* parseInlineRoutes(
+  bytes: Uint8Array,
+  context: ParseContext,
+  violations: Violations,
+): Steps<RouteSource | undefined> {
+  const routeConfig = yield* decodeRouteConfig(bytes, context, violations);
+  return routeConfig && { kind: 'inline', routeConfig };
+}
+
+/** Parses the source of routes that are not inline. */
+function parseRoutes(
+  specifier: HttpConnectionManagerMessage['routeSpecifier'],
+  violations: Violations,
+): RouteSource | undefined {
+  switch (specifier?.$case) {
+    case 'rds':
+      return parseRds(specifier.value, violations.at('rds'));
+    case 'scopedRoutes':
+      return violations.at('scoped_routes').add('unsupported: use rds or route_config');
+    // One that is inline is not among the fields that are decoded here.
+    case 'routeConfig':
+    case undefined:
+      return violations.add('must have rds or route_config');
+    default:
+      return assertNever(specifier);
+  }
+}
+
+function parseRds({ configSource, routeConfigName }: Rds, violations: Violations): RouteSource {
+  checkConfigSource(configSource, ['ads', 'self'], violations.at('config_source'));
+  if (routeConfigName === '') violations.at('route_config_name').add('must not be empty');
+  return { kind: 'rds', routeConfigName };
+}

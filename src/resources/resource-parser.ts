@@ -1,0 +1,129 @@
+import type * as UnusedFields from './encoded/unused-fields';
+import { late } from '../util/late';
+import { MESSAGE_LIMIT, ReadBudget, type ReadLimit } from '../util/read-budget';
+import type { Steps } from '../util/steps';
+import { Violations } from '../util/violations';
+import type { ConfigSource } from '../wire/generated/envoy/config/core/v3/config_source';
+import {
+  RESOURCE_TYPE_DEFAULTS,
+  type DecodeContext,
+  type Decoded,
+  type DecodedValue,
+  type DecodeResult,
+  type PreviousVersion,
+  type ResourceType,
+} from '../xds-client/resource-type';
+import { peekText } from './shared/any';
+
+/** With its tables of fields, loaded for the first description. */
+const loadUnusedFields = late<typeof UnusedFields>(() => require('./encoded/unused-fields'));
+
+type DescribedMember =
+  'discoveryService' | 'elementLimit' | 'countElements' | 'describeSkipped' | 'describeChange';
+
+/** Parses the resources of one type whose messages have their name in field 1. */
+interface ResourceParser<T, C>
+  extends
+    Pick<ResourceType<T, C>, 'allResourcesRequiredInSotw'>,
+    Partial<Pick<ResourceType<T, C>, DescribedMember>> {
+  /** Full name of the message, such as `envoy.config.cluster.v3.Cluster`. */
+  readonly typeName: string;
+  /** How many fields a resource may have. Default: as many as one message that is decoded in one turn. */
+  readonly limit?: ReadLimit;
+  /** Adds a violation for a resource that is too large to be decoded, in steps. */
+  checkSize?(bytes: Uint8Array, violations: Violations): Steps<void>;
+  /**
+   * Decodes what has changed since the previous version, in steps.
+   * @returns `undefined` to decode the resource as a whole, which also reports what is wrong with it.
+   */
+  parseChange?(
+    bytes: Uint8Array,
+    previous: PreviousVersion<T>,
+    context: DecodeContext<T>,
+  ): Steps<DecodedValue<T, C> | undefined>;
+  /** Decodes and validates a resource, in steps. @returns `undefined` only after adding a violation. */
+  parse(
+    bytes: Uint8Array,
+    context: DecodeContext<T>,
+    violations: Violations,
+  ): Steps<DecodedValue<T, C> | undefined>;
+}
+
+const NAME_FIELD = 1;
+
+/** Creates a resource type from a parser. */
+export function createResourceType<T, C>(parser: ResourceParser<T, C>): ResourceType<T, C> {
+  const { typeName } = parser;
+  const typeUrl = `type.googleapis.com/${typeName}`;
+  return {
+    ...RESOURCE_TYPE_DEFAULTS,
+    ...parser,
+    typeUrl,
+    typeName: typeName.slice(typeName.lastIndexOf('.') + 1),
+    peekName: (bytes) => peekText(bytes, NAME_FIELD),
+    describeUnusedFields(bytes) {
+      const { findUnusedFields, formatUnusedField } = loadUnusedFields();
+      return findUnusedFields(typeUrl, bytes).map(formatUnusedField);
+    },
+    decode: (bytes, context) => decode(parser, bytes, context),
+  };
+}
+
+function* decode<T, C>(
+  parser: ResourceParser<T, C>,
+  bytes: Uint8Array,
+  context: DecodeContext<T>,
+): Steps<Decoded<T, C>> {
+  const name = peekText(bytes, NAME_FIELD);
+  const { maxFields, scope } = parser.limit ?? { ...MESSAGE_LIMIT, scope: 'resource' };
+  const resource = new ReadBudget({ maxFields, scope }, context.budget);
+  const violations = Violations.root(new ReadBudget(MESSAGE_LIMIT, resource));
+  if (parser.checkSize !== undefined) yield* parser.checkSize(bytes, violations);
+  if (violations.count > 0) return { name, result: { ok: false, error: violations.all } };
+  const previous = name === undefined ? undefined : context.previous(name);
+  const changed =
+    previous && parser.parseChange && (yield* parser.parseChange(bytes, previous, context));
+  if (changed !== undefined) return { name, result: success(changed, resource.used, true) };
+  const value = yield* parser.parse(bytes, context, violations);
+  const isValid = value !== undefined && violations.count === 0;
+  return {
+    name,
+    result: isValid ? success(value, resource.used) : { ok: false, error: violations.all },
+  };
+}
+
+/** Not spread: V8 makes a hidden class for each object with a spread. */
+function success<T, C>(
+  { value, record, change }: DecodedValue<T, C>,
+  fields: number,
+  isPartial = false,
+): DecodeResult<T, C> {
+  return { ok: true, value, record, change, fields, isPartial };
+}
+
+type Specifier = NonNullable<ConfigSource['configSourceSpecifier']>['$case'];
+
+/** Adds a violation unless the source is one of those allowed (gRFCs A27, A47). */
+export function checkConfigSource(
+  source: ConfigSource | undefined,
+  allowed: readonly Specifier[],
+  violations: Violations,
+): void {
+  if (source === undefined) {
+    violations.add('field not present');
+    return;
+  }
+  const specifier = source.configSourceSpecifier?.$case;
+  if (specifier === undefined || !allowed.includes(specifier)) {
+    violations.add(`must be ${allowed.join(' or ')}`);
+  }
+}
+
+// How many fields a resource may have of which pieces are decoded one by one, in steps. Any other resource is decoded in one
+// turn, within the limit of one message.
+
+/** A route configuration, or the listener that has one: some 300,000 routes. */
+export const ROUTES_LIMIT: ReadLimit = { maxFields: 2_000_000, scope: 'resource' };
+
+/** An endpoint assignment, or a collection of endpoints: more than 200,000 endpoints with ten fields each. */
+export const ENDPOINTS_LIMIT: ReadLimit = { maxFields: 4_000_000, scope: 'resource' };
