@@ -185,7 +185,7 @@ export class ChannelLog implements ResourceListener {
     const { logger } = this.options;
     // Whether the line is shown is determined last, because that reads the environment.
     if (logger.showsInfo !== true) return;
-    const fields = type.describeUnusedFields(bytes) ?? [];
+    const fields = type.describeUnusedFields(bytes);
     if (fields.length === 0) return;
     const text = () =>
       `${describeResource(id)}: version "${version}": without effect on gRPC clients: ${fields.join(', ')}`;
@@ -197,11 +197,10 @@ export class ChannelLog implements ResourceListener {
     { version }: Accepted<unknown>,
     change: unknown,
   ): void {
-    if (change === undefined || type.describeChange === undefined) return;
-    const describe = () => type.describeChange(change) ?? '';
+    if (change === undefined) return;
     this.options.logger.trace(
       TRACER,
-      () => `${describeResource(id)}: version "${version}": ${describe()}`,
+      () => `${describeResource(id)}: version "${version}": ${type.describeChange(change)}`,
     );
   }
 
