@@ -134,6 +134,9 @@ export function createIdlePicker(clock: Clock, connect: () => void): Picker {
   };
 }
 
+/** The error of picks of a policy that has no endpoints. */
+export const NO_ENDPOINTS = 'No endpoints to connect to';
+
 /** Creates a picker that fails calls with UNAVAILABLE and the given text, except those that wait for ready. */
 export function createFailurePicker(details: string): Picker {
   return new UnavailablePicker({ code: Status.UNAVAILABLE, details: sanitizeText(details) });

@@ -4,17 +4,16 @@ import { FailedCall } from '../../grpc-js/failed-call';
 import type { InterceptedSubchannel } from '../../grpc-js/subchannel-wrappers';
 import { checkAuthority } from '../../security/client/connection-security';
 import type { AuthorityRewrite } from '../call-attributes';
-import { createHostIndex } from '../endpoints/address-index';
+import { AddressIndex } from '../endpoints/endpoint-index';
 import type { EndpointSet } from '../endpoints/endpoint-set';
 
 /** The longest authority that is sent. With headers beyond its own limit, a server closes the connection. */
 const MAX_LENGTH = 1024;
 
-/** Rewrites the authority of calls to one cluster (gRFCs A81, A111). Its index exists once a route asks for hostnames. */
+/** Rewrites the authority of calls to one cluster (gRFCs A81, A111). Its index exists once a route needs hostnames. */
 export class AuthorityRewriter {
-  private index: ReturnType<typeof createHostIndex> | undefined;
+  private index: AddressIndex | undefined;
   private endpoints: EndpointSet | undefined;
-  private indexed: EndpointSet | undefined;
 
   /** Sets the endpoints of the cluster. They are indexed when a call needs a hostname. */
   update(endpoints: EndpointSet): void {
@@ -44,10 +43,8 @@ export class AuthorityRewriter {
   private hostnameOf(subchannel: Subchannel): string {
     const { endpoints } = this;
     if (endpoints === undefined) return '';
-    this.index ??= createHostIndex();
-    if (endpoints !== this.indexed) this.index.update(endpoints);
-    this.indexed = endpoints;
-    const hostname = this.index.get(subchannel.getAddress())?.hostname ?? '';
+    this.index ??= new AddressIndex();
+    const hostname = this.index.findIn(endpoints, subchannel.getAddress())?.hostname ?? '';
     return hostname.length > MAX_LENGTH ? hostname : toAuthority(hostname);
   }
 }

@@ -10,8 +10,7 @@ import {
 import type { LbHost, LbPolicy, LbPolicyType, LbUpdate } from '../lb-policy';
 import { createPolicyType, isInstanceOf } from '../tree/checked-policy';
 import { ChildPolicy } from '../tree/child-policy';
-import { destroyInSteps } from '../tree/destroy-in-steps';
-import type { Publication } from '../tree/lb-batch';
+import { destroyInSteps, OPERATIONS_OF_A_POLICY, type Publication } from '../tree/lb-batch';
 import { childUpdate } from '../tree/lb-update';
 import type { ChildState, PolicyParts } from '../tree/policy-state';
 import {
@@ -40,9 +39,6 @@ const MAX_REMOVED = 1000;
  * each: most processes use few of the clusters that their routes name, and each child may be a tree with connections.
  */
 export const MAX_CREATED_AHEAD = 1000;
-
-/** Children that are destroyed in one step; as many, and no more, are destroyed at once. */
-const DESTROYED_AT_ONCE = 16;
 
 interface Child {
   readonly policy: ChildPolicy;
@@ -137,7 +133,7 @@ class ClusterManagerPolicy implements LbPolicy<ClusterManagerConfig> {
 
   private destroyChildren(children: readonly Child[]): void {
     const policies = children.map(({ policy }) => policy);
-    destroyInSteps(this.host.environment, policies, DESTROYED_AT_ONCE);
+    destroyInSteps(this.host.environment, policies, OPERATIONS_OF_A_POLICY);
   }
 
   private rememberRemoved(name: string): void {

@@ -4,7 +4,13 @@ import type { LbConfig } from '../../resources/extension-points';
 import { abandon, atOnce, isPromiseLike } from '../../util/contained';
 import { errorMessage, errorStack } from '../../util/error-message';
 import { runSteps } from '../../util/steps';
-import { createFailurePicker, createIdlePicker, failureText, queuePicker } from '../connectivity';
+import {
+  createFailurePicker,
+  createIdlePicker,
+  failureText,
+  NO_ENDPOINTS,
+  queuePicker,
+} from '../connectivity';
 import { EndpointChildren } from '../endpoints/endpoint-children';
 import type { EndpointLeaf } from '../endpoints/endpoint-leaf';
 import type { EndpointSet } from '../endpoints/endpoint-set';
@@ -23,8 +29,6 @@ import type {
 import { CustomPicker, type PickGuard } from './picker';
 
 const NO_OPTIONS: ChildChannelOptions = Object.freeze({});
-
-const NO_ENDPOINTS = 'No endpoints to connect to';
 
 /**
  * Runs the policy of an application. Owns the connections, so that none can be leaked, and catches the exceptions of the
@@ -73,9 +77,9 @@ export class CustomBalancer<Config> implements LbPolicy<CustomConfig<Config>> {
       else this.publication.request();
       return;
     }
-    const { changed } = runSteps(this.children.update(endpoints.value, options));
+    runSteps(this.children.update(endpoints.value, options));
     runSteps(this.children.removeUnlisted());
-    if (changed || endpoints.value !== this.lastEndpoints) {
+    if (endpoints.value !== this.lastEndpoints) {
       this.groups.update(endpoints.value, this.children.size);
       this.lastEndpoints = endpoints.value;
     }

@@ -1,7 +1,7 @@
 import type { ChannelOptions, ConnectivityState, Subchannel } from '../../grpc-js';
 import type { HealthStatus, XdsEndpoint } from '../../resources/endpoints/endpoints';
 import type { Handle } from '../../util/handle';
-import { type AddressIndex, createHostIndex } from '../endpoints/address-index';
+import { AddressIndex } from '../endpoints/endpoint-index';
 import { formatAddress } from '../endpoints/endpoint-key';
 import type { EndpointSet } from '../endpoints/endpoint-set';
 import type { LbHost } from '../lb-policy';
@@ -43,14 +43,12 @@ export type RequestedHost = HostConnection | UnusedHost;
  */
 export class SessionHosts {
   /** Created for the first call of a session. */
-  private index: AddressIndex<XdsEndpoint> | undefined;
+  private index: AddressIndex | undefined;
   private readonly connections = new Map<string, HostConnection>();
   private latest: SessionHostsUpdate | undefined;
   private readonly childSubchannels = new ChildSubchannels();
   /** The options of the child's latest subchannel: pick_first adds one to those of the channel. */
   private childOptions: ChannelOptions | undefined;
-  /** The endpoints in the index; `undefined` until the first call of a session. */
-  private indexed: EndpointSet | undefined;
   private sweepTimer: Handle | undefined;
 
   /** @param onSettled Called when waiting calls have to be picked again. */
@@ -66,10 +64,10 @@ export class SessionHosts {
     const isRenewed = previous !== undefined && previous.options !== update.options;
     const isKept = previous === undefined || isPooledAlike(previous.options, update.options);
     if (!isKept) this.childOptions = undefined;
-    if (this.indexed === undefined) return;
-    this.updateIndex(update);
+    const { index } = this;
+    if (index === undefined) return;
     for (const [address, connection] of this.connections) {
-      const endpoint = this.index?.get(address);
+      const endpoint = index.findIn(update.endpoints, address);
       if (!isKept || endpoint === undefined || isCutOff(endpoint, update)) {
         this.connections.delete(address);
         connection.release();
@@ -125,16 +123,10 @@ export class SessionHosts {
     this.index = undefined;
   }
 
-  private updateIndex({ endpoints }: SessionHostsUpdate): void {
-    if (endpoints === this.indexed) return;
-    this.indexed = endpoints;
-    (this.index ??= createHostIndex()).update(endpoints);
-  }
-
   private findEndpoint(address: string): XdsEndpoint | undefined {
     if (this.latest === undefined) return undefined;
-    this.updateIndex(this.latest);
-    return this.index?.get(address);
+    this.index ??= new AddressIndex();
+    return this.index.findIn(this.latest.endpoints, address);
   }
 
   private acquire(

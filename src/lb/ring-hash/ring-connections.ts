@@ -1,12 +1,9 @@
 import { ConnectivityState, type ChannelOptions } from '../../grpc-js';
 import { EndpointLeaf, type LeafListener } from '../endpoints/endpoint-leaf';
 import type { LbHost } from '../lb-policy';
-import { destroyInSteps } from '../tree/destroy-in-steps';
+import { destroyInSteps, OPERATIONS_OF_A_CONNECTION } from '../tree/lb-batch';
 import type { LiveRing } from './live-ring';
 import type { RingMembers } from './ring-members';
-
-/** Connections that are released in one step. */
-const DESTROYED_AT_ONCE = 64;
 
 export interface RingConnectionsOptions {
   readonly host: LbHost;
@@ -85,13 +82,13 @@ export class RingConnections {
       onRelease(leaf);
       released.push(leaf);
     }
-    destroyInSteps(host.environment, released, DESTROYED_AT_ONCE);
+    destroyInSteps(host.environment, released, OPERATIONS_OF_A_CONNECTION);
   }
 
   destroy(): void {
     this.destroyed = true;
     this.requested.clear();
-    destroyInSteps(this.options.host.environment, [...this.all()], DESTROYED_AT_ONCE);
+    destroyInSteps(this.options.host.environment, [...this.all()], OPERATIONS_OF_A_CONNECTION);
   }
 
   private connectRequested(): void {

@@ -5,7 +5,7 @@ import { ClusterImplConfig } from '../../../src/lb/cluster-impl/config';
 import type { LbPolicy } from '../../../src/lb/lb-policy';
 import { outlierDetectionPolicies } from '../../../src/lb/outlier-detection/balancer';
 import { OutlierDetectionLbConfig } from '../../../src/lb/outlier-detection/config';
-import { ObservedEndpoint } from '../../../src/lb/outlier-detection/observed-endpoint';
+import { ObservedEndpoint } from '../../../src/lb/outlier-detection/observed-endpoints';
 import { roundRobinPolicy } from '../../../src/lb/round-robin/balancer';
 import { createRoundRobinConfig } from '../../../src/lb/round-robin/config';
 import type { XdsEndpoint } from '../../../src/resources/endpoints/endpoints';

@@ -1,8 +1,8 @@
 import {
   CHANNEL_ARGS_CONFIG_SELECTOR_KEY,
   SUBCHANNEL_ARGS_EXCLUDE_KEY_PREFIX,
-} from '../../src/grpc-js';
-import { ChannelOptionsCache } from '../../src/lb/tree/grpc-js-root';
+} from '../../../src/grpc-js';
+import { ChannelOptionsCache } from '../../../src/lb/tree/grpc-js-root';
 
 describe('ChannelOptionsCache', () => {
   it('leaves out what is meant for the channel only', () => {

@@ -1,5 +1,5 @@
-import { FlatEndpoints } from '../../src/lb/endpoints/flat-endpoints';
-import { emptyEndpointSet } from '../../src/lb/endpoints/endpoint-set';
+import { FlatEndpoints } from '../../../src/lb/endpoints/flat-endpoints';
+import { emptyEndpointSet } from '../../../src/lb/endpoints/endpoint-set';
 
 const address = (host: string) => ({ host, port: 80 });
 const list = (...hosts: string[]) => hosts.map((host) => ({ addresses: [address(host)] }));

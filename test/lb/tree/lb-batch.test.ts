@@ -1,4 +1,4 @@
-import { LbBatch } from '../../src/lb/tree/lb-batch';
+import { LbBatch } from '../../../src/lb/tree/lb-batch';
 
 function setUp() {
   const log: string[] = [];

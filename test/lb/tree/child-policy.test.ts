@@ -1,9 +1,9 @@
-import { ConnectivityState } from '../../src/grpc-js';
-import { ChildPolicy } from '../../src/lb/tree/child-policy';
-import { emptyEndpointSet } from '../../src/lb/endpoints/endpoint-set';
-import { err, ok } from '../../src/util/result';
-import { LbHarness, makeEndpointSet, makeLocality, pickError } from '../support/lb-harness';
-import { StubPolicyType } from '../support/lb-stub-policy';
+import { ConnectivityState } from '../../../src/grpc-js';
+import { ChildPolicy } from '../../../src/lb/tree/child-policy';
+import { emptyEndpointSet } from '../../../src/lb/endpoints/endpoint-set';
+import { err, ok } from '../../../src/util/result';
+import { LbHarness, makeEndpointSet, makeLocality, pickError } from '../../support/lb-harness';
+import { StubPolicyType } from '../../support/lb-stub-policy';
 
 const { CONNECTING, IDLE, READY, TRANSIENT_FAILURE } = ConnectivityState;
 

@@ -1,4 +1,4 @@
-import { endpointChanges } from '../../../src/lb/outlier-detection/observed-endpoints';
+import { endpointChanges, type ListedEndpoint } from '../../../src/lb/endpoints/endpoint-index';
 import { emptyEndpointSet, type EndpointSet } from '../../../src/lb/endpoints/endpoint-set';
 import { runSteps } from '../../../src/util/steps';
 import type { XdsEndpoint } from '../../../src/resources/endpoints/endpoints';
@@ -83,13 +83,20 @@ describe('endpointChanges', () => {
     ['a new locality listed twice', makeEndpointSet(), makeEndpointSet(y, y), [c], []],
   ])('of %s', (_, before, after, added, removed) => {
     const changes = runSteps(endpointChanges(before, after));
-    expect({ added: new Set(changes.added), removed: new Set(changes.removed) }).toEqual({
-      added: new Set(added),
-      removed: new Set(removed),
-    });
+    const endpointsOf = (listed: readonly ListedEndpoint[]) =>
+      new Set(listed.map(({ endpoint }) => endpoint));
+    expect(endpointsOf(changes.added)).toEqual(new Set(added));
+    expect(endpointsOf(changes.removed)).toEqual(new Set(removed));
     expect(changes.added.length).toBe(added.length);
     expect(changes.removed.length).toBe(removed.length);
   });
+});
+
+it('tells which endpoints are in another locality, whatever object describes it', () => {
+  const before = makeEndpointSet(x, y);
+  const after = makeEndpointSet(makeLocality('x', [a]), makeLocality('y', [c, b]));
+  const { moved } = runSteps(endpointChanges(before, after));
+  expect(moved.map(({ endpoint, locality }) => [endpoint, locality.region])).toEqual([[b, 'y']]);
 });
 
 it.each([

@@ -1,4 +1,4 @@
-import { type ReadyItem, ReadyList } from '../../src/lb/endpoints/connected-endpoints';
+import { type ReadyItem, ReadyList } from '../../../src/lb/endpoints/connected-endpoints';
 
 interface Named extends ReadyItem {
   readonly name: string;

@@ -1,10 +1,10 @@
-import { ConnectivityState } from '../../src/grpc-js';
-import { createPolicyType, isInstanceOf } from '../../src/lb/tree/checked-policy';
-import { emptyEndpointSet } from '../../src/lb/endpoints/endpoint-set';
-import type { LbConfig } from '../../src/resources/extension-points';
-import { silentLogger } from '../../src/util/logger';
-import { LbHarness, pickError } from '../support/lb-harness';
-import { StubPolicyType } from '../support/lb-stub-policy';
+import { ConnectivityState } from '../../../src/grpc-js';
+import { createPolicyType, isInstanceOf } from '../../../src/lb/tree/checked-policy';
+import { emptyEndpointSet } from '../../../src/lb/endpoints/endpoint-set';
+import type { LbConfig } from '../../../src/resources/extension-points';
+import { silentLogger } from '../../../src/util/logger';
+import { LbHarness, pickError } from '../../support/lb-harness';
+import { StubPolicyType } from '../../support/lb-stub-policy';
 
 const { CONNECTING, TRANSIENT_FAILURE } = ConnectivityState;
 const REJECTION = 'checked was given a config of other that it cannot use';

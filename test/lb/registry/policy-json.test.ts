@@ -1,15 +1,15 @@
-import { DEFAULT_LIMITS } from '../../src/bootstrap/limits';
-import { XxHash64 } from '../../src/util/xx-hash';
-import { createPolicyRegistry } from '../../src/lb/registry/create-policy-registry';
-import { createCustomPolicyType } from '../../src/lb/custom/policy-type';
-import { RootConfig } from '../../src/lb/tree/grpc-js-root';
-import { policyToJson } from '../../src/lb/registry/policy-json';
-import type { LbConfig } from '../../src/resources/extension-points';
-import { formatDurationString, parseDurationString } from '../../src/util/duration';
-import { readFeatureFlags } from '../../src/util/feature-flags';
-import { silentLogger } from '../../src/util/logger';
-import { Violations } from '../../src/util/violations';
-import { FakeClock } from '../support/fake-clock';
+import { DEFAULT_LIMITS } from '../../../src/bootstrap/limits';
+import { XxHash64 } from '../../../src/util/xx-hash';
+import { createPolicyRegistry } from '../../../src/lb/registry/create-policy-registry';
+import { createCustomPolicyType } from '../../../src/lb/custom/policy-type';
+import { RootConfig } from '../../../src/lb/tree/grpc-js-root';
+import { policyToJson } from '../../../src/lb/registry/policy-json';
+import type { LbConfig } from '../../../src/resources/extension-points';
+import { formatDurationString, parseDurationString } from '../../../src/util/duration';
+import { readFeatureFlags } from '../../../src/util/feature-flags';
+import { silentLogger } from '../../../src/util/logger';
+import { Violations } from '../../../src/util/violations';
+import { FakeClock } from '../../support/fake-clock';
 
 const registry = createPolicyRegistry({
   clock: new FakeClock(),

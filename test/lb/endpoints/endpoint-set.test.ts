@@ -3,8 +3,8 @@ import {
   type EndpointSet,
   shareEndpointSet,
   type WeightSums,
-} from '../../src/lb/endpoints/endpoint-set';
-import { makeEndpoint, makeEndpointSet, makeLocality } from '../support/lb-harness';
+} from '../../../src/lb/endpoints/endpoint-set';
+import { makeEndpoint, makeEndpointSet, makeLocality } from '../../support/lb-harness';
 
 const a = makeLocality('a', ['10.0.0.1:80']);
 const ends = [makeEndpoint('127.0.0.1:80'), makeEndpoint('127.0.0.2:80')];

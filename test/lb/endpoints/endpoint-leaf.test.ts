@@ -1,6 +1,6 @@
-import { ConnectivityState } from '../../src/grpc-js';
-import { EndpointLeaf } from '../../src/lb/endpoints/endpoint-leaf';
-import { LbHarness, makeEndpoint, pick, pickAddress, pickError } from '../support/lb-harness';
+import { ConnectivityState } from '../../../src/grpc-js';
+import { EndpointLeaf } from '../../../src/lb/endpoints/endpoint-leaf';
+import { LbHarness, makeEndpoint, pick, pickAddress, pickError } from '../../support/lb-harness';
 
 const { CONNECTING, IDLE, READY, TRANSIENT_FAILURE } = ConnectivityState;
 

@@ -1,7 +1,7 @@
-import { LbPolicyRegistry } from '../../src/lb/registry/lb-policy-registry';
-import type { LbPolicyType } from '../../src/lb/lb-policy';
-import { Violations } from '../../src/util/violations';
-import { StubPolicyType } from '../support/lb-stub-policy';
+import { LbPolicyRegistry } from '../../../src/lb/registry/lb-policy-registry';
+import type { LbPolicyType } from '../../../src/lb/lb-policy';
+import { Violations } from '../../../src/util/violations';
+import { StubPolicyType } from '../../support/lb-stub-policy';
 
 const a = new StubPolicyType('a');
 const b = new StubPolicyType('b');

@@ -1,18 +1,18 @@
-import { ConnectivityState } from '../../src/grpc-js';
-import { ConnectionAttempts } from '../../src/lb/connections/connection-attempts';
-import type { LbEnvironment, LbPolicy } from '../../src/lb/lb-policy';
-import { priorityPolicy } from '../../src/lb/priority/balancer';
-import { PriorityConfig } from '../../src/lb/priority/config';
-import { roundRobinPolicy } from '../../src/lb/round-robin/balancer';
-import { RoundRobinConfig } from '../../src/lb/round-robin/config';
-import { weightedTargetPolicy } from '../../src/lb/weighted-target/balancer';
-import { WeightedTargetConfig } from '../../src/lb/weighted-target/config';
-import { FakeLbHost } from '../../src/testing/fake-lb-host';
-import { ok } from '../../src/util/result';
-import { TimeSlices } from '../../src/util/time-slices';
-import { FakeClock } from '../support/fake-clock';
-import { LbHarness, makeEndpoint, singleLocality } from '../support/lb-harness';
-import { StubPolicyType } from '../support/lb-stub-policy';
+import { ConnectivityState } from '../../../src/grpc-js';
+import { ConnectionAttempts } from '../../../src/lb/connections/connection-attempts';
+import type { LbEnvironment, LbPolicy } from '../../../src/lb/lb-policy';
+import { priorityPolicy } from '../../../src/lb/priority/balancer';
+import { PriorityConfig } from '../../../src/lb/priority/config';
+import { roundRobinPolicy } from '../../../src/lb/round-robin/balancer';
+import { RoundRobinConfig } from '../../../src/lb/round-robin/config';
+import { weightedTargetPolicy } from '../../../src/lb/weighted-target/balancer';
+import { WeightedTargetConfig } from '../../../src/lb/weighted-target/config';
+import { FakeLbHost } from '../../../src/testing/fake-lb-host';
+import { ok } from '../../../src/util/result';
+import { TimeSlices } from '../../../src/util/time-slices';
+import { FakeClock } from '../../support/fake-clock';
+import { LbHarness, makeEndpoint, singleLocality } from '../../support/lb-harness';
+import { StubPolicyType } from '../../support/lb-stub-policy';
 
 /** A clock on which each look at it takes so long that there is one step in a turn. */
 class SlowerClock extends FakeClock {

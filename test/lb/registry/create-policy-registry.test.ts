@@ -1,11 +1,11 @@
-import { DEFAULT_LIMITS } from '../../src/bootstrap/limits';
-import { PickFirst } from '../../src/wire/generated/envoy/extensions/load_balancing_policies/pick_first/v3/pick_first';
-import { XxHash64 } from '../../src/util/xx-hash';
-import { createPolicyRegistry } from '../../src/lb/registry/create-policy-registry';
-import { readFeatureFlags } from '../../src/util/feature-flags';
-import { silentLogger } from '../../src/util/logger';
-import { Violations } from '../../src/util/violations';
-import { FakeClock } from '../support/fake-clock';
+import { DEFAULT_LIMITS } from '../../../src/bootstrap/limits';
+import { PickFirst } from '../../../src/wire/generated/envoy/extensions/load_balancing_policies/pick_first/v3/pick_first';
+import { XxHash64 } from '../../../src/util/xx-hash';
+import { createPolicyRegistry } from '../../../src/lb/registry/create-policy-registry';
+import { readFeatureFlags } from '../../../src/util/feature-flags';
+import { silentLogger } from '../../../src/util/logger';
+import { Violations } from '../../../src/util/violations';
+import { FakeClock } from '../../support/fake-clock';
 
 function registryOf(environment: Readonly<Record<string, string>> = {}) {
   return createPolicyRegistry({

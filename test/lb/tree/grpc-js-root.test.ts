@@ -6,20 +6,20 @@ import {
   Status,
   statusOrFromError,
   statusOrFromValue,
-} from '../../src/grpc-js';
-import type { GrpcEndpoint, StatusOr } from '../../src/grpc-js';
-import { GrpcJsRoot, RootConfig } from '../../src/lb/tree/grpc-js-root';
-import { LbPolicyRegistry } from '../../src/lb/registry/lb-policy-registry';
-import { registerRegistry } from '../support/register-registry';
-import { roundRobinPolicy } from '../../src/lb/round-robin/balancer';
-import { createRoundRobinConfig } from '../../src/lb/round-robin/config';
-import { weightedTargetPolicy } from '../../src/lb/weighted-target/balancer';
-import { WeightedTargetConfig } from '../../src/lb/weighted-target/config';
-import { xdsLbContextArg } from '../../src/lb/tree/xds-lb-context-arg';
-import { err } from '../../src/util/result';
-import { LbHarness } from '../support/lb-harness';
-import { lbContext } from '../support/lb-xds-config';
-import { StubPolicyType } from '../support/lb-stub-policy';
+} from '../../../src/grpc-js';
+import type { GrpcEndpoint, StatusOr } from '../../../src/grpc-js';
+import { GrpcJsRoot, RootConfig } from '../../../src/lb/tree/grpc-js-root';
+import { LbPolicyRegistry } from '../../../src/lb/registry/lb-policy-registry';
+import { registerRegistry } from '../../support/register-registry';
+import { roundRobinPolicy } from '../../../src/lb/round-robin/balancer';
+import { createRoundRobinConfig } from '../../../src/lb/round-robin/config';
+import { weightedTargetPolicy } from '../../../src/lb/weighted-target/balancer';
+import { WeightedTargetConfig } from '../../../src/lb/weighted-target/config';
+import { xdsLbContextArg } from '../../../src/lb/tree/xds-lb-context-arg';
+import { err } from '../../../src/util/result';
+import { LbHarness } from '../../support/lb-harness';
+import { lbContext } from '../../support/lb-xds-config';
+import { StubPolicyType } from '../../support/lb-stub-policy';
 
 const { CONNECTING, IDLE, READY } = ConnectivityState;
 

@@ -1,13 +1,13 @@
-import { combinedWeights as combinedWeightsInSteps } from '../../src/lb/endpoints/endpoint-weights';
+import { combinedWeights as combinedWeightsInSteps } from '../../../src/lb/endpoints/endpoint-weights';
 import {
   emptyEndpointSet,
   type EndpointSet,
   endpointsByLocality,
-} from '../../src/lb/endpoints/endpoint-set';
-import { DrainingFilter } from '../../src/lb/override-host/balancer';
-import { chooseSubset } from '../../src/lb/random-subsetting/choose-subset';
-import { runSteps } from '../../src/util/steps';
-import { makeEndpoint, makeEndpointSet, makeLocality } from '../support/lb-harness';
+} from '../../../src/lb/endpoints/endpoint-set';
+import { DrainingFilter } from '../../../src/lb/override-host/balancer';
+import { chooseSubset } from '../../../src/lb/random-subsetting/choose-subset';
+import { runSteps } from '../../../src/util/steps';
+import { makeEndpoint, makeEndpointSet, makeLocality } from '../../support/lb-harness';
 
 const combinedWeights = (set: EndpointSet) => runSteps(combinedWeightsInSteps(set));
 
