@@ -11,7 +11,7 @@ import {
 } from '../grpc-js';
 import { FilterStates } from '../http-filters/filter-states';
 import { ClusterManagerConfig, type Unresolved } from '../lb/cluster-manager/config';
-import { xdsLbContextArg } from '../lb/tree/xds-lb-context-arg';
+import { xdsLbContextArg } from '../lb/lb-policy';
 import type { LbConfig } from '../resources/extension-points';
 import type { ChannelStats } from '../observe/stats/stats-plugin';
 import { XdsConfigSelector } from './config-selector';

@@ -1,4 +1,4 @@
-import type { PolicyEnvironment } from '../lb/registry/policy-environment';
+import type { PolicyEnvironment } from '../lb/registry/policy-table';
 import { LoadReporter } from '../xds-client/lrs/load-reporter';
 import type { LoadStreams } from '../xds-client/lrs/load-streams';
 import type * as SavedStart from '../xds-client/saved-snapshot/saved-start';

@@ -1,5 +1,5 @@
 import type { LbPolicyDefinition } from '../lb/custom/definition';
-import { createCustomPolicyType } from '../lb/custom/policy-type';
+import { createCustomPolicyType } from '../lb/custom/balancer';
 import { ok } from '../util/result';
 import { Violations } from '../util/violations';
 import { endingBehaviours } from './contract/ending';

@@ -6,7 +6,7 @@ import { OrcaLoadReport } from '../../src/wire/generated/xds/data/orca/v3/orca_l
 import { ConnectivityState, Metadata, Status } from '../../src/grpc-js';
 import type { XxHash64 } from '../../src/util/xx-hash';
 import { createClusterImplPolicyType } from '../../src/lb/cluster-impl/balancer';
-import { CallCounterMap } from '../../src/lb/cluster-impl/call-counter';
+import { CallCounterMap } from '../../src/lb/cluster-impl/circuit-breaker';
 import { ClusterImplConfig } from '../../src/lb/cluster-impl/config';
 import type { EndpointSet } from '../../src/lb/endpoints/endpoint-set';
 import { leastRequestPolicy } from '../../src/lb/least-request/balancer';

@@ -20,8 +20,8 @@ import {
   type OnlyChild,
   type SingleChildDelegate,
 } from '../tree/single-child';
-import { AuthorityRewriter } from './authority-rewriter';
-import type { CallCounterMap, CallCounterRef } from './call-counter';
+import { AuthorityRewriter, CallLimits, ClusterImplPicker } from './picker';
+import type { CallCounterMap, CallCounterRef } from './circuit-breaker';
 import type * as LoadsModule from './cluster-loads';
 import type { ClusterLoads } from './cluster-loads';
 import {
@@ -34,7 +34,6 @@ import { CountedSubchannels } from './counted-subchannels';
 import { ClusterCalls } from './endpoint-calls';
 import type * as Observation from './observed-cluster';
 import type { ObservedCluster } from './observed-cluster';
-import { CallLimits, ClusterImplPicker } from './picker';
 import { late } from '../../util/late';
 
 /** Loaded for the first cluster whose load is reported. */

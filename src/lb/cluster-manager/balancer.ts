@@ -1,4 +1,11 @@
-import { ConnectivityState, Status, type Picker } from '../../grpc-js';
+import {
+  ConnectivityState,
+  Status,
+  type Picker,
+  PickResultType,
+  type PickArgs,
+  type PickResult,
+} from '../../grpc-js';
 import type { Handle } from '../../util/handle';
 import type { Steps } from '../../util/steps';
 import {
@@ -6,6 +13,7 @@ import {
   createDropResult,
   createFailurePicker,
   queuePicker,
+  QUEUED,
 } from '../connectivity';
 import type { LbHost, LbPolicy, LbPolicyType, LbUpdate } from '../lb-policy';
 import { createPolicyType, isInstanceOf } from '../tree/checked-policy';
@@ -19,7 +27,8 @@ import {
   parseClusterManagerConfig,
   type Unresolved,
 } from './config';
-import { ClusterManagerPicker } from './picker';
+import { quoteText } from '../../util/cut-text';
+import { toCallAttributes, type CallAttributes } from '../call-attributes';
 
 /** The root of an xds channel: one child per cluster, among which the route of each call chooses (gRFC A31). */
 export const clusterManagerPolicy: LbPolicyType = createPolicyType({
@@ -243,5 +252,53 @@ class ClusterManagerPolicy implements LbPolicy<ClusterManagerConfig> {
 
   private trace(text: () => string): void {
     this.host.environment.logger.trace(TRACER, text);
+  }
+}
+
+/** The children of the policy, which change while the picker is in use. */
+export interface ClusterPickers {
+  readonly current: ReadonlyMap<string, Picker>;
+  /** The names of children that are not created yet. */
+  readonly due: ReadonlySet<string>;
+  /** The names of children that were removed recently. */
+  readonly removed: ReadonlySet<string>;
+}
+
+/**
+ * Forwards each pick to the child that the config selector chose (gRFC A31). The pickers of the children are looked up
+ * in a map of the policy, so a change of one child among many costs one small object.
+ */
+export class ClusterManagerPicker implements Picker {
+  /** @param onDue Called when a call waits for a child that is not created yet. */
+  constructor(
+    private readonly pickers: ClusterPickers,
+    private readonly onDue: (name: string) => void,
+  ) {}
+
+  pick(args: PickArgs): PickResult {
+    const call = toCallAttributes(args.extraPickInfo);
+    if (call === undefined) {
+      return createDropResult(
+        Status.INTERNAL,
+        'The call was assigned no cluster by an xds resolver',
+      );
+    }
+    const result = this.pickers.current.get(call.cluster)?.pick(args) ?? this.pickMissing(call);
+    const { pickResultType: type } = result;
+    if (type !== PickResultType.COMPLETE && type !== PickResultType.DROP)
+      call.onNotPicked?.(result);
+    return call.replacePick === undefined ? result : call.replacePick(result);
+  }
+
+  private pickMissing({ cluster, endedPick }: CallAttributes): PickResult {
+    if (endedPick !== undefined) return endedPick;
+    if (this.pickers.due.has(cluster)) {
+      this.onDue(cluster);
+      return QUEUED;
+    }
+    const quoted = quoteText(cluster);
+    return this.pickers.removed.has(cluster)
+      ? createDropResult(Status.UNAVAILABLE, `${quoted} was removed while the call waited for it`)
+      : createDropResult(Status.INTERNAL, `${quoted} is not part of the load-balancing config`);
   }
 }

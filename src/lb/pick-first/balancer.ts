@@ -42,6 +42,9 @@ import type { Publication } from '../tree/lb-batch';
 import { describeEndpoint, type PolicyParts } from '../tree/policy-state';
 import { parsePickFirstConfig, PICK_FIRST, PickFirstConfig } from './config';
 
+// Loaded with the policy.
+export { pickFirstConverter } from './config';
+
 /** The options that all pick_first policies of a process share. */
 export interface PickFirstPolicyOptions {
   /** Without `weightedShuffling`, all orders are equally likely (gRFC A113). */

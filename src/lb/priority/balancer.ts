@@ -9,9 +9,8 @@ import { createPolicyType, isInstanceOf } from '../tree/checked-policy';
 import { destroyInSteps, OPERATIONS_OF_A_POLICY, type Publication } from '../tree/lb-batch';
 import type { ChildState, PolicyParts } from '../tree/policy-state';
 import { PriorityChild } from './child';
-import type { PriorityChoice } from './choose-priority';
+import { type PriorityChoice, PriorityOrder } from './choose-priority';
 import { parsePriorityConfig, PRIORITY, PriorityConfig } from './config';
-import { PriorityOrder } from './priority-order';
 
 export interface PriorityPolicyOptions {
   readonly flags: Pick<FeatureFlags, 'priorityChildCache'>;

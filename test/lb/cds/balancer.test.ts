@@ -3,7 +3,7 @@ import { ConnectivityState } from '../../../src/grpc-js';
 import { cdsPolicy, createCdsPolicyType } from '../../../src/lb/cds/balancer';
 import { CdsConfig } from '../../../src/lb/cds/config';
 import { createClusterImplPolicyType } from '../../../src/lb/cluster-impl/balancer';
-import { CallCounterMap } from '../../../src/lb/cluster-impl/call-counter';
+import { CallCounterMap } from '../../../src/lb/cluster-impl/circuit-breaker';
 import { CLUSTER_IMPL, ClusterImplConfig } from '../../../src/lb/cluster-impl/config';
 import { emptyEndpointSet } from '../../../src/lb/endpoints/endpoint-set';
 import type { LbPolicy } from '../../../src/lb/lb-policy';

@@ -3,7 +3,7 @@ import { XxHash64 } from '../../../src/util/xx-hash';
 import { cdsPolicy } from '../../../src/lb/cds/balancer';
 import { CdsConfig } from '../../../src/lb/cds/config';
 import { createClusterImplPolicyType } from '../../../src/lb/cluster-impl/balancer';
-import { CallCounterMap } from '../../../src/lb/cluster-impl/call-counter';
+import { CallCounterMap } from '../../../src/lb/cluster-impl/circuit-breaker';
 import { emptyEndpointSet } from '../../../src/lb/endpoints/endpoint-set';
 import { outlierDetectionPolicies } from '../../../src/lb/outlier-detection/balancer';
 import { overrideHostPolicy } from '../../../src/lb/override-host/balancer';

@@ -3,7 +3,7 @@ import { createCdsPolicyType } from '../../../src/lb/cds/balancer';
 import { CdsConfig } from '../../../src/lb/cds/config';
 import { UnusedTlsReports } from '../../../src/lb/cds/transport-security';
 import { createClusterImplPolicyType } from '../../../src/lb/cluster-impl/balancer';
-import { CallCounterMap } from '../../../src/lb/cluster-impl/call-counter';
+import { CallCounterMap } from '../../../src/lb/cluster-impl/circuit-breaker';
 import { emptyEndpointSet } from '../../../src/lb/endpoints/endpoint-set';
 import type { LbPolicy, LbPolicyType } from '../../../src/lb/lb-policy';
 import { priorityPolicy } from '../../../src/lb/priority/balancer';

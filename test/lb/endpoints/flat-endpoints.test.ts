@@ -1,4 +1,4 @@
-import { FlatEndpoints } from '../../../src/lb/endpoints/flat-endpoints';
+import { FlatEndpoints } from '../../../src/lb/tree/grpc-js-root';
 import { emptyEndpointSet } from '../../../src/lb/endpoints/endpoint-set';
 
 const address = (host: string) => ({ host, port: 80 });

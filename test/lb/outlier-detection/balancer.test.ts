@@ -1,6 +1,6 @@
 import { ConnectivityState, Metadata, Status } from '../../../src/grpc-js';
 import { createClusterImplPolicyType } from '../../../src/lb/cluster-impl/balancer';
-import { CallCounterMap } from '../../../src/lb/cluster-impl/call-counter';
+import { CallCounterMap } from '../../../src/lb/cluster-impl/circuit-breaker';
 import { ClusterImplConfig } from '../../../src/lb/cluster-impl/config';
 import type { LbPolicy } from '../../../src/lb/lb-policy';
 import { outlierDetectionPolicies } from '../../../src/lb/outlier-detection/balancer';

@@ -1,5 +1,5 @@
 import { createClusterImplPolicyType } from '../../../src/lb/cluster-impl/balancer';
-import { CallCounterMap } from '../../../src/lb/cluster-impl/call-counter';
+import { CallCounterMap } from '../../../src/lb/cluster-impl/circuit-breaker';
 import { ClusterImplConfig } from '../../../src/lb/cluster-impl/config';
 import { outlierDetectionPolicies } from '../../../src/lb/outlier-detection/balancer';
 import { OutlierDetectionLbConfig } from '../../../src/lb/outlier-detection/config';

@@ -4,7 +4,7 @@ import { Metadata, Status } from '../../../src/grpc-js';
 import { cdsPolicy } from '../../../src/lb/cds/balancer';
 import { CdsConfig } from '../../../src/lb/cds/config';
 import { createClusterImplPolicyType } from '../../../src/lb/cluster-impl/balancer';
-import { CallCounterMap } from '../../../src/lb/cluster-impl/call-counter';
+import { CallCounterMap } from '../../../src/lb/cluster-impl/circuit-breaker';
 import { emptyEndpointSet } from '../../../src/lb/endpoints/endpoint-set';
 import { outlierDetectionPolicies } from '../../../src/lb/outlier-detection/balancer';
 import { priorityPolicy } from '../../../src/lb/priority/balancer';

@@ -1,7 +1,7 @@
 import { DEFAULT_LIMITS } from '../../../src/bootstrap/limits';
 import { XxHash64 } from '../../../src/util/xx-hash';
 import { createPolicyRegistry } from '../../../src/lb/registry/create-policy-registry';
-import { policyNames } from '../../../src/lb/registry/register-lb-policies';
+import { policyNames } from '../../../src/lb/registry/policy-table';
 import { readFeatureFlags } from '../../../src/util/feature-flags';
 import { silentLogger } from '../../../src/util/logger';
 import { FakeClock } from '../../support/fake-clock';

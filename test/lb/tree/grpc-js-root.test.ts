@@ -1,13 +1,4 @@
-import {
-  CHANNEL_ARGS_CONFIG_SELECTOR_KEY,
-  ConnectivityState,
-  Metadata,
-  parseLoadBalancingConfig,
-  Status,
-  statusOrFromError,
-  statusOrFromValue,
-} from '../../../src/grpc-js';
-import type { GrpcEndpoint, StatusOr } from '../../../src/grpc-js';
+import { CHANNEL_ARGS_CONFIG_SELECTOR_KEY, ConnectivityState, Metadata, parseLoadBalancingConfig, Status, statusOrFromError, statusOrFromValue, type GrpcEndpoint, type StatusOr } from '../../../src/grpc-js';
 import { GrpcJsRoot, RootConfig } from '../../../src/lb/tree/grpc-js-root';
 import { LbPolicyRegistry } from '../../../src/lb/registry/lb-policy-registry';
 import { registerRegistry } from '../../support/register-registry';
@@ -15,7 +6,7 @@ import { roundRobinPolicy } from '../../../src/lb/round-robin/balancer';
 import { createRoundRobinConfig } from '../../../src/lb/round-robin/config';
 import { weightedTargetPolicy } from '../../../src/lb/weighted-target/balancer';
 import { WeightedTargetConfig } from '../../../src/lb/weighted-target/config';
-import { xdsLbContextArg } from '../../../src/lb/tree/xds-lb-context-arg';
+import { xdsLbContextArg } from '../../../src/lb/lb-policy';
 import { err } from '../../../src/util/result';
 import { LbHarness } from '../../support/lb-harness';
 import { lbContext } from '../../support/lb-xds-config';

@@ -1,4 +1,4 @@
-import { CallCounterMap } from '../../../src/lb/cluster-impl/call-counter';
+import { CallCounterMap } from '../../../src/lb/cluster-impl/circuit-breaker';
 import { FakeClock } from '../../support/fake-clock';
 
 function setUp() {

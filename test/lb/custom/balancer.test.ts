@@ -1,6 +1,6 @@
 import { ConnectivityState, Metadata } from '../../../src/grpc-js';
 import { CustomLbPolicies } from '../../../src/lb/custom/custom-policies';
-import { createCustomPolicyType } from '../../../src/lb/custom/policy-type';
+import { createCustomPolicyType } from '../../../src/lb/custom/balancer';
 import type {
   CustomLbPolicy,
   LbCall,

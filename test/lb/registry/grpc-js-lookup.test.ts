@@ -1,5 +1,5 @@
 import { GrpcJsConfig } from '../../../src/lb/grpc-js-policy/balancer';
-import { grpcJsPolicyLookup } from '../../../src/lb/grpc-js-policy/lookup';
+import { grpcJsPolicyLookup } from '../../../src/lb/registry/create-policy-registry';
 import { LbPolicyRegistry } from '../../../src/lb/registry/lb-policy-registry';
 import { Violations } from '../../../src/util/violations';
 

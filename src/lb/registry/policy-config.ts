@@ -2,6 +2,8 @@ import type { LoadBalancingPolicy } from '../../wire/generated/envoy/config/clus
 import type { LbConfig, LbConfigParser, TypedBytes } from '../../resources/extension-points';
 import { readExtension } from '../../resources/shared/extension-parser';
 import { Violations } from '../../util/violations';
+import type { JsonFields } from '../../util/json-fields';
+import type { LbChildParser } from '../lb-policy';
 
 export interface ConversionContext {
   /** Converts the configs of child policies. */
@@ -54,4 +56,33 @@ export function addUnsupported(names: readonly string[], violations: Violations)
 /** Returns the type name of a config; that of the content of a TypedStruct. */
 function nameOf(config: TypedBytes): string {
   return readExtension(config, Violations.root())?.typeName ?? config.typeUrl;
+}
+
+/** Returns a config as JSON of gRPC service configs, `{ name: config }`. A policy without `toJson` has no settings. */
+export function policyToJson(config: LbConfig): Readonly<Record<string, object>> {
+  return { [config.policyName]: config.toJson?.() ?? {} };
+}
+
+/** Returns the JSON of a child policy: a list with one choice. */
+export function childPolicyToJson(config: LbConfig): readonly object[] {
+  return [policyToJson(config)];
+}
+
+/** Returns a JSON object with the JSON of each entry. */
+export function entriesToJson<T>(
+  entries: ReadonlyMap<string, T>,
+  toJson: (entry: T) => object,
+): object {
+  return Object.fromEntries<object>(
+    Array.from(entries, ([name, entry]): [string, object] => [name, toJson(entry)]),
+  );
+}
+
+/** Reads the field `childPolicy`; `undefined` after adding a violation, also if it is absent. */
+export function readChildPolicy(
+  fields: JsonFields,
+  violations: Violations,
+  parser: LbChildParser,
+): LbConfig | undefined {
+  return parser.parseList(fields.get('childPolicy'), violations.at('childPolicy'));
 }

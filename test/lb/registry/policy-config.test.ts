@@ -1,9 +1,9 @@
 import { DEFAULT_LIMITS } from '../../../src/bootstrap/limits';
 import { XxHash64 } from '../../../src/util/xx-hash';
 import { createPolicyRegistry } from '../../../src/lb/registry/create-policy-registry';
-import { createCustomPolicyType } from '../../../src/lb/custom/policy-type';
+import { createCustomPolicyType } from '../../../src/lb/custom/balancer';
 import { RootConfig } from '../../../src/lb/tree/grpc-js-root';
-import { policyToJson } from '../../../src/lb/registry/policy-json';
+import { policyToJson } from '../../../src/lb/registry/policy-config';
 import type { LbConfig } from '../../../src/resources/extension-points';
 import { formatDurationString, parseDurationString } from '../../../src/util/duration';
 import { readFeatureFlags } from '../../../src/util/feature-flags';
