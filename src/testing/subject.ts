@@ -1,11 +1,10 @@
 import { strict as assert } from 'node:assert';
-import { ConnectivityState, Metadata, PickResultType, type PickResult } from '../../grpc-js';
-import type { LbPolicy, LbUpdate, LbPolicyLookup, LbPolicyType } from '../../lb/lb-policy';
-import type { XdsEndpoint } from '../../resources/endpoints/endpoints';
-import { err, ok, type Result } from '../../util/result';
-import type { FakeSubchannel } from '../fake-lb-host';
-import { makeEndpoint } from '../lb-endpoints';
-import { LbHarness, type PartialUpdate, describePick, pick } from '../lb-harness';
+import { ConnectivityState, Metadata, PickResultType, type PickResult } from '../grpc-js';
+import type { LbPolicy, LbUpdate, LbPolicyLookup, LbPolicyType } from '../lb/lb-policy';
+import type { XdsEndpoint } from '../resources/endpoints/endpoints';
+import { err, ok, type Result } from '../util/result';
+import type { FakeSubchannel } from './fake-lb-host';
+import { makeEndpoint, LbHarness, type PartialUpdate, describePick, pick } from './lb-harness';
 
 /** Required behaviours of policies by name. Each throws an `AssertionError` if the policy lacks it. */
 export type Behaviours = Readonly<Record<string, (subject: Subject) => void | Promise<void>>>;
