@@ -56,11 +56,6 @@ export function createCdsPolicyType({ flags }: CdsPolicyOptions): LbPolicyType {
   });
 }
 
-/** The policy under which each leaf of an aggregate cluster has its own policy. */
-export const cdsPolicy: LbPolicyType = createCdsPolicyType({
-  flags: { aggregateClusterBackwardCompat: false },
-});
-
 const TRACER = 'cds_balancer';
 
 /** The state that the policies of one type share. */

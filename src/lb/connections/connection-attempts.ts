@@ -32,7 +32,7 @@ export interface ConnectionAttemptsOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
-  /** See `Limits`. */
+  /** Attempts in flight at a time. */
   readonly maxConnectionAttempts: number;
   /** Closes the connections that were released. Default: those of grpc-js. */
   readonly closeUnused?: () => void;

@@ -64,7 +64,7 @@ export class ReadyList<Item extends ReadyItem> implements Iterable<Item> {
 
 /** The part of a policy besides connecting to every endpoint. */
 export interface ConnectedEndpointsDelegate<Config extends LbConfig, Endpoint> {
-  /** Applies a config. The endpoints of the same update follow. @param labels See `LbUpdate`. */
+  /** Applies a config. The endpoints of the same update follow. @param labels The labels of metrics. */
   configure?(config: Config, labels: LbUpdate['labels']): void;
   /** Creates the state of an endpoint, kept across reconnects with its leaf, and so with its addresses (gRFC A61). */
   createEndpoint(leaf: EndpointLeaf): Endpoint;

@@ -26,11 +26,6 @@ export function createPriorityPolicyType({ flags }: PriorityPolicyOptions): LbPo
   });
 }
 
-/** The policy without the cache that gRFC A115 removed. */
-export const priorityPolicy: LbPolicyType = createPriorityPolicyType({
-  flags: { priorityChildCache: false },
-});
-
 const TRACER = 'priority';
 
 /** Children that are created in one turn of the event loop: each may be a tree. */

@@ -23,10 +23,6 @@ export function parseRoundRobinConfig(
   return readObject(json, violations) && CONFIG;
 }
 
-export function createRoundRobinConfig(): RoundRobinConfig {
-  return CONFIG;
-}
-
 /** Converts the xDS config of `round_robin` (gRFC A52). The fields of the message are not supported by gRPC. */
 export const roundRobinConverter: LbConfigConverter = {
   messageType: 'envoy.extensions.load_balancing_policies.round_robin.v3.RoundRobin',

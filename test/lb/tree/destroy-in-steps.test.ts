@@ -1,7 +1,6 @@
 import { ConnectivityState } from '../../../src/grpc-js';
 import { ConnectionAttempts } from '../../../src/lb/connections/connection-attempts';
 import type { LbEnvironment, LbPolicy } from '../../../src/lb/lb-policy';
-import { priorityPolicy } from '../../../src/lb/priority/balancer';
 import { PriorityConfig } from '../../../src/lb/priority/config';
 import { roundRobinPolicy } from '../../../src/lb/round-robin/balancer';
 import { RoundRobinConfig } from '../../../src/lb/round-robin/config';
@@ -13,6 +12,7 @@ import { TimeSlices } from '../../../src/util/time-slices';
 import { FakeClock } from '../../support/fake-clock';
 import { LbHarness, makeEndpoint, singleLocality } from '../../support/lb-harness';
 import { StubPolicyType } from '../../support/lb-stub-policy';
+import { priorityPolicy } from '../../support/lb-policies';
 
 /** A clock on which each look at it takes so long that there is one step in a turn. */
 class SlowerClock extends FakeClock {

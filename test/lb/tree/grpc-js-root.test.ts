@@ -1,9 +1,19 @@
-import { CHANNEL_ARGS_CONFIG_SELECTOR_KEY, ConnectivityState, Metadata, parseLoadBalancingConfig, Status, statusOrFromError, statusOrFromValue, type GrpcEndpoint, type StatusOr } from '../../../src/grpc-js';
+import {
+  CHANNEL_ARGS_CONFIG_SELECTOR_KEY,
+  ConnectivityState,
+  Metadata,
+  parseLoadBalancingConfig,
+  Status,
+  statusOrFromError,
+  statusOrFromValue,
+  type GrpcEndpoint,
+  type StatusOr,
+} from '../../../src/grpc-js';
 import { GrpcJsRoot, RootConfig } from '../../../src/lb/tree/grpc-js-root';
 import { LbPolicyRegistry } from '../../../src/lb/registry/lb-policy-registry';
 import { registerRegistry } from '../../support/register-registry';
 import { roundRobinPolicy } from '../../../src/lb/round-robin/balancer';
-import { createRoundRobinConfig } from '../../../src/lb/round-robin/config';
+import { RoundRobinConfig } from '../../../src/lb/round-robin/config';
 import { weightedTargetPolicy } from '../../../src/lb/weighted-target/balancer';
 import { WeightedTargetConfig } from '../../../src/lb/weighted-target/config';
 import { xdsLbContextArg } from '../../../src/lb/lb-policy';
@@ -93,7 +103,7 @@ describe('GrpcJsRoot', () => {
     const harness = new LbHarness();
     const root = new GrpcJsRoot(roundRobinPolicy, harness.host, harness.environment);
     harness.host.onPublished = () => root.destroy();
-    const roundRobin = new RootConfig(createRoundRobinConfig());
+    const roundRobin = new RootConfig(new RoundRobinConfig());
     root.updateAddressList(list('10.0.0.1'), roundRobin, {}, '');
     expect(harness.host.published.length).toBe(1);
     expect(harness.host.held.length).toBe(0);
@@ -183,7 +193,7 @@ describe('registerLbPolicies', () => {
   it('parses JSON configs for grpc-js', () => {
     const json = { targets: { a: { weight: 2, childPolicy: [{ round_robin: {} }] } } };
     const parsed = parseLoadBalancingConfig({ weighted_target_experimental: json });
-    const targets = new Map([['a', { weight: 2, childPolicy: createRoundRobinConfig() }]]);
+    const targets = new Map([['a', { weight: 2, childPolicy: new RoundRobinConfig() }]]);
     expect(parsed).toEqual(new RootConfig(new WeightedTargetConfig(targets)));
     expect(parsed.getLoadBalancerName()).toBe('weighted_target_experimental');
     expect(parsed.toJsonObject()).toEqual({
