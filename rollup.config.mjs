@@ -39,8 +39,8 @@ const lateRequires = {
     if (!code.includes("require('.")) return null;
     const changed = code.replace(/\brequire\('(\.{1,2}\/[^']+)'\)/g, (_call, path) => {
       const file = resolve(dirname(id), path);
-      // The index of a folder has the name of the folder.
-      const name = basename(file.replace(/[\\/]index$/, ''));
+      // The main file of a folder has the name of the folder.
+      const name = basename(file.replace(/[\\/](index|balancer)$/, ''));
       const late = this.emitFile({ type: 'chunk', id: `${file}.js`, name });
       return `require(import.meta.ROLLUP_FILE_URL_${late})`;
     });

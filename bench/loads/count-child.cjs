@@ -29,7 +29,10 @@ function measure(metrics, hasReport) {
     () => {},
   );
   const hold = server.acquire({ cluster: 'c', edsServiceName: '' });
-  const loads = new ClusterLoads({ ...hold, metrics: parseMetricRules(metrics, true) });
+  const loads = new ClusterLoads(
+    { ...hold, metrics: parseMetricRules(metrics, true) },
+    { get: () => undefined },
+  );
   const load = loads.of(subchannel);
   const plain = createStatus(false);
   let microseconds = 0;

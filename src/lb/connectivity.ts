@@ -3,16 +3,6 @@ import type { PickResult, Picker } from '../grpc-js';
 import type { Clock } from '../util/clock';
 import { sanitizeText } from '../util/sanitize-text';
 
-/**
- * Returns the state of a policy that uses several children: READY if any child is, else CONNECTING, else IDLE, else
- * TRANSIENT_FAILURE.
- */
-export function aggregateConnectivity(states: Iterable<ConnectivityState>): ConnectivityState {
-  const tally = new ConnectivityTally();
-  for (const state of states) tally.add(state);
-  return tally.aggregate();
-}
-
 /** Counts children by state, so that a change of one child among many is aggregated in constant time. */
 export class ConnectivityTally {
   /** By the number of the state. */
@@ -31,7 +21,7 @@ export class ConnectivityTally {
     return this.counts[state] ?? 0;
   }
 
-  /** Returns the aggregated state; see {@link aggregateConnectivity}. */
+  /** Returns the state of a policy with these children: READY if any is, else CONNECTING, else IDLE, else TRANSIENT_FAILURE. */
   aggregate(): ConnectivityState {
     return (
       AGGREGATION_ORDER.find((state) => this.count(state) > 0) ??
@@ -133,6 +123,9 @@ export function createIdlePicker(clock: Clock, connect: () => void): Picker {
     },
   };
 }
+
+/** The error of picks of a policy that has no endpoints. */
+export const NO_ENDPOINTS = 'No endpoints to connect to';
 
 /** Creates a picker that fails calls with UNAVAILABLE and the given text, except those that wait for ready. */
 export function createFailurePicker(details: string): Picker {

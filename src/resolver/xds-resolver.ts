@@ -11,7 +11,7 @@ import {
 } from '../grpc-js';
 import { FilterStates } from '../http-filters/client-filter';
 import { ClusterManagerConfig, type Unresolved } from '../lb/cluster-manager/config';
-import { xdsLbContextArg } from '../lb/tree/xds-lb-context-arg';
+import { xdsLbContextArg } from '../lb/lb-policy';
 import type { LbConfig } from '../resources/extension-points';
 import { MatchedCall } from '../routing/matched-call';
 import { PendingSelector, XdsConfigSelector, type RoutingChannel } from './config-selector';

@@ -15,7 +15,7 @@ import type * as GcpAuthn from '../http-filters/gcp-authn/gcp-authn-filter';
 import type { ClientFilter } from '../http-filters/client-filter';
 import type { HttpFilterRegistry } from '../http-filters/registry';
 import type * as StatefulSession from '../http-filters/stateful-session/stateful-session-filter';
-import type { PolicyEnvironment } from '../lb/registry/policy-environment';
+import type { PolicyEnvironment } from '../lb/registry/policy-table';
 import type { LbPolicyRegistry } from '../lb/registry/lb-policy-registry';
 import type * as Re2 from '../resources/matching/re2-compiler';
 import type { MatchMeter } from '../resources/matching/match-meter';

@@ -1,5 +1,5 @@
 import type * as SavedStart from '../xds-client/saved-snapshot/saved-start';
-import type { PolicyEnvironment } from '../lb/registry/policy-environment';
+import type { PolicyEnvironment } from '../lb/registry/policy-table';
 import { LoadReporter, type LoadStreams } from '../xds-client/lrs/load-reporter';
 import { processStats } from '../observe/stats/stats-registry';
 import { PACKAGE_VERSION } from '../util/version';

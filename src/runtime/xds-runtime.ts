@@ -21,7 +21,7 @@ import { XxHash64 } from '../util/xx-hash';
 import { processHttpFilters } from '../http-filters/registry';
 import { ConnectionAttempts } from '../lb/connections/connection-attempts';
 import { createPolicyRegistry } from '../lb/registry/create-policy-registry';
-import type { PolicyEnvironment } from '../lb/registry/policy-environment';
+import type { PolicyEnvironment } from '../lb/registry/policy-table';
 import { processLbPolicies } from '../lb/custom/custom-policies';
 import { RegistryRoots } from '../lb/tree/grpc-js-root';
 import type { LbPolicyRegistry } from '../lb/registry/lb-policy-registry';

@@ -1,13 +1,10 @@
 import type { LbPolicyDefinition } from '../lb/custom/definition';
-import { createCustomPolicyType } from '../lb/custom/policy-type';
+import { createCustomPolicyType } from '../lb/custom/balancer';
 import { ok } from '../util/result';
 import { Violations } from '../util/violations';
-import { endingBehaviours } from './contract/ending';
-import { failingBehaviours } from './contract/failing';
-import { servingBehaviours } from './contract/serving';
-import { type LbPolicyContract, Subject, type Behaviours } from './contract/subject';
-import { updatingBehaviours } from './contract/updating';
-import { makeEndpointSet, makeLocality } from './lb-endpoints';
+import { behavioursOf } from './behaviours';
+import { type LbPolicyContract, Subject } from './subject';
+import { makeEndpointSet, makeLocality } from './lb-harness';
 
 /** A load-balancing policy of an application, and the properties its tests depend on. */
 export interface LbPolicyContractOptions<Config> {
@@ -66,13 +63,7 @@ export interface ContractCase {
 
 /** Creates all tests of a policy. Each creates its own policy. */
 export function createContractCases(contract: LbPolicyContract): readonly ContractCase[] {
-  const behaviours: Behaviours = {
-    ...servingBehaviours(contract),
-    ...updatingBehaviours(contract),
-    ...failingBehaviours,
-    ...endingBehaviours,
-  };
-  return Object.entries(behaviours).map(([name, check]) => ({
+  return Object.entries(behavioursOf(contract)).map(([name, check]) => ({
     name,
     run: async () => check(new Subject(contract)),
   }));

@@ -1,4 +1,4 @@
-import type { LbPolicyContract as PolicyAndHowToDriveIt } from '../../src/testing/contract/subject';
+import type { LbPolicyContract as PolicyAndHowToDriveIt } from '../../src/testing/subject';
 import { createContractCases } from '../../src/testing/lb-policy-contract';
 
 /** A policy and how to drive it. */

@@ -1,11 +1,11 @@
 import { logVerbosity, setLogger, setLogVerbosity } from '@grpc/grpc-js';
 import { ConfigStore } from '../../src/dependency-manager/config-store';
 import { UpdateSchedule } from '../../src/dependency-manager/update-schedule';
-import { ClusterSubscription } from '../../src/lb/cds/cluster-subscription';
+import { ClusterSubscription } from '../../src/lb/cds/balancer';
 import { DeferredChild } from '../../src/lb/cds/deferred-child';
 import { ClusterCalls } from '../../src/lb/cluster-impl/endpoint-calls';
 import { ClusterImplPicker } from '../../src/lb/cluster-impl/picker';
-import { ClusterManagerPicker } from '../../src/lb/cluster-manager/picker';
+import { ClusterManagerPicker } from '../../src/lb/cluster-manager/balancer';
 import { ConnectedEndpoints } from '../../src/lb/endpoints/connected-endpoints';
 import { SingleChildPolicy } from '../../src/lb/tree/single-child';
 import { ChildPolicy } from '../../src/lb/tree/child-policy';

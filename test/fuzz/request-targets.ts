@@ -6,7 +6,7 @@ import {
   encodeSessionHost,
   findCookie,
 } from '../../src/http-filters/stateful-session/cookie';
-import { correctPushback } from '../../src/lb/cluster-impl/retry-pushback';
+import { correctPushback } from '../../src/lb/cluster-impl/counted-subchannels';
 import { Metadata, Status } from '../../src/grpc-js';
 import { checkRequest, checkToken } from '../../src/observe/live-page/page-access';
 import { parseViewRequests } from '../../src/observe/live-page/view';

@@ -1,5 +1,4 @@
 import { clusterManagerPolicy } from '../../src/lb/cluster-manager/balancer';
-import { cdsPolicy } from '../../src/lb/cds/balancer';
 import { leastRequestPolicy } from '../../src/lb/least-request/balancer';
 import type { LbHost, LbPolicyType } from '../../src/lb/lb-policy';
 import { register } from '../../src';
@@ -9,6 +8,7 @@ import { bootstrapFor, Mesh, VARIANTS, type MeshResources } from '../support/mes
 import '../support/quiet-grpc';
 import type { Json } from '../support/xds-json';
 import { runModule } from './run-module';
+import { cdsPolicy } from '../support/lb-policies';
 
 const PORT = 7070;
 const PATIENCE_MS = 60_000;

@@ -1,6 +1,5 @@
 import { ConnectivityState, Status } from '../../src/grpc-js';
 import {
-  aggregateConnectivity,
   ConnectivityTally,
   createFailurePicker,
   createIdlePicker,
@@ -12,19 +11,19 @@ import { describePick, pick } from '../support/lb-harness';
 
 const { CONNECTING, IDLE, READY, TRANSIENT_FAILURE } = ConnectivityState;
 
-describe('aggregateConnectivity', () => {
+describe('ConnectivityTally', () => {
   it.each([
     [[READY, CONNECTING, IDLE, TRANSIENT_FAILURE], READY],
     [[TRANSIENT_FAILURE, IDLE, CONNECTING], CONNECTING],
     [[TRANSIENT_FAILURE, IDLE], IDLE],
     [[TRANSIENT_FAILURE, TRANSIENT_FAILURE], TRANSIENT_FAILURE],
     [[], TRANSIENT_FAILURE],
-  ])('of %j is %s', (states, expected) => {
-    expect(aggregateConnectivity(states)).toBe(expected);
+  ])('aggregates %j to %s', (states, expected) => {
+    const tally = new ConnectivityTally();
+    for (const state of states) tally.add(state);
+    expect(tally.aggregate()).toBe(expected);
   });
-});
 
-describe('ConnectivityTally', () => {
   it('follows children from state to state', () => {
     const tally = new ConnectivityTally();
     tally.add(IDLE);

@@ -6,7 +6,7 @@ import { OrcaLoadReport } from '../../src/wire/generated/xds/data/orca/v3/orca_l
 import { ConnectivityState, Metadata, Status } from '../../src/grpc-js';
 import type { XxHash64 } from '../../src/util/xx-hash';
 import { createClusterImplPolicyType } from '../../src/lb/cluster-impl/balancer';
-import { CallCounterMap } from '../../src/lb/cluster-impl/call-counter';
+import { CallCounterMap } from '../../src/lb/cluster-impl/circuit-breaker';
 import { ClusterImplConfig } from '../../src/lb/cluster-impl/config';
 import type { EndpointSet } from '../../src/lb/endpoints/endpoint-set';
 import { leastRequestPolicy } from '../../src/lb/least-request/balancer';
@@ -19,7 +19,7 @@ import { RandomSubsettingConfig } from '../../src/lb/random-subsetting/config';
 import { createRingHashPolicyType } from '../../src/lb/ring-hash/balancer';
 import { RingHashConfig } from '../../src/lb/ring-hash/config';
 import { roundRobinPolicy } from '../../src/lb/round-robin/balancer';
-import { createRoundRobinConfig } from '../../src/lb/round-robin/config';
+import { RoundRobinConfig } from '../../src/lb/round-robin/config';
 import { createWeightedRoundRobinPolicyTypes } from '../../src/lb/weighted-round-robin/balancer';
 import {
   DEFAULT_SETTINGS,
@@ -143,7 +143,7 @@ function expectShares(
 
 describe('the calls to a cluster', () => {
   it('go to each endpoint in turn by round_robin', async () => {
-    const cluster = new Cluster(roundRobinPolicy, createRoundRobinConfig());
+    const cluster = new Cluster(roundRobinPolicy, new RoundRobinConfig());
     await cluster.serve(singleLocality(A, B, C));
     expect([...cluster.tally(3000).values()]).toEqual([1000, 1000, 1000]);
   });
@@ -191,7 +191,7 @@ describe('the calls to a cluster', () => {
   );
 
   it('go to localities by weight with xds_wrr_locality, and to each endpoint in turn there', async () => {
-    const config = new WrrLocalityConfig(createRoundRobinConfig());
+    const config = new WrrLocalityConfig(new RoundRobinConfig());
     const policies = [weightedTargetPolicy, roundRobinPolicy];
     const cluster = new Cluster(wrrLocalityPolicy, config, { policies });
     await cluster.serve(
@@ -220,7 +220,7 @@ describe('the calls to a cluster', () => {
 
   it('go to as many endpoints as random_subsetting selects, different ones for each client', async () => {
     const type = createRandomSubsettingPolicyType({ hash });
-    const config = new RandomSubsettingConfig(2, createRoundRobinConfig());
+    const config = new RandomSubsettingConfig(2, new RoundRobinConfig());
     const addresses = Array.from({ length: 10 }, (_, i) => `10.0.1.${i}:80`);
     const seen: string[] = [];
     for (let seed = 0; seed < 200; seed++) {
@@ -244,7 +244,7 @@ describe('the calls to a cluster', () => {
         { category: 'lb', perMillion: 200_000 },
         { category: 'throttle', perMillion: 500_000 },
       ],
-      childPolicy: createRoundRobinConfig(),
+      childPolicy: new RoundRobinConfig(),
     });
     const cluster = new Cluster(type, config, { policies: [roundRobinPolicy] });
     await cluster.serve(singleLocality(A));

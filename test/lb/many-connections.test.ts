@@ -5,7 +5,7 @@ import type { LbUpdate } from '../../src/lb/lb-policy';
 import { leastRequestPolicy } from '../../src/lb/least-request/balancer';
 import { LeastRequestConfig } from '../../src/lb/least-request/config';
 import { roundRobinPolicy } from '../../src/lb/round-robin/balancer';
-import { createRoundRobinConfig } from '../../src/lb/round-robin/config';
+import { RoundRobinConfig } from '../../src/lb/round-robin/config';
 import { FakeLbHost } from '../../src/testing/fake-lb-host';
 import { silentLogger } from '../../src/util/logger';
 import { err, ok } from '../../src/util/result';
@@ -15,7 +15,7 @@ import { seededRandom } from '../support/seeded-random';
 const ADDRESSES = Array.from({ length: 10 }, (_, i) => `10.0.0.${i}:80`);
 const [A, B, C] = ['10.9.0.1:80', '10.9.0.2:80', '10.9.0.3:80'] as const;
 const POLICIES = [
-  { type: roundRobinPolicy, config: createRoundRobinConfig() },
+  { type: roundRobinPolicy, config: new RoundRobinConfig() },
   { type: leastRequestPolicy, config: new LeastRequestConfig(2) },
 ] as const;
 

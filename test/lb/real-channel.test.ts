@@ -2,7 +2,7 @@
 
 import { Status, type Subchannel } from '../../src/grpc-js';
 import { isReferenced } from '../../src/grpc-js/host-internals';
-import { grpcJsPolicyLookup } from '../../src/lb/grpc-js-policy/lookup';
+import { grpcJsPolicyLookup } from '../../src/lb/registry/create-policy-registry';
 import type { LbPolicyType } from '../../src/lb/lb-policy';
 import { LbPolicyRegistry } from '../../src/lb/registry/lb-policy-registry';
 import { registerRegistry } from '../support/register-registry';

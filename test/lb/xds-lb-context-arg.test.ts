@@ -1,5 +1,5 @@
 import { SUBCHANNEL_ARGS_EXCLUDE_KEY_PREFIX } from '../../src/grpc-js';
-import { getXdsLbContext, XDS_LB_CONTEXT_KEY } from '../../src/lb/tree/xds-lb-context-arg';
+import { getXdsLbContext, XDS_LB_CONTEXT_KEY } from '../../src/lb/lb-policy';
 
 describe('getXdsLbContext', () => {
   it('reads back the context', () => {

@@ -3,12 +3,11 @@ import {
   type CallConfig,
   type ConfigSelector,
   type ResolverListener,
+  Metadata,
 } from '../../src/grpc-js';
-import { Metadata } from '../../src/grpc-js';
 import { CdsConfig } from '../../src/lb/cds/config';
 import { ClusterManagerConfig } from '../../src/lb/cluster-manager/config';
-import type { XdsLbContext } from '../../src/lb/lb-policy';
-import { getXdsLbContext } from '../../src/lb/tree/xds-lb-context-arg';
+import { type XdsLbContext, getXdsLbContext } from '../../src/lb/lb-policy';
 
 /** What a resolver told its channel: a result, or an error. */
 export type Resolved =

@@ -5,6 +5,6 @@ export {
   makeEndpointSet,
   makeLocality,
   singleLocality,
-} from '../../src/testing/lb-endpoints';
+} from '../../src/testing/lb-harness';
 export { LbHarness } from '../../src/testing/lb-harness';
 export { describePick, pick, pickAddress, pickError } from '../../src/testing/lb-harness';

@@ -5,7 +5,7 @@ import {
 } from '../../src/security/credentials/channel-creds-registry';
 import { CdsConfig } from '../../src/lb/cds/config';
 import { createPolicyRegistry } from '../../src/lb/registry/create-policy-registry';
-import type { PolicyEnvironment } from '../../src/lb/registry/policy-environment';
+import type { PolicyEnvironment } from '../../src/lb/registry/policy-table';
 import { emptyEndpointSet, type EndpointSet } from '../../src/lb/endpoints/endpoint-set';
 import { PickFirstConfig } from '../../src/lb/pick-first/config';
 import { WeightedRoundRobinConfig } from '../../src/lb/weighted-round-robin/config';

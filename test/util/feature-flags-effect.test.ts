@@ -1,5 +1,5 @@
 import { DEFAULT_LIMITS } from '../../src/bootstrap/limits';
-import type { PolicyEnvironment } from '../../src/lb/registry/policy-environment';
+import type { PolicyEnvironment } from '../../src/lb/registry/policy-table';
 import { readFeatureFlags, type FeatureFlags } from '../../src/util/feature-flags';
 import { silentLogger } from '../../src/util/logger';
 import { FakeClock } from '../support/fake-clock';

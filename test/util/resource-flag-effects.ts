@@ -1,7 +1,7 @@
 import type { ClientFilter } from '../../src/http-filters/client-filter';
 import { HttpFilterRegistry } from '../../src/http-filters/registry';
 import { createPolicyRegistry } from '../../src/lb/registry/create-policy-registry';
-import type { PolicyEnvironment } from '../../src/lb/registry/policy-environment';
+import type { PolicyEnvironment } from '../../src/lb/registry/policy-table';
 import { encodeJson } from '../../src/wire/proto-json/encode-json';
 import { MatchMeter } from '../../src/resources/matching/match-meter';
 import type { ResourceTypes } from '../../src/resources/resource-types';

@@ -6,7 +6,7 @@ import { XxHash64 } from '../../util/xx-hash';
 import { HttpFilterRegistry } from '../../http-filters/registry';
 import { routerFilter } from '../../http-filters/router/router-filter';
 import { createPolicyRegistry } from '../../lb/registry/create-policy-registry';
-import type { PolicyEnvironment } from '../../lb/registry/policy-environment';
+import type { PolicyEnvironment } from '../../lb/registry/policy-table';
 import { MatchMeter } from '../../resources/matching/match-meter';
 import type { ResourceTypes } from '../../resources/resource-types';
 import {

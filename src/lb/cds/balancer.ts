@@ -1,4 +1,8 @@
-import type { ClusterConfig, ClusterWatcher } from '../../dependency-manager/xds-config';
+import type {
+  ClusterConfig,
+  ClusterWatcher,
+  ClusterStore,
+} from '../../dependency-manager/xds-config';
 import {
   ConnectivityState,
   type ChannelOptions,
@@ -16,16 +20,15 @@ import type { LbPolicyType, LbUpdate, XdsLbContext } from '../lb-policy';
 import { childUpdate } from '../tree/lb-update';
 import { PriorityConfig } from '../priority/config';
 import { type OnlyChild, type SingleChildDelegate, SingleChildPolicy } from '../tree/single-child';
-import { ClusterLog } from './cluster-log';
+import { ClusterLog, FailingEndpoints, type ReportedCluster } from './cluster-log';
 import { canWaitForCall, DeferredChild } from './deferred-child';
-import { ClusterSubscription } from './cluster-subscription';
 import { planAggregate, planLeaf, planOptions, type LeafPlan } from './child-plan';
 import { CDS, CdsConfig, parseCdsConfig } from './config';
 import { EndpointProxies } from './endpoint-proxies';
-import { FailingEndpoints, type ReportedCluster } from './failing-endpoints';
 import type { StateDetails } from '../tree/policy-state';
-import { SharedPolicy } from './shared-policy';
 import { TransportSecurity, UnusedTlsReports } from './transport-security';
+import type { Handle } from '../../util/handle';
+import type { LbConfig } from '../../resources/extension-points';
 
 export interface CdsPolicyOptions {
   readonly flags: Pick<FeatureFlags, 'aggregateClusterBackwardCompat'>;
@@ -52,11 +55,6 @@ export function createCdsPolicyType({ flags }: CdsPolicyOptions): LbPolicyType {
       ),
   });
 }
-
-/** The policy under which each leaf of an aggregate cluster has its own policy. */
-export const cdsPolicy: LbPolicyType = createCdsPolicyType({
-  flags: { aggregateClusterBackwardCompat: false },
-});
 
 const TRACER = 'cds_balancer';
 
@@ -291,5 +289,64 @@ class Cds implements SingleChildDelegate<CdsConfig>, ClusterWatcher {
     this.plan = undefined;
     this.only.child.destroy();
     if (this.only.setFailure(text)) this.log.onFailure(cluster, text);
+  }
+}
+
+interface Subscription {
+  readonly cluster: string;
+  readonly isDynamic: boolean;
+  readonly clusters: ClusterStore;
+  readonly watch: Handle;
+  /** Keeps a dynamic cluster in the config. */
+  readonly kept: Handle | undefined;
+}
+
+/** The subscription of a policy to its cluster: watches it and, if it is a dynamic one, keeps it in the config (gRFC A74). */
+export class ClusterSubscription {
+  private current: Subscription | undefined;
+
+  constructor(private readonly watcher: ClusterWatcher) {}
+
+  /** Subscribes to the cluster of the config, and to no other. */
+  update({ cluster, isDynamic }: CdsConfig, clusters: ClusterStore): void {
+    const before = this.current;
+    const isCurrent =
+      before?.cluster === cluster && before.isDynamic === isDynamic && before.clusters === clusters;
+    if (isCurrent) return;
+    // Before: a watcher watches a cluster once.
+    before?.watch.release();
+    const watch = clusters.watchCluster(cluster, this.watcher);
+    const kept = isDynamic ? clusters.subscribeCluster(cluster) : undefined;
+    this.current = { cluster, isDynamic, clusters, watch, kept };
+    // Afterwards, so that a cluster that stays in use never leaves the config.
+    before?.kept?.release();
+  }
+
+  release(): void {
+    this.current?.watch.release();
+    this.current?.kept?.release();
+    this.current = undefined;
+  }
+}
+
+/** A cluster whose policy is that of its aggregate cluster. */
+interface Replaced {
+  readonly original: ClusterConfig;
+  readonly lbConfig: LbConfig;
+  readonly cluster: ClusterConfig;
+}
+
+/** The policy that the leaves of an aggregate cluster share, as before gRFC A75. */
+class SharedPolicy {
+  private replaced: Replaced | undefined;
+
+  /** Returns the cluster with the shared policy, if the config has one. The same object while neither changes. */
+  applyTo(cluster: ClusterConfig, { lbConfig }: CdsConfig): ClusterConfig {
+    if (lbConfig === undefined) return cluster;
+    const { replaced } = this;
+    if (replaced?.original === cluster && replaced.lbConfig === lbConfig) return replaced.cluster;
+    const resource = { ...cluster.resource, lbConfig };
+    this.replaced = { original: cluster, lbConfig, cluster: { ...cluster, resource } };
+    return this.replaced.cluster;
   }
 }

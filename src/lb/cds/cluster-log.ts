@@ -1,8 +1,11 @@
-import { ConnectivityState, type Picker } from '../../grpc-js';
+import { ConnectivityState, type Picker, subchannelAddressToString } from '../../grpc-js';
 import type { Handle } from '../../util/handle';
 import type { LogFields } from '../../util/logger';
 import { describeWait } from '../connectivity';
-import type { LbEnvironment } from '../lb-policy';
+import type { LbEnvironment, EndpointWatcher, FailedEndpoint } from '../lb-policy';
+import { describeLocality, type LocalityEndpoints } from '../../resources/endpoints/endpoints';
+import { connectionAdvice } from '../../util/connection-advice';
+import { describeAddresses, endpointCause } from '../endpoints/endpoint-errors';
 
 /** Milliseconds after which a cluster without a connection is reported. */
 const LONG_WAIT_MS = 5000;
@@ -84,4 +87,157 @@ export class ClusterLog {
     this.reportedMs ??= clock.monotonicMs();
     logger.error(() => text, fields);
   }
+}
+
+/** Milliseconds after a change until it is reported: endpoints fail in groups. */
+const SETTLE_MS = 1000;
+/** Milliseconds between two reports of a cluster: an endpoint may fail and recover all the time. */
+const INTERVAL_MS = 10_000;
+/** The number of causes in a report, each of which is a line. */
+const MAX_CAUSES = 3;
+
+/** What a report needs to know of the cluster. */
+export interface ReportedCluster {
+  readonly name: string;
+  readonly state: ConnectivityState;
+  readonly localities: readonly LocalityEndpoints[];
+}
+
+/** Why an endpoint fails, and since when on the monotonic clock. */
+interface Failure {
+  readonly sinceMs: number;
+  readonly cause: string;
+}
+
+/**
+ * Logs which endpoints of a cluster fail while others are used, and when none does any more. A cause is reported when it
+ * appears, and when its endpoints have doubled in number. While the cluster is not READY, its own failure is logged.
+ */
+export class FailingEndpoints implements EndpointWatcher {
+  /** The endpoint that failed first at the beginning. */
+  private readonly failing = new Map<FailedEndpoint, Failure>();
+  /** The number of endpoints by cause when it was reported last. */
+  private readonly reported = new Map<string, number>();
+  private reportedMs = -Infinity;
+  /** When the first endpoint failed, and when none did any more. */
+  private startMs = 0;
+  private endMs = 0;
+  private timer: Handle | undefined;
+  private isReleased = false;
+
+  /** @param current Returns the state at the time of a report; `undefined` if the cluster is not in use. */
+  constructor(
+    private readonly environment: Pick<LbEnvironment, 'batch' | 'clock' | 'logger'>,
+    private readonly current: () => ReportedCluster | undefined,
+  ) {}
+
+  onFailed(endpoint: FailedEndpoint): void {
+    const nowMs = this.environment.clock.monotonicMs();
+    if (this.failing.size === 0 && this.reported.size === 0) this.startMs = nowMs;
+    const sinceMs = this.failing.get(endpoint)?.sinceMs ?? nowMs;
+    // Determined here: a report of a hundred thousand endpoints would take too long for one turn of the event loop.
+    this.failing.set(endpoint, { sinceMs, cause: endpointCause(endpoint) });
+    this.schedule();
+  }
+
+  onRecovered(endpoint: FailedEndpoint): void {
+    this.failing.delete(endpoint);
+    if (this.failing.size > 0 || this.reported.size === 0) return;
+    this.endMs = this.environment.clock.monotonicMs();
+    this.schedule();
+  }
+
+  /** Handles that the cluster is READY, maybe after a failure that had a line of its own. */
+  onReady(): void {
+    if (this.failing.size > 0 || this.reported.size > 0) this.schedule();
+  }
+
+  release(): void {
+    this.isReleased = true;
+    this.timer?.release();
+    this.timer = undefined;
+  }
+
+  private schedule(): void {
+    if (this.timer !== undefined || this.isReleased) return;
+    const { batch, clock } = this.environment;
+    const dueMs = this.reportedMs + INTERVAL_MS - clock.monotonicMs();
+    this.timer = clock.setTimer(() => batch.run(() => this.onTimer()), Math.max(SETTLE_MS, dueMs));
+  }
+
+  private onTimer(): void {
+    this.timer = undefined;
+    const cluster = this.current();
+    if (cluster?.state !== ConnectivityState.READY) {
+      if (this.failing.size === 0) this.reported.clear();
+      return;
+    }
+    if (this.failing.size > 0) this.reportFailures(cluster);
+    else if (this.reported.size > 0) this.reportRecovery(cluster);
+  }
+
+  private reportFailures(cluster: ReportedCluster): void {
+    const byCause = this.groupByCause();
+    for (const cause of this.reported.keys()) {
+      if (!byCause.has(cause)) this.reported.delete(cause);
+    }
+    for (const [cause, endpoints] of [...byCause].slice(0, MAX_CAUSES)) {
+      const before = this.reported.get(cause) ?? 0;
+      if (endpoints.length < Math.max(1, 2 * before)) continue;
+      this.reported.set(cause, endpoints.length);
+      this.reportCause(cluster, cause, endpoints);
+    }
+  }
+
+  private groupByCause(): Map<string, FailedEndpoint[]> {
+    const byCause = new Map<string, FailedEndpoint[]>();
+    for (const [failed, { cause }] of this.failing) {
+      const group = byCause.get(cause);
+      if (group === undefined) byCause.set(cause, [failed]);
+      else group.push(failed);
+    }
+    return byCause;
+  }
+
+  private reportCause(
+    { name, localities }: ReportedCluster,
+    cause: string,
+    failed: readonly FailedEndpoint[],
+  ): void {
+    const [first] = failed;
+    if (first === undefined) return;
+    const { clock, logger } = this.environment;
+    const nowMs = clock.monotonicMs();
+    this.reportedMs = nowMs;
+    const total = localities.reduce((sum, { endpoints }) => sum + endpoints.length, 0);
+    const found = localities.find(({ endpoints }) => endpoints.includes(first.endpoint));
+    const locality = found === undefined ? '' : describeLocality(found.locality);
+    const addresses = describeAddresses(failed.map(({ endpoint }) => endpoint));
+    const seconds = inSeconds(nowMs - (this.failing.get(first)?.sinceMs ?? nowMs));
+    const [address] = first.endpoint.addresses;
+    logger.error(
+      () =>
+        `Cluster "${name}": ${failed.length} of ${total} endpoints failing for ${seconds}: ` +
+        `${cause} (${addresses}; first in ${locality})${connectionAdvice(cause)}`,
+      {
+        ...{ event: 'endpoints-failed', cluster: name, locality, error: cause },
+        ...(address !== undefined && { endpoint: subchannelAddressToString(address) }),
+      },
+    );
+  }
+
+  private reportRecovery({ name }: ReportedCluster): void {
+    const { clock, logger } = this.environment;
+    this.reported.clear();
+    this.reportedMs = clock.monotonicMs();
+    const seconds = inSeconds(this.endMs - this.startMs);
+    logger.error(() => `Cluster "${name}": no endpoint is failing any more, after ${seconds}`, {
+      event: 'endpoints-recovered',
+      cluster: name,
+    });
+  }
+}
+
+function inSeconds(ms: number): string {
+  return `${(ms / 1000).toFixed(1)} s`;
 }

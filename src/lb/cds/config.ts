@@ -1,7 +1,7 @@
 import type { LbConfig } from '../../resources/extension-points';
 import { parseObject, readBoolean, readRequiredString } from '../../util/json-fields';
 import type { ParseLbConfig } from '../lb-policy';
-import { childPolicyToJson, readChildPolicy } from '../registry/policy-json';
+import { childPolicyToJson, readChildPolicy } from '../registry/policy-config';
 
 export const CDS = 'cds_experimental';
 

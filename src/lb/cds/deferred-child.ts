@@ -74,7 +74,7 @@ export class DeferredChild {
     this.child.destroy();
   }
 
-  /** See `ChildPolicy.describe`. */
+  /** Describes the child; `undefined` before it is created. */
   describe(): PolicyState | undefined {
     return this.child.describe();
   }

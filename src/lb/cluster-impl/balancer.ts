@@ -9,6 +9,7 @@ import { securityOf } from '../../security/client/connection-security';
 import type { Logger } from '../../util/logger';
 import type { Steps } from '../../util/steps';
 import { SteppedUpdates } from '../../util/time-slices';
+import { AddressIndex } from '../endpoints/endpoint-index';
 import type { EndpointSet } from '../endpoints/endpoint-set';
 import type { LbPolicyType, LbUpdate } from '../lb-policy';
 import { createPolicyType, isInstanceOf } from '../tree/checked-policy';
@@ -19,8 +20,8 @@ import {
   type OnlyChild,
   type SingleChildDelegate,
 } from '../tree/single-child';
-import { AuthorityRewriter } from './authority-rewriter';
-import type { CallCounterMap, CallCounterRef } from './call-counter';
+import { AuthorityRewriter, CallLimits, ClusterImplPicker } from './picker';
+import type { CallCounterMap, CallCounterRef } from './circuit-breaker';
 import type * as LoadsModule from './cluster-loads';
 import type { ClusterLoads } from './cluster-loads';
 import {
@@ -33,7 +34,6 @@ import { CountedSubchannels } from './counted-subchannels';
 import { ClusterCalls } from './endpoint-calls';
 import type * as Observation from './observed-cluster';
 import type { ObservedCluster } from './observed-cluster';
-import { CallLimits, ClusterImplPicker } from './picker';
 import { late } from '../../util/late';
 
 /** Loaded for the first cluster whose load is reported. */
@@ -64,6 +64,8 @@ interface Applied {
   readonly limits: CallLimits;
   readonly counterRef: CallCounterRef;
   readonly subchannels: CountedSubchannels;
+  /** Known only if loads or plugins need the localities. */
+  readonly addresses: AddressIndex;
   readonly loads: ClusterLoads | undefined;
   /** `undefined` if no plugin observes the channel. */
   readonly observed: ObservedCluster | undefined;
@@ -170,20 +172,24 @@ class ClusterImpl implements SingleChildDelegate<ClusterImplConfig> {
       return { ...applied, config, limits };
     }
     const counterRef = this.dependencies.counters.acquire(options.cluster, options.edsServiceName);
-    const loads = createLoads(options, this.only.host.environment.logger);
-    const { stats, clock, callTiming } = this.only.host.environment;
+    const { stats, clock, callTiming, logger } = this.only.host.environment;
+    const addresses = new AddressIndex();
+    const loads = createLoads(options, addresses, logger);
     const observed =
-      stats && new (loadObservation().ObservedCluster)(stats, options.cluster, clock);
+      stats && new (loadObservation().ObservedCluster)(stats, options.cluster, addresses, clock);
     const calls = new ClusterCalls(clock, callTiming);
-    const counted = { config, limits, counterRef, loads, observed, calls };
+    const counted = { config, limits, counterRef, addresses, loads, observed, calls };
     return { ...counted, subchannels: createSubchannels(counted) };
   }
 }
 
 /** @returns Whether an endpoint has moved to another locality. */
-function* updateLocalities({ loads, observed }: Applied, endpoints: EndpointSet): Steps<boolean> {
-  const hasMoved = loads !== undefined && (yield* loads.update(endpoints));
-  return (observed !== undefined && (yield* observed.update(endpoints))) || hasMoved;
+function* updateLocalities(
+  { addresses, loads, observed }: Applied,
+  endpoints: EndpointSet,
+): Steps<boolean> {
+  const areNeeded = loads !== undefined || observed?.usesLocality === true;
+  return areNeeded && (yield* addresses.update(endpoints));
 }
 
 /** Releases what the next state does not share. */
@@ -210,12 +216,17 @@ function isCountedAlike(a: ClusterImplOptions, b: ClusterImplOptions): boolean {
   );
 }
 
-function createLoads(options: ClusterImplOptions, logger: Logger): ClusterLoads | undefined {
+function createLoads(
+  options: ClusterImplOptions,
+  addresses: AddressIndex,
+  logger: Logger,
+): ClusterLoads | undefined {
   const { cluster, edsServiceName, loadReporting } = options;
   if (loadReporting === undefined) return undefined;
   const { reporter, server, metrics } = loadReporting;
   return new (loadClusterLoads().ClusterLoads)(
     reporter.acquire({ server, cluster, edsServiceName, metrics }),
+    addresses,
     logger,
   );
 }

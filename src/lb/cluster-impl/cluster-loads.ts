@@ -6,9 +6,7 @@ import { addMetrics, type MetricRules } from '../../xds-client/lrs/metrics';
 import { localityName } from '../../resources/endpoints/endpoints';
 import type { Handle } from '../../util/handle';
 import type { Logger } from '../../util/logger';
-import type { Steps } from '../../util/steps';
-import { createLocalityIndex } from '../endpoints/address-index';
-import type { EndpointSet } from '../endpoints/endpoint-set';
+import type { AddressIndex } from '../endpoints/endpoint-index';
 import { describeUnusable, readCallLoadReport } from '../orca/call-load-report';
 
 type CallStatus = Parameters<CallListener['onReceiveStatus']>[0];
@@ -23,22 +21,14 @@ const NOWHERE = { region: '', zone: '', subZone: '' } as const;
 
 /** Counts the calls to one cluster by locality (gRFC A27). */
 export class ClusterLoads implements Handle {
-  private readonly index = createLocalityIndex();
   private readonly byLocality = new Map<string, LocalityLoad>();
 
+  /** @param addresses Those of the cluster. When one is in another locality, earlier results of `of` are outdated. */
   constructor(
     private readonly reference: LoadReference,
+    private readonly addresses: Pick<AddressIndex, 'get'>,
     private readonly logger: Logger,
   ) {}
-
-  /**
-   * Applies the endpoints of the cluster, in steps if there are many.
-   *
-   * @returns Whether an endpoint has moved to another locality, so that earlier results of `of` are outdated.
-   */
-  update(endpoints: EndpointSet): Steps<boolean> {
-    return this.index.updateInSteps(endpoints);
-  }
 
   /** Counts a dropped call. @param category `undefined` if the call was over the limit of concurrent requests. */
   countDrop(category: string | undefined): void {
@@ -48,7 +38,7 @@ export class ClusterLoads implements Handle {
   /** Returns the counts of the calls on a subchannel. */
   of(subchannel: Subchannel): CallLoad {
     const address = subchannel.getAddress();
-    const locality = this.index.get(address) ?? NOWHERE;
+    const locality = this.addresses.get(address)?.locality ?? NOWHERE;
     const name = localityName(locality);
     let load = this.byLocality.get(name);
     if (load === undefined) {

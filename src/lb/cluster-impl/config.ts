@@ -9,7 +9,7 @@ import {
 } from '../../util/json-fields';
 import type { Violations } from '../../util/violations';
 import type { ParseLbConfig } from '../lb-policy';
-import { childPolicyToJson, readChildPolicy } from '../registry/policy-json';
+import { childPolicyToJson, readChildPolicy } from '../registry/policy-config';
 import type { LoadReporting } from './cluster-loads';
 
 export const CLUSTER_IMPL = 'xds_cluster_impl_experimental';
@@ -17,7 +17,7 @@ export const CLUSTER_IMPL = 'xds_cluster_impl_experimental';
 /** The default limit of concurrent calls (gRFC A32). */
 const DEFAULT_MAX_REQUESTS = 1024;
 
-const MILLION = 1_000_000;
+export const MILLION = 1_000_000;
 
 /** The settings of `xds_cluster_impl_experimental` for one cluster. */
 export interface ClusterImplOptions {

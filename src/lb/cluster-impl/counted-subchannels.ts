@@ -1,17 +1,25 @@
 import { toAuthority } from '../../bootstrap/resource-template';
-import { PickResultType, type PickResult, type Subchannel } from '../../grpc-js';
+import {
+  PickResultType,
+  type PickResult,
+  type Subchannel,
+  CallCredentials,
+  Metadata,
+  Status,
+  type StatusObject,
+} from '../../grpc-js';
 import {
   InterceptedSubchannel,
   type CallListener,
   type CreateCall,
+  withCallCredentials,
 } from '../../grpc-js/subchannel-wrappers';
-import type { ConnectionSecurity } from '../../security/client/connection-security';
-import type { CallCounter } from './call-counter';
-import { refuseCallCredentials } from './call-credentials';
+import { type ConnectionSecurity, securityOf } from '../../security/client/connection-security';
+import type { CallCounter } from './circuit-breaker';
 import type { CallLoad } from './cluster-loads';
 import type { EndpointCalls } from './endpoint-calls';
 import type { ObservedCluster } from './observed-cluster';
-import { correctPushback } from './retry-pushback';
+import { FailedCall } from '../../grpc-js/subchannel-wrappers';
 
 /** Counts calls. */
 export interface CallCount {
@@ -167,4 +175,79 @@ class CountedCallListener implements CallListener {
     correctPushback(status);
     this.next.onReceiveStatus(status);
   }
+}
+
+const REFUSED = {
+  code: Status.UNAUTHENTICATED,
+  details:
+    'call credentials are not sent over an insecure connection: neither the credentials of the channel nor the ' +
+    'cluster provide TLS',
+};
+
+/**
+ * Watches whether a picked call has call credentials. grpc-js does not show them, and sends those of a single call over
+ * any connection. After the pick, it merges the metadata that they generate into that of the pick
+ * (https://github.com/grpc/grpc-node/blob/@grpc/grpc-js@1.14.0/packages/grpc-js/src/load-balancing-call.ts, `doPick`).
+ *
+ * @param metadata That of the pick.
+ */
+export function watchCallCredentials(metadata: Metadata): void {
+  metadata.merge = noteAndMerge;
+}
+
+/** Returns the function that starts calls, for an insecure connection: watched calls with call credentials fail. */
+function refuseCallCredentials(createCall: CreateCall): CreateCall {
+  return (metadata, host, method, listener, callId) =>
+    metadata.merge === merge
+      ? new FailedCall(REFUSED, listener, callId)
+      : createCall(metadata, host, method, listener, callId);
+}
+
+const refused = CallCredentials.createFromMetadataGenerator((_options, callback) => {
+  callback(Object.assign(new Error(REFUSED.details), { ...REFUSED, metadata: new Metadata() }));
+});
+
+/**
+ * Adds call credentials to a pick (gRFC A83). They fail the call if the connection is not known to be secure; grpc-js
+ * does not see to that.
+ *
+ * @param connection The subchannel that was picked.
+ */
+export function addCallCredentials(
+  picked: Subchannel,
+  credentials: CallCredentials,
+  connection: Subchannel,
+): Subchannel {
+  const { kind } = securityOf(connection);
+  const isSecure = kind === 'policy' || kind === 'application';
+  return withCallCredentials(picked, isSecure ? credentials : refused);
+}
+
+function noteAndMerge(this: Metadata, other: Metadata): void {
+  this.merge = merge;
+  this.merge(other);
+}
+
+function merge(this: Metadata, other: Metadata): void {
+  Metadata.prototype.merge.call(this, other);
+}
+
+const PUSHBACK_HEADER = 'grpc-retry-pushback-ms';
+const DECIMAL = /^\d{1,32}$/;
+/** The longest delay of `setTimeout`, which waits 1 ms for longer ones. */
+const MAX_DELAY_MS = 2 ** 31 - 1;
+/** The server asks not to retry at all (gRFC A6). */
+const NO_RETRY = '-1';
+
+/**
+ * Corrects the delay that a server sets for the retry of a call. One that is negative or cannot be parsed means no retry
+ * (gRFC A6); the host library takes one that is no number, or too long for a timer, for a retry at once, in which all
+ * clients would join. Longer ones than a timer has are no retry, as in gRPC Java, whose delay has 32 bits.
+ */
+export function correctPushback({ code, metadata }: Pick<StatusObject, 'code' | 'metadata'>): void {
+  if (code === Status.OK) return;
+  const [pushback] = metadata.get(PUSHBACK_HEADER);
+  if (pushback === undefined) return;
+  const isDelay = DECIMAL.test(String(pushback)) && Number(pushback) <= MAX_DELAY_MS;
+  if (!isDelay) metadata.set(PUSHBACK_HEADER, NO_RETRY);
 }

@@ -12,12 +12,10 @@ import type { CallStats } from '../../observe/stats/call-stats';
 import type { ChannelStats, LabelValues } from '../../observe/stats/stats-plugin';
 import type { Clock } from '../../util/clock';
 import { errorMessage } from '../../util/error-message';
-import type { Steps } from '../../util/steps';
 import { observedCall } from '../call-attributes';
 import { describeWait, type DescribedPicker } from '../connectivity';
 import { isMeasured, MeasuredSubchannel } from '../connections/measured-subchannel';
-import { createLocalityIndex } from '../endpoints/address-index';
-import type { EndpointSet } from '../endpoints/endpoint-set';
+import type { AddressIndex } from '../endpoints/endpoint-index';
 import { observedCallOf } from '../tree/observed-picker';
 import type { DropCounter } from './cluster-loads';
 
@@ -28,13 +26,14 @@ type SendArguments = Parameters<Call['sendMessageWithContext']>;
 export class ObservedCluster {
   /** For the policies below, until the cluster is another one. */
   readonly labels: LabelValues;
-  private readonly localities = createLocalityIndex();
-  private readonly usesLocality: boolean;
+  /** Whether the addresses of the cluster must be known. */
+  readonly usesLocality: boolean;
   private readonly measuresConnections: boolean;
 
   constructor(
     private readonly stats: ChannelStats,
     private readonly cluster: string,
+    private readonly addresses: Pick<AddressIndex, 'get'>,
     private readonly clock: Clock,
   ) {
     this.labels = { [Label.BACKEND_SERVICE]: cluster };
@@ -42,15 +41,10 @@ export class ObservedCluster {
     this.measuresConnections = isMeasured(stats);
   }
 
-  /** Applies the endpoints, in steps if there are many. @returns Whether an endpoint has moved to another locality. */
-  *update(endpoints: EndpointSet): Steps<boolean> {
-    return this.usesLocality && (yield* this.localities.updateInSteps(endpoints));
-  }
-
   /** Returns the label of the locality of an address; empty if it is not known. */
   localityOf(address: string): string {
-    const locality = this.usesLocality ? this.localities.get(address) : undefined;
-    return locality === undefined ? '' : localityName(locality);
+    const listed = this.usesLocality ? this.addresses.get(address) : undefined;
+    return listed === undefined ? '' : localityName(listed.locality);
   }
 
   /** Returns a subchannel whose connections are measured, if any plugin does. */

@@ -1,19 +1,32 @@
-import { PickResultType, Status, type PickArgs, type Picker, type PickResult } from '../../grpc-js';
+import {
+  PickResultType,
+  Status,
+  type PickArgs,
+  type Picker,
+  type PickResult,
+  type Subchannel,
+} from '../../grpc-js';
 import type { Random } from '../../util/random';
-import { callAttributes } from '../call-attributes';
+import { callAttributes, type AuthorityRewrite } from '../call-attributes';
 import {
   createDropResult,
   describeWait,
   withClusterName,
   type DescribedPicker,
 } from '../connectivity';
-import type { AuthorityRewriter } from './authority-rewriter';
-import { addCallCredentials, watchCallCredentials } from './call-credentials';
+import {
+  addCallCredentials,
+  watchCallCredentials,
+  type CountedSubchannels,
+} from './counted-subchannels';
 import type { DropCounter } from './cluster-loads';
-import type { ClusterImplOptions } from './config';
-import type { CountedSubchannels } from './counted-subchannels';
-
-const MILLION = 1_000_000;
+import { type ClusterImplOptions, MILLION } from './config';
+import { toAuthority } from '../../bootstrap/resource-template';
+import { FailedCall } from '../../grpc-js/subchannel-wrappers';
+import type { InterceptedSubchannel } from '../../grpc-js/subchannel-wrappers';
+import { checkAuthority } from '../../security/client/connection-security';
+import { AddressIndex } from '../endpoints/endpoint-index';
+import type { EndpointSet } from '../endpoints/endpoint-set';
 
 /** A category of calls to drop, and the result of their picks. */
 export interface PreparedDrop {
@@ -116,4 +129,54 @@ export class ClusterImplPicker implements DescribedPicker {
       subchannel: credentials ? addCallCredentials(rewritten, credentials, subchannel) : rewritten,
     };
   }
+}
+
+/** The longest authority that is sent. With headers beyond its own limit, a server closes the connection. */
+const MAX_LENGTH = 1024;
+
+/** Rewrites the authority of calls to one cluster (gRFCs A81, A111). Its index exists once a route needs hostnames. */
+export class AuthorityRewriter {
+  private index: AddressIndex | undefined;
+  private endpoints: EndpointSet | undefined;
+
+  /** Sets the endpoints of the cluster. They are indexed when a call needs a hostname. */
+  update(endpoints: EndpointSet): void {
+    this.endpoints = endpoints;
+  }
+
+  /** Returns the subchannel to pick for a call whose route rewrites the authority. */
+  rewrite(
+    picked: InterceptedSubchannel,
+    { authority, defaultAuthority }: AuthorityRewrite,
+  ): Subchannel {
+    const rewritten = authority === '' ? this.hostnameOf(picked) : authority;
+    if (rewritten === '') return picked;
+    return picked.withCreateCall((metadata, host, method, listener, callId) => {
+      const connection = picked.getRealSubchannel();
+      // Set by the application for this call.
+      if (toAuthority(host) !== defaultAuthority) {
+        return connection.createCall(metadata, host, method, listener, callId);
+      }
+      const details = checkRewrite(rewritten, picked.wrapped);
+      return details === undefined
+        ? connection.createCall(metadata, rewritten, method, listener, callId)
+        : new FailedCall({ code: Status.UNAVAILABLE, details }, listener, callId);
+    });
+  }
+
+  private hostnameOf(subchannel: Subchannel): string {
+    const { endpoints } = this;
+    if (endpoints === undefined) return '';
+    this.index ??= new AddressIndex();
+    const hostname = this.index.findIn(endpoints, subchannel.getAddress())?.hostname ?? '';
+    return hostname.length > MAX_LENGTH ? hostname : toAuthority(hostname);
+  }
+}
+
+/** @returns Why an authority must not be sent; `undefined` if it may. */
+function checkRewrite(authority: string, subchannel: Subchannel): string | undefined {
+  const { length } = authority;
+  return length > MAX_LENGTH
+    ? `the route changed the authority to one of ${length} characters: it may have ${MAX_LENGTH}`
+    : checkAuthority(authority, subchannel);
 }

@@ -1,4 +1,10 @@
-import { ConnectivityState, Status, type Picker } from '../../grpc-js';
+import {
+  ConnectivityState,
+  Status,
+  type Picker,
+  type PickArgs,
+  type PickResult,
+} from '../../grpc-js';
 import type { Handle } from '../../util/handle';
 import type { Steps } from '../../util/steps';
 import {
@@ -6,12 +12,12 @@ import {
   createDropResult,
   createFailurePicker,
   queuePicker,
+  QUEUED,
 } from '../connectivity';
 import type { LbHost, LbPolicy, LbPolicyType, LbUpdate } from '../lb-policy';
 import { createPolicyType, isInstanceOf } from '../tree/checked-policy';
 import { ChildPolicy } from '../tree/child-policy';
-import { destroyInSteps } from '../tree/destroy-in-steps';
-import type { Publication } from '../tree/lb-batch';
+import { destroyInSteps, OPERATIONS_OF_A_POLICY, type Publication } from '../tree/lb-batch';
 import { childUpdate } from '../tree/lb-update';
 import type { ChildState, PolicyParts } from '../tree/policy-state';
 import {
@@ -20,7 +26,8 @@ import {
   parseClusterManagerConfig,
   type Unresolved,
 } from './config';
-import { ClusterManagerPicker } from './picker';
+import { quoteText } from '../../util/cut-text';
+import { callAttributes } from '../call-attributes';
 
 /** The root of an xds channel: one child per cluster, among which the route of each call chooses (gRFC A31). */
 export const clusterManagerPolicy: LbPolicyType = createPolicyType({
@@ -40,9 +47,6 @@ const MAX_REMOVED = 1000;
  * each: most processes use few of the clusters that their routes name, and each child may be a tree with connections.
  */
 export const MAX_CREATED_AHEAD = 1000;
-
-/** Children that are destroyed in one step; as many, and no more, are destroyed at once. */
-const DESTROYED_AT_ONCE = 16;
 
 interface Child {
   readonly policy: ChildPolicy;
@@ -137,7 +141,7 @@ class ClusterManagerPolicy implements LbPolicy<ClusterManagerConfig> {
 
   private destroyChildren(children: readonly Child[]): void {
     const policies = children.map(({ policy }) => policy);
-    destroyInSteps(this.host.environment, policies, DESTROYED_AT_ONCE);
+    destroyInSteps(this.host.environment, policies, OPERATIONS_OF_A_POLICY);
   }
 
   private rememberRemoved(name: string): void {
@@ -247,5 +251,51 @@ class ClusterManagerPolicy implements LbPolicy<ClusterManagerConfig> {
 
   private trace(text: () => string): void {
     this.host.environment.logger.trace(TRACER, text);
+  }
+}
+
+/** The children of the policy, which change while the picker is in use. */
+export interface ClusterPickers {
+  readonly current: ReadonlyMap<string, Picker>;
+  /** The names of children that are not created yet. */
+  readonly due: ReadonlySet<string>;
+  /** The names of children that were removed recently. */
+  readonly removed: ReadonlySet<string>;
+}
+
+/**
+ * Forwards each pick to the child that the config selector chose (gRFC A31). The pickers of the children are looked up
+ * in a map of the policy, so a change of one child among many costs one small object.
+ */
+export class ClusterManagerPicker implements Picker {
+  /** @param onDue Called when a call waits for a child that is not created yet. */
+  constructor(
+    private readonly pickers: ClusterPickers,
+    private readonly onDue: (name: string) => void,
+  ) {}
+
+  pick(args: PickArgs): PickResult {
+    const call = callAttributes(args);
+    if (call === undefined) {
+      return createDropResult(
+        Status.INTERNAL,
+        'The call was assigned no cluster by an xds resolver',
+      );
+    }
+    const { cluster, endedPick } = call;
+    const result =
+      endedPick ?? this.pickers.current.get(cluster)?.pick(args) ?? this.pickMissing(cluster);
+    return call.onPick === undefined ? result : call.onPick(result);
+  }
+
+  private pickMissing(cluster: string): PickResult {
+    if (this.pickers.due.has(cluster)) {
+      this.onDue(cluster);
+      return QUEUED;
+    }
+    const quoted = quoteText(cluster);
+    return this.pickers.removed.has(cluster)
+      ? createDropResult(Status.UNAVAILABLE, `${quoted} was removed while the call waited for it`)
+      : createDropResult(Status.INTERNAL, `${quoted} is not part of the load-balancing config`);
   }
 }

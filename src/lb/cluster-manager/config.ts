@@ -1,7 +1,7 @@
 import type { LbConfig } from '../../resources/extension-points';
 import { parseObject, readEntries } from '../../util/json-fields';
 import type { ParseLbConfig } from '../lb-policy';
-import { childPolicyToJson, entriesToJson, readChildPolicy } from '../registry/policy-json';
+import { childPolicyToJson, entriesToJson, readChildPolicy } from '../registry/policy-config';
 
 export const CLUSTER_MANAGER = 'xds_cluster_manager_experimental';
 

@@ -4,8 +4,7 @@ import type { Handle } from '../../util/handle';
 import type { Logger } from '../../util/logger';
 import type { Random } from '../../util/random';
 import type { LbBatch } from '../tree/lb-batch';
-import { DescriptorShortage, findShortage } from './descriptor-shortage';
-import { FairQueue } from './fair-queue';
+import { type BackoffStep, connectionBackoff, firstBackoffStep } from '../../util/backoff';
 
 /** The time for which attempts are started without a break. grpc-js takes longer to start one the more there are. */
 const SLICE_MS = 4;
@@ -33,7 +32,7 @@ export interface ConnectionAttemptsOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
-  /** See `Limits`. */
+  /** Attempts in flight at a time. */
   readonly maxConnectionAttempts: number;
   /** Closes the connections that were released. Default: those of grpc-js. */
   readonly closeUnused?: () => void;
@@ -215,5 +214,126 @@ export class ConnectionAttempts {
     const [oldestMs] = this.inFlight.values();
     const slowMs = oldestMs === undefined ? Infinity : oldestMs + SLOW_MS;
     return Math.max(now + BREAK_MS, probeMs < Infinity ? probeMs : slowMs);
+  }
+}
+
+/** An item of a {@link FairQueue}. */
+export interface Owned {
+  /** Owners take turns. */
+  readonly owner: object;
+}
+
+/** A queue that takes one item of each owner in turn, and the items of one owner in the order they were added. */
+export class FairQueue<Item extends Owned> {
+  /** Items by owner, in the order of the turns. No set is empty. */
+  private readonly byOwner = new Map<object, Set<Item>>();
+  private count = 0;
+
+  get size(): number {
+    return this.count;
+  }
+
+  /** Adds the item at the end, unless it is in the queue. */
+  add(item: Item): void {
+    const items = this.byOwner.get(item.owner);
+    if (items?.has(item) === true) return;
+    this.count++;
+    if (items === undefined) this.byOwner.set(item.owner, new Set([item]));
+    else items.add(item);
+  }
+
+  /** Removes the item. @returns Whether it was in the queue. */
+  delete(item: Item): boolean {
+    const items = this.byOwner.get(item.owner);
+    if (items?.delete(item) !== true) return false;
+    this.count--;
+    if (items.size === 0) this.byOwner.delete(item.owner);
+    return true;
+  }
+
+  take(): Item | undefined {
+    for (const [owner, items] of this.byOwner) {
+      for (const item of items) {
+        this.delete(item);
+        // Moves this owner behind the others.
+        if (this.byOwner.delete(owner)) this.byOwner.set(owner, items);
+        return item;
+      }
+    }
+    return undefined;
+  }
+}
+
+/** Node's names of the two errors, with their meaning (errno(3)). */
+const CODES: ReadonlyMap<string, string> = new Map([
+  ['EMFILE', 'too many open files in this process'],
+  ['ENFILE', 'too many open files in the system'],
+]);
+/** The delay of an attempt after a connection was released or closed, until its socket has been closed. */
+const CLOSED_MS = 100;
+
+/** Returns the code of an error that reports a lack of file descriptors. */
+function findShortage(error: string): string | undefined {
+  for (const code of CODES.keys()) if (error.includes(code)) return code;
+  return undefined;
+}
+
+/**
+ * The time during which the process has no file descriptors for more connections. One attempt is made after a growing
+ * delay, or after a connection was closed; while attempts succeed, more are made at a time.
+ */
+export class DescriptorShortage {
+  /** The text for errors. */
+  readonly text: string;
+  /** The maximum number of attempts in flight. */
+  window = 0;
+  /** The time of the next attempt, if none may be in flight. */
+  probeMs: number;
+  private backoff: BackoffStep;
+  private hasReleased = false;
+
+  constructor(
+    readonly code: string,
+    private readonly random: Random,
+    now: number,
+  ) {
+    this.text = `connections cannot be opened: ${CODES.get(code) ?? 'too many open files'} (${code})`;
+    this.backoff = firstBackoffStep(connectionBackoff, random);
+    this.probeMs = now + this.backoff.delayMs;
+  }
+
+  /**
+   * Allows one attempt once it is due.
+   * @returns 'after closing' if connections were released since the last attempt: the next one waits for their sockets.
+   */
+  probeIfDue(now: number): 'after closing' | undefined {
+    if (this.window > 0 || now < this.probeMs) return undefined;
+    if (this.hasReleased) {
+      this.hasReleased = false;
+      this.probeMs = now + CLOSED_MS;
+      return 'after closing';
+    }
+    this.window = 1;
+    return undefined;
+  }
+
+  /** Records that an attempt got a descriptor, unless it was in flight before the shortage. */
+  onAvailable(): void {
+    if (this.window > 0) this.window++;
+  }
+
+  /** Records that an attempt got no descriptor. */
+  onExhausted(now: number): void {
+    if (this.window === 0) return;
+    this.window = 0;
+    this.backoff = this.backoff.next();
+    this.probeMs = now + this.backoff.delayMs;
+  }
+
+  /** Records that a connection was closed, or released by its policy. */
+  onClosed(now: number): void {
+    this.hasReleased = true;
+    this.backoff = firstBackoffStep(connectionBackoff, this.random);
+    this.probeMs = Math.min(this.probeMs, now + CLOSED_MS);
   }
 }

@@ -1,18 +1,30 @@
 import { ConnectivityState, type Picker } from '../../grpc-js';
 import type { ChildChannelOptions } from '../../grpc-js/child-channel-options';
 import type { LbConfig } from '../../resources/extension-points';
-import { abandon, atOnce, isPromiseLike } from '../../util/contained';
+import { abandon, atOnce, isPromiseLike, parseContained } from '../../util/contained';
 import { errorMessage, errorStack } from '../../util/error-message';
 import { runSteps } from '../../util/steps';
-import { createFailurePicker, createIdlePicker, failureText, queuePicker } from '../connectivity';
+import {
+  createFailurePicker,
+  createIdlePicker,
+  failureText,
+  NO_ENDPOINTS,
+  queuePicker,
+} from '../connectivity';
 import { EndpointChildren } from '../endpoints/endpoint-children';
 import type { EndpointLeaf } from '../endpoints/endpoint-leaf';
 import type { EndpointSet } from '../endpoints/endpoint-set';
-import type { LbHost, LbPolicy, LbUpdate } from '../lb-policy';
+import type { LbHost, LbPolicy, LbUpdate, LbPolicyType } from '../lb-policy';
 import type { Publication } from '../tree/lb-batch';
 import type { PolicyParts } from '../tree/policy-state';
 import { shareUpdate } from '../tree/lb-update';
-import { ConnectionGroups, connectionState, LeafConnection } from './connections';
+import {
+  ConnectionGroups,
+  connectionState,
+  LeafConnection,
+  CustomPicker,
+  type PickGuard,
+} from './connections';
 import type {
   CustomLbPolicy,
   LbPicker,
@@ -20,11 +32,11 @@ import type {
   LbPolicyDefinition,
   LbPublishedState,
 } from './definition';
-import { CustomPicker, type PickGuard } from './picker';
+import type { Violations } from '../../util/violations';
+import type { LbConfigConverter } from '../registry/policy-config';
+import { createPolicyType } from '../tree/checked-policy';
 
 const NO_OPTIONS: ChildChannelOptions = Object.freeze({});
-
-const NO_ENDPOINTS = 'No endpoints to connect to';
 
 /**
  * Runs the policy of an application. Owns the connections, so that none can be leaked, and catches the exceptions of the
@@ -73,9 +85,9 @@ export class CustomBalancer<Config> implements LbPolicy<CustomConfig<Config>> {
       else this.publication.request();
       return;
     }
-    const { changed } = runSteps(this.children.update(endpoints.value, options));
+    runSteps(this.children.update(endpoints.value, options));
     runSteps(this.children.removeUnlisted());
-    if (changed || endpoints.value !== this.lastEndpoints) {
+    if (endpoints.value !== this.lastEndpoints) {
       this.groups.update(endpoints.value, this.children.size);
       this.lastEndpoints = endpoints.value;
     }
@@ -275,4 +287,48 @@ export class CustomConfig<Config> implements LbConfig {
     }
     return typeof input.json === 'object' && input.json !== null ? input.json : {};
   }
+}
+
+/** A policy of an application, for the registry. */
+export interface CustomPolicyType {
+  readonly policy: LbPolicyType;
+  /** `undefined` if the policy has no `messageType`. */
+  readonly converter: LbConfigConverter | undefined;
+}
+
+/** Creates a policy from its definition. @throws Error if the name or the `messageType` is empty. */
+export function createCustomPolicyType<Config>(
+  definition: LbPolicyDefinition<Config>,
+): CustomPolicyType {
+  const { name, messageType } = definition;
+  if (name === '') throw new Error('A load-balancing policy needs a name');
+  if (messageType === '') throw new Error(`Load-balancing policy ${name}: messageType is empty`);
+  const configs = new WeakSet<LbConfig>();
+  const parse = (input: LbPolicyConfigInput, violations: Violations) => {
+    const parsed = parseContained(() => definition.parseConfig(input), violations, 'the policy');
+    if (parsed === undefined) return undefined;
+    const config = new CustomConfig(name, parsed.value, input);
+    configs.add(config);
+    return config;
+  };
+  return {
+    policy: createPolicyType({
+      name,
+      isConfig: (config): config is CustomConfig<Config> => configs.has(config),
+      parseConfig: (json, violations) => parse({ kind: 'json', typeName: name, json }, violations),
+      create: (host) => new CustomBalancer(host, definition),
+    }),
+    converter: messageType === undefined ? undefined : createConverter(messageType, parse),
+  };
+}
+
+function createConverter(
+  messageType: string,
+  parse: (input: LbPolicyConfigInput, violations: Violations) => LbConfig | undefined,
+): LbConfigConverter {
+  return {
+    messageType,
+    convert: (bytes, { violations }) =>
+      parse({ kind: 'message', typeName: messageType, bytes }, violations),
+  };
 }

@@ -1,24 +1,11 @@
 import type { LbPolicyRegistry } from '../registry/lb-policy-registry';
+import { fixedPolicies } from '../registry/policy-table';
 import type { LbPolicyDefinition } from './definition';
-import type * as PolicyType from './policy-type';
-import type { CustomPolicyType } from './policy-type';
+import type * as PolicyType from './balancer';
+import type { CustomPolicyType } from './balancer';
 import { late } from '../../util/late';
 
-const loadPolicyType = late<typeof PolicyType>(() => require('./policy-type'));
-
-/**
- * The policies above the endpoints. Their configs are created by each other, so that no other policy can replace them.
- */
-const STRUCTURAL = new Set([
-  'cds_experimental',
-  'outlier_detection_experimental',
-  'priority_experimental',
-  'weighted_target_experimental',
-  'xds_cluster_impl_experimental',
-  'xds_cluster_manager_experimental',
-  'xds_override_host_experimental',
-  'xds_wrr_locality_experimental',
-]);
+const loadPolicyType = late<typeof PolicyType>(() => require('./balancer'));
 
 /** The policies of the application, which are added to the registries that exist and those created later. */
 export class CustomLbPolicies {
@@ -27,7 +14,8 @@ export class CustomLbPolicies {
 
   /** @throws Error if the name of the definition is empty, or that of a policy that cannot be replaced. */
   register<Config>(definition: LbPolicyDefinition<Config>): void {
-    if (STRUCTURAL.has(definition.name)) throw new Error(`${definition.name} cannot be replaced`);
+    if (fixedPolicies.has(definition.name))
+      throw new Error(`${definition.name} cannot be replaced`);
     const type = loadPolicyType().createCustomPolicyType(definition);
     this.types.set(definition.name, type);
     for (const registry of this.registries) addType(registry, type);

@@ -1,8 +1,14 @@
 import { ConnectivityState } from '../../grpc-js';
 import type { ChannelOptions, Picker } from '../../grpc-js';
 import type { LbConfig } from '../../resources/extension-points';
-import { STEP_SIZE, type Steps } from '../../util/steps';
-import { ConnectivityTally, createFailurePicker, failureText, WaitPicker } from '../connectivity';
+import { inSteps, STEP_SIZE, type Steps } from '../../util/steps';
+import {
+  ConnectivityTally,
+  createFailurePicker,
+  failureText,
+  NO_ENDPOINTS,
+  WaitPicker,
+} from '../connectivity';
 import type { LbHost, LbPolicy, LbUpdate } from '../lb-policy';
 import type { Publication } from '../tree/lb-batch';
 import type { PolicyParts, StateDetails } from '../tree/policy-state';
@@ -58,7 +64,7 @@ export class ReadyList<Item extends ReadyItem> implements Iterable<Item> {
 
 /** The part of a policy besides connecting to every endpoint. */
 export interface ConnectedEndpointsDelegate<Config extends LbConfig, Endpoint> {
-  /** Applies a config. The endpoints of the same update follow. @param labels See `LbUpdate`. */
+  /** Applies a config. The endpoints of the same update follow. @param labels The labels of metrics. */
   configure?(config: Config, labels: LbUpdate['labels']): void;
   /** Creates the state of an endpoint, kept across reconnects with its leaf, and so with its addresses (gRFC A61). */
   createEndpoint(leaf: EndpointLeaf): Endpoint;
@@ -82,11 +88,6 @@ interface Listed {
   readonly endpoints: EndpointSet;
   readonly channelOptions: ChannelOptions;
 }
-
-/** The number of leaves that request a connection in one step. */
-const CONNECTS = 256;
-
-const NO_ENDPOINTS = 'No endpoints to connect to';
 
 /**
  * A policy that connects to every endpoint, reconnects to those that are lost, and publishes the aggregated state
@@ -158,36 +159,28 @@ export class ConnectedEndpoints<Config extends LbConfig, Endpoint> implements Lb
   }
 
   private *apply({ endpoints, channelOptions }: Listed): Steps<void> {
-    const { added, changed } = yield* this.children.update(endpoints, channelOptions);
-    for (let i = 0; i < added.length; i++) {
-      if (i % STEP_SIZE === STEP_SIZE - 1) yield;
-      const leaf = added[i];
-      if (leaf === undefined) break;
+    const added = yield* this.children.update(endpoints, channelOptions);
+    yield* inSteps(added, (leaf) => {
       this.tally.add(leaf.state);
       this.unconnected.add(leaf);
-    }
+    });
     if (this.children.size > 0) this.setFailure(undefined);
     // What calls may wait for is before what takes time and changes nothing for them.
     yield* this.connect(added);
     yield* this.children.removeUnlisted();
     yield* this.connect(this.unconnected);
     if (this.children.size === 0) this.setFailure(NO_ENDPOINTS);
-    if (changed) this.publication.request();
+    this.publication.request();
   }
 
   /** Connects to leaves; leaves most to the newer update if there is one, which may not have them any more. */
   private *connect(leaves: Iterable<EndpointLeaf>): Steps<void> {
     const { unconnected, updates } = this;
-    let connects = 0;
-    for (const leaf of leaves) {
-      if (connects > 0 && connects % CONNECTS === 0) {
-        if (updates.isOutdated) return;
-        yield;
-      }
-      connects++;
+    yield* inSteps(leaves, (leaf, index) => {
+      if (index >= STEP_SIZE && updates.isOutdated) return;
       unconnected.delete(leaf);
       leaf.connect();
-    }
+    });
   }
 
   private onLeafRemoved(leaf: EndpointLeaf): void {

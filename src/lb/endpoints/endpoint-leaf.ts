@@ -36,7 +36,7 @@ export interface EndpointLeafOptions {
  * first one starts, the leaf is IDLE.
  */
 export class EndpointLeaf {
-  /** See `ReadyItem`. */
+  /** Its index in a `ReadyList`, which alone sets it. */
   readyIndex = -1;
   private currentEndpoint: XdsEndpoint;
   private currentState = ConnectivityState.IDLE;

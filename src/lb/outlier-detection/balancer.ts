@@ -1,8 +1,7 @@
-import type * as Detection from './index';
 import type { ChannelOptions, Picker, Subchannel, SubchannelAddress } from '../../grpc-js';
 import { Label, LbInstruments, LbLabel } from '../../observe/stats/instruments';
 import type { Handle } from '../../util/handle';
-import { STEP_SIZE, type Steps } from '../../util/steps';
+import { inSteps, type Steps } from '../../util/steps';
 import { ClusterImplConfig } from '../cluster-impl/config';
 import type { EndpointSet } from '../endpoints/endpoint-set';
 import type { LbPolicyType, LbUpdate } from '../lb-policy';
@@ -23,13 +22,13 @@ import {
   OutlierDetectionLbConfig,
   parseOutlierDetectionConfig,
 } from './config';
-import type { ObservedEndpoint } from './observed-endpoint';
-import type { ObservedEndpoints } from './observed-endpoints';
+import type * as Detection from './observed-endpoints';
+import type { ObservedEndpoint, ObservedEndpoints } from './observed-endpoints';
 import { ObservedSubchannel, OutlierDetectionPicker } from './observed-subchannel';
 import { late } from '../../util/late';
 
 /** Loaded for the first cluster that detects outliers: every other one has the policy, too, and does not detect. */
-const loadDetection = late<typeof Detection>(() => require('./index'));
+const loadDetection = late<typeof Detection>(() => require('./observed-endpoints'));
 
 /**
  * The policy that ejects endpoints that fail more than others (gRFCs A50, A61), under its name and the one in grpc-js.
@@ -134,11 +133,9 @@ class OutlierDetection implements SingleChildDelegate<OutlierDetectionLbConfig> 
   private *observe(endpoints: EndpointSet): Steps<void> {
     const observed = (this.endpoints ??= new (loadDetection().ObservedEndpoints)());
     yield* observed.update(endpoints);
-    let count = 0;
-    for (const each of this.subchannels) {
-      if (++count % STEP_SIZE === 0) yield;
-      if (each.endpoint === undefined) each.observe(observed.find(each.address));
-    }
+    yield* inSteps(this.subchannels, (subchannel) => {
+      if (subchannel.endpoint === undefined) subchannel.observe(observed.find(subchannel.address));
+    });
   }
 
   private apply(config: OutlierDetectionLbConfig): void {

@@ -5,7 +5,7 @@ import { parseObject, readDurationMs, readInteger, type JsonFields } from '../..
 import { shareFields } from '../../util/share';
 import type { Violations } from '../../util/violations';
 import type { LbChildParser } from '../lb-policy';
-import { childPolicyToJson, readChildPolicy } from '../registry/policy-json';
+import { childPolicyToJson, readChildPolicy } from '../registry/policy-config';
 
 export const OUTLIER_DETECTION = 'outlier_detection_experimental';
 

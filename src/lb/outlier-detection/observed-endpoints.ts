@@ -1,20 +1,143 @@
-import type { SubchannelAddress } from '../../grpc-js';
-import type { LocalityEndpoints, XdsEndpoint } from '../../resources/endpoints/endpoints';
-import { STEP_SIZE, type Steps } from '../../util/steps';
-import { addressKey, endpointKey } from '../endpoints/endpoint-key';
-import { emptyEndpointSet, type EndpointSet } from '../endpoints/endpoint-set';
-import { ObservedEndpoint } from './observed-endpoint';
+import { Status, type PickResult, type SubchannelAddress } from '../../grpc-js';
+import type { OutlierDetectionConfig } from '../../resources/cluster/cluster';
+import type { SocketAddress } from '../../resources/endpoints/endpoints';
+import { inSteps, type Steps } from '../../util/steps';
+import { EndpointIndex } from '../endpoints/endpoint-index';
+import { addressKey } from '../endpoints/endpoint-key';
+import type { EndpointSet } from '../endpoints/endpoint-set';
+import type { CallOutcomes } from './choose-ejections';
+
+// Loaded with the endpoints, for clusters that detect outliers.
+export { failurePercentageEjections, successRateEjections } from './choose-ejections';
+
+type CallEndedListener = NonNullable<PickResult['onCallEnded']>;
+
+/** Receives the ejections and unejections of an endpoint. */
+export interface Ejectable {
+  setEjected(ejected: boolean): void;
+}
+
+/** An endpoint with the outcomes of its calls and its ejection (gRFC A50). Times are monotonic. */
+export class ObservedEndpoint {
+  private isListed = true;
+  private successes = 0;
+  private failures = 0;
+  private ejectedAtMs: number | undefined;
+  /** The factor of the ejection time: grows with each ejection, shrinks with each sweep without one. */
+  private multiplier = 0;
+  private subchannels: Set<Ejectable> | undefined;
+  private onCallEnded: CallEndedListener | undefined;
+
+  /**
+   * @param key The set of its addresses, as text.
+   * @param due The endpoints of the next sweep. The endpoint adds itself with its first call and its ejection.
+   */
+  constructor(
+    readonly key: string,
+    readonly addresses: readonly SocketAddress[],
+    private readonly due: Set<ObservedEndpoint>,
+  ) {}
+
+  get isEjected(): boolean {
+    return this.ejectedAtMs !== undefined;
+  }
+
+  /** Adds a subchannel to one of the addresses, and sets its health. */
+  addSubchannel(subchannel: Ejectable): void {
+    this.subchannels ??= new Set();
+    this.subchannels.add(subchannel);
+    subchannel.setEjected(this.isEjected);
+  }
+
+  removeSubchannel(subchannel: Ejectable): void {
+    this.subchannels?.delete(subchannel);
+  }
+
+  /** Returns the callback for the end of a call, which counts the call and runs the given one. */
+  observe(next: CallEndedListener | null): CallEndedListener {
+    this.onCallEnded ??= (status) => this.count(status);
+    if (next === null) return this.onCallEnded;
+    return (status, details, trailers) => {
+      this.count(status);
+      next(status, details, trailers);
+    };
+  }
+
+  /** Returns the calls that ended since the last invocation; `undefined` if none did. */
+  takeCalls(): Omit<CallOutcomes, 'isEjected'> | undefined {
+    const { successes, failures } = this;
+    this.successes = 0;
+    this.failures = 0;
+    return successes + failures === 0 ? undefined : { successes, failures };
+  }
+
+  /** Ejects the endpoint, for longer each time. */
+  eject(nowMs: number): void {
+    this.ejectedAtMs = nowMs;
+    this.multiplier++;
+    if (this.isListed) this.due.add(this);
+    this.notifySubchannels();
+  }
+
+  uneject(): void {
+    this.ejectedAtMs = undefined;
+    this.notifySubchannels();
+  }
+
+  /** Ends the ejection, for an endpoint that is listed no more: only draining calls may still use it. */
+  release(): void {
+    this.isListed = false;
+    this.multiplier = 0;
+    this.due.delete(this);
+    if (this.isEjected) this.uneject();
+  }
+
+  /**
+   * Ends an ejection whose time is over; reduces the factor of an endpoint that is not ejected. Called once per sweep. What
+   * would not change in the next sweep leaves those that are due.
+   *
+   * @returns Whether the ejection ended.
+   */
+  settle(nowMs: number, config: OutlierDetectionConfig): boolean {
+    if (this.ejectedAtMs === undefined) {
+      if (this.multiplier > 0) this.multiplier--;
+      if (this.multiplier === 0 && !this.hasCalls) this.due.delete(this);
+      return false;
+    }
+    const { baseEjectionTimeMs, maxEjectionTimeMs } = config;
+    const longestMs = Math.max(baseEjectionTimeMs, maxEjectionTimeMs);
+    const durationMs = Math.min(baseEjectionTimeMs * this.multiplier, longestMs);
+    if (nowMs <= this.ejectedAtMs + durationMs) return false;
+    this.uneject();
+    return true;
+  }
+
+  private get hasCalls(): boolean {
+    return this.successes + this.failures > 0;
+  }
+
+  private count(status: Status): void {
+    if (!this.hasCalls && this.isListed) this.due.add(this);
+    if (status === Status.OK) this.successes++;
+    else this.failures++;
+  }
+
+  private notifySubchannels(): void {
+    for (const subchannel of this.subchannels ?? []) subchannel.setEjected(this.isEjected);
+  }
+}
 
 /** The observed endpoints of a policy by their sets of addresses (gRFC A61). */
 export class ObservedEndpoints {
-  private current: EndpointSet = emptyEndpointSet;
-  private readonly byKey = new Map<string, ObservedEndpoint>();
+  private readonly index = new EndpointIndex<ObservedEndpoint>(
+    ({ addresses }, key) => new ObservedEndpoint(key, addresses, this.dueForSweep),
+  );
   /** The endpoints with several addresses, by each of them. */
   private readonly byAddress = new Map<string, ObservedEndpoint>();
   private readonly dueForSweep = new Set<ObservedEndpoint>();
 
   get size(): number {
-    return this.byKey.size;
+    return this.index.size;
   }
 
   /**
@@ -30,24 +153,24 @@ export class ObservedEndpoints {
    * before the end of this one.
    */
   *update(set: EndpointSet): Steps<void> {
-    const { added, removed } = yield* endpointChanges(this.current, set);
-    this.current = set;
-    let operations = 0;
-    for (const endpoint of added) {
-      if (++operations % STEP_SIZE === 0) yield;
-      this.list(endpoint);
-    }
-    for (const endpoint of removed) {
-      if (++operations % STEP_SIZE === 0) yield;
-      this.unlist(endpoint);
-    }
+    const { added, removed } = yield* this.index.update(set);
+    yield* inSteps(added, (endpoint) => {
+      const { addresses } = endpoint;
+      if (addresses.length === 1) return;
+      for (const address of addresses) this.byAddress.set(addressKey(address), endpoint);
+    });
+    yield* inSteps(removed, (endpoint) => {
+      endpoint.release();
+      for (const address of endpoint.addresses.map(addressKey)) {
+        if (this.byAddress.get(address) === endpoint) this.byAddress.delete(address);
+      }
+    });
   }
 
   /** Removes all endpoints. An update in progress must not be continued. */
   clear(): void {
-    this.current = emptyEndpointSet;
-    for (const endpoint of this.byKey.values()) endpoint.release();
-    this.byKey.clear();
+    for (const endpoint of this.index.values()) endpoint.release();
+    this.index.clear();
     this.byAddress.clear();
   }
 
@@ -55,100 +178,6 @@ export class ObservedEndpoints {
   find(address: SubchannelAddress): ObservedEndpoint | undefined {
     if (!('host' in address)) return undefined;
     const key = addressKey(address);
-    return this.byKey.get(key) ?? this.byAddress.get(key);
+    return this.index.findKey(key) ?? this.byAddress.get(key);
   }
-
-  private list(listed: XdsEndpoint): void {
-    const key = endpointKey(listed);
-    const known = this.byKey.get(key);
-    if (known !== undefined) {
-      known.listings++;
-      return;
-    }
-    const endpoint = new ObservedEndpoint(key, this.dueForSweep);
-    this.byKey.set(key, endpoint);
-    const { addresses } = listed;
-    if (addresses.length === 1) return;
-    for (const address of addresses) this.byAddress.set(addressKey(address), endpoint);
-  }
-
-  private unlist(endpoint: XdsEndpoint): void {
-    const key = endpointKey(endpoint);
-    const known = this.byKey.get(key);
-    if (known === undefined || --known.listings > 0) return;
-    this.byKey.delete(key);
-    known.release();
-    for (const address of endpoint.addresses) {
-      const addressed = addressKey(address);
-      if (this.byAddress.get(addressed) === known) this.byAddress.delete(addressed);
-    }
-  }
-}
-
-/** The added and removed endpoint objects, each as often as it is listed. */
-export interface EndpointChanges {
-  readonly added: readonly XdsEndpoint[];
-  readonly removed: readonly XdsEndpoint[];
-}
-
-/** Compares two sets and their children, in steps. Only localities that changed are compared in detail. */
-export function* endpointChanges(before: EndpointSet, after: EndpointSet): Steps<EndpointChanges> {
-  const old = new Set(localitiesOf(before));
-  const fresh = new Set<LocalityEndpoints>();
-  const stayed = new Set<LocalityEndpoints>();
-  for (const locality of localitiesOf(after)) {
-    if (old.delete(locality)) stayed.add(locality);
-    else if (!stayed.has(locality)) fresh.add(locality);
-  }
-  return yield* compare(yield* endpointsOf(old), yield* endpointsOf(fresh));
-}
-
-/** Skips the equal start and end of both lists, which in most updates are most of them. */
-function* compare(
-  before: readonly XdsEndpoint[],
-  after: readonly XdsEndpoint[],
-): Steps<EndpointChanges> {
-  const shorter = Math.min(before.length, after.length);
-  let start = 0;
-  while (start < shorter && before[start] === after[start]) start++;
-  let beforeEnd = before.length;
-  let afterEnd = after.length;
-  while (beforeEnd > start && afterEnd > start && before[beforeEnd - 1] === after[afterEnd - 1]) {
-    beforeEnd--;
-    afterEnd--;
-  }
-  const unlisted = new Map<XdsEndpoint, number>();
-  let count = 0;
-  for (const endpoint of before.slice(start, beforeEnd)) {
-    if (++count % STEP_SIZE === 0) yield;
-    unlisted.set(endpoint, (unlisted.get(endpoint) ?? 0) + 1);
-  }
-  const added: XdsEndpoint[] = [];
-  for (const endpoint of after.slice(start, afterEnd)) {
-    if (++count % STEP_SIZE === 0) yield;
-    const listings = unlisted.get(endpoint);
-    if (listings === undefined) added.push(endpoint);
-    else if (listings === 1) unlisted.delete(endpoint);
-    else unlisted.set(endpoint, listings - 1);
-  }
-  return { added, removed: [...repeated(unlisted)] };
-}
-
-function* endpointsOf(localities: ReadonlySet<LocalityEndpoints>): Steps<readonly XdsEndpoint[]> {
-  const list: XdsEndpoint[] = [];
-  for (const { endpoints } of localities) {
-    for (const endpoint of endpoints) {
-      if (list.push(endpoint) % STEP_SIZE === 0) yield;
-    }
-  }
-  return list;
-}
-
-function* localitiesOf({ localities, children }: EndpointSet): IterableIterator<LocalityEndpoints> {
-  yield* localities;
-  for (const child of children?.values() ?? []) yield* localitiesOf(child);
-}
-
-function* repeated(counts: ReadonlyMap<XdsEndpoint, number>): IterableIterator<XdsEndpoint> {
-  for (const [endpoint, count] of counts) for (let i = 0; i < count; i++) yield endpoint;
 }

@@ -3,7 +3,7 @@ import type { PickArgs, PickResult, Picker, Subchannel, SubchannelAddress } from
 import { InterceptedSubchannel } from '../../grpc-js/subchannel-wrappers';
 import { MeasuredSubchannel } from '../connections/measured-subchannel';
 import { describeWait, type DescribedPicker } from '../connectivity';
-import type { ObservedEndpoint } from './observed-endpoint';
+import type { ObservedEndpoint } from './observed-endpoints';
 
 /** Forwards picks to the child, and counts the calls to observed endpoints. */
 export class OutlierDetectionPicker implements DescribedPicker {

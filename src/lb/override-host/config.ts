@@ -4,7 +4,7 @@ import { formatDurationString } from '../../util/duration';
 import { parseObject, readDurationMs, readList, readRequiredString } from '../../util/json-fields';
 import type { Violations } from '../../util/violations';
 import type { ParseLbConfig } from '../lb-policy';
-import { childPolicyToJson, readChildPolicy } from '../registry/policy-json';
+import { childPolicyToJson, readChildPolicy } from '../registry/policy-config';
 
 export const OVERRIDE_HOST = 'xds_override_host_experimental';
 

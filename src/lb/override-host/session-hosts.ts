@@ -1,12 +1,12 @@
 import type { ChannelOptions, ConnectivityState, Subchannel } from '../../grpc-js';
 import type { HealthStatus, XdsEndpoint } from '../../resources/endpoints/endpoints';
 import type { Handle } from '../../util/handle';
-import { type AddressIndex, createHostIndex } from '../endpoints/address-index';
+import { AddressIndex } from '../endpoints/endpoint-index';
 import { formatAddress } from '../endpoints/endpoint-key';
 import type { EndpointSet } from '../endpoints/endpoint-set';
 import type { LbHost } from '../lb-policy';
-import { ChildSubchannels } from './child-subchannels';
 import { HostConnection } from './host-connection';
+import { isReferenced } from '../../grpc-js/host-internals';
 
 /** The minimum time between two checks for idle connections (gRFC A75). */
 const MIN_SWEEP_INTERVAL_MS = 5000;
@@ -43,14 +43,12 @@ export type RequestedHost = HostConnection | UnusedHost;
  */
 export class SessionHosts {
   /** Created for the first call of a session. */
-  private index: AddressIndex<XdsEndpoint> | undefined;
+  private index: AddressIndex | undefined;
   private readonly connections = new Map<string, HostConnection>();
   private latest: SessionHostsUpdate | undefined;
   private readonly childSubchannels = new ChildSubchannels();
   /** The options of the child's latest subchannel: pick_first adds one to those of the channel. */
   private childOptions: ChannelOptions | undefined;
-  /** The endpoints in the index; `undefined` until the first call of a session. */
-  private indexed: EndpointSet | undefined;
   private sweepTimer: Handle | undefined;
 
   /** @param onSettled Called when waiting calls have to be picked again. */
@@ -66,10 +64,10 @@ export class SessionHosts {
     const isRenewed = previous !== undefined && previous.options !== update.options;
     const isKept = previous === undefined || isPooledAlike(previous.options, update.options);
     if (!isKept) this.childOptions = undefined;
-    if (this.indexed === undefined) return;
-    this.updateIndex(update);
+    const { index } = this;
+    if (index === undefined) return;
     for (const [address, connection] of this.connections) {
-      const endpoint = this.index?.get(address);
+      const endpoint = index.findIn(update.endpoints, address);
       if (!isKept || endpoint === undefined || isCutOff(endpoint, update)) {
         this.connections.delete(address);
         connection.release();
@@ -125,16 +123,10 @@ export class SessionHosts {
     this.index = undefined;
   }
 
-  private updateIndex({ endpoints }: SessionHostsUpdate): void {
-    if (endpoints === this.indexed) return;
-    this.indexed = endpoints;
-    (this.index ??= createHostIndex()).update(endpoints);
-  }
-
   private findEndpoint(address: string): XdsEndpoint | undefined {
     if (this.latest === undefined) return undefined;
-    this.updateIndex(this.latest);
-    return this.index?.get(address);
+    this.index ??= new AddressIndex();
+    return this.index.findIn(this.latest.endpoints, address);
   }
 
   private acquire(
@@ -213,4 +205,42 @@ function isPooledAlike(a: ChannelOptions, b: ChannelOptions): boolean {
   if (a === b) return true;
   const keys = Object.keys(a);
   return keys.length === Object.keys(b).length && keys.every((key) => a[key] === b[key]);
+}
+
+/** The number of subchannels from which on those of addresses that are not used any more are looked for. */
+const MIN_PRUNED = 64;
+
+/**
+ * The subchannels that the child of a policy has created, by address. They are not kept alive: few of them are ever looked
+ * up, and a child releases most of those of a long list.
+ */
+export class ChildSubchannels {
+  private readonly byAddress = new Map<string, WeakRef<Subchannel>>();
+  private pruneAt = MIN_PRUNED;
+
+  /** The number of addresses, some of which may not be used any more. */
+  get size(): number {
+    return this.byAddress.size;
+  }
+
+  add(subchannel: Subchannel): void {
+    if (this.size >= this.pruneAt) this.prune();
+    this.byAddress.set(subchannel.getAddress(), new WeakRef(subchannel));
+  }
+
+  /** Returns the state of the connection to an address; `undefined` if the child has no subchannel to it. */
+  stateOf(address: string): ConnectivityState | undefined {
+    const subchannel = this.byAddress.get(address)?.deref();
+    if (subchannel === undefined || !isReferenced(subchannel)) return undefined;
+    return subchannel.getConnectivityState();
+  }
+
+  /** In proportion to the number of subchannels that were added since the last time. */
+  private prune(): void {
+    for (const [address, reference] of this.byAddress) {
+      const subchannel = reference.deref();
+      if (subchannel === undefined || !isReferenced(subchannel)) this.byAddress.delete(address);
+    }
+    this.pruneAt = Math.max(MIN_PRUNED, 2 * this.size);
+  }
 }

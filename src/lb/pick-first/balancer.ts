@@ -10,11 +10,13 @@ import { errorMessage, errorStack } from '../../util/error-message';
 import type { FeatureFlags } from '../../util/feature-flags';
 import type { Random } from '../../util/random';
 import { ok } from '../../util/result';
-import { STEP_SIZE, type Steps } from '../../util/steps';
+import { shareList } from '../../util/share';
+import { inSteps, type Steps } from '../../util/steps';
 import { SteppedUpdates } from '../../util/time-slices';
 import {
   createFailurePicker,
   failureText,
+  NO_ENDPOINTS,
   queuePicker,
   WaitPicker,
   withoutResolutionNote,
@@ -30,6 +32,7 @@ import {
   emptyEndpointSet,
   endpointsByLocality,
   type EndpointSet,
+  listEndpoints,
 } from '../endpoints/endpoint-set';
 import { combinedWeights } from '../endpoints/endpoint-weights';
 import { GrpcJsChild } from '../grpc-js-policy/grpc-js-child';
@@ -38,6 +41,9 @@ import { createPolicyType, isInstanceOf } from '../tree/checked-policy';
 import type { Publication } from '../tree/lb-batch';
 import { describeEndpoint, type PolicyParts } from '../tree/policy-state';
 import { parsePickFirstConfig, PICK_FIRST, PickFirstConfig } from './config';
+
+// Loaded with the policy.
+export { pickFirstConverter } from './config';
 
 /** The options that all pick_first policies of a process share. */
 export interface PickFirstPolicyOptions {
@@ -54,8 +60,6 @@ export function createPickFirstPolicyType({ flags }: PickFirstPolicyOptions): Lb
     create: (host) => new PickFirstPolicy(host, flags.weightedShuffling),
   });
 }
-
-const NO_ENDPOINTS = 'No endpoints to connect to';
 
 /**
  * Endpoints that are tried: the first of the order. grpc-js has a subchannel for each address from the beginning, and tries one
@@ -144,8 +148,8 @@ class PickFirstPolicy implements LbPolicy<PickFirstConfig> {
   }
 
   private *apply(update: Omit<Attempt, 'endpoints'>): Steps<void> {
-    const endpoints = yield* listEndpoints(allEndpoints(update.set), this.attempt?.endpoints);
-    yield* this.connect({ ...update, endpoints });
+    const listed = yield* listEndpoints(allEndpoints(update.set));
+    yield* this.connect({ ...update, endpoints: shareList(this.attempt?.endpoints, listed) });
   }
 
   private *connect(attempt: Attempt): Steps<void> {
@@ -260,21 +264,6 @@ class PickFirstPolicy implements LbPolicy<PickFirstConfig> {
   }
 }
 
-/** Lists endpoints in steps. @returns the previous list if it has the same ones. */
-function* listEndpoints(
-  endpoints: Iterable<XdsEndpoint>,
-  previous: readonly XdsEndpoint[] = [],
-): Steps<readonly XdsEndpoint[]> {
-  const list: XdsEndpoint[] = [];
-  let isSame = true;
-  for (const endpoint of endpoints) {
-    isSame &&= previous[list.length] === endpoint;
-    list.push(endpoint);
-    if (list.length % STEP_SIZE === 0) yield;
-  }
-  return isSame && previous.length === list.length ? previous : list;
-}
-
 /**
  * Returns the indices of weights in a random order, in which each comes first with a probability in proportion to its weight,
  * and likewise among the rest (gRFC A113).
@@ -283,23 +272,22 @@ function* listEndpoints(
  * @param count How many are returned: the first of the order. Default: all.
  */
 export function* shuffleByWeight(
-  weights: ArrayLike<number>,
+  weights: Iterable<number> & { readonly length: number },
   random: Random,
   count = weights.length,
 ): Steps<readonly number[]> {
   let first: Shuffled[] = [];
   let greatest = Infinity;
-  for (let index = 0; index < weights.length; index++) {
-    if (index % STEP_SIZE === STEP_SIZE - 1) yield;
+  yield* inSteps(weights, (weight, index) => {
     // The gRFC sorts by u^(1/weight), descending. The logarithm keeps the order, and also the differences between great
     // weights, whose keys would all round to 1. `random` may be 0, which has no logarithm.
-    const key = -Math.log(1 - random()) / (weights[index] ?? 1);
-    if (key > greatest) continue;
+    const key = -Math.log(1 - random()) / weight;
+    if (key > greatest) return;
     first.push({ index, key });
-    if (first.length < 2 * count) continue;
+    if (first.length < 2 * count) return;
     first = sortByKey(first).slice(0, count);
     greatest = first.at(-1)?.key ?? Infinity;
-  }
+  });
   return sortByKey(first)
     .slice(0, count)
     .map(({ index }) => index);

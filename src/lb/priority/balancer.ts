@@ -1,18 +1,16 @@
 import { ConnectivityState, type Picker } from '../../grpc-js';
 import type { FeatureFlags } from '../../util/feature-flags';
 import type { Handle } from '../../util/handle';
-import type { Steps } from '../../util/steps';
+import { inSteps, type Steps } from '../../util/steps';
 import { SteppedUpdates } from '../../util/time-slices';
 import { createFailurePicker, describeWait, failureText, queuePicker } from '../connectivity';
 import type { LbHost, LbPolicy, LbPolicyType, LbUpdate } from '../lb-policy';
 import { createPolicyType, isInstanceOf } from '../tree/checked-policy';
-import { destroyInSteps } from '../tree/destroy-in-steps';
-import type { Publication } from '../tree/lb-batch';
+import { destroyInSteps, OPERATIONS_OF_A_POLICY, type Publication } from '../tree/lb-batch';
 import type { ChildState, PolicyParts } from '../tree/policy-state';
 import { PriorityChild } from './child';
-import type { PriorityChoice } from './choose-priority';
+import { type PriorityChoice, PriorityOrder } from './choose-priority';
 import { parsePriorityConfig, PRIORITY, PriorityConfig } from './config';
-import { PriorityOrder } from './priority-order';
 
 export interface PriorityPolicyOptions {
   readonly flags: Pick<FeatureFlags, 'priorityChildCache'>;
@@ -28,15 +26,10 @@ export function createPriorityPolicyType({ flags }: PriorityPolicyOptions): LbPo
   });
 }
 
-/** The policy without the cache that gRFC A115 removed. */
-export const priorityPolicy: LbPolicyType = createPriorityPolicyType({
-  flags: { priorityChildCache: false },
-});
-
 const TRACER = 'priority';
 
-/** Children that are updated or destroyed in one step, and that are created in one turn of the event loop: each may be a tree. */
-const CHILDREN_AT_ONCE = 8;
+/** Children that are created in one turn of the event loop: each may be a tree. */
+const CREATED_AT_ONCE = 8;
 
 interface Published {
   readonly state: ConnectivityState;
@@ -93,7 +86,7 @@ class PriorityPolicy implements LbPolicy<PriorityConfig> {
     this.creation?.release();
     const children = [...this.children.values()];
     this.children.clear();
-    destroyInSteps(this.host.environment, children, CHILDREN_AT_ONCE);
+    destroyInSteps(this.host.environment, children, OPERATIONS_OF_A_POLICY);
   }
 
   describe(): PolicyParts {
@@ -124,16 +117,15 @@ class PriorityPolicy implements LbPolicy<PriorityConfig> {
     this.lastUpdate = update;
     this.failure = describeEmptiness(update);
     if (isOther) this.order = new PriorityOrder([...config.priorities.keys()], this.children);
-    let count = 0;
-    for (const [name, child] of this.children) {
-      if (++count % CHILDREN_AT_ONCE === 0) yield;
+    const apply = ([name, child]: readonly [string, PriorityChild]) => {
       const childConfig = config.priorities.get(name);
       if (childConfig !== undefined) child.update(childConfig, update);
       // Kept for a while by gRFC A56, destroyed at once by gRFC A115.
       else if (this.keepsRemoved) child.deactivate();
       else this.destroyChild(name, child);
       this.order.note(name);
-    }
+    };
+    yield* inSteps(this.children, apply, () => OPERATIONS_OF_A_POLICY);
     this.publication.request();
   }
 
@@ -146,7 +138,7 @@ class PriorityPolicy implements LbPolicy<PriorityConfig> {
     const config = update.config.priorities.get(name);
     if (child !== undefined) {
       this.publishState(child);
-    } else if (this.created === CHILDREN_AT_ONCE) {
+    } else if (this.created === CREATED_AT_ONCE) {
       this.createLater();
     } else if (config !== undefined) {
       this.created++;

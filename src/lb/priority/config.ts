@@ -2,7 +2,7 @@ import type { LbConfig } from '../../resources/extension-points';
 import { parseObject, readBoolean, readEntries, readList } from '../../util/json-fields';
 import type { Violations } from '../../util/violations';
 import type { ParseLbConfig } from '../lb-policy';
-import { childPolicyToJson, entriesToJson } from '../registry/policy-json';
+import { childPolicyToJson, entriesToJson } from '../registry/policy-config';
 
 export const PRIORITY = 'priority_experimental';
 

@@ -3,8 +3,12 @@ import type { LbConfig } from '../../resources/extension-points';
 import { decodeMessage } from '../../resources/shared/any';
 import { parseObject, readInteger } from '../../util/json-fields';
 import type { ParseLbConfig } from '../lb-policy';
-import { convertPolicyList, type LbConfigConverter } from '../registry/lb-config-converter';
-import { childPolicyToJson, readChildPolicy } from '../registry/policy-json';
+import {
+  convertPolicyList,
+  type LbConfigConverter,
+  childPolicyToJson,
+  readChildPolicy,
+} from '../registry/policy-config';
 
 export const RANDOM_SUBSETTING = 'random_subsetting_experimental';
 

@@ -3,7 +3,8 @@ import { readExtension } from '../../resources/shared/extension-parser';
 import { readMap } from '../../util/json-fields';
 import type { Violations } from '../../util/violations';
 import type { LbChildParser, LbPolicyLookup, LbPolicyType } from '../lb-policy';
-import { addUnsupported, type LbConfigConverter } from './lb-config-converter';
+import { addUnsupported, type LbConfigConverter } from './policy-config';
+import { internalPolicies } from './policy-table';
 
 export interface LbPolicyRegistryOptions {
   readonly policies: readonly LbPolicyType[];
@@ -11,19 +12,6 @@ export interface LbPolicyRegistryOptions {
   /** Finds policies that are not registered here, such as those registered with grpc-js. */
   readonly fallback?: LbPolicyLookup;
 }
-
-/**
- * The policies whose configs the client creates itself, from several resources: without those, their calls fail. Another
- * policy, of the application or of grpc-js, is never found under these names. grpc-go, grpc-java and C-core accept them.
- */
-const INTERNAL = new Set([
-  'cds_experimental',
-  'priority_experimental',
-  'weighted_target_experimental',
-  'xds_cluster_impl_experimental',
-  'xds_cluster_manager_experimental',
-  'xds_override_host_experimental',
-]);
 
 /** Where a config is from: a resource cannot name the policies that are internal to the client. */
 type ConfigOrigin = 'client' | 'resource';
@@ -138,7 +126,7 @@ export class LbPolicyRegistry implements LbPolicyLookup, LbChildParser, LbConfig
 
   private find(policyName: string, origin: ConfigOrigin): LbPolicyType | undefined {
     const type = this.get(policyName);
-    const isAllowed = type === undefined || origin === 'client' || !INTERNAL.has(type.name);
+    const isAllowed = type === undefined || origin === 'client' || !internalPolicies.has(type.name);
     return isAllowed ? type : undefined;
   }
 }

@@ -7,7 +7,7 @@ import { decodeMessage, enumName } from '../../resources/shared/any';
 import { quoteText } from '../../util/cut-text';
 import { type JsonFields, parseObject, readInteger, readString } from '../../util/json-fields';
 import type { Violations } from '../../util/violations';
-import type { LbConfigConverter } from '../registry/lb-config-converter';
+import type { LbConfigConverter } from '../registry/policy-config';
 
 export const RING_HASH = 'ring_hash_experimental';
 

@@ -2,12 +2,9 @@ import { ConnectivityState, type ChannelOptions } from '../../grpc-js';
 import { ConnectivityTally } from '../connectivity';
 import { EndpointLeaf, type LeafListener } from '../endpoints/endpoint-leaf';
 import type { LbHost } from '../lb-policy';
-import { destroyInSteps } from '../tree/destroy-in-steps';
+import { destroyInSteps, OPERATIONS_OF_A_CONNECTION } from '../tree/lb-batch';
 import type { Member, RingMembers } from './members';
 import { Ring } from './ring';
-
-/** Connections that are released in one step. */
-const DESTROYED_AT_ONCE = 64;
 
 export interface RingConnectionsOptions {
   readonly host: LbHost;
@@ -97,7 +94,7 @@ export class RingConnections {
     this.current = ring;
     this.tally = new ConnectivityTally();
     for (const { state } of ring.members) this.tally.add(state);
-    destroyInSteps(host.environment, released, DESTROYED_AT_ONCE);
+    destroyInSteps(host.environment, released, OPERATIONS_OF_A_CONNECTION);
   }
 
   /** Updates connections with the current endpoint objects and options. @param rebound Members with another object. */
@@ -110,7 +107,7 @@ export class RingConnections {
   destroy(): void {
     this.destroyed = true;
     this.requested.clear();
-    destroyInSteps(this.options.host.environment, [...this.leaves()], DESTROYED_AT_ONCE);
+    destroyInSteps(this.options.host.environment, [...this.leaves()], OPERATIONS_OF_A_CONNECTION);
   }
 
   private connectRequested(): void {

@@ -3,7 +3,7 @@ import type { LbConfig } from '../../resources/extension-points';
 import { decodeMessage } from '../../resources/shared/any';
 import { readObject } from '../../util/json-fields';
 import type { Violations } from '../../util/violations';
-import type { LbConfigConverter } from '../registry/lb-config-converter';
+import type { LbConfigConverter } from '../registry/policy-config';
 
 export const ROUND_ROBIN = 'round_robin';
 
@@ -21,10 +21,6 @@ export function parseRoundRobinConfig(
   violations: Violations,
 ): RoundRobinConfig | undefined {
   return readObject(json, violations) && CONFIG;
-}
-
-export function createRoundRobinConfig(): RoundRobinConfig {
-  return CONFIG;
 }
 
 /** Converts the xDS config of `round_robin` (gRFC A52). The fields of the message are not supported by gRPC. */

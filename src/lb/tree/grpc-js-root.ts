@@ -4,36 +4,50 @@ import {
   CHANNEL_ARGS_CONFIG_SELECTOR_KEY,
   ConnectivityState,
   SUBCHANNEL_ARGS_EXCLUDE_KEY_PREFIX,
-} from '../../grpc-js';
-import type {
-  ChannelOptions,
-  GrpcEndpoint,
-  LbHelper,
-  LoadBalancer,
-  StatusOr,
-  TypedLoadBalancingConfig,
+  type ChannelOptions,
+  type GrpcEndpoint,
+  type LbHelper,
+  type LoadBalancer,
+  type StatusOr,
+  type TypedLoadBalancingConfig,
+  type PickArgs,
+  type Picker,
+  type PickResult,
+  type SubchannelAddress,
 } from '../../grpc-js';
 import type { ClusterStore } from '../../dependency-manager/xds-config';
 import type { LbConfig } from '../../resources/extension-points';
-import type { ChannelStats } from '../../observe/stats/stats-plugin';
+import type { ChannelStats, ReportGauge } from '../../observe/stats/stats-plugin';
 import type { Clock } from '../../util/clock';
-import { errorStack } from '../../util/error-message';
+import { errorStack, errorMessage } from '../../util/error-message';
 import type { Handle } from '../../util/handle';
 import { ok } from '../../util/result';
-import { shareFields } from '../../util/share';
+import { shareFields, shareList } from '../../util/share';
 import { Violations } from '../../util/violations';
-import { FlatEndpoints } from '../endpoints/flat-endpoints';
 import { CallTiming } from '../cluster-impl/endpoint-calls';
-import type { LbEnvironment, LbPolicy, LbPolicyType } from '../lb-policy';
+import {
+  type LbEnvironment,
+  type LbPolicy,
+  type LbPolicyType,
+  getXdsLbContext,
+} from '../lb-policy';
 import type { LbPolicyRegistry } from '../registry/lb-policy-registry';
-import { policyToJson } from '../registry/policy-json';
+import { policyToJson } from '../registry/policy-config';
 import type { LbPolicyRoots } from '../registry/register-lb-policies';
-import { ContainedPicker } from './contained-picker';
 import { LbBatch } from './lb-batch';
 import { ObservedPicker } from './observed-picker';
-import { stateName, type PolicyState } from './policy-state';
-import { observeTree } from './tree-gauges';
-import { getXdsLbContext } from './xds-lb-context-arg';
+import { stateName, type PolicyState, type StateName } from './policy-state';
+import { createFailurePicker } from '../connectivity';
+import { Label } from '../../observe/stats/instruments';
+import { OwnInstruments, OwnLabel } from '../../observe/stats/instruments';
+import {
+  type LocalityEndpoints,
+  noMetadata,
+  type SocketAddress,
+  type XdsEndpoint,
+} from '../../resources/endpoints/endpoints';
+import { endpointKey, shareAddresses } from '../endpoints/endpoint-key';
+import { emptyEndpointSet, type EndpointSet } from '../endpoints/endpoint-set';
 
 /** The environment that all trees share; each has a batch of its own. */
 export type SharedLbEnvironment = Omit<LbEnvironment, 'batch'>;
@@ -274,4 +288,124 @@ function isForSubchannels(key: string): boolean {
     key !== CHILD_CHANNEL_OPTION &&
     !key.startsWith(SUBCHANNEL_ARGS_EXCLUDE_KEY_PREFIX)
   );
+}
+
+/**
+ * The picker of a channel. An exception of a pick, which is a bug, fails the one call: the host library contains none, so that the
+ * call, and those that wait with it, would never end.
+ */
+class ContainedPicker implements Picker {
+  constructor(
+    private readonly child: Picker,
+    private readonly onError: (error: unknown) => void,
+  ) {}
+
+  pick(args: PickArgs): PickResult {
+    try {
+      return this.child.pick(args);
+    } catch (error) {
+      this.onError(error);
+      const reason = `unexpected error in a load-balancing policy: ${errorMessage(error)}`;
+      return createFailurePicker(reason).pick(args);
+    }
+  }
+}
+
+/** Reports the priorities and endpoints of a channel whenever metrics are collected; `undefined` if no plugin does. */
+function observeTree(stats: ChannelStats, describe: () => PolicyState): Handle | undefined {
+  const { PRIORITY_IN_USE, ENDPOINTS } = OwnInstruments;
+  return stats.observeGauges([PRIORITY_IN_USE, ENDPOINTS], (report) => {
+    const counts: EndpointCounts = new Map();
+    visit(describe(), undefined, { counts, report });
+    for (const [cluster, states] of counts) {
+      for (const [state, count] of states) {
+        const labels = { [Label.BACKEND_SERVICE]: cluster, [OwnLabel.ENDPOINT_STATE]: state };
+        report(ENDPOINTS, count, labels);
+      }
+    }
+  });
+}
+
+/** By cluster and state. */
+type EndpointCounts = Map<string, Map<StateName, number>>;
+
+interface Visit {
+  readonly counts: EndpointCounts;
+  readonly report: ReportGauge;
+}
+
+/** @param cluster That of the policies above; `undefined` above those of a cluster, where there are no endpoints. */
+function visit(policy: PolicyState, cluster: string | undefined, into: Visit): void {
+  const { details, children = [], endpoints = [] } = policy;
+  const own = typeof details?.cluster === 'string' ? details.cluster : cluster;
+  if (own !== undefined) {
+    reportPriority(policy, own, into.report);
+    const states = into.counts.get(own) ?? new Map<StateName, number>();
+    for (const { state } of endpoints) states.set(state, (states.get(state) ?? 0) + 1);
+    if (states.size > 0) into.counts.set(own, states);
+  }
+  for (const child of children) visit(child, own, into);
+}
+
+/** Only children of priority are in use or not. They are created in order: the index among them is the priority. */
+function reportPriority(
+  { children = [] }: PolicyState,
+  cluster: string,
+  report: ReportGauge,
+): void {
+  const index = children.findIndex(({ role }) => role?.inUse === true);
+  if (index < 0) return;
+  report(OwnInstruments.PRIORITY_IN_USE, index, { [Label.BACKEND_SERVICE]: cluster });
+}
+
+const NOWHERE = { region: '', zone: '', subZone: '' } as const;
+
+/**
+ * Converts the endpoint lists of grpc-js, which are new objects with every resolution, to sets that share unchanged
+ * objects. A set has one locality, without a name.
+ */
+export class FlatEndpoints {
+  private byKey: ReadonlyMap<string, XdsEndpoint> = new Map();
+  private current: EndpointSet = emptyEndpointSet;
+
+  /** Returns the set of a list; the previous one if nothing changed. Unix sockets are left out. */
+  update(list: readonly GrpcEndpoint[]): EndpointSet {
+    const byKey = new Map<string, XdsEndpoint>();
+    for (const { addresses } of list) {
+      const endpoint = toXdsEndpoint(addresses.filter(isSocketAddress));
+      if (endpoint.addresses.length === 0) continue;
+      const key = endpointKey(endpoint);
+      const known = this.byKey.get(key);
+      const isSame =
+        known !== undefined &&
+        shareAddresses(known.addresses, endpoint.addresses) === known.addresses;
+      byKey.set(key, isSame ? known : endpoint);
+    }
+    this.byKey = byKey;
+    const before = this.current.localities[0]?.endpoints ?? [];
+    const endpoints = shareList(before, [...byKey.values()]);
+    if (endpoints !== before) this.current = createSet(endpoints);
+    return this.current;
+  }
+}
+
+function createSet(endpoints: readonly XdsEndpoint[]): EndpointSet {
+  if (endpoints.length === 0) return emptyEndpointSet;
+  const locality: LocalityEndpoints = { locality: NOWHERE, weight: 1, endpoints };
+  return { localities: [locality], children: undefined };
+}
+
+function toXdsEndpoint(addresses: readonly SocketAddress[]): XdsEndpoint {
+  return {
+    addresses,
+    weight: 1,
+    health: 'UNKNOWN',
+    hostname: '',
+    hashKey: undefined,
+    metadata: noMetadata,
+  };
+}
+
+function isSocketAddress(address: SubchannelAddress): address is SocketAddress {
+  return 'host' in address;
 }

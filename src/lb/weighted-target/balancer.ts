@@ -14,8 +14,7 @@ import {
 import type { LbHost, LbPolicy, LbPolicyType, LbUpdate } from '../lb-policy';
 import { createPolicyType, isInstanceOf } from '../tree/checked-policy';
 import { ChildPolicy } from '../tree/child-policy';
-import { destroyInSteps } from '../tree/destroy-in-steps';
-import type { Publication } from '../tree/lb-batch';
+import { destroyInSteps, OPERATIONS_OF_A_POLICY, type Publication } from '../tree/lb-batch';
 import { labelledUpdate, namedChildUpdate } from '../tree/lb-update';
 import type { ChildState, PolicyParts } from '../tree/policy-state';
 import {
@@ -114,7 +113,7 @@ class WeightedTargetPolicy implements LbPolicy<WeightedTargetConfig> {
     this.targets.clear();
     for (const { retention } of targets) retention?.release();
     const children = targets.map(({ child }) => child);
-    destroyInSteps(this.host.environment, children, CHILDREN_AT_ONCE);
+    destroyInSteps(this.host.environment, children, OPERATIONS_OF_A_POLICY);
   }
 
   describe(): PolicyParts {

@@ -1,7 +1,7 @@
 import type { LbConfig } from '../../resources/extension-points';
 import { parseObject, readEntries, readInteger } from '../../util/json-fields';
 import type { ParseLbConfig } from '../lb-policy';
-import { childPolicyToJson, entriesToJson, readChildPolicy } from '../registry/policy-json';
+import { childPolicyToJson, entriesToJson, readChildPolicy } from '../registry/policy-config';
 
 export const WEIGHTED_TARGET = 'weighted_target_experimental';
 

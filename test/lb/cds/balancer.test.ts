@@ -1,13 +1,12 @@
 import type { ClusterConfig } from '../../../src/dependency-manager/xds-config';
 import { ConnectivityState } from '../../../src/grpc-js';
-import { cdsPolicy, createCdsPolicyType } from '../../../src/lb/cds/balancer';
+import { createCdsPolicyType } from '../../../src/lb/cds/balancer';
 import { CdsConfig } from '../../../src/lb/cds/config';
 import { createClusterImplPolicyType } from '../../../src/lb/cluster-impl/balancer';
-import { CallCounterMap } from '../../../src/lb/cluster-impl/call-counter';
+import { CallCounterMap } from '../../../src/lb/cluster-impl/circuit-breaker';
 import { CLUSTER_IMPL, ClusterImplConfig } from '../../../src/lb/cluster-impl/config';
 import { emptyEndpointSet } from '../../../src/lb/endpoints/endpoint-set';
 import type { LbPolicy } from '../../../src/lb/lb-policy';
-import { priorityPolicy } from '../../../src/lb/priority/balancer';
 import { PRIORITY, PriorityConfig } from '../../../src/lb/priority/config';
 import type { ClusterResource } from '../../../src/resources/cluster/cluster';
 import type { PriorityEndpoints } from '../../../src/resources/endpoints/endpoints';
@@ -17,6 +16,7 @@ import { describePick, LbHarness, makeLocality, pick, pickError } from '../../su
 import { StubPolicyType } from '../../support/lb-stub-policy';
 import { aggregateOf, lbContext, leafOf, FakeClusterStore } from '../../support/lb-xds-config';
 import { aggregateCluster, dnsCluster, edsCluster } from '../../support/xds-builders';
+import { cdsPolicy, priorityPolicy } from '../../support/lb-policies';
 
 const { CONNECTING, IDLE, READY, TRANSIENT_FAILURE } = ConnectivityState;
 

@@ -1,17 +1,15 @@
 import { DEFAULT_LIMITS } from '../../../src/bootstrap/limits';
 import { XxHash64 } from '../../../src/util/xx-hash';
-import { cdsPolicy } from '../../../src/lb/cds/balancer';
 import { CdsConfig } from '../../../src/lb/cds/config';
 import { createClusterImplPolicyType } from '../../../src/lb/cluster-impl/balancer';
-import { CallCounterMap } from '../../../src/lb/cluster-impl/call-counter';
+import { CallCounterMap } from '../../../src/lb/cluster-impl/circuit-breaker';
 import { emptyEndpointSet } from '../../../src/lb/endpoints/endpoint-set';
 import { outlierDetectionPolicies } from '../../../src/lb/outlier-detection/balancer';
 import { overrideHostPolicy } from '../../../src/lb/override-host/balancer';
-import { priorityPolicy } from '../../../src/lb/priority/balancer';
 import { createRingHashPolicyType } from '../../../src/lb/ring-hash/balancer';
 import { RingHashConfig } from '../../../src/lb/ring-hash/config';
 import { roundRobinPolicy } from '../../../src/lb/round-robin/balancer';
-import { createRoundRobinConfig } from '../../../src/lb/round-robin/config';
+import { RoundRobinConfig } from '../../../src/lb/round-robin/config';
 import type { ClusterResource } from '../../../src/resources/cluster/cluster';
 import type { XdsEndpoint } from '../../../src/resources/endpoints/endpoints';
 import { readFeatureFlags } from '../../../src/util/feature-flags';
@@ -23,11 +21,12 @@ import { aggregateCluster, dnsCluster } from '../../support/xds-builders';
 import { aggregateOf, lbContext, leafOf } from '../../support/lb-xds-config';
 import { whenReady } from '../../support/ready-hash';
 import { detectionWith, failurePercentage } from '../outlier-detection/detection';
+import { cdsPolicy, priorityPolicy } from '../../support/lb-policies';
 
 // A DNS cluster, because of an EDS cluster nobody hears a request for re-resolution.
 const leaf: ClusterResource = {
   ...dnsCluster('leaf', 'host', 80),
-  lbConfig: createRoundRobinConfig(),
+  lbConfig: new RoundRobinConfig(),
 };
 const whole = aggregateCluster('whole', 'leaf');
 const config = new CdsConfig('leaf', false);

@@ -1,5 +1,5 @@
 import { ConnectivityState } from '../../../src/grpc-js';
-import { FailingEndpoints } from '../../../src/lb/cds/failing-endpoints';
+import { FailingEndpoints } from '../../../src/lb/cds/cluster-log';
 import type { FailedEndpoint } from '../../../src/lb/lb-policy';
 import { LbBatch } from '../../../src/lb/tree/lb-batch';
 import { noMetadata, type XdsEndpoint } from '../../../src/resources/endpoints/endpoints';

@@ -3,12 +3,11 @@ import { createCdsPolicyType } from '../../../src/lb/cds/balancer';
 import { CdsConfig } from '../../../src/lb/cds/config';
 import { UnusedTlsReports } from '../../../src/lb/cds/transport-security';
 import { createClusterImplPolicyType } from '../../../src/lb/cluster-impl/balancer';
-import { CallCounterMap } from '../../../src/lb/cluster-impl/call-counter';
+import { CallCounterMap } from '../../../src/lb/cluster-impl/circuit-breaker';
 import { emptyEndpointSet } from '../../../src/lb/endpoints/endpoint-set';
 import type { LbPolicy, LbPolicyType } from '../../../src/lb/lb-policy';
-import { priorityPolicy } from '../../../src/lb/priority/balancer';
 import { roundRobinPolicy } from '../../../src/lb/round-robin/balancer';
-import { createRoundRobinConfig } from '../../../src/lb/round-robin/config';
+import { RoundRobinConfig } from '../../../src/lb/round-robin/config';
 import type { ClusterResource } from '../../../src/resources/cluster/cluster';
 import type { UpstreamTls } from '../../../src/resources/tls/tls';
 import { silentLogger } from '../../../src/util/logger';
@@ -18,6 +17,7 @@ import { FakeClock } from '../../support/fake-clock';
 import { LbHarness, makeLocality, pick, pickError } from '../../support/lb-harness';
 import { lbContext, leafOf } from '../../support/lb-xds-config';
 import { edsCluster } from '../../support/xds-builders';
+import { priorityPolicy } from '../../support/lb-policies';
 
 const A = '10.0.0.1:80';
 const B = '10.0.0.2:80';
@@ -26,7 +26,7 @@ const tls: UpstreamTls = {
   ...{ sni: '', autoHostSni: false, autoSniSanValidation: false },
   ...{ rootCertificates: { kind: 'system' }, identity: undefined, sanMatchers: [] },
 };
-const plain: ClusterResource = { ...edsCluster('c', ''), lbConfig: createRoundRobinConfig() };
+const plain: ClusterResource = { ...edsCluster('c', ''), lbConfig: new RoundRobinConfig() };
 const secured: ClusterResource = { ...plain, tls };
 
 const INSECURE = "the cluster configures TLS, the channel's credentials are insecure";

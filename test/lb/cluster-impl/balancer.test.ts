@@ -1,7 +1,11 @@
-import { ConnectivityState, PickResultType } from '../../../src/grpc-js';
-import type { Picker, PickResult } from '../../../src/grpc-js';
+import {
+  ConnectivityState,
+  PickResultType,
+  type Picker,
+  type PickResult,
+} from '../../../src/grpc-js';
 import { createClusterImplPolicyType } from '../../../src/lb/cluster-impl/balancer';
-import { CallCounterMap } from '../../../src/lb/cluster-impl/call-counter';
+import { CallCounterMap } from '../../../src/lb/cluster-impl/circuit-breaker';
 import { ClusterImplConfig, type ClusterImplOptions } from '../../../src/lb/cluster-impl/config';
 import { describeWait, queuePicker, WaitPicker, waitOf } from '../../../src/lb/connectivity';
 import { emptyEndpointSet } from '../../../src/lb/endpoints/endpoint-set';

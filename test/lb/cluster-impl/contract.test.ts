@@ -1,8 +1,8 @@
 import { createClusterImplPolicyType } from '../../../src/lb/cluster-impl/balancer';
-import { CallCounterMap } from '../../../src/lb/cluster-impl/call-counter';
+import { CallCounterMap } from '../../../src/lb/cluster-impl/circuit-breaker';
 import { ClusterImplConfig } from '../../../src/lb/cluster-impl/config';
 import { roundRobinPolicy } from '../../../src/lb/round-robin/balancer';
-import { createRoundRobinConfig } from '../../../src/lb/round-robin/config';
+import { RoundRobinConfig } from '../../../src/lb/round-robin/config';
 import { ok } from '../../../src/util/result';
 import { describeLbPolicyContract } from '../../contract/lb-policy-contract';
 import { FakeClock } from '../../support/fake-clock';
@@ -13,7 +13,7 @@ const config = new ClusterImplConfig({
   edsServiceName: '',
   maxRequests: 1024,
   drops: [],
-  childPolicy: createRoundRobinConfig(),
+  childPolicy: new RoundRobinConfig(),
 });
 
 describeLbPolicyContract({

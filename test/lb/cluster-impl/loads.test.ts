@@ -1,9 +1,15 @@
-import { ConnectivityState, Metadata, PickResultType, Status } from '../../../src/grpc-js';
-import type { Picker, Subchannel } from '../../../src/grpc-js';
+import {
+  ConnectivityState,
+  Metadata,
+  PickResultType,
+  Status,
+  type Picker,
+  type Subchannel,
+} from '../../../src/grpc-js';
 import type { CallListener } from '../../../src/grpc-js/subchannel-wrappers';
 import { OrcaLoadReport } from '../../../src/wire/generated/xds/data/orca/v3/orca_load_report';
 import { createClusterImplPolicyType } from '../../../src/lb/cluster-impl/balancer';
-import { CallCounterMap } from '../../../src/lb/cluster-impl/call-counter';
+import { CallCounterMap } from '../../../src/lb/cluster-impl/circuit-breaker';
 import { ClusterImplConfig, type ClusterImplOptions } from '../../../src/lb/cluster-impl/config';
 import type { EndpointSet } from '../../../src/lb/endpoints/endpoint-set';
 import { LrsHarness, SERVER } from '../../xds-client/lrs/harness';

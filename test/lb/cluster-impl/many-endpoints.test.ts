@@ -1,5 +1,5 @@
 import { createClusterImplPolicyType } from '../../../src/lb/cluster-impl/balancer';
-import { CallCounterMap } from '../../../src/lb/cluster-impl/call-counter';
+import { CallCounterMap } from '../../../src/lb/cluster-impl/circuit-breaker';
 import { ClusterImplConfig } from '../../../src/lb/cluster-impl/config';
 import { FakeLbHost } from '../../../src/testing/fake-lb-host';
 import { ok } from '../../../src/util/result';
@@ -64,8 +64,8 @@ function setUp() {
 describe('cluster_impl with load reports', () => {
   it('updates its child at once if there are few endpoints', () => {
     const { update, regions } = setUp();
-    update('a', 1000);
-    update('b', 1000);
+    update('a', 200);
+    update('b', 200);
     expect(regions()).toEqual(['a', 'b']);
   });
 

@@ -1,6 +1,6 @@
 import { Client, credentials, Metadata, status, type ServiceError } from '@grpc/grpc-js';
 import { createClusterImplPolicyType } from '../../../src/lb/cluster-impl/balancer';
-import { CallCounterMap } from '../../../src/lb/cluster-impl/call-counter';
+import { CallCounterMap } from '../../../src/lb/cluster-impl/circuit-breaker';
 import { LbPolicyRegistry } from '../../../src/lb/registry/lb-policy-registry';
 import { registerRegistry } from '../../support/register-registry';
 import { roundRobinPolicy } from '../../../src/lb/round-robin/balancer';

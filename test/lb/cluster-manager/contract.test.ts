@@ -1,12 +1,12 @@
 import { clusterManagerPolicy } from '../../../src/lb/cluster-manager/balancer';
 import { ClusterManagerConfig } from '../../../src/lb/cluster-manager/config';
 import { roundRobinPolicy } from '../../../src/lb/round-robin/balancer';
-import { createRoundRobinConfig } from '../../../src/lb/round-robin/config';
+import { RoundRobinConfig } from '../../../src/lb/round-robin/config';
 import { ok } from '../../../src/util/result';
 import { describeLbPolicyContract } from '../../contract/lb-policy-contract';
 import { singleLocality } from '../../support/lb-harness';
 
-const config = new ClusterManagerConfig(new Map([['cluster:c', createRoundRobinConfig()]]));
+const config = new ClusterManagerConfig(new Map([['cluster:c', new RoundRobinConfig()]]));
 
 describeLbPolicyContract({
   name: 'cluster_manager over round_robin',

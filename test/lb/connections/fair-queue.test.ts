@@ -1,4 +1,4 @@
-import { FairQueue } from '../../../src/lb/connections/fair-queue';
+import { FairQueue } from '../../../src/lb/connections/connection-attempts';
 
 const a = { name: 'a' };
 const b = { name: 'b' };

@@ -4,7 +4,7 @@ import { WrrLocality } from '../../../src/wire/generated/envoy/extensions/load_b
 import type { Struct, Value } from '../../../src/wire/generated/google/protobuf/struct';
 import { TypedStruct } from '../../../src/wire/generated/xds/type/v3/typed_struct';
 import { PickFirstConfig, pickFirstConverter } from '../../../src/lb/pick-first/config';
-import { createRoundRobinConfig, roundRobinConverter } from '../../../src/lb/round-robin/config';
+import { RoundRobinConfig, roundRobinConverter } from '../../../src/lb/round-robin/config';
 import { WrrLocalityConfig, wrrLocalityConverter } from '../../../src/lb/wrr-locality/config';
 import { LbPolicyRegistry } from '../../../src/lb/registry/lb-policy-registry';
 import { createPickFirstPolicyType } from '../../../src/lb/pick-first/balancer';
@@ -76,7 +76,7 @@ function convert(config: TypedBytes, depth = 0) {
 
 describe('the load-balancing policy converters', () => {
   it('convert round_robin', () => {
-    expect(convert(roundRobin())).toEqual({ result: createRoundRobinConfig(), violations: [] });
+    expect(convert(roundRobin())).toEqual({ result: new RoundRobinConfig(), violations: [] });
   });
 
   it.each([true, false])('convert pick_first, shuffled: %s', (shuffled) => {
@@ -226,7 +226,7 @@ describe('the load-balancing policy converters', () => {
       const message: TypedStruct = { typeUrl: 'round_robin', value: undefined };
       const value = TypedStruct.encode(message).finish();
       const config = { typeUrl: `type.googleapis.com/${kind}.TypedStruct`, value };
-      expect(convert(config).result).toEqual(createRoundRobinConfig());
+      expect(convert(config).result).toEqual(new RoundRobinConfig());
     });
 
     it('are unsupported if no policy has the name', () => {

@@ -1,4 +1,4 @@
-import { createCustomPolicyType } from '../../../src/lb/custom/policy-type';
+import { createCustomPolicyType } from '../../../src/lb/custom/balancer';
 import { ok } from '../../../src/util/result';
 import { Violations } from '../../../src/util/violations';
 import { describeLbPolicyContract } from '../../contract/lb-policy-contract';

@@ -1,5 +1,5 @@
 import { GrpcJsConfig } from '../../../src/lb/grpc-js-policy/balancer';
-import { grpcJsPolicyLookup } from '../../../src/lb/grpc-js-policy/lookup';
+import { grpcJsPolicyLookup } from '../../../src/lb/registry/create-policy-registry';
 import { ConnectivityState, parseLoadBalancingConfig } from '../../../src/grpc-js';
 import { err, ok } from '../../../src/util/result';
 import { LbHarness, pick, pickAddress, pickError, singleLocality } from '../../support/lb-harness';

@@ -1,13 +1,13 @@
 import { ConnectivityState, Metadata, Status } from '../../../src/grpc-js';
 import { createClusterImplPolicyType } from '../../../src/lb/cluster-impl/balancer';
-import { CallCounterMap } from '../../../src/lb/cluster-impl/call-counter';
+import { CallCounterMap } from '../../../src/lb/cluster-impl/circuit-breaker';
 import { ClusterImplConfig } from '../../../src/lb/cluster-impl/config';
 import type { LbPolicy } from '../../../src/lb/lb-policy';
 import { outlierDetectionPolicies } from '../../../src/lb/outlier-detection/balancer';
 import { OutlierDetectionLbConfig } from '../../../src/lb/outlier-detection/config';
-import { ObservedEndpoint } from '../../../src/lb/outlier-detection/observed-endpoint';
+import { ObservedEndpoint } from '../../../src/lb/outlier-detection/observed-endpoints';
 import { roundRobinPolicy } from '../../../src/lb/round-robin/balancer';
-import { createRoundRobinConfig } from '../../../src/lb/round-robin/config';
+import { RoundRobinConfig } from '../../../src/lb/round-robin/config';
 import type { XdsEndpoint } from '../../../src/resources/endpoints/endpoints';
 import type { LbConfig } from '../../../src/resources/extension-points';
 import type { OutlierDetectionConfig } from '../../../src/resources/cluster/cluster';
@@ -45,7 +45,7 @@ class Subject {
   constructor(
     private endpoints: readonly (string | XdsEndpoint)[],
     private detection: OutlierDetectionConfig = detectionWith({ failurePercentage }),
-    private readonly childPolicy: LbConfig = createRoundRobinConfig(),
+    private readonly childPolicy: LbConfig = new RoundRobinConfig(),
   ) {
     const [type] = outlierDetectionPolicies;
     if (type === undefined) throw new Error('No policy');
@@ -270,7 +270,7 @@ describe('outlier_detection', () => {
       edsServiceName: '',
       maxRequests: 1024,
       drops: [],
-      childPolicy: createRoundRobinConfig(),
+      childPolicy: new RoundRobinConfig(),
     });
 
     it('counts the calls of subchannels that are wrapped once more', () => {
@@ -349,7 +349,7 @@ describe('outlier_detection', () => {
       subject.call();
       const config = new OutlierDetectionLbConfig(
         detectionWith({ failurePercentage }),
-        createRoundRobinConfig(),
+        new RoundRobinConfig(),
       );
       const set = makeEndpointSet(makeLocality('x', [A]), makeLocality('y', [B, C]));
       subject.harness.updateEndpoints(subject.policy, config, set);

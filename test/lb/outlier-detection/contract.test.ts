@@ -1,10 +1,10 @@
 import { createClusterImplPolicyType } from '../../../src/lb/cluster-impl/balancer';
-import { CallCounterMap } from '../../../src/lb/cluster-impl/call-counter';
+import { CallCounterMap } from '../../../src/lb/cluster-impl/circuit-breaker';
 import { ClusterImplConfig } from '../../../src/lb/cluster-impl/config';
 import { outlierDetectionPolicies } from '../../../src/lb/outlier-detection/balancer';
 import { OutlierDetectionLbConfig } from '../../../src/lb/outlier-detection/config';
 import { roundRobinPolicy } from '../../../src/lb/round-robin/balancer';
-import { createRoundRobinConfig } from '../../../src/lb/round-robin/config';
+import { RoundRobinConfig } from '../../../src/lb/round-robin/config';
 import { ok } from '../../../src/util/result';
 import { describeLbPolicyContract } from '../../contract/lb-policy-contract';
 import { FakeClock } from '../../support/fake-clock';
@@ -16,20 +16,20 @@ const clusterImpl = new ClusterImplConfig({
   edsServiceName: '',
   maxRequests: 1024,
   drops: [],
-  childPolicy: createRoundRobinConfig(),
+  childPolicy: new RoundRobinConfig(),
 });
 const detecting = detectionWith({ failurePercentage });
 const idle = detectionWith({});
 const [type, alias] = outlierDetectionPolicies;
 
 for (const [name, policy, config] of [
-  ['over round_robin', type, new OutlierDetectionLbConfig(detecting, createRoundRobinConfig())],
+  ['over round_robin', type, new OutlierDetectionLbConfig(detecting, new RoundRobinConfig())],
   ['over cluster_impl', type, new OutlierDetectionLbConfig(detecting, clusterImpl)],
-  ['that detects nothing', type, new OutlierDetectionLbConfig(idle, createRoundRobinConfig())],
+  ['that detects nothing', type, new OutlierDetectionLbConfig(idle, new RoundRobinConfig())],
   [
     'by its other name',
     alias,
-    new OutlierDetectionLbConfig(detecting, createRoundRobinConfig(), alias?.name),
+    new OutlierDetectionLbConfig(detecting, new RoundRobinConfig(), alias?.name),
   ],
 ] as const) {
   if (policy === undefined) throw new Error('No policy');

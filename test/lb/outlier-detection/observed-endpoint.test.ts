@@ -2,7 +2,7 @@ import { OrcaLoadReport } from '../../../src/wire/generated/xds/data/orca/v3/orc
 import { Metadata, Status } from '../../../src/grpc-js';
 import { outlierDetectionPolicies } from '../../../src/lb/outlier-detection/balancer';
 import { OutlierDetectionLbConfig } from '../../../src/lb/outlier-detection/config';
-import { ObservedEndpoint } from '../../../src/lb/outlier-detection/observed-endpoint';
+import { ObservedEndpoint } from '../../../src/lb/outlier-detection/observed-endpoints';
 import { createWeightedRoundRobinPolicyTypes } from '../../../src/lb/weighted-round-robin/balancer';
 import {
   DEFAULT_SETTINGS,
@@ -18,7 +18,7 @@ const trailers = new Metadata();
 
 describe('ObservedEndpoint', () => {
   it('counts every status but OK as a failure', () => {
-    const endpoint = new ObservedEndpoint(A, new Set());
+    const endpoint = new ObservedEndpoint(A, [], new Set());
     expect(endpoint.takeCalls()).toBeUndefined();
     for (const status of [Status.OK, Status.CANCELLED, Status.OK, Status.UNAVAILABLE, Status.OK]) {
       endpoint.observe(null)(status, '', trailers);
@@ -28,12 +28,12 @@ describe('ObservedEndpoint', () => {
   });
 
   it('creates no function for a call without another listener', () => {
-    const endpoint = new ObservedEndpoint(A, new Set());
+    const endpoint = new ObservedEndpoint(A, [], new Set());
     expect(endpoint.observe(null)).toBe(endpoint.observe(null));
   });
 
   it('calls the other listener at the end of the call', () => {
-    const endpoint = new ObservedEndpoint(A, new Set());
+    const endpoint = new ObservedEndpoint(A, [], new Set());
     const told: unknown[] = [];
     endpoint.observe((...end) => told.push(end))(Status.INTERNAL, 'why', trailers);
     expect(told).toEqual([[Status.INTERNAL, 'why', trailers]]);

@@ -5,7 +5,6 @@ import { OrcaLoadReport } from '../../../src/wire/generated/xds/data/orca/v3/orc
 import { Metadata, Status } from '../../../src/grpc-js';
 import type { PickResult } from '../../../src/grpc-js';
 import type { XxHash64 } from '../../../src/util/xx-hash';
-import { cdsPolicy } from '../../../src/lb/cds/balancer';
 import { CdsConfig } from '../../../src/lb/cds/config';
 import { createPolicyRegistry } from '../../../src/lb/registry/create-policy-registry';
 import { emptyEndpointSet } from '../../../src/lb/endpoints/endpoint-set';
@@ -16,7 +15,7 @@ import {
   OutlierDetectionPicker,
 } from '../../../src/lb/outlier-detection/observed-subchannel';
 import { RingHashConfig } from '../../../src/lb/ring-hash/config';
-import { createRoundRobinConfig } from '../../../src/lb/round-robin/config';
+import { RoundRobinConfig } from '../../../src/lb/round-robin/config';
 import {
   DEFAULT_SETTINGS,
   WeightedRoundRobinConfig,
@@ -42,6 +41,7 @@ import { lbContext, leafOf } from '../../support/lb-xds-config';
 import { createReadyHash } from '../../support/ready-hash';
 import { edsCluster } from '../../support/xds-builders';
 import { detectionWith, failurePercentage } from './detection';
+import { cdsPolicy } from '../../support/lb-policies';
 
 const A = '10.0.0.1:80';
 const B = '10.0.0.2:80';
@@ -157,7 +157,7 @@ function trailersFor(weight: number): Metadata {
 
 describe('outlier_detection switched on and off', () => {
   it('keeps every connection, and calls never wait', () => {
-    const scene = new Scene(createRoundRobinConfig());
+    const scene = new Scene(new RoundRobinConfig());
     scene.connect(A, B, C);
     const { host } = scene.harness;
     for (const [, detection] of SWITCHES) {
@@ -174,7 +174,7 @@ describe('outlier_detection switched on and off', () => {
   });
 
   it('looks up no subchannel again', () => {
-    const scene = new Scene(createRoundRobinConfig());
+    const scene = new Scene(new RoundRobinConfig());
     scene.connect(A, B, C);
     scene.pick(sessionOn(B).attributes);
     const created = scene.harness.host.created.length;
@@ -183,7 +183,7 @@ describe('outlier_detection switched on and off', () => {
   });
 
   it('ejects on the connections that were made while it was off', () => {
-    const scene = new Scene(createRoundRobinConfig());
+    const scene = new Scene(new RoundRobinConfig());
     scene.connect(A, B, C);
     for (const [state, detection] of SWITCHES) {
       scene.switchDetection(detection);
@@ -213,7 +213,7 @@ describe('outlier_detection switched on and off', () => {
   });
 
   it('sends calls to an ejected endpoint once it is off, and does not eject it when it is on again', () => {
-    const scene = new Scene(createRoundRobinConfig());
+    const scene = new Scene(new RoundRobinConfig());
     scene.connect(A, B, C);
     scene.switchDetection(SWITCHES[1][1]);
     scene.sweep(B);
@@ -227,7 +227,7 @@ describe('outlier_detection switched on and off', () => {
   });
 
   it('observes connections when its first endpoints follow an update without any', () => {
-    const scene = new Scene(createRoundRobinConfig());
+    const scene = new Scene(new RoundRobinConfig());
     scene.connect(A, B, C);
     scene.replaceEndpoints([]);
     scene.switchDetection(SWITCHES[1][1]);
@@ -328,7 +328,7 @@ describe('outlier_detection switched on and off', () => {
   });
 
   it('keeps sessions on a DRAINING endpoint, whose connection nothing else references', async () => {
-    const scene = new Scene(createRoundRobinConfig());
+    const scene = new Scene(new RoundRobinConfig());
     scene.connect(A, B, C);
     scene.pick(sessionOn(B).attributes);
     scene.replaceEndpoints([
@@ -347,7 +347,7 @@ describe('outlier_detection switched on and off', () => {
   });
 
   it('counts the calls of sessions that began while it was off', () => {
-    const scene = new Scene(createRoundRobinConfig());
+    const scene = new Scene(new RoundRobinConfig());
     scene.connect(A, B, C);
     scene.pick(sessionOn(B).attributes);
     scene.switchDetection(SWITCHES[1][1]);

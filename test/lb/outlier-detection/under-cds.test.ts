@@ -1,15 +1,13 @@
 // The policy where the control plane puts it: below cds, above cluster_impl and priority.
 
 import { Metadata, Status } from '../../../src/grpc-js';
-import { cdsPolicy } from '../../../src/lb/cds/balancer';
 import { CdsConfig } from '../../../src/lb/cds/config';
 import { createClusterImplPolicyType } from '../../../src/lb/cluster-impl/balancer';
-import { CallCounterMap } from '../../../src/lb/cluster-impl/call-counter';
+import { CallCounterMap } from '../../../src/lb/cluster-impl/circuit-breaker';
 import { emptyEndpointSet } from '../../../src/lb/endpoints/endpoint-set';
 import { outlierDetectionPolicies } from '../../../src/lb/outlier-detection/balancer';
-import { priorityPolicy } from '../../../src/lb/priority/balancer';
 import { roundRobinPolicy } from '../../../src/lb/round-robin/balancer';
-import { createRoundRobinConfig } from '../../../src/lb/round-robin/config';
+import { RoundRobinConfig } from '../../../src/lb/round-robin/config';
 import type { PriorityEndpoints } from '../../../src/resources/endpoints/endpoints';
 import type { OutlierDetectionConfig } from '../../../src/resources/cluster/cluster';
 import { ok } from '../../../src/util/result';
@@ -18,6 +16,7 @@ import { LbHarness, makeLocality, pick, pickAddress } from '../../support/lb-har
 import { lbContext, leafOf } from '../../support/lb-xds-config';
 import { edsCluster } from '../../support/xds-builders';
 import { detectionWith, failurePercentage } from './detection';
+import { cdsPolicy, priorityPolicy } from '../../support/lb-policies';
 
 const A = '10.0.0.1:80';
 const B = '10.0.0.2:80';
@@ -43,7 +42,7 @@ function setUp() {
   const update = (outlierDetection: OutlierDetectionConfig | undefined) => {
     const cluster = {
       ...edsCluster('c', ''),
-      lbConfig: createRoundRobinConfig(),
+      lbConfig: new RoundRobinConfig(),
       outlierDetection,
     };
     harness.update(policy, {

@@ -4,7 +4,7 @@ import { emptyEndpointSet, type EndpointSet } from '../../../src/lb/endpoints/en
 import { overrideHostPolicy } from '../../../src/lb/override-host/balancer';
 import { OverrideHostConfig } from '../../../src/lb/override-host/config';
 import { roundRobinPolicy } from '../../../src/lb/round-robin/balancer';
-import { createRoundRobinConfig } from '../../../src/lb/round-robin/config';
+import { RoundRobinConfig } from '../../../src/lb/round-robin/config';
 import type { HealthStatus, XdsEndpoint } from '../../../src/resources/endpoints/endpoints';
 import { ok } from '../../../src/util/result';
 import {
@@ -19,7 +19,7 @@ const A = '10.0.0.1:80';
 const B = '10.0.0.2:80';
 const C = '10.0.0.3:80';
 const AN_HOUR_MS = 3_600_000;
-const childPolicy = createRoundRobinConfig();
+const childPolicy = new RoundRobinConfig();
 
 const healthy = (...addresses: readonly string[]) => makeEndpoint(addresses);
 const draining = (...addresses: readonly string[]) =>

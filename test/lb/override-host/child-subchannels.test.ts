@@ -1,5 +1,5 @@
 import { ConnectivityState } from '../../../src/grpc-js';
-import { ChildSubchannels } from '../../../src/lb/override-host/child-subchannels';
+import { ChildSubchannels } from '../../../src/lb/override-host/session-hosts';
 import { LbHarness } from '../../support/lb-harness';
 
 const { CONNECTING, IDLE } = ConnectivityState;

@@ -1,5 +1,5 @@
 import { ConnectivityState } from '../../../src/grpc-js';
-import { chooseHost } from '../../../src/lb/override-host/picker';
+import { chooseHost } from '../../../src/lb/override-host/balancer';
 
 type State = keyof typeof ConnectivityState;
 

@@ -1,7 +1,7 @@
 import { overrideHostPolicy } from '../../../src/lb/override-host/balancer';
 import { OverrideHostConfig } from '../../../src/lb/override-host/config';
 import { roundRobinPolicy } from '../../../src/lb/round-robin/balancer';
-import { createRoundRobinConfig } from '../../../src/lb/round-robin/config';
+import { RoundRobinConfig } from '../../../src/lb/round-robin/config';
 import { ok } from '../../../src/util/result';
 import { describeLbPolicyContract } from '../../contract/lb-policy-contract';
 import { singleLocality } from '../../support/lb-harness';
@@ -10,7 +10,7 @@ const config = new OverrideHostConfig({
   cluster: 'c',
   statuses: new Set(['HEALTHY', 'DRAINING']),
   idleTimeoutMs: 3_600_000,
-  childPolicy: createRoundRobinConfig(),
+  childPolicy: new RoundRobinConfig(),
 });
 
 const base = {

@@ -2,13 +2,14 @@ import { ConnectivityState } from '../../../src/grpc-js';
 import { createFailurePicker, queuePicker } from '../../../src/lb/connectivity';
 import { emptyEndpointSet, type EndpointSet } from '../../../src/lb/endpoints/endpoint-set';
 import type { LbHost, LbPolicy, LbPolicyType } from '../../../src/lb/lb-policy';
-import { createPriorityPolicyType, priorityPolicy } from '../../../src/lb/priority/balancer';
+import { createPriorityPolicyType } from '../../../src/lb/priority/balancer';
 import { PriorityConfig, type PriorityChildConfig } from '../../../src/lb/priority/config';
 import type { LbConfig } from '../../../src/resources/extension-points';
 import { silentLogger } from '../../../src/util/logger';
 import { err, ok } from '../../../src/util/result';
 import { LbHarness, describePick, pick, pickError, singleLocality } from '../../support/lb-harness';
 import { StubPolicyType } from '../../support/lb-stub-policy';
+import { priorityPolicy } from '../../support/lb-policies';
 
 const { CONNECTING, IDLE, READY, TRANSIENT_FAILURE } = ConnectivityState;
 

@@ -1,13 +1,13 @@
 import { emptyEndpointSet } from '../../../src/lb/endpoints/endpoint-set';
-import { priorityPolicy } from '../../../src/lb/priority/balancer';
 import { PriorityConfig } from '../../../src/lb/priority/config';
 import { roundRobinPolicy } from '../../../src/lb/round-robin/balancer';
-import { createRoundRobinConfig } from '../../../src/lb/round-robin/config';
+import { RoundRobinConfig } from '../../../src/lb/round-robin/config';
 import { ok } from '../../../src/util/result';
 import { describeLbPolicyContract } from '../../contract/lb-policy-contract';
 import { singleLocality } from '../../support/lb-harness';
+import { priorityPolicy } from '../../support/lb-policies';
 
-const child = { config: createRoundRobinConfig(), ignoreReresolutionRequests: false };
+const child = { config: new RoundRobinConfig(), ignoreReresolutionRequests: false };
 
 describeLbPolicyContract({
   name: 'priority over round_robin',

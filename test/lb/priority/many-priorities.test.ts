@@ -1,10 +1,10 @@
 import { ConnectivityState } from '../../../src/grpc-js';
 import { createFailurePicker, queuePicker } from '../../../src/lb/connectivity';
 import type { LbHost, LbPolicy, LbPolicyType } from '../../../src/lb/lb-policy';
-import { priorityPolicy } from '../../../src/lb/priority/balancer';
 import { PriorityConfig } from '../../../src/lb/priority/config';
 import { countWork } from '../../support/count-work';
 import { LbHarness } from '../../support/lb-harness';
+import { priorityPolicy } from '../../support/lb-policies';
 
 const { CONNECTING, READY, TRANSIENT_FAILURE } = ConnectivityState;
 

@@ -2,7 +2,7 @@ import { XxHash64 } from '../../../src/util/xx-hash';
 import { createRandomSubsettingPolicyType } from '../../../src/lb/random-subsetting/balancer';
 import { RandomSubsettingConfig } from '../../../src/lb/random-subsetting/config';
 import { roundRobinPolicy } from '../../../src/lb/round-robin/balancer';
-import { createRoundRobinConfig } from '../../../src/lb/round-robin/config';
+import { RoundRobinConfig } from '../../../src/lb/round-robin/config';
 import { ok } from '../../../src/util/result';
 import { describeLbPolicyContract } from '../../contract/lb-policy-contract';
 import { singleLocality } from '../../support/lb-harness';
@@ -11,7 +11,7 @@ import { whenReady } from '../../support/ready-hash';
 const hash = XxHash64.start();
 beforeAll(() => whenReady(hash));
 
-const config = new RandomSubsettingConfig(1000, createRoundRobinConfig());
+const config = new RandomSubsettingConfig(1000, new RoundRobinConfig());
 
 describeLbPolicyContract({
   name: 'random_subsetting',

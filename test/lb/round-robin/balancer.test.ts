@@ -1,7 +1,7 @@
 import { ConnectivityState } from '../../../src/grpc-js';
 import { roundRobinPolicy } from '../../../src/lb/round-robin/balancer';
 import { waitOf } from '../../../src/lb/connectivity';
-import { createRoundRobinConfig } from '../../../src/lb/round-robin/config';
+import { RoundRobinConfig } from '../../../src/lb/round-robin/config';
 import { err, ok } from '../../../src/util/result';
 import {
   describePick,
@@ -20,7 +20,7 @@ const { CONNECTING, IDLE, READY, TRANSIENT_FAILURE } = ConnectivityState;
 const A = '10.0.0.1:80';
 const B = '10.0.0.2:80';
 const C = '10.0.0.3:80';
-const config = createRoundRobinConfig();
+const config = new RoundRobinConfig();
 
 function setUp(...addresses: string[]) {
   const harness = new LbHarness();

@@ -1,4 +1,4 @@
-import { createRoundRobinConfig } from '../../../src/lb/round-robin/config';
+import { RoundRobinConfig } from '../../../src/lb/round-robin/config';
 import { roundRobinPolicy } from '../../../src/lb/round-robin/balancer';
 import { ok } from '../../../src/util/result';
 import { describeLbPolicyContract } from '../../contract/lb-policy-contract';
@@ -10,7 +10,7 @@ describeLbPolicyContract({
   connectsAtOnce: true,
   usesEveryEndpoint: true,
   makeUpdate: (endpoints) => ({
-    config: createRoundRobinConfig(),
+    config: new RoundRobinConfig(),
     endpoints: endpoints.ok ? ok(singleLocality(...endpoints.value)) : endpoints,
   }),
 });

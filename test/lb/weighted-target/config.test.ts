@@ -1,6 +1,6 @@
 import { LbPolicyRegistry } from '../../../src/lb/registry/lb-policy-registry';
 import { roundRobinPolicy } from '../../../src/lb/round-robin/balancer';
-import { createRoundRobinConfig } from '../../../src/lb/round-robin/config';
+import { RoundRobinConfig } from '../../../src/lb/round-robin/config';
 import { parseWeightedTargetConfig } from '../../../src/lb/weighted-target/config';
 import { Violations } from '../../../src/util/violations';
 
@@ -19,8 +19,8 @@ describe('parseWeightedTargetConfig', () => {
     const { config } = parse(`{ "targets": { "a": ${target}, "__proto__": ${target} } }`);
     expect(config?.targets).toEqual(
       new Map([
-        ['a', { weight: 4294967295, childPolicy: createRoundRobinConfig() }],
-        ['__proto__', { weight: 4294967295, childPolicy: createRoundRobinConfig() }],
+        ['a', { weight: 4294967295, childPolicy: new RoundRobinConfig() }],
+        ['__proto__', { weight: 4294967295, childPolicy: new RoundRobinConfig() }],
       ]),
     );
   });

@@ -1,6 +1,6 @@
 import type { EndpointSet } from '../../../src/lb/endpoints/endpoint-set';
 import { roundRobinPolicy } from '../../../src/lb/round-robin/balancer';
-import { createRoundRobinConfig } from '../../../src/lb/round-robin/config';
+import { RoundRobinConfig } from '../../../src/lb/round-robin/config';
 import { weightedTargetPolicy } from '../../../src/lb/weighted-target/balancer';
 import { WeightedTargetConfig } from '../../../src/lb/weighted-target/config';
 import type { XdsEndpoint } from '../../../src/resources/endpoints/endpoints';
@@ -8,7 +8,7 @@ import { ok } from '../../../src/util/result';
 import { describeLbPolicyContract } from '../../contract/lb-policy-contract';
 import { singleLocality } from '../../support/lb-harness';
 
-const childPolicy = createRoundRobinConfig();
+const childPolicy = new RoundRobinConfig();
 // One target has a name that plain objects would trip over.
 const config = new WeightedTargetConfig(
   new Map([

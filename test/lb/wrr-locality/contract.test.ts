@@ -1,5 +1,5 @@
 import { roundRobinPolicy } from '../../../src/lb/round-robin/balancer';
-import { createRoundRobinConfig } from '../../../src/lb/round-robin/config';
+import { RoundRobinConfig } from '../../../src/lb/round-robin/config';
 import { weightedTargetPolicy } from '../../../src/lb/weighted-target/balancer';
 import { wrrLocalityPolicy } from '../../../src/lb/wrr-locality/balancer';
 import { WrrLocalityConfig } from '../../../src/lb/wrr-locality/config';
@@ -7,7 +7,7 @@ import { ok } from '../../../src/util/result';
 import { describeLbPolicyContract } from '../../contract/lb-policy-contract';
 import { makeEndpointSet, makeLocality } from '../../support/lb-harness';
 
-const config = new WrrLocalityConfig(createRoundRobinConfig());
+const config = new WrrLocalityConfig(new RoundRobinConfig());
 
 describeLbPolicyContract({
   name: 'wrr_locality over weighted_target over round_robin',

@@ -1,7 +1,7 @@
 import { Metadata, Status } from '../../../src/grpc-js';
 import { OrcaLoadReport } from '../../../src/wire/generated/xds/data/orca/v3/orca_load_report';
 import { createClusterImplPolicyType } from '../../../src/lb/cluster-impl/balancer';
-import { CallCounterMap } from '../../../src/lb/cluster-impl/call-counter';
+import { CallCounterMap } from '../../../src/lb/cluster-impl/circuit-breaker';
 import { ClusterImplConfig } from '../../../src/lb/cluster-impl/config';
 import { outlierDetectionPolicies } from '../../../src/lb/outlier-detection/balancer';
 import { NO_DETECTION, OutlierDetectionLbConfig } from '../../../src/lb/outlier-detection/config';

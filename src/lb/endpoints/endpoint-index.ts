@@ -1,0 +1,280 @@
+import type { Locality, LocalityEndpoints, XdsEndpoint } from '../../resources/endpoints/endpoints';
+import { inSteps, runSteps, type Steps } from '../../util/steps';
+import { endpointKey, formatAddress } from './endpoint-key';
+import { allEndpoints, emptyEndpointSet, type EndpointSet } from './endpoint-set';
+
+/** An endpoint and the locality that lists it. */
+export interface ListedEndpoint {
+  readonly endpoint: XdsEndpoint;
+  readonly locality: Locality;
+}
+
+/** How a set of endpoints differs from the one before: the endpoint objects, each as often as it is listed. */
+export interface EndpointChanges {
+  readonly added: readonly ListedEndpoint[];
+  readonly removed: readonly ListedEndpoint[];
+  /** Those that are in another locality than before. */
+  readonly moved: readonly ListedEndpoint[];
+}
+
+/** An endpoint that may have been removed. */
+interface Candidate extends ListedEndpoint {
+  /** The same object, listed once more. */
+  readonly other: Candidate | undefined;
+}
+
+/** What differs between localities, before it is known which endpoints have only changed places. */
+interface Difference {
+  readonly gone: Map<XdsEndpoint, Candidate>;
+  readonly fresh: ListedEndpoint[];
+}
+
+/**
+ * Compares two sets and their children, in steps. Sets share the objects that did not change, so the work is in proportion to
+ * the endpoints of the localities that changed, and very little for those before the first change in the list and behind the
+ * last one.
+ */
+export function* endpointChanges(before: EndpointSet, after: EndpointSet): Steps<EndpointChanges> {
+  const added: ListedEndpoint[] = [];
+  const moved: ListedEndpoint[] = [];
+  const removed: ListedEndpoint[] = [];
+  const { gone, fresh } = yield* findDifference(before, after);
+  yield* inSteps(fresh, (listed) => {
+    const { endpoint, locality } = listed;
+    const known = gone.get(endpoint);
+    if (known === undefined) {
+      added.push(listed);
+      return;
+    }
+    if (known.other === undefined) gone.delete(endpoint);
+    else gone.set(endpoint, known.other);
+    if (!isSameLocality(known.locality, locality)) moved.push(listed);
+  });
+  yield* inSteps(gone.values(), (candidate) => {
+    let each: Candidate | undefined = candidate;
+    for (; each !== undefined; each = each.other) removed.push(each);
+  });
+  return { added, removed, moved };
+}
+
+function* findDifference(before: EndpointSet, after: EndpointSet): Steps<Difference> {
+  const old = new Set(allLocalities(before));
+  const changed = new Set<LocalityEndpoints>();
+  const kept = new Set<LocalityEndpoints>();
+  for (const locality of allLocalities(after)) {
+    if (old.delete(locality)) kept.add(locality);
+    else if (!kept.has(locality)) changed.add(locality);
+  }
+  const difference: Difference = { gone: new Map(), fresh: [] };
+  const previous = new Map<Locality, LocalityEndpoints>();
+  for (const each of old) previous.set(each.locality, each);
+  const compare = (known: LocalityEndpoints | undefined, next: LocalityEndpoints | undefined) =>
+    compareLists(known, next, difference);
+  const sizeOf = ({ endpoints }: LocalityEndpoints) => endpoints.length;
+  const compareWithPrevious = (next: LocalityEndpoints) => {
+    const known = previous.get(next.locality);
+    previous.delete(next.locality);
+    if (known !== undefined) old.delete(known);
+    return compare(known, next);
+  };
+  yield* inSteps(changed, compareWithPrevious, sizeOf);
+  yield* inSteps(old, (known) => compare(known, undefined), sizeOf);
+  return difference;
+}
+
+/** Skips the equal start and end of both lists, which in most updates are most of them. */
+function* compareLists(
+  before: LocalityEndpoints | undefined,
+  after: LocalityEndpoints | undefined,
+  { gone, fresh }: Difference,
+): Steps<void> {
+  const [old, next] = [before?.endpoints ?? [], after?.endpoints ?? []];
+  const shorter = Math.min(old.length, next.length);
+  let start = 0;
+  while (start < shorter && old[start] === next[start]) start++;
+  let [oldEnd, nextEnd] = [old.length, next.length];
+  while (oldEnd > start && nextEnd > start && old[oldEnd - 1] === next[nextEnd - 1]) {
+    oldEnd--;
+    nextEnd--;
+  }
+  const left = new Set<XdsEndpoint>();
+  const repeated: XdsEndpoint[] = [];
+  yield* inSteps(old.slice(start, oldEnd), (endpoint) => {
+    if (left.size === left.add(endpoint).size) repeated.push(endpoint);
+  });
+  if (after !== undefined) {
+    const { locality } = after;
+    yield* inSteps(next.slice(start, nextEnd), (endpoint) => {
+      // Most have only changed places.
+      if (!left.delete(endpoint)) fresh.push({ endpoint, locality });
+    });
+  }
+  if (before !== undefined) {
+    const { locality } = before;
+    yield* inSteps([...left, ...repeated], (endpoint) => {
+      gone.set(endpoint, { endpoint, locality, other: gone.get(endpoint) });
+    });
+  }
+}
+
+function* allLocalities({
+  localities,
+  children,
+}: EndpointSet): IterableIterator<LocalityEndpoints> {
+  yield* localities;
+  for (const child of children?.values() ?? []) yield* allLocalities(child);
+}
+
+function isSameLocality(a: Locality, b: Locality): boolean {
+  return a === b || (a.region === b.region && a.zone === b.zone && a.subZone === b.subZone);
+}
+
+/** The changes of the items of an index. */
+export interface IndexChanges<Item> {
+  readonly added: readonly Item[];
+  readonly removed: readonly Item[];
+}
+
+interface Entry<Item> {
+  readonly item: Item;
+  /** How often the set lists the endpoint. */
+  listings: number;
+}
+
+/**
+ * What a policy keeps of each endpoint as long as its set of addresses is listed (gRFC A61): one item, however often it is
+ * listed, and whichever objects describe it.
+ */
+export class EndpointIndex<Item> {
+  private set: EndpointSet = emptyEndpointSet;
+  private readonly byKey = new Map<string, Entry<Item>>();
+
+  /**
+   * @param create Creates the item of an endpoint. @param key The identity of the endpoint.
+   * @param renew Called when the item is listed by another object.
+   */
+  constructor(
+    private readonly create: (endpoint: XdsEndpoint, key: string) => Item,
+    private readonly renew: (item: Item, endpoint: XdsEndpoint) => void = () => {},
+  ) {}
+
+  get size(): number {
+    return this.byKey.size;
+  }
+
+  /** Returns the item of the endpoint with these addresses. */
+  find(endpoint: XdsEndpoint): Item | undefined {
+    return this.findKey(endpointKey(endpoint));
+  }
+
+  /** Returns the item of an endpoint. @param key See `endpointKey`. */
+  findKey(key: string): Item | undefined {
+    return this.byKey.get(key)?.item;
+  }
+
+  /** All items, in no particular order. */
+  *values(): IterableIterator<Item> {
+    for (const { item } of this.byKey.values()) yield item;
+  }
+
+  /** The items in the order to use the endpoints in; of an endpoint that is listed twice, in the first place. */
+  *inOrder(): IterableIterator<Item> {
+    const seen = new Set<Item>();
+    for (const endpoint of allEndpoints(this.set)) {
+      const item = this.find(endpoint);
+      if (item === undefined || seen.has(item)) continue;
+      seen.add(item);
+      yield item;
+    }
+  }
+
+  /**
+   * Applies a set of endpoints, in steps: first what is added, then what is removed. Another update must not start before the
+   * end of this one.
+   */
+  *update(set: EndpointSet): Steps<IndexChanges<Item>> {
+    const changes = yield* endpointChanges(this.set, set);
+    const added: Item[] = [];
+    const removed: Item[] = [];
+    yield* inSteps(changes.added, ({ endpoint }) => {
+      this.list(endpoint, added);
+    });
+    yield* inSteps(changes.removed, ({ endpoint }) => {
+      this.unlist(endpoint, removed);
+    });
+    this.set = set;
+    return { added, removed };
+  }
+
+  /** Removes everything. An update in progress must not be continued. */
+  clear(): void {
+    this.set = emptyEndpointSet;
+    this.byKey.clear();
+  }
+
+  private list(endpoint: XdsEndpoint, added: Item[]): void {
+    const key = endpointKey(endpoint);
+    const known = this.byKey.get(key);
+    if (known === undefined) {
+      const item = this.create(endpoint, key);
+      this.byKey.set(key, { item, listings: 1 });
+      added.push(item);
+      return;
+    }
+    known.listings++;
+    this.renew(known.item, endpoint);
+  }
+
+  private unlist(endpoint: XdsEndpoint, removed: Item[]): void {
+    const key = endpointKey(endpoint);
+    const known = this.byKey.get(key);
+    if (known === undefined || --known.listings > 0) return;
+    this.byKey.delete(key);
+    removed.push(known.item);
+  }
+}
+
+/** Finds the endpoint of an address and its locality, among all endpoints of a set and its children. */
+export class AddressIndex {
+  private set: EndpointSet = emptyEndpointSet;
+  private readonly byAddress = new Map<string, ListedEndpoint>();
+
+  /** @param address Such as `10.0.0.1:80`. */
+  get(address: string): ListedEndpoint | undefined {
+    return this.byAddress.get(address);
+  }
+
+  /** Returns the endpoint of an address in a set, which is applied first if another one was applied last. */
+  findIn(set: EndpointSet, address: string): XdsEndpoint | undefined {
+    if (set !== this.set) runSteps(this.update(set));
+    return this.get(address)?.endpoint;
+  }
+
+  /**
+   * Applies a set of endpoints, in steps. Until the end, an address has its previous endpoint or the next one. Another update
+   * must not start before.
+   *
+   * @returns Whether an address that is still listed is in another locality.
+   */
+  *update(set: EndpointSet): Steps<boolean> {
+    const { added, moved, removed } = yield* endpointChanges(this.set, set);
+    this.set = set;
+    let hasMoved = false;
+    const add = (listed: ListedEndpoint) => {
+      for (const address of listed.endpoint.addresses.map(formatAddress)) {
+        const before = this.byAddress.get(address);
+        hasMoved ||= before !== undefined && !isSameLocality(before.locality, listed.locality);
+        this.byAddress.set(address, listed);
+      }
+    };
+    // In this order: an address may be that of another endpoint now, and is found all the time.
+    yield* inSteps(added, add);
+    yield* inSteps(moved, add);
+    yield* inSteps(removed, ({ endpoint }) => {
+      for (const address of endpoint.addresses.map(formatAddress)) {
+        if (this.byAddress.get(address)?.endpoint === endpoint) this.byAddress.delete(address);
+      }
+    });
+    return hasMoved;
+  }
+}

@@ -1,2 +1,0 @@
-export { failurePercentageEjections, successRateEjections } from './choose-ejections';
-export { ObservedEndpoints } from './observed-endpoints';

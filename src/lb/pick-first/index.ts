@@ -1,2 +1,0 @@
-export { createPickFirstPolicyType } from './balancer';
-export { pickFirstConverter } from './config';

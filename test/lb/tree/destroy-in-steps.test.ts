@@ -1,0 +1,191 @@
+import { ConnectivityState } from '../../../src/grpc-js';
+import { ConnectionAttempts } from '../../../src/lb/connections/connection-attempts';
+import type { LbEnvironment, LbPolicy } from '../../../src/lb/lb-policy';
+import { PriorityConfig } from '../../../src/lb/priority/config';
+import { roundRobinPolicy } from '../../../src/lb/round-robin/balancer';
+import { RoundRobinConfig } from '../../../src/lb/round-robin/config';
+import { weightedTargetPolicy } from '../../../src/lb/weighted-target/balancer';
+import { WeightedTargetConfig } from '../../../src/lb/weighted-target/config';
+import { FakeLbHost } from '../../../src/testing/fake-lb-host';
+import { ok } from '../../../src/util/result';
+import { TimeSlices } from '../../../src/util/time-slices';
+import { FakeClock } from '../../support/fake-clock';
+import { LbHarness, makeEndpoint, singleLocality } from '../../support/lb-harness';
+import { StubPolicyType } from '../../support/lb-stub-policy';
+import { priorityPolicy } from '../../support/lb-policies';
+
+/** A clock on which each look at it takes so long that there is one step in a turn. */
+class SlowerClock extends FakeClock {
+  private looks = 0;
+
+  override monotonicMs(): number {
+    return super.monotonicMs() + ++this.looks;
+  }
+}
+
+function setUp(stub = new StubPolicyType()) {
+  const harness = new LbHarness([stub]);
+  const clock = new SlowerClock();
+  const environment: LbEnvironment = {
+    ...harness.environment,
+    clock,
+    timeSlices: new TimeSlices(clock),
+  };
+  const host = new FakeLbHost(environment);
+  const settle = () => {
+    for (let turn = 0; turn < 400; turn++) clock.advance(1);
+  };
+  const destroy = (policy: LbPolicy) => harness.batch.run(() => policy.destroy());
+  return { stub, harness, clock, host, settle, destroy };
+}
+
+const config = { policyName: 'stub' };
+const names = Array.from({ length: 100 }, (_, i) => `${i}`);
+const endpoints = ok({ localities: [], children: new Map() });
+
+describe('a destroyed policy', () => {
+  it.each([
+    [
+      'weighted_target',
+      weightedTargetPolicy,
+      new WeightedTargetConfig(
+        new Map(names.map((name) => [name, { weight: 1, childPolicy: config }])),
+      ),
+    ],
+    [
+      'priority',
+      priorityPolicy,
+      new PriorityConfig(
+        new Map(names.map((name) => [name, { config, ignoreReresolutionRequests: false }])),
+      ),
+    ],
+  ])('destroys the children of %s a few in a turn', (_name, type, of) => {
+    const { stub, harness, clock, host, settle, destroy } = setUp();
+    const policy = type.create(host);
+    const update = harness.completeUpdate({ config: of, endpoints });
+    harness.batch.run(() => policy.update(update));
+    for (let i = 0; i < names.length; i++) {
+      settle();
+      stub.instances.at(-1)?.reportFailure('down');
+    }
+    expect(stub.instances).toHaveLength(100);
+    const published = host.published.length;
+    destroy(policy);
+    expect(stub.live).toHaveLength(92);
+    clock.advance(1);
+    expect(stub.live.length).toBeGreaterThan(80);
+    for (const live of stub.live) live.reportReady('late');
+    settle();
+    expect(stub.live).toHaveLength(0);
+    expect(host.published).toHaveLength(published);
+    expect(harness.errors).toEqual([]);
+  });
+
+  it('closes the connections to endpoints a few in a turn, and ignores what becomes of them', () => {
+    const { harness, clock, host, settle, destroy } = setUp();
+    const policy = roundRobinPolicy.create(host);
+    const list = names.map((name) => makeEndpoint(`10.0.0.${name}:80`));
+    const update = harness.completeUpdate({
+      config: new RoundRobinConfig(),
+      endpoints: ok(singleLocality(...list)),
+    });
+    harness.batch.run(() => policy.update(update));
+    settle();
+    expect(host.held).toHaveLength(100);
+    const published = host.published.length;
+    destroy(policy);
+    expect(host.held).toHaveLength(36);
+    for (const subchannel of host.held) subchannel.connect();
+    expect(host.reresolutionRequests).toBe(0);
+    for (const subchannel of host.held) subchannel.setState(ConnectivityState.IDLE);
+    expect(host.reresolutionRequests).toBe(0);
+    clock.advance(1);
+    settle();
+    expect(host.held).toHaveLength(0);
+    expect(host.published).toHaveLength(published);
+    expect(harness.errors).toEqual([]);
+  });
+
+  it('closes few connections at once', () => {
+    const { harness, clock, host, settle, destroy } = setUp();
+    const policy = roundRobinPolicy.create(host);
+    const list = names.slice(0, 50).map((name) => makeEndpoint(`10.0.0.${name}:80`));
+    const update = harness.completeUpdate({
+      config: new RoundRobinConfig(),
+      endpoints: ok(singleLocality(...list)),
+    });
+    harness.batch.run(() => policy.update(update));
+    settle();
+    const before = clock.pendingTimers;
+    destroy(policy);
+    expect(host.held).toHaveLength(0);
+    expect(clock.pendingTimers).toBeLessThanOrEqual(before);
+  });
+});
+
+describe('an update of very many endpoints', () => {
+  /** A policy that makes 100 attempts to connect at once. */
+  function setUpRoundRobin() {
+    const { harness, clock, host: unlimited } = setUp();
+    const { environment } = unlimited;
+    const steady = new FakeClock();
+    const limited = { ...environment, clock: steady, maxConnectionAttempts: 100 };
+    const connectionAttempts = new ConnectionAttempts(limited);
+    const host = new FakeLbHost({ ...environment, connectionAttempts });
+    const policy = roundRobinPolicy.create(host);
+    return {
+      ...{ harness, host },
+      update(...addresses: string[]) {
+        const list = addresses.map((address) => makeEndpoint(address));
+        const listed = ok(singleLocality(...list));
+        const next = harness.completeUpdate({ config: new RoundRobinConfig(), endpoints: listed });
+        harness.batch.run(() => policy.update(next));
+      },
+      advance(turns: number) {
+        for (let turn = 0; turn < turns; turn++) {
+          clock.advance(1);
+          steady.advance(1);
+        }
+      },
+    };
+  }
+  const many = Array.from({ length: 1000 }, (_, i) => `10.1.${i >> 8}.${i % 256}:80`);
+
+  it('has no connection started once a newer one that removes them is listed', () => {
+    const { harness, host, update, advance } = setUpRoundRobin();
+    update(...many);
+    advance(400);
+    expect(host.subchannels).toHaveLength(100);
+    // Each attempt that is removed makes room for another one.
+    update('10.0.0.1:80');
+    advance(400);
+    expect(host.held).toHaveLength(1);
+    expect(host.subchannels).toHaveLength(101);
+    expect(harness.errors).toEqual([]);
+  });
+
+  it('is connected to before the endpoints that it removes are released', () => {
+    const { host, update, advance } = setUpRoundRobin();
+    update(...many.slice(0, 90));
+    advance(400);
+    update('10.0.0.1:80');
+    expect(host.subchannels).toHaveLength(91);
+    expect(host.held.length).toBeGreaterThan(1);
+    advance(400);
+    expect(host.held).toHaveLength(1);
+  });
+
+  it('leaves its connections to a newer one that waits for it', () => {
+    const { harness, host, update, advance } = setUpRoundRobin();
+    update(...many);
+    expect(host.subchannels).toHaveLength(0);
+    update('10.0.0.1:80', ...many.slice(-50));
+    advance(400);
+    expect(host.held).toHaveLength(51);
+    // Those that the first one had begun with.
+    expect(host.subchannels.length).toBeLessThanOrEqual(100 + 51);
+    const opened = host.subchannels.map(({ address }) => 'host' in address && address.host);
+    expect(opened).toContain('10.0.0.1');
+    expect(harness.errors).toEqual([]);
+  });
+});
