@@ -9,8 +9,7 @@ import { channelCredentialsOf, replaceConnector, secureAsHost } from '../../grpc
 import type { ClusterResource } from '../../resources/cluster/cluster';
 import type { UpstreamTls } from '../../resources/tls/tls';
 import type { EndpointsResource } from '../../resources/endpoints/endpoints';
-import { RefusingConnector } from '../../security/client/contained-connector';
-import { SecureOnlyConnector } from '../../security/client/secure-only-connector';
+import { RefusingConnector, SecureOnlyConnector } from '../../security/client/contained-connector';
 import {
   describeForeignXdsCredentials,
   isXdsCredentials,
