@@ -215,7 +215,7 @@ module.exports = {
     forbid(
       'xxhash-behind-hash',
       'the hash function has to be got ready first: src/util sees to that',
-      { path: '^src/', pathNot: '^src/util/xx-hash\\.ts$' },
+      { path: '^src/', pathNot: '^src/util/hashes\\.ts$' },
       { path: inPackage('xxhash-wasm') },
     ),
     forbid(

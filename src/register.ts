@@ -26,9 +26,9 @@ import type * as Runtime from './runtime/xds-runtime';
 import type { XdsRuntime } from './runtime/xds-runtime';
 import { systemClock } from './util/clock';
 import { currentFeatureFlags } from './util/feature-flags';
-import { OpenResources } from './util/open-resources';
+import { OpenResources } from './util/handle';
 import type { Logger } from './util/logger';
-import { currentProxyVariable, describeProxyVariable } from './util/proxy-variable';
+import { currentProxyVariable, describeProxyVariable } from './util/grpc-js-variables';
 import { late } from './util/late';
 
 /** Loads what only processes with an `xds:` channel need, and the classes of what they register. */

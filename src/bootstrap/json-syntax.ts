@@ -1,4 +1,4 @@
-import { assertNever } from '../util/assert-never';
+import { assertNever } from '../util/errors';
 
 type Expected =
   | 'a value'

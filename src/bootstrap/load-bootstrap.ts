@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { JsonLimitError, parseBoundedJson, type JsonLimits } from '../util/bounded-json';
-import { errorMessage } from '../util/error-message';
+import { errorMessage } from '../util/errors';
 import type { Logger } from '../util/logger';
-import { readRegularFile } from '../util/files/read-regular-file';
+import { readRegularFile } from '../util/read-regular-file';
 import { err, ok, type Result } from '../util/result';
 import type { Bootstrap, ServerConfig } from './bootstrap';
 import { parseBootstrap, type BootstrapFlags, type BootstrapSupport } from './bootstrap-parser';

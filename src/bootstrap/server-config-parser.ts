@@ -1,13 +1,13 @@
-import { quoteText } from '../util/cut-text';
+import { quoteText } from '../util/text';
 import {
   readArray,
   readBoolean,
   readObject,
   readPositiveDurationMs,
   readRequiredString,
-  type JsonFields,
   isArray,
   isObject,
+  type JsonFields,
 } from '../util/json-fields';
 import type { Violations } from '../util/violations';
 import type { CredentialConfig, FetchConfig, ServerConfig, JsonValue } from './bootstrap';

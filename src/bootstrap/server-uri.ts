@@ -1,6 +1,6 @@
 import { isIPv4, isIPv6 } from 'node:net';
-import { quoteText } from '../util/cut-text';
-import { errorMessage } from '../util/error-message';
+import { quoteText } from '../util/text';
+import { errorMessage } from '../util/errors';
 import { err, ok, type Result } from '../util/result';
 
 /** The protocol of a management server. */

@@ -2,7 +2,7 @@ import type * as Client from './client';
 import { styleText } from 'node:util';
 import type { Clock } from '../util/clock';
 import type { Handle } from '../util/handle';
-import { cutText } from '../util/cut-text';
+import { cutText } from '../util/text';
 import { formatYaml } from '../wire/proto-json/yaml-document';
 import { late } from '../util/late';
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import { join } from 'node:path';
 import { systemClock } from '../util/clock';
-import { MAX_INPUT_BYTES, readRegularText } from '../util/files/read-regular-file';
+import { MAX_INPUT_BYTES, readRegularText } from '../util/read-regular-file';
 import { createHandle } from '../util/handle';
 import { formatDocument, formatLine, type CliIo } from './io';
 import { runCli } from './program';

@@ -1,18 +1,18 @@
 import {
   findResourceKind,
-  type ClientEvent,
-  type ClientIdentity,
-  type Snapshot,
   clusterKind,
   endpointKind,
   listenerKind,
   routeKind,
+  type ClientEvent,
+  type ClientIdentity,
+  type Snapshot,
   type ResourceKind,
   type ClusterLoad,
   type LocalityLoad,
 } from '../control-plane';
-import { assertNever } from '../util/assert-never';
-import { quoteText } from '../util/cut-text';
+import { assertNever } from '../util/errors';
+import { quoteText } from '../util/text';
 import { formatTable, type Cell } from './io';
 
 /**

@@ -1,6 +1,6 @@
 import { Node } from '../wire/generated/envoy/config/core/v3/base';
 import type { Struct, Value } from '../wire/generated/google/protobuf/struct';
-import { assertNever } from '../util/assert-never';
+import { assertNever } from '../util/errors';
 
 /** Identifies the client of a stream. */
 export interface ClientIdentity {

@@ -1,7 +1,7 @@
 import { Server } from '@grpc/grpc-js';
 import { systemClock, type Clock } from '../util/clock';
 import { contained } from '../util/contained';
-import { errorMessage } from '../util/error-message';
+import { errorMessage } from '../util/errors';
 import { containLogger, silentLogger, type Logger } from '../util/logger';
 import { AdsService } from './ads/ads-service';
 import type { ImitatedServer } from './ads/subscriptions';

@@ -70,5 +70,5 @@ export type {
   ResourceFileProblem,
   ResourceFileProblemKind,
 } from './snapshot/resource-file';
-export type { FileWatchOptions } from '../util/files/file-watch';
+export type { FileWatchOptions } from '../util/file-watch';
 export type { TextPosition } from '../wire/proto-json/yaml-document';

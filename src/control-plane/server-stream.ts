@@ -1,6 +1,6 @@
 import { status, type MethodDefinition, type ServerDuplexStream } from '@grpc/grpc-js';
-import { asBuffer } from '../util/as-buffer';
-import { errorMessage } from '../util/error-message';
+import { asBuffer } from '../util/bytes';
+import { errorMessage } from '../util/errors';
 import { ReadBudget, type ReadLimit } from '../util/read-budget';
 import { err, ok, type Result } from '../util/result';
 import { MAX_STREAMS } from './limits';

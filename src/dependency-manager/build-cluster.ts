@@ -1,7 +1,7 @@
 import type { ClusterResource } from '../resources/cluster/cluster';
 import { describeSkippedEndpoints, type EndpointsResource } from '../resources/endpoints/endpoints';
 
-import { assertNever } from '../util/assert-never';
+import { assertNever } from '../util/errors';
 import { err, ok } from '../util/result';
 import type { XdsError } from '../xds-client/resource-watcher';
 import { dnsTargetKey, type DnsTarget, type Observations, type Observed } from './observations';

@@ -13,10 +13,10 @@ import {
 } from '../resources/endpoints/endpoints';
 import { systemClock, type Clock } from '../util/clock';
 import { contained } from '../util/contained';
-import { errorMessage, errorStack } from '../util/error-message';
+import { errorMessage, errorStack } from '../util/errors';
 import type { Handle } from '../util/handle';
 import type { Logger } from '../util/logger';
-import { sanitizeText } from '../util/sanitize-text';
+import { sanitizeText } from '../util/text';
 import { err, ok, type Result } from '../util/result';
 import { dnsTargetKey, type DnsTarget } from './observations';
 

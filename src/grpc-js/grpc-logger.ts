@@ -6,7 +6,7 @@ import {
   type LogLevel,
   type XdsLogger,
 } from '../util/logger';
-import { sanitizeText } from '../util/sanitize-text';
+import { sanitizeText } from '../util/text';
 
 import { log, logVerbosity, trace } from '.';
 

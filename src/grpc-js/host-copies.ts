@@ -2,7 +2,7 @@ import * as host from './index';
 import { experimental } from '@grpc/grpc-js';
 import { createRequire } from 'node:module';
 import type { Clock } from '../util/clock';
-import { errorMessage } from '../util/error-message';
+import { errorMessage } from '../util/errors';
 import type { Handle } from '../util/handle';
 import type { Logger } from '../util/logger';
 import { StatusCode } from '../util/status-code';

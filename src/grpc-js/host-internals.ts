@@ -7,7 +7,7 @@ import {
   credentials,
   experimental,
 } from '@grpc/grpc-js';
-import { errorMessage } from '../util/error-message';
+import { errorMessage } from '../util/errors';
 import type { CertificateProvider, ChannelOptions, Resolver, SecureConnector } from '.';
 import type { CreateCall } from './subchannel-wrappers';
 

@@ -1,12 +1,12 @@
-import { quoteText } from '../util/cut-text';
+import { quoteText } from '../util/text';
 import { Metadata, Status, type StatusObject } from '../grpc-js';
 import { abandon, atOnce, isPromiseLike } from '../util/contained';
 import {
   CallFailedError,
-  type CallFilter,
   isFailure,
   toCallFailedError,
   toStatusObject,
+  type CallFilter,
 } from './call-filter';
 import type { FilterCall, PreparedFilter } from './client-filter';
 

@@ -1,5 +1,5 @@
-import { Metadata, type StatusObject, Status } from '../grpc-js';
-import { errorMessage } from '../util/error-message';
+import { Metadata, Status, type StatusObject } from '../grpc-js';
+import { errorMessage } from '../util/errors';
 import { Brand, copyOf, ownCopy } from '../util/package-copy';
 import { MAX_STATUS_CODE } from '../util/status-code';
 

@@ -2,7 +2,7 @@ import type { HttpFilterConfig } from '../resources/extension-points';
 import { typeNameOf } from '../resources/shared/any';
 import type { ExtensionConfig } from '../resources/shared/extension-parser';
 import { atOnce, parseContained } from '../util/contained';
-import { errorMessage } from '../util/error-message';
+import { errorMessage } from '../util/errors';
 import type { Violations } from '../util/violations';
 import type { CallFilter, CallInfo } from './call-filter';
 import type { CallFilterFactory, ClientFilter } from './client-filter';

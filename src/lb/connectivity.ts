@@ -1,7 +1,14 @@
-import { ConnectivityState, Metadata, PickResultType, Status, UnavailablePicker } from '../grpc-js';
-import type { PickResult, Picker } from '../grpc-js';
+import {
+  ConnectivityState,
+  Metadata,
+  PickResultType,
+  Status,
+  UnavailablePicker,
+  type Picker,
+  type PickResult,
+} from '../grpc-js';
 import type { Clock } from '../util/clock';
-import { sanitizeText } from '../util/sanitize-text';
+import { sanitizeText } from '../util/text';
 
 /** Counts children by state, so that a change of one child among many is aggregated in constant time. */
 export class ConnectivityTally {

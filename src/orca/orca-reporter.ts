@@ -1,8 +1,13 @@
-import { Metadata, ServerInterceptingCall, status } from '@grpc/grpc-js';
-import type { Server, ServerInterceptor } from '@grpc/grpc-js';
+import {
+  Metadata,
+  ServerInterceptingCall,
+  status,
+  type Server,
+  type ServerInterceptor,
+} from '@grpc/grpc-js';
 import { systemClock, type Clock } from '../util/clock';
 import { atOnce, contained } from '../util/contained';
-import { errorMessage } from '../util/error-message';
+import { errorMessage } from '../util/errors';
 import {
   encodeLoad,
   mergeLoads,

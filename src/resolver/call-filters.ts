@@ -12,7 +12,7 @@ import type { OverrideHost } from '../lb/call-attributes';
 import type { ResourceMetadata } from '../resources/cluster/cluster';
 import type { ExceededSteps, MatchMeter, MatchSteps } from '../resources/matching/match-meter';
 import { isPromiseLike } from '../util/contained';
-import { errorStack } from '../util/error-message';
+import { errorStack } from '../util/errors';
 import type { Logger } from '../util/logger';
 import { err, ok, type Result } from '../util/result';
 import { explainStage, IN_FILTERS } from './deadline-status';

@@ -2,7 +2,7 @@ import type { ClusterResult } from '../dependency-manager/xds-config';
 import type { CallConfig, ConfigSelector, Metadata } from '../grpc-js';
 import type { ExceededSteps } from '../resources/matching/match-meter';
 import type { MatchedCall } from '../routing/matched-call';
-import { cutText, MAX_QUOTED_LENGTH } from '../util/cut-text';
+import { cutText, MAX_QUOTED_LENGTH } from '../util/text';
 import type { Handle } from '../util/handle';
 import type { Random } from '../util/random';
 import type { CompiledRoute } from './compiled-route';

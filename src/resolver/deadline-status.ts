@@ -1,6 +1,6 @@
 import { Status, type PickResult, type StatusObject } from '../grpc-js';
 import { waitOf } from '../lb/connectivity';
-import type { EventLoopWatch } from '../util/event-loop-watch';
+import type { EventLoopWatch } from '../util/clock';
 
 // The texts of grpc-js for what a call was waiting for when its deadline passed
 // (https://github.com/grpc/grpc-node/blob/@grpc/grpc-js@1.14.0/packages/grpc-js/src/resolving-call.ts, `runDeadlineTimer`).

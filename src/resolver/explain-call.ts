@@ -6,7 +6,7 @@ import type {
   RetryPolicy,
   Route,
 } from '../resources/route-config/route-config';
-import { quoteText } from '../util/cut-text';
+import { quoteText } from '../util/text';
 import type { ResourceTypes } from '../resources/resource-types';
 import type { LiveResolution } from './resolver-dependencies';
 import type { ClusterChoice, CompiledRoute } from './compiled-route';

@@ -1,6 +1,6 @@
 import { inspect } from 'node:util';
 import type { CallExplanation, RouteDecision, RoutedCall, RouteOutcome } from './explain-call';
-import { joinLines } from '../util/sanitize-text';
+import { joinLines } from '../util/text';
 
 /** Gives an explanation a text form for people, for `String` and `console.log`. Its members stay plain data. */
 export function withText<Explanation extends CallExplanation>(

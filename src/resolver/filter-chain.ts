@@ -1,4 +1,4 @@
-import { quoteText } from '../util/cut-text';
+import { quoteText } from '../util/text';
 import { Status } from '../grpc-js';
 import { CallFailedError } from '../http-filters/call-filter';
 import type { CallFilterFactory, PreparedFilter } from '../http-filters/client-filter';

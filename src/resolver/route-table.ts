@@ -3,7 +3,7 @@ import type { PreparedFilter } from '../http-filters/client-filter';
 import type { Route, VirtualHost } from '../resources/route-config/route-config';
 import type { MatchedCall } from '../routing/matched-call';
 import { RouteIndex } from '../routing/route-index';
-import { quoteText } from '../util/cut-text';
+import { quoteText } from '../util/text';
 import { createHandle, type Handle } from '../util/handle';
 import { inSteps, type Steps } from '../util/steps';
 import type { ClusterRef, ClusterRefs } from './cluster-refs';

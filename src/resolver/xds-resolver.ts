@@ -25,7 +25,7 @@ import {
   parseTargetName,
   type TargetName,
 } from './xds-scheme';
-import { sanitizeText } from '../util/sanitize-text';
+import { sanitizeText } from '../util/text';
 
 const TRACER = 'xds_resolver';
 

@@ -12,14 +12,14 @@ import type { StringMatcher as StringMatcherMessage } from '../wire/generated/xd
 import { unpackAny, type AnyType } from '../resources/shared/any';
 import { type StringMatcher } from '../resources/matching/string-matcher';
 import { parseTextMatcher } from '../resources/matching/string-matcher-parser';
-import { assertNever } from '../util/assert-never';
+import { assertNever } from '../util/errors';
 import type { Violations } from '../util/violations';
 import {
+  isReadable,
   type Matcher,
   type MatcherListEntry,
   type MatcherNode,
   type OnMatch,
-  isReadable,
   type Predicate,
 } from './matcher';
 

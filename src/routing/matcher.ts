@@ -7,7 +7,7 @@ import {
   STEPS_PER_MATCHER,
   type StringMatcher,
 } from '../resources/matching/string-matcher';
-import { assertNever } from '../util/assert-never';
+import { assertNever } from '../util/errors';
 import { CallHeaders } from './matched-call';
 
 /** A condition on the headers of a call. */

@@ -5,9 +5,13 @@ import type {
   RouteMatch,
 } from '../resources/route-config/route-config';
 import { MILLION } from '../resources/matching/fraction-parser';
-import { MatchedText } from '../resources/matching/string-matcher';
-import { matchesText, stepsOf, STEPS_PER_MATCHER } from '../resources/matching/string-matcher';
-import { assertNever } from '../util/assert-never';
+import {
+  MatchedText,
+  matchesText,
+  STEPS_PER_MATCHER,
+  stepsOf,
+} from '../resources/matching/string-matcher';
+import { assertNever } from '../util/errors';
 import type { MatchedCall } from './matched-call';
 
 const EMPTY = new MatchedText('');

@@ -17,7 +17,7 @@ import {
   type CheckedChildOptions,
   type ChildChannelOptions,
 } from '../grpc-js/child-channel-options';
-import { XxHash64 } from '../util/xx-hash';
+import { XxHash64 } from '../util/hashes';
 import { processHttpFilters } from '../http-filters/registry';
 import { ConnectionAttempts } from '../lb/connections/connection-attempts';
 import { createPolicyRegistry } from '../lb/registry/create-policy-registry';

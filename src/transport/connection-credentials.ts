@@ -1,7 +1,7 @@
 import { CallCredentials, ChannelCredentials, type Metadata } from '../grpc-js';
 import { createContainedConnector } from '../security/client/contained-connector';
 import { createHandle, type Handle } from '../util/handle';
-import { MAX_TEXT_LENGTH, redactCut, REDACTED } from '../util/sanitize-text';
+import { MAX_TEXT_LENGTH, redactCut, REDACTED } from '../util/text';
 
 type SecureConnector = ReturnType<ChannelCredentials['_createSecureConnector']>;
 type Socket = Parameters<SecureConnector['connect']>[0];

@@ -1,11 +1,10 @@
-import { cutText } from '../util/cut-text';
-import { MAX_TEXT_LENGTH } from '../util/sanitize-text';
-import { type Channel, type Interceptor, Metadata, Status } from '../grpc-js';
+import { cutText, MAX_TEXT_LENGTH } from '../util/text';
+import { Metadata, Status, type Channel, type Interceptor } from '../grpc-js';
 import { parseConnectionError } from '../grpc-js/connection-error';
 import type { StreamStatus, XdsStream, XdsStreamHandler } from '../xds-client/transport';
 import type { CheckedChildOptions } from '../grpc-js/child-channel-options';
 import type { Clock } from '../util/clock';
-import { errorMessage } from '../util/error-message';
+import { errorMessage } from '../util/errors';
 
 type Call = ReturnType<Channel['createCall']>;
 type CallStatus = Parameters<Parameters<Call['start']>[1]['onReceiveStatus']>[0];

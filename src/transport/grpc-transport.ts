@@ -3,17 +3,17 @@ import { DEFAULT_LIMITS, type Limits } from '../bootstrap/limits';
 import { channelTarget } from '../bootstrap/server-uri';
 import {
   Channel,
+  ConnectivityState,
   type ChannelCredentials,
   type ChannelOptions,
-  ConnectivityState,
 } from '../grpc-js';
 import { CheckedChildOptions } from '../grpc-js/child-channel-options';
 import type { Clock } from '../util/clock';
 import { describeDuration } from '../util/duration';
-import { errorMessage } from '../util/error-message';
+import { errorMessage } from '../util/errors';
 import type { Handle } from '../util/handle';
 import { err, ok, type Result } from '../util/result';
-import { sanitizeText } from '../util/sanitize-text';
+import { sanitizeText } from '../util/text';
 import { StatusCode } from '../util/status-code';
 import type {
   ConnectionOptions,

@@ -1,7 +1,7 @@
 import type { ServerConfig } from '../bootstrap/bootstrap';
 import type { Limits } from '../bootstrap/limits';
 import { serverProtocol } from '../bootstrap/server-uri';
-import { assertNever } from '../util/assert-never';
+import { assertNever } from '../util/errors';
 import type { Clock } from '../util/clock';
 import type { Logger } from '../util/logger';
 import type { Random } from '../util/random';

@@ -1,4 +1,4 @@
-import { errorMessage } from './error-message';
+import { errorMessage } from './errors';
 import type { Violations } from './violations';
 
 /** Whether the value is a promise, of any implementation. */

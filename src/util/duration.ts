@@ -1,5 +1,5 @@
 import type { Violations } from './violations';
-import { withoutTrailing } from './without-trailing';
+import { withoutTrailing } from './text';
 
 /** A protobuf Duration. */
 export interface ProtoDuration {

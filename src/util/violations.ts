@@ -1,4 +1,4 @@
-import { cutText, quoteText } from './cut-text';
+import { cutText, quoteText } from './text';
 import { MESSAGE_LIMIT, ReadBudget } from './read-budget';
 
 /** Violations of one input of which the texts are kept; further ones are counted. */

@@ -1,5 +1,5 @@
 import type { Clock } from '../util/clock';
-import { errorStack } from '../util/error-message';
+import { errorStack } from '../util/errors';
 import type { Logger } from '../util/logger';
 import type { AdsResponse } from './ads/ads-response';
 import type { Answer } from './ads/verdict';

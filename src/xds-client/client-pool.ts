@@ -1,6 +1,5 @@
 import type { Bootstrap } from '../bootstrap/bootstrap';
-import type { Handle } from '../util/handle';
-import { RefCountedMap } from '../util/ref-counted-map';
+import { RefCountedMap, type Handle } from '../util/handle';
 import type { ConnectionOptions } from './transport';
 
 /** A client in use. */

@@ -1,13 +1,12 @@
 import type { Bootstrap, JsonValue, NodeConfig, ServerConfig } from '../bootstrap/bootstrap';
 import type { Node } from '../wire/generated/envoy/config/core/v3/base';
 import type { Clock } from '../util/clock';
-import { errorStack } from '../util/error-message';
-import { createHandle, type Handle } from '../util/handle';
+import { errorStack } from '../util/errors';
+import { createHandle, RefCountedMap, type Handle } from '../util/handle';
 import type { Logger } from '../util/logger';
 import type { Random } from '../util/random';
-import { RefCountedMap } from '../util/ref-counted-map';
 import { SerialQueue } from '../util/serial-queue';
-import { ChangeHistory, type ClientEvents, noClientEvents } from './client-snapshot';
+import { ChangeHistory, noClientEvents, type ClientEvents } from './client-snapshot';
 import { cacheLimit, DEFAULT_TIME_PERCENT } from './limits';
 import { LongWaits } from './long-waits';
 import { parseOpaqueName, parseResourceName, type ParseResourceName } from './resource-name';

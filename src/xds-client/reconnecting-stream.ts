@@ -1,7 +1,6 @@
-import { assertNever } from '../util/assert-never';
+import { assertNever, errorMessage } from '../util/errors';
 import { connectionBackoff, firstBackoffStep, type BackoffStep } from '../util/backoff';
 import { inNextTurn, type Clock } from '../util/clock';
-import { errorMessage } from '../util/error-message';
 import type { Handle } from '../util/handle';
 import type { Random } from '../util/random';
 import type { Result } from '../util/result';

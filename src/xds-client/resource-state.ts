@@ -1,4 +1,4 @@
-import { assertNever } from '../util/assert-never';
+import { assertNever } from '../util/errors';
 import type { ResourceStatus } from './client-snapshot';
 import { BYTES_PER_FIELD } from './limits';
 import type { XdsError } from './resource-watcher';
@@ -10,9 +10,9 @@ import {
   deletedError,
   expiredError,
   rejectedError,
-  type ResourceId,
   serverError,
   timeoutError,
+  type ResourceId,
 } from './xds-errors';
 
 /** What a cached resource takes. */

@@ -1,7 +1,7 @@
 import type { ServerConfig } from '../bootstrap/bootstrap';
 import { connectionAdvice } from '../util/connection-advice';
 import { describeDuration } from '../util/duration';
-import { sanitizeText } from '../util/sanitize-text';
+import { sanitizeText } from '../util/text';
 import { StatusCode, statusName } from '../util/status-code';
 import { countViolations } from '../util/violations';
 import type { XdsError } from './resource-watcher';

@@ -2,7 +2,7 @@
 
 import { findPlaceholders } from '../../src/cli/client/doctor/bootstrap-checks';
 import { authorityOf } from '../../src/lb/orca/oob-stream';
-import { withoutTrailing } from '../../src/util/without-trailing';
+import { withoutTrailing } from '../../src/util/text';
 
 const MANY = 3_000_000;
 

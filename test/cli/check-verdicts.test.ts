@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { JsonObject } from '@bufbuild/protobuf';
 import { DEFAULT_LIMITS } from '../../src/bootstrap/limits';
-import { XxHash64 } from '../../src/util/xx-hash';
+import { XxHash64 } from '../../src/util/hashes';
 import { HttpFilterRegistry } from '../../src/http-filters/registry';
 import { routerFilter } from '../../src/http-filters/router/router-filter';
 import { createPolicyRegistry } from '../../src/lb/registry/create-policy-registry';

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { Metadata } from '../../src/grpc-js';
 import { explainResources } from '../../src/runtime/explain';
 import { loadResourceFile } from '../../src/control-plane';
-import { MAX_INPUT_BYTES } from '../../src/util/files/read-regular-file';
+import { MAX_INPUT_BYTES } from '../../src/util/read-regular-file';
 import { FakeIo } from './fake-io';
 
 const folder = mkdtempSync(join(tmpdir(), 'grpc-xds-'));

@@ -1,7 +1,7 @@
 import { DEFAULT_LIMITS } from '../../src/bootstrap/limits';
 import type { XdsConfig } from '../../src/dependency-manager/xds-config';
 import { Metadata } from '../../src/grpc-js';
-import type { XxHash64 } from '../../src/util/xx-hash';
+import type { XxHash64 } from '../../src/util/hashes';
 import { HttpFilterRegistry } from '../../src/http-filters/registry';
 import { routerFilter } from '../../src/http-filters/router/router-filter';
 import { StatefulSessionConfig } from '../../src/http-filters/stateful-session/session-parser';

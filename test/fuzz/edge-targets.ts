@@ -10,7 +10,7 @@ import { decodeSnapshot, encodeSnapshot } from '../../src/xds-client/saved-snaps
 import { parseBoundedJson } from '../../src/util/bounded-json';
 import type { Random } from '../../src/util/random';
 import { ok } from '../../src/util/result';
-import { sanitizeText } from '../../src/util/sanitize-text';
+import { sanitizeText } from '../../src/util/text';
 import { runSteps } from '../../src/util/steps';
 import type { ResourceSnapshot } from '../../src/xds-client/client-snapshot';
 import type { FuzzTarget } from './targets';

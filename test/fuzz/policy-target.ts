@@ -1,4 +1,4 @@
-import type { XxHash64 } from '../../src/util/xx-hash';
+import type { XxHash64 } from '../../src/util/hashes';
 import type { Random } from '../../src/util/random';
 import { PolicySamples } from './policy-samples';
 import { PolicyWorld } from './policy-world';

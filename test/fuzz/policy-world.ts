@@ -1,6 +1,6 @@
 import { DEFAULT_LIMITS } from '../../src/bootstrap/limits';
 import { ConnectivityState, Metadata, PickResultType, type PickResult } from '../../src/grpc-js';
-import type { XxHash64 } from '../../src/util/xx-hash';
+import type { XxHash64 } from '../../src/util/hashes';
 import { createPolicyRegistry } from '../../src/lb/registry/create-policy-registry';
 import { emptyEndpointSet, type EndpointSet } from '../../src/lb/endpoints/endpoint-set';
 import type { LbPolicy } from '../../src/lb/lb-policy';

@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { parseBootstrap } from '../../src/bootstrap/bootstrap-parser';
 import { findJsonError } from '../../src/bootstrap/json-syntax';
 import { CallCredentials } from '../../src/grpc-js';
-import { XxHash64 } from '../../src/util/xx-hash';
+import { XxHash64 } from '../../src/util/hashes';
 import { createCompositeFilter } from '../../src/http-filters/composite/composite-filter';
 import { createGcpAuthnFilter } from '../../src/http-filters/gcp-authn/gcp-authn-filter';
 import { createFaultFilter } from '../../src/http-filters/fault/fault-filter';

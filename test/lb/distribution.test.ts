@@ -4,7 +4,7 @@
 import { DEFAULT_LIMITS } from '../../src/bootstrap/limits';
 import { OrcaLoadReport } from '../../src/wire/generated/xds/data/orca/v3/orca_load_report';
 import { ConnectivityState, Metadata, Status } from '../../src/grpc-js';
-import type { XxHash64 } from '../../src/util/xx-hash';
+import type { XxHash64 } from '../../src/util/hashes';
 import { createClusterImplPolicyType } from '../../src/lb/cluster-impl/balancer';
 import { CallCounterMap } from '../../src/lb/cluster-impl/circuit-breaker';
 import { ClusterImplConfig } from '../../src/lb/cluster-impl/config';

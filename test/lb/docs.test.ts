@@ -2,7 +2,7 @@ import { DEFAULT_LIMITS } from '../../src/bootstrap/limits';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
-import { XxHash64 } from '../../src/util/xx-hash';
+import { XxHash64 } from '../../src/util/hashes';
 import { createPolicyRegistry } from '../../src/lb/registry/create-policy-registry';
 import { CustomLbPolicies } from '../../src/lb/custom/custom-policies';
 import type { LbConfig } from '../../src/resources/extension-points';

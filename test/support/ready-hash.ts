@@ -1,4 +1,4 @@
-import { XxHash64 } from '../../src/util/xx-hash';
+import { XxHash64 } from '../../src/util/hashes';
 
 /** A hash function that is ready. */
 export async function createReadyHash(): Promise<XxHash64> {

@@ -1,5 +1,5 @@
 import { atOnce, contained, parseContained } from '../../src/util/contained';
-import { errorMessage, errorStack } from '../../src/util/error-message';
+import { errorMessage, errorStack } from '../../src/util/errors';
 import { Violations } from '../../src/util/violations';
 
 describe('contained', () => {

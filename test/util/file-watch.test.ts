@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { watchFile } from '../../src/util/files/file-watch';
+import { watchFile } from '../../src/util/file-watch';
 import type { Handle } from '../../src/util/handle';
 import { eventually } from '../support/eventually';
 import { SlowClock } from '../support/slow-clock';

@@ -4,8 +4,7 @@ import { createFailurePicker } from '../../src/lb/connectivity';
 import { describeHandshakeError } from '../../src/security/client/handshake-result';
 import { describeDetails } from '../../src/transport/grpc-stream';
 import { SentSecrets } from '../../src/transport/connection-credentials';
-import { cutText, quoteText } from '../../src/util/cut-text';
-import { sanitizeText } from '../../src/util/sanitize-text';
+import { cutText, quoteText, sanitizeText } from '../../src/util/text';
 import { Violations } from '../../src/util/violations';
 import {
   badNameError,

@@ -3,7 +3,7 @@ import { chmodSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { readRegularFile } from '../../src/util/files/read-regular-file';
+import { readRegularFile } from '../../src/util/read-regular-file';
 
 describe('reading a regular file', () => {
   let folder: string;

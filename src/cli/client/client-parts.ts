@@ -2,7 +2,7 @@ import type { Bootstrap } from '../../bootstrap/bootstrap';
 import { DEFAULT_LIMITS } from '../../bootstrap/limits';
 import { parseBootstrap, type BootstrapSupport } from '../../bootstrap/bootstrap-parser';
 import type { ManagementCredentials } from '../../security/credentials/management-credentials';
-import { XxHash64 } from '../../util/xx-hash';
+import { XxHash64 } from '../../util/hashes';
 import { HttpFilterRegistry } from '../../http-filters/registry';
 import { routerFilter } from '../../http-filters/router/router-filter';
 import { createPolicyRegistry } from '../../lb/registry/create-policy-registry';

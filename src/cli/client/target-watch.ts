@@ -1,6 +1,5 @@
 import { readBootstrapFile } from '../../bootstrap/load-bootstrap';
-import { toAuthority } from '../../bootstrap/resource-template';
-import { listenerResourceName } from '../../bootstrap/resource-template';
+import { listenerResourceName, toAuthority } from '../../bootstrap/resource-template';
 import { XdsDependencyManager } from '../../dependency-manager/dependency-manager';
 import { createDnsWatcherFactory } from '../../dependency-manager/dns-watch';
 import type { XdsConfig } from '../../dependency-manager/xds-config';
@@ -9,7 +8,7 @@ import { inspect, type TargetReport } from '../../index';
 import { register } from '../../register';
 import { parseTarget, type TargetName } from '../../resolver/xds-scheme';
 import { createXdsChannelCredentials } from '../../security/client/xds-channel-credentials';
-import { errorMessage } from '../../util/error-message';
+import { errorMessage } from '../../util/errors';
 import { createHandle, type Handle } from '../../util/handle';
 import { silentLogger } from '../../util/logger';
 import { err, ok, type Result } from '../../util/result';

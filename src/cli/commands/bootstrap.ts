@@ -4,7 +4,7 @@ import { resolve } from 'node:path';
 import { randomUUID } from 'node:crypto';
 import { parseHostPort, parseIp, parseProjectNumber } from '../arguments';
 import { exitCode, loadClient, type CliIo } from '../io';
-import { errorMessage } from '../../util/error-message';
+import { errorMessage } from '../../util/errors';
 
 type SetCode = (code: number) => void;
 

@@ -1,4 +1,4 @@
-import { errorMessage } from '../../util/error-message';
+import { errorMessage } from '../../util/errors';
 import type { DumpedResource } from '../dump/dump';
 import { readSource } from '../dump/read-source';
 import { printResult, exitCode, printErrors, loadClient, type CliIo } from '../io';

@@ -1,4 +1,4 @@
-import { errorMessage } from '../../util/error-message';
+import { errorMessage } from '../../util/errors';
 import { labelOf } from '../dump/dump';
 import { bootstrapOf } from '../dump/read-source';
 import { exitCode, untilInterrupted, loadClient, type CliIo } from '../io';

@@ -16,7 +16,7 @@ import {
 } from '../../control-plane';
 import { Cluster } from '../../wire/generated/envoy/config/cluster/v3/cluster';
 import { servePage, type AdminPage } from '../../observe/live-page/page-server';
-import { errorMessage } from '../../util/error-message';
+import { errorMessage } from '../../util/errors';
 import { createHandle, type Handle } from '../../util/handle';
 import { silentLogger } from '../../util/logger';
 import {

@@ -1,6 +1,6 @@
 import { findResourceKind, type Snapshot } from '../../control-plane';
 import { decodeToJson, hasMessage } from '../../wire/proto-json/encode-json';
-import { errorMessage } from '../../util/error-message';
+import { errorMessage } from '../../util/errors';
 import { formatTable } from '../io';
 import { kindsOf, titleOf } from '../output';
 

@@ -1,6 +1,6 @@
 import { Client, credentials, type ServiceError } from '@grpc/grpc-js';
 import { parseResourceFile } from '../../control-plane';
-import { MAX_INPUT_BYTES, readRegularText } from '../../util/files/read-regular-file';
+import { MAX_INPUT_BYTES, readRegularText } from '../../util/read-regular-file';
 import { err, ok, type Result } from '../../util/result';
 import type { BootstrapOrigin } from '../client';
 import { exitCode, loadClient, type CliIo } from '../io';

@@ -7,12 +7,12 @@ import {
 } from '../../wire/generated/envoy/service/discovery/v3/discovery';
 import type { Any } from '../../wire/generated/google/protobuf/any';
 import { describeDuration } from '../../util/duration';
-import { errorMessage } from '../../util/error-message';
+import { errorMessage } from '../../util/errors';
 import { isJsonObject } from '../../wire/proto-json/explain-json';
 import type { Clock } from '../../util/clock';
 import { err, ok, type Result } from '../../util/result';
 import type { StreamStatus, Upstream, XdsStream } from '../client';
-import { type DumpedResource, resourceToJson } from './dump';
+import { resourceToJson, type DumpedResource } from './dump';
 
 const METHOD = '/envoy.service.discovery.v3.AggregatedDiscoveryService/StreamAggregatedResources';
 const WRAPPER = 'type.googleapis.com/envoy.service.discovery.v3.Resource';

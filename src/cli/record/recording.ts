@@ -7,8 +7,8 @@ import {
   DiscoveryResponse,
 } from '../../wire/generated/envoy/service/discovery/v3/discovery';
 import type { Node } from '../../wire/generated/envoy/config/core/v3/base';
-import { errorMessage } from '../../util/error-message';
-import { MAX_INPUT_BYTES, readRegularText } from '../../util/files/read-regular-file';
+import { errorMessage } from '../../util/errors';
+import { MAX_INPUT_BYTES, readRegularText } from '../../util/read-regular-file';
 import { err, ok, type Result } from '../../util/result';
 
 /** A message of a recorded stream, without its headers. */

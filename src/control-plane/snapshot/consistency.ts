@@ -2,7 +2,7 @@ import { formatJsonProblem, type PathSegment } from '../../wire/proto-json/json-
 import { resourceKinds, type SnapshotResource } from '../resource';
 import { referencesOf } from './encoded-resource';
 import type { Snapshot } from './snapshot';
-import { joinLines } from '../../util/sanitize-text';
+import { joinLines } from '../../util/text';
 
 /** A resource that refers to a resource the snapshot does not hold, or that cannot be decoded. */
 export interface Inconsistency {

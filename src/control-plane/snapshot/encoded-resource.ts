@@ -9,7 +9,7 @@ import type { RouteAction } from '../../wire/generated/envoy/config/route/v3/rou
 import { ClusterConfig } from '../../wire/generated/envoy/extensions/clusters/aggregate/v3/cluster';
 import { HttpConnectionManager } from '../../wire/generated/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager';
 import type { PathSegment } from '../../wire/proto-json/json-problem';
-import { errorMessage } from '../../util/error-message';
+import { errorMessage } from '../../util/errors';
 import { err, ok, type Result } from '../../util/result';
 import {
   clusterKind,

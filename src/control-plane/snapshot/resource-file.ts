@@ -1,9 +1,9 @@
 import { contained } from '../../util/contained';
-import { errorStack } from '../../util/error-message';
-import { watchFile, type FileWatchOptions } from '../../util/files/file-watch';
+import { errorStack } from '../../util/errors';
+import { watchFile, type FileWatchOptions } from '../../util/file-watch';
 import type { Handle } from '../../util/handle';
 import { containLogger, silentLogger, type Logger } from '../../util/logger';
-import { MAX_INPUT_BYTES, readRegularText } from '../../util/files/read-regular-file';
+import { MAX_INPUT_BYTES, readRegularText } from '../../util/read-regular-file';
 import { err, ok, type Result } from '../../util/result';
 import { findInconsistencies, formatInconsistency } from './consistency';
 import { describeJson, isJsonObject } from '../../wire/proto-json/explain-json';
@@ -26,7 +26,7 @@ import {
   type SnapshotProblem,
 } from './snapshot-builder';
 import { YamlDocument, type TextPosition } from '../../wire/proto-json/yaml-document';
-import { joinLines } from '../../util/sanitize-text';
+import { joinLines } from '../../util/text';
 
 /** The options of `loadResourceFile` and `parseResourceFile`. */
 export interface ResourceFileOptions extends JsonOptions {

@@ -4,7 +4,7 @@ import type { envoy, google } from '..';
 import { encodeJson, type EncodeOptions } from '../../wire/proto-json/encode-json';
 import { describeJson, isJsonObject } from '../../wire/proto-json/explain-json';
 import type { JsonProblem } from '../../wire/proto-json/json-problem';
-import { errorMessage } from '../../util/error-message';
+import { errorMessage } from '../../util/errors';
 import { err, ok, type Result } from '../../util/result';
 import { findResourceKind, otherResourceKind, typeUrlOf, type ResourceKind } from '../resource';
 import type { ResourceOptions } from './encoded-resource';

@@ -11,7 +11,7 @@ import type {
   SnapshotResource,
 } from '../resource';
 import { createResource, createResourceError } from './encoded-resource';
-import { joinLines } from '../../util/sanitize-text';
+import { joinLines } from '../../util/text';
 
 /** One invalid field of a resource or error given to a snapshot. */
 export interface SnapshotProblem extends JsonProblem {

@@ -7,7 +7,7 @@ import type { FractionalPercent } from '../../wire/generated/envoy/type/v3/perce
 import type { HttpFilterConfig } from '../../resources/extension-points';
 import type { ExtensionConfig } from '../../resources/shared/extension-parser';
 import { MILLION, parseUnit } from '../../resources/matching/fraction-parser';
-import { assertNever } from '../../util/assert-never';
+import { assertNever } from '../../util/errors';
 import { durationToMs } from '../../util/duration';
 import { MAX_STATUS_CODE, statusOfHttp } from '../../util/status-code';
 import type { Violations } from '../../util/violations';

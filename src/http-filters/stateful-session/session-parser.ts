@@ -7,7 +7,7 @@ import type { Cookie } from '../../wire/generated/envoy/type/http/v3/cookie';
 import type { HttpFilterConfig } from '../../resources/extension-points';
 import { unpackAny } from '../../resources/shared/any';
 import type { ExtensionConfig } from '../../resources/shared/extension-parser';
-import { quoteText } from '../../util/cut-text';
+import { quoteText } from '../../util/text';
 import { durationToMs } from '../../util/duration';
 import type { Violations } from '../../util/violations';
 import { decodeFilterMessage } from '../http-filter';

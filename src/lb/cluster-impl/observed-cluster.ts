@@ -11,7 +11,7 @@ import { Label, OwnInstruments, OwnLabel } from '../../observe/stats/instruments
 import type { CallStats } from '../../observe/stats/call-stats';
 import type { ChannelStats, LabelValues } from '../../observe/stats/stats-plugin';
 import type { Clock } from '../../util/clock';
-import { errorMessage } from '../../util/error-message';
+import { errorMessage } from '../../util/errors';
 import { observedCall } from '../call-attributes';
 import { describeWait, type DescribedPicker } from '../connectivity';
 import { isMeasured, MeasuredSubchannel } from '../connections/measured-subchannel';

@@ -26,7 +26,7 @@ import {
   parseClusterManagerConfig,
   type Unresolved,
 } from './config';
-import { quoteText } from '../../util/cut-text';
+import { quoteText } from '../../util/text';
 import { callAttributes } from '../call-attributes';
 
 /** The root of an xds channel: one child per cluster, among which the route of each call chooses (gRFC A31). */

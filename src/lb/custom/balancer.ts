@@ -2,7 +2,7 @@ import { ConnectivityState, type Picker } from '../../grpc-js';
 import type { ChildChannelOptions } from '../../grpc-js/child-channel-options';
 import type { LbConfig } from '../../resources/extension-points';
 import { abandon, atOnce, isPromiseLike, parseContained } from '../../util/contained';
-import { errorMessage, errorStack } from '../../util/error-message';
+import { errorMessage, errorStack } from '../../util/errors';
 import { runSteps } from '../../util/steps';
 import {
   createFailurePicker,

@@ -1,8 +1,8 @@
 import {
   ConnectivityState,
+  PickResultType,
   type PickArgs,
   type PickResult,
-  PickResultType,
   type Picker,
 } from '../../grpc-js';
 import type { LocalityEndpoints, XdsEndpoint } from '../../resources/endpoints/endpoints';
@@ -18,7 +18,7 @@ import type {
   LbPicker,
 } from './definition';
 import { abandon, atOnce, isPromiseLike } from '../../util/contained';
-import { errorMessage } from '../../util/error-message';
+import { errorMessage } from '../../util/errors';
 import { createFailurePicker, queuePicker } from '../connectivity';
 
 /** The part of a leaf that the policy of an application can access. */

@@ -2,7 +2,7 @@ import { subchannelAddressToString } from '../../grpc-js';
 import { parseConnectionError } from '../../grpc-js/connection-error';
 import { describeLocality, type XdsEndpoint } from '../../resources/endpoints/endpoints';
 import { connectionAdvice } from '../../util/connection-advice';
-import { sanitizeText } from '../../util/sanitize-text';
+import { sanitizeText } from '../../util/text';
 import type { FailedEndpoint } from '../lb-policy';
 import type { EndpointLeaf } from './endpoint-leaf';
 import type { EndpointSet } from './endpoint-set';

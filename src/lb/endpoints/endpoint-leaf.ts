@@ -1,9 +1,17 @@
-import { ConnectivityState, LeafLoadBalancer, Metadata } from '../../grpc-js';
-import type { ChannelOptions, GrpcEndpoint, LbHelper, Picker, Subchannel } from '../../grpc-js';
+import {
+  ConnectivityState,
+  LeafLoadBalancer,
+  Metadata,
+  type ChannelOptions,
+  type GrpcEndpoint,
+  type LbHelper,
+  type Picker,
+  type Subchannel,
+} from '../../grpc-js';
 import { GatedSubchannel } from '../../grpc-js/subchannel-wrappers';
 import type { XdsEndpoint } from '../../resources/endpoints/endpoints';
 import { connectionBackoff, firstBackoffStep, type BackoffStep } from '../../util/backoff';
-import { errorMessage, errorStack } from '../../util/error-message';
+import { errorMessage, errorStack } from '../../util/errors';
 import type { Handle } from '../../util/handle';
 import type { ConnectionAttempt } from '../connections/connection-attempts';
 import { createFailurePicker, queuePicker, withoutResolutionNote } from '../connectivity';

@@ -1,10 +1,10 @@
 import {
   ConnectivityState,
   parseLoadBalancingConfig,
+  PickResultType,
   type ChannelOptions,
   type GrpcEndpoint,
   type TypedLoadBalancingConfig,
-  PickResultType,
   type PickArgs,
   type Picker,
   type PickResult,
@@ -12,7 +12,7 @@ import {
 import { CHILD_CHANNEL_OPTION } from '../../grpc-js/child-channel-options';
 import type { LbConfig } from '../../resources/extension-points';
 import { contained } from '../../util/contained';
-import { errorMessage, errorStack } from '../../util/error-message';
+import { errorMessage, errorStack } from '../../util/errors';
 import { isObject } from '../../util/json-fields';
 import { ok, type Result } from '../../util/result';
 import { createFailurePicker, failureText } from '../connectivity';

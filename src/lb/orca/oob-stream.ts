@@ -5,7 +5,7 @@ import { putCallInBackground } from '../../grpc-js/host-internals';
 import type { CallListener, CreateCall } from '../../grpc-js/subchannel-wrappers';
 import type { Clock } from '../../util/clock';
 import { msToDuration } from '../../util/duration';
-import { errorMessage } from '../../util/error-message';
+import { errorMessage } from '../../util/errors';
 import type { Handle } from '../../util/handle';
 import { err, type Result } from '../../util/result';
 import { decodeLoadReport } from './call-load-report';

@@ -3,10 +3,13 @@ import {
   Metadata,
   parseLoadBalancingConfig,
   subchannelAddressToString,
+  type ChannelOptions,
+  type PickArgs,
+  type Picker,
+  type TypedLoadBalancingConfig,
 } from '../../grpc-js';
-import type { ChannelOptions, PickArgs, Picker, TypedLoadBalancingConfig } from '../../grpc-js';
 import type { XdsEndpoint } from '../../resources/endpoints/endpoints';
-import { errorMessage, errorStack } from '../../util/error-message';
+import { errorMessage, errorStack } from '../../util/errors';
 import type { FeatureFlags } from '../../util/feature-flags';
 import type { Random } from '../../util/random';
 import { ok } from '../../util/result';
@@ -31,8 +34,8 @@ import {
   allEndpoints,
   emptyEndpointSet,
   endpointsByLocality,
-  type EndpointSet,
   listEndpoints,
+  type EndpointSet,
 } from '../endpoints/endpoint-set';
 import { combinedWeights } from '../endpoints/endpoint-weights';
 import { GrpcJsChild } from '../grpc-js-policy/grpc-js-child';

@@ -1,4 +1,4 @@
-import type { XxHash64 } from '../../util/xx-hash';
+import type { XxHash64 } from '../../util/hashes';
 import type { Handle } from '../../util/handle';
 import type { Random } from '../../util/random';
 import { ok } from '../../util/result';

@@ -4,7 +4,7 @@ import type { FeatureFlags } from '../../util/feature-flags';
 import { late } from '../../util/late';
 import type { Logger } from '../../util/logger';
 import type { Random } from '../../util/random';
-import type { XxHash64 } from '../../util/xx-hash';
+import type { XxHash64 } from '../../util/hashes';
 import type * as LeastRequest from '../least-request';
 import type { LbPolicyType } from '../lb-policy';
 import type * as PickFirst from '../pick-first/balancer';

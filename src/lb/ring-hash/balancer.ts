@@ -1,6 +1,6 @@
 import type { Limits } from '../../bootstrap/limits';
 import { ConnectivityState, type ChannelOptions, type Picker } from '../../grpc-js';
-import type { XxHash64 } from '../../util/xx-hash';
+import type { XxHash64 } from '../../util/hashes';
 import type { FeatureFlags } from '../../util/feature-flags';
 import type { Handle } from '../../util/handle';
 import type { Steps } from '../../util/steps';
@@ -20,7 +20,7 @@ import { describeEndpoint, type PolicyParts } from '../tree/policy-state';
 import { parseRingHashConfig, RING_HASH, RingHashConfig } from './config';
 import { RingConnections } from './connections';
 import type { RingLimits } from './counts';
-import { type Member, RingMembers } from './members';
+import { RingMembers, type Member } from './members';
 import { HeaderHashes, RingHashPicker } from './picker';
 import type { Ring } from './ring';
 

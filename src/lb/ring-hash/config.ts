@@ -4,8 +4,8 @@ import {
 } from '../../wire/generated/envoy/extensions/load_balancing_policies/ring_hash/v3/ring_hash';
 import type { LbConfig } from '../../resources/extension-points';
 import { decodeMessage, enumName } from '../../resources/shared/any';
-import { quoteText } from '../../util/cut-text';
-import { type JsonFields, parseObject, readInteger, readString } from '../../util/json-fields';
+import { quoteText } from '../../util/text';
+import { parseObject, readInteger, readString, type JsonFields } from '../../util/json-fields';
 import type { Violations } from '../../util/violations';
 import type { LbConfigConverter } from '../registry/policy-config';
 

@@ -8,7 +8,7 @@ import {
   type PickResult,
 } from '../../grpc-js';
 import type { Random } from '../../util/random';
-import type { XxHash64 } from '../../util/xx-hash';
+import type { XxHash64 } from '../../util/hashes';
 import { callAttributes } from '../call-attributes';
 import { createFailurePicker, WaitPicker, type DescribedPicker } from '../connectivity';
 import type { RingConnections } from './connections';

@@ -1,5 +1,5 @@
 import { inSteps, mergeInSteps, sortInSteps, type Steps } from '../../util/steps';
-import type { XxHash64 } from '../../util/xx-hash';
+import type { XxHash64 } from '../../util/hashes';
 import { chooseEntryCounts, type RingLimits } from './counts';
 import { compareKeys, type Entry, type Member, type SplitHash } from './members';
 

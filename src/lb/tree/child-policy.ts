@@ -1,11 +1,11 @@
-import { quoteText } from '../../util/cut-text';
-import { ConnectivityState } from '../../grpc-js';
-import type {
-  ChannelOptions,
-  LbHelper,
-  Picker,
-  Subchannel,
-  SubchannelAddress,
+import { quoteText } from '../../util/text';
+import {
+  ConnectivityState,
+  type ChannelOptions,
+  type LbHelper,
+  type Picker,
+  type Subchannel,
+  type SubchannelAddress,
 } from '../../grpc-js';
 import { createFailurePicker, queuePicker } from '../connectivity';
 import type { EndpointWatcher, LbEnvironment, LbHost, LbPolicy, LbUpdate } from '../lb-policy';

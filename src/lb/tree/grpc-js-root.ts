@@ -19,17 +19,17 @@ import type { ClusterStore } from '../../dependency-manager/xds-config';
 import type { LbConfig } from '../../resources/extension-points';
 import type { ChannelStats, ReportGauge } from '../../observe/stats/stats-plugin';
 import type { Clock } from '../../util/clock';
-import { errorStack, errorMessage } from '../../util/error-message';
+import { errorStack, errorMessage } from '../../util/errors';
 import type { Handle } from '../../util/handle';
 import { ok } from '../../util/result';
 import { shareFields, shareList } from '../../util/share';
 import { Violations } from '../../util/violations';
 import { CallTiming } from '../cluster-impl/endpoint-calls';
 import {
+  getXdsLbContext,
   type LbEnvironment,
   type LbPolicy,
   type LbPolicyType,
-  getXdsLbContext,
 } from '../lb-policy';
 import type { LbPolicyRegistry } from '../registry/lb-policy-registry';
 import { policyToJson } from '../registry/policy-config';
@@ -38,11 +38,10 @@ import { LbBatch } from './lb-batch';
 import { ObservedPicker } from './observed-picker';
 import { stateName, type PolicyState, type StateName } from './policy-state';
 import { createFailurePicker } from '../connectivity';
-import { Label } from '../../observe/stats/instruments';
-import { OwnInstruments, OwnLabel } from '../../observe/stats/instruments';
+import { Label, OwnInstruments, OwnLabel } from '../../observe/stats/instruments';
 import {
-  type LocalityEndpoints,
   noMetadata,
+  type LocalityEndpoints,
   type SocketAddress,
   type XdsEndpoint,
 } from '../../resources/endpoints/endpoints';

@@ -11,9 +11,9 @@ import {
   type UnaryCallback,
 } from '../../grpc-js';
 import { resetCall } from '../../grpc-js/host-internals';
-import { asBuffer } from '../../util/as-buffer';
+import { asBuffer } from '../../util/bytes';
 import { systemClock, type Clock } from '../../util/clock';
-import { errorMessage } from '../../util/error-message';
+import { errorMessage } from '../../util/errors';
 import type { Handle } from '../../util/handle';
 import { ReadBudget, type ReadLimit } from '../../util/read-budget';
 import { err, ok, type Result } from '../../util/result';

@@ -3,7 +3,7 @@ import { constants, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Clock } from '../../util/clock';
 import { contained } from '../../util/contained';
-import { errorMessage, errorStack } from '../../util/error-message';
+import { errorMessage, errorStack } from '../../util/errors';
 import { createHandle, type Handle } from '../../util/handle';
 import type { Logger } from '../../util/logger';
 import type { InspectReport } from './inspect-report';

@@ -3,7 +3,7 @@ import type { ChangeReport } from './inspect-report';
 import { diffJson, type Difference } from '../../wire/proto-json/json-diff';
 import { late } from '../../util/late';
 import type * as EncodeJson from '../../wire/proto-json/encode-json';
-import { errorMessage } from '../../util/error-message';
+import { errorMessage } from '../../util/errors';
 
 /** Describes changes, with how the values differ if contents are included. */
 export function describeChanges(

@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { Socket } from 'node:net';
 import { pageAssets } from '../../wire/generated/page-assets';
 import type { Clock } from '../../util/clock';
-import { errorMessage } from '../../util/error-message';
+import { errorMessage } from '../../util/errors';
 import { LiveStreams } from './live-streams';
 import {
   joinAddress,

@@ -1,4 +1,4 @@
-import { errorStack } from '../../util/error-message';
+import { errorStack } from '../../util/errors';
 import { createHandle, type Handle } from '../../util/handle';
 import { silentLogger, type Logger } from '../../util/logger';
 import type { Instrument } from './instruments';

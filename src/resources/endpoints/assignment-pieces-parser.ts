@@ -4,7 +4,7 @@ import {
   LocalityLbEndpoints,
 } from '../../wire/generated/envoy/config/endpoint/v3/endpoint_components';
 import { splitMessage } from '../../wire/protobuf/encoded-elements';
-import { asBuffer } from '../../util/as-buffer';
+import { asBuffer } from '../../util/bytes';
 import type { Steps } from '../../util/steps';
 import { Violations } from '../../util/violations';
 import { decodeEach, decodePieces, type PieceField } from '../shared/any';

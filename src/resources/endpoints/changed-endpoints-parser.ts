@@ -1,4 +1,4 @@
-import { asBuffer } from '../../util/as-buffer';
+import { asBuffer } from '../../util/bytes';
 import { ReadBudget } from '../../util/read-budget';
 import { inSteps, type Steps } from '../../util/steps';
 import { Violations } from '../../util/violations';
@@ -13,12 +13,12 @@ import { decodeMessage, decodePieces, elementsOf } from '../shared/any';
 import {
   compareSlices,
   readHeadLength,
+  elementStart,
   type SliceComparison,
   type SlicePart,
-  elementStart,
 } from '../encoded/sliced-message';
 import { LB_ENDPOINTS, LOCALITIES } from './assignment-pieces-parser';
-import { shareLocality, type PreviousEndpoints, EndpointReuse } from './endpoint-reuse';
+import { shareLocality, EndpointReuse, type PreviousEndpoints } from './endpoint-reuse';
 import {
   localityKey,
   type EndpointsChange,
@@ -29,9 +29,9 @@ import {
 import { EndpointsDifference } from './endpoints-change';
 import {
   EndpointsRecord,
+  summarize,
   type EndpointSlices,
   type ParsedLocality,
-  summarize,
   type Slot,
 } from './endpoints-record';
 import { ENDPOINT_SIZE, LbEndpointParser, type EndpointReading } from './locality-endpoints-parser';

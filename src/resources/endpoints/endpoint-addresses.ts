@@ -1,4 +1,4 @@
-import { processHash } from '../../util/keyed-hash';
+import { processHash } from '../../util/hashes';
 import { inSteps, type Steps } from '../../util/steps';
 import type { SocketAddress } from './endpoints';
 import type { LocalityDifference } from './endpoints-change';

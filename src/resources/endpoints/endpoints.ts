@@ -1,6 +1,6 @@
 import type { TypedBytes } from '../extension-points';
 import type { JsonObject } from '../shared/extension-parser';
-import { quoteText } from '../../util/cut-text';
+import { quoteText } from '../../util/text';
 
 /** A literal IP address and a port; the shape a grpc-js subchannel address has. */
 export interface SocketAddress {

@@ -3,7 +3,7 @@ import {
   type Rds,
 } from '../../wire/generated/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager';
 import { FieldScanner } from '../../wire/protobuf/field-scanner';
-import { assertNever } from '../../util/assert-never';
+import { assertNever } from '../../util/errors';
 import { durationToMs } from '../../util/duration';
 import { LIST_LIMIT, ReadBudget } from '../../util/read-budget';
 import type { Steps } from '../../util/steps';

@@ -1,6 +1,6 @@
 import { FilterConfig } from '../../wire/generated/envoy/config/route/v3/route_components';
 import type { HttpFilter } from '../../wire/generated/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager';
-import { quoteText } from '../../util/cut-text';
+import { quoteText } from '../../util/text';
 import type { Violations } from '../../util/violations';
 import type { HttpFilterParser, TypedBytes } from '../extension-points';
 import type { HttpFilterOverride, HttpFilterOverrides } from '../route-config/route-config';

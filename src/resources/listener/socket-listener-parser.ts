@@ -9,7 +9,7 @@ import {
   type Filter,
   type FilterChain as FilterChainMessage,
 } from '../../wire/generated/envoy/config/listener/v3/listener_components';
-import { quoteText } from '../../util/cut-text';
+import { quoteText } from '../../util/text';
 import { inSteps, type Steps } from '../../util/steps';
 import type { Violations } from '../../util/violations';
 import type { ResourceType } from '../../xds-client/resource-type';

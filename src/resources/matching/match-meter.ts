@@ -1,5 +1,5 @@
 import type { Logger } from '../../util/logger';
-import { quoteText } from '../../util/cut-text';
+import { quoteText } from '../../util/text';
 
 /** The limits of matching for one call; see `Limits`. */
 export interface MatchLimits {

@@ -1,7 +1,7 @@
 import type * as Re2js from 're2js';
 import type { RE2JS } from 're2js';
-import { cutText } from '../../util/cut-text';
-import { errorMessage } from '../../util/error-message';
+import { cutText } from '../../util/text';
+import { errorMessage } from '../../util/errors';
 import { late } from '../../util/late';
 import type { Violations } from '../../util/violations';
 import type { MatchMeter } from './match-meter';

@@ -1,6 +1,6 @@
 import type { RegexMatcher } from '../../wire/generated/envoy/type/matcher/v3/regex';
 import type { StringMatcher as StringMatcherMessage } from '../../wire/generated/envoy/type/matcher/v3/string';
-import { assertNever } from '../../util/assert-never';
+import { assertNever } from '../../util/errors';
 import type { Violations } from '../../util/violations';
 import type { CompiledRegex, RegexCompiler } from '../extension-points';
 import type { StringMatcher } from './string-matcher';

@@ -1,5 +1,5 @@
-import { asBuffer } from '../../util/as-buffer';
-import { quoteText } from '../../util/cut-text';
+import { asBuffer } from '../../util/bytes';
+import { quoteText } from '../../util/text';
 import { MESSAGE_LIMIT, ReadBudget } from '../../util/read-budget';
 import { inSteps, type Steps } from '../../util/steps';
 import { Violations } from '../../util/violations';
@@ -8,18 +8,18 @@ import type { ClusterSpecifierPlugin } from '../../wire/generated/envoy/config/r
 import type { ResourceType, DecodedValue } from '../../xds-client/resource-type';
 import {
   createParseContext,
+  isTrusted,
   type ExtensionPoints,
   type ParseContext,
-  isTrusted,
 } from '../extension-points';
 import { ROUTES_LIMIT, createResourceType } from '../resource-parser';
 import { decodeMessage, decodePieces, elementsOf, type PieceField } from '../shared/any';
 import { readExtension } from '../shared/extension-parser';
 import {
   compareSlices,
-  type SlicePart,
   restOf,
   sliceMessage,
+  type SlicePart,
   type SlicedMessage,
 } from '../encoded/sliced-message';
 import type { RouteConfigChange, RouteConfigResource, VirtualHost } from './route-config';

@@ -3,7 +3,7 @@ import type {
   HeaderMatcher as HeaderMatcherMessage,
 } from '../../wire/generated/envoy/config/route/v3/route_components';
 import type { Int64Range } from '../../wire/generated/envoy/type/v3/range';
-import { assertNever } from '../../util/assert-never';
+import { assertNever } from '../../util/errors';
 import type { Violations } from '../../util/violations';
 import type { RegexCompiler } from '../extension-points';
 import { parseFraction } from '../matching/fraction-parser';

@@ -5,8 +5,8 @@ import type {
   WeightedCluster as WeightedClusterMessage,
   WeightedCluster_ClusterWeight,
 } from '../../wire/generated/envoy/config/route/v3/route_components';
-import { quoteText } from '../../util/cut-text';
-import { assertNever } from '../../util/assert-never';
+import { quoteText } from '../../util/text';
+import { assertNever } from '../../util/errors';
 import { durationToMs } from '../../util/duration';
 import type { Violations } from '../../util/violations';
 import { isTrusted, type ParseContext, type HttpFilterParser } from '../extension-points';

@@ -2,7 +2,7 @@ import {
   Route as RouteMessage,
   VirtualHost as VirtualHostMessage,
 } from '../../wire/generated/envoy/config/route/v3/route_components';
-import { quoteText } from '../../util/cut-text';
+import { quoteText } from '../../util/text';
 import { inSteps, type Steps } from '../../util/steps';
 import type { Violations } from '../../util/violations';
 import type { CompiledRegex, RegexCompiler, ParseContext } from '../extension-points';

@@ -3,7 +3,7 @@ import type {
   Address,
   CidrRange as CidrRangeMessage,
 } from '../../wire/generated/envoy/config/core/v3/address';
-import { quoteText } from '../../util/cut-text';
+import { quoteText } from '../../util/text';
 import type { Violations } from '../../util/violations';
 import type { SocketAddress } from '../endpoints/endpoints';
 

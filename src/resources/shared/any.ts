@@ -1,7 +1,7 @@
 import { BinaryReader } from '@bufbuild/protobuf/wire';
 import { splitInSteps, type SplitMessage } from '../../wire/protobuf/encoded-elements';
 import { FieldScanner } from '../../wire/protobuf/field-scanner';
-import { errorMessage } from '../../util/error-message';
+import { errorMessage } from '../../util/errors';
 import { LIST_LIMIT, MAX_TEXT_BYTES, ReadBudget, ReadLimitError } from '../../util/read-budget';
 import type { Steps } from '../../util/steps';
 import type { Violations } from '../../util/violations';

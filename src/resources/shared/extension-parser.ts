@@ -1,4 +1,4 @@
-import { assertNever } from '../../util/assert-never';
+import { assertNever } from '../../util/errors';
 import type { Violations } from '../../util/violations';
 import type { Struct, Value } from '../../wire/generated/google/protobuf/struct';
 import { TypedStruct as UdpaTypedStruct } from '../../wire/generated/udpa/type/v1/typed_struct';

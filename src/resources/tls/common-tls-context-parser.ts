@@ -6,8 +6,8 @@ import {
   type SubjectAltNameMatcher,
 } from '../../wire/generated/envoy/extensions/transport_sockets/tls/v3/common';
 import type { CommonTlsContext } from '../../wire/generated/envoy/extensions/transport_sockets/tls/v3/tls';
-import { quoteText } from '../../util/cut-text';
-import { assertNever } from '../../util/assert-never';
+import { quoteText } from '../../util/text';
+import { assertNever } from '../../util/errors';
 import type { Violations } from '../../util/violations';
 import type { CertificateProviders } from '../../xds-client/resource-type';
 import type { RegexCompiler } from '../extension-points';

@@ -1,6 +1,6 @@
 import { constants } from 'node:crypto';
 import { createSecureContext, DEFAULT_CIPHERS, DEFAULT_ECDH_CURVE } from 'node:tls';
-import { currentTlsVariables, type TlsVariables } from '../../util/tls-variables';
+import { currentTlsVariables, type TlsVariables } from '../../util/grpc-js-variables';
 import { SecureContexts } from '../contexts/secure-contexts';
 
 /** What every TLS context of a client has, whatever its certificates are. */

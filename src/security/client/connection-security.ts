@@ -2,16 +2,16 @@ import { checkServerIdentity, type PeerCertificate } from 'node:tls';
 import type { ChannelCredentials, ChannelOptions, Subchannel } from '../../grpc-js';
 import {
   channelCredentialsOf,
-  type CheckServerIdentity,
   peerCertificateOf,
   serverIdentityCheckOf,
   subchannelOptionsOf,
   withoutCallCredentials,
+  type CheckServerIdentity,
 } from '../../grpc-js/host-internals';
 import { TlsPolicy } from './tls-policy';
 import { decisionOf, isXdsCredentials } from './xds-channel-credentials';
-import { errorMessage } from '../../util/error-message';
-import { sanitizeText } from '../../util/sanitize-text';
+import { errorMessage } from '../../util/errors';
+import { sanitizeText } from '../../util/text';
 
 /** What secures a connection. */
 export type ConnectionSecurity =

@@ -1,6 +1,6 @@
 import { CallCredentials, type ChannelCredentials, type SecureConnector } from '../../grpc-js';
 import { contained } from '../../util/contained';
-import { errorMessage } from '../../util/error-message';
+import { errorMessage } from '../../util/errors';
 import { isHttpConnectConnector } from './http-connect';
 
 type CreateArgs = Parameters<ChannelCredentials['_createSecureConnector']>;

@@ -1,5 +1,5 @@
 import type { PeerCertificate, TLSSocket } from 'node:tls';
-import { sanitizeText } from '../../util/sanitize-text';
+import { sanitizeText } from '../../util/text';
 import { ClientInstruments, ClientLabel, Label } from '../../observe/stats/instruments';
 import type { ChannelStats } from '../../observe/stats/stats-plugin';
 import type { Result } from '../../util/result';

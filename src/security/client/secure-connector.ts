@@ -1,10 +1,10 @@
 import type { Socket } from 'node:net';
 import { connect, type PeerCertificate, type TLSSocket } from 'node:tls';
 import { CallCredentials, type ChannelOptions } from '../../grpc-js';
-import { quoteText } from '../../util/cut-text';
-import { errorMessage } from '../../util/error-message';
+import { quoteText } from '../../util/text';
+import { errorMessage } from '../../util/errors';
 import { err, ok, type Result } from '../../util/result';
-import { type Clock, systemClock } from '../../util/clock';
+import { systemClock, type Clock } from '../../util/clock';
 import type { Identity, TrustedRoots } from '../providers/certificate-provider';
 import {
   LoadedCertificates,
@@ -13,7 +13,7 @@ import {
 } from '../contexts/ready-certificates';
 import { checkPeer } from '../peer/check-peer';
 import { codedError, codeOf, describeHandshakeError, publishHandshake } from './handshake-result';
-import { type Redial, type RedialingConnector, redialOf } from './http-connect';
+import { redialOf, type Redial, type RedialingConnector } from './http-connect';
 import { parseSubjectAltNames } from '../peer/subject-alt-names';
 import { ENDPOINT_HOSTNAME_ARG, serverNameOf, sniOf, type TlsPolicy } from './tls-policy';
 import { describeMissingBundle, onlyTrustDomain, readTrustDomain } from '../peer/spiffe-id';

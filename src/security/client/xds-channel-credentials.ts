@@ -7,7 +7,7 @@ import {
   type GrpcUri,
   type SecureConnector,
 } from '../../grpc-js';
-import { currentProxyVariable } from '../../util/proxy-variable';
+import { currentProxyVariable } from '../../util/grpc-js-variables';
 import { Brand, copyOf, describeOtherCopy, ownCopy } from '../../util/package-copy';
 import { createContainedConnector, RefusingConnector } from './contained-connector';
 import { HTTP_CONNECT_ARG, HttpConnectConnector } from './http-connect';

@@ -1,11 +1,11 @@
 import { CallCredentials, Metadata, Status } from '../../grpc-js';
-import { type BackoffStep, connectionBackoff, firstBackoffStep } from '../../util/backoff';
-import { type JsonLimits, parseBoundedJson } from '../../util/bounded-json';
+import { connectionBackoff, firstBackoffStep, type BackoffStep } from '../../util/backoff';
+import { parseBoundedJson, type JsonLimits } from '../../util/bounded-json';
 import type { Clock } from '../../util/clock';
 import type { Random } from '../../util/random';
 import { err, ok, type Result } from '../../util/result';
 import { TokenError } from './call-creds-registry';
-import { readRegularFile } from '../../util/files/read-regular-file';
+import { readRegularFile } from '../../util/read-regular-file';
 
 /** The status of a call without a token. */
 export interface TokenFailure {

@@ -1,6 +1,6 @@
 import type { ChannelCredentials, CertificateProvider } from '../../grpc-js';
 import { atOnce, parseContained } from '../../util/contained';
-import { errorMessage } from '../../util/error-message';
+import { errorMessage } from '../../util/errors';
 import { readObject } from '../../util/json-fields';
 import { err, ok, type Result } from '../../util/result';
 import type { Violations } from '../../util/violations';

@@ -1,8 +1,8 @@
 import { request, type IncomingMessage } from 'node:http';
 import { Status, type CallCredentials } from '../../grpc-js';
-import { ByteCollector } from '../../util/byte-collector';
+import { ByteCollector } from '../../util/bytes';
 import type { Clock } from '../../util/clock';
-import { errorMessage } from '../../util/error-message';
+import { errorMessage } from '../../util/errors';
 import { err, ok, type Result } from '../../util/result';
 import { StatusCode, statusOfHttp } from '../../util/status-code';
 import {

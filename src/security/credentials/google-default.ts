@@ -7,7 +7,7 @@ import {
   Status,
   type ChannelCredentials,
 } from '../../grpc-js';
-import { errorMessage } from '../../util/error-message';
+import { errorMessage } from '../../util/errors';
 import { err, ok, type Result } from '../../util/result';
 import type { ChannelCredentialsType } from './define-channel-credentials';
 import { TokenError } from './call-creds-registry';

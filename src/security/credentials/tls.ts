@@ -3,22 +3,22 @@ import type { Socket } from 'node:net';
 import {
   CallCredentials,
   ChannelCredentials,
-  type ChannelOptions,
   credentials,
+  type ChannelOptions,
   type GrpcUri,
   type SecureConnector,
 } from '../../grpc-js';
 import type { UpstreamTls } from '../../resources/tls/tls';
-import { type CertificateFilesConfig, parseCertificateFiles } from '../providers/certificate-files';
+import { parseCertificateFiles, type CertificateFilesConfig } from '../providers/certificate-files';
 import { MAX_BUNDLE_BYTES } from '../providers/certificate-limits';
 import { clientContexts, clientTlsOptions } from '../client/client-contexts';
 import { XdsSecureConnector } from '../client/secure-connector';
 import { TlsPolicy } from '../client/tls-policy';
 import type { Clock } from '../../util/clock';
 import type { Logger } from '../../util/logger';
-import { readRegularFile } from '../../util/files/read-regular-file';
+import { readRegularFile } from '../../util/read-regular-file';
 import { err, ok, type Result } from '../../util/result';
-import { currentTlsVariables } from '../../util/tls-variables';
+import { currentTlsVariables } from '../../util/grpc-js-variables';
 import type { ChannelCredentialsType } from './define-channel-credentials';
 import { FileCertificates } from './file-certificates';
 import { LoadedCertificates } from '../contexts/ready-certificates';

@@ -1,8 +1,7 @@
 import { isIP } from 'node:net';
 import type { PeerCertificate } from 'node:tls';
 import type { SanMatcher, UpstreamTls } from '../../resources/tls/tls';
-import { quoteText } from '../../util/cut-text';
-import { sanitizeText } from '../../util/sanitize-text';
+import { quoteText, sanitizeText } from '../../util/text';
 import { matchesDnsName, SanMatchers } from './san-matcher';
 import { checkTrustDomain, type TrustDomainExpectations } from './spiffe-id';
 import {

@@ -1,7 +1,7 @@
 import { isIP, isIPv4, SocketAddress } from 'node:net';
 import type { SanType } from '../../resources/tls/tls';
 import { err, ok, type Result } from '../../util/result';
-import { sanitizeText } from '../../util/sanitize-text';
+import { sanitizeText } from '../../util/text';
 
 /** A subject alternative name of a certificate. */
 export interface SubjectAltName {

@@ -1,14 +1,14 @@
 import { X509Certificate } from 'node:crypto';
 import { statSync } from 'node:fs';
 import {
-  type JsonFields,
   readObject,
   readPositiveDurationMs,
   readRequiredString,
+  type JsonFields,
 } from '../../util/json-fields';
 import type { Violations } from '../../util/violations';
 import type { Clock } from '../../util/clock';
-import { watchFile } from '../../util/files/file-watch';
+import { watchFile } from '../../util/file-watch';
 import type { Handle } from '../../util/handle';
 import type { Logger } from '../../util/logger';
 import { err, ok, type Result } from '../../util/result';
@@ -26,7 +26,7 @@ import {
 import { LastGood } from './last-good';
 import { parseIdentity, parsePemCertificates } from './pem';
 import { parseTrustBundleMap } from './trust-bundle-map';
-import { readRegularFile } from '../../util/files/read-regular-file';
+import { readRegularFile } from '../../util/read-regular-file';
 import { MAX_BUNDLE_BYTES } from './certificate-limits';
 
 /** Files of certificates, and how often they are read again. */

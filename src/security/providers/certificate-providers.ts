@@ -3,7 +3,7 @@ import type { CertificateProviderSupport } from '../../bootstrap/bootstrap-parse
 import type { Clock } from '../../util/clock';
 import { late } from '../../util/late';
 import type { Logger } from '../../util/logger';
-import { RefCountedMap } from '../../util/ref-counted-map';
+import { RefCountedMap } from '../../util/handle';
 import { Violations } from '../../util/violations';
 import type { ConnectionOptions } from '../../xds-client/transport';
 import {

@@ -1,7 +1,7 @@
 import { abandon, atOnce, contained, isPromiseLike, parseContained } from '../../util/contained';
-import { errorMessage, errorStack } from '../../util/error-message';
+import { errorMessage, errorStack } from '../../util/errors';
 import { readObject } from '../../util/json-fields';
-import { RefCountedMap } from '../../util/ref-counted-map';
+import { RefCountedMap } from '../../util/handle';
 import { err, ok, type Result } from '../../util/result';
 import { inSteps, type Steps } from '../../util/steps';
 import {

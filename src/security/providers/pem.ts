@@ -1,7 +1,7 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { createSecureContext } from 'node:tls';
-import { errorMessage } from '../../util/error-message';
-import { countOccurrences } from '../../util/count-occurrences';
+import { errorMessage } from '../../util/errors';
+import { countOccurrences } from '../../util/text';
 import { err, ok, type Result } from '../../util/result';
 import { inSteps, type Steps } from '../../util/steps';
 import {

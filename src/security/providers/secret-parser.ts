@@ -11,9 +11,9 @@ import {
 import { checkRestrictions } from '../../resources/tls/common-tls-context-parser';
 import { decodeMessage, unpackAny } from '../../resources/shared/any';
 import { createResourceType } from '../../resources/resource-parser';
-import { asBuffer } from '../../util/as-buffer';
-import { assertNever } from '../../util/assert-never';
-import { countOccurrences } from '../../util/count-occurrences';
+import { asBuffer } from '../../util/bytes';
+import { assertNever } from '../../util/errors';
+import { countOccurrences } from '../../util/text';
 import { inSteps, type Steps } from '../../util/steps';
 import type { Violations } from '../../util/violations';
 import type { ResourceType } from '../../xds-client/resource-type';

@@ -2,7 +2,7 @@ import { createHash, type Hash } from 'node:crypto';
 import { Resource } from '../../wire/generated/envoy/service/discovery/v3/discovery';
 import type { Any } from '../../wire/generated/google/protobuf/any';
 import { peekText } from '../../resources/shared/any';
-import { errorMessage } from '../../util/error-message';
+import { errorMessage } from '../../util/errors';
 import { err, ok, type Result } from '../../util/result';
 import { inSteps, type Steps } from '../../util/steps';
 import { parseResourceName } from '../../xds-client/resource-name';

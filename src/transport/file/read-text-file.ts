@@ -2,9 +2,9 @@ import { findJsonError } from '../../bootstrap/json-syntax';
 import { encodeJsonInSteps, hasMessage } from '../../wire/proto-json/encode-json';
 import { describeJson, isJsonObject } from '../../wire/proto-json/explain-json';
 import { formatJsonProblem, type JsonProblem } from '../../wire/proto-json/json-problem';
-import { quoteText } from '../../util/cut-text';
+import { quoteText } from '../../util/text';
 import { JsonLimitError, parseJsonInSteps, type JsonLimits } from '../../util/bounded-json';
-import { errorMessage } from '../../util/error-message';
+import { errorMessage } from '../../util/errors';
 import { err, ok, type Result } from '../../util/result';
 import type { Steps } from '../../util/steps';
 import {

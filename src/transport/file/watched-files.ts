@@ -2,19 +2,19 @@ import { createHash } from 'node:crypto';
 import { statSync } from 'node:fs';
 import { extname, join } from 'node:path';
 import type { Clock } from '../../util/clock';
-import { errorMessage } from '../../util/error-message';
-import { type FileWatchOptions, listDirectory, watchFile } from '../../util/files/file-watch';
-import { readRegularFile } from '../../util/files/read-regular-file';
+import { errorMessage } from '../../util/errors';
+import { listDirectory, watchFile, type FileWatchOptions } from '../../util/file-watch';
+import { readRegularFile } from '../../util/read-regular-file';
 import type { Handle } from '../../util/handle';
 import type { Logger } from '../../util/logger';
 import { err, ok, type Result } from '../../util/result';
 import { inSteps, type Steps } from '../../util/steps';
 import { TimeSlices } from '../../util/time-slices';
 import {
-  type FileResource,
   hashInSteps,
   identifyResource,
   mergeFiles,
+  type FileResource,
   type ReadOptions,
   type ResourceContent,
   type ResourceFile,

@@ -7,7 +7,7 @@ import { decodeToJson, encodeJsonInSteps } from '../../wire/proto-json/encode-js
 import { describeJson, isJsonObject } from '../../wire/proto-json/explain-json';
 import { formatJsonProblem } from '../../wire/proto-json/json-problem';
 import { JsonLimitError, parseJsonInSteps, type JsonLimits } from '../../util/bounded-json';
-import { errorMessage } from '../../util/error-message';
+import { errorMessage } from '../../util/errors';
 import { err, ok, type Result } from '../../util/result';
 import type { Steps } from '../../util/steps';
 import { MAX_RESOURCES_PER_RESPONSE } from '../../xds-client/limits';

@@ -1,8 +1,8 @@
 import {
   Agent as HttpAgent,
+  request as httpRequest,
   type ClientRequest,
   type IncomingMessage,
-  request as httpRequest,
 } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import type {
@@ -17,10 +17,10 @@ import { createHandle, type Handle } from '../../util/handle';
 import { err, ok, type Result } from '../../util/result';
 import type { StreamStatus } from '../../xds-client/transport';
 import { createHash } from 'node:crypto';
-import { ByteCollector } from '../../util/byte-collector';
-import { errorMessage } from '../../util/error-message';
+import { ByteCollector } from '../../util/bytes';
+import { errorMessage } from '../../util/errors';
 import { StatusCode, statusOfHttp } from '../../util/status-code';
-import { cutText, quoteText } from '../../util/cut-text';
+import { cutText, quoteText } from '../../util/text';
 
 /** A request. */
 export interface HttpPost {

@@ -4,7 +4,7 @@ import {
   DiscoveryResponse,
 } from '../../wire/generated/envoy/service/discovery/v3/discovery';
 import type { Clock } from '../../util/clock';
-import { errorMessage } from '../../util/error-message';
+import { errorMessage } from '../../util/errors';
 import type { Handle } from '../../util/handle';
 import { err, type Result } from '../../util/result';
 import type { Steps } from '../../util/steps';
@@ -13,8 +13,8 @@ import type { StreamStatus, XdsStream, XdsStreamHandler } from '../../xds-client
 import {
   describeUnreadable,
   findAnswerProblem,
-  type HttpResponse,
   NOT_MODIFIED,
+  type HttpResponse,
 } from './http-client';
 import { discoveryPath, readResponse } from './discovery-json';
 

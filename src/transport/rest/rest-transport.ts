@@ -2,18 +2,17 @@ import type { FetchConfig, ServerConfig } from '../../bootstrap/bootstrap';
 import { DEFAULT_LIMITS, type Limits } from '../../bootstrap/limits';
 import type { DiscoveryRequest } from '../../wire/generated/envoy/service/discovery/v3/discovery';
 import {
+  Status,
   type CallCredentials,
   type CertificateProvider,
   type Metadata,
-  Status,
 } from '../../grpc-js';
 import type { Clock } from '../../util/clock';
-import { errorMessage } from '../../util/error-message';
+import { errorMessage } from '../../util/errors';
 import { createHandle, type Handle } from '../../util/handle';
 import type { Random } from '../../util/random';
 import { err, ok, type Result } from '../../util/result';
-import { sanitizeText } from '../../util/sanitize-text';
-import { withoutTrailing } from '../../util/without-trailing';
+import { sanitizeText, withoutTrailing } from '../../util/text';
 import {
   isServedWithoutGrpc,
   type StreamStatus,

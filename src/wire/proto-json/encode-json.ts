@@ -14,7 +14,7 @@ import {
 import { FileDescriptorProtoSchema, FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt';
 import { descriptorSet } from '../generated/descriptor-set';
 import { MAX_JSON_DEPTH } from '../../util/bounded-json';
-import { errorMessage } from '../../util/error-message';
+import { errorMessage } from '../../util/errors';
 import { err, ok, type Result } from '../../util/result';
 import { STEP_SIZE, type Steps } from '../../util/steps';
 import { explainJson, type ExplainOptions } from './explain-json';

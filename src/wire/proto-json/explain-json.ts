@@ -7,8 +7,8 @@ import {
   type JsonValue,
   type Registry,
 } from '@bufbuild/protobuf';
-import { quoteText } from '../../util/cut-text';
-import { errorMessage } from '../../util/error-message';
+import { quoteText } from '../../util/text';
+import { errorMessage } from '../../util/errors';
 import { isEnvoyField } from './envoy-fields';
 import type { JsonProblem, PathSegment } from './json-problem';
 

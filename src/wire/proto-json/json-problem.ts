@@ -1,4 +1,4 @@
-import { quoteText } from '../../util/cut-text';
+import { quoteText } from '../../util/text';
 /** One step into a JSON value: a field name, a map key or a list position. */
 export type PathSegment = string | number;
 

@@ -7,8 +7,8 @@ import {
 import { Any } from '../../wire/generated/google/protobuf/any';
 import { EncodedElements, splitMessage } from '../../wire/protobuf/encoded-elements';
 import { FieldScanner } from '../../wire/protobuf/field-scanner';
-import { asBuffer } from '../../util/as-buffer';
-import { errorMessage } from '../../util/error-message';
+import { asBuffer } from '../../util/bytes';
+import { errorMessage } from '../../util/errors';
 import { MAX_TEXT_BYTES, ReadBudget, ReadLimitError } from '../../util/read-budget';
 import { err, ok, type Result } from '../../util/result';
 import {

@@ -1,10 +1,10 @@
 import {
-  type Accepted,
-  type EventOrigin,
   rejectedEvent,
   repeatedEvent,
-  type ResourceEvent,
   serverErrorEvent,
+  type Accepted,
+  type EventOrigin,
+  type ResourceEvent,
 } from '../resource-state';
 import type { ParseResourceName } from '../resource-name';
 import {
@@ -16,7 +16,7 @@ import {
 import type { AdsResponse, ResponseItem, ResponseOrder } from './ads-response';
 import type { ResourceError } from '../../wire/generated/envoy/service/discovery/v3/discovery';
 import type { Any } from '../../wire/generated/google/protobuf/any';
-import { errorMessage } from '../../util/error-message';
+import { errorMessage } from '../../util/errors';
 import { inSteps, type Steps } from '../../util/steps';
 import {
   MAX_NAME_LENGTH,

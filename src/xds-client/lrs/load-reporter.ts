@@ -1,6 +1,6 @@
 import type { ServerConfig } from '../../bootstrap/bootstrap';
 import type { Clock } from '../../util/clock';
-import { errorStack } from '../../util/error-message';
+import { errorStack } from '../../util/errors';
 import { createHandle, type Handle } from '../../util/handle';
 import { late } from '../../util/late';
 import { SerialQueue } from '../../util/serial-queue';

@@ -3,8 +3,8 @@ import {
   LoadStatsRequest,
   LoadStatsResponse,
 } from '../../wire/generated/envoy/service/load_stats/v3/lrs';
-import { type Clock, inNextTurn } from '../../util/clock';
-import { errorMessage, errorStack } from '../../util/error-message';
+import { inNextTurn, type Clock } from '../../util/clock';
+import { errorMessage, errorStack } from '../../util/errors';
 import type { Handle } from '../../util/handle';
 import type { Logger } from '../../util/logger';
 import type { Random } from '../../util/random';
@@ -13,9 +13,9 @@ import type { SerialQueue } from '../../util/serial-queue';
 import { StatusCode, statusName } from '../../util/status-code';
 import type { Steps } from '../../util/steps';
 import {
+  ReconnectingStream,
   type NextStream,
   type OpenStream,
-  ReconnectingStream,
   type StreamSession,
 } from '../reconnecting-stream';
 import type { StreamStatus, XdsTransportFactory } from '../transport';
@@ -23,12 +23,12 @@ import { describeServer } from '../xds-errors';
 import { DRAIN_TIMEOUT_MS } from '../limits';
 import type { ServerConfig } from '../../bootstrap/bootstrap';
 import {
-  type RequestedClusters,
   ServerLoads,
+  toClusterStats,
+  type RequestedClusters,
   type ClusterId,
   type ClusterLoadReference,
   type TakenClusterCounts,
-  toClusterStats,
 } from './cluster-load';
 import { parseMetricRules, type MetricRules } from './metrics';
 import { durationToMs } from '../../util/duration';

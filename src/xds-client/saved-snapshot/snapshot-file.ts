@@ -4,7 +4,7 @@ import {
   Resource,
 } from '../../wire/generated/envoy/service/discovery/v3/discovery';
 import { Any } from '../../wire/generated/google/protobuf/any';
-import { errorMessage } from '../../util/error-message';
+import { errorMessage } from '../../util/errors';
 import { FieldScanner } from '../../wire/protobuf/field-scanner';
 import { MESSAGE_LIMIT, ReadBudget, type ReadLimit } from '../../util/read-budget';
 import { err, ok, type Result } from '../../util/result';
@@ -13,11 +13,10 @@ import { statSync } from 'node:fs';
 import { rename, unlink, writeFile } from 'node:fs/promises';
 import type { Bootstrap, SavedSnapshotConfig, ServerConfig } from '../../bootstrap/bootstrap';
 import type { Clock } from '../../util/clock';
-import { kindOf, readRegularFile } from '../../util/files/read-regular-file';
-import { createHandle, type Handle } from '../../util/handle';
+import { kindOf, readRegularFile } from '../../util/read-regular-file';
+import { createHandle, RefCountedMap, type Handle } from '../../util/handle';
 import type { Logger } from '../../util/logger';
 import type { ResourceSnapshot } from '../client-snapshot';
-import { RefCountedMap } from '../../util/ref-counted-map';
 import { TimeSlices } from '../../util/time-slices';
 import type { ResourceName } from '../resource-name';
 import { describeElementLimit, type ElementLimit, type ResourceType } from '../resource-type';

@@ -1,5 +1,5 @@
 import { DEFAULT_LIMITS } from '../../../src/bootstrap/limits';
-import { XxHash64 } from '../../../src/util/xx-hash';
+import { XxHash64 } from '../../../src/util/hashes';
 import { CdsConfig } from '../../../src/lb/cds/config';
 import { createClusterImplPolicyType } from '../../../src/lb/cluster-impl/balancer';
 import { CallCounterMap } from '../../../src/lb/cluster-impl/circuit-breaker';

@@ -8,7 +8,7 @@ import {
   RingHash,
   RingHash_HashFunction,
 } from '../../../src/wire/generated/envoy/extensions/load_balancing_policies/ring_hash/v3/ring_hash';
-import { XxHash64 } from '../../../src/util/xx-hash';
+import { XxHash64 } from '../../../src/util/hashes';
 import { RingHashConfig, ringHashConverter } from '../../../src/lb/ring-hash/config';
 import { LbPolicyRegistry } from '../../../src/lb/registry/lb-policy-registry';
 import { createRingHashPolicyType } from '../../../src/lb/ring-hash/balancer';

@@ -2,9 +2,8 @@
 
 import { DEFAULT_LIMITS } from '../../../src/bootstrap/limits';
 import { OrcaLoadReport } from '../../../src/wire/generated/xds/data/orca/v3/orca_load_report';
-import { Metadata, Status } from '../../../src/grpc-js';
-import type { PickResult } from '../../../src/grpc-js';
-import type { XxHash64 } from '../../../src/util/xx-hash';
+import { Metadata, Status, type PickResult } from '../../../src/grpc-js';
+import type { XxHash64 } from '../../../src/util/hashes';
 import { CdsConfig } from '../../../src/lb/cds/config';
 import { createPolicyRegistry } from '../../../src/lb/registry/create-policy-registry';
 import { emptyEndpointSet } from '../../../src/lb/endpoints/endpoint-set';

@@ -1,8 +1,7 @@
 import { ConnectivityState } from '../../../src/grpc-js';
-import { XxHash64 } from '../../../src/util/xx-hash';
-import { allEndpoints } from '../../../src/lb/endpoints/endpoint-set';
+import { XxHash64 } from '../../../src/util/hashes';
+import { allEndpoints, type EndpointSet } from '../../../src/lb/endpoints/endpoint-set';
 import { firstAddress } from '../../../src/lb/endpoints/endpoint-key';
-import type { EndpointSet } from '../../../src/lb/endpoints/endpoint-set';
 import type { LbPolicy } from '../../../src/lb/lb-policy';
 import { createPickFirstPolicyType } from '../../../src/lb/pick-first/balancer';
 import { PickFirstConfig } from '../../../src/lb/pick-first/config';

@@ -1,4 +1,4 @@
-import { XxHash64 } from '../../../src/util/xx-hash';
+import { XxHash64 } from '../../../src/util/hashes';
 import { createRandomSubsettingPolicyType } from '../../../src/lb/random-subsetting/balancer';
 import { RandomSubsettingConfig } from '../../../src/lb/random-subsetting/config';
 import { roundRobinPolicy } from '../../../src/lb/round-robin/balancer';

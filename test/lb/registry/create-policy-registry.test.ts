@@ -1,6 +1,6 @@
 import { DEFAULT_LIMITS } from '../../../src/bootstrap/limits';
 import { PickFirst } from '../../../src/wire/generated/envoy/extensions/load_balancing_policies/pick_first/v3/pick_first';
-import { XxHash64 } from '../../../src/util/xx-hash';
+import { XxHash64 } from '../../../src/util/hashes';
 import { createPolicyRegistry } from '../../../src/lb/registry/create-policy-registry';
 import { readFeatureFlags } from '../../../src/util/feature-flags';
 import { silentLogger } from '../../../src/util/logger';

@@ -1,5 +1,5 @@
 import { DEFAULT_LIMITS } from '../../../src/bootstrap/limits';
-import { XxHash64 } from '../../../src/util/xx-hash';
+import { XxHash64 } from '../../../src/util/hashes';
 import { createPolicyRegistry } from '../../../src/lb/registry/create-policy-registry';
 import { createCustomPolicyType } from '../../../src/lb/custom/balancer';
 import { RootConfig } from '../../../src/lb/tree/grpc-js-root';

@@ -1,7 +1,7 @@
 import { DEFAULT_LIMITS, type Limits } from '../../../src/bootstrap/limits';
 import { ConnectivityState, Metadata, Status } from '../../../src/grpc-js';
 import { describeWait, waitOf } from '../../../src/lb/connectivity';
-import { XxHash64 } from '../../../src/util/xx-hash';
+import { XxHash64 } from '../../../src/util/hashes';
 import type { EndpointSet } from '../../../src/lb/endpoints/endpoint-set';
 import type { LbPolicy } from '../../../src/lb/lb-policy';
 import { createRingHashPolicyType } from '../../../src/lb/ring-hash/balancer';

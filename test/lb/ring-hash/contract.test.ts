@@ -2,7 +2,7 @@ import { DEFAULT_LIMITS } from '../../../src/bootstrap/limits';
 import { createRingHashPolicyType } from '../../../src/lb/ring-hash/balancer';
 import { RingHashConfig } from '../../../src/lb/ring-hash/config';
 import type { LbPolicyType } from '../../../src/lb/lb-policy';
-import { XxHash64 } from '../../../src/util/xx-hash';
+import { XxHash64 } from '../../../src/util/hashes';
 import { readFeatureFlags } from '../../../src/util/feature-flags';
 import { ok } from '../../../src/util/result';
 import { describeLbPolicyContract } from '../../contract/lb-policy-contract';

@@ -2,7 +2,7 @@
 
 import { DEFAULT_LIMITS } from '../../../src/bootstrap/limits';
 import { Client, credentials, Metadata, status } from '@grpc/grpc-js';
-import { XxHash64 } from '../../../src/util/xx-hash';
+import { XxHash64 } from '../../../src/util/hashes';
 import { LbPolicyRegistry } from '../../../src/lb/registry/lb-policy-registry';
 import { registerRegistry } from '../../support/register-registry';
 import { createRingHashPolicyType } from '../../../src/lb/ring-hash/balancer';

@@ -1,4 +1,4 @@
-import type { XxHash64 } from '../../../src/util/xx-hash';
+import type { XxHash64 } from '../../../src/util/hashes';
 import type { EndpointSet } from '../../../src/lb/endpoints/endpoint-set';
 import type { XdsEndpoint } from '../../../src/resources/endpoints/endpoints';
 import { BuiltRing } from '../../support/built-ring';

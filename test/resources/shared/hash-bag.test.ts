@@ -1,5 +1,5 @@
 import { HashBag } from '../../../src/resources/endpoints/endpoint-addresses';
-import { KeyedHash } from '../../../src/util/keyed-hash';
+import { KeyedHash } from '../../../src/util/hashes';
 import { seededRandom } from '../../support/seeded-random';
 
 describe('a bag of hashes', () => {

@@ -17,8 +17,8 @@ import {
   createReadFiles,
 } from '../../../src/security/providers/certificate-files';
 import { createFileWatcher } from '../../../src/security/providers/file-watcher';
-import { type Clock, systemClock } from '../../../src/util/clock';
-import { readRegularFile } from '../../../src/util/files/read-regular-file';
+import { systemClock, type Clock } from '../../../src/util/clock';
+import { readRegularFile } from '../../../src/util/read-regular-file';
 import { Violations } from '../../../src/util/violations';
 import { eventually } from '../../support/eventually';
 import { FakeClock } from '../../support/fake-clock';

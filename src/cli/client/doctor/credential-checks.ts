@@ -5,8 +5,8 @@ import {
   type CertificateFilesConfig,
 } from '../../../security/providers/certificate-files';
 import type { Clock } from '../../../util/clock';
-import { errorMessage } from '../../../util/error-message';
-import { readRegularFile } from '../../../util/files/read-regular-file';
+import { errorMessage } from '../../../util/errors';
+import { readRegularFile } from '../../../util/read-regular-file';
 import { Violations } from '../../../util/violations';
 import type { Findings } from './finding';
 import { readJwtExpiry } from '../../../security/credentials/cached-token';

@@ -3,8 +3,8 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { HOST_RANGE } from '../../../grpc-js/host-copies';
 import { readFeatureFlags, type FeatureFlags } from '../../../util/feature-flags';
-import { MAX_INPUT_BYTES, readRegularText } from '../../../util/files/read-regular-file';
-import { describeProxyVariable, findProxyVariable } from '../../../util/proxy-variable';
+import { MAX_INPUT_BYTES, readRegularText } from '../../../util/read-regular-file';
+import { describeProxyVariable, findProxyVariable } from '../../../util/grpc-js-variables';
 import { findSimilar } from './bootstrap-checks';
 import type { Findings } from './finding';
 

@@ -3,7 +3,7 @@ import { connect as connectSocket, isIP, type Socket } from 'node:net';
 import { connect as connectTls, type PeerCertificate, type TLSSocket } from 'node:tls';
 import type { Clock } from '../../../util/clock';
 import { describeDuration } from '../../../util/duration';
-import { errorMessage } from '../../../util/error-message';
+import { errorMessage } from '../../../util/errors';
 import { err, ok, type Result } from '../../../util/result';
 import type {
   StreamStatus,

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { isIP } from 'node:net';
 import type { ServerConfig, Bootstrap } from '../../../bootstrap/bootstrap';
 import { serverProtocol, channelTarget } from '../../../bootstrap/server-uri';
-import { assertNever } from '../../../util/assert-never';
+import { assertNever } from '../../../util/errors';
 import { StatusCode, statusName } from '../../../util/status-code';
 import {
   checkTokens,

@@ -15,7 +15,7 @@ import { createNode } from '../../../xds-client/management-servers';
 import type { StreamStatus } from '../../../xds-client/transport';
 import { USER_AGENT, type BootstrapOrigin } from '../client-parts';
 import type { ChildState } from '../../../lb/tree/policy-state';
-import { assertNever } from '../../../util/assert-never';
+import { assertNever } from '../../../util/errors';
 
 /** Accepted resources of a type are listed up to this number, and counted beyond it. */
 const MAX_LISTED = 10;

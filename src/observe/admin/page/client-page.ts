@@ -15,7 +15,7 @@ import {
 import { Metadata } from '../../../grpc-js';
 import type { CallExplanation } from '../../../resolver/explain-call';
 import type { Clock } from '../../../util/clock';
-import { errorMessage } from '../../../util/error-message';
+import { errorMessage } from '../../../util/errors';
 import { PACKAGE_VERSION } from '../../../util/version';
 import {
   inspectProcess,

@@ -1,5 +1,5 @@
-import { assertNever } from '../../src/util/assert-never';
-import { errorMessage } from '../../src/util/error-message';
+import { assertNever } from '../../src/util/errors';
+import { errorMessage } from '../../src/util/errors';
 
 describe('errorMessage', () => {
   it.each([

@@ -1,4 +1,25 @@
-import { cutText } from './cut-text';
+/** Characters of a text from outside that a message quotes by default. */
+export const MAX_QUOTED_LENGTH = 256;
+
+/**
+ * Returns the text, or its beginning and `…` if it is longer. Texts from outside are cut before anything else is done to
+ * them, because that takes time for every character.
+ */
+export function cutText(text: string, maxLength: number): string {
+  return text.length > maxLength ? `${startOf(text, maxLength)}…` : text;
+}
+
+/** Quotes a text from outside as JSON, cut. */
+export function quoteText(text: string, maxLength = MAX_QUOTED_LENGTH): string {
+  return JSON.stringify(cutText(text, maxLength));
+}
+
+/** Returns the beginning of a text, without half of a character that two code units make up. */
+function startOf(text: string, length: number): string {
+  const last = text.charCodeAt(length - 1);
+  const isHalf = last >= 0xd800 && last < 0xdc00;
+  return text.slice(0, isHalf ? length - 1 : length);
+}
 
 /** Characters of a text from outside that a status or a log line shows. */
 export const MAX_TEXT_LENGTH = 16_384;
@@ -62,4 +83,26 @@ function escape(character: string): string {
   if (short !== undefined) return short;
   const digits = (character.codePointAt(0) ?? 0).toString(16);
   return digits.length <= 2 ? `\\x${digits.padStart(2, '0')}` : `\\u{${digits}}`;
+}
+
+/** Returns how often a text or its bytes have a part; stops after the limit. Occurrences do not overlap. */
+export function countOccurrences(
+  text: { indexOf(part: string, from: number): number },
+  part: string,
+  limit = Infinity,
+): number {
+  let count = 0;
+  let at = text.indexOf(part, 0);
+  while (at >= 0 && count <= limit) {
+    count++;
+    at = text.indexOf(part, at + part.length);
+  }
+  return count;
+}
+
+/** Removes every such character from the end of a text, which a regular expression would look for at each of its places. */
+export function withoutTrailing(text: string, character: string): string {
+  let end = text.length;
+  while (end > 0 && text[end - 1] === character) end--;
+  return text.slice(0, end);
 }

@@ -1,8 +1,8 @@
 // eslint-disable-next-line no-restricted-imports -- this is the one reader
 import { closeSync, constants, fstatSync, openSync, readSync, type Stats } from 'node:fs';
-import { ByteCollector } from '../byte-collector';
-import { errorMessage } from '../error-message';
-import { err, ok, type Result } from '../result';
+import { ByteCollector } from './bytes';
+import { errorMessage } from './errors';
+import { err, ok, type Result } from './result';
 
 /** Conditions on a file. */
 export interface FileConditions {

@@ -25,3 +25,8 @@ function readText(read: () => unknown): string {
 function isError(reason: unknown): reason is Error {
   return reason instanceof Error || types.isNativeError(reason);
 }
+
+/** Ends an exhaustive switch: the compiler rejects the call while a case is missing. */
+export function assertNever(value: never): never {
+  throw new Error(`Unexpected value: ${String(value)}`);
+}

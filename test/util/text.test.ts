@@ -1,4 +1,4 @@
-import { sanitizeText } from '../../src/util/sanitize-text';
+import { sanitizeText } from '../../src/util/text';
 
 const JWT = 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.abcDEF-_0';
 

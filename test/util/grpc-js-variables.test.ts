@@ -1,4 +1,4 @@
-import { describeProxyVariable, findProxyVariable } from '../../src/util/proxy-variable';
+import { describeProxyVariable, findProxyVariable } from '../../src/util/grpc-js-variables';
 
 const proxy = 'http://proxy.test:3128';
 

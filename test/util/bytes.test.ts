@@ -1,4 +1,4 @@
-import { ByteCollector } from '../../src/util/byte-collector';
+import { ByteCollector } from '../../src/util/bytes';
 
 describe('bytes that are collected', () => {
   it('are those of all chunks, in order', () => {

@@ -1,3 +1,8 @@
+/** A view of the same memory, not a copy. */
+export function asBuffer({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
+  return Buffer.from(buffer, byteOffset, byteLength);
+}
+
 /** Bytes that the buffer of a collector grows by at least. */
 const MIN_GROWTH_BYTES = 4096;
 

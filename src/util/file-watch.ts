@@ -1,7 +1,7 @@
 import { opendirSync, statSync, watch, type FSWatcher } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { systemClock, type Clock } from '../clock';
-import { createHandle, type Handle } from '../handle';
+import { systemClock, type Clock } from './clock';
+import { createHandle, type Handle } from './handle';
 
 /** Options of `watchFile`. */
 export interface FileWatchOptions {
