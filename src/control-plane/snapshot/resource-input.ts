@@ -1,6 +1,6 @@
 import type { JsonObject } from '@bufbuild/protobuf';
 import { Resource } from '../../wire/generated/envoy/service/discovery/v3/discovery';
-import type { envoy, google } from '..';
+import type { envoy, google } from '../../wire/generated/resource-json';
 import { encodeJson, type EncodeOptions } from '../../wire/proto-json/encode-json';
 import { describeJson, isJsonObject } from '../../wire/proto-json/explain-json';
 import type { JsonProblem } from '../../wire/proto-json/json-problem';
