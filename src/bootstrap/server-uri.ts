@@ -12,6 +12,15 @@ export function serverProtocol(serverUri: string): ServerProtocol {
   return scheme === 'file' || scheme === 'http' || scheme === 'https' ? scheme : 'grpc';
 }
 
+/** A socket, or one address of this machine. */
+const LOCAL =
+  /^(?:unix(?:-abstract)?:|(?:(?:passthrough|dns):(?:\/\/\/)?|ipv[46]:)?(?:localhost|127(?:\.\d{1,3}){3}|\[::1\]|::1)(?::\d+)?$)/i;
+
+/** Whether a gRPC target is a socket or a loopback address of this machine. */
+export function isLocalTarget(target: string): boolean {
+  return LOCAL.test(target);
+}
+
 /** Validates a URI without resolving it. @returns the protocol, or an error text. */
 export function checkServerUri(serverUri: string): Result<ServerProtocol, string> {
   if (/[\p{Cc}\p{Zl}\p{Zp}]/u.test(serverUri)) return err('must not have control characters');

@@ -1,3 +1,4 @@
+import { isLocalTarget } from '../bootstrap/server-uri';
 import type { ServerConfig } from '../bootstrap/bootstrap';
 import { DEFAULT_LIMITS, type Limits } from '../bootstrap/limits';
 import { channelTarget } from '../bootstrap/server-uri';
@@ -232,7 +233,7 @@ function createKeepalive(
 
 /**
  * Creates the channel of a connection to a management server. HTTP proxies of the environment apply to it as to every
- * channel; `no_proxy` exempts servers.
+ * channel, but for servers on this machine; `no_proxy` exempts others.
  *
  * @throws Error if the channel cannot be created, or the factory of the application returns none.
  */
@@ -249,6 +250,8 @@ function createChannel(
     'grpc.keepalive_time_ms': keepalive.timeMs,
     'grpc.keepalive_timeout_ms': keepalive.timeoutMs,
     ...requiredOptions(maxMessageBytes),
+    // What is on this machine is not reached through a proxy, which would see what is sent without TLS because it stays here.
+    ...(isLocalTarget(target) && { 'grpc.enable_http_proxy': 0 }),
   };
   const factory = childOptions?.factory;
   if (factory === undefined) return new Channel(target, credentials, options);

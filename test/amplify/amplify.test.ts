@@ -59,6 +59,11 @@ const ELSEWHERE: ReadonlyMap<string, string> = new Map([
   ['envoy.config.endpoint.v3.LbEndpointCollection', 'test/resources/endpoint-collection.test.ts'],
   ['xds.core.v3.CollectionEntry', 'test/resources/endpoint-collection.test.ts'],
   ['xds.core.v3.CollectionEntry.InlineEntry', 'test/resources/endpoint-collection.test.ts'],
+  // Filter chains of servers, which clients pass over.
+  [
+    'envoy.extensions.transport_sockets.tls.v3.DownstreamTlsContext',
+    'test/resources/socket-listener.test.ts',
+  ],
   // Secrets, which are not parsed beyond 1 MiB.
   [
     'envoy.extensions.transport_sockets.tls.v3.Secret',

@@ -10,7 +10,7 @@ import {
 import { createXdsChannelCredentials, register } from '../../src';
 import { EchoBackend, EchoClient } from '../support/echo-backend';
 import { HttpProxy } from '../support/http-proxy';
-import { bootstrapFor, Mesh, simpleResources } from '../support/mesh';
+import { bootstrapFor, Mesh, SERVICE, simpleResources } from '../support/mesh';
 
 const token = CallCredentials.createFromMetadataGenerator((_options, callback) => {
   const metadata = new Metadata();
@@ -72,6 +72,13 @@ describe.each(['grpc_proxy', 'https_proxy', 'http_proxy'])(
       client = new EchoClient(`dns:///127.0.0.1:${backend.port}`, {}, xds);
       expect(await client.say()).toBe('backend');
       expect(proxy.targets).toEqual([`127.0.0.1:${backend.port}`]);
+    });
+
+    it('does not apply to a management server on this machine', async () => {
+      const direct = { 'grpc.enable_http_proxy': 0 };
+      client = new EchoClient(`xds:///${SERVICE}`, direct, credentials.createInsecure());
+      expect(await client.say()).toBe('backend');
+      expect(proxy.targets).toEqual([]);
     });
   },
 );

@@ -1,3 +1,4 @@
+import { isLocalTarget } from '../../bootstrap/server-uri';
 import type { Bootstrap, ServerConfig } from '../../bootstrap/bootstrap';
 import { type CredentialsSupport, parseServer } from '../../bootstrap/server-config-parser';
 import { type JsonFields, readObject, readRequiredString } from '../../util/json-fields';
@@ -38,10 +39,6 @@ export interface SdsConfig {
 const DEFAULT_IDENTITY_NAME = 'default';
 const DEFAULT_ROOTS_NAME = 'ROOTCA';
 
-/** A socket, or one address of this machine. */
-const LOCAL =
-  /^(?:unix(?:-abstract)?:|(?:(?:passthrough|dns):(?:\/\/\/)?|ipv[46]:)?(?:localhost|127(?:\.\d{1,3}){3}|\[::1\]|::1)(?::\d+)?$)/i;
-
 /**
  * Parses the `config` of an instance of `sds`: `sds_server`, of the same form as an element of `xds_servers`, and the names
  * of the secrets. Unknown fields are ignored.
@@ -79,7 +76,7 @@ function readServer(
   if (server.fetch !== undefined) {
     return violations.at('server_uri').add('must be a gRPC target: secrets are sent over gRPC');
   }
-  if (channelCreds.type === 'insecure' && !LOCAL.test(serverUri)) {
+  if (channelCreds.type === 'insecure' && !isLocalTarget(serverUri)) {
     return violations
       .at('channel_creds')
       .add(

@@ -58,8 +58,7 @@ calls_total{target="d",status="UNAVAILABLE"} 1
 up 1`;
   const problemsOf = (expr: string, labels: readonly string[] = []) =>
     runModule(`
-      import { parseScrape } from './examples/observability/queries.mjs';
-import { problemsOf } from '../../../src/observe/admin/page/resource-rows';
+      import { parseScrape, problemsOf } from './examples/observability/queries.mjs';
       const query = { where: 'it', expr: ${JSON.stringify(expr)}, labels: ${JSON.stringify(labels)} };
       answer(problemsOf(query, parseScrape(${JSON.stringify(scrape)})));
     `);
