@@ -1,4 +1,6 @@
-import { readFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { register } from '../../src';
 import { AdsClient } from '../control-plane/ads-client';
 import { CDS, EDS, LDS, RDS } from '../control-plane/resources';
@@ -6,6 +8,7 @@ import { EchoClient } from '../support/echo-backend';
 import { eventually } from '../support/eventually';
 import { bootstrapFor, SERVICE, simpleResources } from '../support/mesh';
 import { edsClusterJson } from '../support/xds-json';
+import { RecordingWriter } from '../../src/cli/record/recording';
 import { DoctorWorld } from './doctor-world';
 import { FakeIo } from './fake-io';
 
@@ -190,5 +193,34 @@ describe('grpc-xds record and replay', () => {
     expect(await io.run('record', '-o', `${world.folder}/none/x`, '-u', 'cp:1')).toBe(2);
     expect(io.errors[0]).toMatch(/not a recording/);
     expect(io.errors).toHaveLength(3);
+  });
+
+  it('record ends with 2 and the reason when its file cannot be written', async () => {
+    const io = new FakeIo();
+    const upstream = await world.serveAll();
+    expect(await io.run('record', '-u', upstream, '-o', '/dev/full', '--port', '0')).toBe(2);
+    expect(io.errors.join('\n')).toContain('ENOSPC');
+  });
+});
+
+describe('a recording', () => {
+  it('says once why a frame cannot be written, and throws nothing in the stream of a client', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'recording-'));
+    const path = join(folder, 'recording.ndjson');
+    const writer = new RecordingWriter(path);
+    writer.close();
+    const frame = {
+      t: 0,
+      stream: 1,
+      direction: 'request',
+      method: 'm',
+      type: '',
+      bytes: Buffer.alloc(1),
+    } as const;
+    expect([writer.write(frame), writer.write(frame)]).toEqual([false, false]);
+    expect(await writer.failed).toMatch(
+      /recording\.ndjson: the recording cannot be written: EBADF/,
+    );
+    rmSync(folder, { recursive: true });
   });
 });

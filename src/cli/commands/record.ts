@@ -40,8 +40,8 @@ export async function record(flags: RecordFlags, io: CliIo): Promise<number> {
     const recorder = new Recorder({
       ...{ upstream: transport, clock },
       onFrame: (frame) => {
+        if (!writer.write(frame)) return;
         counts[frame.direction]++;
-        writer.write(frame);
         io.print(formatFrame(frame));
       },
       onClosed: (stream, { code, details }) =>
@@ -50,11 +50,12 @@ export async function record(flags: RecordFlags, io: CliIo): Promise<number> {
     const server = new RawAdsServer((method, call) => recorder.accept(method, call));
     const port = await server.listen(flags.host, flags.port);
     greet(`Recording ${serverUri} to ${flags.output}`, flags.host, port, io);
-    await untilInterrupted(io);
+    const problem = await Promise.race([untilInterrupted(io), writer.failed]);
     server.close();
     writer.close();
+    if (problem !== undefined) io.printError(problem);
     io.print(`${counts.request} requests, ${counts.response} responses`);
-    return exitCode.fine;
+    return problem === undefined ? exitCode.fine : exitCode.badInput;
   } catch (error) {
     io.printError(errorMessage(error));
     return exitCode.badInput;

@@ -75,15 +75,26 @@ function bareNode(node: Node): Node {
 /** Writes frames to a file, a line each. */
 export class RecordingWriter {
   private readonly file: number;
+  /** Resolves with what is wrong when a frame cannot be written, as where the disk is full. */
+  readonly failed: Promise<string>;
+  private fail: (problem: string) => void = () => {};
 
   /** @throws the system's error if the file cannot be written. */
-  constructor(path: string) {
+  constructor(private readonly path: string) {
+    this.failed = new Promise((resolve) => (this.fail = resolve));
     this.file = openSync(path, 'w');
     writeSync(this.file, `${JSON.stringify({ recording: FORMAT })}\n`);
   }
 
-  write({ bytes, ...frame }: Frame): void {
-    writeSync(this.file, `${JSON.stringify({ ...frame, bytes: bytes.toString('base64') })}\n`);
+  /** @returns whether the frame was written. */
+  write({ bytes, ...frame }: Frame): boolean {
+    try {
+      writeSync(this.file, `${JSON.stringify({ ...frame, bytes: bytes.toString('base64') })}\n`);
+      return true;
+    } catch (error) {
+      this.fail(`${this.path}: the recording cannot be written: ${errorMessage(error)}`);
+      return false;
+    }
   }
 
   close(): void {
