@@ -177,7 +177,7 @@ class SavedStartWatch implements ResourceWatcher<unknown> {
   private readonly parsed: ResourceName;
   private watcher: ResourceWatcher<unknown> | undefined;
   private file: (Handle & { readonly value: SavedFile }) | undefined;
-  /** The wait until the file has been read. */
+  /** The wait until the file has been read, and the resource decoded. */
   private reading: Handle | undefined;
   /** Why no server can be used, in the last error. */
   private cause = '';
@@ -263,13 +263,15 @@ class SavedStartWatch implements ResourceWatcher<unknown> {
     const { saved } = this.context;
     this.file ??= saved.acquire();
     this.cause = cause;
-    if (!this.file.value.isRead) {
-      this.reading ??= this.file.value.whenRead(() => {
-        this.context.run(() => this.useSavedAfterReading());
-      });
+    if (this.reading !== undefined) return;
+    const search = this.file.value.find(this.type, this.parsed, () => {
+      this.context.run(() => this.useSavedAfterReading());
+    });
+    if ('pending' in search) {
+      this.reading = search.pending;
       return;
     }
-    const found = this.file.value.find(this.type, this.parsed);
+    const { found } = search;
     if (!found.ok || found.value === undefined) {
       const reason = found.ok ? 'does not have it' : `cannot be used: ${found.error}`;
       const message = `${cause}; ${saved.description} ${reason}`;

@@ -8,7 +8,7 @@ import { errorMessage } from '../../util/errors';
 import { FieldScanner } from '../../wire/protobuf/field-scanner';
 import { MESSAGE_LIMIT, ReadBudget, type ReadLimit } from '../../util/read-budget';
 import { err, ok, type Result } from '../../util/result';
-import { inSteps, runSteps, type Steps } from '../../util/steps';
+import { inSteps, type Steps } from '../../util/steps';
 import { statSync } from 'node:fs';
 import { rename, unlink, writeFile } from 'node:fs/promises';
 import type { Bootstrap, SavedSnapshotConfig, ServerConfig } from '../../bootstrap/bootstrap';
@@ -290,63 +290,92 @@ export class SavedResources {
   }
 }
 
-/** The content of a snapshot file, which is read in steps. A resource is decoded once for all its watchers. */
+/** A resource of a snapshot file: the value, `undefined` if the file does not have it, or why it cannot be used. */
+export type FoundResource = Result<SavedValue | undefined, string>;
+
+/** A resource that is being decoded. */
+interface Decoding {
+  readonly steps: Handle;
+  /** Called when it is decoded. */
+  readonly waiting: Set<() => void>;
+}
+
+/** The content of a snapshot file. It is read in steps, and so is each resource decoded, once for all its watchers. */
 export class SavedFile {
   /** By type URL and name; else why the file cannot be used. */
   private resources: Result<ReadonlyMap<string, SavedResource>, string> | undefined;
   private readonly reading: Handle;
   private readonly waiting = new Set<() => void>();
   private readonly decoded = new Map<string, Result<SavedValue, string>>();
+  private readonly decoding = new Map<string, Decoding>();
   private readonly elements = new Map<ElementLimit, number>();
   private version = '';
 
   /** Begins to read the file. A small one has been read when this returns. */
   constructor(
     private readonly options: SavedResourcesOptions,
-    slices: TimeSlices,
+    private readonly slices: TimeSlices,
   ) {
-    const batch = { run: (task: () => void) => task() };
-    this.reading = slices.start({ batch, steps: this.readAndNotify() });
+    this.reading = slices.start({ batch: atOnce, steps: this.readAndNotify() });
   }
 
-  /** Whether the file has been read. */
-  get isRead(): boolean {
-    return this.resources !== undefined;
-  }
-
-  /** Calls a task when the file has been read. @returns a handle whose release drops the task. */
-  whenRead(task: () => void): Handle {
-    // Each task has a key of its own.
-    const once = () => task();
-    this.waiting.add(once);
-    return createHandle(() => this.waiting.delete(once));
-  }
-
-  /** Ends the reading. */
+  /** Ends what is being read and decoded. */
   close(): void {
     this.reading.release();
     this.waiting.clear();
+    for (const { steps, waiting } of this.decoding.values()) {
+      waiting.clear();
+      steps.release();
+    }
   }
 
   /**
-   * Finds a resource and decodes it. The file must have been read.
-   * @returns the value; `undefined` if the file does not have it; else why it cannot be used.
+   * Finds a resource and decodes it.
+   * @param onFound Called once when it is found, if it is not yet, and the handle is not released.
+   * @returns the resource; a handle if the file is being read, or the resource decoded.
    */
   find(
     type: ResourceType<unknown>,
     { authority, canonical }: ResourceName,
-  ): Result<SavedValue | undefined, string> {
-    if (this.resources === undefined) return err('has not been read');
-    if (!this.resources.ok) return this.resources;
+    onFound: () => void,
+  ): { readonly found: FoundResource } | { readonly pending: Handle } {
+    if (this.resources === undefined) return { pending: addTask(this.waiting, onFound) };
+    if (!this.resources.ok) return { found: this.resources };
     const key = keyOf(type.typeUrl, canonical);
     const resource = this.resources.value.get(key);
-    if (resource === undefined) return ok(undefined);
-    let decoded = this.decoded.get(key);
-    if (decoded === undefined) {
-      decoded = this.decode(type, resource, this.serverOf(authority));
-      this.decoded.set(key, decoded);
-    }
-    return decoded;
+    if (resource === undefined) return { found: ok(undefined) };
+    if (!this.decoded.has(key)) this.startDecoding(key, type, resource, authority);
+    const found = this.decoded.get(key);
+    if (found !== undefined) return { found };
+    const waiting = this.decoding.get(key)?.waiting ?? this.waiting;
+    return { pending: addTask(waiting, onFound) };
+  }
+
+  /** A small resource is decoded when this returns. */
+  private startDecoding(
+    key: string,
+    type: ResourceType<unknown>,
+    resource: SavedResource,
+    authority: string | undefined,
+  ): void {
+    if (this.decoding.has(key)) return;
+    const waiting = new Set<() => void>();
+    const steps = this.decodeAndNotify(key, waiting, () =>
+      this.decode(type, resource, this.serverOf(authority)),
+    );
+    const handle = this.slices.start({ batch: atOnce, steps });
+    if (!this.decoded.has(key)) this.decoding.set(key, { steps: handle, waiting });
+  }
+
+  private *decodeAndNotify(
+    key: string,
+    waiting: Set<() => void>,
+    decode: () => Steps<Result<SavedValue, string>>,
+  ): Steps<void> {
+    this.decoded.set(key, yield* decode());
+    this.decoding.delete(key);
+    for (const task of waiting) task();
+    waiting.clear();
   }
 
   private *readAndNotify(): Steps<void> {
@@ -373,16 +402,16 @@ export class SavedFile {
     return ok(byKey);
   }
 
-  private decode(
+  private *decode(
     type: ResourceType<unknown>,
     { bytes }: SavedResource,
     server: ServerConfig,
-  ): Result<SavedValue, string> {
+  ): Steps<Result<SavedValue, string>> {
     const { bootstrap, clock } = this.options;
     const { certificateProviders } = bootstrap;
     try {
       const context = { server, certificateProviders, previous: () => undefined };
-      const { result } = runSteps(type.decode(bytes, context));
+      const { result } = yield* type.decode(bytes, context);
       if (!result.ok) return err(result.error.join('; '));
       const { value, fields = 0 } = result;
       const excess = this.count(type, value, fields);
@@ -422,4 +451,14 @@ export class SavedFile {
 
 function keyOf(typeUrl: string, name: string): string {
   return `${typeUrl} ${name}`;
+}
+
+/** Work of the file is in no batch: its users have their own. */
+const atOnce = { run: (task: () => void) => task() };
+
+/** Adds a task under a key of its own. @returns a handle whose release drops it. */
+function addTask(tasks: Set<() => void>, task: () => void): Handle {
+  const once = () => task();
+  tasks.add(once);
+  return createHandle(() => tasks.delete(once));
 }

@@ -26,11 +26,13 @@ afterAll(() => rmSync(folder, { recursive: true }));
 class SavedHarness extends Harness {
   readonly start: SavedStart;
   readonly wrapped: WatchClient;
+  readonly fileClock: FakeClock;
 
   /** @param saved The values of the resources of `type` that the file has. */
   constructor(saved: Record<string, string>, type?: TestResourceType, clock?: FakeClock) {
     const servers = [serverConfig('primary', ['trusted_xds_server'])];
     super({ servers });
+    this.fileClock = clock ?? this.clock;
     this.start = createSavedStart({
       config: { path, identity: 'same' },
       bootstrap: bootstrap({ servers }),
@@ -81,6 +83,20 @@ class PassingClock extends FakeClock {
   }
 }
 
+/** Takes long to decode. */
+class SlowType extends TestResourceType {
+  constructor() {
+    super('slow', false);
+  }
+
+  override *decode(
+    ...args: Parameters<TestResourceType['decode']>
+  ): ReturnType<TestResourceType['decode']> {
+    for (let i = 0; i < 200; i++) yield;
+    return yield* super.decode(...args);
+  }
+}
+
 describe('a large snapshot', () => {
   /** Starts from a snapshot whose server is down. @returns the turns of the event loop until it is in use. */
   function turnsOf(count: number, before = (_turn: number, _h: SavedHarness) => {}) {
@@ -103,6 +119,21 @@ describe('a large snapshot', () => {
     expect(small.told[0]).toBe('value v');
     expect(large.told[0]).toBe('value v');
     expect(large.turns).toBeGreaterThan(3 * small.turns);
+  });
+
+  it('has a large resource decoded in turns, once for all its watchers', () => {
+    const slow = new SlowType();
+    const h = new SavedHarness({ a: 'v' }, slow, new PassingClock());
+    const watches = [h.watchSaved('a', slow), h.watchSaved('a', slow)];
+    h.primary.stream.end();
+    const clock = h.fileClock;
+    clock.advance(1);
+    expect(watches.map(({ told }) => told)).toEqual([[], []]);
+    let turns = 0;
+    for (; watches[1]?.told.length === 0 && turns < 1000; turns++) clock.advance(1);
+    expect(turns).toBeGreaterThan(20);
+    expect(watches.map(({ told }) => told[0])).toEqual(['value v', 'value v']);
+    expect(slow.decoded).toEqual(['a']);
   });
 
   it('is not used when the watch has ended meanwhile', () => {
