@@ -19,16 +19,38 @@ function isList<T>(items: Iterable<T>): items is readonly T[] {
   return Array.isArray(items);
 }
 
-/** Does the same as `inSteps` with items of a list, in half of the time. */
+/** The steps of an item, after which its list goes on. */
+interface Interruption {
+  readonly next: number;
+  readonly steps: Steps<void>;
+}
+
+/** Does the same as `inSteps` with items of a list, in a third of the time. */
 function* inEqualSteps<T>(items: readonly T[], act: StepAction<T>): Steps<void> {
-  for (let start = 0; start < items.length; start += STEP_SIZE) {
-    if (start > 0) yield;
-    let index = start;
-    for (const item of items.slice(start, start + STEP_SIZE)) {
-      const steps = act(item, index++);
-      if (steps !== undefined) yield* steps;
+  for (let index = 0; index < items.length;) {
+    if (index > 0) yield;
+    const end = Math.min(items.length, index + STEP_SIZE);
+    while (index < end) {
+      const interruption = actUntil(items, end, act, index);
+      if (interruption !== undefined) yield* interruption.steps;
+      index = interruption?.next ?? end;
     }
   }
+}
+
+/** Acts on items until one has steps of its own. A function, because V8 compiles it sooner than the loop of a generator. */
+function actUntil<T>(
+  items: readonly T[],
+  end: number,
+  act: StepAction<T>,
+  from: number,
+): Interruption | undefined {
+  let index = from;
+  for (const item of from === 0 && end === items.length ? items : items.slice(from, end)) {
+    const steps = act(item, index++);
+    if (steps !== undefined) return { next: index, steps };
+  }
+  return undefined;
 }
 
 /**
@@ -95,19 +117,39 @@ export function* mergeInSteps<T extends object>(
   const merged = new Array<T>(first.length + second.length);
   let count = 0;
   let i = 0;
+  let operations = 0;
   for (let next = 0; next <= second.length; next++) {
     const item = second[next];
     const end = item === undefined ? first.length : findEnd(first, i, item, compare);
-    for (; i < end; i++) {
-      const other = first[i];
-      if (other !== undefined && keeps(other)) merged[count++] = other;
-      if (i % STEP_SIZE === STEP_SIZE - 1) yield;
+    while (i < end) {
+      const stop = Math.min(end, i + STEP_SIZE);
+      count = copyKept(first, { from: i, to: stop }, keeps, { items: merged, at: count });
+      operations += stop - i;
+      i = stop;
+      if (operations < STEP_SIZE) continue;
+      yield;
+      operations = 0;
     }
     if (item !== undefined) merged[count++] = item;
-    if (next % STEP_SIZE === STEP_SIZE - 1) yield;
+    operations++;
   }
   merged.length = count;
   return merged;
+}
+
+/** Copies the items that are kept. @returns where the next item goes. A function, as `actUntil` is. */
+function copyKept<T extends object>(
+  items: readonly T[],
+  { from, to }: { readonly from: number; readonly to: number },
+  keeps: (item: T) => boolean,
+  target: { readonly items: T[]; readonly at: number },
+): number {
+  let { at } = target;
+  for (let i = from; i < to; i++) {
+    const item = items[i];
+    if (item !== undefined && keeps(item)) target.items[at++] = item;
+  }
+  return at;
 }
 
 /** Returns the index after the last of sorted items, from a start on, that is not greater than the given one. */
