@@ -87,6 +87,21 @@ clusters:
     expect(namesOf(parse(text, { ignoreUnknownFields: true }))[0]).toEqual(['a']);
   });
 
+  it.each([
+    [
+      'filter_chains',
+      '[{ filters: [{ name: t, typed_config: { "@type": type.test/Unknown, port: 1 } }] }]',
+    ],
+    [
+      'defaultFilterChain',
+      '{ filters: [{ name: t, typed_config: { "@type": type.test/Unknown } }] }',
+    ],
+    ['filter_chains', '[{ not_a_field: 1 }]'],
+  ])('accepts a listener of Envoy whose %s have extensions that are not known', (field, value) => {
+    const text = `listeners: [{ name: a, ${field}: ${value} }]`;
+    expect(namesOf(parse(text))).toEqual(namesOf(parse('listeners: [{ name: a }]')));
+  });
+
   it('shares unchanged resources with the previous snapshot', () => {
     const before = parse('clusters: [{ name: a }, { name: b }]');
     const after = parseResourceFile(

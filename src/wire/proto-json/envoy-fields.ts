@@ -105,6 +105,18 @@ export function isEnvoyField(messageName: string, field: string): boolean {
   return names.has(field) || names.has(toProtoName(field));
 }
 
+/** What servers of gRPC read of a listener (gRFC A36), and Envoy with extensions that this package does not know. */
+const SERVER_FIELDS: ReadonlySet<string> = new Set([
+  'filter_chains',
+  'default_filter_chain',
+  'listener_filters',
+]);
+
+/** Returns whether a field is one of a listener of servers. @param field As in the schema. */
+export function isServerField(messageName: string, field: string): boolean {
+  return messageName === 'envoy.config.listener.v3.Listener' && SERVER_FIELDS.has(field);
+}
+
 /** Returns the names by message, for the test. */
 export function listEnvoyFields(): ReadonlyMap<string, ReadonlySet<string>> {
   return byMessage;

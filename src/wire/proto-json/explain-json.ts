@@ -9,7 +9,7 @@ import {
 } from '@bufbuild/protobuf';
 import { quoteText } from '../../util/text';
 import { errorMessage } from '../../util/errors';
-import { isEnvoyField } from './envoy-fields';
+import { isEnvoyField, isServerField } from './envoy-fields';
 import type { JsonProblem, PathSegment } from './json-problem';
 
 /** The options of the reader that failed. */
@@ -27,6 +27,8 @@ export interface JsonExplanation {
   readonly problems: readonly JsonProblem[];
   /** The fields that Envoy has and gRPC clients do not read; see `isEnvoyField`. */
   readonly envoyFields: readonly JsonProblem[];
+  /** Those of them in the message itself that cannot be read here, since they have extensions of Envoy; see `isServerField`. */
+  readonly unreadable: readonly string[];
 }
 
 /**
@@ -62,6 +64,7 @@ type Path = readonly PathSegment[];
 class ProblemSearch implements JsonExplanation {
   readonly problems: JsonProblem[] = [];
   readonly envoyFields: JsonProblem[] = [];
+  readonly unreadable: string[] = [];
 
   constructor(private readonly options: ExplainOptions) {}
 
@@ -91,8 +94,31 @@ class ProblemSearch implements JsonExplanation {
         continue;
       }
       this.checkSetOnce(setBy, field, key, path);
-      if (value !== null) this.visitField(desc, field, key, value, [...path, key]);
+      if (path.length === 0 && isServerField(desc.typeName, field.name)) {
+        this.visitServerField(desc, field, key, value);
+      } else if (value !== null) this.visitField(desc, field, key, value, [...path, key]);
     }
+  }
+
+  /** What has a mistake in it for servers of gRPC may be for Envoy, and is as without effect as other fields of Envoy. */
+  private visitServerField(
+    desc: DescMessage,
+    field: DescField,
+    key: string,
+    value: JsonValue,
+  ): void {
+    const search = new ProblemSearch(this.options);
+    if (value !== null) search.visitField(desc, field, key, value, [key]);
+    if (search.problems.length === 0) {
+      for (const each of search.envoyFields) this.addEnvoyField(each);
+      return;
+    }
+    this.unreadable.push(key);
+    this.addEnvoyField({ path: [], reason: `no gRPC client reads ${JSON.stringify(key)}`, key });
+  }
+
+  private addEnvoyField(field: JsonProblem): void {
+    if (this.envoyFields.length <= MAX_PROBLEMS) this.envoyFields.push(field);
   }
 
   private get isOver(): boolean {
@@ -188,9 +214,7 @@ class ProblemSearch implements JsonExplanation {
 
   private addUnknownField(desc: DescMessage, path: Path, key: string): void {
     if (isEnvoyField(desc.typeName, key)) {
-      const isFull = this.envoyFields.length > MAX_PROBLEMS;
-      if (!isFull)
-        this.envoyFields.push({ path, reason: `no gRPC client reads ${JSON.stringify(key)}`, key });
+      this.addEnvoyField({ path, reason: `no gRPC client reads ${JSON.stringify(key)}`, key });
       return;
     }
     this.push({ path, reason: `unknown field ${JSON.stringify(key)}`, key });
