@@ -3,7 +3,7 @@ import type {
   RouteConfigResource,
   VirtualHost,
 } from '../resources/route-config/route-config';
-import { inSteps, runSteps, STEP_SIZE, type Steps } from '../util/steps';
+import { inSteps, runSteps, type Steps } from '../util/steps';
 
 /** Domains of changed virtual hosts that are compared at once, rather than in steps. */
 const MAX_DOMAINS_AT_ONCE = 1024;
@@ -33,23 +33,22 @@ export function* findVirtualHost(
   const name = host.toLowerCase();
   let found: VirtualHost | undefined;
   let best: DomainMatch | undefined;
-  yield* inSteps(
-    routeConfig.virtualHosts,
-    (virtualHost) => {
-      const compare = (domain: string) => {
-        const match = matchDomain(domain.toLowerCase(), name);
-        if (match === undefined || (best !== undefined && !isBetter(match, best))) return;
-        best = match;
-        found = virtualHost;
-      };
-      const { domains } = virtualHost;
-      if (domains.length > STEP_SIZE) return inSteps(domains, compare);
-      for (const domain of domains) compare(domain);
-      return undefined;
-    },
-    ({ domains }) => domains.length,
-  );
+  yield* inSteps(domainsOf(routeConfig.virtualHosts), ({ virtualHost, domain }) => {
+    const match = matchDomain(domain.toLowerCase(), name);
+    if (match === undefined || (best !== undefined && !isBetter(match, best))) return;
+    best = match;
+    found = virtualHost;
+  });
   return found;
+}
+
+/** Yields the domains of all virtual hosts, each with its host. */
+function* domainsOf(
+  virtualHosts: readonly VirtualHost[],
+): Iterable<{ readonly virtualHost: VirtualHost; readonly domain: string }> {
+  for (const virtualHost of virtualHosts) {
+    for (const domain of virtualHost.domains) yield { virtualHost, domain };
+  }
 }
 
 /** Whether the virtual host found for a host name in one version is surely the one in the next version. */

@@ -475,7 +475,7 @@ describe('XdsDependencyManager: targets that cannot be used', () => {
     expect(scene.config.virtualHost).toBe(own);
     expect(scene.config.routeConfig.virtualHosts[0]?.domains).toEqual(['b']);
     serve(other('svc'));
-    expect(reads).toBeGreaterThan(0);
+    expect(reads).toBe(1);
     expect(scene.config.virtualHost.name).toBe('changed');
   });
 

@@ -34,7 +34,7 @@ describe('what registers a definition', () => {
       registerHttpFilter,
       { configTypes: ['t.T'], parseConfig: make, createCallFilter: make },
     ],
-  ])('is told by %s what is missing or wrong in it', (name, call, complete) => {
+  ])('is refused by %s with what is missing or wrong in it', (name, call, complete) => {
     for (const definition of [undefined, null, 42, 'x', make]) {
       expect(() => loose(call)(definition)).toThrow(
         new TypeError(

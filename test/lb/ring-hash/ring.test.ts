@@ -11,7 +11,7 @@ function hashesOf(...entries: readonly (readonly [string, bigint])[]): Hashes {
   return new Map(entries);
 }
 
-/** Rings with an entry per owner, as well as they can be told apart by the hashes. */
+/** Rings with an entry for each member, which their hashes distinguish. */
 class Subject {
   private hashes: Hashes = new Map();
   readonly built = new BuiltRing({
