@@ -147,19 +147,15 @@ export function registerHostPolicy(name: string): void {
         onCallEnded: () => at('host.onCallEnded', () => undefined),
       };
       const picker = { pick: () => at('host.pick', () => result) };
-      subchannel.addConnectivityStateListener((_of, _before, state) => {
-        this.helper.updateState(
-          state,
-          state === connectivityState.READY ? picker : new experimental.QueuePicker(this),
-          null,
-        );
-      });
+      const publish = (state: connectivityState) => {
+        const isReady = state === connectivityState.READY;
+        const used = isReady ? picker : new experimental.QueuePicker(this);
+        this.helper.updateState(state, used, null);
+      };
+      subchannel.addConnectivityStateListener((_of, _before, state) => publish(state));
       subchannel.startConnecting();
-      this.helper.updateState(
-        connectivityState.CONNECTING,
-        new experimental.QueuePicker(this),
-        null,
-      );
+      // Another channel may have connected the subchannel before: then nothing changes any more.
+      publish(subchannel.getConnectivityState());
       return at('host.updateAddressList', () => true);
     }
 
