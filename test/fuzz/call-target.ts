@@ -163,7 +163,8 @@ class CallScene {
 
   private checkSession(method: string, metadata: Metadata): string | undefined {
     const { call, attributes } = this.invoke(method, metadata);
-    if (attributes === undefined) return undefined;
+    // A call without a route, or whose route does not forward, has neither cluster nor session: its picks fail.
+    if (attributes === undefined || attributes.cluster === '') return undefined;
     const { cluster, overrideHost } = attributes;
     const problem = this.compareSession(method, metadata, {
       ...{ cluster, addresses: overrideHost?.addresses },
