@@ -112,14 +112,7 @@ export class XdsRuntime {
     const { environment } = this;
     this.meter = new MatchMeter(environment.limits, ambient.logger);
     const policies = createPolicyRegistry(environment);
-    const { maxConnectionAttempts } = environment.limits;
-    const connectionAttempts = new ConnectionAttempts({ ...environment, maxConnectionAttempts });
-    this.lbPolicyRoots = new RegistryRoots(policies, {
-      ...environment,
-      policies,
-      connectionAttempts,
-      timeSlices: new TimeSlices(environment.clock, (durationMs) => this.spendTime(durationMs)),
-    });
+    this.lbPolicyRoots = this.createPolicyRoots(policies);
     // After that: grpc-js has no use for policies that need our tree around them.
     processLbPolicies.addTo(policies);
     addHttpFilters(processHttpFilters, environment);
@@ -141,6 +134,20 @@ export class XdsRuntime {
     this.loadBootstrap = this.createLoader(options);
     this.clients = createClientPool(environment, transportFactory, this.loadStreams);
     this.resolverDependencies = this.createDependencies(policies);
+  }
+
+  private createPolicyRoots(policies: ReturnType<typeof createPolicyRegistry>): RegistryRoots {
+    const { environment } = this;
+    const { maxConnectionAttempts } = environment.limits;
+    const timeSlices = new TimeSlices(environment.clock, (durationMs) =>
+      this.spendTime(durationMs),
+    );
+    const connectionAttempts = new ConnectionAttempts({
+      ...{ ...environment, maxConnectionAttempts, timeSlices },
+    });
+    return new RegistryRoots(policies, {
+      ...{ ...environment, policies, connectionAttempts, timeSlices },
+    });
   }
 
   /** Replaces the bootstrap for channels created from now on. */

@@ -40,6 +40,11 @@ export class TimeSlices {
     private readonly onLaterWork: (durationMs: number) => void = () => {},
   ) {}
 
+  /** Whether tasks have steps left. */
+  get isBusy(): boolean {
+    return this.tasks.size > 0;
+  }
+
   /**
    * Runs the first step now, and more steps while there is time left in this turn; the others run later. Must be called
    * in the batch of the task.

@@ -8,6 +8,8 @@ import { type BackoffStep, connectionBackoff, firstBackoffStep } from '../../uti
 
 /** The time for which attempts are started without a break. grpc-js takes longer to start one the more there are. */
 const SLICE_MS = 4;
+/** The same while configuration is applied in steps: what it removes need not be connected to any more. */
+const APPLYING_SLICE_MS = 0.25;
 /** The shortest delay of a timer. */
 const BREAK_MS = 1;
 /**
@@ -34,6 +36,8 @@ export interface ConnectionAttemptsOptions {
   readonly logger: Logger;
   /** Attempts in flight at a time. */
   readonly maxConnectionAttempts: number;
+  /** In which configuration is applied in steps. Default: none is. */
+  readonly timeSlices?: { readonly isBusy: boolean };
   /** Closes the connections that were released. Default: those of grpc-js. */
   readonly closeUnused?: () => void;
 }
@@ -73,7 +77,7 @@ export class ConnectionAttempts {
     if (this.inFlight.has(attempt)) return;
     const now = this.options.clock.monotonicMs();
     const isFirst = this.urgent.size === 0 && (isUrgent || this.waiting.size === 0);
-    if (isFirst && this.mayStart(now)) {
+    if (isFirst && this.mayStart(now, isUrgent)) {
       this.waiting.delete(attempt);
       this.start(attempt, now);
     } else if (isUrgent) {
@@ -150,9 +154,14 @@ export class ConnectionAttempts {
     return this.urgent.size + this.waiting.size;
   }
 
-  private mayStart(now: number): boolean {
+  private mayStart(now: number, isUrgent: boolean): boolean {
     if (now - this.workEndMs >= BREAK_MS) this.workedMs = 0;
-    return this.workedMs < SLICE_MS && this.hasRoom(now);
+    return this.workedMs < this.sliceMs(isUrgent) && this.hasRoom(now);
+  }
+
+  private sliceMs(isUrgent: boolean): number {
+    const isApplying = this.options.timeSlices?.isBusy === true;
+    return isApplying && !isUrgent ? APPLYING_SLICE_MS : SLICE_MS;
   }
 
   private hasRoom(now: number): boolean {
@@ -178,7 +187,7 @@ export class ConnectionAttempts {
     let now = clock.monotonicMs();
     this.workedMs = 0;
     this.removeSlow(now);
-    while (this.pending > 0 && this.workedMs < SLICE_MS && this.hasRoom(now)) {
+    while (this.workedMs < this.sliceMs(this.urgent.size > 0) && this.hasRoom(now)) {
       const attempt = this.urgent.take() ?? this.waiting.take();
       if (attempt === undefined) break;
       if (attempt.isObsolete?.() === true) continue;

@@ -14,7 +14,7 @@ const EXHAUSTED =
 const RECOVERED = 'xds: recovered: connections can be opened again (EMFILE)';
 
 /** Attempts by name; the letters of a name are those of its policy. `workMs` is what starting one takes. */
-function setUp({ max = 2, workMs = 0 } = {}) {
+function setUp({ max = 2, workMs = 0, timeSlices = { isBusy: false } } = {}) {
   const clock = new FakeClock();
   const log: string[] = [];
   const write = (text: () => string) => log.push(text());
@@ -23,6 +23,7 @@ function setUp({ max = 2, workMs = 0 } = {}) {
     random: () => 0.5,
     logger: { trace() {}, info: write, error: write },
     maxConnectionAttempts: max,
+    timeSlices,
     closeUnused: () => log.push('closed what is unused'),
   });
   const batch = new LbBatch((error) => log.push(String(error)));
@@ -213,6 +214,21 @@ describe('ConnectionAttempts', () => {
       end('b1', REFUSED);
       expect(log).toEqual([EXHAUSTED, RECOVERED]);
     });
+  });
+
+  it('starts one in a turn while configuration is applied, but all that calls wait for', () => {
+    const timeSlices = { isBusy: true };
+    const scene = setUp({ max: 9, workMs: 1, timeSlices });
+    const { clock, attempts, attempt, request, started } = scene;
+    request('a1', 'a2', 'a3', 'a4', 'a5', 'a6');
+    expect(started).toEqual(['a1']);
+    attempts.request(attempt('b1'), true);
+    expect(started).toEqual(['a1', 'b1']);
+    clock.advance(1);
+    expect(started).toEqual(['a1', 'b1', 'a2']);
+    timeSlices.isBusy = false;
+    clock.advance(1);
+    expect(started).toEqual(['a1', 'b1', 'a2', 'a3', 'a4', 'a5', 'a6']);
   });
 
   it('names the limit of the system when that is exhausted', () => {
