@@ -203,7 +203,7 @@ class RingHashPolicy implements LbPolicy<RingHashConfig> {
     if (connections.hasQueued) this.isPickerDue = true;
     this.host.environment.logger.trace(
       TRACER,
-      () => `ring of ${ring.size} entries for ${ring.members.length} of ${members.size} endpoints`,
+      () => `ring of ${ring.size} entries for ${ring.memberCount} of ${members.size} endpoints`,
     );
   }
 

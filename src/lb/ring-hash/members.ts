@@ -22,6 +22,8 @@ export interface Entry extends SplitHash {
   readonly member: Member;
   /** Whether it is on the newest ring. */
   isOnRing: boolean;
+  /** The next one of the member. */
+  next: Entry | undefined;
 }
 
 /** An endpoint of a ring. Across updates, it stays with its set of addresses. */
@@ -38,8 +40,8 @@ export interface Member {
   state: ConnectivityState;
   /** The connection, if a call has needed it. */
   leaf: EndpointLeaf | undefined;
-  /** Those on the newest ring. The first one stays when it leaves the ring, since it may come back. */
-  entries: Entry[];
+  /** The first entry, if it is known: it stays when it leaves the ring, since it may come back. */
+  first: Entry | undefined;
   /** The identity of the endpoint. */
   readonly key: string;
   /** The text that is hashed for its entries. */
@@ -68,9 +70,6 @@ interface Listing {
   /** The position of the next endpoint in the previous list, if nothing changed. */
   expected: number;
 }
-
-/** Most members of a large ring have no entry, and share this. */
-const NO_ENTRIES: Entry[] = [];
 
 /** The endpoints of a ring. Most updates list most endpoints as the same objects in the same order: no key is looked up. */
 export class RingMembers {
@@ -177,7 +176,7 @@ export class RingMembers {
       position,
       state: ConnectivityState.IDLE,
       leaf: undefined,
-      entries: NO_ENTRIES,
+      first: undefined,
       key,
       ringKey,
       sortKey: ringSortKey(ringKey),
@@ -208,9 +207,9 @@ function isIn(list: readonly Member[], member: Member): boolean {
 }
 
 function removeEntries(member: Member): void {
-  for (const entry of member.entries) entry.isOnRing = false;
+  for (let entry = member.first; entry !== undefined; entry = entry.next) entry.isOnRing = false;
   member.count = 0;
-  member.entries = NO_ENTRIES;
+  member.first = undefined;
 }
 
 function compareMembers(a: Member, b: Member): number {

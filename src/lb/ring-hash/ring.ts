@@ -3,7 +3,7 @@ import type { XxHash64 } from '../../util/hashes';
 import { chooseEntryCounts, type RingLimits } from './counts';
 import { compareKeys, type Entry, type Member, type SplitHash } from './members';
 
-/** A member that gets more entries. */
+/** A member whose next entries are not known. */
 interface Growth {
   readonly member: Member;
   /** The number of entries it has. */
@@ -12,12 +12,14 @@ interface Growth {
 
 /** Entries in the order of their hashes. Immutable; the next ring is created from it and the members after an update. */
 export class Ring {
-  static readonly empty = new Ring([], []);
+  static readonly empty = new Ring([], [], 0);
 
   private constructor(
     private readonly entries: readonly Entry[],
-    /** The members with entries, which are fewer than all if there are more members than entries. */
-    readonly members: readonly Member[],
+    /** In the same order, the entries and those that members without entries had before: some may be added again. */
+    private readonly known: readonly Entry[],
+    /** The number of members with entries: not all, if there are more members than entries. */
+    readonly memberCount: number,
   ) {}
 
   get size(): number {
@@ -50,8 +52,8 @@ export class Ring {
   }
 
   /**
-   * Creates the ring after an update of the members, in steps; returns this one if it has the same entries. Only added
-   * entries are hashed and sorted.
+   * Creates the ring after an update of the members, in steps; returns this one if it has the same entries. Only entries
+   * that are not known are hashed and sorted.
    *
    * @param members In the order in which entries are assigned.
    */
@@ -60,59 +62,72 @@ export class Ring {
     limits: RingLimits,
     hash: Pick<XxHash64, 'hash'>,
   ): Steps<Ring> {
-    const owners: Member[] = [];
     const grown: Growth[] = [];
+    let memberCount = 0;
+    let size = 0;
     let kept = 0;
     chooseEntryCounts(members, limits, (member, count) => {
-      const { count: from } = member;
-      if (count > 0) owners.push(member);
-      if (count === from) {
-        kept += count;
+      const { count: before } = member;
+      size += count;
+      kept += Math.min(before, count);
+      if (count > 0) memberCount++;
+      if (count === before) return;
+      member.count = count;
+      if (count < before) {
+        shrink(member);
         return;
       }
-      kept += Math.min(from, count);
-      member.count = count;
+      const { first } = member;
+      if (first !== undefined) first.isOnRing = true;
+      const from = first === undefined ? 0 : Math.max(1, before);
       if (count > from) grown.push({ member, from });
-      else shrink(member);
     });
-    if (grown.length === 0 && kept === this.size) return this;
+    if (kept === size && size === this.size) return this;
     const added: Entry[] = [];
     yield* inSteps(grow(grown, hash), (entry) => {
       added.push(entry);
     });
     const sorted = yield* sortInSteps(added, compareEntries);
-    return new Ring(yield* mergeInSteps(this.entries, sorted, compareEntries, isOnRing), owners);
+    const known = yield* mergeInSteps(this.known, sorted, compareEntries, isKnown);
+    if (known.length === size) return new Ring(known, known, memberCount);
+    const entries: Entry[] = [];
+    yield* inSteps(known, (entry) => {
+      if (entry.isOnRing) entries.push(entry);
+    });
+    return new Ring(entries, known, memberCount);
   }
 }
 
-/** Removes the entries of a member beyond its number. */
-function shrink({ count, entries }: Member): void {
-  for (let ordinal = count; ordinal < entries.length; ordinal++) {
-    const entry = entries[ordinal];
-    if (entry !== undefined) entry.isOnRing = false;
+/** Removes the entries of a member beyond its number. The first one stays known. */
+function shrink({ count, first }: Member): void {
+  let ordinal = 0;
+  for (let entry = first; entry !== undefined; ordinal++) {
+    const { next } = entry;
+    if (ordinal >= count) entry.isOnRing = false;
+    if (ordinal >= count - 1) entry.next = undefined;
+    entry = next;
   }
-  if (entries.length > 1) entries.length = Math.max(1, count);
 }
 
-/** Yields the entries that members get, and hashes those that are new. */
+/** Yields new entries of members, with their hashes. */
 function* grow(grown: readonly Growth[], hash: Pick<XxHash64, 'hash'>): Iterable<Entry> {
   for (const { member, from } of grown) {
+    let last = member.first;
+    for (let ordinal = 1; ordinal < from; ordinal++) last = last?.next;
     for (let ordinal = from; ordinal < member.count; ordinal++) {
-      let entry = member.entries[ordinal];
-      if (entry === undefined) {
-        const { high, low } = splitHash(hash.hash(entryKey(member.ringKey, ordinal)));
-        entry = { high, low, member, isOnRing: true };
-        if (ordinal === 0) member.entries = [entry];
-        else member.entries.push(entry);
-      }
-      entry.isOnRing = true;
+      const { high, low } = splitHash(hash.hash(entryKey(member.ringKey, ordinal)));
+      const entry: Entry = { high, low, member, isOnRing: true, next: undefined };
+      if (last === undefined) member.first = entry;
+      else last.next = entry;
+      last = entry;
       yield entry;
     }
   }
 }
 
-function isOnRing(entry: Entry): boolean {
-  return entry.isOnRing;
+/** Whether an entry is on the newest ring, or may be on a later one. */
+function isKnown(entry: Entry): boolean {
+  return entry.isOnRing || entry.member.first === entry;
 }
 
 function compareEntries(a: Entry, b: Entry): number {
