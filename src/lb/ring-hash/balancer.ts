@@ -180,7 +180,7 @@ class RingHashPolicy implements LbPolicy<RingHashConfig> {
     if (previous === undefined || changesRing(previous, accepted)) {
       const limits = this.ringLimits(accepted.config);
       rebound = yield* members.update(accepted.endpoints);
-      ring = yield* ring.update(members.inRingOrder, limits, this.options.hash);
+      ring = yield* ring.update(members, limits, this.options.hash);
     }
     this.applied = accepted;
     if (ring !== connections.ring) this.useRing(ring);

@@ -1,7 +1,7 @@
 import { inSteps, mergeInSteps, sortInSteps, type Steps } from '../../util/steps';
 import type { XxHash64 } from '../../util/hashes';
 import { chooseEntryCounts, type RingLimits } from './counts';
-import { compareKeys, type Entry, type Member, type SplitHash } from './members';
+import { compareKeys, type Entry, type Member, type RingMembers, type SplitHash } from './members';
 
 /** A member whose next entries are not known. */
 interface Growth {
@@ -55,10 +55,10 @@ export class Ring {
    * Creates the ring after an update of the members, in steps; returns this one if it has the same entries. Only entries
    * that are not known are hashed and sorted.
    *
-   * @param members In the order in which entries are assigned.
+   * @param members Those of the update.
    */
   *update(
-    members: readonly Member[],
+    members: Pick<RingMembers, 'inRingOrder' | 'ringKeyOf'>,
     limits: RingLimits,
     hash: Pick<XxHash64, 'hash'>,
   ): Steps<Ring> {
@@ -66,7 +66,7 @@ export class Ring {
     let memberCount = 0;
     let size = 0;
     let kept = 0;
-    chooseEntryCounts(members, limits, (member, count) => {
+    chooseEntryCounts(members.inRingOrder, limits, (member, count) => {
       const { count: before } = member;
       size += count;
       kept += Math.min(before, count);
@@ -84,7 +84,9 @@ export class Ring {
     });
     if (kept === size && size === this.size) return this;
     const added: Entry[] = [];
-    yield* inSteps(grow(grown, hash), (entry) => {
+    const hashEntry = (member: Member, ordinal: number) =>
+      hash.hash(entryKey(members.ringKeyOf(member), ordinal));
+    yield* inSteps(grow(grown, hashEntry), (entry) => {
       added.push(entry);
     });
     const sorted = yield* sortInSteps(added, compareEntries);
@@ -110,12 +112,15 @@ function shrink({ count, first }: Member): void {
 }
 
 /** Yields new entries of members, with their hashes. */
-function* grow(grown: readonly Growth[], hash: Pick<XxHash64, 'hash'>): Iterable<Entry> {
+function* grow(
+  grown: readonly Growth[],
+  hash: (member: Member, ordinal: number) => bigint,
+): Iterable<Entry> {
   for (const { member, from } of grown) {
     let last = member.first;
     for (let ordinal = 1; ordinal < from; ordinal++) last = last?.next;
     for (let ordinal = from; ordinal < member.count; ordinal++) {
-      const { high, low } = splitHash(hash.hash(entryKey(member.ringKey, ordinal)));
+      const { high, low } = splitHash(hash(member, ordinal));
       const entry: Entry = { high, low, member, isOnRing: true, next: undefined };
       if (last === undefined) member.first = entry;
       else last.next = entry;
