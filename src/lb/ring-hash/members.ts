@@ -21,10 +21,10 @@ export interface SplitHash {
 /** A place of a member on the ring. */
 export interface Entry extends SplitHash {
   readonly member: Member;
-  /** Whether it is on the newest ring. */
-  isOnRing: boolean;
-  /** The next one of the member. */
-  next: Entry | undefined;
+  /** Its number among the entries of the member, from 0. */
+  readonly ordinal: number;
+  /** The first entry of the member, if this is another one. When the member has another first one, this one is removed. */
+  readonly first: Entry | undefined;
 }
 
 /**
@@ -256,7 +256,6 @@ function isIn(list: readonly Member[], member: Member): boolean {
 }
 
 function removeEntries(member: Member): void {
-  for (let entry = member.first; entry !== undefined; entry = entry.next) entry.isOnRing = false;
   member.count = 0;
   member.first = undefined;
 }

@@ -67,72 +67,56 @@ export class Ring {
     let size = 0;
     let kept = 0;
     chooseEntryCounts(members.inRingOrder, limits, (member, count) => {
-      const { count: before } = member;
+      const { count: before, first } = member;
       size += count;
-      kept += Math.min(before, count);
       if (count > 0) memberCount++;
+      kept += Math.min(before, count);
       if (count === before) return;
       member.count = count;
-      if (count < before) {
-        shrink(member);
-        return;
-      }
-      const { first } = member;
-      if (first !== undefined) first.isOnRing = true;
       const from = first === undefined ? 0 : Math.max(1, before);
       if (count > from) grown.push({ member, from });
     });
     if (kept === size && size === this.size) return this;
     const added: Entry[] = [];
-    const hashEntry = (member: Member, ordinal: number) =>
-      hash.hash(entryKey(members.ringKeyOf(member), ordinal));
-    yield* inSteps(grow(grown, hashEntry), (entry) => {
+    const add = (member: Member, ordinal: number) => {
+      const { high, low } = splitHash(hash.hash(entryKey(members.ringKeyOf(member), ordinal)));
+      const entry = { high, low, member, ordinal, first: member.first };
+      member.first ??= entry;
       added.push(entry);
-    });
+    };
+    yield* inSteps(grown, ({ member, from }) => addEntries(member, from, add));
     const sorted = yield* sortInSteps(added, compareEntries);
     const known = yield* mergeInSteps(this.known, sorted, compareEntries, isKnown);
     if (known.length === size) return new Ring(known, known, memberCount);
     const entries: Entry[] = [];
     yield* inSteps(known, (entry) => {
-      if (entry.isOnRing) entries.push(entry);
+      if (entry.ordinal < entry.member.count) entries.push(entry);
     });
     return new Ring(entries, known, memberCount);
   }
 }
 
-/** Removes the entries of a member beyond its number. The first one stays known. */
-function shrink({ count, first }: Member): void {
-  let ordinal = 0;
-  for (let entry = first; entry !== undefined; ordinal++) {
-    const { next } = entry;
-    if (ordinal >= count) entry.isOnRing = false;
-    if (ordinal >= count - 1) entry.next = undefined;
-    entry = next;
+/** Adds the entries that a member lacks: at once if it is one, as in large rings, otherwise in steps. */
+function addEntries(
+  member: Member,
+  from: number,
+  add: (member: Member, ordinal: number) => void,
+): Steps<void> | undefined {
+  const count = member.count - from;
+  if (count === 1) {
+    add(member, from);
+    return undefined;
   }
-}
-
-/** Yields new entries of members, with their hashes. */
-function* grow(
-  grown: readonly Growth[],
-  hash: (member: Member, ordinal: number) => bigint,
-): Iterable<Entry> {
-  for (const { member, from } of grown) {
-    let last = member.first;
-    for (let ordinal = 1; ordinal < from; ordinal++) last = last?.next;
-    for (let ordinal = from; ordinal < member.count; ordinal++) {
-      const { high, low } = splitHash(hash(member, ordinal));
-      const entry: Entry = { high, low, member, isOnRing: true, next: undefined };
-      if (last === undefined) member.first = entry;
-      else last.next = entry;
-      last = entry;
-      yield entry;
-    }
-  }
+  return inSteps(
+    Array.from({ length: count }, (_, i) => from + i),
+    (ordinal) => add(member, ordinal),
+  );
 }
 
 /** Whether an entry is on the newest ring, or may be on a later one. */
 function isKnown(entry: Entry): boolean {
-  return entry.isOnRing || entry.member.first === entry;
+  const { first, member, ordinal } = entry;
+  return ordinal === 0 ? member.first === entry : ordinal < member.count && member.first === first;
 }
 
 function compareEntries(a: Entry, b: Entry): number {
