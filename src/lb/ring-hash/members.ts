@@ -59,7 +59,10 @@ export interface RingMembersOptions {
 
 /** An update whose endpoints are being listed. */
 interface Listing {
+  /** Of the final length, so that it is not copied on the way. */
   readonly members: Member[];
+  /** The position of the next endpoint. */
+  position: number;
   readonly added: Member[];
   /** Members that have another key on the ring. */
   readonly moved: Set<Member>;
@@ -120,7 +123,8 @@ export class RingMembers {
   /** Applies a set of endpoints, in steps. @returns The members with another endpoint object. */
   *update(set: EndpointSet): Steps<readonly Member[]> {
     const listing: Listing = {
-      members: [],
+      members: new Array<Member>(countEndpoints(set)),
+      position: 0,
       added: [],
       moved: new Set(),
       rebound: [],
@@ -149,7 +153,7 @@ export class RingMembers {
   }
 
   private list(endpoint: XdsEndpoint, weight: number, listing: Listing): void {
-    const { members } = listing;
+    const { members, position } = listing;
     const expected = this.listed[listing.expected];
     const member = expected?.endpoint === endpoint ? expected : this.bind(endpoint, listing);
     listing.expected = member.position + 1;
@@ -159,10 +163,11 @@ export class RingMembers {
     } else {
       // Most are the same: to write them takes longer than to compare them.
       if (member.weight !== weight) member.weight = weight;
-      if (member.position !== members.length) member.position = members.length;
+      if (member.position !== position) member.position = position;
       listing.size++;
     }
-    members.push(member);
+    members[position] = member;
+    listing.position++;
   }
 
   /** Finds or creates the member of an endpoint object that is not at its previous position. */
@@ -236,6 +241,12 @@ export class RingMembers {
       key: endpointKey(member.endpoint),
     };
   }
+}
+
+function countEndpoints({ localities }: EndpointSet): number {
+  let count = 0;
+  for (const { endpoints } of localities) count += endpoints.length;
+  return count;
 }
 
 function createMember(endpoint: XdsEndpoint, position: number): Member {

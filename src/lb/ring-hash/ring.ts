@@ -10,6 +10,9 @@ interface Growth {
   readonly from: number;
 }
 
+/** The number of entries that are sorted in one step, which takes half a millisecond. */
+const SORTED_AT_ONCE = 4096;
+
 /** Entries in the order of their hashes. Immutable; the next ring is created from it and the members after an update. */
 export class Ring {
   static readonly empty = new Ring([], [], 0);
@@ -85,12 +88,13 @@ export class Ring {
       added.push(entry);
     };
     yield* inSteps(grown, ({ member, from }) => addEntries(member, from, add));
-    const sorted = yield* sortInSteps(added, compareEntries);
+    const sorted = yield* sortInSteps(added, compareEntries, SORTED_AT_ONCE);
     const known = yield* mergeInSteps(this.known, sorted, compareEntries, isKnown);
     if (known.length === size) return new Ring(known, known, memberCount);
-    const entries: Entry[] = [];
+    const entries = new Array<Entry>(size);
+    let position = 0;
     yield* inSteps(known, (entry) => {
-      if (entry.ordinal < entry.member.count) entries.push(entry);
+      if (entry.ordinal < entry.member.count) entries[position++] = entry;
     });
     return new Ring(entries, known, memberCount);
   }
