@@ -94,7 +94,6 @@ class RingHashPolicy implements LbPolicy<RingHashConfig> {
     this.hashes = new HeaderHashes(hash);
     this.connections = new RingConnections({
       host,
-      members: this.members,
       onConnecting: () => this.publication.request(),
       onChanged: (leaf, previous) => this.onLeafChanged(leaf, previous),
       onReleased: (leaf) => this.errors.remove(leaf),

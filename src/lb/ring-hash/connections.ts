@@ -3,12 +3,11 @@ import { ConnectivityTally } from '../connectivity';
 import { EndpointLeaf, type LeafListener } from '../endpoints/endpoint-leaf';
 import type { LbHost } from '../lb-policy';
 import { destroyInSteps, OPERATIONS_OF_A_CONNECTION } from '../tree/lb-batch';
-import type { Member, RingMembers } from './members';
+import type { Member } from './members';
 import { Ring } from './ring';
 
 export interface RingConnectionsOptions {
   readonly host: LbHost;
-  readonly members: Pick<RingMembers, 'has'>;
   /** Called when an endpoint starts connecting. */
   readonly onConnecting: () => void;
   /** Called when a leaf changed, after the state of its member was set. */
@@ -117,9 +116,8 @@ export class RingConnections {
 
   private connect(member: Member, isUrgent: boolean): void {
     const { IDLE, CONNECTING } = ConnectivityState;
-    if (this.destroyed || member.state !== IDLE) return;
-    // Removed by an update whose ring is not complete yet: the call is picked again with that ring.
-    if (!this.options.members.has(member)) return;
+    // Without entries on a ring that is not complete yet: the call is picked again with that ring.
+    if (this.destroyed || member.count === 0 || member.state !== IDLE) return;
     // The leaf will report it. Until then, no other connection must be started instead.
     this.setState(member, CONNECTING);
     member.leaf ??= this.createLeaf(member);

@@ -91,8 +91,6 @@ export class RingMembers {
   private readonly byHash = new Map<number, Member>();
   /** Those whose hashes were taken, by their identities. */
   private readonly others = new Map<string, Member>();
-  /** The list of an update whose endpoints are being listed. */
-  private listing: readonly Member[] = [];
 
   constructor(private readonly options: RingMembersOptions) {}
 
@@ -115,11 +113,6 @@ export class RingMembers {
     return ringKeyOf(endpoint, this.options.usesHashKeys);
   }
 
-  /** Whether a member is in the last list. */
-  has(member: Member): boolean {
-    return isIn(this.listed, member) || isIn(this.listing, member);
-  }
-
   /** Applies a set of endpoints, in steps. @returns The members with another endpoint object. */
   *update(set: EndpointSet): Steps<readonly Member[]> {
     const listing: Listing = {
@@ -131,7 +124,6 @@ export class RingMembers {
       size: 0,
       expected: 0,
     };
-    this.listing = listing.members;
     const sums = this.options.normalizesWeights ? sumWeights(set) : undefined;
     yield* inSteps(
       set.localities,
@@ -215,22 +207,21 @@ export class RingMembers {
 
   /** Removes what is not listed any more, and inserts what is new. */
   private *sort({ added, moved }: Listing): Steps<void> {
-    if (moved.size > 0) this.sorted = this.sorted.filter((member) => !moved.has(member));
-    for (const member of moved) removeEntries(member);
+    const kept: Member[] = [];
+    yield* inSteps(this.sorted, (member) => {
+      if (!isIn(this.listed, member)) this.remove(member);
+      else if (moved.has(member)) removeEntries(member);
+      else kept.push(member);
+    });
     const inserted: Placed[] = [];
     yield* inSteps([...added, ...moved], (member) => {
       inserted.push(this.place(member));
     });
     const sorted = yield* sortInSteps(inserted, comparePlaced);
     this.sorted = yield* mergeInSteps(
-      this.sorted,
+      kept,
       sorted.map(({ member }) => member),
       (a, b) => comparePlaced(this.place(a), this.place(b)),
-      (member) => {
-        if (isIn(this.listed, member)) return true;
-        this.remove(member);
-        return false;
-      },
     );
   }
 
@@ -261,7 +252,7 @@ function createMember(endpoint: XdsEndpoint, position: number): Member {
   };
 }
 
-/** Whether a member is in the list of the last update, or of the next one as far as it is known. */
+/** Whether a member is in a list, of which it has the position. */
 function isIn(list: readonly Member[], member: Member): boolean {
   return list[member.position] === member;
 }

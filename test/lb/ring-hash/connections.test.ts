@@ -13,7 +13,6 @@ class Subject {
   readonly harness = new LbHarness();
   readonly connections = new RingConnections({
     host: this.harness.host,
-    members: { has: () => true },
     onConnecting: () => {},
     onChanged: () => {},
     onReleased: () => {},

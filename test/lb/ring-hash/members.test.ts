@@ -1,6 +1,11 @@
 import { addressKey, endpointKey } from '../../../src/lb/endpoints/endpoint-key';
 import { combinedWeights } from '../../../src/lb/endpoints/endpoint-weights';
-import { type Member, ringKeyOf, RingMembers } from '../../../src/lb/ring-hash/members';
+import {
+  type Member,
+  ringKeyOf,
+  RingMembers,
+  type RingMembersOptions,
+} from '../../../src/lb/ring-hash/members';
 import type { EndpointSet } from '../../../src/lb/endpoints/endpoint-set';
 import type { XdsEndpoint } from '../../../src/resources/endpoints/endpoints';
 import { runSteps } from '../../../src/util/steps';
@@ -21,8 +26,8 @@ function keyOf({ endpoint }: Member): string {
 class Subject {
   readonly members: RingMembers;
 
-  constructor(normalizesWeights = true) {
-    this.members = new RingMembers({ normalizesWeights, usesHashKeys: true });
+  constructor(options: Partial<RingMembersOptions> = {}) {
+    this.members = new RingMembers({ normalizesWeights: true, usesHashKeys: true, ...options });
   }
 
   /** @returns The members with another endpoint object. */
@@ -155,8 +160,12 @@ describe('the members of a ring', () => {
     expect(subject.keys).toEqual([A, `${B} ${C}`]);
   });
 
-  it('are in the order of their keys on the ring, after whatever updates', () => {
-    const subject = new Subject();
+  it.each<[string, Partial<RingMembersOptions>]>([
+    ['', {}],
+    [', with few hashes of identities', { identityHash: { hashText: (key) => key.length & 1 } }],
+    [', with one hash of all identities', { identityHash: { hashText: () => 2 ** 32 - 1 } }],
+  ])('are in the order of their keys on the ring, after whatever updates%s', (_, options) => {
+    const subject = new Subject(options);
     const random = seededRandom(3);
     for (let round = 0; round < 200; round++) {
       const endpoints = Array.from({ length: Math.floor(random() * 12) }, () => {
@@ -169,11 +178,13 @@ describe('the members of a ring', () => {
       );
       expect(places).toEqual([...places].sort());
       expect(new Set(subject.members.inRingOrder)).toEqual(new Set(subject.listed));
+      const identities = new Set(endpoints.map((endpoint) => endpointKey(endpoint)));
+      expect(subject.keys).toEqual([...identities].sort());
     }
   });
 
   it('weigh the product of both weights where these are not normalized, also beyond 32 bits', () => {
-    const subject = new Subject(false);
+    const subject = new Subject({ normalizesWeights: false });
     const greatest = 2 ** 32 - 1;
     const heavy = makeEndpoint(A, { weight: greatest });
     const set = makeEndpointSet(
