@@ -116,7 +116,7 @@ export function* mergeInSteps<T extends object>(
   first: readonly T[],
   second: readonly T[],
   compare: (a: T, b: T) => number,
-  keeps: (item: T) => boolean = () => true,
+  keeps?: (item: T) => boolean,
 ): Steps<T[]> {
   // Not longer than needed, in the end: to grow it on the way would copy it several times.
   const merged = new Array<T>(first.length + second.length);
@@ -146,13 +146,13 @@ export function* mergeInSteps<T extends object>(
 function copyKept<T extends object>(
   items: readonly T[],
   { from, to }: { readonly from: number; readonly to: number },
-  keeps: (item: T) => boolean,
+  keeps: ((item: T) => boolean) | undefined,
   target: { readonly items: T[]; readonly at: number },
 ): number {
   let { at } = target;
   for (let i = from; i < to; i++) {
     const item = items[i];
-    if (item !== undefined && keeps(item)) target.items[at++] = item;
+    if (item !== undefined && (keeps === undefined || keeps(item))) target.items[at++] = item;
   }
   return at;
 }

@@ -207,12 +207,14 @@ export class RingMembers {
 
   /** Removes what is not listed any more, and inserts what is new. */
   private *sort({ added, moved }: Listing): Steps<void> {
-    const kept: Member[] = [];
+    const kept = new Array<Member>(this.sorted.length);
+    let count = 0;
     yield* inSteps(this.sorted, (member) => {
       if (!isIn(this.listed, member)) this.remove(member);
       else if (moved.has(member)) removeEntries(member);
-      else kept.push(member);
+      else kept[count++] = member;
     });
+    kept.length = count;
     const inserted: Placed[] = [];
     yield* inSteps([...added, ...moved], (member) => {
       inserted.push(this.place(member));
