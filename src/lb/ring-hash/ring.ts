@@ -13,12 +13,17 @@ interface Growth {
 /** The number of entries that are sorted in one step, which takes half a millisecond. */
 const SORTED_AT_ONCE = 4096;
 
+/** How many times the entries of a ring may be known. To pass over more takes longer than to hash those that come back. */
+const MAX_KNOWN = 4;
+
 /** Entries in the order of their hashes. Immutable; the next ring is created from it and the members after an update. */
 export class Ring {
-  static readonly empty = new Ring([], [], 0);
+  static readonly empty = new Ring([], new Int32Array(), [], 0);
 
   private constructor(
     private readonly entries: readonly Entry[],
+    /** The higher halves of the hashes. To search these takes half the time, since they are next to each other in memory. */
+    private readonly highs: Int32Array,
     /** In the same order, the entries and those that members without entries had before: some may be added again. */
     private readonly known: readonly Entry[],
     /** The number of members with entries: not all, if there are more members than entries. */
@@ -42,13 +47,13 @@ export class Ring {
 
   /** As {@link find}, for a hash whose halves are known, such as a random one. */
   findSplit({ high, low }: SplitHash): number {
-    const { entries } = this;
+    const { entries, highs } = this;
     let start = 0;
     let end = entries.length;
     while (start < end) {
       const middle = (start + end) >>> 1;
-      const entry = entries[middle];
-      if (entry && compareHashes(entry.high, entry.low, high, low) < 0) start = middle + 1;
+      const found = highs[middle] ?? 0;
+      if (found < high || (found === high && (entries[middle]?.low ?? 0) < low)) start = middle + 1;
       else end = middle;
     }
     return start === entries.length ? 0 : start;
@@ -89,14 +94,21 @@ export class Ring {
     };
     yield* inSteps(grown, ({ member, from }) => addEntries(member, from, add));
     const sorted = yield* sortInSteps(added, compareEntries, SORTED_AT_ONCE);
-    const known = yield* mergeInSteps(this.known, sorted, compareEntries, isKnown);
-    if (known.length === size) return new Ring(known, known, memberCount);
-    const entries = new Array<Entry>(size);
+    const keeps = this.known.length > MAX_KNOWN * size ? isOnRingOrForgotten : isKnown;
+    const known = yield* mergeInSteps(this.known, sorted, compareEntries, keeps);
+    return yield* Ring.create(known, size, memberCount);
+  }
+
+  private static *create(known: Entry[], size: number, memberCount: number): Steps<Ring> {
+    const entries = known.length === size ? known : new Array<Entry>(size);
+    const highs = new Int32Array(size);
     let position = 0;
     yield* inSteps(known, (entry) => {
-      if (entry.ordinal < entry.member.count) entries[position++] = entry;
+      if (entry.ordinal >= entry.member.count) return;
+      highs[position] = entry.high;
+      entries[position++] = entry;
     });
-    return new Ring(entries, known, memberCount);
+    return new Ring(entries, highs, known, memberCount);
   }
 }
 
@@ -121,6 +133,14 @@ function addEntries(
 function isKnown(entry: Entry): boolean {
   const { first, member, ordinal } = entry;
   return ordinal === 0 ? member.first === entry : ordinal < member.count && member.first === first;
+}
+
+/** Whether an entry is on the newest ring. Otherwise, it is forgotten. */
+function isOnRingOrForgotten(entry: Entry): boolean {
+  const { member } = entry;
+  if (!isKnown(entry)) return false;
+  if (member.count === 0) member.first = undefined;
+  return member.count > 0;
 }
 
 function compareEntries(a: Entry, b: Entry): number {
