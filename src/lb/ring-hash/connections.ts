@@ -73,7 +73,7 @@ export class RingConnections {
     if (this.count(IDLE) === 0) return;
     const start = Math.floor(this.options.host.environment.random() * ring.size);
     for (let i = 0; i < ring.size; i++) {
-      const member = ring.at(start + i)?.member;
+      const member = ring.memberAt(start + i);
       if (member?.state === IDLE) return this.connect(member, false);
     }
   }

@@ -18,10 +18,12 @@ const MAX_KNOWN = 4;
 
 /** Entries in the order of their hashes. Immutable; the next ring is created from it and the members after an update. */
 export class Ring {
-  static readonly empty = new Ring([], new Int32Array(), [], 0);
+  static readonly empty = new Ring([], [], new Int32Array(), [], 0);
 
   private constructor(
     private readonly entries: readonly Entry[],
+    /** The members of the entries: picks read no entry, which would not be in the cache of the processor. */
+    private readonly owners: readonly Member[],
     /** The higher halves of the hashes. To search these takes half the time, since they are next to each other in memory. */
     private readonly highs: Int32Array,
     /** In the same order, the entries and those that members without entries had before: some may be added again. */
@@ -38,6 +40,12 @@ export class Ring {
   at(position: number): Entry | undefined {
     const { entries } = this;
     return entries[position < entries.length ? position : position - entries.length];
+  }
+
+  /** As {@link at}, but returns the member of the entry. */
+  memberAt(position: number): Member | undefined {
+    const { owners } = this;
+    return owners[position < owners.length ? position : position - owners.length];
   }
 
   /** Returns the position of the first entry at or after the hash, cyclically; 0 if the ring is empty. */
@@ -101,14 +109,16 @@ export class Ring {
 
   private static *create(known: Entry[], size: number, memberCount: number): Steps<Ring> {
     const entries = known.length === size ? known : new Array<Entry>(size);
+    const owners = new Array<Member>(size);
     const highs = new Int32Array(size);
     let position = 0;
     yield* inSteps(known, (entry) => {
       if (entry.ordinal >= entry.member.count) return;
       highs[position] = entry.high;
+      owners[position] = entry.member;
       entries[position++] = entry;
     });
-    return new Ring(entries, highs, known, memberCount);
+    return new Ring(entries, owners, highs, known, memberCount);
   }
 }
 
