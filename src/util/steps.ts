@@ -80,15 +80,20 @@ export function* inSteps<T>(
   }
 }
 
-/** Returns items in order, in steps. Equal items keep their order. Few are sorted in one step. */
+/**
+ * Returns items in order, in steps. Equal items keep their order.
+ *
+ * @param runSize The number of items that are sorted in one step. Larger runs take less time in all.
+ */
 export function* sortInSteps<T extends object>(
   items: readonly T[],
   compare: (a: T, b: T) => number,
+  runSize = STEP_SIZE,
 ): Steps<readonly T[]> {
   let runs: (readonly T[])[] = [];
-  for (let start = 0; start < items.length; start += STEP_SIZE) {
+  for (let start = 0; start < items.length; start += runSize) {
     if (start > 0) yield;
-    runs.push(items.slice(start, start + STEP_SIZE).sort(compare));
+    runs.push(items.slice(start, start + runSize).sort(compare));
   }
   while (runs.length > 1) {
     const merged: (readonly T[])[] = [];
@@ -111,7 +116,7 @@ export function* mergeInSteps<T extends object>(
   first: readonly T[],
   second: readonly T[],
   compare: (a: T, b: T) => number,
-  keeps: (item: T) => boolean = () => true,
+  keeps?: (item: T) => boolean,
 ): Steps<T[]> {
   // Not longer than needed, in the end: to grow it on the way would copy it several times.
   const merged = new Array<T>(first.length + second.length);
@@ -141,13 +146,13 @@ export function* mergeInSteps<T extends object>(
 function copyKept<T extends object>(
   items: readonly T[],
   { from, to }: { readonly from: number; readonly to: number },
-  keeps: (item: T) => boolean,
+  keeps: ((item: T) => boolean) | undefined,
   target: { readonly items: T[]; readonly at: number },
 ): number {
   let { at } = target;
   for (let i = from; i < to; i++) {
     const item = items[i];
-    if (item !== undefined && keeps(item)) target.items[at++] = item;
+    if (item !== undefined && (keeps === undefined || keeps(item))) target.items[at++] = item;
   }
   return at;
 }

@@ -94,7 +94,6 @@ class RingHashPolicy implements LbPolicy<RingHashConfig> {
     this.hashes = new HeaderHashes(hash);
     this.connections = new RingConnections({
       host,
-      members: this.members,
       onConnecting: () => this.publication.request(),
       onChanged: (leaf, previous) => this.onLeafChanged(leaf, previous),
       onReleased: (leaf) => this.errors.remove(leaf),
@@ -180,7 +179,7 @@ class RingHashPolicy implements LbPolicy<RingHashConfig> {
     if (previous === undefined || changesRing(previous, accepted)) {
       const limits = this.ringLimits(accepted.config);
       rebound = yield* members.update(accepted.endpoints);
-      ring = yield* ring.update(members.inRingOrder, limits, this.options.hash);
+      ring = yield* ring.update(members, limits, this.options.hash);
     }
     this.applied = accepted;
     if (ring !== connections.ring) this.useRing(ring);
@@ -203,7 +202,7 @@ class RingHashPolicy implements LbPolicy<RingHashConfig> {
     if (connections.hasQueued) this.isPickerDue = true;
     this.host.environment.logger.trace(
       TRACER,
-      () => `ring of ${ring.size} entries for ${ring.members.length} of ${members.size} endpoints`,
+      () => `ring of ${ring.size} entries for ${ring.memberCount} of ${members.size} endpoints`,
     );
   }
 

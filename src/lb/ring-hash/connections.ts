@@ -3,12 +3,11 @@ import { ConnectivityTally } from '../connectivity';
 import { EndpointLeaf, type LeafListener } from '../endpoints/endpoint-leaf';
 import type { LbHost } from '../lb-policy';
 import { destroyInSteps, OPERATIONS_OF_A_CONNECTION } from '../tree/lb-batch';
-import type { Member, RingMembers } from './members';
+import type { Member } from './members';
 import { Ring } from './ring';
 
 export interface RingConnectionsOptions {
   readonly host: LbHost;
-  readonly members: Pick<RingMembers, 'has'>;
   /** Called when an endpoint starts connecting. */
   readonly onConnecting: () => void;
   /** Called when a leaf changed, after the state of its member was set. */
@@ -23,7 +22,9 @@ export interface RingConnectionsOptions {
  */
 export class RingConnections {
   private current = Ring.empty;
-  private tally = new ConnectivityTally();
+  /** How the states differ from those of members without a connection, which are IDLE. */
+  private readonly changes = new ConnectivityTally();
+  private readonly connected = new Map<Member, EndpointLeaf>();
   private channelOptions: ChannelOptions = {};
   private readonly requested = new Set<Member>();
   private destroyed = false;
@@ -37,12 +38,13 @@ export class RingConnections {
   }
 
   get connectivity(): ConnectivityState {
-    return chooseConnectivity(this.tally, this.current.members.length);
+    return chooseConnectivity(this, this.current.memberCount);
   }
 
   /** Returns the number of members in a state. */
   count(state: ConnectivityState): number {
-    return this.tally.count(state);
+    const changed = this.changes.count(state);
+    return state === ConnectivityState.IDLE ? this.current.memberCount + changed : changed;
   }
 
   /** Whether an endpoint is connecting, or a pick requested a connection that has not been started yet. */
@@ -50,9 +52,9 @@ export class RingConnections {
     return this.requested.size > 0 || this.count(ConnectivityState.CONNECTING) > 0;
   }
 
-  /** Returns the connections there are; finds them when it is iterated. */
-  *leaves(): Iterable<EndpointLeaf> {
-    for (const { leaf } of this.current.members) if (leaf !== undefined) yield leaf;
+  /** Returns the connections there are. */
+  leaves(): Iterable<EndpointLeaf> {
+    return this.connected.values();
   }
 
   /** Connects to an endpoint after the current pick. */
@@ -71,7 +73,7 @@ export class RingConnections {
     if (this.count(IDLE) === 0) return;
     const start = Math.floor(this.options.host.environment.random() * ring.size);
     for (let i = 0; i < ring.size; i++) {
-      const member = ring.at(start + i)?.member;
+      const member = ring.memberAt(start + i);
       if (member?.state === IDLE) return this.connect(member, false);
     }
   }
@@ -81,25 +83,22 @@ export class RingConnections {
     const { IDLE } = ConnectivityState;
     const { host, onReleased } = this.options;
     const released: EndpointLeaf[] = [];
-    for (const member of this.current.members) {
-      const { leaf } = member;
+    for (const member of this.requested) if (member.count === 0) this.requested.delete(member);
+    for (const [member, leaf] of this.connected) {
       if (member.count > 0) continue;
-      this.requested.delete(member);
-      if (leaf === undefined) continue;
+      this.connected.delete(member);
       member.leaf = undefined;
-      member.state = IDLE;
+      this.setState(member, IDLE);
       onReleased(leaf);
       released.push(leaf);
     }
     this.current = ring;
-    this.tally = new ConnectivityTally();
-    for (const { state } of ring.members) this.tally.add(state);
     destroyInSteps(host.environment, released, OPERATIONS_OF_A_CONNECTION);
   }
 
   /** Updates connections with the current endpoint objects and options. @param rebound Members with another object. */
   update(rebound: Iterable<Member>, channelOptions: ChannelOptions): void {
-    const changed = channelOptions === this.channelOptions ? rebound : this.current.members;
+    const changed = channelOptions === this.channelOptions ? rebound : this.connected.keys();
     this.channelOptions = channelOptions;
     for (const { endpoint, leaf } of changed) leaf?.update(endpoint, channelOptions);
   }
@@ -117,12 +116,12 @@ export class RingConnections {
 
   private connect(member: Member, isUrgent: boolean): void {
     const { IDLE, CONNECTING } = ConnectivityState;
-    if (this.destroyed || member.state !== IDLE) return;
-    // Removed by an update whose ring is not complete yet: the call is picked again with that ring.
-    if (!this.options.members.has(member)) return;
+    // Without entries on a ring that is not complete yet: the call is picked again with that ring.
+    if (this.destroyed || member.count === 0 || member.state !== IDLE) return;
     // The leaf will report it. Until then, no other connection must be started instead.
     this.setState(member, CONNECTING);
     member.leaf ??= this.createLeaf(member);
+    this.connected.set(member, member.leaf);
     member.leaf.connect(isUrgent);
     this.options.onConnecting();
   }
@@ -144,8 +143,8 @@ export class RingConnections {
   }
 
   private setState(member: Member, state: ConnectivityState): void {
-    this.tally.remove(member.state);
-    this.tally.add(state);
+    this.changes.remove(member.state);
+    this.changes.add(state);
     member.state = state;
   }
 }
@@ -157,7 +156,10 @@ export class RingConnections {
  * @param tally The endpoints by state.
  * @param size The number of endpoints.
  */
-export function chooseConnectivity(tally: ConnectivityTally, size: number): ConnectivityState {
+export function chooseConnectivity(
+  tally: Pick<ConnectivityTally, 'count'>,
+  size: number,
+): ConnectivityState {
   const { CONNECTING, IDLE, READY, TRANSIENT_FAILURE } = ConnectivityState;
   const failed = tally.count(TRANSIENT_FAILURE);
   if (tally.count(READY) > 0) return READY;

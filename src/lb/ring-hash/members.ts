@@ -1,5 +1,6 @@
 import { ConnectivityState } from '../../grpc-js';
 import type { XdsEndpoint } from '../../resources/endpoints/endpoints';
+import { processHash, type KeyedHash } from '../../util/hashes';
 import { inSteps, mergeInSteps, sortInSteps, type Steps } from '../../util/steps';
 import { endpointKey, firstAddress } from '../endpoints/endpoint-key';
 import type { EndpointLeaf } from '../endpoints/endpoint-leaf';
@@ -20,11 +21,16 @@ export interface SplitHash {
 /** A place of a member on the ring. */
 export interface Entry extends SplitHash {
   readonly member: Member;
-  /** Whether it is on the newest ring. */
-  isOnRing: boolean;
+  /** Its number among the entries of the member, from 0. */
+  readonly ordinal: number;
+  /** The first entry of the member, if this is another one. When the member has another first one, this one is removed. */
+  readonly first: Entry | undefined;
 }
 
-/** An endpoint of a ring. Across updates, it stays with its set of addresses. */
+/**
+ * An endpoint of a ring. Across updates, it stays with its set of addresses. There may be 100,000 of them that no call needs:
+ * texts that follow from the endpoint are created when they are needed.
+ */
 export interface Member {
   /** The endpoint as last listed. */
   endpoint: XdsEndpoint;
@@ -38,14 +44,8 @@ export interface Member {
   state: ConnectivityState;
   /** The connection, if a call has needed it. */
   leaf: EndpointLeaf | undefined;
-  /** Those on the newest ring. The first one stays when it leaves the ring, since it may come back. */
-  entries: Entry[];
-  /** The identity of the endpoint. */
-  readonly key: string;
-  /** The text that is hashed for its entries. */
-  ringKey: string;
-  /** The key by which entries are assigned. */
-  sortKey: string;
+  /** The first entry, if it is known: it stays when it leaves the ring, since it may come back. */
+  first: Entry | undefined;
 }
 
 export interface RingMembersOptions {
@@ -53,14 +53,19 @@ export interface RingMembersOptions {
   readonly usesHashKeys: boolean;
   /** Whether weights are shares of the localities and of all, instead of products of the weights (gRFC A113). */
   readonly normalizesWeights: boolean;
+  /** The hash of identities. Default: that of the process. */
+  readonly identityHash?: Pick<KeyedHash, 'hashText'>;
 }
 
 /** An update whose endpoints are being listed. */
 interface Listing {
+  /** Of the final length, so that it is not copied on the way. */
   readonly members: Member[];
+  /** The position of the next endpoint. */
+  position: number;
   readonly added: Member[];
-  /** Members that get another key on the ring. */
-  readonly moved: Map<Member, string>;
+  /** Members that have another key on the ring. */
+  readonly moved: Set<Member>;
   /** Members with another endpoint object. */
   readonly rebound: Member[];
   /** The number of different members. */
@@ -69,16 +74,23 @@ interface Listing {
   expected: number;
 }
 
-/** Most members of a large ring have no entry, and share this. */
-const NO_ENTRIES: Entry[] = [];
+/** A member that is being sorted. */
+interface Placed {
+  readonly member: Member;
+  /** See `ringSortKey`. */
+  readonly sortKey: string;
+  /** The identity of the endpoint. */
+  readonly key: string;
+}
 
 /** The endpoints of a ring. Most updates list most endpoints as the same objects in the same order: no key is looked up. */
 export class RingMembers {
   private sorted: readonly Member[] = [];
   private listed: readonly Member[] = [];
-  private readonly byKey = new Map<string, Member>();
-  /** The list of an update whose endpoints are being listed. */
-  private listing: readonly Member[] = [];
+  /** By the hashes of their identities, as signed numbers, without the few that have the hash of another one. */
+  private readonly byHash = new Map<number, Member>();
+  /** Those whose hashes were taken, by their identities. */
+  private readonly others = new Map<string, Member>();
 
   constructor(private readonly options: RingMembersOptions) {}
 
@@ -96,22 +108,22 @@ export class RingMembers {
     return new Set(this.listed);
   }
 
-  /** Whether a member is in the last list. */
-  has(member: Member): boolean {
-    return isIn(this.listed, member) || isIn(this.listing, member);
+  /** Returns the text that is hashed for the entries of a member. */
+  ringKeyOf({ endpoint }: Member): string {
+    return ringKeyOf(endpoint, this.options.usesHashKeys);
   }
 
   /** Applies a set of endpoints, in steps. @returns The members with another endpoint object. */
   *update(set: EndpointSet): Steps<readonly Member[]> {
     const listing: Listing = {
-      members: [],
+      members: new Array<Member>(countEndpoints(set)),
+      position: 0,
       added: [],
-      moved: new Map(),
+      moved: new Set(),
       rebound: [],
       size: 0,
       expected: 0,
     };
-    this.listing = listing.members;
     const sums = this.options.normalizesWeights ? sumWeights(set) : undefined;
     yield* inSteps(
       set.localities,
@@ -127,14 +139,13 @@ export class RingMembers {
       ({ endpoints }) => endpoints.length,
     );
     this.listed = listing.members;
-    if (listing.added.length > 0 || listing.moved.size > 0 || listing.size < this.byKey.size) {
-      yield* this.sort(listing);
-    }
+    const { added, moved, size } = listing;
+    if (added.length > 0 || moved.size > 0 || size < this.size) yield* this.sort(listing);
     return listing.rebound;
   }
 
   private list(endpoint: XdsEndpoint, weight: number, listing: Listing): void {
-    const { members } = listing;
+    const { members, position } = listing;
     const expected = this.listed[listing.expected];
     const member = expected?.endpoint === endpoint ? expected : this.bind(endpoint, listing);
     listing.expected = member.position + 1;
@@ -144,78 +155,117 @@ export class RingMembers {
     } else {
       // Most are the same: to write them takes longer than to compare them.
       if (member.weight !== weight) member.weight = weight;
-      if (member.position !== members.length) member.position = members.length;
+      if (member.position !== position) member.position = position;
       listing.size++;
     }
-    members.push(member);
+    members[position] = member;
+    listing.position++;
   }
 
   /** Finds or creates the member of an endpoint object that is not at its previous position. */
   private bind(endpoint: XdsEndpoint, listing: Listing): Member {
     const key = endpointKey(endpoint);
-    const known = this.byKey.get(key);
+    const known = this.find(key);
     if (known === undefined) {
-      const member = this.create(endpoint, key, listing.expected - 1);
-      this.byKey.set(key, member);
+      const member = createMember(endpoint, listing.expected - 1);
+      this.add(key, member);
       listing.added.push(member);
       return member;
     }
     if (known.endpoint === endpoint || isIn(listing.members, known)) return known;
+    const { usesHashKeys } = this.options;
+    if (ringKeyOf(endpoint, usesHashKeys) !== this.ringKeyOf(known)) listing.moved.add(known);
     known.endpoint = endpoint;
     listing.rebound.push(known);
-    const ringKey = ringKeyOf(endpoint, this.options.usesHashKeys);
-    if (ringKey !== known.ringKey) listing.moved.set(known, ringKey);
     return known;
   }
 
-  private create(endpoint: XdsEndpoint, key: string, position: number): Member {
-    const ringKey = ringKeyOf(endpoint, this.options.usesHashKeys);
-    return {
-      endpoint,
-      weight: 0,
-      count: 0,
-      position,
-      state: ConnectivityState.IDLE,
-      leaf: undefined,
-      entries: NO_ENTRIES,
-      key,
-      ringKey,
-      sortKey: ringSortKey(ringKey),
-    };
+  private find(key: string): Member | undefined {
+    const member = this.byHash.get(this.hash(key));
+    if (member !== undefined && endpointKey(member.endpoint) === key) return member;
+    return this.others.get(key);
+  }
+
+  private add(key: string, member: Member): void {
+    const hash = this.hash(key);
+    if (this.byHash.has(hash)) this.others.set(key, member);
+    else this.byHash.set(hash, member);
+  }
+
+  private remove(member: Member): void {
+    removeEntries(member);
+    const key = endpointKey(member.endpoint);
+    const hash = this.hash(key);
+    if (this.byHash.get(hash) === member) this.byHash.delete(hash);
+    else this.others.delete(key);
+  }
+
+  /** Returns a signed number of 32 bits: only of those V8 never makes objects. */
+  private hash(key: string): number {
+    return (this.options.identityHash ?? processHash).hashText(key, 0) | 0;
   }
 
   /** Removes what is not listed any more, and inserts what is new. */
   private *sort({ added, moved }: Listing): Steps<void> {
-    if (moved.size > 0) this.sorted = this.sorted.filter((member) => !moved.has(member));
-    for (const [member, ringKey] of moved) {
-      removeEntries(member);
-      member.ringKey = ringKey;
-      member.sortKey = ringSortKey(ringKey);
-    }
-    const inserted = yield* sortInSteps([...added, ...moved.keys()], compareMembers);
-    this.sorted = yield* mergeInSteps(this.sorted, inserted, compareMembers, (member) => {
-      if (isIn(this.listed, member)) return true;
-      removeEntries(member);
-      this.byKey.delete(member.key);
-      return false;
+    const kept = new Array<Member>(this.sorted.length);
+    let count = 0;
+    yield* inSteps(this.sorted, (member) => {
+      if (!isIn(this.listed, member)) this.remove(member);
+      else if (moved.has(member)) removeEntries(member);
+      else kept[count++] = member;
     });
+    kept.length = count;
+    const inserted: Placed[] = [];
+    yield* inSteps([...added, ...moved], (member) => {
+      inserted.push(this.place(member));
+    });
+    const sorted = yield* sortInSteps(inserted, comparePlaced);
+    this.sorted = yield* mergeInSteps(
+      kept,
+      sorted.map(({ member }) => member),
+      (a, b) => comparePlaced(this.place(a), this.place(b)),
+    );
+  }
+
+  private place(member: Member): Placed {
+    return {
+      member,
+      sortKey: ringSortKey(this.ringKeyOf(member)),
+      key: endpointKey(member.endpoint),
+    };
   }
 }
 
-/** Whether a member is in the list of the last update, or of the next one as far as it is known. */
+function countEndpoints({ localities }: EndpointSet): number {
+  let count = 0;
+  for (const { endpoints } of localities) count += endpoints.length;
+  return count;
+}
+
+function createMember(endpoint: XdsEndpoint, position: number): Member {
+  return {
+    endpoint,
+    weight: 0,
+    count: 0,
+    position,
+    state: ConnectivityState.IDLE,
+    leaf: undefined,
+    first: undefined,
+  };
+}
+
+/** Whether a member is in a list, of which it has the position. */
 function isIn(list: readonly Member[], member: Member): boolean {
   return list[member.position] === member;
 }
 
 function removeEntries(member: Member): void {
-  for (const entry of member.entries) entry.isOnRing = false;
   member.count = 0;
-  member.entries = NO_ENTRIES;
+  member.first = undefined;
 }
 
-function compareMembers(a: Member, b: Member): number {
-  if (a.sortKey !== b.sortKey) return a.sortKey < b.sortKey ? -1 : 1;
-  return compareKeys(a, b);
+function comparePlaced(a: Placed, b: Placed): number {
+  return compareTexts(a.sortKey, b.sortKey) || compareTexts(a.key, b.key);
 }
 
 /**
@@ -223,8 +273,12 @@ function compareMembers(a: Member, b: Member): number {
  * all of them pick the same one.
  */
 export function compareKeys(a: Member, b: Member): number {
-  if (a.key === b.key) return 0;
-  return a.key < b.key ? -1 : 1;
+  return a === b ? 0 : compareTexts(endpointKey(a.endpoint), endpointKey(b.endpoint));
+}
+
+function compareTexts(a: string, b: string): number {
+  if (a === b) return 0;
+  return a < b ? -1 : 1;
 }
 
 /**

@@ -65,7 +65,7 @@ export class RingHashPicker implements DescribedPicker {
     const { ring } = connections;
     const start = ring.find(hash);
     for (let i = 0; i < ring.size; i++) {
-      const member = ring.at(start + i)?.member;
+      const member = ring.memberAt(start + i);
       if (member === undefined || member.state === TRANSIENT_FAILURE) continue;
       if (member.state === READY) return this.pickMember(member, args);
       if (member.state === IDLE) connections.request(member);
@@ -87,7 +87,7 @@ export class RingHashPicker implements DescribedPicker {
     const hasReady = connections.count(READY) > 0;
     let { isConnecting } = connections;
     for (let i = 0; i < ring.size && (hasReady || !isConnecting); i++) {
-      const member = ring.at(start + i)?.member;
+      const member = ring.memberAt(start + i);
       if (member?.state === READY) return this.pickMember(member, args);
       if (member?.state !== IDLE || isConnecting) continue;
       connections.request(member);

@@ -1,23 +1,35 @@
 import { inSteps, mergeInSteps, sortInSteps, type Steps } from '../../util/steps';
 import type { XxHash64 } from '../../util/hashes';
 import { chooseEntryCounts, type RingLimits } from './counts';
-import { compareKeys, type Entry, type Member, type SplitHash } from './members';
+import { compareKeys, type Entry, type Member, type RingMembers, type SplitHash } from './members';
 
-/** A member that gets more entries. */
+/** A member whose next entries are not known. */
 interface Growth {
   readonly member: Member;
   /** The number of entries it has. */
   readonly from: number;
 }
 
+/** The number of entries that are sorted in one step, which takes half a millisecond. */
+const SORTED_AT_ONCE = 4096;
+
+/** How many times the entries of a ring may be known. To pass over more takes longer than to hash those that come back. */
+const MAX_KNOWN = 4;
+
 /** Entries in the order of their hashes. Immutable; the next ring is created from it and the members after an update. */
 export class Ring {
-  static readonly empty = new Ring([], []);
+  static readonly empty = new Ring([], [], new Int32Array(), [], 0);
 
   private constructor(
     private readonly entries: readonly Entry[],
-    /** The members with entries, which are fewer than all if there are more members than entries. */
-    readonly members: readonly Member[],
+    /** The members of the entries: picks read no entry, which would not be in the cache of the processor. */
+    private readonly owners: readonly Member[],
+    /** The higher halves of the hashes. To search these takes half the time, since they are next to each other in memory. */
+    private readonly highs: Int32Array,
+    /** In the same order, the entries and those that members without entries had before: some may be added again. */
+    private readonly known: readonly Entry[],
+    /** The number of members with entries: not all, if there are more members than entries. */
+    readonly memberCount: number,
   ) {}
 
   get size(): number {
@@ -30,6 +42,12 @@ export class Ring {
     return entries[position < entries.length ? position : position - entries.length];
   }
 
+  /** As {@link at}, but returns the member of the entry. */
+  memberAt(position: number): Member | undefined {
+    const { owners } = this;
+    return owners[position < owners.length ? position : position - owners.length];
+  }
+
   /** Returns the position of the first entry at or after the hash, cyclically; 0 if the ring is empty. */
   find(hash: bigint): number {
     return this.findSplit(splitHash(hash));
@@ -37,82 +55,102 @@ export class Ring {
 
   /** As {@link find}, for a hash whose halves are known, such as a random one. */
   findSplit({ high, low }: SplitHash): number {
-    const { entries } = this;
+    const { entries, highs } = this;
     let start = 0;
     let end = entries.length;
     while (start < end) {
       const middle = (start + end) >>> 1;
-      const entry = entries[middle];
-      if (entry && compareHashes(entry.high, entry.low, high, low) < 0) start = middle + 1;
+      const found = highs[middle] ?? 0;
+      if (found < high || (found === high && (entries[middle]?.low ?? 0) < low)) start = middle + 1;
       else end = middle;
     }
     return start === entries.length ? 0 : start;
   }
 
   /**
-   * Creates the ring after an update of the members, in steps; returns this one if it has the same entries. Only added
-   * entries are hashed and sorted.
+   * Creates the ring after an update of the members, in steps; returns this one if it has the same entries. Only entries
+   * that are not known are hashed and sorted.
    *
-   * @param members In the order in which entries are assigned.
+   * @param members Those of the update.
    */
   *update(
-    members: readonly Member[],
+    members: Pick<RingMembers, 'inRingOrder' | 'ringKeyOf'>,
     limits: RingLimits,
     hash: Pick<XxHash64, 'hash'>,
   ): Steps<Ring> {
-    const owners: Member[] = [];
     const grown: Growth[] = [];
+    let memberCount = 0;
+    let size = 0;
     let kept = 0;
-    chooseEntryCounts(members, limits, (member, count) => {
-      const { count: from } = member;
-      if (count > 0) owners.push(member);
-      if (count === from) {
-        kept += count;
-        return;
-      }
-      kept += Math.min(from, count);
+    chooseEntryCounts(members.inRingOrder, limits, (member, count) => {
+      const { count: before, first } = member;
+      size += count;
+      if (count > 0) memberCount++;
+      kept += Math.min(before, count);
+      if (count === before) return;
       member.count = count;
+      const from = first === undefined ? 0 : Math.max(1, before);
       if (count > from) grown.push({ member, from });
-      else shrink(member);
     });
-    if (grown.length === 0 && kept === this.size) return this;
+    if (kept === size && size === this.size) return this;
     const added: Entry[] = [];
-    yield* inSteps(grow(grown, hash), (entry) => {
+    const add = (member: Member, ordinal: number) => {
+      const { high, low } = splitHash(hash.hash(entryKey(members.ringKeyOf(member), ordinal)));
+      const entry = { high, low, member, ordinal, first: member.first };
+      member.first ??= entry;
       added.push(entry);
+    };
+    yield* inSteps(grown, ({ member, from }) => addEntries(member, from, add));
+    const sorted = yield* sortInSteps(added, compareEntries, SORTED_AT_ONCE);
+    const keeps = this.known.length > MAX_KNOWN * size ? isOnRingOrForgotten : isKnown;
+    const known = yield* mergeInSteps(this.known, sorted, compareEntries, keeps);
+    return yield* Ring.create(known, size, memberCount);
+  }
+
+  private static *create(known: Entry[], size: number, memberCount: number): Steps<Ring> {
+    const entries = known.length === size ? known : new Array<Entry>(size);
+    const owners = new Array<Member>(size);
+    const highs = new Int32Array(size);
+    let position = 0;
+    yield* inSteps(known, (entry) => {
+      if (entry.ordinal >= entry.member.count) return;
+      highs[position] = entry.high;
+      owners[position] = entry.member;
+      entries[position++] = entry;
     });
-    const sorted = yield* sortInSteps(added, compareEntries);
-    return new Ring(yield* mergeInSteps(this.entries, sorted, compareEntries, isOnRing), owners);
+    return new Ring(entries, owners, highs, known, memberCount);
   }
 }
 
-/** Removes the entries of a member beyond its number. */
-function shrink({ count, entries }: Member): void {
-  for (let ordinal = count; ordinal < entries.length; ordinal++) {
-    const entry = entries[ordinal];
-    if (entry !== undefined) entry.isOnRing = false;
+/** Adds the entries that a member lacks: at once if it is one, as in large rings, otherwise in steps. */
+function addEntries(
+  member: Member,
+  from: number,
+  add: (member: Member, ordinal: number) => void,
+): Steps<void> | undefined {
+  const count = member.count - from;
+  if (count === 1) {
+    add(member, from);
+    return undefined;
   }
-  if (entries.length > 1) entries.length = Math.max(1, count);
+  return inSteps(
+    Array.from({ length: count }, (_, i) => from + i),
+    (ordinal) => add(member, ordinal),
+  );
 }
 
-/** Yields the entries that members get, and hashes those that are new. */
-function* grow(grown: readonly Growth[], hash: Pick<XxHash64, 'hash'>): Iterable<Entry> {
-  for (const { member, from } of grown) {
-    for (let ordinal = from; ordinal < member.count; ordinal++) {
-      let entry = member.entries[ordinal];
-      if (entry === undefined) {
-        const { high, low } = splitHash(hash.hash(entryKey(member.ringKey, ordinal)));
-        entry = { high, low, member, isOnRing: true };
-        if (ordinal === 0) member.entries = [entry];
-        else member.entries.push(entry);
-      }
-      entry.isOnRing = true;
-      yield entry;
-    }
-  }
+/** Whether an entry is on the newest ring, or may be on a later one. */
+function isKnown(entry: Entry): boolean {
+  const { first, member, ordinal } = entry;
+  return ordinal === 0 ? member.first === entry : ordinal < member.count && member.first === first;
 }
 
-function isOnRing(entry: Entry): boolean {
-  return entry.isOnRing;
+/** Whether an entry is on the newest ring. Otherwise, it is forgotten. */
+function isOnRingOrForgotten(entry: Entry): boolean {
+  const { member } = entry;
+  if (!isKnown(entry)) return false;
+  if (member.count === 0) member.first = undefined;
+  return member.count > 0;
 }
 
 function compareEntries(a: Entry, b: Entry): number {

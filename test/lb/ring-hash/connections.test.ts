@@ -2,6 +2,7 @@ import { ConnectivityState } from '../../../src/grpc-js';
 import { ConnectivityTally } from '../../../src/lb/connectivity';
 import { chooseConnectivity, RingConnections } from '../../../src/lb/ring-hash/connections';
 import type { Member } from '../../../src/lb/ring-hash/members';
+import { endpointKey } from '../../../src/lb/endpoints/endpoint-key';
 import { BuiltRing } from '../../support/built-ring';
 import { LbHarness, singleLocality } from '../../support/lb-harness';
 
@@ -12,7 +13,6 @@ class Subject {
   readonly harness = new LbHarness();
   readonly connections = new RingConnections({
     host: this.harness.host,
-    members: { has: () => true },
     onConnecting: () => {},
     onChanged: () => {},
     onReleased: () => {},
@@ -33,7 +33,7 @@ class Subject {
 
   member(number: number): Member {
     const found = [...this.built.members.inListOrder].find(
-      ({ key }) => key === `127.0.0.${number}:80`,
+      ({ endpoint }) => endpointKey(endpoint) === `127.0.0.${number}:80`,
     );
     if (found === undefined) throw new Error(`There is no endpoint ${number}`);
     return found;

@@ -1,6 +1,11 @@
-import { addressKey } from '../../../src/lb/endpoints/endpoint-key';
+import { addressKey, endpointKey } from '../../../src/lb/endpoints/endpoint-key';
 import { combinedWeights } from '../../../src/lb/endpoints/endpoint-weights';
-import { type Member, ringKeyOf, RingMembers } from '../../../src/lb/ring-hash/members';
+import {
+  type Member,
+  ringKeyOf,
+  RingMembers,
+  type RingMembersOptions,
+} from '../../../src/lb/ring-hash/members';
 import type { EndpointSet } from '../../../src/lb/endpoints/endpoint-set';
 import type { XdsEndpoint } from '../../../src/resources/endpoints/endpoints';
 import { runSteps } from '../../../src/util/steps';
@@ -14,11 +19,15 @@ import { seededRandom } from '../../support/seeded-random';
 
 const [A, B, C] = ['127.0.0.1:80', '127.0.0.2:80', '127.0.0.3:80'] as const;
 
+function keyOf({ endpoint }: Member): string {
+  return endpointKey(endpoint);
+}
+
 class Subject {
   readonly members: RingMembers;
 
-  constructor(normalizesWeights = true) {
-    this.members = new RingMembers({ normalizesWeights, usesHashKeys: true });
+  constructor(options: Partial<RingMembersOptions> = {}) {
+    this.members = new RingMembers({ normalizesWeights: true, usesHashKeys: true, ...options });
   }
 
   /** @returns The members with another endpoint object. */
@@ -32,11 +41,11 @@ class Subject {
   }
 
   get keys(): string[] {
-    return this.listed.map(({ key }) => key).sort();
+    return this.listed.map(keyOf).sort();
   }
 
   weightOf(key: string): number | undefined {
-    return this.listed.find((member) => member.key === key)?.weight;
+    return this.listed.find((member) => keyOf(member) === key)?.weight;
   }
 }
 
@@ -68,7 +77,7 @@ describe('the members of a ring', () => {
     expect(subject.update(singleLocality(changed, C))).toEqual(before);
     expect(subject.listed).toEqual(before);
     expect(before[0]?.endpoint).toBe(changed);
-    expect(before.map(({ ringKey }) => ringKey)).toEqual([A, C]);
+    expect(before.map((member) => subject.members.ringKeyOf(member))).toEqual([A, C]);
   });
 
   it('move when their first address or hash key changes', () => {
@@ -78,7 +87,7 @@ describe('the members of a ring', () => {
     const other = singleLocality(makeEndpoint([B, A]), makeEndpoint(C, { hashKey: 'k' }));
     expect(subject.update(other)).toEqual(before);
     expect(subject.listed).toEqual(before);
-    expect(before.map(({ ringKey }) => ringKey)).toEqual([B, 'k']);
+    expect(before.map((member) => subject.members.ringKeyOf(member))).toEqual([B, 'k']);
   });
 
   it('have nothing done to them if the objects are the same, in whatever order', () => {
@@ -105,7 +114,7 @@ describe('the members of a ring', () => {
     }
     subject.update(singleLocality(second, B));
     expect(subject.keys).toEqual([A, B]);
-    expect(subject.listed.map(({ ringKey }) => ringKey)).toEqual(['y', B]);
+    expect(subject.listed.map((member) => subject.members.ringKeyOf(member))).toEqual(['y', B]);
   });
 
   it('are removed when they are not listed any more', () => {
@@ -124,7 +133,7 @@ describe('the members of a ring', () => {
     subject.update(singleLocality(B));
     subject.update(singleLocality(A, B));
     const [after] = subject.listed;
-    expect([before?.key, after?.key]).toEqual([A, A]);
+    expect([before, after].map((member) => member && keyOf(member))).toEqual([A, A]);
     expect(after).not.toBe(before);
   });
 
@@ -151,8 +160,12 @@ describe('the members of a ring', () => {
     expect(subject.keys).toEqual([A, `${B} ${C}`]);
   });
 
-  it('are in the order of their keys on the ring, after whatever updates', () => {
-    const subject = new Subject();
+  it.each<[string, Partial<RingMembersOptions>]>([
+    ['', {}],
+    [', with few hashes of identities', { identityHash: { hashText: (key) => key.length & 1 } }],
+    [', with one hash of all identities', { identityHash: { hashText: () => 2 ** 32 - 1 } }],
+  ])('are in the order of their keys on the ring, after whatever updates%s', (_, options) => {
+    const subject = new Subject(options);
     const random = seededRandom(3);
     for (let round = 0; round < 200; round++) {
       const endpoints = Array.from({ length: Math.floor(random() * 12) }, () => {
@@ -160,14 +173,18 @@ describe('the members of a ring', () => {
         return makeEndpoint(`127.1.0.${Math.floor(random() * 20)}:80`, { hashKey });
       });
       subject.update(singleLocality(...endpoints));
-      const places = subject.members.inRingOrder.map(({ ringKey, key }) => `${ringKey} ${key}`);
+      const places = subject.members.inRingOrder.map(
+        (member) => `${subject.members.ringKeyOf(member)} ${keyOf(member)}`,
+      );
       expect(places).toEqual([...places].sort());
       expect(new Set(subject.members.inRingOrder)).toEqual(new Set(subject.listed));
+      const identities = new Set(endpoints.map((endpoint) => endpointKey(endpoint)));
+      expect(subject.keys).toEqual([...identities].sort());
     }
   });
 
   it('weigh the product of both weights where these are not normalized, also beyond 32 bits', () => {
-    const subject = new Subject(false);
+    const subject = new Subject({ normalizesWeights: false });
     const greatest = 2 ** 32 - 1;
     const heavy = makeEndpoint(A, { weight: greatest });
     const set = makeEndpointSet(
@@ -201,7 +218,10 @@ describe('the members of a ring', () => {
         weight: expected[i],
       }));
       rows.sort((a, b) => (a.key < b.key ? -1 : 1));
-      const actual = subject.members.inRingOrder.map(({ key, weight }) => ({ key, weight }));
+      const actual = subject.members.inRingOrder.map((member) => ({
+        key: keyOf(member),
+        weight: member.weight,
+      }));
       expect(actual).toEqual(rows);
     }
   });

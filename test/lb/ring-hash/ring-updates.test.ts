@@ -372,6 +372,26 @@ describe('an update of the ring', () => {
     expect(new Set(hashed).size).toBeGreaterThan(hashed.length - 20);
   });
 
+  it('builds the same ring when there are many more endpoints than entries', () => {
+    const built = createRing();
+    const random = seededRandom(14);
+    const pool = makeEndpoints(900);
+    const limits = { min: 20, max: 60 };
+    hashed = 0;
+    for (let round = 0; round < 120; round++) {
+      pool[Math.floor(random() * 900)] = makeEndpoint(address(1000 + round));
+      const set = singleLocality(...pool.slice(round % 3));
+      built.update(set, limits);
+      const before = hashed;
+      const fresh = build(set, limits);
+      expect(built.hashes.join()).toBe(fresh.hashes.join());
+      expect(built.keys.join()).toBe(fresh.keys.join());
+      hashed = before;
+    }
+    // More than once each: the entries of only some of the endpoints are known.
+    expect(hashed).toBeGreaterThan(900 + 120);
+  });
+
   it('becomes empty', () => {
     const built = createRing();
     built.update(singleLocality(...makeEndpoints(5)), LIMITS);
