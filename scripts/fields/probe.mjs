@@ -51,7 +51,7 @@ const createRegistry = () => {
   return createFileRegistry(set);
 };
 
-export const registry = createRegistry();
+const registry = createRegistry();
 
 /** The part of a full name that people know a message by, such as `RouteAction.HashPolicy`. */
 export const shortName = (typeName) => typeName.replace(/^.*?\.(?=[A-Z])/, '');

@@ -95,7 +95,7 @@ const applyNotes = ({ desc, verdicts }, notes) => {
 };
 
 /** That of the field, with the gRFC of the message. */
-export const noteOf = (desc, field, notes) => {
+const noteOf = (desc, field, notes) => {
   const message = notes[shortName(desc.typeName)] ?? {};
   const own = notes[`${shortName(desc.typeName)}.${field.name}`] ?? {};
   return { ...message, ...own };
