@@ -1,3 +1,4 @@
+import { unknownConditions } from '../route-config/retry-policy-parser';
 import { typeNameOf } from '../shared/any';
 import { FieldScanner } from '../../wire/protobuf/field-scanner';
 import { ignoredFields } from '../../wire/generated/ignored-fields';
@@ -23,7 +24,7 @@ interface FoundField extends UnusedField {
 interface Field {
   readonly name: string;
   readonly occurrence: 'single' | 'list' | 'map';
-  /** The message in it, `@` for an Any, `~` for a text that may be used in part; `undefined` for a field without effect. */
+  /** The message in it, `@` for an Any, `~` for the conditions of retries, of which some may be used; `undefined` for a field without effect. */
   readonly content: string | undefined;
 }
 
@@ -124,8 +125,8 @@ class UnusedFieldSearch {
 
   private visitContent(bytes: Uint8Array, { content }: Field, place: Place): void {
     if (content === '~') {
-      const part = describeUnknownConditions(Buffer.from(bytes).toString());
-      if (part !== undefined) this.add(place, part);
+      const unknown = unknownConditions(Buffer.from(bytes).toString());
+      if (unknown.length > 0) this.add(place, unknown.join(', '));
     } else if (content === '@') {
       const { 1: typeUrl = '', 2: value } = entryOf(bytes);
       const type = typeNameOf(Buffer.from(typeUrl).toString());
@@ -159,19 +160,4 @@ function entryOf(bytes: Uint8Array): { 1?: Uint8Array; 2?: Uint8Array } {
     else if (scanner.isDelimited(2)) entry[2] = value;
   }
   return entry;
-}
-
-/** The conditions of `retry_on` that a gRPC client knows (gRFC A44). */
-const RETRY_CONDITIONS = new Set([
-  'cancelled',
-  'deadline-exceeded',
-  'internal',
-  'resource-exhausted',
-  'unavailable',
-]);
-
-function describeUnknownConditions(text: string): string | undefined {
-  const conditions = text.split(',').map((condition) => condition.trim().toLowerCase());
-  const unknown = conditions.filter((name) => name !== '' && !RETRY_CONDITIONS.has(name));
-  return unknown.length === 0 ? undefined : unknown.join(', ');
 }
