@@ -25,29 +25,27 @@ export function parseOutlierDetection(
     'base_ejection_time',
     DEFAULT_BASE_MS,
   );
-  const successRate = {
-    stdevFactor: message.successRateStdevFactor ?? 1900,
-    enforcementPercentage: percent('enforcing_success_rate', enforcingSuccessRate),
-    minimumHosts: message.successRateMinimumHosts ?? 5,
-    requestVolume: message.successRateRequestVolume ?? 100,
-  };
-  const failurePercentage = {
-    threshold: percent('failure_percentage_threshold', failurePercentageThreshold),
-    enforcementPercentage: percent('enforcing_failure_percentage', enforcingFailurePercentage),
-    minimumHosts: message.failurePercentageMinimumHosts ?? 5,
-    requestVolume: message.failurePercentageRequestVolume ?? 50,
-  };
+  const maxMs = Math.max(DEFAULT_MAX_MS, baseEjectionTimeMs);
   return {
     intervalMs: duration(message.interval, 'interval', DEFAULT_INTERVAL_MS),
     baseEjectionTimeMs,
-    maxEjectionTimeMs: duration(
-      message.maxEjectionTime,
-      'max_ejection_time',
-      Math.max(DEFAULT_MAX_MS, baseEjectionTimeMs),
-    ),
+    maxEjectionTimeMs: duration(message.maxEjectionTime, 'max_ejection_time', maxMs),
     maxEjectionPercent: percent('max_ejection_percent', maxEjectionPercent),
-    successRate: successRate.enforcementPercentage === 0 ? undefined : successRate,
-    failurePercentage:
-      failurePercentage.enforcementPercentage === 0 ? undefined : failurePercentage,
+    successRate: unlessOff({
+      stdevFactor: message.successRateStdevFactor ?? 1900,
+      enforcementPercentage: percent('enforcing_success_rate', enforcingSuccessRate),
+      minimumHosts: message.successRateMinimumHosts ?? 5,
+      requestVolume: message.successRateRequestVolume ?? 100,
+    }),
+    failurePercentage: unlessOff({
+      threshold: percent('failure_percentage_threshold', failurePercentageThreshold),
+      enforcementPercentage: percent('enforcing_failure_percentage', enforcingFailurePercentage),
+      minimumHosts: message.failurePercentageMinimumHosts ?? 5,
+      requestVolume: message.failurePercentageRequestVolume ?? 50,
+    }),
   };
+}
+
+function unlessOff<T extends { readonly enforcementPercentage: number }>(way: T): T | undefined {
+  return way.enforcementPercentage === 0 ? undefined : way;
 }
