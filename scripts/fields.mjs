@@ -67,7 +67,9 @@ const toPage = (rows) => {
     );
     return [
       `## ${shortName(message)}\n\n\`${message}\``,
-      ...(lines.length === 0 ? [] : [`| Field | | |\n| --- | --- | --- |\n${lines.join('\n')}`]),
+      ...(lines.length === 0
+        ? []
+        : [`| Field | Status | Remarks |\n| --- | --- | --- |\n${lines.join('\n')}`]),
       ...(ignored.length === 0
         ? []
         : [`Ignored: ${ignored.map(({ field }) => `\`${field}\``).join(', ')}.`]),

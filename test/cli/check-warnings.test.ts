@@ -114,6 +114,23 @@ describe('grpc-xds check of a resource with fields that have no effect on gRPC c
     ]);
   });
 
+  it('does not warn of what Envoy demands, nor of the address that Istio gives a listener of clients', async () => {
+    const file = join(folder, 'resources.json');
+    const type = (name: string) => `type.googleapis.com/envoy.extensions.filters.${name}`;
+    const router = { name: 'router', typedConfig: { '@type': type('http.router.v3.Router') } };
+    const apiListener = {
+      '@type': type('network.http_connection_manager.v3.HttpConnectionManager'),
+      ...{ statPrefix: 'shop', httpFilters: [router] },
+      rds: { routeConfigName: 'r', configSource: { ads: {}, resourceApiVersion: 'V3' } },
+    };
+    const address = { socketAddress: { address: '10.0.0.1', portValue: 80 } };
+    const listener = { name: 'shop', address, apiListener: { apiListener } };
+    writeFileSync(file, JSON.stringify({ listeners: [listener] }));
+    const io = new FakeIo();
+    expect(await io.run('check', '--allow-inconsistent', file)).toBe(0);
+    expect(io.errors).toEqual([]);
+  });
+
   it('does not warn of a resource that clients use as a whole', async () => {
     expect(await check(valid)).toEqual({ code: 0, errors: [] });
   });

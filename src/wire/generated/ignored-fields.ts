@@ -6,7 +6,7 @@
  */
 export const ignoredFields: Readonly<Record<string, string>> = {
   'envoy.config.listener.v3.Listener':
-    'address:2 additional_addresses:33 filter_chains:3 use_original_dst:4 default_filter_chain:25 listener_filters:9 traffic_direction:16 api_listener:19:envoy.config.listener.v3.ApiListener per_connection_buffer_limit_bytes:5 metadata:6 deprecated_v1:7 drain_type:8 transparent:10 freebind:11 tcp_fast_open_queue_length:12 socket_options:13 listener_filters_timeout:15 continue_on_listener_filters_timeout:17 udp_listener_config:18 connection_balance_config:20 reuse_port:21 access_log:22 tcp_backlog_size:24 bind_to_port:26 internal_listener:27 stat_prefix:28 enable_reuse_port:29 enable_mptcp:30 ignore_global_conn_limit:31 filter_chain_matcher:32 max_connections_to_accept_per_socket_event:34 bypass_overload_manager:35 fcds_config:36 tcp_keepalive:37',
+    'filter_chains:3 use_original_dst:4 default_filter_chain:25 listener_filters:9 traffic_direction:16 api_listener:19:envoy.config.listener.v3.ApiListener per_connection_buffer_limit_bytes:5 metadata:6 deprecated_v1:7 drain_type:8 transparent:10 freebind:11 tcp_fast_open_queue_length:12 socket_options:13 listener_filters_timeout:15 continue_on_listener_filters_timeout:17 udp_listener_config:18 connection_balance_config:20 reuse_port:21 access_log:22 tcp_backlog_size:24 bind_to_port:26 internal_listener:27 stat_prefix:28 enable_reuse_port:29 enable_mptcp:30 ignore_global_conn_limit:31 filter_chain_matcher:32 max_connections_to_accept_per_socket_event:34 bypass_overload_manager:35 fcds_config:36 tcp_keepalive:37',
   'envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager':
     'rds:3:envoy.extensions.filters.network.http_connection_manager.v3.Rds route_config:4:envoy.config.route.v3.RouteConfiguration http_filters[]:5:envoy.extensions.filters.network.http_connection_manager.v3.HttpFilter common_http_protocol_options:35:envoy.config.core.v3.HttpProtocolOptions codec_type:1 add_user_agent:6 tracing:7 http_protocol_options:8 http2_protocol_options:9 server_name:10 drain_timeout:12 access_log:13 use_remote_address:14 generate_request_id:15 forward_client_cert_details:16 set_current_client_cert_details:17 proxy_100_continue:18 represent_ipv4_remote_address_as_ipv4_mapped_ipv6:20 skip_xff_append:21 via:22 upgrade_configs:23 stream_idle_timeout:24 internal_address_config:25 delayed_close_timeout:26 request_timeout:28 max_request_headers_kb:29 normalize_path:30 preserve_external_request_id:32 merge_slashes:33 server_header_transformation:34 request_id_extension:36 always_set_request_id_in_response:37 local_reply_config:38 strip_matching_host_port:39 stream_error_on_invalid_http_message:40 request_headers_timeout:41 strip_any_host_port:42 path_normalization_options:43 http3_protocol_options:44 path_with_escaped_slashes_action:45 strip_trailing_host_dot:47 scheme_header_transformation:48 proxy_status_config:49 typed_header_validation_config:50 append_x_forwarded_port:51 early_header_mutation_extensions:52 add_proxy_protocol_connection_state:53 access_log_flush_interval:54 flush_access_log_on_new_request:55 access_log_options:56 append_local_overload:57 http1_safe_max_connection_duration:58 stream_flush_timeout:59 forward_client_cert_matcher:60 forward_proto_config:61',
   'envoy.config.route.v3.FilterConfig':
@@ -70,11 +70,9 @@ export const ignoredFields: Readonly<Record<string, string>> = {
   'envoy.config.route.v3.VirtualHost':
     'routes[]:3:envoy.config.route.v3.Route typed_per_filter_config{}:15:@ retry_policy:16:envoy.config.route.v3.RetryPolicy metadata:24 require_tls:4 virtual_clusters:5 rate_limits:6 request_headers_to_add:7 cors:8 response_headers_to_add:10 response_headers_to_remove:11 request_headers_to_remove:13 include_request_attempt_count:14 hedge_policy:17 per_request_buffer_limit_bytes:18 include_attempt_count_in_response:19 retry_policy_typed_config:20 matcher:21 request_mirror_policies:22 include_is_timeout_retry_header:23 request_body_buffer_limit:25',
   'envoy.config.route.v3.Route':
-    'match:1:envoy.config.route.v3.RouteMatch route:2:envoy.config.route.v3.RouteAction redirect:3:envoy.config.route.v3.RedirectAction direct_response:7:envoy.config.route.v3.DirectResponseAction filter_action:17:envoy.config.route.v3.FilterAction metadata:4 typed_per_filter_config{}:13:@ decorator:5 request_headers_to_add:9 response_headers_to_add:10 response_headers_to_remove:11 request_headers_to_remove:12 tracing:15 per_request_buffer_limit_bytes:16 stat_prefix:19 request_body_buffer_limit:20',
+    'match:1:envoy.config.route.v3.RouteMatch route:2:envoy.config.route.v3.RouteAction direct_response:7:envoy.config.route.v3.DirectResponseAction metadata:4 typed_per_filter_config{}:13:@ decorator:5 request_headers_to_add:9 response_headers_to_add:10 response_headers_to_remove:11 request_headers_to_remove:12 tracing:15 per_request_buffer_limit_bytes:16 stat_prefix:19 request_body_buffer_limit:20',
   'envoy.config.route.v3.RouteMatch':
-    'query_parameters[]:7:envoy.config.route.v3.QueryParameterMatcher grpc:8 tls_context:11 dynamic_metadata:13 filter_state:16 cookies:17',
-  'envoy.config.route.v3.QueryParameterMatcher':
-    'name:1 string_match:5 present_match:6',
+    'grpc:8 tls_context:11 dynamic_metadata:13 filter_state:16 cookies:17',
   'envoy.config.route.v3.RouteAction':
     'cluster_header:2 weighted_clusters:3:envoy.config.route.v3.WeightedCluster inline_cluster_specifier_plugin:39 timeout:8 retry_policy:9:envoy.config.route.v3.RetryPolicy hash_policy[]:15:envoy.config.route.v3.RouteAction.HashPolicy max_stream_duration:36:envoy.config.route.v3.RouteAction.MaxStreamDuration metadata_match:4 prefix_rewrite:5 priority:11 rate_limits:13 include_vh_rate_limits:14 cors:17 cluster_not_found_response_code:20 max_grpc_timeout:23 idle_timeout:24 upgrade_configs:25 internal_redirect_action:26 hedge_policy:27 grpc_timeout_offset:28 host_rewrite_header:29 request_mirror_policies:30 max_internal_redirects:31 regex_rewrite:32 retry_policy_typed_config:33 internal_redirect_policy:34 host_rewrite_path_regex:35 append_x_forwarded_host:38 early_data_policy:40 path_rewrite_policy:41 flush_timeout:42 host_rewrite:44 path_rewrite:45',
   'envoy.config.route.v3.WeightedCluster':
@@ -91,12 +89,8 @@ export const ignoredFields: Readonly<Record<string, string>> = {
     'cookie:2 connection_properties:3 query_parameter:5',
   'envoy.config.route.v3.RouteAction.MaxStreamDuration':
     'grpc_timeout_header_offset:3',
-  'envoy.config.route.v3.RedirectAction':
-    'host_redirect:1 path_redirect:2 response_code:3 https_redirect:4 prefix_rewrite:5 strip_query:6 scheme_redirect:7 port_redirect:8 regex_rewrite:9',
   'envoy.config.route.v3.DirectResponseAction':
     'status:1 body:2 body_format:3',
-  'envoy.config.route.v3.FilterAction':
-    'action:1',
   'envoy.config.route.v3.ClusterSpecifierPlugin':
     'extension:1:envoy.config.core.v3.TypedExtensionConfig',
   'envoy.extensions.filters.network.http_connection_manager.v3.HttpFilter':
@@ -178,15 +172,9 @@ export const ignoredFields: Readonly<Record<string, string>> = {
   'envoy.config.core.v3.Metadata#2':
     'filter_metadata:1 typed_filter_metadata{}:2:@',
   'envoy.config.endpoint.v3.Endpoint#2':
-    'address:1:envoy.config.core.v3.Address#3 additional_addresses[]:4:envoy.config.endpoint.v3.Endpoint.AdditionalAddress health_check_config:2',
-  'envoy.config.core.v3.Address#3':
-    'socket_address:1:envoy.config.core.v3.SocketAddress#2 pipe:2:envoy.config.core.v3.Pipe envoy_internal_address:3:envoy.config.core.v3.EnvoyInternalAddress',
-  'envoy.config.core.v3.Pipe':
-    'path:1 mode:2',
-  'envoy.config.core.v3.EnvoyInternalAddress':
-    'server_listener_name:1 endpoint_id:2',
+    'address:1:envoy.config.core.v3.Address additional_addresses[]:4:envoy.config.endpoint.v3.Endpoint.AdditionalAddress health_check_config:2',
   'envoy.config.endpoint.v3.Endpoint.AdditionalAddress':
-    'address:1:envoy.config.core.v3.Address#3',
+    'address:1:envoy.config.core.v3.Address',
   'envoy.config.endpoint.v3.LedsClusterLocalityConfig':
     'leds_config:1:envoy.config.core.v3.ConfigSource',
   'envoy.config.endpoint.v3.ClusterLoadAssignment.Policy':
