@@ -1,5 +1,5 @@
-// Runs `npm run generate` and fails when that changes a file of src/wire/generated/: the committed code is
-// then not what protos/ and the generator give. The new files stay in place, ready to be committed.
+// Runs `npm run generate` and fails when that changes a file: what is committed is then not what protos/, the parsers and the
+// generators give. The new files stay in place, ready to be committed.
 
 import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -7,22 +7,30 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
-const folder = join(root, 'src', 'wire', 'generated');
+const folders = ['schemas', 'src/wire/generated'];
+const files = ['docs/reference/fields.md'];
+
+const listFiles = (folder) =>
+  readdirSync(join(root, folder), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name));
 
 const readAll = () =>
   new Map(
-    readdirSync(folder, { recursive: true, withFileTypes: true })
-      .filter((entry) => entry.isFile())
-      .map((entry) => join(entry.parentPath, entry.name))
-      .map((path) => [path, readFileSync(path, 'utf8')]),
+    [...folders.flatMap(listFiles), ...files.map((file) => join(root, file))].map((path) => [
+      path,
+      readFileSync(path, 'utf8'),
+    ]),
   );
 
 const before = readAll();
-const script = join(root, 'scripts', 'generate.mjs');
-const { status } = spawnSync(process.execPath, [script], { cwd: root, stdio: 'inherit' });
-if (status !== 0) {
-  console.error('check-generated: the generator failed');
-  process.exit(1);
+for (const name of ['generate.mjs', 'schemas.mjs', 'fields.mjs']) {
+  const script = join(root, 'scripts', name);
+  const { status } = spawnSync(process.execPath, [script], { cwd: root, stdio: 'inherit' });
+  if (status !== 0) {
+    console.error(`check-generated: ${name} failed`);
+    process.exit(1);
+  }
 }
 const after = readAll();
 const changed = [...new Set([...before.keys(), ...after.keys()])]
@@ -33,6 +41,6 @@ for (const path of changed) {
   console.error(`check-generated: ${what} ${path.slice(root.length + 1)}`);
 }
 if (changed.length > 0) {
-  console.error('check-generated: src/wire/generated is not up to date; commit what is there now');
+  console.error('check-generated: files are not up to date; commit what is there now');
   process.exitCode = 1;
 }

@@ -24,7 +24,10 @@ export const wrappedField = (desc) =>
 /** Both spellings of the fields of Envoy's message that gRPC clients do not read. */
 export const namesOfUnreadFields = (desc) => [
   ...new Set(
-    [...(listEnvoyFields().get(desc.typeName) ?? [])].flatMap((name) => [name, toCamelCase(name)]),
+    [...(listEnvoyFields().get(desc.typeName)?.keys() ?? [])].flatMap((name) => [
+      name,
+      toCamelCase(name),
+    ]),
   ),
 ];
 

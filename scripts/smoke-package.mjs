@@ -21,6 +21,7 @@ const required = require('grpc-xds');
 assert.equal(required.register, register);
 assert.equal(require('grpc-xds/schemas/bootstrap.json').title, 'xDS bootstrap');
 assert.equal(require('grpc-xds/schemas/resources.json').title, 'xDS resources');
+assert.equal(require('grpc-xds/schemas/fields.json').title, 'Fields of xDS resources');
 assert.equal(require('grpc-xds/control-plane').ControlPlane, ControlPlane);
 assert.equal(typeof Snapshot.from, 'function');
 assert.equal(require('grpc-xds/opentelemetry').observe, observe);

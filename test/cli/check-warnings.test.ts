@@ -68,6 +68,69 @@ describe('grpc-xds check of a resource with fields that have no effect on gRPC c
     });
   });
 
+  it('warns of a field once, with the number of its places', async () => {
+    const file = join(folder, 'resources.yaml');
+    const route =
+      "{ match: { prefix: '' }, route: { cluster: shop, timeout: 5s, prefix_rewrite: / } }";
+    const routes = `[${route}, ${route}, ${route}]`;
+    writeFileSync(
+      file,
+      `routes: [{ name: r, virtual_hosts: [{ name: all, domains: ['*'], routes: ${routes} }] }]`,
+    );
+    const io = new FakeIo();
+    expect(await io.run('check', '--allow-inconsistent', file)).toBe(0);
+    expect(io.errors.map((line) => line.replace(file, 'FILE'))).toEqual([
+      'FILE:1:137: warning: routes[0] ("r"): virtual_hosts[0].routes[0].route: no gRPC client reads "prefix_rewrite" (first of 3 places)',
+      'FILE:1:124: warning: route configuration "r": without effect on gRPC clients: virtual_hosts[0].routes[0].route.timeout (first of 3 places)',
+    ]);
+  });
+
+  it('warns of the fields of filters and policies, and not of labels', async () => {
+    const typed = (type: string, config: object) => ({
+      '@type': `type.googleapis.com/envoy.extensions.${type}`,
+      ...config,
+    });
+    const policy = (type: string, config: object) => ({
+      policies: [
+        {
+          typedExtensionConfig: {
+            name: 'label',
+            typedConfig: typed(`load_balancing_policies.${type}`, config),
+          },
+        },
+      ],
+    });
+    const { code, errors } = await check({
+      ...valid,
+      loadBalancingPolicy: policy('wrr_locality.v3.WrrLocality', {
+        endpointPickingPolicy: policy('ring_hash.v3.RingHash', { hashBalanceFactor: 150 }),
+      }),
+    });
+    expect(code).toBe(0);
+    expect(errors).toEqual([
+      expect.stringContaining(
+        'load_balancing_policy.policies[0].typed_extension_config.typed_config.endpoint_picking_policy.policies[0].typed_extension_config.typed_config.hash_balance_factor',
+      ),
+    ]);
+  });
+
+  it('does not warn of what Envoy demands, nor of the address that Istio gives a listener of clients', async () => {
+    const file = join(folder, 'resources.json');
+    const type = (name: string) => `type.googleapis.com/envoy.extensions.filters.${name}`;
+    const router = { name: 'router', typedConfig: { '@type': type('http.router.v3.Router') } };
+    const apiListener = {
+      '@type': type('network.http_connection_manager.v3.HttpConnectionManager'),
+      ...{ statPrefix: 'shop', httpFilters: [router] },
+      rds: { routeConfigName: 'r', configSource: { ads: {}, resourceApiVersion: 'V3' } },
+    };
+    const address = { socketAddress: { address: '10.0.0.1', portValue: 80 } };
+    const listener = { name: 'shop', address, apiListener: { apiListener } };
+    writeFileSync(file, JSON.stringify({ listeners: [listener] }));
+    const io = new FakeIo();
+    expect(await io.run('check', '--allow-inconsistent', file)).toBe(0);
+    expect(io.errors).toEqual([]);
+  });
+
   it('does not warn of a resource that clients use as a whole', async () => {
     expect(await check(valid)).toEqual({ code: 0, errors: [] });
   });

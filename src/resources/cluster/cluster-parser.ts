@@ -1,4 +1,4 @@
-import type * as UpstreamTlsContext from '../tls/upstream-tls-context-parser';
+import type * as TlsContext from '../tls/tls-context-parser';
 import { durationToMs } from '../../util/duration';
 import { late } from '../../util/late';
 import type { Violations } from '../../util/violations';
@@ -129,9 +129,7 @@ function parseOverrideHostStatuses(
 }
 
 /** Loaded for the first cluster with TLS, with the messages that describe it. */
-const loadTlsParser = late<typeof UpstreamTlsContext>(() =>
-  require('../tls/upstream-tls-context-parser'),
-);
+const loadTlsParser = late<typeof TlsContext>(() => require('../tls/tls-context-parser'));
 
 const httpProxyType = {
   typeName: 'envoy.extensions.transport_sockets.http_11_proxy.v3.Http11ProxyUpstreamTransport',

@@ -1,6 +1,8 @@
+import { unknownConditions } from '../route-config/retry-policy-parser';
+import { typeNameOf } from '../shared/any';
 import { FieldScanner } from '../../wire/protobuf/field-scanner';
+import { ignoredFields } from '../../wire/generated/ignored-fields';
 import { LIST_LIMIT, MESSAGE_LIMIT, ReadBudget } from '../../util/read-budget';
-import { type Field, type Fields, resourceFields } from './known-unused-fields';
 
 /** A field that a resource sets and this client does not use. */
 export interface UnusedField {
@@ -18,18 +20,50 @@ interface FoundField extends UnusedField {
   last: string;
 }
 
+/** A field that has no effect, or may have such fields in it. */
+interface Field {
+  readonly name: string;
+  readonly occurrence: 'single' | 'list' | 'map';
+  /** The message in it, `@` for an Any, `~` for the conditions of retries, of which some may be used; `undefined` for a field without effect. */
+  readonly content: string | undefined;
+}
+
+/** How many elements of a list are looked at that has one for each endpoint. */
+const MAX_ENDPOINTS = 1000;
+
 /**
  * Finds the fields that a resource sets and this client does not use, each with the first place it is set in. Looks at 400,000
- * fields at most, and not at those of endpoints.
+ * fields at most, and of the endpoints of a locality at the first 1,000.
  *
  * @param bytes Of a valid resource. What is malformed ends the search.
  */
 export function findUnusedFields(typeUrl: string, bytes: Uint8Array): readonly UnusedField[] {
-  const fields = resourceFields.get(typeUrl);
-  if (fields === undefined) return [];
   const search = new UnusedFieldSearch();
-  search.visit(bytes, fields, { path: '', kind: '' });
+  search.visit(bytes, typeNameOf(typeUrl), { path: '', kind: '' });
   return search.found();
+}
+
+const parsed = new Map<string, ReadonlyMap<number, Field>>();
+
+/** Returns the fields of a message that are looked at, by number. */
+function fieldsOf(message: string): ReadonlyMap<number, Field> {
+  let fields = parsed.get(message);
+  if (fields === undefined) parsed.set(message, (fields = parseFields(ignoredFields[message])));
+  return fields;
+}
+
+const OCCURRENCES: Readonly<Record<string, Field['occurrence']>> = { '[]': 'list', '{}': 'map' };
+
+function parseFields(text: string | undefined): ReadonlyMap<number, Field> {
+  if (text === undefined) return new Map();
+  return new Map(
+    text.split(' ').map((field) => {
+      const [word = '', number, content] = field.split(':');
+      const occurrence = OCCURRENCES[word.slice(-2)];
+      const name = occurrence === undefined ? word : word.slice(0, -2);
+      return [Number(number), { name, occurrence: occurrence ?? 'single', content }];
+    }),
+  );
 }
 
 /** Formats an unused field: `path: part (n times)`. */
@@ -54,49 +88,50 @@ class UnusedFieldSearch {
     return [...this.byKind.values()].map(({ path, part, count }) => ({ path, part, count }));
   }
 
-  visit(bytes: Uint8Array, fields: Fields, at: Place): void {
+  visit(bytes: Uint8Array, message: string, at: Place): void {
+    const fields = fieldsOf(message);
+    if (fields.size === 0) return;
     const scanner = new FieldScanner(bytes);
     const indices = new Map<number, number>();
     try {
       while (this.left-- > 0 && scanner.next()) {
         const { number, start, end } = scanner;
         const field = fields.get(number);
-        if (field?.kind === 'unused') this.add(below(at, field));
-        if (field === undefined || field.kind === 'unused' || !scanner.isDelimited(number))
-          continue;
-        const index = indices.get(number) ?? 0;
-        indices.set(number, index + 1);
-        this.visitField(bytes.subarray(start, end), field, at, index);
+        if (field === undefined) continue;
+        if (field.content === undefined) this.add(below(at, field.name));
+        else if (scanner.isDelimited(number)) {
+          const index = indices.get(number) ?? 0;
+          indices.set(number, index + 1);
+          if (field.name === 'lb_endpoints' && index >= MAX_ENDPOINTS) continue;
+          this.visitElement(bytes.subarray(start, end), field, at, index);
+        }
       }
     } catch {
       // Malformed, so that the decoder rejects the resource.
     }
   }
 
-  private visitField(
-    bytes: Uint8Array,
-    field: Exclude<Field, { kind: 'unused' }>,
-    at: Place,
-    index: number,
-  ): void {
-    const place = below(at, field);
-    switch (field.kind) {
-      case 'text': {
-        const part = field.describe(Buffer.from(bytes).toString());
-        if (part !== undefined) this.add(place, part);
-        break;
-      }
-      case 'any': {
-        const value = valueOfAny(bytes, field.typeUrl);
-        if (value !== undefined) this.visit(value, field.fields, place);
-        break;
-      }
-      case 'message': {
-        const path = field.isRepeated ? `${place.path}[${index}]` : place.path;
-        this.visit(bytes, field.fields, { path, kind: place.kind });
-        break;
-      }
+  private visitElement(bytes: Uint8Array, field: Field, at: Place, index: number): void {
+    const place = below(at, field.name);
+    if (field.occurrence === 'single') this.visitContent(bytes, field, place);
+    else if (field.occurrence === 'list') {
+      this.visitContent(bytes, field, { ...place, path: `${place.path}[${index}]` });
+    } else {
+      const { 1: key = '', 2: value } = entryOf(bytes);
+      const path = `${place.path}[${JSON.stringify(Buffer.from(key).toString())}]`;
+      if (value !== undefined) this.visitContent(value, field, { ...place, path });
     }
+  }
+
+  private visitContent(bytes: Uint8Array, { content }: Field, place: Place): void {
+    if (content === '~') {
+      const unknown = unknownConditions(Buffer.from(bytes).toString());
+      if (unknown.length > 0) this.add(place, unknown.join(', '));
+    } else if (content === '@') {
+      const { 1: typeUrl = '', 2: value } = entryOf(bytes);
+      const type = typeNameOf(Buffer.from(typeUrl).toString());
+      if (value !== undefined) this.visit(value, type, place);
+    } else if (content !== undefined) this.visit(bytes, content, place);
   }
 
   private add({ path, kind }: Place, part?: string): void {
@@ -110,20 +145,19 @@ class UnusedFieldSearch {
   }
 }
 
-function below(at: Place, { name }: Field): Place {
+function below(at: Place, name: string): Place {
   if (at.path === '') return { path: name, kind: name };
   return { path: `${at.path}.${name}`, kind: `${at.kind}.${name}` };
 }
 
-/** Returns the value of an encoded `Any` of a type; `undefined` for one of another type. */
-function valueOfAny(bytes: Uint8Array, typeUrl: string): Uint8Array | undefined {
+/** Returns the values of an encoded message that has two fields of bytes, as an `Any` and the entry of a map have. */
+function entryOf(bytes: Uint8Array): { 1?: Uint8Array; 2?: Uint8Array } {
   const scanner = new FieldScanner(bytes, new ReadBudget(MESSAGE_LIMIT));
-  let value: Uint8Array = new Uint8Array();
-  let isOfType = false;
+  const entry: { 1?: Uint8Array; 2?: Uint8Array } = {};
   while (scanner.next()) {
-    const part = bytes.subarray(scanner.start, scanner.end);
-    if (scanner.isDelimited(1)) isOfType = Buffer.from(part).toString() === typeUrl;
-    else if (scanner.isDelimited(2)) value = part;
+    const value = bytes.subarray(scanner.start, scanner.end);
+    if (scanner.isDelimited(1)) entry[1] = value;
+    else if (scanner.isDelimited(2)) entry[2] = value;
   }
-  return isOfType ? value : undefined;
+  return entry;
 }

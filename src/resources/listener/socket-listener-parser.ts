@@ -18,7 +18,7 @@ import { createResourceType } from '../resource-parser';
 import { parseAddress } from '../shared/address-parser';
 import { decodeMessage } from '../shared/any';
 import { readExtension } from '../shared/extension-parser';
-import { parseDownstreamTls } from '../tls/downstream-tls-context-parser';
+import { parseDownstreamTls } from '../tls/tls-context-parser';
 import { overlaps, parseFilterChainMatch, type ParsedMatch } from './filter-chain-match-parser';
 import {
   httpConnectionManagerType,

@@ -47,8 +47,16 @@ export function parseRetryPolicy(
 }
 
 function parseCodes(retryOn: string): readonly RetryableCode[] {
-  const names = retryOn.split(',').map((name) => name.trim().toLowerCase());
-  return [...new Set(names)].filter(isRetryableCode);
+  return conditionsOf(retryOn).filter(isRetryableCode);
+}
+
+/** Returns the conditions of a `retry_on` that a client does not know, and ignores. */
+export function unknownConditions(retryOn: string): readonly string[] {
+  return conditionsOf(retryOn).filter((name) => name !== '' && !retryableCodes.has(name));
+}
+
+function conditionsOf(retryOn: string): readonly string[] {
+  return [...new Set(retryOn.split(',').map((name) => name.trim().toLowerCase()))];
 }
 
 function isRetryableCode(name: string): name is RetryableCode {

@@ -8,7 +8,7 @@ import {
   SPIFFECertValidatorConfig,
   type SPIFFECertValidatorConfig_TrustDomain as TrustDomain,
 } from '../../wire/generated/envoy/extensions/transport_sockets/tls/v3/tls_spiffe_validator_config';
-import { checkRestrictions } from '../../resources/tls/common-tls-context-parser';
+import { checkRestrictions } from '../../resources/tls/tls-context-parser';
 import { decodeMessage, unpackAny } from '../../resources/shared/any';
 import { createResourceType } from '../../resources/resource-parser';
 import { asBuffer } from '../../util/bytes';

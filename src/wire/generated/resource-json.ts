@@ -15,7 +15,7 @@ readonly per_host_thresholds?: readonly (envoy.config.cluster.v3.CircuitBreakers
 readonly perHostThresholds?: readonly (envoy.config.cluster.v3.CircuitBreakers.Thresholds)[] | null;
 }
 /** When an endpoint that fails more than its peers is left out for a while. */
-interface OutlierDetection extends Unread<'consecutive_5xx' | 'consecutive5xx' | 'enforcing_consecutive_5xx' | 'enforcingConsecutive5xx' | 'consecutive_gateway_failure' | 'consecutiveGatewayFailure' | 'enforcing_consecutive_gateway_failure' | 'enforcingConsecutiveGatewayFailure' | 'split_external_local_origin_errors' | 'splitExternalLocalOriginErrors' | 'consecutive_local_origin_failure' | 'consecutiveLocalOriginFailure' | 'enforcing_consecutive_local_origin_failure' | 'enforcingConsecutiveLocalOriginFailure' | 'enforcing_local_origin_success_rate' | 'enforcingLocalOriginSuccessRate' | 'enforcing_failure_percentage_local_origin' | 'enforcingFailurePercentageLocalOrigin' | 'max_ejection_time_jitter' | 'maxEjectionTimeJitter' | 'successful_active_health_check_uneject_host' | 'successfulActiveHealthCheckUnejectHost' | 'monitors' | 'always_eject_one_host' | 'alwaysEjectOneHost'> {
+interface OutlierDetection extends Unread<'consecutive_5xx' | 'consecutive5xx' | 'enforcing_consecutive_5xx' | 'enforcingConsecutive5xx' | 'consecutive_gateway_failure' | 'consecutiveGatewayFailure' | 'enforcing_consecutive_gateway_failure' | 'enforcingConsecutiveGatewayFailure' | 'split_external_local_origin_errors' | 'splitExternalLocalOriginErrors' | 'consecutive_local_origin_failure' | 'consecutiveLocalOriginFailure' | 'enforcing_consecutive_local_origin_failure' | 'enforcingConsecutiveLocalOriginFailure' | 'enforcing_local_origin_success_rate' | 'enforcingLocalOriginSuccessRate' | 'enforcing_failure_percentage_local_origin' | 'enforcingFailurePercentageLocalOrigin' | 'max_ejection_time_jitter' | 'maxEjectionTimeJitter' | 'successful_active_health_check_uneject_host' | 'successfulActiveHealthCheckUnejectHost' | 'monitors' | 'always_eject_one_host' | 'alwaysEjectOneHost' | 'detect_degraded_hosts' | 'detectDegradedHosts'> {
 /** Time between two sweeps. */
 readonly interval?: `${number}s` | null;
 /** Length of a first ejection; repeated ejections multiply it. */
@@ -58,7 +58,7 @@ interface LoadBalancingPolicy {
 readonly policies?: readonly (envoy.config.cluster.v3.LoadBalancingPolicy.Policy)[] | null;
 }
 /** A service the client can call: the CDS resource. */
-interface Cluster extends Unread<'alt_stat_name' | 'altStatName' | 'per_connection_buffer_limit_bytes' | 'perConnectionBufferLimitBytes' | 'health_checks' | 'healthChecks' | 'max_requests_per_connection' | 'maxRequestsPerConnection' | 'upstream_http_protocol_options' | 'upstreamHttpProtocolOptions' | 'common_http_protocol_options' | 'commonHttpProtocolOptions' | 'http_protocol_options' | 'httpProtocolOptions' | 'http2_protocol_options' | 'http2ProtocolOptions' | 'typed_extension_protocol_options' | 'typedExtensionProtocolOptions' | 'dns_refresh_rate' | 'dnsRefreshRate' | 'dns_failure_refresh_rate' | 'dnsFailureRefreshRate' | 'respect_dns_ttl' | 'respectDnsTtl' | 'dns_resolvers' | 'dnsResolvers' | 'use_tcp_for_dns_lookups' | 'useTcpForDnsLookups' | 'dns_resolution_config' | 'dnsResolutionConfig' | 'typed_dns_resolver_config' | 'typedDnsResolverConfig' | 'wait_for_warm_on_init' | 'waitForWarmOnInit' | 'cleanup_interval' | 'cleanupInterval' | 'upstream_bind_config' | 'upstreamBindConfig' | 'lb_subset_config' | 'lbSubsetConfig' | 'maglev_lb_config' | 'maglevLbConfig' | 'original_dst_lb_config' | 'originalDstLbConfig' | 'protocol_selection' | 'protocolSelection' | 'upstream_connection_options' | 'upstreamConnectionOptions' | 'close_connections_on_host_health_failure' | 'closeConnectionsOnHostHealthFailure' | 'ignore_health_on_host_removal' | 'ignoreHealthOnHostRemoval' | 'filters' | 'track_timeout_budgets' | 'trackTimeoutBudgets' | 'track_cluster_stats' | 'trackClusterStats' | 'preconnect_policy' | 'preconnectPolicy' | 'connection_pool_per_downstream_connection' | 'connectionPoolPerDownstreamConnection'> {
+interface Cluster extends Unread<'per_connection_buffer_limit_bytes' | 'perConnectionBufferLimitBytes' | 'health_checks' | 'healthChecks' | 'max_requests_per_connection' | 'maxRequestsPerConnection' | 'http_protocol_options' | 'httpProtocolOptions' | 'http2_protocol_options' | 'http2ProtocolOptions' | 'dns_refresh_rate' | 'dnsRefreshRate' | 'dns_resolvers' | 'dnsResolvers' | 'cleanup_interval' | 'cleanupInterval' | 'upstream_bind_config' | 'upstreamBindConfig' | 'lb_subset_config' | 'lbSubsetConfig' | 'protocol_selection' | 'protocolSelection' | 'alt_stat_name' | 'altStatName' | 'common_http_protocol_options' | 'commonHttpProtocolOptions' | 'upstream_connection_options' | 'upstreamConnectionOptions' | 'close_connections_on_host_health_failure' | 'closeConnectionsOnHostHealthFailure' | 'ignore_health_on_host_removal' | 'ignoreHealthOnHostRemoval' | 'original_dst_lb_config' | 'originalDstLbConfig' | 'typed_extension_protocol_options' | 'typedExtensionProtocolOptions' | 'respect_dns_ttl' | 'respectDnsTtl' | 'filters' | 'dns_failure_refresh_rate' | 'dnsFailureRefreshRate' | 'use_tcp_for_dns_lookups' | 'useTcpForDnsLookups' | 'upstream_http_protocol_options' | 'upstreamHttpProtocolOptions' | 'track_timeout_budgets' | 'trackTimeoutBudgets' | 'track_cluster_stats' | 'trackClusterStats' | 'preconnect_policy' | 'preconnectPolicy' | 'connection_pool_per_downstream_connection' | 'connectionPoolPerDownstreamConnection' | 'maglev_lb_config' | 'maglevLbConfig' | 'dns_resolution_config' | 'dnsResolutionConfig' | 'wait_for_warm_on_init' | 'waitForWarmOnInit' | 'typed_dns_resolver_config' | 'typedDnsResolverConfig' | 'dns_jitter' | 'dnsJitter' | 'transport_socket_matcher' | 'transportSocketMatcher'> {
 /** Not supported by gRPC clients. */
 readonly transport_socket_matches?: readonly (envoy.config.cluster.v3.Cluster.TransportSocketMatch)[] | null;
 /** Not supported by gRPC clients. */
@@ -117,7 +117,7 @@ readonly upstreamConfig?: envoy.config.core.v3.TypedExtensionConfig | null;
 }
 namespace CircuitBreakers {
 /** Limits for one traffic class. */
-interface Thresholds extends Unread<'max_pending_requests' | 'maxPendingRequests' | 'max_retries' | 'maxRetries' | 'retry_budget' | 'retryBudget' | 'track_remaining' | 'trackRemaining' | 'max_connection_pools' | 'maxConnectionPools'> {
+interface Thresholds extends Unread<'max_pending_requests' | 'maxPendingRequests' | 'max_retries' | 'maxRetries' | 'track_remaining' | 'trackRemaining' | 'max_connection_pools' | 'maxConnectionPools' | 'retry_budget' | 'retryBudget'> {
 readonly priority?: envoy.config.core.v3.RoutingPriority | null;
 readonly max_connections?: number | `${number}` | null;
 readonly maxConnections?: number | `${number}` | null;
@@ -199,7 +199,7 @@ type RoutingPriority = 'DEFAULT' | 'HIGH' | number;
 /** Version of the xDS API. */
 type ApiVersion = 'AUTO' | 'V2' | 'V3' | number;
 /** A separate API server; present so that it can be recognised and rejected. */
-interface ApiConfigSource extends Unread<'cluster_names' | 'clusterNames' | 'grpc_services' | 'grpcServices' | 'refresh_delay' | 'refreshDelay' | 'request_timeout' | 'requestTimeout' | 'rate_limit_settings' | 'rateLimitSettings' | 'set_node_on_first_message_only' | 'setNodeOnFirstMessageOnly' | 'config_validators' | 'configValidators'> {
+interface ApiConfigSource extends Unread<'cluster_names' | 'clusterNames' | 'refresh_delay' | 'refreshDelay' | 'grpc_services' | 'grpcServices' | 'request_timeout' | 'requestTimeout' | 'rate_limit_settings' | 'rateLimitSettings' | 'set_node_on_first_message_only' | 'setNodeOnFirstMessageOnly' | 'config_validators' | 'configValidators'> {
 readonly api_type?: envoy.config.core.v3.ApiConfigSource.ApiType | null;
 readonly apiType?: envoy.config.core.v3.ApiConfigSource.ApiType | null;
 readonly transport_api_version?: envoy.config.core.v3.ApiVersion | null;
@@ -251,7 +251,7 @@ readonly typed_filter_metadata?: { readonly [key: string]: google.protobuf.Any }
 readonly typedFilterMetadata?: { readonly [key: string]: google.protobuf.Any } | null;
 }
 /** An address with a port. */
-interface SocketAddress extends Unread<'ipv4_compat' | 'ipv4Compat'> {
+interface SocketAddress extends Unread<'ipv4_compat' | 'ipv4Compat' | 'network_namespace_filepath' | 'networkNamespaceFilepath'> {
 readonly protocol?: envoy.config.core.v3.SocketAddress.Protocol | null;
 /** IP literal, or a host name where a cluster resolves names. */
 readonly address?: string | null;
@@ -339,7 +339,7 @@ readonly type_urls?: readonly (string)[] | null;
 readonly typeUrls?: readonly (string)[] | null;
 }
 /** HTTP settings common to all protocol versions. */
-interface HttpProtocolOptions extends Unread<'max_connection_duration' | 'maxConnectionDuration' | 'max_headers_count' | 'maxHeadersCount' | 'headers_with_underscores_action' | 'headersWithUnderscoresAction' | 'max_requests_per_connection' | 'maxRequestsPerConnection'> {
+interface HttpProtocolOptions extends Unread<'max_headers_count' | 'maxHeadersCount' | 'max_connection_duration' | 'maxConnectionDuration' | 'headers_with_underscores_action' | 'headersWithUnderscoresAction' | 'max_requests_per_connection' | 'maxRequestsPerConnection' | 'max_response_headers_kb' | 'maxResponseHeadersKb'> {
 /** How long a connection without calls is kept. */
 readonly idle_timeout?: `${number}s` | null;
 /** How long a connection without calls is kept. */
@@ -587,7 +587,7 @@ readonly lbEndpoints?: readonly (envoy.config.endpoint.v3.LbEndpoint)[] | null;
 
 export declare namespace envoy.config.listener.v3 {
 /** A further address of a server listener. */
-interface AdditionalAddress extends Unread<'socket_options' | 'socketOptions'> {
+interface AdditionalAddress extends Unread<'socket_options' | 'socketOptions' | 'tcp_keepalive' | 'tcpKeepalive'> {
 readonly address?: envoy.config.core.v3.Address | null;
 }
 /** The part of a listener that clients use. */
@@ -646,11 +646,11 @@ readonly transportSocket?: envoy.config.core.v3.TransportSocket | null;
 readonly name?: string | null;
 }
 /** A filter that reads connections before a filter chain is chosen; present so that it can be recognised. */
-interface ListenerFilter extends Unread<'typed_config' | 'typedConfig' | 'config_discovery' | 'configDiscovery' | 'filter_disabled' | 'filterDisabled'> {
+interface ListenerFilter extends Unread<'typed_config' | 'typedConfig' | 'filter_disabled' | 'filterDisabled' | 'config_discovery' | 'configDiscovery'> {
 readonly name?: string | null;
 }
 /** Entry point of a configuration: the LDS resource. */
-interface Listener extends Unread<'stat_prefix' | 'statPrefix' | 'filter_chain_matcher' | 'filterChainMatcher' | 'per_connection_buffer_limit_bytes' | 'perConnectionBufferLimitBytes' | 'metadata' | 'deprecated_v1' | 'deprecatedV1' | 'drain_type' | 'drainType' | 'listener_filters_timeout' | 'listenerFiltersTimeout' | 'continue_on_listener_filters_timeout' | 'continueOnListenerFiltersTimeout' | 'transparent' | 'freebind' | 'socket_options' | 'socketOptions' | 'tcp_fast_open_queue_length' | 'tcpFastOpenQueueLength' | 'udp_listener_config' | 'udpListenerConfig' | 'connection_balance_config' | 'connectionBalanceConfig' | 'reuse_port' | 'reusePort' | 'enable_reuse_port' | 'enableReusePort' | 'access_log' | 'accessLog' | 'tcp_backlog_size' | 'tcpBacklogSize' | 'max_connections_to_accept_per_socket_event' | 'maxConnectionsToAcceptPerSocketEvent' | 'bind_to_port' | 'bindToPort' | 'internal_listener' | 'internalListener' | 'enable_mptcp' | 'enableMptcp' | 'ignore_global_conn_limit' | 'ignoreGlobalConnLimit' | 'bypass_overload_manager' | 'bypassOverloadManager'> {
+interface Listener extends Unread<'per_connection_buffer_limit_bytes' | 'perConnectionBufferLimitBytes' | 'metadata' | 'deprecated_v1' | 'deprecatedV1' | 'drain_type' | 'drainType' | 'transparent' | 'freebind' | 'tcp_fast_open_queue_length' | 'tcpFastOpenQueueLength' | 'socket_options' | 'socketOptions' | 'listener_filters_timeout' | 'listenerFiltersTimeout' | 'continue_on_listener_filters_timeout' | 'continueOnListenerFiltersTimeout' | 'udp_listener_config' | 'udpListenerConfig' | 'connection_balance_config' | 'connectionBalanceConfig' | 'reuse_port' | 'reusePort' | 'access_log' | 'accessLog' | 'tcp_backlog_size' | 'tcpBacklogSize' | 'bind_to_port' | 'bindToPort' | 'internal_listener' | 'internalListener' | 'stat_prefix' | 'statPrefix' | 'enable_reuse_port' | 'enableReusePort' | 'enable_mptcp' | 'enableMptcp' | 'ignore_global_conn_limit' | 'ignoreGlobalConnLimit' | 'filter_chain_matcher' | 'filterChainMatcher' | 'max_connections_to_accept_per_socket_event' | 'maxConnectionsToAcceptPerSocketEvent' | 'bypass_overload_manager' | 'bypassOverloadManager' | 'fcds_config' | 'fcdsConfig' | 'tcp_keepalive' | 'tcpKeepalive'> {
 readonly name?: string | null;
 /** Set on server listeners, which a client cannot use. */
 readonly address?: envoy.config.core.v3.Address | null;
@@ -697,7 +697,7 @@ readonly is_optional?: boolean | null;
 readonly isOptional?: boolean | null;
 }
 /** Answers without a cluster; not supported by gRPC clients. */
-interface DirectResponseAction extends Unread<'body'> {
+interface DirectResponseAction extends Unread<'body' | 'body_format' | 'bodyFormat'> {
 readonly status?: number | `${number}` | null;
 }
 /** Leaves the response to a filter; not supported by gRPC clients. */
@@ -755,10 +755,10 @@ readonly present_match?: boolean | null;
 readonly presentMatch?: boolean | null;
 }
 /** Answers with a redirect; not supported by gRPC clients. */
-interface RedirectAction extends Unread<'https_redirect' | 'httpsRedirect' | 'scheme_redirect' | 'schemeRedirect' | 'host_redirect' | 'hostRedirect' | 'port_redirect' | 'portRedirect' | 'path_redirect' | 'pathRedirect' | 'prefix_rewrite' | 'prefixRewrite' | 'regex_rewrite' | 'regexRewrite' | 'response_code' | 'responseCode' | 'strip_query' | 'stripQuery'> {
+interface RedirectAction extends Unread<'host_redirect' | 'hostRedirect' | 'path_redirect' | 'pathRedirect' | 'response_code' | 'responseCode' | 'https_redirect' | 'httpsRedirect' | 'prefix_rewrite' | 'prefixRewrite' | 'strip_query' | 'stripQuery' | 'scheme_redirect' | 'schemeRedirect' | 'port_redirect' | 'portRedirect' | 'regex_rewrite' | 'regexRewrite'> {
 }
 /** When a failed call is tried again. */
-interface RetryPolicy extends Unread<'per_try_timeout' | 'perTryTimeout' | 'per_try_idle_timeout' | 'perTryIdleTimeout' | 'retry_priority' | 'retryPriority' | 'retry_host_predicate' | 'retryHostPredicate' | 'retry_options_predicates' | 'retryOptionsPredicates' | 'host_selection_retry_max_attempts' | 'hostSelectionRetryMaxAttempts' | 'retriable_status_codes' | 'retriableStatusCodes' | 'rate_limited_retry_back_off' | 'rateLimitedRetryBackOff' | 'retriable_headers' | 'retriableHeaders' | 'retriable_request_headers' | 'retriableRequestHeaders'> {
+interface RetryPolicy extends Unread<'per_try_timeout' | 'perTryTimeout' | 'retry_priority' | 'retryPriority' | 'retry_host_predicate' | 'retryHostPredicate' | 'host_selection_retry_max_attempts' | 'hostSelectionRetryMaxAttempts' | 'retriable_status_codes' | 'retriableStatusCodes' | 'retriable_headers' | 'retriableHeaders' | 'retriable_request_headers' | 'retriableRequestHeaders' | 'rate_limited_retry_back_off' | 'rateLimitedRetryBackOff' | 'retry_options_predicates' | 'retryOptionsPredicates' | 'per_try_idle_timeout' | 'perTryIdleTimeout' | 'refresh_cluster_on_retry' | 'refreshClusterOnRetry'> {
 /** Conditions as a comma-separated list. */
 readonly retry_on?: string | null;
 /** Conditions as a comma-separated list. */
@@ -769,7 +769,7 @@ readonly retry_back_off?: envoy.config.route.v3.RetryPolicy.RetryBackOff | null;
 readonly retryBackOff?: envoy.config.route.v3.RetryPolicy.RetryBackOff | null;
 }
 /** Conditions on a call; all must hold. */
-interface RouteMatch extends Unread<'grpc' | 'tls_context' | 'tlsContext' | 'dynamic_metadata' | 'dynamicMetadata'> {
+interface RouteMatch extends Unread<'grpc' | 'tls_context' | 'tlsContext' | 'dynamic_metadata' | 'dynamicMetadata' | 'filter_state' | 'filterState' | 'cookies'> {
 readonly prefix?: string | null;
 readonly path?: string | null;
 readonly safe_regex?: envoy.type.matcher.v3.RegexMatcher | null;
@@ -801,7 +801,7 @@ readonly query_parameters?: readonly (envoy.config.route.v3.QueryParameterMatche
 readonly queryParameters?: readonly (envoy.config.route.v3.QueryParameterMatcher)[] | null;
 }
 /** Splits calls between clusters. */
-interface WeightedCluster extends Unread<'runtime_key_prefix' | 'runtimeKeyPrefix' | 'header_name' | 'headerName'> {
+interface WeightedCluster extends Unread<'runtime_key_prefix' | 'runtimeKeyPrefix' | 'header_name' | 'headerName' | 'use_hash_policy' | 'useHashPolicy'> {
 readonly clusters?: readonly (envoy.config.route.v3.WeightedCluster.ClusterWeight)[] | null;
 /** Replaced by the sum of the weights. */
 readonly total_weight?: number | `${number}` | null;
@@ -809,7 +809,7 @@ readonly total_weight?: number | `${number}` | null;
 readonly totalWeight?: number | `${number}` | null;
 }
 /** Sends matching calls to a cluster. */
-interface RouteAction extends Unread<'cluster_not_found_response_code' | 'clusterNotFoundResponseCode' | 'metadata_match' | 'metadataMatch' | 'prefix_rewrite' | 'prefixRewrite' | 'regex_rewrite' | 'regexRewrite' | 'path_rewrite_policy' | 'pathRewritePolicy' | 'host_rewrite_header' | 'hostRewriteHeader' | 'host_rewrite_path_regex' | 'hostRewritePathRegex' | 'append_x_forwarded_host' | 'appendXForwardedHost' | 'idle_timeout' | 'idleTimeout' | 'early_data_policy' | 'earlyDataPolicy' | 'retry_policy_typed_config' | 'retryPolicyTypedConfig' | 'request_mirror_policies' | 'requestMirrorPolicies' | 'priority' | 'rate_limits' | 'rateLimits' | 'include_vh_rate_limits' | 'includeVhRateLimits' | 'cors' | 'max_grpc_timeout' | 'maxGrpcTimeout' | 'grpc_timeout_offset' | 'grpcTimeoutOffset' | 'upgrade_configs' | 'upgradeConfigs' | 'internal_redirect_policy' | 'internalRedirectPolicy' | 'internal_redirect_action' | 'internalRedirectAction' | 'max_internal_redirects' | 'maxInternalRedirects' | 'hedge_policy' | 'hedgePolicy'> {
+interface RouteAction extends Unread<'metadata_match' | 'metadataMatch' | 'prefix_rewrite' | 'prefixRewrite' | 'priority' | 'rate_limits' | 'rateLimits' | 'include_vh_rate_limits' | 'includeVhRateLimits' | 'cors' | 'cluster_not_found_response_code' | 'clusterNotFoundResponseCode' | 'max_grpc_timeout' | 'maxGrpcTimeout' | 'idle_timeout' | 'idleTimeout' | 'upgrade_configs' | 'upgradeConfigs' | 'internal_redirect_action' | 'internalRedirectAction' | 'hedge_policy' | 'hedgePolicy' | 'grpc_timeout_offset' | 'grpcTimeoutOffset' | 'host_rewrite_header' | 'hostRewriteHeader' | 'request_mirror_policies' | 'requestMirrorPolicies' | 'max_internal_redirects' | 'maxInternalRedirects' | 'regex_rewrite' | 'regexRewrite' | 'retry_policy_typed_config' | 'retryPolicyTypedConfig' | 'internal_redirect_policy' | 'internalRedirectPolicy' | 'host_rewrite_path_regex' | 'hostRewritePathRegex' | 'append_x_forwarded_host' | 'appendXForwardedHost' | 'early_data_policy' | 'earlyDataPolicy' | 'path_rewrite_policy' | 'pathRewritePolicy' | 'flush_timeout' | 'flushTimeout' | 'host_rewrite' | 'hostRewrite' | 'path_rewrite' | 'pathRewrite'> {
 readonly cluster?: string | null;
 /** Not supported by gRPC clients. */
 readonly cluster_header?: string | null;
@@ -841,7 +841,7 @@ readonly max_stream_duration?: envoy.config.route.v3.RouteAction.MaxStreamDurati
 readonly maxStreamDuration?: envoy.config.route.v3.RouteAction.MaxStreamDuration | null;
 }
 /** What to do with calls that match. */
-interface Route extends Unread<'decorator' | 'request_headers_to_add' | 'requestHeadersToAdd' | 'request_headers_to_remove' | 'requestHeadersToRemove' | 'response_headers_to_add' | 'responseHeadersToAdd' | 'response_headers_to_remove' | 'responseHeadersToRemove' | 'tracing' | 'per_request_buffer_limit_bytes' | 'perRequestBufferLimitBytes' | 'stat_prefix' | 'statPrefix'> {
+interface Route extends Unread<'decorator' | 'request_headers_to_add' | 'requestHeadersToAdd' | 'response_headers_to_add' | 'responseHeadersToAdd' | 'response_headers_to_remove' | 'responseHeadersToRemove' | 'request_headers_to_remove' | 'requestHeadersToRemove' | 'tracing' | 'per_request_buffer_limit_bytes' | 'perRequestBufferLimitBytes' | 'stat_prefix' | 'statPrefix' | 'request_body_buffer_limit' | 'requestBodyBufferLimit'> {
 readonly name?: string | null;
 readonly match?: envoy.config.route.v3.RouteMatch | null;
 readonly route?: envoy.config.route.v3.RouteAction | null;
@@ -859,7 +859,7 @@ readonly typed_per_filter_config?: { readonly [key: string]: google.protobuf.Any
 readonly typedPerFilterConfig?: { readonly [key: string]: google.protobuf.Any } | null;
 }
 /** Routes for a set of host names. */
-interface VirtualHost extends Unread<'matcher' | 'require_tls' | 'requireTls' | 'virtual_clusters' | 'virtualClusters' | 'rate_limits' | 'rateLimits' | 'request_headers_to_add' | 'requestHeadersToAdd' | 'request_headers_to_remove' | 'requestHeadersToRemove' | 'response_headers_to_add' | 'responseHeadersToAdd' | 'response_headers_to_remove' | 'responseHeadersToRemove' | 'cors' | 'include_request_attempt_count' | 'includeRequestAttemptCount' | 'include_attempt_count_in_response' | 'includeAttemptCountInResponse' | 'retry_policy_typed_config' | 'retryPolicyTypedConfig' | 'hedge_policy' | 'hedgePolicy' | 'include_is_timeout_retry_header' | 'includeIsTimeoutRetryHeader' | 'per_request_buffer_limit_bytes' | 'perRequestBufferLimitBytes' | 'request_mirror_policies' | 'requestMirrorPolicies'> {
+interface VirtualHost extends Unread<'require_tls' | 'requireTls' | 'virtual_clusters' | 'virtualClusters' | 'rate_limits' | 'rateLimits' | 'request_headers_to_add' | 'requestHeadersToAdd' | 'cors' | 'response_headers_to_add' | 'responseHeadersToAdd' | 'response_headers_to_remove' | 'responseHeadersToRemove' | 'request_headers_to_remove' | 'requestHeadersToRemove' | 'include_request_attempt_count' | 'includeRequestAttemptCount' | 'hedge_policy' | 'hedgePolicy' | 'per_request_buffer_limit_bytes' | 'perRequestBufferLimitBytes' | 'include_attempt_count_in_response' | 'includeAttemptCountInResponse' | 'retry_policy_typed_config' | 'retryPolicyTypedConfig' | 'matcher' | 'request_mirror_policies' | 'requestMirrorPolicies' | 'include_is_timeout_retry_header' | 'includeIsTimeoutRetryHeader' | 'request_body_buffer_limit' | 'requestBodyBufferLimit'> {
 readonly name?: string | null;
 /** Exact names, or with a wildcard at one end. */
 readonly domains?: readonly (string)[] | null;
@@ -876,7 +876,7 @@ readonly retryPolicy?: envoy.config.route.v3.RetryPolicy | null;
 readonly metadata?: envoy.config.core.v3.Metadata | null;
 }
 /** A routing table: the RDS resource. */
-interface RouteConfiguration extends Unread<'vhds' | 'internal_only_headers' | 'internalOnlyHeaders' | 'response_headers_to_add' | 'responseHeadersToAdd' | 'response_headers_to_remove' | 'responseHeadersToRemove' | 'request_headers_to_add' | 'requestHeadersToAdd' | 'request_headers_to_remove' | 'requestHeadersToRemove' | 'most_specific_header_mutations_wins' | 'mostSpecificHeaderMutationsWins' | 'validate_clusters' | 'validateClusters' | 'max_direct_response_body_size_bytes' | 'maxDirectResponseBodySizeBytes' | 'request_mirror_policies' | 'requestMirrorPolicies' | 'ignore_port_in_host_matching' | 'ignorePortInHostMatching' | 'ignore_path_parameters_in_path_matching' | 'ignorePathParametersInPathMatching'> {
+interface RouteConfiguration extends Unread<'internal_only_headers' | 'internalOnlyHeaders' | 'response_headers_to_add' | 'responseHeadersToAdd' | 'response_headers_to_remove' | 'responseHeadersToRemove' | 'request_headers_to_add' | 'requestHeadersToAdd' | 'validate_clusters' | 'validateClusters' | 'request_headers_to_remove' | 'requestHeadersToRemove' | 'vhds' | 'most_specific_header_mutations_wins' | 'mostSpecificHeaderMutationsWins' | 'max_direct_response_body_size_bytes' | 'maxDirectResponseBodySizeBytes' | 'request_mirror_policies' | 'requestMirrorPolicies' | 'ignore_port_in_host_matching' | 'ignorePortInHostMatching' | 'ignore_path_parameters_in_path_matching' | 'ignorePathParametersInPathMatching' | 'vhost_header' | 'vhostHeader'> {
 readonly name?: string | null;
 readonly virtual_hosts?: readonly (envoy.config.route.v3.VirtualHost)[] | null;
 readonly virtualHosts?: readonly (envoy.config.route.v3.VirtualHost)[] | null;
@@ -967,7 +967,7 @@ interface ConnectMatcher {
 }
 namespace WeightedCluster {
 /** One cluster and its share. */
-interface ClusterWeight extends Unread<'request_headers_to_add' | 'requestHeadersToAdd' | 'request_headers_to_remove' | 'requestHeadersToRemove' | 'response_headers_to_add' | 'responseHeadersToAdd' | 'response_headers_to_remove' | 'responseHeadersToRemove' | 'host_rewrite_literal' | 'hostRewriteLiteral'> {
+interface ClusterWeight extends Unread<'request_headers_to_add' | 'requestHeadersToAdd' | 'response_headers_to_add' | 'responseHeadersToAdd' | 'response_headers_to_remove' | 'responseHeadersToRemove' | 'request_headers_to_remove' | 'requestHeadersToRemove' | 'host_rewrite_literal' | 'hostRewriteLiteral'> {
 readonly name?: string | null;
 /** Not supported by gRPC clients. */
 readonly cluster_header?: string | null;
@@ -1033,7 +1033,7 @@ interface SkipFilter {
 
 export declare namespace envoy.extensions.filters.http.composite.v3 {
 /** A filter that stands for others chosen by a matcher. */
-interface Composite {
+interface Composite extends Unread<'named_filter_chains' | 'namedFilterChains'> {
 }
 /** A filter configuration fetched separately; not supported by gRPC clients. */
 interface DynamicConfig extends Unread<'config_discovery' | 'configDiscovery'> {
@@ -1045,7 +1045,7 @@ readonly typed_config?: readonly (envoy.config.core.v3.TypedExtensionConfig)[] |
 readonly typedConfig?: readonly (envoy.config.core.v3.TypedExtensionConfig)[] | null;
 }
 /** Matcher action: run these filters. */
-interface ExecuteFilterAction {
+interface ExecuteFilterAction extends Unread<'filter_chain_name' | 'filterChainName'> {
 readonly typed_config?: envoy.config.core.v3.TypedExtensionConfig | null;
 readonly typedConfig?: envoy.config.core.v3.TypedExtensionConfig | null;
 readonly dynamic_config?: envoy.extensions.filters.http.composite.v3.DynamicConfig | null;
@@ -1109,13 +1109,13 @@ readonly cacheConfig?: envoy.extensions.filters.http.gcp_authn.v3.TokenCacheConf
 
 export declare namespace envoy.extensions.filters.http.router.v3 {
 /** The filter that ends the chain. None of its settings is read. */
-interface Router extends Unread<'dynamic_stats' | 'dynamicStats' | 'start_child_span' | 'startChildSpan' | 'upstream_log' | 'upstreamLog' | 'upstream_log_options' | 'upstreamLogOptions' | 'suppress_envoy_headers' | 'suppressEnvoyHeaders' | 'strict_check_headers' | 'strictCheckHeaders' | 'respect_expected_rq_timeout' | 'respectExpectedRqTimeout' | 'suppress_grpc_request_failure_code_stats' | 'suppressGrpcRequestFailureCodeStats' | 'upstream_http_filters' | 'upstreamHttpFilters'> {
+interface Router extends Unread<'dynamic_stats' | 'dynamicStats' | 'start_child_span' | 'startChildSpan' | 'upstream_log' | 'upstreamLog' | 'suppress_envoy_headers' | 'suppressEnvoyHeaders' | 'strict_check_headers' | 'strictCheckHeaders' | 'respect_expected_rq_timeout' | 'respectExpectedRqTimeout' | 'suppress_grpc_request_failure_code_stats' | 'suppressGrpcRequestFailureCodeStats' | 'upstream_http_filters' | 'upstreamHttpFilters' | 'upstream_log_options' | 'upstreamLogOptions' | 'reject_connect_request_early_data' | 'rejectConnectRequestEarlyData'> {
 }
 }
 
 export declare namespace envoy.extensions.filters.http.stateful_session.v3 {
 /** Keeps a session on its endpoint. */
-interface StatefulSession {
+interface StatefulSession extends Unread<'stat_prefix' | 'statPrefix'> {
 /** How the session is carried. */
 readonly session_state?: envoy.config.core.v3.TypedExtensionConfig | null;
 /** How the session is carried. */
@@ -1161,7 +1161,7 @@ readonly isOptional?: boolean | null;
 readonly disabled?: boolean | null;
 }
 /** HTTP behaviour of a listener. */
-interface HttpConnectionManager extends Unread<'codec_type' | 'codecType' | 'add_user_agent' | 'addUserAgent' | 'tracing' | 'http_protocol_options' | 'httpProtocolOptions' | 'http2_protocol_options' | 'http2ProtocolOptions' | 'http3_protocol_options' | 'http3ProtocolOptions' | 'server_name' | 'serverName' | 'server_header_transformation' | 'serverHeaderTransformation' | 'scheme_header_transformation' | 'schemeHeaderTransformation' | 'max_request_headers_kb' | 'maxRequestHeadersKb' | 'stream_idle_timeout' | 'streamIdleTimeout' | 'request_timeout' | 'requestTimeout' | 'request_headers_timeout' | 'requestHeadersTimeout' | 'drain_timeout' | 'drainTimeout' | 'delayed_close_timeout' | 'delayedCloseTimeout' | 'access_log' | 'accessLog' | 'access_log_flush_interval' | 'accessLogFlushInterval' | 'flush_access_log_on_new_request' | 'flushAccessLogOnNewRequest' | 'access_log_options' | 'accessLogOptions' | 'use_remote_address' | 'useRemoteAddress' | 'early_header_mutation_extensions' | 'earlyHeaderMutationExtensions' | 'internal_address_config' | 'internalAddressConfig' | 'skip_xff_append' | 'skipXffAppend' | 'via' | 'generate_request_id' | 'generateRequestId' | 'preserve_external_request_id' | 'preserveExternalRequestId' | 'always_set_request_id_in_response' | 'alwaysSetRequestIdInResponse' | 'forward_client_cert_details' | 'forwardClientCertDetails' | 'set_current_client_cert_details' | 'setCurrentClientCertDetails' | 'proxy_100_continue' | 'proxy100Continue' | 'represent_ipv4_remote_address_as_ipv4_mapped_ipv6' | 'representIpv4RemoteAddressAsIpv4MappedIpv6' | 'upgrade_configs' | 'upgradeConfigs' | 'normalize_path' | 'normalizePath' | 'merge_slashes' | 'mergeSlashes' | 'path_with_escaped_slashes_action' | 'pathWithEscapedSlashesAction' | 'request_id_extension' | 'requestIdExtension' | 'local_reply_config' | 'localReplyConfig' | 'strip_matching_host_port' | 'stripMatchingHostPort' | 'strip_any_host_port' | 'stripAnyHostPort' | 'stream_error_on_invalid_http_message' | 'streamErrorOnInvalidHttpMessage' | 'path_normalization_options' | 'pathNormalizationOptions' | 'strip_trailing_host_dot' | 'stripTrailingHostDot' | 'proxy_status_config' | 'proxyStatusConfig' | 'typed_header_validation_config' | 'typedHeaderValidationConfig' | 'append_x_forwarded_port' | 'appendXForwardedPort' | 'append_local_overload' | 'appendLocalOverload' | 'add_proxy_protocol_connection_state' | 'addProxyProtocolConnectionState'> {
+interface HttpConnectionManager extends Unread<'codec_type' | 'codecType' | 'add_user_agent' | 'addUserAgent' | 'tracing' | 'http_protocol_options' | 'httpProtocolOptions' | 'http2_protocol_options' | 'http2ProtocolOptions' | 'server_name' | 'serverName' | 'drain_timeout' | 'drainTimeout' | 'access_log' | 'accessLog' | 'use_remote_address' | 'useRemoteAddress' | 'generate_request_id' | 'generateRequestId' | 'forward_client_cert_details' | 'forwardClientCertDetails' | 'set_current_client_cert_details' | 'setCurrentClientCertDetails' | 'proxy_100_continue' | 'proxy100Continue' | 'represent_ipv4_remote_address_as_ipv4_mapped_ipv6' | 'representIpv4RemoteAddressAsIpv4MappedIpv6' | 'skip_xff_append' | 'skipXffAppend' | 'via' | 'upgrade_configs' | 'upgradeConfigs' | 'stream_idle_timeout' | 'streamIdleTimeout' | 'internal_address_config' | 'internalAddressConfig' | 'delayed_close_timeout' | 'delayedCloseTimeout' | 'request_timeout' | 'requestTimeout' | 'max_request_headers_kb' | 'maxRequestHeadersKb' | 'normalize_path' | 'normalizePath' | 'preserve_external_request_id' | 'preserveExternalRequestId' | 'merge_slashes' | 'mergeSlashes' | 'server_header_transformation' | 'serverHeaderTransformation' | 'request_id_extension' | 'requestIdExtension' | 'always_set_request_id_in_response' | 'alwaysSetRequestIdInResponse' | 'local_reply_config' | 'localReplyConfig' | 'strip_matching_host_port' | 'stripMatchingHostPort' | 'stream_error_on_invalid_http_message' | 'streamErrorOnInvalidHttpMessage' | 'request_headers_timeout' | 'requestHeadersTimeout' | 'strip_any_host_port' | 'stripAnyHostPort' | 'path_normalization_options' | 'pathNormalizationOptions' | 'http3_protocol_options' | 'http3ProtocolOptions' | 'path_with_escaped_slashes_action' | 'pathWithEscapedSlashesAction' | 'strip_trailing_host_dot' | 'stripTrailingHostDot' | 'scheme_header_transformation' | 'schemeHeaderTransformation' | 'proxy_status_config' | 'proxyStatusConfig' | 'typed_header_validation_config' | 'typedHeaderValidationConfig' | 'append_x_forwarded_port' | 'appendXForwardedPort' | 'early_header_mutation_extensions' | 'earlyHeaderMutationExtensions' | 'add_proxy_protocol_connection_state' | 'addProxyProtocolConnectionState' | 'access_log_flush_interval' | 'accessLogFlushInterval' | 'flush_access_log_on_new_request' | 'flushAccessLogOnNewRequest' | 'access_log_options' | 'accessLogOptions' | 'append_local_overload' | 'appendLocalOverload' | 'http1_safe_max_connection_duration' | 'http1SafeMaxConnectionDuration' | 'stream_flush_timeout' | 'streamFlushTimeout' | 'forward_client_cert_matcher' | 'forwardClientCertMatcher' | 'forward_proto_config' | 'forwardProtoConfig'> {
 /** Not read by gRPC clients. */
 readonly stat_prefix?: string | null;
 /** Not read by gRPC clients. */
@@ -1250,7 +1250,7 @@ readonly min_weight_percent?: envoy.type.v3.Percent | null;
 readonly minWeightPercent?: envoy.type.v3.Percent | null;
 }
 /** Settings common to hashing policies. */
-interface ConsistentHashingLbConfig {
+interface ConsistentHashingLbConfig extends Unread<'hash_policy' | 'hashPolicy'> {
 readonly use_hostname_for_hashing?: boolean | null;
 readonly useHostnameForHashing?: boolean | null;
 readonly hash_balance_factor?: number | `${number}` | null;
@@ -1265,7 +1265,7 @@ readonly localityWeightedLbConfig?: envoy.extensions.load_balancing_policies.com
 }
 namespace LocalityLbConfig {
 /** Prefer the client's own zone; not read by gRPC clients. */
-interface ZoneAwareLbConfig extends Unread<'routing_enabled' | 'routingEnabled' | 'min_cluster_size' | 'minClusterSize' | 'fail_traffic_on_panic' | 'failTrafficOnPanic'> {
+interface ZoneAwareLbConfig extends Unread<'routing_enabled' | 'routingEnabled' | 'min_cluster_size' | 'minClusterSize' | 'fail_traffic_on_panic' | 'failTrafficOnPanic' | 'force_locality_direct_routing' | 'forceLocalityDirectRouting' | 'force_local_zone' | 'forceLocalZone' | 'locality_basis' | 'localityBasis'> {
 }
 /** Balance by locality weight. */
 interface LocalityWeightedLbConfig {
@@ -1398,7 +1398,7 @@ readonly sanType?: envoy.extensions.transport_sockets.tls.v3.SubjectAltNameMatch
 readonly matcher?: envoy.type.matcher.v3.StringMatcher | null;
 }
 /** How the peer's certificate is checked. */
-interface CertificateValidationContext extends Unread<'watched_directory' | 'watchedDirectory' | 'allow_expired_certificate' | 'allowExpiredCertificate' | 'trust_chain_verification' | 'trustChainVerification' | 'only_verify_leaf_cert_crl' | 'onlyVerifyLeafCertCrl'> {
+interface CertificateValidationContext extends Unread<'allow_expired_certificate' | 'allowExpiredCertificate' | 'trust_chain_verification' | 'trustChainVerification' | 'watched_directory' | 'watchedDirectory' | 'only_verify_leaf_cert_crl' | 'onlyVerifyLeafCertCrl'> {
 /** Read in a secret only. */
 readonly trusted_ca?: envoy.config.core.v3.DataSource | null;
 /** Read in a secret only. */
@@ -1430,10 +1430,10 @@ readonly custom_validator_config?: envoy.config.core.v3.TypedExtensionConfig | n
 readonly customValidatorConfig?: envoy.config.core.v3.TypedExtensionConfig | null;
 }
 /** Protocol versions and ciphers; its presence is an error for gRPC clients. */
-interface TlsParameters extends Unread<'tls_minimum_protocol_version' | 'tlsMinimumProtocolVersion' | 'tls_maximum_protocol_version' | 'tlsMaximumProtocolVersion' | 'cipher_suites' | 'cipherSuites' | 'ecdh_curves' | 'ecdhCurves' | 'signature_algorithms' | 'signatureAlgorithms'> {
+interface TlsParameters extends Unread<'tls_minimum_protocol_version' | 'tlsMinimumProtocolVersion' | 'tls_maximum_protocol_version' | 'tlsMaximumProtocolVersion' | 'cipher_suites' | 'cipherSuites' | 'ecdh_curves' | 'ecdhCurves' | 'signature_algorithms' | 'signatureAlgorithms' | 'compliance_policies' | 'compliancePolicies'> {
 }
 /** A certificate and its key. In a secret, each is PEM; elsewhere its presence is an error for gRPC clients. */
-interface TlsCertificate extends Unread<'pkcs12' | 'watched_directory' | 'watchedDirectory' | 'private_key_provider' | 'privateKeyProvider' | 'password' | 'ocsp_staple' | 'ocspStaple' | 'signed_certificate_timestamp' | 'signedCertificateTimestamp'> {
+interface TlsCertificate extends Unread<'password' | 'ocsp_staple' | 'ocspStaple' | 'signed_certificate_timestamp' | 'signedCertificateTimestamp' | 'private_key_provider' | 'privateKeyProvider' | 'watched_directory' | 'watchedDirectory' | 'pkcs12'> {
 readonly certificate_chain?: envoy.config.core.v3.DataSource | null;
 readonly certificateChain?: envoy.config.core.v3.DataSource | null;
 readonly private_key?: envoy.config.core.v3.DataSource | null;
@@ -1444,7 +1444,7 @@ interface SdsSecretConfig extends Unread<'sds_config' | 'sdsConfig'> {
 readonly name?: string | null;
 }
 /** TLS settings of clients and servers. */
-interface CommonTlsContext extends Unread<'tls_certificate_certificate_provider' | 'tlsCertificateCertificateProvider' | 'validation_context_certificate_provider' | 'validationContextCertificateProvider' | 'key_log' | 'keyLog'> {
+interface CommonTlsContext extends Unread<'tls_certificate_certificate_provider' | 'tlsCertificateCertificateProvider' | 'validation_context_certificate_provider' | 'validationContextCertificateProvider' | 'key_log' | 'keyLog' | 'custom_tls_certificate_selector' | 'customTlsCertificateSelector'> {
 readonly tls_params?: envoy.extensions.transport_sockets.tls.v3.TlsParameters | null;
 readonly tlsParams?: envoy.extensions.transport_sockets.tls.v3.TlsParameters | null;
 readonly tls_certificates?: readonly (envoy.extensions.transport_sockets.tls.v3.TlsCertificate)[] | null;
@@ -1477,7 +1477,7 @@ readonly custom_handshaker?: envoy.config.core.v3.TypedExtensionConfig | null;
 readonly customHandshaker?: envoy.config.core.v3.TypedExtensionConfig | null;
 }
 /** TLS for connections to a server. */
-interface DownstreamTlsContext extends Unread<'session_ticket_keys' | 'sessionTicketKeys' | 'session_ticket_keys_sds_secret_config' | 'sessionTicketKeysSdsSecretConfig' | 'disable_stateless_session_resumption' | 'disableStatelessSessionResumption' | 'disable_stateful_session_resumption' | 'disableStatefulSessionResumption' | 'session_timeout' | 'sessionTimeout' | 'full_scan_certs_on_sni_mismatch' | 'fullScanCertsOnSniMismatch'> {
+interface DownstreamTlsContext extends Unread<'session_ticket_keys' | 'sessionTicketKeys' | 'session_ticket_keys_sds_secret_config' | 'sessionTicketKeysSdsSecretConfig' | 'session_timeout' | 'sessionTimeout' | 'disable_stateless_session_resumption' | 'disableStatelessSessionResumption' | 'full_scan_certs_on_sni_mismatch' | 'fullScanCertsOnSniMismatch' | 'disable_stateful_session_resumption' | 'disableStatefulSessionResumption' | 'prefer_client_ciphers' | 'preferClientCiphers'> {
 readonly common_tls_context?: envoy.extensions.transport_sockets.tls.v3.CommonTlsContext | null;
 readonly commonTlsContext?: envoy.extensions.transport_sockets.tls.v3.CommonTlsContext | null;
 /** Clients must present a certificate. */
@@ -1494,10 +1494,10 @@ readonly ocsp_staple_policy?: envoy.extensions.transport_sockets.tls.v3.Downstre
 readonly ocspStaplePolicy?: envoy.extensions.transport_sockets.tls.v3.DownstreamTlsContext.OcspStaplePolicy | null;
 }
 /** A secret for other purposes than TLS; its presence is an error for this client. */
-interface GenericSecret extends Unread<'secret'> {
+interface GenericSecret extends Unread<'secret' | 'secrets'> {
 }
 /** Trusts authorities for the identities of one trust domain each. */
-interface SPIFFECertValidatorConfig {
+interface SPIFFECertValidatorConfig extends Unread<'trust_bundles' | 'trustBundles'> {
 readonly trust_domains?: readonly (envoy.extensions.transport_sockets.tls.v3.SPIFFECertValidatorConfig.TrustDomain)[] | null;
 readonly trustDomains?: readonly (envoy.extensions.transport_sockets.tls.v3.SPIFFECertValidatorConfig.TrustDomain)[] | null;
 }
@@ -1577,7 +1577,7 @@ type SanType = 'SAN_TYPE_UNSPECIFIED' | 'EMAIL' | 'DNS' | 'URI' | 'IP_ADDRESS' |
 
 export declare namespace envoy.extensions.upstreams.http.v3 {
 /** HTTP settings for connections to a cluster. */
-interface HttpProtocolOptions extends Unread<'upstream_http_protocol_options' | 'upstreamHttpProtocolOptions' | 'explicit_http_config' | 'explicitHttpConfig' | 'use_downstream_protocol_config' | 'useDownstreamProtocolConfig' | 'auto_config' | 'autoConfig' | 'http_filters' | 'httpFilters' | 'header_validation_config' | 'headerValidationConfig'> {
+interface HttpProtocolOptions extends Unread<'upstream_http_protocol_options' | 'upstreamHttpProtocolOptions' | 'explicit_http_config' | 'explicitHttpConfig' | 'use_downstream_protocol_config' | 'useDownstreamProtocolConfig' | 'auto_config' | 'autoConfig' | 'http_filters' | 'httpFilters' | 'header_validation_config' | 'headerValidationConfig' | 'outlier_detection' | 'outlierDetection' | 'request_mirror_policies' | 'requestMirrorPolicies' | 'hash_policy' | 'hashPolicy' | 'retry_policy' | 'retryPolicy'> {
 readonly common_http_protocol_options?: envoy.config.core.v3.HttpProtocolOptions | null;
 readonly commonHttpProtocolOptions?: envoy.config.core.v3.HttpProtocolOptions | null;
 }
@@ -1604,7 +1604,7 @@ readonly ttl?: `${number}s` | null;
 
 export declare namespace envoy.type.http.v3 {
 /** A cookie the client hands out and later recognises. */
-interface Cookie {
+interface Cookie extends Unread<'attributes'> {
 /** Must not be empty. */
 readonly name?: string | null;
 /** Lifetime told to the receiver; zero asks for a session cookie. */
@@ -1908,7 +1908,7 @@ readonly value?: { readonly [key: string]: unknown } | null;
 
 export declare namespace xds.core.v3 {
 /** One member of a list collection. */
-interface CollectionEntry {
+interface CollectionEntry extends Unread<'locator'> {
 /** The member itself. Reference by locator is not supported and left out. */
 readonly inline_entry?: xds.core.v3.CollectionEntry.InlineEntry | null;
 /** The member itself. Reference by locator is not supported and left out. */

@@ -25,7 +25,7 @@ const MAX_PROBLEMS = 100;
 export interface JsonExplanation {
   /** What prevents reading it. */
   readonly problems: readonly JsonProblem[];
-  /** The fields that Envoy has and gRPC clients do not read; see `isEnvoyField`. */
+  /** The fields that Envoy has and gRPC clients do not read, each where it is first; see `isEnvoyField`. */
   readonly envoyFields: readonly JsonProblem[];
   /** Those of them in the message itself that cannot be read here, since they have extensions of Envoy; see `isServerField`. */
   readonly unreadable: readonly string[];
@@ -63,10 +63,17 @@ type Path = readonly PathSegment[];
 /** Walks schema and value together. The reader reads only leaves, one at a time. */
 class ProblemSearch implements JsonExplanation {
   readonly problems: JsonProblem[] = [];
-  readonly envoyFields: JsonProblem[] = [];
   readonly unreadable: string[] = [];
+  /** By their paths without indices. */
+  private readonly envoyFieldsByKind = new Map<string, { first: JsonProblem; count: number }>();
 
   constructor(private readonly options: ExplainOptions) {}
+
+  get envoyFields(): readonly JsonProblem[] {
+    return [...this.envoyFieldsByKind.values()].map(({ first, count }) =>
+      count === 1 ? first : { ...first, reason: `${first.reason} (first of ${count} places)` },
+    );
+  }
 
   visitMessage(desc: DescMessage, json: JsonValue, path: Path): void {
     if (desc.typeName === 'google.protobuf.Any') this.visitAny(json, path);
@@ -118,7 +125,13 @@ class ProblemSearch implements JsonExplanation {
   }
 
   private addEnvoyField(field: JsonProblem): void {
-    if (this.envoyFields.length <= MAX_PROBLEMS) this.envoyFields.push(field);
+    const names = field.path.filter((segment) => typeof segment !== 'number');
+    const kind = JSON.stringify([...names, field.key]);
+    const known = this.envoyFieldsByKind.get(kind);
+    if (known !== undefined) known.count++;
+    else if (this.envoyFieldsByKind.size <= MAX_PROBLEMS) {
+      this.envoyFieldsByKind.set(kind, { first: field, count: 1 });
+    }
   }
 
   private get isOver(): boolean {

@@ -5,7 +5,12 @@ import {
   type CertificateValidationContext,
   type SubjectAltNameMatcher,
 } from '../../wire/generated/envoy/extensions/transport_sockets/tls/v3/common';
-import type { CommonTlsContext } from '../../wire/generated/envoy/extensions/transport_sockets/tls/v3/tls';
+import {
+  DownstreamTlsContext,
+  DownstreamTlsContext_OcspStaplePolicy as OcspStaplePolicy,
+  UpstreamTlsContext,
+  type CommonTlsContext,
+} from '../../wire/generated/envoy/extensions/transport_sockets/tls/v3/tls';
 import { quoteText } from '../../util/text';
 import { assertNever } from '../../util/errors';
 import type { Violations } from '../../util/violations';
@@ -13,15 +18,107 @@ import type { CertificateProviders } from '../../xds-client/resource-type';
 import type { RegexCompiler } from '../extension-points';
 import { enumName, unpackAny, type AnyType } from '../shared/any';
 import { parseStringMatcher } from '../matching/string-matcher-parser';
-import type { CertificateInstance, PeerValidation, SanMatcher, SanType } from './tls';
+import type {
+  CertificateInstance,
+  DownstreamTls,
+  PeerValidation,
+  SanMatcher,
+  SanType,
+  UpstreamTls,
+} from './tls';
 
 /** What TLS settings are parsed with. */
-export interface CertificateContext {
+interface CertificateContext {
   readonly regexes: RegexCompiler;
   /** The provider instances of the bootstrap. */
   readonly certificateProviders: CertificateProviders;
   /** Whether `system_root_certs` is read (gRFC A82). */
   readonly readSystemRoots: boolean;
+}
+
+/** As in Envoy (gRFC A101). */
+const MAX_SNI_LENGTH = 255;
+
+const upstreamTlsContextType = {
+  typeName: 'envoy.extensions.transport_sockets.tls.v3.UpstreamTlsContext',
+  decoder: UpstreamTlsContext,
+};
+
+interface UpstreamContext extends CertificateContext {
+  /** Whether the fields about server names are read (gRFC A101). */
+  readonly readSni: boolean;
+}
+
+/**
+ * Parses `Cluster.transport_socket` (gRFC A29). It is validated whether or not the credentials of the channel use it.
+ *
+ * @returns `undefined` after adding a violation.
+ */
+export function parseUpstreamTls(
+  socket: TransportSocket,
+  context: UpstreamContext,
+  violations: Violations,
+): UpstreamTls | undefined {
+  const unpacked = unpackTlsContext(socket, upstreamTlsContextType, violations);
+  if (unpacked === undefined) return undefined;
+  const { message, common, at } = unpacked;
+  const commonAt = at.at('common_tls_context');
+  const identity = parseIdentity(common, context, commonAt);
+  const validation = parseValidation(common, context, commonAt);
+  return validation && { ...parseSni(message, context, at), ...validation, identity };
+}
+
+/** The fields of gRFC A101. Where it is switched off they are ignored (gRFC A29). */
+function parseSni(
+  { sni, autoHostSni, autoSniSanValidation }: UpstreamTlsContext,
+  { readSni }: UpstreamContext,
+  violations: Violations,
+): Pick<UpstreamTls, 'sni' | 'autoHostSni' | 'autoSniSanValidation'> {
+  if (!readSni) return { sni: '', autoHostSni: false, autoSniSanValidation: false };
+  if (sni.length > MAX_SNI_LENGTH) {
+    violations
+      .at('sni')
+      .add(`must not be longer than ${MAX_SNI_LENGTH} characters, but has ${sni.length}`);
+  }
+  return { sni, autoHostSni, autoSniSanValidation };
+}
+
+const downstreamTlsContextType = {
+  typeName: 'envoy.extensions.transport_sockets.tls.v3.DownstreamTlsContext',
+  decoder: DownstreamTlsContext,
+};
+
+/**
+ * Parses `FilterChain.transport_socket` (gRFC A29). It is validated whether or not the credentials of the server use it.
+ *
+ * @returns `undefined` after adding a violation.
+ */
+export function parseDownstreamTls(
+  socket: TransportSocket,
+  context: CertificateContext,
+  violations: Violations,
+): DownstreamTls | undefined {
+  const unpacked = unpackTlsContext(socket, downstreamTlsContextType, violations);
+  if (unpacked === undefined) return undefined;
+  const { message, common, at } = unpacked;
+  const commonAt = at.at('common_tls_context');
+  const before = violations.count;
+  const identity = parseIdentity(common, context, commonAt);
+  if (identity === undefined && violations.count === before) {
+    commonAt.at('tls_certificate_provider_instance').add('field not present');
+  }
+  const { validationContextType } = common;
+  const clientValidation = validationContextType && parseValidation(common, context, commonAt);
+  const { requireClientCertificate = false, requireSni, ocspStaplePolicy } = message;
+  if (requireClientCertificate && validationContextType === undefined) {
+    at.at('require_client_certificate').add('needs a validation context');
+  }
+  if (requireSni === true) at.at('require_sni').add('unsupported');
+  if (ocspStaplePolicy !== OcspStaplePolicy.LENIENT_STAPLING) {
+    const policy = enumName(OcspStaplePolicy, ocspStaplePolicy);
+    at.at('ocsp_staple_policy').add(`must be LENIENT_STAPLING, not ${policy}`);
+  }
+  return identity && { identity, clientValidation, requireClientCertificate };
 }
 
 const SOCKET_NAME = 'envoy.transport_sockets.tls';
@@ -52,7 +149,7 @@ interface UnpackedTlsContext<M> {
  *
  * @returns `undefined` after adding a violation.
  */
-export function unpackTlsContext<M extends TlsContextMessage>(
+function unpackTlsContext<M extends TlsContextMessage>(
   { name, configType }: TransportSocket,
   type: AnyType<M>,
   violations: Violations,
@@ -72,7 +169,7 @@ export function unpackTlsContext<M extends TlsContextMessage>(
 }
 
 /** Parses `validation_context_type` (gRFC A29); `undefined` after adding a violation. */
-export function parseValidation(
+function parseValidation(
   { validationContextType: type }: CommonTlsContext,
   context: CertificateContext,
   violations: Violations,
@@ -116,7 +213,7 @@ export function parseValidation(
  *
  * @returns `undefined` if there is none, or after adding a violation.
  */
-export function parseIdentity(
+function parseIdentity(
   common: CommonTlsContext,
   context: CertificateContext,
   violations: Violations,

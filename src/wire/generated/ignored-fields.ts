@@ -1,0 +1,186 @@
+/* eslint-disable */
+
+/**
+ * The fields of messages that have no effect, and those that lead to such. Written by scripts/fields.mjs, which explains the
+ * texts (ignoredFields in scripts/fields/table.mjs).
+ */
+export const ignoredFields: Readonly<Record<string, string>> = {
+  'envoy.config.listener.v3.Listener':
+    'filter_chains:3 use_original_dst:4 default_filter_chain:25 listener_filters:9 traffic_direction:16 api_listener:19:envoy.config.listener.v3.ApiListener per_connection_buffer_limit_bytes:5 metadata:6 deprecated_v1:7 drain_type:8 transparent:10 freebind:11 tcp_fast_open_queue_length:12 socket_options:13 listener_filters_timeout:15 continue_on_listener_filters_timeout:17 udp_listener_config:18 connection_balance_config:20 reuse_port:21 access_log:22 tcp_backlog_size:24 bind_to_port:26 internal_listener:27 stat_prefix:28 enable_reuse_port:29 enable_mptcp:30 ignore_global_conn_limit:31 filter_chain_matcher:32 max_connections_to_accept_per_socket_event:34 bypass_overload_manager:35 fcds_config:36 tcp_keepalive:37',
+  'envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager':
+    'rds:3:envoy.extensions.filters.network.http_connection_manager.v3.Rds route_config:4:envoy.config.route.v3.RouteConfiguration http_filters[]:5:envoy.extensions.filters.network.http_connection_manager.v3.HttpFilter common_http_protocol_options:35:envoy.config.core.v3.HttpProtocolOptions codec_type:1 add_user_agent:6 tracing:7 http_protocol_options:8 http2_protocol_options:9 server_name:10 drain_timeout:12 access_log:13 use_remote_address:14 generate_request_id:15 forward_client_cert_details:16 set_current_client_cert_details:17 proxy_100_continue:18 represent_ipv4_remote_address_as_ipv4_mapped_ipv6:20 skip_xff_append:21 via:22 upgrade_configs:23 stream_idle_timeout:24 internal_address_config:25 delayed_close_timeout:26 request_timeout:28 max_request_headers_kb:29 normalize_path:30 preserve_external_request_id:32 merge_slashes:33 server_header_transformation:34 request_id_extension:36 always_set_request_id_in_response:37 local_reply_config:38 strip_matching_host_port:39 stream_error_on_invalid_http_message:40 request_headers_timeout:41 strip_any_host_port:42 path_normalization_options:43 http3_protocol_options:44 path_with_escaped_slashes_action:45 strip_trailing_host_dot:47 scheme_header_transformation:48 proxy_status_config:49 typed_header_validation_config:50 append_x_forwarded_port:51 early_header_mutation_extensions:52 add_proxy_protocol_connection_state:53 access_log_flush_interval:54 flush_access_log_on_new_request:55 access_log_options:56 append_local_overload:57 http1_safe_max_connection_duration:58 stream_flush_timeout:59 forward_client_cert_matcher:60 forward_proto_config:61',
+  'envoy.config.route.v3.FilterConfig':
+    'config:1:@',
+  'envoy.extensions.filters.http.fault.v3.HTTPFault':
+    'upstream_cluster:3 headers:4 downstream_nodes:5 response_rate_limit:7 delay_percent_runtime:8 abort_percent_runtime:9 delay_duration_runtime:10 abort_http_status_runtime:11 max_active_faults_runtime:12 response_rate_limit_percent_runtime:13 abort_grpc_status_runtime:14 disable_downstream_cluster_stats:15 filter_metadata:16',
+  'envoy.extensions.filters.http.stateful_session.v3.StatefulSessionPerRoute':
+    'stateful_session:2:envoy.extensions.filters.http.stateful_session.v3.StatefulSession',
+  'envoy.extensions.http.stateful_session.cookie.v3.CookieBasedSessionState':
+    'cookie:1:envoy.type.http.v3.Cookie',
+  'envoy.extensions.filters.http.gcp_authn.v3.GcpAuthnFilterConfig':
+    'http_uri:1 retry_policy:2 token_header:4 cluster:5 timeout:6',
+  'envoy.extensions.filters.http.stateful_session.v3.StatefulSession':
+    'session_state:1:envoy.config.core.v3.TypedExtensionConfig strict:2 stat_prefix:3',
+  'envoy.extensions.filters.http.router.v3.Router':
+    'dynamic_stats:1 start_child_span:2 upstream_log:3 suppress_envoy_headers:4 strict_check_headers:5 respect_expected_rq_timeout:6 suppress_grpc_request_failure_code_stats:7 upstream_http_filters:8 upstream_log_options:9 reject_connect_request_early_data:10',
+  'envoy.extensions.common.matching.v3.ExtensionWithMatcher':
+    'xds_matcher:3:xds.type.matcher.v3.Matcher extension_config:2:envoy.config.core.v3.TypedExtensionConfig matcher:1',
+  'envoy.extensions.filters.http.composite.v3.ExecuteFilterAction':
+    'typed_config:1:envoy.config.core.v3.TypedExtensionConfig dynamic_config:2 filter_chain:4:envoy.extensions.filters.http.composite.v3.FilterChainConfiguration filter_chain_name:5',
+  'envoy.extensions.filters.http.composite.v3.Composite':
+    'named_filter_chains:1',
+  'envoy.config.route.v3.RouteConfiguration':
+    'virtual_hosts[]:2:envoy.config.route.v3.VirtualHost cluster_specifier_plugins[]:12:envoy.config.route.v3.ClusterSpecifierPlugin typed_per_filter_config:16 metadata:17 internal_only_headers:3 response_headers_to_add:4 response_headers_to_remove:5 request_headers_to_add:6 validate_clusters:7 request_headers_to_remove:8 vhds:9 most_specific_header_mutations_wins:10 max_direct_response_body_size_bytes:11 request_mirror_policies:13 ignore_port_in_host_matching:14 ignore_path_parameters_in_path_matching:15 vhost_header:18',
+  'envoy.extensions.common.matching.v3.ExtensionWithMatcherPerRoute':
+    'xds_matcher:1:xds.type.matcher.v3.Matcher',
+  'envoy.config.cluster.v3.Cluster':
+    'cluster_type:38:envoy.config.cluster.v3.Cluster.CustomClusterType eds_cluster_config:3:envoy.config.cluster.v3.Cluster.EdsClusterConfig connect_timeout:4 load_assignment:33:envoy.config.endpoint.v3.ClusterLoadAssignment#2 circuit_breakers:10:envoy.config.cluster.v3.CircuitBreakers dns_lookup_family:17 outlier_detection:19:envoy.config.cluster.v3.OutlierDetection least_request_lb_config:37:envoy.config.cluster.v3.Cluster.LeastRequestLbConfig common_lb_config:27:envoy.config.cluster.v3.Cluster.CommonLbConfig transport_socket:24:envoy.config.core.v3.TransportSocket metadata:25:envoy.config.core.v3.Metadata load_balancing_policy:41:envoy.config.cluster.v3.LoadBalancingPolicy lrs_server:42:envoy.config.core.v3.ConfigSource upstream_config:48:envoy.config.core.v3.TypedExtensionConfig per_connection_buffer_limit_bytes:5 health_checks:8 max_requests_per_connection:9 http_protocol_options:13 http2_protocol_options:14 dns_refresh_rate:16 dns_resolvers:18 cleanup_interval:20 upstream_bind_config:21 lb_subset_config:22 protocol_selection:26 alt_stat_name:28 common_http_protocol_options:29 upstream_connection_options:30 close_connections_on_host_health_failure:31 ignore_health_on_host_removal:32 original_dst_lb_config:34 typed_extension_protocol_options:36 respect_dns_ttl:39 filters:40 dns_failure_refresh_rate:44 use_tcp_for_dns_lookups:45 upstream_http_protocol_options:46 track_timeout_budgets:47 track_cluster_stats:49 preconnect_policy:50 connection_pool_per_downstream_connection:51 maglev_lb_config:52 dns_resolution_config:53 wait_for_warm_on_init:54 typed_dns_resolver_config:55 dns_jitter:58 transport_socket_matcher:59',
+  'envoy.extensions.transport_sockets.tls.v3.UpstreamTlsContext':
+    'common_tls_context:1:envoy.extensions.transport_sockets.tls.v3.CommonTlsContext allow_renegotiation:3 max_session_keys:4 enforce_rsa_key_usage:5',
+  'envoy.extensions.transport_sockets.http_11_proxy.v3.Http11ProxyUpstreamTransport':
+    'transport_socket:1:envoy.config.core.v3.TransportSocket',
+  'envoy.config.core.v3.Address':
+    'socket_address:1:envoy.config.core.v3.SocketAddress#2',
+  'envoy.extensions.load_balancing_policies.wrr_locality.v3.WrrLocality':
+    'endpoint_picking_policy:1:envoy.config.cluster.v3.LoadBalancingPolicy',
+  'envoy.extensions.load_balancing_policies.round_robin.v3.RoundRobin':
+    'slow_start_config:1 locality_lb_config:2',
+  'envoy.extensions.load_balancing_policies.ring_hash.v3.RingHash':
+    'use_hostname_for_hashing:4 hash_balance_factor:5 consistent_hashing_lb_config:6 locality_weighted_lb_config:7',
+  'envoy.extensions.load_balancing_policies.least_request.v3.LeastRequest':
+    'active_request_bias:2 slow_start_config:3 locality_lb_config:4 enable_full_scan:5 selection_method:6',
+  'envoy.extensions.load_balancing_policies.random_subsetting.v3.RandomSubsetting':
+    'child_policy:2:envoy.config.cluster.v3.LoadBalancingPolicy',
+  'envoy.extensions.load_balancing_policies.client_side_weighted_round_robin.v3.ClientSideWeightedRoundRobin':
+    'slow_start_config:8',
+  'envoy.extensions.upstreams.http.v3.HttpProtocolOptions':
+    'common_http_protocol_options:1:envoy.config.core.v3.HttpProtocolOptions#2 upstream_http_protocol_options:2 explicit_http_config:3 use_downstream_protocol_config:4 auto_config:5 http_filters:6 header_validation_config:7 outlier_detection:8 request_mirror_policies:9 hash_policy:10 retry_policy:11',
+  'envoy.config.endpoint.v3.ClusterLoadAssignment':
+    'endpoints[]:2:envoy.config.endpoint.v3.LocalityLbEndpoints#2 policy:4:envoy.config.endpoint.v3.ClusterLoadAssignment.Policy named_endpoints:5',
+  'envoy.config.endpoint.v3.LbEndpointCollection':
+    'entries[]:1:xds.core.v3.CollectionEntry',
+  'envoy.config.endpoint.v3.LbEndpoint':
+    'endpoint:1:envoy.config.endpoint.v3.Endpoint#2 metadata:3:envoy.config.core.v3.Metadata',
+  'envoy.config.listener.v3.ApiListener':
+    'api_listener:1:@',
+  'envoy.extensions.filters.network.http_connection_manager.v3.Rds':
+    'config_source:1:envoy.config.core.v3.ConfigSource',
+  'envoy.config.core.v3.ConfigSource':
+    'initial_fetch_timeout:4 authorities:7 path_config_source:8',
+  'envoy.config.route.v3.VirtualHost':
+    'routes[]:3:envoy.config.route.v3.Route typed_per_filter_config{}:15:@ retry_policy:16:envoy.config.route.v3.RetryPolicy metadata:24 require_tls:4 virtual_clusters:5 rate_limits:6 request_headers_to_add:7 cors:8 response_headers_to_add:10 response_headers_to_remove:11 request_headers_to_remove:13 include_request_attempt_count:14 hedge_policy:17 per_request_buffer_limit_bytes:18 include_attempt_count_in_response:19 retry_policy_typed_config:20 matcher:21 request_mirror_policies:22 include_is_timeout_retry_header:23 request_body_buffer_limit:25',
+  'envoy.config.route.v3.Route':
+    'match:1:envoy.config.route.v3.RouteMatch route:2:envoy.config.route.v3.RouteAction direct_response:7:envoy.config.route.v3.DirectResponseAction metadata:4 typed_per_filter_config{}:13:@ decorator:5 request_headers_to_add:9 response_headers_to_add:10 response_headers_to_remove:11 request_headers_to_remove:12 tracing:15 per_request_buffer_limit_bytes:16 stat_prefix:19 request_body_buffer_limit:20',
+  'envoy.config.route.v3.RouteMatch':
+    'grpc:8 tls_context:11 dynamic_metadata:13 filter_state:16 cookies:17',
+  'envoy.config.route.v3.RouteAction':
+    'cluster_header:2 weighted_clusters:3:envoy.config.route.v3.WeightedCluster inline_cluster_specifier_plugin:39 timeout:8 retry_policy:9:envoy.config.route.v3.RetryPolicy hash_policy[]:15:envoy.config.route.v3.RouteAction.HashPolicy max_stream_duration:36:envoy.config.route.v3.RouteAction.MaxStreamDuration metadata_match:4 prefix_rewrite:5 priority:11 rate_limits:13 include_vh_rate_limits:14 cors:17 cluster_not_found_response_code:20 max_grpc_timeout:23 idle_timeout:24 upgrade_configs:25 internal_redirect_action:26 hedge_policy:27 grpc_timeout_offset:28 host_rewrite_header:29 request_mirror_policies:30 max_internal_redirects:31 regex_rewrite:32 retry_policy_typed_config:33 internal_redirect_policy:34 host_rewrite_path_regex:35 append_x_forwarded_host:38 early_data_policy:40 path_rewrite_policy:41 flush_timeout:42 host_rewrite:44 path_rewrite:45',
+  'envoy.config.route.v3.WeightedCluster':
+    'clusters[]:1:envoy.config.route.v3.WeightedCluster.ClusterWeight total_weight:3 runtime_key_prefix:2 header_name:4 use_hash_policy:5',
+  'envoy.config.route.v3.WeightedCluster.ClusterWeight':
+    'cluster_header:12 metadata_match:3 typed_per_filter_config{}:10:@ request_headers_to_add:4 response_headers_to_add:5 response_headers_to_remove:6 request_headers_to_remove:9 host_rewrite_literal:11',
+  'envoy.config.core.v3.TypedExtensionConfig':
+    'typed_config:2:@',
+  'envoy.type.http.v3.Cookie':
+    'attributes:4',
+  'envoy.config.route.v3.RetryPolicy':
+    'retry_on:1:~ per_try_timeout:3 retry_priority:4 retry_host_predicate:5 host_selection_retry_max_attempts:6 retriable_status_codes:7 retriable_headers:9 retriable_request_headers:10 rate_limited_retry_back_off:11 retry_options_predicates:12 per_try_idle_timeout:13 refresh_cluster_on_retry:14',
+  'envoy.config.route.v3.RouteAction.HashPolicy':
+    'cookie:2 connection_properties:3 query_parameter:5',
+  'envoy.config.route.v3.RouteAction.MaxStreamDuration':
+    'grpc_timeout_header_offset:3',
+  'envoy.config.route.v3.DirectResponseAction':
+    'status:1 body:2 body_format:3',
+  'envoy.config.route.v3.ClusterSpecifierPlugin':
+    'extension:1:envoy.config.core.v3.TypedExtensionConfig',
+  'envoy.extensions.filters.network.http_connection_manager.v3.HttpFilter':
+    'typed_config:4:@ config_discovery:5:envoy.config.core.v3.ExtensionConfigSource',
+  'xds.type.matcher.v3.Matcher':
+    'matcher_list:1:xds.type.matcher.v3.Matcher.MatcherList matcher_tree:2:xds.type.matcher.v3.Matcher.MatcherTree on_no_match:3:xds.type.matcher.v3.Matcher.OnMatch',
+  'xds.type.matcher.v3.Matcher.MatcherList':
+    'matchers[]:1:xds.type.matcher.v3.Matcher.MatcherList.FieldMatcher',
+  'xds.type.matcher.v3.Matcher.MatcherList.FieldMatcher':
+    'predicate:1:xds.type.matcher.v3.Matcher.MatcherList.Predicate on_match:2:xds.type.matcher.v3.Matcher.OnMatch',
+  'xds.type.matcher.v3.Matcher.MatcherList.Predicate':
+    'single_predicate:1:xds.type.matcher.v3.Matcher.MatcherList.Predicate.SinglePredicate or_matcher:2:xds.type.matcher.v3.Matcher.MatcherList.Predicate.PredicateList and_matcher:3:xds.type.matcher.v3.Matcher.MatcherList.Predicate.PredicateList not_matcher:4:xds.type.matcher.v3.Matcher.MatcherList.Predicate',
+  'xds.type.matcher.v3.Matcher.MatcherList.Predicate.SinglePredicate':
+    'input:1:xds.core.v3.TypedExtensionConfig',
+  'xds.core.v3.TypedExtensionConfig':
+    'typed_config:2:@',
+  'xds.type.matcher.v3.Matcher.MatcherList.Predicate.PredicateList':
+    'predicate[]:1:xds.type.matcher.v3.Matcher.MatcherList.Predicate',
+  'xds.type.matcher.v3.Matcher.OnMatch':
+    'matcher:1:xds.type.matcher.v3.Matcher action:2:xds.core.v3.TypedExtensionConfig',
+  'envoy.extensions.filters.http.composite.v3.FilterChainConfiguration':
+    'typed_config[]:1:envoy.config.core.v3.TypedExtensionConfig',
+  'xds.type.matcher.v3.Matcher.MatcherTree':
+    'input:1:xds.core.v3.TypedExtensionConfig exact_match_map:2:xds.type.matcher.v3.Matcher.MatcherTree.MatchMap prefix_match_map:3:xds.type.matcher.v3.Matcher.MatcherTree.MatchMap',
+  'xds.type.matcher.v3.Matcher.MatcherTree.MatchMap':
+    'map{}:1:xds.type.matcher.v3.Matcher.OnMatch',
+  'envoy.config.core.v3.ExtensionConfigSource':
+    'config_source:1 default_config:2 type_urls:4 apply_default_config_without_warming:3',
+  'envoy.config.core.v3.HttpProtocolOptions':
+    'idle_timeout:1 max_headers_count:2 max_connection_duration:3 headers_with_underscores_action:5 max_requests_per_connection:6 max_response_headers_kb:7',
+  'envoy.config.cluster.v3.Cluster.CustomClusterType':
+    'typed_config:2:@',
+  'envoy.config.cluster.v3.Cluster.EdsClusterConfig':
+    'eds_config:1:envoy.config.core.v3.ConfigSource',
+  'envoy.config.endpoint.v3.ClusterLoadAssignment#2':
+    'cluster_name:1 endpoints[]:2:envoy.config.endpoint.v3.LocalityLbEndpoints policy:4 named_endpoints:5',
+  'envoy.config.endpoint.v3.LocalityLbEndpoints':
+    'locality:1 metadata:9 lb_endpoints[]:2:envoy.config.endpoint.v3.LbEndpoint#2 load_balancer_endpoints:7 leds_cluster_locality_config:8 load_balancing_weight:3 priority:5 proximity:6',
+  'envoy.config.endpoint.v3.LbEndpoint#2':
+    'endpoint:1:envoy.config.endpoint.v3.Endpoint health_status:2 metadata:3 load_balancing_weight:4',
+  'envoy.config.endpoint.v3.Endpoint':
+    'address:1:envoy.config.core.v3.Address#2 hostname:3 additional_addresses:4 health_check_config:2',
+  'envoy.config.core.v3.Address#2':
+    'socket_address:1:envoy.config.core.v3.SocketAddress',
+  'envoy.config.core.v3.SocketAddress':
+    'ipv4_compat:6 network_namespace_filepath:7',
+  'envoy.config.cluster.v3.CircuitBreakers':
+    'thresholds[]:1:envoy.config.cluster.v3.CircuitBreakers.Thresholds per_host_thresholds:2',
+  'envoy.config.cluster.v3.CircuitBreakers.Thresholds':
+    'max_connections:2 max_pending_requests:3 max_retries:5 track_remaining:6 max_connection_pools:7 retry_budget:8',
+  'envoy.config.cluster.v3.OutlierDetection':
+    'consecutive_5xx:1 enforcing_consecutive_5xx:5 consecutive_gateway_failure:10 enforcing_consecutive_gateway_failure:11 split_external_local_origin_errors:12 consecutive_local_origin_failure:13 enforcing_consecutive_local_origin_failure:14 enforcing_local_origin_success_rate:15 enforcing_failure_percentage_local_origin:18 max_ejection_time_jitter:22 successful_active_health_check_uneject_host:23 monitors:24 always_eject_one_host:25 detect_degraded_hosts:26',
+  'envoy.config.cluster.v3.Cluster.LeastRequestLbConfig':
+    'active_request_bias:2 slow_start_config:3',
+  'envoy.config.cluster.v3.Cluster.CommonLbConfig':
+    'healthy_panic_threshold:1 zone_aware_lb_config:2 locality_weighted_lb_config:3 update_merge_window:4 ignore_new_hosts_until_first_hc:5 close_connections_on_host_set_change:6 consistent_hashing_lb_config:7',
+  'envoy.config.core.v3.TransportSocket':
+    'typed_config:3:@',
+  'envoy.extensions.transport_sockets.tls.v3.CommonTlsContext':
+    'validation_context:3:envoy.extensions.transport_sockets.tls.v3.CertificateValidationContext combined_validation_context:8:envoy.extensions.transport_sockets.tls.v3.CommonTlsContext.CombinedCertificateValidationContext tls_certificate_certificate_provider:9 validation_context_certificate_provider:10 key_log:15 custom_tls_certificate_selector:16',
+  'envoy.extensions.transport_sockets.tls.v3.CertificateValidationContext':
+    'trusted_ca:1 match_typed_subject_alt_names[]:15:envoy.extensions.transport_sockets.tls.v3.SubjectAltNameMatcher allow_expired_certificate:8 trust_chain_verification:10 watched_directory:11 only_verify_leaf_cert_crl:14',
+  'envoy.extensions.transport_sockets.tls.v3.SubjectAltNameMatcher':
+    'oid:3',
+  'envoy.extensions.transport_sockets.tls.v3.CommonTlsContext.CombinedCertificateValidationContext':
+    'default_validation_context:1:envoy.extensions.transport_sockets.tls.v3.CertificateValidationContext validation_context_sds_secret_config:2 validation_context_certificate_provider:3',
+  'envoy.config.core.v3.Metadata':
+    'typed_filter_metadata{}:2:@',
+  'envoy.config.core.v3.SocketAddress#2':
+    'resolver_name:5 ipv4_compat:6 network_namespace_filepath:7',
+  'envoy.config.cluster.v3.LoadBalancingPolicy':
+    'policies[]:1:envoy.config.cluster.v3.LoadBalancingPolicy.Policy',
+  'envoy.config.cluster.v3.LoadBalancingPolicy.Policy':
+    'typed_extension_config:4:envoy.config.core.v3.TypedExtensionConfig',
+  'envoy.config.core.v3.HttpProtocolOptions#2':
+    'max_stream_duration:4 max_headers_count:2 max_connection_duration:3 headers_with_underscores_action:5 max_requests_per_connection:6 max_response_headers_kb:7',
+  'envoy.config.endpoint.v3.LocalityLbEndpoints#2':
+    'metadata:9:envoy.config.core.v3.Metadata#2 lb_endpoints[]:2:envoy.config.endpoint.v3.LbEndpoint load_balancer_endpoints:7 leds_cluster_locality_config:8:envoy.config.endpoint.v3.LedsClusterLocalityConfig proximity:6',
+  'envoy.config.core.v3.Metadata#2':
+    'filter_metadata:1 typed_filter_metadata{}:2:@',
+  'envoy.config.endpoint.v3.Endpoint#2':
+    'address:1:envoy.config.core.v3.Address additional_addresses[]:4:envoy.config.endpoint.v3.Endpoint.AdditionalAddress health_check_config:2',
+  'envoy.config.endpoint.v3.Endpoint.AdditionalAddress':
+    'address:1:envoy.config.core.v3.Address',
+  'envoy.config.endpoint.v3.LedsClusterLocalityConfig':
+    'leds_config:1:envoy.config.core.v3.ConfigSource',
+  'envoy.config.endpoint.v3.ClusterLoadAssignment.Policy':
+    'overprovisioning_factor:3 endpoint_stale_after:4 weighted_priority_health:6',
+  'xds.core.v3.CollectionEntry':
+    'inline_entry:2:xds.core.v3.CollectionEntry.InlineEntry locator:1',
+  'xds.core.v3.CollectionEntry.InlineEntry':
+    'resource:3:@',
+};
