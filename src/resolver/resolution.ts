@@ -3,6 +3,7 @@ import {
   XdsDependencyManager,
   type DependencyManagerOptions,
 } from '../dependency-manager/dependency-manager';
+import type { HeldBack } from '../dependency-manager/held-back';
 import type { ClusterStore, XdsConfig } from '../dependency-manager/xds-config';
 import type { ChannelOptions } from '../grpc-js';
 import { CdsConfig } from '../lb/cds/config';
@@ -142,9 +143,15 @@ export class Resolution implements LiveResolution {
     this.manager.requestReresolution();
   }
 
-  /** Returns the pending resources of the config, as sentences. */
+  /** Returns the pending resources and DNS names of the config, as sentences. */
   waitingFor(atMost: number): readonly string[] {
-    return this.client.client.waitingFor(atMost);
+    const names = this.manager.waitingFor(atMost);
+    return [...names, ...this.client.client.waitingFor(Math.max(0, atMost - names.length))];
+  }
+
+  /** Returns the resources that were accepted and are not in use because others are pending. */
+  heldBack(atMost: number): readonly HeldBack[] {
+    return this.manager.heldBack(atMost);
   }
 
   /** Publishes the same config once more: the channel then picks for every queued call again. */
@@ -175,7 +182,7 @@ export class Resolution implements LiveResolution {
       clientNote: `xDS node "${bootstrap.node.id}"`,
       limits: shared.limits,
       logger: shared.logger,
-      timeSlices: shared.timeSlices,
+      ...{ clock: shared.clock, timeSlices: shared.timeSlices },
       onUpdate: (update) => {
         if (!this.isClosed) this.onUpdate(update);
       },

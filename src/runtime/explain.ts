@@ -199,7 +199,7 @@ function buildConfig(
     dns: unresolvedDns(tasks),
     ...{ listenerName: listenerName.value, host: toAuthority(target.path) },
     clientNote: 'given resources',
-    timeSlices: new TimeSlices(clock),
+    ...{ clock, timeSlices: new TimeSlices(clock) },
     onUpdate: (next) => (update = next),
   });
   manager.start();

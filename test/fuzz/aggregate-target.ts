@@ -59,6 +59,7 @@ class World {
       ...{ listenerName: 'svc', host: 'svc', clientNote: 'note' },
       limits: { maxClustersPerTarget },
       logger: { ...silentLogger, error: (text) => this.errors.push(text()) },
+      clock: this.clock,
       timeSlices: new TimeSlices(this.clock),
       onUpdate: (update) => {
         this.updates++;

@@ -48,7 +48,7 @@ export class TargetWatch {
       ...{ ...names, limits, onUpdate },
       clientNote: `xDS node "${bootstrap.node.id}"`,
       logger: silentLogger,
-      timeSlices: new TimeSlices(clock),
+      ...{ clock, timeSlices: new TimeSlices(clock) },
     });
   }
 
