@@ -185,8 +185,18 @@ export class XdsDependencyManager implements ClusterStore {
   }
 
   describeWait(name: string): string | undefined {
+    const node = this.store.current?.nodes.get(name);
+    if (node?.pendingSinceMs === undefined) return undefined;
+    const { clock, clientNote } = this.options;
+    const ofName = node.source.kind === 'dns' ? this.dns.describeWait(node.source.key) : undefined;
+    const describe = () => loadHeldBack().describeClusterWait(name, node, clock.monotonicMs());
+    return `${ofName ?? describe()} (${clientNote})`;
+  }
+
+  /** Whether the config in use follows from the latest resources, and no cluster of it is pending. */
+  get isWhole(): boolean {
     const { current } = this.store;
-    return current && loadHeldBack().describeClusterWait(name, current);
+    return current?.pending.size === 0 && current.awaited === undefined;
   }
 
   /** Returns one line for each DNS name without an answer, and one with the number of those beyond `atMost`. */

@@ -79,6 +79,12 @@ export class DnsWaits {
     );
   }
 
+  /** Returns the line of a name; `undefined` if it is not pending. */
+  line(key: string): string | undefined {
+    const wait = this.waits.get(key);
+    return wait && this.describe(wait);
+  }
+
   /** Returns one line for each pending name, and one with the number of those beyond `atMost`. */
   lines(atMost: number): readonly string[] {
     const shown = [...this.waits.values()].slice(0, atMost).map((wait) => this.describe(wait));

@@ -73,6 +73,11 @@ export class DnsWatches {
     return this.waits?.lines(atMost) ?? [];
   }
 
+  /** Describes what a name waits for, as a sentence; `undefined` if it does not. */
+  describeWait(key: string): string | undefined {
+    return this.waits?.line(key);
+  }
+
   /** Requests that every name is resolved again. */
   requestReresolution(): void {
     for (const watch of this.started) watch.requestReresolution();

@@ -60,9 +60,12 @@ function heldRoutes(graph: Graph, { hasConfig, nowMs }: HeldBackQuery): HeldBack
   return [{ resource, ageMs, hasEarlier: hasConfig, waitsFor }];
 }
 
-/** Returns what a cluster waits for, as part of a sentence; `undefined` if it does not wait. */
-export function describeClusterWait(name: string, graph: Graph): string | undefined {
-  return graph.pending.has(name) ? describeNodeWait(name, graph.nodes.get(name)) : undefined;
+/** Describes what a cluster waits for that is not in the config yet, unless it is a DNS name. */
+export function describeClusterWait(name: string, node: ClusterNode, nowMs: number): string {
+  const { source, pendingSinceMs = nowMs } = node;
+  const subject = `${nameCluster(name)}: waiting for ${inSeconds(nowMs - pendingSinceMs)}`;
+  if (source.kind === 'aggregate') return `${subject}: a cluster of it is pending`;
+  return `${subject}: ${describeSource(name, node)} has not been received`;
 }
 
 /** @returns the cluster, if it was received. */

@@ -26,6 +26,9 @@ import type {
 } from './resolver-dependencies';
 import { RouteTable } from './route-table';
 
+/** The number of resources held back among which the gauge finds the oldest: the routes, and the clusters that wait longest. */
+const MAX_GAUGED = 100;
+
 /** Receives the results of a resolution. */
 export interface ResolutionOwner {
   /** Publishes a new config or set of clusters. @returns whether the channel accepted it. */
@@ -68,6 +71,7 @@ export class Resolution implements LiveResolution {
   /** Compiles the routes of each config, while calls use those of the one before. */
   private readonly configs: SteppedUpdates<XdsConfig>;
   private readonly lbContext: XdsLbContext;
+  private readonly gauges: Handle | undefined;
   /** The compiled routes in use; `undefined` before the first config. */
   private routes: LiveConfig | undefined;
   private releaseTable: () => void = () => {};
@@ -93,6 +97,10 @@ export class Resolution implements LiveResolution {
       () => this.queuePublication(),
       (steps) => this.manager.runInSlices(steps),
     );
+    this.gauges = stats?.observeGauges([OwnInstruments.HELD_BACK], (report) => {
+      const ages = this.heldBack(MAX_GAUGED).map(({ ageMs }) => ageMs);
+      report(OwnInstruments.HELD_BACK, Math.max(0, ...ages) / 1000, {});
+    });
     const { id: nodeId } = bootstrap.node;
     const certificates = shared.certificates.of(bootstrap, this.client.connectionOptions);
     this.lbContext = {
@@ -167,6 +175,7 @@ export class Resolution implements LiveResolution {
     this.clusterRefs.close();
     this.cancelCompilation();
     this.options.shared.liveResolutions.delete(this);
+    this.gauges?.release();
     this.manager.close(() => this.client.release());
     this.releaseTable();
   }

@@ -193,7 +193,9 @@ describe('a DNS name that is not answered, on a running channel', () => {
     const scene = Scene.using('a');
     scene.serveDnsCluster('n');
     scene.manager.subscribeCluster('n');
-    expect(scene.manager.describeWait('n')).toBe('DNS name "slow.example:80" of Cluster "n"');
+    expect(scene.manager.describeWait('n')).toMatch(
+      /^DNS name "slow\.example:80" of Cluster "n": waiting for 0\.0 s: .* \(node\)$/,
+    );
     scene.routeTo('a', 'a');
     scene.source.serve(fakeTypes.endpoints, 'a', endpoints('a', '10.0.0.2'));
     expect(scene.inUse).toEqual({ a: ['10.0.0.2'] });
@@ -237,6 +239,12 @@ describe('a resource that is late, on a running channel', () => {
     scene.routeTo('a', 'n', 'm');
     scene.clock.advance(12_000);
     scene.routeTo('a', 'n', 'm', 'a');
+    expect(scene.manager.describeWait('n')).toBe(
+      'Cluster "n": waiting for 12.0 s: ClusterLoadAssignment "n" has not been received (node)',
+    );
+    expect(scene.manager.describeWait('m')).toBe(
+      'Cluster "m": waiting for 12.0 s: Cluster "m" has not been received (node)',
+    );
     expect(scene.heldBack).toEqual([
       'RouteConfiguration "svc-routes": received 12.0 s ago, in use: the version before, waits for ClusterLoadAssignment "n" of Cluster "n", Cluster "m"',
       'Cluster "n": received 12.0 s ago, in use: none, waits for ClusterLoadAssignment "n"',

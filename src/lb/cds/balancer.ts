@@ -182,8 +182,7 @@ class Cds implements SingleChildDelegate<CdsConfig>, ClusterWatcher {
   private describeWait(): string {
     const { config, xds } = this.latest ?? {};
     const name = config?.cluster ?? '';
-    const wait = xds?.clusters.describeWait(name) ?? 'its configuration';
-    return `Cluster "${name}": waiting for ${wait}`;
+    return xds?.clusters.describeWait(name) ?? `Cluster "${name}": waiting for its configuration`;
   }
 
   private updateChild(name: string, cluster: ClusterConfig, update: LbUpdate): void {
