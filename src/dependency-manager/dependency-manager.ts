@@ -128,6 +128,7 @@ export class XdsDependencyManager implements ClusterStore {
     this.endpoints = this.watchesOf(this.watchEndpoints(), (name) => store.mark('endpoints', name));
     this.dns = new DnsWatches({
       ...{ source, dns: options.dns, clock: options.clock, logger: options.logger },
+      clientNote: options.clientNote,
       usersOf: (key) => store.current?.topology.dnsUsers.get(key) ?? [],
       onReport: (key) => {
         store.mark('dns', key);
@@ -187,10 +188,10 @@ export class XdsDependencyManager implements ClusterStore {
   describeWait(name: string): string | undefined {
     const node = this.store.current?.nodes.get(name);
     if (node?.pendingSinceMs === undefined) return undefined;
-    const { clock, clientNote } = this.options;
     const ofName = node.source.kind === 'dns' ? this.dns.describeWait(node.source.key) : undefined;
+    const { clock, clientNote } = this.options;
     const describe = () => loadHeldBack().describeClusterWait(name, node, clock.monotonicMs());
-    return `${ofName ?? describe()} (${clientNote})`;
+    return ofName ?? `${describe()} (${clientNote})`;
   }
 
   /** Whether the config in use follows from the latest resources, and no cluster of it is pending. */
@@ -202,6 +203,13 @@ export class XdsDependencyManager implements ClusterStore {
   /** Returns one line for each DNS name without an answer, and one with the number of those beyond `atMost`. */
   waitingFor(atMost: number): readonly string[] {
     return this.dns.waitingFor(atMost);
+  }
+
+  /** Returns for how many milliseconds the oldest of the resources of `heldBack` has been held back; 0 if there is none. */
+  oldestHeldMs(): number {
+    const { current } = this.store;
+    if (current === undefined) return 0;
+    return loadHeldBack().oldestHeldMs(current, this.options.clock.monotonicMs());
   }
 
   /** Returns the resources that were accepted and are not in use because others are pending. */

@@ -21,10 +21,16 @@ const NEXT_STEP = 'check the name, and the DNS servers of this host';
 /** Constructor options of the waits. */
 export interface DnsWaitsOptions {
   readonly clock: Clock;
+  /** A name that several targets wait for has one line in it. */
   readonly logger: Logger;
+  /** Names the client, such as `xDS node "n1"`. */
+  readonly clientNote: string;
   /** Returns the clusters that use a name. */
   readonly usersOf: (key: string) => readonly string[];
 }
+
+/** The names in each log that are still pending. */
+const namesInLogs = new WeakMap<Logger, Set<string>>();
 
 /** A name that is being resolved for the first time. */
 export interface PendingName {
@@ -51,9 +57,13 @@ export class DnsWaits {
   private readonly waits = new Map<string, Wait>();
   /** The names that were logged, and since when they were pending. */
   private readonly logged = new Map<string, number>();
+  private readonly namesInLog: Set<string>;
   private timer: Handle | undefined;
 
-  constructor(private readonly options: DnsWaitsOptions) {}
+  constructor(private readonly options: DnsWaitsOptions) {
+    this.namesInLog = namesInLogs.get(options.logger) ?? new Set();
+    namesInLogs.set(options.logger, this.namesInLog);
+  }
 
   /** Handles that a name is being resolved, until the handle is released. */
   begin(name: PendingName): Handle {
@@ -61,7 +71,7 @@ export class DnsWaits {
     this.waits.set(name.key, wait);
     this.timer ??= this.startTimer(LONG_WAIT_MS);
     return createHandle(() => {
-      this.logged.delete(name.key);
+      if (this.logged.delete(name.key)) this.namesInLog.delete(name.key);
       if (this.waits.get(name.key) === wait) this.remove(name.key);
     });
   }
@@ -72,6 +82,7 @@ export class DnsWaits {
     const sinceMs = this.logged.get(key);
     if (sinceMs === undefined) return;
     this.logged.delete(key);
+    this.namesInLog.delete(key);
     const { clock, logger } = this.options;
     logger.info(
       () => `${describeName(key)}: answered after ${inSeconds(clock.monotonicMs() - sinceMs)}`,
@@ -93,12 +104,12 @@ export class DnsWaits {
   }
 
   private describe({ key, resolver, sinceMs }: Wait): string {
-    const { clock, usersOf } = this.options;
+    const { clock, usersOf, clientNote } = this.options;
     const waitedMs = clock.monotonicMs() - sinceMs;
     const [user, ...others] = usersOf(key);
     const more = others.length === 0 ? '' : ` and ${others.length} more`;
     const users = user === undefined ? '' : ` of Cluster ${quoteText(user)}${more}`;
-    return `${describeName(key)}${users}: waiting for ${inSeconds(waitedMs)}: ${resolver()} has not answered since ${toIso(clock.now() - waitedMs)}: ${NEXT_STEP}`;
+    return `${describeName(key)}${users}: waiting for ${inSeconds(waitedMs)}: ${resolver()} has not answered since ${toIso(clock.now() - waitedMs)} (${clientNote}): ${NEXT_STEP}`;
   }
 
   private remove(key: string): void {
@@ -132,13 +143,14 @@ export class DnsWaits {
 
   private log(long: readonly Wait[]): void {
     const { logger } = this.options;
-    for (const [index, wait] of long.entries()) {
-      wait.isLogged = true;
-      if (index >= MAX_LINES) continue;
+    for (const wait of long) wait.isLogged = true;
+    const fresh = long.filter(({ key }) => !this.namesInLog.has(key));
+    for (const wait of fresh.slice(0, MAX_LINES)) {
       this.logged.set(wait.key, wait.sinceMs);
+      this.namesInLog.add(wait.key);
       logger.error(() => this.describe(wait), { event: 'dns-waiting', name: wait.key });
     }
-    const left = long.length - MAX_LINES;
+    const left = fresh.length - MAX_LINES;
     if (left > 0) logger.error(() => describeMore(left));
   }
 
@@ -146,16 +158,17 @@ export class DnsWaits {
     const { key, resolver, sinceMs, onTimeout } = wait;
     if (this.waits.get(key) !== wait) return;
     this.remove(key);
-    const { clock } = this.options;
+    const { clock, clientNote } = this.options;
     const since = toIso(clock.now() - (clock.monotonicMs() - sinceMs));
     onTimeout(
-      `DNS resolution of ${key} failed: ${resolver()} has not answered within ${DNS_TIMEOUT_MS / 1000}s, since ${since}: ${NEXT_STEP}`,
+      `DNS resolution of ${key} failed: ${resolver()} has not answered within ${DNS_TIMEOUT_MS / 1000}s, since ${since} (${clientNote}): ${NEXT_STEP}`,
     );
   }
 }
 
+/** Returns a time to the second. */
 function toIso(timeMs: number): string {
-  return new Date(timeMs).toISOString();
+  return new Date(timeMs).toISOString().replace(/\.\d+/, '');
 }
 
 function describeName(key: string): string {

@@ -48,6 +48,8 @@ export interface DnsWatchesOptions {
   readonly runInSlices: RunInSlices;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** Names the client, such as `xDS node "n1"`. */
+  readonly clientNote: string;
   /** Returns the clusters that use a name. */
   readonly usersOf: (key: string) => readonly string[];
 }

@@ -26,7 +26,7 @@ interface HeldBackQuery {
   readonly atMost: number;
 }
 
-/** Returns the resources that are held back: first the listener or the routes, then clusters, the oldest first. */
+/** Returns the resources that are held back: first the listener or the routes, then clusters. */
 export function heldBack(graph: Graph, query: HeldBackQuery): readonly HeldBack[] {
   const held = heldRoutes(graph, query);
   for (const name of graph.pending) {
@@ -35,6 +35,20 @@ export function heldBack(graph: Graph, query: HeldBackQuery): readonly HeldBack[
     if (cluster !== undefined) held.push(cluster);
   }
   return held;
+}
+
+/** Returns for how many milliseconds the oldest resource has been held back; 0 if there is none. */
+export function oldestHeldMs(
+  { nodes, pending, heldSinceMs, ...graph }: Graph,
+  nowMs: number,
+): number {
+  const isHeld = graph.awaited !== undefined || graph.heldBy.size > 0;
+  let sinceMs = (isHeld ? heldSinceMs : undefined) ?? nowMs;
+  for (const name of pending) {
+    const node = nodes.get(name);
+    if (node?.source.kind !== 'none') sinceMs = Math.min(sinceMs, node?.pendingSinceMs ?? nowMs);
+  }
+  return nowMs - sinceMs;
 }
 
 /** Describes a resource that is held back, in a line. */

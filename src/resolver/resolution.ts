@@ -26,9 +26,6 @@ import type {
 } from './resolver-dependencies';
 import { RouteTable } from './route-table';
 
-/** The number of resources held back among which the gauge finds the oldest: the routes, and the clusters that wait longest. */
-const MAX_GAUGED = 100;
-
 /** Receives the results of a resolution. */
 export interface ResolutionOwner {
   /** Publishes a new config or set of clusters. @returns whether the channel accepted it. */
@@ -98,8 +95,7 @@ export class Resolution implements LiveResolution {
       (steps) => this.manager.runInSlices(steps),
     );
     this.gauges = stats?.observeGauges([OwnInstruments.HELD_BACK], (report) => {
-      const ages = this.heldBack(MAX_GAUGED).map(({ ageMs }) => ageMs);
-      report(OwnInstruments.HELD_BACK, Math.max(0, ...ages) / 1000, {});
+      report(OwnInstruments.HELD_BACK, this.manager.oldestHeldMs() / 1000, {});
     });
     const { id: nodeId } = bootstrap.node;
     const certificates = shared.certificates.of(bootstrap, this.client.connectionOptions);

@@ -1,7 +1,7 @@
 import { XdsDependencyManager } from '../../src/dependency-manager/dependency-manager';
 import { describeHeldBack } from '../../src/dependency-manager/held-back';
 import type { XdsConfig } from '../../src/dependency-manager/xds-config';
-import { silentLogger } from '../../src/util/logger';
+import { silentLogger, type Logger } from '../../src/util/logger';
 import { err, type Result } from '../../src/util/result';
 import { TimeSlices } from '../../src/util/time-slices';
 import { FakeClock } from '../support/fake-clock';
@@ -22,39 +22,51 @@ import {
 
 const SLOW = 'slow.example:80';
 
+class Log implements Logger {
+  readonly lines: string[] = [];
+  readonly trace = silentLogger.trace;
+
+  info(text: () => string): void {
+    this.lines.push(`INFO ${text()}`);
+  }
+
+  error(text: () => string): void {
+    this.lines.push(`ERROR ${text()}`);
+  }
+}
+
 /** A target `svc` whose control plane and DNS are the test. */
 class Scene {
   readonly clock = new FakeClock();
   readonly source = new FakeResourceSource();
   readonly dns = new FakeDns();
-  readonly log: string[] = [];
   updates = 0;
   last: Result<XdsConfig, string> | undefined;
-  readonly manager = new XdsDependencyManager({
-    source: this.source,
-    types: fakeTypes,
-    dns: this.dns,
-    ...{ listenerName: 'svc', host: 'svc', clientNote: 'node' },
-    limits: { maxClustersPerTarget: 100 },
-    logger: {
-      ...silentLogger,
-      error: (text) => this.log.push(`ERROR ${text()}`),
-      info: (text) => this.log.push(`INFO ${text()}`),
-    },
-    clock: this.clock,
-    timeSlices: new TimeSlices(this.clock),
-    onUpdate: (update) => {
-      this.updates++;
-      this.last = update;
-    },
-  });
+  readonly manager: XdsDependencyManager;
+
+  constructor(private readonly logger = new Log()) {
+    this.manager = new XdsDependencyManager({
+      ...{ source: this.source, types: fakeTypes, dns: this.dns, logger },
+      ...{ listenerName: 'svc', host: 'svc', clientNote: 'node' },
+      limits: { maxClustersPerTarget: 100 },
+      ...{ clock: this.clock, timeSlices: new TimeSlices(this.clock) },
+      onUpdate: (update) => {
+        this.updates++;
+        this.last = update;
+      },
+    });
+    this.source.serve(fakeTypes.listener, 'svc', listener('svc'));
+  }
 
   /** A target with routes to these clusters. */
   static to(...clusters: readonly string[]): Scene {
     const scene = new Scene();
-    scene.source.serve(fakeTypes.listener, 'svc', listener('svc'));
     scene.routeTo(...clusters);
     return scene;
+  }
+
+  get log(): readonly string[] {
+    return this.logger.lines;
   }
 
   /** The same, in use with one endpoint for each cluster. */
@@ -159,7 +171,7 @@ describe('a DNS name that is not answered, on a running channel', () => {
     expect(scene.inUse).toEqual({
       a: ['10.0.0.1'],
       n: expect.stringMatching(
-        /^DNS resolution of slow\.example:80 failed: the DNS resolver has not answered within 15s, since 20.*Z: check the name, and the DNS servers of this host$/,
+        /^DNS resolution of slow\.example:80 failed: the DNS resolver has not answered within 15s, since 20.*Z \(node\): check the name, and the DNS servers of this host$/,
       ),
     });
     expect(scene.heldBack).toEqual([]);
@@ -194,7 +206,7 @@ describe('a DNS name that is not answered, on a running channel', () => {
     scene.serveDnsCluster('n');
     scene.manager.subscribeCluster('n');
     expect(scene.manager.describeWait('n')).toMatch(
-      /^DNS name "slow\.example:80" of Cluster "n": waiting for 0\.0 s: .* \(node\)$/,
+      /^DNS name "slow\.example:80" of Cluster "n": waiting for 0\.0 s: .* \(node\): check/,
     );
     scene.routeTo('a', 'a');
     scene.source.serve(fakeTypes.endpoints, 'a', endpoints('a', '10.0.0.2'));
@@ -314,10 +326,10 @@ describe('the wait for DNS', () => {
     scene.serveDnsCluster('m');
     scene.manager.start();
     expect(scene.manager.waitingFor(3)).toHaveLength(1);
-    const since = new Date(scene.clock.now()).toISOString();
+    const since = new Date(scene.clock.now()).toISOString().replace('.000', '');
     scene.clock.advance(6000);
     expect(scene.manager.waitingFor(3)).toEqual([
-      `DNS name "slow.example:80" of Cluster "n" and 1 more: waiting for 6.0 s: the DNS resolver has not answered since ${since}: check the name, and the DNS servers of this host`,
+      `DNS name "slow.example:80" of Cluster "n" and 1 more: waiting for 6.0 s: the DNS resolver has not answered since ${since} (node): check the name, and the DNS servers of this host`,
     ]);
   });
 
@@ -333,6 +345,22 @@ describe('the wait for DNS', () => {
     scene.dns.resolve(SLOW, endpoints('n', '10.0.0.3'));
     scene.dns.resolve(SLOW, endpoints('n', '10.0.0.4'));
     expect(scene.log.slice(1)).toEqual(['INFO DNS name "slow.example:80": answered after 20.0 s']);
+  });
+
+  it('is logged once, however many targets wait for it', () => {
+    const log = new Log();
+    const scenes = [new Scene(log), new Scene(log)];
+    for (const scene of scenes) {
+      scene.routeTo('n');
+      scene.serveDnsCluster('n');
+      scene.manager.start();
+      scene.clock.advance(5000);
+    }
+    for (const { dns } of scenes) dns.resolve(SLOW, endpoints('n', '10.0.0.3'));
+    expect(log.lines).toEqual([
+      expect.stringMatching(/^ERROR DNS name "slow/),
+      'INFO DNS name "slow.example:80": answered after 5.0 s',
+    ]);
   });
 
   it('is not logged for a name that is answered, or not needed any more, in time', () => {

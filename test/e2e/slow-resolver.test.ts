@@ -1,4 +1,3 @@
-import { promises as dns } from 'node:dns';
 import { Metadata } from '@grpc/grpc-js';
 import {
   explainCall,
@@ -12,28 +11,11 @@ import { eventually } from '../support/eventually';
 import { dnsClusterJson } from '../support/failover';
 import { Mesh, SERVICE, simpleResources, VARIANTS, type MeshResources } from '../support/mesh';
 import { getPage, readPage } from '../support/page-reader';
+import { SLOW_HOST, SlowLookups } from '../support/slow-lookups';
 import { routeConfigJson, routeToCluster, type Json } from '../support/xds-json';
 
 const TARGET = `xds:///${SERVICE}`;
-const HOST = 'slow.test';
 const RESOLVER = 'getaddrinfo of the operating system has not answered since 20.*Z';
-
-/** The lookups of the slow name, each with the function that answers it. */
-const pending = new Set<() => void>();
-const realLookup = dns.lookup;
-
-beforeAll(() => {
-  const lookUp = (host: string, options: object): Promise<unknown> => {
-    if (host !== HOST) return Reflect.apply(realLookup, dns, [host, options]);
-    return new Promise((resolve) => {
-      pending.add(() => resolve([{ address: '127.0.0.1', family: 4 }]));
-    });
-  };
-  Reflect.set(dns, 'lookup', lookUp);
-});
-afterAll(() => {
-  dns.lookup = realLookup;
-});
 
 /** A route to the cluster with the slow name, of the calls with the header `to: slow`. */
 const slowRoute: Json = {
@@ -54,26 +36,26 @@ function report(): TargetReport | undefined {
 describe.each(VARIANTS)('a resolver that does not answer, %s', (_name, features) => {
   let mesh: Mesh;
   let slowPort = 0;
+  let lookups: SlowLookups;
 
   beforeEach(async () => {
+    lookups = new SlowLookups();
     mesh = await Mesh.start(features);
     slowPort = (await mesh.backend('slow')).port;
   });
   afterEach(() => {
-    for (const answer of pending) answer();
-    pending.clear();
+    lookups.release();
     mesh.stop();
   });
 
   /** Adds the cluster with the slow name, and a route to it before the others. */
   function withSlow({ routes: _routes, clusters, ...rest }: MeshResources): MeshResources {
     const routes = [routeConfigJson(`${SERVICE}-routes`, [slowRoute, routeToCluster('echo')])];
-    return { ...rest, routes, clusters: [...clusters, dnsClusterJson('slow', slowPort, HOST)] };
-  }
-
-  function answerLookups(): void {
-    for (const answer of pending) answer();
-    pending.clear();
+    return {
+      ...rest,
+      routes,
+      clusters: [...clusters, dnsClusterJson('slow', slowPort, SLOW_HOST)],
+    };
   }
 
   // 1. A channel is in use. 2. A route to a cluster with a slow name is added. 3. The endpoints of the cluster in use move.
@@ -86,7 +68,7 @@ describe.each(VARIANTS)('a resolver that does not answer, %s', (_name, features)
     mesh.serve(withSlow(simpleResources([a.port])));
     const [held] = await eventually(
       () => report()?.heldBack ?? [],
-      (all) => all.length > 1 && pending.size > 0,
+      (all) => all.length > 1 && lookups.pending > 0,
     );
     expect(held).toEqual<HeldBackReport>({
       resource: `RouteConfiguration "${SERVICE}-routes"`,
@@ -114,7 +96,7 @@ describe.each(VARIANTS)('a resolver that does not answer, %s', (_name, features)
     );
     await expectOnPage(/^RouteConfiguration .* waits for DNS name "slow/);
 
-    answerLookups();
+    lookups.answer();
     await eventually(
       () => client.say({ metadata: toSlow() }),
       (answer) => answer === 'slow',
@@ -145,10 +127,10 @@ describe.each(VARIANTS)('a resolver that does not answer, %s', (_name, features)
     const { details } = await client.failure({ deadlineMs: 500, metadata: toSlow() });
     expect(details).toMatch(
       new RegExp(
-        `Waiting for LB pick; DNS name "slow.test:${slowPort}" of Cluster "slow": waiting for .*${RESOLVER}: check the name`,
+        `Waiting for LB pick; DNS name "slow.test:${slowPort}" of Cluster "slow": waiting for .*${RESOLVER} \\(xDS node .*: check the name`,
       ),
     );
-    answerLookups();
+    lookups.answer();
     expect(await client.say({ metadata: toSlow() })).toBe('slow');
   });
 
@@ -156,17 +138,17 @@ describe.each(VARIANTS)('a resolver that does not answer, %s', (_name, features)
     mesh.serve({
       ...simpleResources([]),
       routes: [routeConfigJson(`${SERVICE}-routes`, [routeToCluster('slow')])],
-      clusters: [dnsClusterJson('slow', slowPort, HOST)],
+      clusters: [dnsClusterJson('slow', slowPort, SLOW_HOST)],
     });
     const client = mesh.client();
     const { details } = await eventually(
       () => client.failure({ deadlineMs: 500 }),
-      () => pending.size > 0,
+      () => lookups.pending > 0,
     );
     expect(details).toMatch(
       new RegExp(`waiting for the configuration; DNS name "slow.test:.*${RESOLVER}`),
     );
-    answerLookups();
+    lookups.answer();
     expect(await client.say()).toBe('slow');
   });
 });
