@@ -11,7 +11,7 @@ const LONG_WAIT_MS = 5000;
  * Milliseconds after which a name counts as failed until there is an answer: those after which a resource that a server has not
  * sent does not exist (gRFC A57).
  */
-export const DNS_TIMEOUT_MS = 15_000;
+const DNS_TIMEOUT_MS = 15_000;
 
 /** Of many names that are reported together, so many have a line of their own in the log. */
 const MAX_LINES = 10;
