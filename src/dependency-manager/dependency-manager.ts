@@ -194,6 +194,13 @@ export class XdsDependencyManager implements ClusterStore {
     return ofName ?? `${describe()} (${clientNote})`;
   }
 
+  resource(name: string): Result<ClusterResource, string> | undefined {
+    const cluster = this.cluster(name);
+    if (cluster !== undefined) return cluster.ok ? ok(cluster.value.resource) : cluster;
+    const observed = this.clusters.get(name);
+    return observed?.kind === 'value' ? ok(observed.value) : undefined;
+  }
+
   /** Whether the config in use follows from the latest resources, and no cluster of it is pending. */
   get isWhole(): boolean {
     const { current } = this.store;

@@ -64,6 +64,8 @@ export interface ClusterStore {
    * Returns what a cluster waits for that is not part of the config in use yet, as a sentence; `undefined` if it does not wait.
    */
   describeWait(name: string): string | undefined;
+  /** Returns the resource of a cluster, also of one whose endpoints are pending; `undefined` if there is none. */
+  resource(name: string): Result<ClusterResource, string> | undefined;
   /** Requests that every DNS cluster of the target is resolved again. */
   requestReresolution(): void;
 }

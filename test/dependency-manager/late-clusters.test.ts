@@ -287,6 +287,9 @@ describe('a first config', () => {
     expect(scene.routed).toEqual(['a', 'n']);
     expect(scene.inUse).toEqual({ a: ['10.0.0.1'] });
     expect(scene.manager.cluster('n')).toBeUndefined();
+    // Its metadata is known to HTTP filters of the calls that wait for it.
+    expect(scene.manager.resource('n')).toMatchObject({ ok: true, value: { name: 'n' } });
+    expect(scene.manager.resource('other')).toBeUndefined();
     expect(scene.heldBack).toEqual([
       'Cluster "n": received 0.1 s ago, in use: none, waits for DNS name "slow.example:80"',
     ]);

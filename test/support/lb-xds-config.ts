@@ -65,6 +65,11 @@ export class FakeClusterStore implements ClusterStore {
     });
   }
 
+  resource(name: string): Result<ClusterResource, string> | undefined {
+    const cluster = this.cluster(name);
+    return cluster?.ok === true ? ok(cluster.value.resource) : cluster;
+  }
+
   describeWait(name: string): string | undefined {
     return this.waits.get(name);
   }
