@@ -26,6 +26,7 @@ export type {
   SocketReport,
   SubchannelReport,
   TargetReport,
+  HeldBackReport,
 } from './observe/admin/inspect-report';
 export type { Difference } from './wire/proto-json/json-diff';
 export type {

@@ -12,6 +12,7 @@ const METRICS = {
     'grpc_client_call_duration',
     'grpc_client_call_retry_delay',
     'grpc_xds_config_apply_duration',
+    'grpc_xds_config_held_back_duration',
   ],
   bytes: [
     'grpc_client_attempt_rcvd_total_compressed_message_size',

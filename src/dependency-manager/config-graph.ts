@@ -20,21 +20,41 @@ export interface Marks {
 /** One cluster of the topology. */
 export interface ClusterNode {
   readonly source: ClusterSource;
-  /** `undefined` while a resource is pending. */
+  /** While the next result is pending, that of the config in use; `undefined` if there is none. */
   result: ClusterResult | undefined;
+  /** Since when the next result has been pending, on the monotonic clock; `undefined` if it is not. */
+  pendingSinceMs: number | undefined;
 }
 
-/** The routes in use, and everything that follows from them. */
-export interface Graph {
+/** The latest routes, as far as the walk to their clusters has a result. */
+export interface WalkedRoutes {
   routes: FoundRoutes;
+  /** Why the previous routes stay in use, if the new ones name too many clusters. */
   readonly rejection: string | undefined;
+  /** The route configuration that the listener refers to, while it is pending: `routes` are then those in use. */
+  readonly awaited: string | undefined;
+  readonly routeConfigs: ReadonlySet<string>;
+}
+
+/** The latest routes, and everything that follows from them. */
+export interface Graph extends WalkedRoutes {
   readonly topology: ClusterTopology;
   needed: NeededWatches;
   readonly nodes: Map<string, ClusterNode>;
-  /** How many nodes have no result. */
-  pending: number;
-  /** The aggregates among them, which are built when no other node is pending. */
+  /** The nodes whose next result is pending. */
+  readonly pending: Set<string>;
+  /** The aggregates among them that wait for a cluster below them. */
   readonly unbuilt: Set<string>;
+  /** The number of other pending nodes when the aggregates were last built. */
+  pendingLeaves: number;
+  /** The clusters that the routes name without a result, and that those in use do not name: they hold the routes back. */
+  readonly heldBy: Set<string>;
+  /** Since when the routes have been held back, on the monotonic clock; `undefined` if they are not. */
+  heldSinceMs: number | undefined;
+  /** Whether there are clusters of the config in use to which the latest resources do not refer. */
+  keepsMore: boolean;
+  /** Whether a version to whose clusters that applies has been replaced since the walk. */
+  isOutdated: boolean;
   /** Results that may differ from those of the config; `undefined` if all must be compared. */
   changed: Map<string, ClusterResult> | undefined;
 }
@@ -62,16 +82,42 @@ function* namesOf(map: ReadonlyMap<string, unknown>): Steps<ReadonlySet<string>>
 }
 
 /** Returns the clusters that aggregates keep, and that are not part of the graph. */
-export function* missingLeaves({ nodes, topology }: Graph): Steps<ReadonlySet<string>> {
+export function* missingLeaves({ nodes, pending, topology }: Graph): Steps<ReadonlySet<string>> {
   const missing = new Set<string>();
   yield* inSteps(nodes, ([name, { source, result }]) => {
-    if (source.kind !== 'aggregate' || topology.leavesOf(name).ok) return;
+    const isKept =
+      pending.has(name) || (source.kind === 'aggregate' && !topology.leavesOf(name).ok);
+    if (!isKept) return;
     for (const leaf of leavesIn(result)) if (!nodes.has(leaf)) missing.add(leaf);
   });
   return missing;
 }
 
-function leavesIn(result: ClusterResult | undefined): readonly string[] {
+/** Returns the unbuilt aggregates without a pending cluster below them. */
+export function* readyAggregates({ nodes, pending, unbuilt }: Graph): Steps<readonly string[]> {
+  const parents = new Map<string, string[]>();
+  for (const name of unbuilt) {
+    const source = nodes.get(name)?.source;
+    if (source?.kind !== 'aggregate') continue;
+    yield* inSteps(source.clusters, (child) => {
+      const known = parents.get(child);
+      if (known === undefined) parents.set(child, [name]);
+      else known.push(name);
+    });
+  }
+  const blocked = new Set<string>();
+  yield* inSteps(pending, (name) => {
+    if (!unbuilt.has(name)) blocked.add(name);
+  });
+  // A set is iterated together with what is added meanwhile.
+  yield* inSteps(blocked, (name) => {
+    for (const parent of parents.get(name) ?? []) blocked.add(parent);
+  });
+  return [...unbuilt].filter((name) => !blocked.has(name));
+}
+
+/** Returns the leaf clusters of the result of an aggregate; of any other, none. */
+export function leavesIn(result: ClusterResult | undefined): readonly string[] {
   const children = result?.ok === true ? result.value.children : undefined;
   return children?.kind === 'aggregate' ? children.leafClusters : [];
 }
@@ -126,7 +172,7 @@ export function* nextClusters(
 ): Steps<ClusterMap> {
   if (before !== undefined && changedNames.size === 0) return before;
   const results = new Map<string, ClusterResult>();
-  const isSameSet = before !== undefined && changed !== undefined;
+  const isSameSet = before !== undefined && changed !== undefined && before.hasPlaces(changedNames);
   yield* inSteps(isSameSet ? changedNames : nodes.keys(), (name) => {
     const result = nodes.get(name)?.result;
     if (result !== undefined) results.set(name, result);

@@ -5,19 +5,22 @@ import { checkClusterCount, ClusterTopology } from './cluster-topology';
 import {
   changedSince,
   concernedBy,
+  leavesIn,
   missingLeaves,
   neededBy,
   nextClusters,
   noMarks,
+  readyAggregates,
   type ClusterMap,
   type ClusterNode,
   type Graph,
   type Marks,
+  type WalkedRoutes,
 } from './config-graph';
 import { findRoutes, keepVirtualHost, type FoundRoutes } from './find-routes';
 import { HostSearch } from '../routing/virtual-host';
 import type { NeededWatches, Observations, ObservedRoutes } from './observations';
-import type { XdsConfig } from './xds-config';
+import type { ClusterResult, XdsConfig } from './xds-config';
 
 /** The inputs of a store, which change under it: every change must be marked. */
 export interface ConfigStoreOptions {
@@ -32,6 +35,8 @@ export interface ConfigStoreOptions {
   readonly observed: Observations;
   /** Returns the subscribed clusters, besides those of the routes (gRFC A74). */
   readonly subscribed: () => Iterable<string>;
+  /** Returns the time of the monotonic clock, in milliseconds. */
+  readonly nowMs: () => number;
 }
 
 /** What the inputs amount to. */
@@ -42,10 +47,12 @@ export type ConfigOutcome =
       readonly config: XdsConfig;
       /** The names of the clusters that differ from the previous config: changed, added and removed. */
       readonly changedClusters: ReadonlySet<string>;
+      /** Whether no part of it is the one before because of a pending resource. */
+      readonly isWhole: boolean;
     }
   /** The target cannot be used at all. */
   | { readonly kind: 'error'; readonly message: string }
-  /** A resource that is needed has been neither received nor found missing. The previous config stays in use. */
+  /** There is no config in use, and a resource that one needs has been neither received nor found missing. */
   | { readonly kind: 'incomplete' };
 
 /** The state of a store after its inputs changed. */
@@ -63,14 +70,22 @@ const NO_NAMES: ReadonlySet<string> = new Set();
  * The configuration of one target (gRFC A74) as a graph: listener → route configuration → clusters → endpoints or DNS.
  * A node is computed again only when one of its inputs changed; the virtual host is searched again only when a change of
  * the routes may concern it, and the clusters are walked again only when the routes, the
- * subscriptions or the source of a cluster changed. The result is at any time that of a walk from the listener. Cluster
- * problems stay local to the cluster; only a missing listener, route configuration or virtual host is an error.
+ * subscriptions or the source of a cluster changed. Cluster problems stay local to the cluster; only a missing listener, route
+ * configuration or virtual host is an error.
+ *
+ * What is pending holds back what refers to it, and nothing else (docs/decisions/0036-late-clusters.md): routes that name a
+ * new cluster, and the next version of a cluster or aggregate. When nothing is pending, the result is that of a walk from the
+ * listener.
  */
 export class ConfigStore {
   private marks = noMarks();
   private graph: Graph | undefined;
   /** The last config, kept over an error so that what did not change keeps its identity. */
   private latest: { readonly config: XdsConfig; readonly clusters: ClusterMap } | undefined;
+  /** Whether the last config is in use: no error has followed. */
+  private isInUse = false;
+  /** Whether the first config may be without clusters that are pending. */
+  private acceptsPart = false;
 
   private readonly hosts: HostSearch;
 
@@ -81,6 +96,28 @@ export class ConfigStore {
   /** The last config; `undefined` before there was one. */
   get config(): XdsConfig | undefined {
     return this.latest?.config;
+  }
+
+  /** The graph that the last update has computed, for descriptions; `undefined` if the clusters are not known. */
+  get current(): Graph | undefined {
+    return this.graph;
+  }
+
+  /** The last config, unless an error has followed. */
+  get inUse(): XdsConfig | undefined {
+    return this.isInUse ? this.config : undefined;
+  }
+
+  /** Whether there is no config in use, and some clusters that the routes name have a result. */
+  get hasPart(): boolean {
+    const { graph } = this;
+    if (graph === undefined || this.isInUse) return false;
+    return graph.heldBy.size < graph.routes.config.virtualHost.clusters.size;
+  }
+
+  /** Makes the next update have a config although clusters are pending, if none is in use. */
+  acceptPart(): void {
+    this.acceptsPart = true;
   }
 
   /** Marks the listener or the subscriptions as changed. */
@@ -138,8 +175,12 @@ export class ConfigStore {
     const keepsTopology =
       graph !== undefined && routes !== undefined && !(yield* this.changesTopology(marks, graph));
     if (!keepsTopology) return yield* this.walk(marks);
+    const wasHeld = graph.heldBy.size > 0;
     graph.routes = routes;
     yield* this.recompute(graph, yield* concernedBy(marks, graph.topology));
+    yield* this.buildAggregates(graph);
+    const isOutdated = graph.isOutdated || (wasHeld && graph.heldBy.size === 0);
+    if (graph.keepsMore && isOutdated) return yield* this.walk(noMarks());
     return yield* this.describe(graph);
   }
 
@@ -169,12 +210,18 @@ export class ConfigStore {
       previous: this.config,
     });
     const routeConfigs = new Set(routeConfigName === undefined ? [] : [routeConfigName]);
-    if (!found?.ok) return this.withoutClusters(routeConfigs, found?.error);
-    const { rejection, routes } = this.admit(found.value);
+    if (found?.ok === false) return this.withoutClusters(routeConfigs, found.error);
+    const { rejection, routes } = found === undefined ? this.keep() : this.admit(found.value);
     if (routes === undefined) return this.withoutClusters(routeConfigs, rejection);
-    const graph = yield* this.createGraph({ routes, rejection }, routeConfigs, marks);
-    this.graph = graph;
-    return yield* this.describe(graph);
+    const awaited = found === undefined ? routeConfigName : undefined;
+    this.graph = yield* this.createGraph({ routes, rejection, awaited, routeConfigs }, marks);
+    return yield* this.describe(this.graph);
+  }
+
+  /** @returns the routes in use, if there are any. */
+  private keep(): { readonly routes?: FoundRoutes; readonly rejection?: string } {
+    const { inUse: config, graph } = this;
+    return config === undefined ? {} : { routes: { config, ambient: graph?.routes.ambient ?? [] } };
   }
 
   /** @returns the update of a target whose clusters are not known. */
@@ -183,6 +230,7 @@ export class ConfigStore {
     error: string | undefined,
   ): StoreUpdate {
     this.graph = undefined;
+    if (error !== undefined) this.isInUse = false;
     return {
       needed: { routeConfigs, clusters: NO_NAMES, endpoints: NO_NAMES, dns: new Map() },
       outcome: error === undefined ? { kind: 'incomplete' } : { kind: 'error', message: error },
@@ -205,16 +253,22 @@ export class ConfigStore {
     return { routes: { config: this.config, ambient }, rejection };
   }
 
-  private *createGraph(
-    { routes, rejection }: Pick<Graph, 'routes' | 'rejection'>,
-    routeConfigs: ReadonlySet<string>,
-    marks: Marks,
-  ): Steps<Graph> {
+  /** Creates the graph of routes, with the clusters of those in use if these stay in use. */
+  private *createGraph(walked: WalkedRoutes, marks: Marks): Steps<Graph> {
+    const { inUse } = this;
+    const graph = yield* this.createPart(walked, marks, NO_NAMES);
+    if (inUse === undefined || graph.heldBy.size === 0) return graph;
+    return yield* this.createPart(walked, marks, inUse.virtualHost.clusters);
+  }
+
+  /** @param kept Clusters besides those that the routes name. */
+  private *createPart(walked: WalkedRoutes, marks: Marks, kept: ReadonlySet<string>): Steps<Graph> {
     const { maxClusters, subscribed, observed } = this.options;
+    const { routes, routeConfigs } = walked;
     const known = this.graph?.nodes;
     const topology = yield* ClusterTopology.create({
       fromRoutes: routes.config.virtualHost.clusters,
-      subscribed: subscribed(),
+      subscribed: kept.size === 0 ? subscribed() : [...subscribed(), ...kept],
       maxClusters,
       sourceOf: (name) => {
         const node = marks.clusters.has(name) ? undefined : known?.get(name);
@@ -222,14 +276,20 @@ export class ConfigStore {
       },
     });
     const nodes = yield* this.createNodes(topology, routes, marks);
-    let pending = 0;
-    const unbuilt = new Set<string>();
-    yield* inSteps(nodes, ([name, { source, result }]) => {
-      if (result === undefined) pending++;
-      if (source.kind === 'aggregate') unbuilt.add(name);
-    });
     const needed = yield* neededBy(routeConfigs, topology);
-    return { routes, rejection, topology, needed, nodes, pending, unbuilt, changed: undefined };
+    const graph: Graph = {
+      ...walked,
+      ...{ topology, needed, nodes, pending: new Set(), unbuilt: new Set(), heldBy: new Set() },
+      ...{ pendingLeaves: Infinity, heldSinceMs: undefined, keepsMore: kept.size > 0 },
+      ...{ isOutdated: false, changed: undefined },
+    };
+    yield* this.countPending(graph);
+    yield* this.buildAggregates(graph);
+    yield* this.keepLeaves(graph);
+    graph.isOutdated = false;
+    const isHeld = walked.awaited !== undefined || graph.heldBy.size > 0;
+    if (isHeld) graph.heldSinceMs = this.graph?.heldSinceMs ?? this.options.nowMs();
+    return graph;
   }
 
   /**
@@ -249,17 +309,45 @@ export class ConfigStore {
     const nodes = new Map<string, ClusterNode>();
     yield* inSteps(topology.sources, ([name, source]) => {
       const known = before?.nodes.get(name);
-      const isCurrent = isSameAmbient && known?.source === source;
+      const isCurrent = isSameAmbient && known?.source === source && !concerned.has(name);
       if (source.kind === 'aggregate') {
-        nodes.set(name, { source, result: undefined });
-      } else if (isCurrent && !concerned.has(name)) {
+        nodes.set(name, this.createNode(name, source, undefined, known));
+      } else if (isCurrent) {
         nodes.set(name, known);
       } else {
         const previous = known?.result ?? this.config?.clusters.get(name);
-        nodes.set(name, { source, result: buildCluster(name, source, inputs, previous) });
+        const built = buildCluster(name, source, inputs, previous);
+        nodes.set(name, this.createNode(name, source, built, known));
       }
     });
     return nodes;
+  }
+
+  /**
+   * @param built The result; `undefined` while it is pending: then the one in use stays in use.
+   * @param known The node before.
+   */
+  private createNode(
+    name: string,
+    source: ClusterNode['source'],
+    built: ClusterResult | undefined,
+    known: ClusterNode | undefined,
+  ): ClusterNode {
+    if (built !== undefined) return { source, result: built, pendingSinceMs: undefined };
+    const pendingSinceMs = known?.pendingSinceMs ?? this.options.nowMs();
+    return { source, result: this.inUse?.clusters.get(name), pendingSinceMs };
+  }
+
+  private *countPending(graph: Graph): Steps<void> {
+    const { clusters } = graph.routes.config.virtualHost;
+    const inUse = this.inUse?.virtualHost.clusters;
+    yield* inSteps(graph.nodes, ([name, { source, result, pendingSinceMs }]) => {
+      if (pendingSinceMs === undefined) return;
+      graph.pending.add(name);
+      if (source.kind === 'aggregate') graph.unbuilt.add(name);
+      const isHolding = result === undefined && clusters.has(name) && inUse?.has(name) !== true;
+      if (isHolding) graph.heldBy.add(name);
+    });
   }
 
   private *recompute(graph: Graph, names: Iterable<string>): Steps<void> {
@@ -268,12 +356,17 @@ export class ConfigStore {
       const node = graph.nodes.get(name);
       // Watched for the config that is still in use, but not part of this graph.
       if (node === undefined || graph.unbuilt.has(name)) return;
-      const before = node.result;
-      const previous = before ?? this.config?.clusters.get(name);
-      node.result = buildCluster(name, node.source, inputs, previous);
-      if (before === undefined) graph.pending--;
-      if (node.result === undefined) graph.pending++;
-      else graph.changed?.set(name, node.result);
+      const previous = node.result ?? this.config?.clusters.get(name);
+      const result = buildCluster(name, node.source, inputs, previous);
+      if (result === undefined) return;
+      if (node.pendingSinceMs !== undefined && leavesIn(node.result).length > 0) {
+        graph.isOutdated = true;
+      }
+      node.result = result;
+      node.pendingSinceMs = undefined;
+      graph.pending.delete(name);
+      graph.heldBy.delete(name);
+      graph.changed?.set(name, result);
     });
   }
 
@@ -282,22 +375,34 @@ export class ConfigStore {
     return { observed, ambient, clientNote, leavesOf: (name) => topology.leavesOf(name) };
   }
 
+  /** Builds the aggregates whose clusters all have a result, if any cluster has got one since it was last tried. */
+  private *buildAggregates(graph: Graph): Steps<void> {
+    const { unbuilt, pending } = graph;
+    const pendingLeaves = pending.size - unbuilt.size;
+    if (unbuilt.size === 0 || pendingLeaves >= graph.pendingLeaves) return;
+    graph.pendingLeaves = pendingLeaves;
+    const ready = yield* readyAggregates(graph);
+    for (const name of ready) unbuilt.delete(name);
+    yield* this.recompute(graph, ready);
+  }
+
   private *describe(graph: Graph): Steps<StoreUpdate> {
-    const { unbuilt, rejection } = graph;
-    if (graph.pending === unbuilt.size) {
-      const aggregates = [...unbuilt];
-      unbuilt.clear();
-      yield* this.recompute(graph, aggregates);
-      if (graph.changed === undefined) yield* this.keepLeaves(graph);
+    const { needed, rejection, heldBy } = graph;
+    const { inUse } = this;
+    const isHeld = heldBy.size > 0;
+    if (isHeld && inUse === undefined && !this.acceptsPart) {
+      return { needed, outcome: { kind: 'incomplete' }, rejection };
     }
-    const outcome = graph.pending > 0 ? ({ kind: 'incomplete' } as const) : yield* this.swap(graph);
-    return { needed: graph.needed, outcome, rejection };
+    // From now on the clusters that are missing hold back only themselves.
+    if (inUse === undefined) heldBy.clear();
+    const routes = heldBy.size > 0 ? inUse : undefined;
+    return { needed, outcome: yield* this.swap(graph, routes ?? graph.routes.config), rejection };
   }
 
   /**
-   * Adds the clusters that an aggregate keeps although it exceeds a limit: they are part of the config in use, and so at
-   * most as many as the limit. They do not count against it, or what is watched would depend on what is kept, and what is
-   * kept on what is watched.
+   * Adds the clusters that an aggregate keeps while its next version is pending, or although it exceeds a limit: they are part
+   * of the config in use, and so at most as many as the limit. They do not count against it, or what is watched would depend on
+   * what is kept, and what is kept on what is watched.
    */
   private *keepLeaves(graph: Graph): Steps<void> {
     const { nodes, topology } = graph;
@@ -307,21 +412,27 @@ export class ConfigStore {
       const source = clusterSource(this.options.observed.cluster(name));
       topology.add(name, source);
       const previous = this.config?.clusters.get(name);
-      const result = buildCluster(name, source, inputs, previous);
-      nodes.set(name, { source, result });
-      if (result === undefined) graph.pending++;
+      const node = this.createNode(
+        name,
+        source,
+        buildCluster(name, source, inputs, previous),
+        undefined,
+      );
+      nodes.set(name, node);
+      if (node.pendingSinceMs !== undefined) graph.pending.add(name);
     });
     if (nodes.size === before) return;
+    if (graph.pending.size > 0) graph.keepsMore = true;
     graph.needed = yield* neededBy(graph.needed.routeConfigs, topology);
   }
 
-  /** Swaps the config for the one that the graph amounts to, if that differs. */
-  private *swap(graph: Graph): Steps<ConfigOutcome> {
+  /** Swaps the config for the one that the graph amounts to with these routes, if that differs. */
+  private *swap(graph: Graph, routes: FoundRoutes['config']): Steps<ConfigOutcome> {
     const before = this.latest;
     const changedClusters = yield* changedSince(before?.clusters, graph);
     const clusters = yield* nextClusters(before?.clusters, graph, changedClusters);
     graph.changed = new Map();
-    const { listener, routeConfig, virtualHost } = graph.routes.config;
+    const { listener, routeConfig, virtualHost } = routes;
     const isUnchanged =
       before?.config.listener === listener &&
       before.config.routeConfig === routeConfig &&
@@ -329,6 +440,9 @@ export class ConfigStore {
       before.clusters === clusters;
     const config = isUnchanged ? before.config : { listener, routeConfig, virtualHost, clusters };
     this.latest = { config, clusters };
-    return { kind: 'config', config, changedClusters };
+    this.isInUse = true;
+    this.acceptsPart = false;
+    const isWhole = graph.pending.size === 0 && graph.awaited === undefined;
+    return { kind: 'config', config, changedClusters, isWhole };
   }
 }

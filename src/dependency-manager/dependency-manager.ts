@@ -6,6 +6,7 @@ import type {
   RouteConfigChange,
   RouteConfigResource,
 } from '../resources/route-config/route-config';
+import type { Clock } from '../util/clock';
 import { createHandle, type Handle } from '../util/handle';
 import type { Logger } from '../util/logger';
 import { err, ok, type Result } from '../util/result';
@@ -16,6 +17,8 @@ import { ClusterWatchers } from './cluster-watchers';
 import { ConfigStore } from './config-store';
 import { DnsWatches, type DnsWatcherFactory } from './dns-watch';
 import type * as Collections from './endpoint-collections';
+import type * as HeldBackModule from './held-back';
+import type { HeldBack } from './held-back';
 import { waiting, type NeededWatches, type Observed } from './observations';
 import { MAX_AT_ONCE, UpdateSchedule } from './update-schedule';
 import type { WatchSet } from './watch-set';
@@ -24,6 +27,7 @@ import type { ClusterResult, ClusterStore, ClusterWatcher, XdsConfig } from './x
 import { late } from '../util/late';
 import type { ResourceSource } from '../xds-client/resource-watcher';
 
+const loadHeldBack = late<typeof HeldBackModule>(() => require('./held-back'));
 const loadCollections = late<typeof Collections>(() => require('./endpoint-collections'));
 
 /** The four kinds of resources of a client. */
@@ -48,6 +52,7 @@ export interface DependencyManagerOptions {
   readonly clientNote: string;
   readonly limits: Pick<Limits, 'maxClustersPerTarget'>;
   readonly logger: Logger;
+  readonly clock: Clock;
   readonly timeSlices: TimeSlices;
   /**
    * Receives each new config, or why the target cannot be used, before the watchers of the clusters that changed are
@@ -60,6 +65,12 @@ export interface DependencyManagerOptions {
    */
   readonly onApplied?: ((receivedAtMs: number) => void) | undefined;
 }
+
+/**
+ * Milliseconds for which a first config waits for the last of its clusters. Then those that are there serve calls, and the others
+ * hold back only the calls to themselves.
+ */
+const FIRST_CONFIG_GRACE_MS = 100;
 
 /** Steps of an update that are run in one turn: those of a target with a few hundred clusters. */
 const STEPS_AT_ONCE = 4;
@@ -87,6 +98,8 @@ export class XdsDependencyManager implements ClusterStore {
   private rejection: string | undefined;
   /** The watches behind the last config. */
   private neededByConfig: NeededWatches | undefined;
+  /** Ends the wait of the first config. */
+  private grace: Handle | undefined;
   /** When the first response was received that is not applied yet; `undefined` if there is none. */
   private receivedAtMs: number | undefined;
   private closed = false;
@@ -114,7 +127,9 @@ export class XdsDependencyManager implements ClusterStore {
     this.clusters = this.watchesOf(this.watchOf(cluster), (name) => store.mark('clusters', name));
     this.endpoints = this.watchesOf(this.watchEndpoints(), (name) => store.mark('endpoints', name));
     this.dns = new DnsWatches({
-      ...{ source, dns: options.dns },
+      ...{ source, dns: options.dns, clock: options.clock, logger: options.logger },
+      clientNote: options.clientNote,
+      usersOf: (key) => store.current?.topology.dnsUsers.get(key) ?? [],
       onReport: (key) => {
         store.mark('dns', key);
         this.schedule.onChange();
@@ -136,6 +151,7 @@ export class XdsDependencyManager implements ClusterStore {
    */
   close(onReleased: () => void = () => {}): void {
     this.closed = true;
+    this.grace?.release();
     const { source: batch, timeSlices } = this.options;
     batch.run(() => {
       this.schedule.close();
@@ -167,6 +183,48 @@ export class XdsDependencyManager implements ClusterStore {
 
   requestReresolution(): void {
     this.dns.requestReresolution();
+  }
+
+  describeWait(name: string): string | undefined {
+    const node = this.store.current?.nodes.get(name);
+    if (node?.pendingSinceMs === undefined) return undefined;
+    const ofName = node.source.kind === 'dns' ? this.dns.describeWait(node.source.key) : undefined;
+    const { clock, clientNote } = this.options;
+    const describe = () => loadHeldBack().describeClusterWait(name, node, clock.monotonicMs());
+    return ofName ?? `${describe()} (${clientNote})`;
+  }
+
+  resource(name: string): Result<ClusterResource, string> | undefined {
+    const cluster = this.cluster(name);
+    if (cluster !== undefined) return cluster.ok ? ok(cluster.value.resource) : cluster;
+    const observed = this.clusters.get(name);
+    return observed?.kind === 'value' ? ok(observed.value) : undefined;
+  }
+
+  /** Whether the config in use follows from the latest resources, and no cluster of it is pending. */
+  get isWhole(): boolean {
+    const { current } = this.store;
+    return current?.pending.size === 0 && current.awaited === undefined;
+  }
+
+  /** Returns one line for each DNS name without an answer, and one with the number of those beyond `atMost`. */
+  waitingFor(atMost: number): readonly string[] {
+    return this.dns.waitingFor(atMost);
+  }
+
+  /** Returns for how many milliseconds the oldest of the resources of `heldBack` has been held back; 0 if there is none. */
+  oldestHeldMs(): number {
+    const { current } = this.store;
+    if (current === undefined) return 0;
+    return loadHeldBack().oldestHeldMs(current, this.options.clock.monotonicMs());
+  }
+
+  /** Returns the resources that were accepted and are not in use because others are pending. */
+  heldBack(atMost: number): readonly HeldBack[] {
+    const { current, inUse } = this.store;
+    if (current === undefined) return [];
+    const nowMs = this.options.clock.monotonicMs();
+    return loadHeldBack().heldBack(current, { hasConfig: inUse !== undefined, nowMs, atMost });
   }
 
   /** Searches the virtual host of the target: at once if there are few domains, and else in slices before the update. */
@@ -201,14 +259,15 @@ export class XdsDependencyManager implements ClusterStore {
   private *updateInSteps(): Steps<void> {
     const { needed, outcome, rejection } = yield* this.store.updateInSteps();
     this.reportRejection(rejection);
-    // While a resource is pending, the previous config and its watches stay in use.
+    // While a resource is pending, the watches of what stays in use are kept.
+    const isWhole = outcome.kind === 'config' ? outcome.isWhole : outcome.kind === 'error';
+    this.reconcile(needed, isWhole ? undefined : this.neededByConfig);
+    if (isWhole) this.neededByConfig = needed;
+    this.waitForFirst();
     if (outcome.kind === 'incomplete') {
       this.receivedAtMs = undefined;
-      this.reconcile(needed, this.neededByConfig);
       return;
     }
-    this.reconcile(needed, undefined);
-    this.neededByConfig = needed;
     if (outcome.kind === 'error') {
       this.receivedAtMs = undefined;
       this.publish(err(outcome.message));
@@ -219,6 +278,21 @@ export class XdsDependencyManager implements ClusterStore {
     // Publishing takes long, too: it is not one of the steps of this turn.
     if (changedClusters.size > MAX_AT_ONCE) for (let i = 0; i < STEPS_AT_ONCE; i++) yield;
     yield* this.publishConfig(config, changedClusters);
+  }
+
+  /** Gives the last clusters of a first config some time. */
+  private waitForFirst(): void {
+    const { source, clock } = this.options;
+    if (!this.store.hasPart) {
+      this.grace?.release();
+      this.grace = undefined;
+      return;
+    }
+    const onOver = () => {
+      this.store.acceptPart();
+      this.schedule.onChange();
+    };
+    this.grace ??= clock.setTimer(() => source.run(onOver), FIRST_CONFIG_GRACE_MS);
   }
 
   private *publishConfig(config: XdsConfig, changedClusters: ReadonlySet<string>): Steps<void> {
@@ -293,6 +367,7 @@ export class XdsDependencyManager implements ClusterStore {
       ...{ listenerName, host, clientNote },
       maxClusters: limits.maxClustersPerTarget,
       subscribed: () => this.subscribed.keys(),
+      nowMs: () => this.options.clock.monotonicMs(),
       observed: {
         listener: () => this.listeners.get(listenerName) ?? waiting,
         routeConfig: (name) => this.routeConfigs.get(name),

@@ -1,17 +1,20 @@
 import type { ChannelOptions } from '../grpc-js';
 import type { EndpointsResource } from '../resources/endpoints/endpoints';
-import { createHandle } from '../util/handle';
+import type { Clock } from '../util/clock';
+import { createHandle, type Handle } from '../util/handle';
 import { silentLogger, type Logger } from '../util/logger';
-import type { Result } from '../util/result';
+import { err, type Result } from '../util/result';
+import type * as Waits from './dns-waits';
 import type * as HostDns from './host-dns-watch';
 import type { DnsWatch } from './host-dns-watch';
-import { waiting, type DnsTarget, type Observed } from './observations';
+import { dnsTargetKey, waiting, type DnsTarget, type Observed } from './observations';
 import { WatchSet, type RunInSlices } from './watch-set';
 import { late } from '../util/late';
 import type { ResourceSource } from '../xds-client/resource-watcher';
 
 /** Loaded for the first name, of which most targets have none. */
 const loadHostDns = late<typeof HostDns>(() => require('./host-dns-watch'));
+const loadWaits = late<typeof Waits>(() => require('./dns-waits'));
 
 /** Resolves DNS names; `onResult` is never called before `start` has returned. */
 export interface DnsWatcherFactory {
@@ -35,6 +38,7 @@ export function createDnsWatcherFactory(
   };
 }
 
+/** Constructor options of the watches. */
 export interface DnsWatchesOptions {
   readonly dns: DnsWatcherFactory;
   /** The queue in which names are watched and reports made. */
@@ -42,36 +46,73 @@ export interface DnsWatchesOptions {
   /** Called after each report, with the key of the name. */
   readonly onReport: (key: string) => void;
   readonly runInSlices: RunInSlices;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Names the client, such as `xDS node "n1"`. */
+  readonly clientNote: string;
+  /** Returns the clusters that use a name. */
+  readonly usersOf: (key: string) => readonly string[];
 }
 
-/** The watches of the DNS names of one target. */
+/** The watches of the DNS names of one target. A name without an answer in time counts as failed until there is one. */
 export class DnsWatches {
   readonly set: WatchSet<DnsTarget, Observed<EndpointsResource>>;
   private readonly started = new Set<DnsWatch>();
+  private waits: Waits.DnsWaits | undefined;
 
-  constructor({ dns, source, onReport, runInSlices }: DnsWatchesOptions) {
+  constructor(private readonly options: DnsWatchesOptions) {
+    const { onReport, runInSlices } = options;
     this.set = new WatchSet<DnsTarget, Observed<EndpointsResource>>(
       waiting,
-      (_key, target, report) => {
-        const watch = dns.start(target, (result) =>
-          source.run(() => report((before) => nextDnsObservation(before, result))),
-        );
-        this.started.add(watch);
-        return createHandle(() => {
-          this.started.delete(watch);
-          watch.release();
-        });
-      },
+      (_key, target, report) => this.start(target, report),
       onReport,
       runInSlices,
     );
+  }
+
+  /** Returns one line for each name without an answer, and one with the number of those beyond `atMost`. */
+  waitingFor(atMost: number): readonly string[] {
+    return this.waits?.lines(atMost) ?? [];
+  }
+
+  /** Describes what a name waits for, as a sentence; `undefined` if it does not. */
+  describeWait(key: string): string | undefined {
+    return this.waits?.line(key);
   }
 
   /** Requests that every name is resolved again. */
   requestReresolution(): void {
     for (const watch of this.started) watch.requestReresolution();
   }
+
+  private start(target: DnsTarget, report: ReportDns): Handle {
+    const { dns, source } = this.options;
+    const waits = (this.waits ??= new (loadWaits().DnsWaits)(this.options));
+    const key = dnsTargetKey(target);
+    const onResult = (result: Result<EndpointsResource, string>) =>
+      source.run(() => report((before) => nextDnsObservation(before, result)));
+    const wait = waits.begin({
+      key,
+      resolver: () => watch.resolverName ?? 'the DNS resolver',
+      onTimeout: (reason) => onResult(err(reason)),
+    });
+    const watch = dns.start(target, (result) => {
+      waits.onAnswer(key);
+      onResult(result);
+    });
+    this.started.add(watch);
+    return createHandle(() => {
+      this.started.delete(watch);
+      wait.release();
+      watch.release();
+    });
+  }
 }
+
+/** Reports the observation that follows the one before. */
+type ReportDns = (
+  next: (before: Observed<EndpointsResource>) => Observed<EndpointsResource>,
+) => void;
 
 /** Returns the observation after a result: an error leaves the last result in use (gRFC A37). */
 function nextDnsObservation(

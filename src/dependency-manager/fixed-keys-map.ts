@@ -46,6 +46,12 @@ export class FixedKeysMap<K, V extends object> implements ReadonlyMap<K, V> {
     return new FixedKeysMap(places, chunks, size);
   }
 
+  /** Whether all these keys are among the fixed ones. */
+  hasPlaces(keys: Iterable<K>): boolean {
+    for (const key of keys) if (!this.places.has(key)) return false;
+    return true;
+  }
+
   /**
    * Returns a map with other values for some keys.
    * @throws if a key is not one of the fixed keys.

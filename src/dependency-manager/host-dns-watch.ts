@@ -14,6 +14,7 @@ import {
 import { systemClock, type Clock } from '../util/clock';
 import { contained } from '../util/contained';
 import { errorMessage, errorStack } from '../util/errors';
+import { currentNameLookup } from '../util/grpc-js-variables';
 import type { Handle } from '../util/handle';
 import type { Logger } from '../util/logger';
 import { sanitizeText } from '../util/text';
@@ -25,6 +26,8 @@ export const MAX_DNS_ADDRESSES = 1000;
 
 /** The resolution of a DNS name. */
 export interface DnsWatch extends Handle {
+  /** What resolves the name, for texts. Default: the DNS resolver. */
+  readonly resolverName?: string;
   /** Resolves again, no sooner than the resolver's own rate limit allows. */
   requestReresolution(): void;
 }
@@ -33,6 +36,7 @@ type DnsResult = Result<EndpointsResource, string>;
 
 /** The resolution of a DNS name by the resolver of the host library. */
 export class HostDnsWatch implements DnsWatch {
+  readonly resolverName: string;
   private readonly path: string;
   private readonly resolver: Pick<
     ReturnType<typeof createResolver>,
@@ -56,11 +60,12 @@ export class HostDnsWatch implements DnsWatch {
     const onError = (error: unknown) => this.onCrash(error);
     const create = () => createResolver(uri, (endpoints) => this.onEndpoints(endpoints), options);
     const resolver = contained(create, onError)();
-    if (resolver !== undefined) {
+    const isOfHost =
+      resolver === undefined ||
       watchLookups(resolver, (text) => {
         this.cause = text;
       });
-    }
+    this.resolverName = isOfHost ? currentNameLookup() : 'the resolver of the application for dns:';
     this.resolver = {
       updateResolution: contained(() => resolver?.updateResolution(), onError),
       destroy: contained(() => resolver?.destroy(), onError),

@@ -42,7 +42,10 @@ export interface XdsConfig {
   readonly listener: ApiListener;
   readonly routeConfig: RouteConfigResource;
   readonly virtualHost: VirtualHost;
-  /** The clusters of routes, aggregates and subscriptions; the error is in the status of failed calls. */
+  /**
+   * The clusters of routes, aggregates and subscriptions; the error is in the status of failed calls. Those of a first config
+   * and of subscriptions may be added later: see `ClusterStore.describeWait`.
+   */
   readonly clusters: ReadonlyMap<string, ClusterResult>;
 }
 
@@ -57,6 +60,12 @@ export interface ClusterStore {
   watchCluster(name: string, watcher: ClusterWatcher): Handle;
   /** Keeps a cluster in the config that no route names (gRFC A74 dynamic clusters), until released. */
   subscribeCluster(name: string): Handle;
+  /**
+   * Returns what a cluster waits for that is not part of the config in use yet, as a sentence; `undefined` if it does not wait.
+   */
+  describeWait(name: string): string | undefined;
+  /** Returns the resource of a cluster, also of one whose endpoints are pending; `undefined` if there is none. */
+  resource(name: string): Result<ClusterResource, string> | undefined;
   /** Requests that every DNS cluster of the target is resolved again. */
   requestReresolution(): void;
 }

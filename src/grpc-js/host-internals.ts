@@ -232,10 +232,11 @@ export function putCallInBackground(connection: object, call: Call): void {
  * has the text of grpc-js alone.
  *
  * @param onFailure Called with the cause before the resolver reports the failure.
+ * @returns whether it is one of grpc-js.
  */
-export function watchLookups(resolver: Resolver, onFailure: (cause: string) => void): void {
+export function watchLookups(resolver: Resolver, onFailure: (cause: string) => void): boolean {
   const lookUp: unknown = Reflect.get(resolver, 'lookup');
-  if (typeof lookUp !== 'function') return;
+  if (typeof lookUp !== 'function') return false;
   Reflect.set(resolver, 'lookup', (...args: readonly unknown[]): unknown => {
     const result: unknown = Reflect.apply(lookUp, resolver, args);
     if (!(result instanceof Promise)) return result;
@@ -244,6 +245,7 @@ export function watchLookups(resolver: Resolver, onFailure: (cause: string) => v
       throw error;
     });
   });
+  return true;
 }
 
 /** The maximum number of interceptors searched. */

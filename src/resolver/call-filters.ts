@@ -1,4 +1,4 @@
-import type { ClusterResult } from '../dependency-manager/xds-config';
+import type { ClusterStore } from '../dependency-manager/xds-config';
 import { Metadata, Status, type CallCredentials, type Filter, type StatusObject } from '../grpc-js';
 import {
   CallFailedError,
@@ -37,8 +37,8 @@ export interface CallFiltersOptions {
   /** Full path, such as `/package.Service/Method`. */
   readonly method: string;
   readonly headers: Metadata;
-  /** Returns a cluster of the config in use; `undefined` if it is not part of the config. */
-  readonly findCluster: (name: string) => ClusterResult | undefined;
+  /** Returns the resource of a cluster; see `ClusterStore`. */
+  readonly findCluster: ClusterStore['resource'];
 }
 
 type WriteObject = Awaited<ReturnType<Filter['sendMessage']>>;
@@ -103,7 +103,7 @@ export class CallFilters implements CallAffinity, CallRouting, OverrideHost {
   clusterMetadata(): Result<ResourceMetadata | undefined, string> {
     const cluster = this.findCluster(this.call.clusterName);
     if (cluster === undefined) return err('not part of the xDS config');
-    return cluster.ok ? ok(cluster.value.resource.metadata) : cluster;
+    return cluster.ok ? ok(cluster.value.metadata) : cluster;
   }
 
   match<T>(find: (meter: MatchMeter) => T): T {

@@ -1,4 +1,4 @@
-import type { ClusterResult } from '../dependency-manager/xds-config';
+import type { ClusterStore } from '../dependency-manager/xds-config';
 import type { CallConfig, ConfigSelector, Metadata } from '../grpc-js';
 import type { ExceededSteps } from '../resources/matching/match-meter';
 import type { MatchedCall } from '../routing/matched-call';
@@ -42,8 +42,8 @@ export interface SelectorConfig {
    * idle, and uses it for the first calls after that.
    */
   readonly isExpired: () => boolean;
-  /** Returns a cluster of the config in use; `undefined` if it is not part of the config. */
-  readonly findCluster: (name: string) => ClusterResult | undefined;
+  /** Returns the resource of a cluster; see `ClusterStore`. */
+  readonly findCluster: ClusterStore['resource'];
 }
 
 /** Chooses route and cluster for each call of a target (gRFC A31). */

@@ -1,3 +1,4 @@
+import { describeHeldBack } from '../dependency-manager/held-back';
 import type { XdsConfig } from '../dependency-manager/xds-config';
 import type { Metadata } from '../grpc-js';
 import type {
@@ -94,6 +95,8 @@ export interface RoutedCall {
   readonly unmatchedShare: number;
   /** What the resources behind these decisions set without an effect on calls; only resources with such fields. */
   readonly unusedFields: readonly UnusedFields[];
+  /** One line for each resource that was accepted and is not in use yet, and one for each that it waits for. */
+  readonly heldBack: readonly string[];
   /** Returns a text for people. */
   toString(): string;
 }
@@ -119,6 +122,8 @@ interface ExplainInput {
   /** For hash policies with `filter_state`. Default 0. */
   readonly channelId?: number;
   readonly findUnused: FindUnused;
+  /** See `RoutedCall`. Default: none. */
+  readonly heldBack?: readonly string[];
 }
 
 /**
@@ -147,11 +152,20 @@ export function explainCall(input: ExplainInput): RoutedCall {
     virtualHost: table.virtualHost.name,
     ...{ routes, decisions, unmatchedShare: remaining },
     unusedFields: resources.flatMap((resource) => input.findUnused(resource) ?? []),
+    heldBack: input.heldBack ?? [],
   };
 }
 
 /** The number of pending resources that are named. */
 const MAX_WAITS = 10;
+
+/** Returns one line for each resource of a channel that is held back, and for each that is pending. */
+export function describeWaits(
+  resolution: Pick<LiveResolution, 'heldBack' | 'waitingFor'>,
+): readonly string[] {
+  const held = resolution.heldBack(MAX_WAITS).map(describeHeldBack);
+  return [...held, ...resolution.waitingFor(MAX_WAITS)];
+}
 
 /**
  * Explains why calls are not routed.

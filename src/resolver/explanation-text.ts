@@ -25,6 +25,7 @@ export function formatExplanation(explanation: CallExplanation): string {
     ...explanation.decisions.flatMap(formatDecision),
     ...formatUnmatched(explanation),
     ...formatUnused(explanation),
+    ...explanation.heldBack.map((line) => `held back: ${line}`),
   ]);
 }
 

@@ -3,6 +3,7 @@ import {
   XdsDependencyManager,
   type DependencyManagerOptions,
 } from '../dependency-manager/dependency-manager';
+import type { HeldBack } from '../dependency-manager/held-back';
 import type { ClusterStore, XdsConfig } from '../dependency-manager/xds-config';
 import type { ChannelOptions } from '../grpc-js';
 import { CdsConfig } from '../lb/cds/config';
@@ -67,6 +68,7 @@ export class Resolution implements LiveResolution {
   /** Compiles the routes of each config, while calls use those of the one before. */
   private readonly configs: SteppedUpdates<XdsConfig>;
   private readonly lbContext: XdsLbContext;
+  private readonly gauges: Handle | undefined;
   /** The compiled routes in use; `undefined` before the first config. */
   private routes: LiveConfig | undefined;
   private releaseTable: () => void = () => {};
@@ -92,6 +94,9 @@ export class Resolution implements LiveResolution {
       () => this.queuePublication(),
       (steps) => this.manager.runInSlices(steps),
     );
+    this.gauges = stats?.observeGauges([OwnInstruments.HELD_BACK], (report) => {
+      report(OwnInstruments.HELD_BACK, this.manager.oldestHeldMs() / 1000, {});
+    });
     const { id: nodeId } = bootstrap.node;
     const certificates = shared.certificates.of(bootstrap, this.client.connectionOptions);
     this.lbContext = {
@@ -142,9 +147,15 @@ export class Resolution implements LiveResolution {
     this.manager.requestReresolution();
   }
 
-  /** Returns the pending resources of the config, as sentences. */
+  /** Returns the pending resources and DNS names of the config, as sentences. */
   waitingFor(atMost: number): readonly string[] {
-    return this.client.client.waitingFor(atMost);
+    const names = this.manager.waitingFor(atMost);
+    return [...names, ...this.client.client.waitingFor(Math.max(0, atMost - names.length))];
+  }
+
+  /** Returns the resources that were accepted and are not in use because others are pending. */
+  heldBack(atMost: number): readonly HeldBack[] {
+    return this.manager.heldBack(atMost);
   }
 
   /** Publishes the same config once more: the channel then picks for every queued call again. */
@@ -160,6 +171,7 @@ export class Resolution implements LiveResolution {
     this.clusterRefs.close();
     this.cancelCompilation();
     this.options.shared.liveResolutions.delete(this);
+    this.gauges?.release();
     this.manager.close(() => this.client.release());
     this.releaseTable();
   }
@@ -175,7 +187,7 @@ export class Resolution implements LiveResolution {
       clientNote: `xDS node "${bootstrap.node.id}"`,
       limits: shared.limits,
       logger: shared.logger,
-      timeSlices: shared.timeSlices,
+      ...{ clock: shared.clock, timeSlices: shared.timeSlices },
       onUpdate: (update) => {
         if (!this.isClosed) this.onUpdate(update);
       },

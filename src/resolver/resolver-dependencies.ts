@@ -2,6 +2,7 @@ import type { Bootstrap } from '../bootstrap/bootstrap';
 import type { Limits } from '../bootstrap/limits';
 import type { ClientResourceTypes } from '../dependency-manager/dependency-manager';
 import type { DnsWatcherFactory } from '../dependency-manager/dns-watch';
+import type { HeldBack } from '../dependency-manager/held-back';
 import type { ClusterStore, XdsConfig } from '../dependency-manager/xds-config';
 import type { ChannelOptions } from '../grpc-js';
 import type { ChildChannelOptions } from '../grpc-js/child-channel-options';
@@ -77,8 +78,10 @@ export interface LiveResolution {
   readonly live: LiveConfig | undefined;
   /** Why the target cannot be used; `undefined` if it can, or if its config is incomplete. */
   readonly failure: string | undefined;
-  /** Returns the pending resources of the config, as sentences. */
+  /** Returns the pending resources and DNS names of the config, as sentences. */
   waitingFor(atMost: number): readonly string[];
+  /** Returns the resources that were accepted and are not in use because others are pending. */
+  heldBack(atMost: number): readonly HeldBack[];
 }
 
 /** The resolutions of this process: one for each channel that is not idle. */

@@ -94,7 +94,7 @@ export class XdsResolver implements Resolver, ResolutionOwner {
     const selector = new XdsConfigSelector(this.channel, {
       table,
       isExpired: () => resolution.isExpired,
-      findCluster: (name) => lbContext.clusters.cluster(name),
+      findCluster: (name) => lbContext.clusters.resource(name),
     });
     let isAccepted = false;
     try {

@@ -17,6 +17,7 @@ import { createPolicyRegistry } from '../lb/registry/create-policy-registry';
 import { MatchMeter } from '../resources/matching/match-meter';
 import { ClusterRefs } from '../resolver/cluster-refs';
 import {
+  describeWaits,
   explainCall,
   explainUnrouted,
   type CallExplanation,
@@ -91,7 +92,10 @@ export function explainOnChannel(
   const findUnused = createUnusedSearch({ types, bytesOf, policies: policiesOf(resolution) });
   meter.begin();
   try {
-    return withText(explainCall({ ...resolution.live, method, headers, limits, findUnused }));
+    const heldBack = describeWaits(resolution);
+    return withText(
+      explainCall({ ...resolution.live, method, headers, limits, findUnused, heldBack }),
+    );
   } finally {
     meter.end();
   }
@@ -199,7 +203,7 @@ function buildConfig(
     dns: unresolvedDns(tasks),
     ...{ listenerName: listenerName.value, host: toAuthority(target.path) },
     clientNote: 'given resources',
-    timeSlices: new TimeSlices(clock),
+    ...{ clock, timeSlices: new TimeSlices(clock) },
     onUpdate: (next) => (update = next),
   });
   manager.start();

@@ -1,3 +1,5 @@
+import { getServers } from 'node:dns';
+
 /** The environment variables, as in `process.env`. */
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -75,4 +77,16 @@ export function currentTlsVariables(): TlsVariables {
 
 function orAbsent(value: string | undefined): string | undefined {
   return value === '' ? undefined : value;
+}
+
+/**
+ * Names what the DNS resolver of grpc-js looks names up with: the functions of the operating system, or else the servers of
+ * Node.
+ * https://github.com/grpc/grpc-node/blob/%40grpc/grpc-js%401.14.0/packages/grpc-js/src/environment.ts
+ */
+export function currentNameLookup(): string {
+  if (process.env['GRPC_NODE_USE_ALTERNATIVE_RESOLVER'] !== 'true') {
+    return 'getaddrinfo of the operating system';
+  }
+  return `DNS server ${getServers().join(', ')}`;
 }

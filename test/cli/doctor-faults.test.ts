@@ -1,7 +1,15 @@
 import { ServerCredentials } from '@grpc/grpc-js';
 import { SERVICE, simpleResources } from '../support/mesh';
 import { TestCertificates, type TestCertificate } from '../support/test-certificates';
-import { edsClusterJson, endpointsJson, routeConfigJson, type Json } from '../support/xds-json';
+import { dnsClusterJson } from '../support/failover';
+import { SLOW_HOST, SlowLookups } from '../support/slow-lookups';
+import {
+  edsClusterJson,
+  endpointsJson,
+  routeConfigJson,
+  routeToCluster,
+  type Json,
+} from '../support/xds-json';
 import { EchoBackend } from '../support/echo-backend';
 import { mutualTlsSocket, startMutualTlsBackend } from '../support/mutual-tls';
 import { DoctorWorld, type Diagnosis } from './doctor-world';
@@ -147,6 +155,27 @@ const faults: readonly Fault[] = [
       remedy: /grpc-xds bootstrap/,
     },
     plant: (world) => world.run(),
+  },
+  {
+    title: 'a host name of a cluster that the resolver does not answer',
+    ...{ level: 'fail', check: 'dns' },
+    text: /^DNS name "slow\.test:80" of Cluster "slow": waiting for .*getaddrinfo of the operating system has not answered since 20/,
+    remedy: /its DNS server/,
+    plant: async (world) => {
+      const lookups = new SlowLookups();
+      const address = await world.serveAll(({ routes: _routes, clusters, ...rest }) => ({
+        ...{ ...rest, clusters: [...clusters, dnsClusterJson('slow', 80, SLOW_HOST)] },
+        routes: [
+          routeConfigJson(`${SERVICE}-routes`, [
+            { ...routeToCluster('slow'), match: { prefix: '/slow' } },
+            routeToCluster('echo'),
+          ]),
+        ],
+      }));
+      const diagnosis = await world.check(world.bootstrap(address), '--timeout', '1');
+      lookups.release();
+      return diagnosis;
+    },
   },
   {
     title: 'a bootstrap file that is not there',

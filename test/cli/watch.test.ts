@@ -2,7 +2,9 @@ import { ControlPlane, Snapshot } from '../../src/control-plane';
 import type { EchoBackend } from '../support/echo-backend';
 import { eventually } from '../support/eventually';
 import { SERVICE, simpleResources } from '../support/mesh';
-import { edsClusterJson } from '../support/xds-json';
+import { dnsClusterJson } from '../support/failover';
+import { SLOW_HOST, SlowLookups } from '../support/slow-lookups';
+import { edsClusterJson, routeConfigJson, routeToCluster } from '../support/xds-json';
 import { DoctorWorld } from './doctor-world';
 
 const target = `xds:///${SERVICE}`;
@@ -77,6 +79,26 @@ describe('grpc-xds watch', () => {
       ...{ event: 'verdict', text: 'READY  echo p0 test/a 1/1' },
       time: '2026-01-01T12:00:01.000Z',
     });
+  });
+
+  it('names what is held back, and the host name that is not answered', async () => {
+    const lookups = new SlowLookups();
+    try {
+      start();
+      await world.io.until(/READY {2}echo/);
+      const all = simpleResources([backend.port]);
+      const slow = routeConfigJson(`${SERVICE}-routes`, [routeToCluster('slow')]);
+      const clusters = [...all.clusters, dnsClusterJson('slow', backend.port, SLOW_HOST)];
+      const snapshot = Snapshot.from({ ...all, clusters, routes: [slow] });
+      controlPlane.setSnapshot(snapshot, { allowInconsistent: true });
+      await world.io.until(
+        /READY .*; held back: RouteConfiguration .* in use: the version before, waits for DNS name "slow.*; DNS name "slow\.test:\d+" of Cluster "slow": waiting for .* getaddrinfo/,
+      );
+      lookups.answer();
+      await world.io.until(/READY {2}slow p0 - 1\/1$/);
+    } finally {
+      lookups.release();
+    }
   });
 
   it('ends with 1 when the target has failed', async () => {

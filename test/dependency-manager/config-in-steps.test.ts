@@ -21,6 +21,7 @@ function storeOf(size: number): ConfigStore {
   return new ConfigStore({
     ...{ listenerName: 'svc', host: 'svc', clientNote: 'node', maxClusters: size },
     subscribed: () => [],
+    nowMs: () => 0,
     observed: {
       listener: () => root,
       routeConfig: () => routes,

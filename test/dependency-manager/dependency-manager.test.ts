@@ -44,6 +44,7 @@ class Scene {
     clientNote: NOTE,
     limits: { maxClustersPerTarget: 100 },
     logger: { ...silentLogger, error: (text) => this.errors.push(text()) },
+    clock: this.clock,
     timeSlices: new TimeSlices(this.clock),
     onUpdate: (update) => {
       this.updates.push(update);

@@ -61,6 +61,7 @@ class Scene {
     host: 'svc',
     clientNote: 'xDS node "n1"',
     ...{ limits: DEFAULT_LIMITS, logger: silentLogger },
+    clock: this.clock,
     timeSlices: new TimeSlices(this.clock),
     onUpdate: (update) => this.updates.push(update),
   });

@@ -59,7 +59,7 @@ function setUp(count: number) {
     ...{ source, types: fakeTypes, dns: new FakeDns(), logger: silentLogger },
     ...{ listenerName: 'svc', host: 'svc', clientNote: 'node' },
     limits: { maxClustersPerTarget: CLUSTERS },
-    timeSlices: new TimeSlices(clock),
+    ...{ clock, timeSlices: new TimeSlices(clock) },
     onUpdate: (update) => updates.push(update),
   });
   const names = Array.from({ length: count }, (_, i) => `c${i}`);

@@ -1,5 +1,7 @@
 import { status } from '@grpc/grpc-js';
+import { dnsClusterJson } from '../support/failover';
 import { bootstrapFor } from '../support/mesh';
+import { SLOW_HOST } from '../support/slow-lookups';
 import {
   edsClusterJson,
   listenerJson,
@@ -166,5 +168,13 @@ export const FAILURES: readonly Failure[] = [
   {
     name: 'a backend that does not answer',
     start: async (world) => world.serve(world.resources([await world.slowPort()])),
+  },
+  {
+    name: 'a host name of a cluster that is not answered',
+    start: (world) => {
+      world.slowLookups();
+      const clusters = [dnsClusterJson(world.cluster, 80, SLOW_HOST)];
+      return world.serve({ ...world.resources([1]), clusters });
+    },
   },
 ];

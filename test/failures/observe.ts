@@ -109,6 +109,7 @@ function withoutNumbers(text: string): string {
       .replace(/(?:name resolution|configuration and filters|metadata filters): [\d.]+s,/g, '')
       .replace(/(?:wait_for_ready,)?LB pick: [\d.]+s,/, '')
       .replace(/\d+\.\d+ ?s\b/g, '# s')
+      .replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'TIME')
       .replace(/127\.0\.0\.1:\d{2,5}/g, '127.0.0.1:PORT')
       // Of a busy machine.
       .replace(/; this process was blocked for # s/g, '')

@@ -3,6 +3,7 @@ import { ControlPlane, Snapshot } from '../../src/control-plane';
 import { bootstrapFor, type MeshResources } from '../support/mesh';
 import { ScriptedControlPlane } from '../support/scripted-control-plane';
 import { SilentServer } from '../support/silent-server';
+import { SlowLookups } from '../support/slow-lookups';
 import { SlowServer } from '../support/slow-server';
 import {
   edsClusterJson,
@@ -84,6 +85,12 @@ export class World {
     const server = new ScriptedControlPlane({ onStream: (stream) => stream.fail(code, details) });
     this.stops.push(() => server.stop());
     return { ...bootstrapFor(await server.start(), []) };
+  }
+
+  /** Makes the resolver not answer for one host name. */
+  slowLookups(): void {
+    const lookups = new SlowLookups();
+    this.stops.push(() => lookups.release());
   }
 
   async stop(): Promise<void> {

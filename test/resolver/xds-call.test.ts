@@ -1,4 +1,4 @@
-import type { ClusterResult } from '../../src/dependency-manager/xds-config';
+import type { ClusterResource } from '../../src/resources/cluster/cluster';
 import { CallCredentials, Metadata } from '../../src/grpc-js';
 import {
   meteredHeaders,
@@ -11,7 +11,7 @@ import type { ClusterRef } from '../../src/resolver/cluster-refs';
 import { compileRoute } from '../../src/resolver/compiled-route';
 import { XdsCall } from '../../src/resolver/xds-call';
 import { createHandle } from '../../src/util/handle';
-import { err, ok } from '../../src/util/result';
+import { err, ok, type Result } from '../../src/util/result';
 import { statusOf } from '../http-filters/calls';
 import { clusterRefs, routingChannel } from '../support/routed-calls';
 import { edsCluster, forwardTo, route, virtualHost } from '../support/xds-builders';
@@ -21,7 +21,7 @@ class Scene {
   /** The clusters that are referenced. */
   readonly held = new Set<string>();
   /** The clusters of the config. */
-  readonly clusters = new Map<string, ClusterResult>();
+  readonly clusters = new Map<string, Result<ClusterResource, string>>();
   private readonly refs = clusterRefs((cluster) => {
     this.held.add(cluster);
     return createHandle(() => this.held.delete(cluster));
@@ -178,15 +178,14 @@ describe('XdsCall', () => {
   it('has the metadata of the cluster that it goes to', () => {
     const scene = new Scene();
     const metadata = new Map([['k', { kind: 'audience', url: 'x' } as const]]);
-    const children = { kind: 'endpoints', endpoints: undefined, resolutionNote: '' } as const;
-    scene.clusters.set('a', ok({ resource: { ...edsCluster('a'), metadata }, children }));
+    scene.clusters.set('a', ok({ ...edsCluster('a'), metadata }));
     const { affinity, routing } = scene.call();
     expect(routing.clusterMetadata()).toEqual(ok(metadata));
     affinity.chooseCluster('cluster:b');
     expect(routing.clusterMetadata()).toEqual(err('not part of the xDS config'));
     scene.clusters.set('b', err('does not exist'));
     expect(routing.clusterMetadata()).toEqual(err('does not exist'));
-    scene.clusters.set('b', ok({ resource: edsCluster('b'), children }));
+    scene.clusters.set('b', ok(edsCluster('b')));
     expect(routing.clusterMetadata()).toEqual(ok(undefined));
   });
 

@@ -65,6 +65,7 @@ export class ConfigWorld {
   walks = 0;
   readonly store = new ConfigStore({
     ...{ listenerName: 'svc', host: 'svc', clientNote: NOTE, maxClusters: 100 },
+    nowMs: () => 0,
     subscribed: () => {
       this.walks++;
       return this.subscribed;
@@ -135,6 +136,8 @@ export class ConfigWorld {
 export interface WalkResult {
   readonly needed: NeededWatches;
   readonly outcome: Exclude<ConfigOutcome, { kind: 'config' }> | WalkedConfig;
+  /** The clusters that have a result, aggregates whether or not their clusters have one. */
+  readonly built: ReadonlyMap<string, ClusterResult>;
 }
 
 interface WalkedConfig {
@@ -145,7 +148,7 @@ interface WalkedConfig {
 /** Walks from the listener to the endpoints as gRFC A74 says it, the long way: the oracle of the store. */
 export function fullWalk(world: ConfigWorld): WalkResult {
   const walk = new FullWalk(world);
-  return { outcome: walk.outcome(), needed: walk };
+  return { outcome: walk.outcome(), needed: walk, built: walk.built };
 }
 
 class FullWalk implements NeededWatches {
@@ -155,6 +158,9 @@ class FullWalk implements NeededWatches {
   readonly dns = new Map<string, DnsTarget>();
 
   constructor(private readonly world: ConfigWorld) {}
+
+  /** The clusters with a result, as far as the last walk has come. */
+  readonly built = new Map<string, ClusterResult>();
 
   outcome(): WalkResult['outcome'] {
     const { listener: observed } = this.world;
@@ -178,7 +184,7 @@ class FullWalk implements NeededWatches {
     ambient: readonly XdsError[],
   ): WalkResult['outcome'] {
     for (const name of this.reachable(virtualHost)) this.clusters.add(name);
-    const clusters = new Map<string, ClusterResult>();
+    const { built: clusters } = this;
     for (const name of this.clusters) {
       const result = this.build(name, ambient);
       if (result !== undefined) clusters.set(name, result);

@@ -24,6 +24,8 @@ export class FakeClusterStore implements ClusterStore {
   /** How many subscriptions there ever were. */
   subscribed = 0;
   reresolutionRequests = 0;
+  /** What a cluster waits for, by name. */
+  readonly waits = new Map<string, string>();
   private clusters = new Map<string, ClusterResult>();
   private readonly watchers = new Map<ClusterWatcher, string>();
 
@@ -61,6 +63,15 @@ export class FakeClusterStore implements ClusterStore {
       if (left === 0) this.subscriptions.delete(name);
       else this.subscriptions.set(name, left);
     });
+  }
+
+  resource(name: string): Result<ClusterResource, string> | undefined {
+    const cluster = this.cluster(name);
+    return cluster?.ok === true ? ok(cluster.value.resource) : cluster;
+  }
+
+  describeWait(name: string): string | undefined {
+    return this.waits.get(name);
   }
 
   requestReresolution(): void {

@@ -1,5 +1,6 @@
 // The way of a call without a channel: a table of routes, and a selector that uses it.
 
+import { ok } from '../../src/util/result';
 import { DEFAULT_LIMITS } from '../../src/bootstrap/limits';
 import type { ClusterResult, XdsConfig } from '../../src/dependency-manager/xds-config';
 import { FilterStates } from '../../src/http-filters/client-filter';
@@ -72,6 +73,9 @@ export function selectorOf(
   channel: RoutingChannel = routingChannel(),
   clusters: ReadonlyMap<string, ClusterResult> = new Map(),
 ): XdsConfigSelector {
-  const findCluster = (name: string) => clusters.get(name);
+  const findCluster = (name: string) => {
+    const cluster = clusters.get(name);
+    return cluster?.ok === true ? ok(cluster.value.resource) : cluster;
+  };
   return new XdsConfigSelector(channel, { table, isExpired: () => false, findCluster });
 }

@@ -27,6 +27,8 @@ import {
 export class TargetWatch {
   readonly client: XdsClient;
   private readonly manager: XdsDependencyManager;
+  /** The last config, or why there is none; `undefined` before the first. */
+  latest: Result<XdsConfig, string> | undefined;
 
   private constructor(
     { bootstrap, parts, access }: OpenedBootstrap,
@@ -45,17 +47,21 @@ export class TargetWatch {
       source: this.client,
       types: parts.types,
       dns: createDnsWatcherFactory({}),
-      ...{ ...names, limits, onUpdate },
+      ...{ ...names, limits },
+      onUpdate: (update) => {
+        this.latest = update;
+        if (!update.ok || this.manager.isWhole) onUpdate(update);
+      },
       clientNote: `xDS node "${bootstrap.node.id}"`,
       logger: silentLogger,
-      timeSlices: new TimeSlices(clock),
+      ...{ clock, timeSlices: new TimeSlices(clock) },
     });
   }
 
   /**
    * Starts watching.
    *
-   * @param onUpdate Called after each change of the config, and after each error.
+   * @param onUpdate Called after each change of the config, unless a cluster of it is pending, and after each error.
    * @returns the watch, or why the target cannot be used with the bootstrap.
    */
   static start(
@@ -69,6 +75,11 @@ export class TargetWatch {
     const watch = new TargetWatch(opened, names, onUpdate);
     watch.manager.start();
     return ok(watch);
+  }
+
+  /** Returns one line for each DNS name without an answer, at most so many. */
+  pendingNames(atMost: number): readonly string[] {
+    return this.manager.waitingFor(atMost);
   }
 
   /** Ends the watch and its streams. */

@@ -21,6 +21,8 @@ import {
 
 /** Milliseconds between two looks at the channel. */
 const INTERVAL_MS = 200;
+/** Resources that are held back or pending, shown beside the state of a target. */
+const MAX_WAITS = 3;
 /** Events shown on a terminal. */
 const MAX_EVENTS = 12;
 
@@ -181,7 +183,8 @@ function formatVerdict(report: TargetReport | undefined): string {
   if (state === 'waiting') return `WAITING  ${waitingFor[0] ?? 'for the control plane'}`;
   if (policies === undefined) return 'CONNECTING';
   const clusters = (policies.children ?? []).map(formatCluster);
-  return `${policies.state}  ${clusters.join('; ')}`;
+  const waits = [...report.heldBack.map(({ text }) => `held back: ${text}`), ...waitingFor];
+  return [`${policies.state}  ${clusters.join('; ')}`, ...waits.slice(0, MAX_WAITS)].join('; ');
 }
 
 function formatCluster(cluster: ChildState): string {

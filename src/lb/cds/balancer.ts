@@ -14,7 +14,7 @@ import type { EndpointsResource } from '../../resources/endpoints/endpoints';
 import type { FeatureFlags } from '../../util/feature-flags';
 import { ok } from '../../util/result';
 import { createPolicyType, isInstanceOf } from '../tree/checked-policy';
-import { failureText } from '../connectivity';
+import { failureText, WaitPicker } from '../connectivity';
 import { emptyEndpointSet } from '../endpoints/endpoint-set';
 import type { LbPolicyType, LbUpdate, XdsLbContext } from '../lb-policy';
 import { childUpdate } from '../tree/lb-update';
@@ -128,7 +128,7 @@ class Cds implements SingleChildDelegate<CdsConfig>, ClusterWatcher {
     if (latest?.xds === undefined) return;
     const { config, xds } = latest;
     const cluster = xds.clusters.cluster(config.cluster);
-    if (cluster === undefined) this.onMissing(config);
+    if (cluster === undefined) this.onMissing(config, xds.clusters);
     else if (cluster.ok) {
       this.updateChild(config.cluster, this.sharedPolicy.applyTo(cluster.value, config), latest);
     } else this.fail(config.cluster, cluster.error);
@@ -136,8 +136,9 @@ class Cds implements SingleChildDelegate<CdsConfig>, ClusterWatcher {
 
   /** The picker of the child is used as it is. Those of aggregate clusters repeat what their clusters log. */
   createPicker(childPicker: Picker): Picker {
-    const { cluster, name } = this.applied ?? {};
-    if (cluster?.children.kind === 'endpoints') this.log.onState(name ?? '', this.only.child);
+    if (this.applied === undefined) return new WaitPicker(() => this.describeWait());
+    const { cluster, name } = this.applied;
+    if (cluster.children.kind === 'endpoints') this.log.onState(name, this.only.child);
     if (this.only.child.state === ConnectivityState.READY) this.failing?.onReady();
     return childPicker;
   }
@@ -165,10 +166,23 @@ class Cds implements SingleChildDelegate<CdsConfig>, ClusterWatcher {
     this.applied = undefined;
   }
 
-  private onMissing({ cluster, isDynamic }: CdsConfig): void {
-    // A dynamic cluster is in the snapshot only some time after it was subscribed to.
-    if (isDynamic) this.only.requestPublication();
+  private onMissing({ cluster, isDynamic }: CdsConfig, clusters: ClusterStore): void {
+    // A dynamic cluster is in the config only some time after it was subscribed to, and one that is late after the others.
+    const isLate = isDynamic || clusters.describeWait(cluster) !== undefined;
+    if (isLate && this.applied === undefined) this.wait();
     else this.failUnlessServing(cluster, `Cluster "${cluster}" is not part of the xDS config`);
+  }
+
+  /** Queues calls until the cluster is part of the config. */
+  private wait(): void {
+    this.only.setFailure(undefined);
+    this.only.requestPublication();
+  }
+
+  private describeWait(): string {
+    const { config, xds } = this.latest ?? {};
+    const name = config?.cluster ?? '';
+    return xds?.clusters.describeWait(name) ?? `Cluster "${name}": waiting for its configuration`;
   }
 
   private updateChild(name: string, cluster: ClusterConfig, update: LbUpdate): void {

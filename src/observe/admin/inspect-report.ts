@@ -40,8 +40,10 @@ export interface TargetReport {
   readonly state: 'ready' | 'waiting' | 'failed';
   /** Why calls fail; only if the state is `failed`. */
   readonly failure?: string;
-  /** One line for each pending resource. */
+  /** One line for each pending resource and each DNS name without an answer. */
   readonly waitingFor: readonly string[];
+  /** The resources that were accepted and are not in use, because others are pending: at most 100. */
+  readonly heldBack: readonly HeldBackReport[];
   /** The config in use. */
   readonly config?: {
     readonly listener: string;
@@ -59,6 +61,19 @@ export interface TargetReport {
   readonly resources: readonly ResourceReport[];
   /** The last changes of these resources, the oldest first. */
   readonly changes: readonly ChangeReport[];
+}
+
+/** A resource that was accepted and is not in use yet. */
+export interface HeldBackReport {
+  /** Such as `RouteConfiguration "shop"`. */
+  readonly resource: string;
+  readonly receivedAt: string;
+  /** Whether an earlier version is in use. */
+  readonly hasEarlier: boolean;
+  /** The pending resources and DNS names, at most 10. */
+  readonly waitsFor: readonly string[];
+  /** The same for people, with its age. */
+  readonly text: string;
 }
 
 /** The state of one resource. */

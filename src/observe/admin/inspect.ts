@@ -1,4 +1,5 @@
 import { X509Certificate } from 'node:crypto';
+import { describeHeldBack } from '../../dependency-manager/held-back';
 import { checkOptionNames } from '../../util/check-arguments';
 import type { LiveResolution } from '../../resolver/resolver-dependencies';
 import type { PolicyState } from '../../lb/tree/policy-state';
@@ -7,6 +8,7 @@ import type { Clock } from '../../util/clock';
 import { PACKAGE_VERSION } from '../../util/version';
 import type { ClientSnapshot, ResourceSnapshot } from '../../xds-client/client-snapshot';
 import type {
+  HeldBackReport,
   InspectOptions,
   InspectReport,
   ResourceReport,
@@ -59,6 +61,7 @@ export function inspectProcess(
     targets: targets.map(({ scope, nodeId, snapshot }) => ({
       ...{ target: scope, nodeId },
       ...describeTarget(inspected, scope),
+      heldBack: describeHeld(findResolution(inspected.resolutions, scope), clock.now()),
       channels: channels.get(scope) ?? [],
       ...describeClient(snapshot(), inspected, contents),
     })),
@@ -92,6 +95,17 @@ export function describeTarget(
     ...(live !== undefined && { config: describeConfig(live) }),
     ...(policies !== undefined && { policies }),
   };
+}
+
+function describeHeld(
+  resolution: LiveResolution | undefined,
+  nowMs: number,
+): readonly HeldBackReport[] {
+  const held = resolution?.heldBack(MAX_WAITS) ?? [];
+  return held.map(({ ageMs, ...rest }) => ({
+    ...{ ...rest, receivedAt: toIso(nowMs - ageMs) },
+    text: describeHeldBack({ ageMs, ...rest }),
+  }));
 }
 
 function describeConfig({

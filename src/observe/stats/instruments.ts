@@ -260,6 +260,13 @@ export const OwnInstruments = {
     kind: 'histogram',
     buckets: LATENCY_BUCKETS,
   }),
+  HELD_BACK: defineInstrument({
+    name: 'grpc_xds.config.held_back_duration',
+    description:
+      'The time for which an accepted resource has not been in use because others are pending, of the oldest one; 0 if there is none.',
+    unit: 's',
+    kind: 'gauge',
+  }),
   FALLBACK_ACTIVE: defineInstrument({
     name: 'grpc_xds.fallback_active',
     description: 'Whether another management server than the first of an authority is in use.',

@@ -104,6 +104,7 @@ const ROWS: readonly Row[] = [
     'grpc_xds.lb.drops',
     ...(['counter', '{call}', [T, B, 'grpc_xds.lb.drop_category'], [], [], false] as const),
   ],
+  ['grpc_xds.config.held_back_duration', ...(['gauge', 's', [T], [], [], false] as const)],
   ['grpc_xds.config.apply_duration', ...(['histogram', 's', [T], [], LATENCY, false] as const)],
   [
     'grpc_xds.fallback_active',

@@ -2,7 +2,15 @@ import { register } from '../../../src';
 import { eventually } from '../../support/eventually';
 import { bootstrapFor, Mesh, simpleResources, SERVICE } from '../../support/mesh';
 import { MetricsReader, WAYS } from '../../support/metrics-reader';
-import { edsClusterJson, endpointsJson, type Json } from '../../support/xds-json';
+import { dnsClusterJson } from '../../support/failover';
+import { SLOW_HOST, SlowLookups } from '../../support/slow-lookups';
+import {
+  edsClusterJson,
+  endpointsJson,
+  routeConfigJson,
+  routeToCluster,
+  type Json,
+} from '../../support/xds-json';
 
 jest.setTimeout(60_000);
 
@@ -12,6 +20,7 @@ const NAMES = [
   'grpc_xds.lb.drops',
   'grpc_xds.fallback_active',
   'grpc_xds.config.apply_duration',
+  'grpc_xds.config.held_back_duration',
 ];
 const target = { 'grpc.target': `xds:///${SERVICE}` };
 const cluster = { ...target, 'grpc.lb.backend_service': 'echo' };
@@ -82,6 +91,26 @@ describe.each(WAYS)('metrics that no gRFC defines, with a %s', (way) => {
     const overLimit = { ...cluster, 'grpc_xds.lb.drop_category': '' };
     const [unnamed] = await series('grpc_xds.lb.drops');
     expect(unnamed?.[0]).toEqual(overLimit);
+  });
+
+  it('have for how long an accepted resource has been held back', async () => {
+    const backend = await mesh.backend('one');
+    const resources = simpleResources([backend.port]);
+    mesh.serve(resources);
+    await mesh.client().say();
+    const heldBack = () => series('grpc_xds.config.held_back_duration');
+    expect(await heldBack()).toEqual([[target, 0]]);
+    const lookups = new SlowLookups();
+    try {
+      const routes = [routeConfigJson(`${SERVICE}-routes`, [routeToCluster('slow')])];
+      const clusters = [...resources.clusters, dnsClusterJson('slow', backend.port, SLOW_HOST)];
+      mesh.serve({ ...resources, routes, clusters });
+      await eventually(heldBack, ([one]) => Number(one?.[1]) > 0);
+      lookups.answer();
+      await eventually(heldBack, ([one]) => one?.[1] === 0);
+    } finally {
+      lookups.release();
+    }
   });
 
   it('have the time that each change takes from the response of the server to its pickers', async () => {

@@ -46,7 +46,10 @@ export async function checkTarget(
   try {
     const before = findings.count('fail');
     reportResources([...watch.client.resources()], context);
-    const update = settled.ok ? settled.value.value : undefined;
+    for (const line of watch.pendingNames(MAX_LISTED)) {
+      findings.fail('dns', 'DNS', line, 'correct the host name in the cluster, or its DNS server');
+    }
+    const update = settled.ok ? settled.value.value : watch.latest;
     if (update === undefined) return undefined;
     if (update.ok) {
       reportClusters(update.value, context);

@@ -1,3 +1,4 @@
+import { describeHeldBack } from '../../../dependency-manager/held-back';
 import { servePage, type AdminPage } from '../../live-page/page-server';
 import type { AdminPageOptions } from '../../live-page/page-access';
 import {
@@ -113,6 +114,9 @@ function parseHeaders(text: string): Metadata {
   return metadata;
 }
 
+/** The number of resources that are held back, shown for each target. */
+const MAX_HELD = 8;
+
 /** The number of characters of a target that is its own id. */
 const MAX_ID_LENGTH = 300;
 
@@ -199,11 +203,13 @@ export class ClientState implements PageState {
       { ...inspected, describePolicies: () => undefined },
       scope,
     );
+    const held = findResolution(inspected.resolutions, scope)?.heldBack(MAX_HELD) ?? [];
     return {
       ...{ id, target: cellText(scope.length > MAX_ID_LENGTH ? scope : id), state },
       nodeId: cellText(nodeId),
       reason: cellText(failure ?? waitingFor[0] ?? ''),
       waiting: waitingFor.length,
+      ...(held.length > 0 && { heldBack: held.map((each) => cellText(describeHeldBack(each))) }),
       ...(config && {
         listener: cellText(config.listener),
         routeConfig: cellText(config.routeConfig),

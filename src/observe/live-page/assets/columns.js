@@ -195,6 +195,7 @@ export const PAGES = {
         state: of,
         reason,
         waiting,
+        heldBack = [],
         listener,
         routeConfig,
         clusters,
@@ -203,6 +204,7 @@ export const PAGES = {
       }) => [
         stateBadge(of),
         ...(reason ? [' ', reason, waiting > 1 ? ` (${waiting} resources are pending)` : ''] : []),
+        ...heldBack.map((text) => element('span', { class: 'path' }, `Held back: ${text}`)),
         ...(listener
           ? [
               element(

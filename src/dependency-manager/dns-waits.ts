@@ -1,0 +1,182 @@
+import { createHandle, type Handle } from '../util/handle';
+import type { Clock } from '../util/clock';
+import type { Logger } from '../util/logger';
+import { quoteText } from '../util/text';
+import { inSeconds } from '../xds-client/xds-errors';
+
+/** Milliseconds after which a pending name is logged. */
+const LONG_WAIT_MS = 5000;
+
+/**
+ * Milliseconds after which a name counts as failed until there is an answer: those after which a resource that a server has not
+ * sent does not exist (gRFC A57).
+ */
+const DNS_TIMEOUT_MS = 15_000;
+
+/** Of many names that are reported together, so many have a line of their own in the log. */
+const MAX_LINES = 10;
+
+const NEXT_STEP = 'check the name, and the DNS servers of this host';
+
+/** Constructor options of the waits. */
+export interface DnsWaitsOptions {
+  readonly clock: Clock;
+  /** A name that several targets wait for has one line in it. */
+  readonly logger: Logger;
+  /** Names the client, such as `xDS node "n1"`. */
+  readonly clientNote: string;
+  /** Returns the clusters that use a name. */
+  readonly usersOf: (key: string) => readonly string[];
+}
+
+/** The names in each log that are still pending. */
+const namesInLogs = new WeakMap<Logger, Set<string>>();
+
+/** A name that is being resolved for the first time. */
+export interface PendingName {
+  /** `host:port`. */
+  readonly key: string;
+  /** Returns what resolves the name, such as `getaddrinfo of the operating system`. */
+  readonly resolver: () => string;
+  /** Called with the reason when the time is over. The name is no longer pending then. */
+  readonly onTimeout: (reason: string) => void;
+}
+
+interface Wait extends PendingName {
+  /** On the monotonic clock. */
+  readonly sinceMs: number;
+  isLogged: boolean;
+}
+
+/**
+ * The DNS names of one target that have no answer yet: says what is waited for, logs a long wait once and its end once, and
+ * bounds it.
+ */
+export class DnsWaits {
+  /** The oldest first. */
+  private readonly waits = new Map<string, Wait>();
+  /** The names that were logged, and since when they were pending. */
+  private readonly logged = new Map<string, number>();
+  private readonly namesInLog: Set<string>;
+  private timer: Handle | undefined;
+
+  constructor(private readonly options: DnsWaitsOptions) {
+    this.namesInLog = namesInLogs.get(options.logger) ?? new Set();
+    namesInLogs.set(options.logger, this.namesInLog);
+  }
+
+  /** Handles that a name is being resolved, until the handle is released. */
+  begin(name: PendingName): Handle {
+    const wait = { ...name, sinceMs: this.options.clock.monotonicMs(), isLogged: false };
+    this.waits.set(name.key, wait);
+    this.timer ??= this.startTimer(LONG_WAIT_MS);
+    return createHandle(() => {
+      if (this.logged.delete(name.key)) this.namesInLog.delete(name.key);
+      if (this.waits.get(name.key) === wait) this.remove(name.key);
+    });
+  }
+
+  /** Handles that there is an answer, also one after the time was over. */
+  onAnswer(key: string): void {
+    this.remove(key);
+    const sinceMs = this.logged.get(key);
+    if (sinceMs === undefined) return;
+    this.logged.delete(key);
+    this.namesInLog.delete(key);
+    const { clock, logger } = this.options;
+    logger.info(
+      () => `${describeName(key)}: answered after ${inSeconds(clock.monotonicMs() - sinceMs)}`,
+      { event: 'dns-answered', name: key },
+    );
+  }
+
+  /** Returns the line of a name; `undefined` if it is not pending. */
+  line(key: string): string | undefined {
+    const wait = this.waits.get(key);
+    return wait && this.describe(wait);
+  }
+
+  /** Returns one line for each pending name, and one with the number of those beyond `atMost`. */
+  lines(atMost: number): readonly string[] {
+    const shown = [...this.waits.values()].slice(0, atMost).map((wait) => this.describe(wait));
+    const left = this.waits.size - shown.length;
+    return left === 0 ? shown : [...shown, `and ${describeMore(left)}`];
+  }
+
+  private describe({ key, resolver, sinceMs }: Wait): string {
+    const { clock, usersOf, clientNote } = this.options;
+    const waitedMs = clock.monotonicMs() - sinceMs;
+    const [user, ...others] = usersOf(key);
+    const more = others.length === 0 ? '' : ` and ${others.length} more`;
+    const users = user === undefined ? '' : ` of Cluster ${quoteText(user)}${more}`;
+    return `${describeName(key)}${users}: waiting for ${inSeconds(waitedMs)}: ${resolver()} has not answered since ${toIso(clock.now() - waitedMs)} (${clientNote}): ${NEXT_STEP}`;
+  }
+
+  private remove(key: string): void {
+    this.waits.delete(key);
+    if (this.waits.size > 0) return;
+    this.timer?.release();
+    this.timer = undefined;
+  }
+
+  private startTimer(delayMs: number): Handle {
+    return this.options.clock.setTimer(() => this.onTimer(), delayMs);
+  }
+
+  private onTimer(): void {
+    this.timer = undefined;
+    const nowMs = this.options.clock.monotonicMs();
+    const long: Wait[] = [];
+    const over: Wait[] = [];
+    let nextMs = Infinity;
+    for (const wait of this.waits.values()) {
+      const ageMs = nowMs - wait.sinceMs;
+      if (ageMs >= DNS_TIMEOUT_MS) over.push(wait);
+      else
+        nextMs = Math.min(nextMs, (ageMs < LONG_WAIT_MS ? LONG_WAIT_MS : DNS_TIMEOUT_MS) - ageMs);
+      if (ageMs >= LONG_WAIT_MS && !wait.isLogged) long.push(wait);
+    }
+    if (nextMs !== Infinity) this.timer = this.startTimer(nextMs);
+    this.log(long);
+    for (const wait of over) this.fail(wait);
+  }
+
+  private log(long: readonly Wait[]): void {
+    const { logger } = this.options;
+    for (const wait of long) wait.isLogged = true;
+    const fresh = long.filter(({ key }) => !this.namesInLog.has(key));
+    for (const wait of fresh.slice(0, MAX_LINES)) {
+      this.logged.set(wait.key, wait.sinceMs);
+      this.namesInLog.add(wait.key);
+      logger.error(() => this.describe(wait), { event: 'dns-waiting', name: wait.key });
+    }
+    const left = fresh.length - MAX_LINES;
+    if (left > 0) logger.error(() => describeMore(left));
+  }
+
+  private fail(wait: Wait): void {
+    const { key, resolver, sinceMs, onTimeout } = wait;
+    if (this.waits.get(key) !== wait) return;
+    this.remove(key);
+    const { clock, clientNote } = this.options;
+    const since = toIso(clock.now() - (clock.monotonicMs() - sinceMs));
+    onTimeout(
+      `DNS resolution of ${key} failed: ${resolver()} has not answered within ${DNS_TIMEOUT_MS / 1000}s, since ${since} (${clientNote}): ${NEXT_STEP}`,
+    );
+  }
+}
+
+/** Returns a time to the second. */
+function toIso(timeMs: number): string {
+  return new Date(timeMs).toISOString().replace(/\.\d+/, '');
+}
+
+function describeName(key: string): string {
+  return `DNS name ${quoteText(key)}`;
+}
+
+function describeMore(count: number): string {
+  return count === 1
+    ? '1 more DNS name is also pending'
+    : `${count} more DNS names are also pending`;
+}
