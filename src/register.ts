@@ -6,24 +6,25 @@ import type * as ClientPage from './observe/admin/page/client-page';
 import type { ObserveClients } from './observe/admin/status-queue';
 import type { AdminPageOptions } from './observe/live-page/page-access';
 import type { AdminPage } from './observe/live-page/page-server';
-import { resolveLimits } from './bootstrap/limits';
 import { Metadata, registerAdminService } from './grpc-js';
 import { checkHost, loadedModules, CopyWatch } from './grpc-js/host-copies';
 import { createGrpcLogger, currentTracers } from './grpc-js/grpc-logger';
 import { policyNames } from './lb/registry/policy-table';
 import { registerLbPolicies } from './lb/registry/register-lb-policies';
 import type { CallExplanation } from './resolver/explain-call';
-import { withText } from './resolver/explanation-text';
+import type * as ExplanationText from './resolver/explanation-text';
 import { registerXdsResolver } from './resolver/xds-scheme';
 import type * as Explain from './runtime/explain';
 import {
   checkRegisterOptions,
   readShutdownTimeout,
+  type CheckedOptions,
   type RegisterOptions,
   type ShutdownOptions,
 } from './runtime/register-options';
 import type * as Runtime from './runtime/xds-runtime';
 import type { XdsRuntime } from './runtime/xds-runtime';
+import { checkArgument, METADATA, STRING, type Rule } from './util/check-arguments';
 import { systemClock } from './util/clock';
 import { currentFeatureFlags } from './util/feature-flags';
 import { OpenResources } from './util/handle';
@@ -35,6 +36,7 @@ import { late } from './util/late';
 export const loadRuntime = late<typeof Runtime>(() => require('./runtime/xds-runtime'));
 /** Loaded late, because few processes explain calls. */
 const loadExplain = late<typeof Explain>(() => require('./runtime/explain'));
+const loadText = late<typeof ExplanationText>(() => require('./resolver/explanation-text'));
 /** Loaded late, because few processes report their state. */
 const loadInspect = late<typeof Inspect>(() => require('./observe/admin/inspect'));
 const loadDumpOnSignal = late<typeof DumpOnSignal>(() => require('./observe/admin/dump-on-signal'));
@@ -45,7 +47,7 @@ const loadCsds = late<typeof Csds>(() => require('./observe/admin/csds'));
 /** The registration of this process. */
 interface Registration {
   /** The options of the latest call. */
-  options: RegisterOptions;
+  options: CheckedOptions;
   /** Loaded for the first channel. */
   runtime: XdsRuntime | undefined;
   /** Whether `shutdown` was called after the latest `register`. */
@@ -71,17 +73,16 @@ const opened = new OpenResources();
  * @throws Error if `@grpc/grpc-js` lacks what this package needs, with both versions.
  */
 export function register(options: RegisterOptions = {}): void {
-  checkRegisterOptions(options);
-  resolveLimits(options.limits);
+  const checked = checkRegisterOptions(options);
   checkHost();
   if (registration === undefined) {
-    registration = announce(options);
+    registration = announce(checked);
   } else {
     const { isShutDown, copies, runtime } = registration;
-    registration.options = options;
+    registration.options = checked;
     registration.isShutDown = false;
     if (isShutDown) copies.start();
-    runtime?.use(options);
+    runtime?.use(checked);
   }
   registration.takeScheme();
 }
@@ -119,6 +120,7 @@ export function explainCall(
   method: string,
   headers: Metadata = new Metadata(),
 ): CallExplanation {
+  checkCall('explainCall()', { target, method, headers });
   const { runtime } = registration ?? {};
   if (runtime !== undefined) {
     return loadExplain().explainOnChannel(runtime.explained(), { target, method, headers });
@@ -127,7 +129,7 @@ export function explainCall(
     registration === undefined
       ? 'register() of grpc-xds has not been called in this process'
       : 'no channel for an xds: target has been created in this process';
-  return withText({ kind: 'unrouted', reason, waitingFor: [] });
+  return loadText().withText({ kind: 'unrouted', reason, waitingFor: [] });
 }
 
 /**
@@ -148,6 +150,8 @@ export function explainResources(
   method: string,
   headers: Metadata = new Metadata(),
 ): CallExplanation {
+  checkArgument('explainResources()', 'resources', resources, RESOURCES);
+  checkCall('explainResources()', { target, method, headers });
   return loadExplain().explainResources(resources, { target, method, headers });
 }
 
@@ -202,8 +206,24 @@ export function serveAdminPage(options: AdminPageOptions): Promise<AdminPage> {
   return serving.then((page) => ({ ...page, close }));
 }
 
+const RESOURCES: Rule = {
+  legal: 'the path of a file or an object with the lists listeners, routes, clusters and endpoints',
+  accepts: (value) =>
+    typeof value === 'string' ||
+    (typeof value === 'object' && value !== null && !Array.isArray(value)),
+};
+
+/** The arguments by which a call is explained. */
+const CALL = { target: STRING, method: STRING, headers: METADATA };
+
+/** @throws TypeError that names the argument. */
+function checkCall(caller: string, call: Readonly<Record<keyof typeof CALL, unknown>>): void {
+  for (const [name, rule] of Object.entries(CALL))
+    checkArgument(caller, name, Reflect.get(call, name), rule);
+}
+
 /** Registers everything but the scheme with grpc-js; most code is loaded when a channel needs it. */
-function announce(options: RegisterOptions): Registration {
+function announce(options: CheckedOptions): Registration {
   const logger = createLogger(() => current.options);
   const copies = new CopyWatch({ modules: loadedModules, clock: systemClock, logger });
   const flags = currentFeatureFlags();
@@ -235,7 +255,7 @@ function announce(options: RegisterOptions): Registration {
 }
 
 /** @param options Returns those in force when a line is written. */
-function createLogger(options: () => RegisterOptions | undefined): Logger {
+function createLogger(options: () => CheckedOptions | undefined): Logger {
   return createGrpcLogger({
     isTracerOn: currentTracers(),
     application: () => options()?.logger,
