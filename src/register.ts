@@ -22,6 +22,8 @@ import {
   type RegisterOptions,
   type ShutdownOptions,
 } from './runtime/register-options';
+import type * as Ready from './runtime/ready';
+import type { ReadyChannel, ReadyClient } from './runtime/ready';
 import type * as Runtime from './runtime/xds-runtime';
 import type { XdsRuntime } from './runtime/xds-runtime';
 import { checkArgument, METADATA, STRING, type Rule } from './util/check-arguments';
@@ -37,6 +39,7 @@ export const loadRuntime = late<typeof Runtime>(() => require('./runtime/xds-run
 /** Loaded late, because few processes explain calls. */
 const loadExplain = late<typeof Explain>(() => require('./runtime/explain'));
 const loadText = late<typeof ExplanationText>(() => require('./resolver/explanation-text'));
+const loadReady = late<typeof Ready>(() => require('./runtime/ready'));
 /** Loaded late, because few processes report their state. */
 const loadInspect = late<typeof Inspect>(() => require('./observe/admin/inspect'));
 const loadDumpOnSignal = late<typeof DumpOnSignal>(() => require('./observe/admin/dump-on-signal'));
@@ -56,7 +59,11 @@ interface Registration {
   readonly copies: CopyWatch;
   /** Registers the scheme `xds:`, also after another package did. */
   takeScheme(): void;
+  /** @throws Error if the bootstrap is missing or invalid. */
+  requireBootstrap(): void;
 }
+
+const NOT_REGISTERED = 'register() of grpc-xds has not been called in this process';
 
 let registration: Registration | undefined;
 /** The pages and the dumps on signals. */
@@ -67,10 +74,12 @@ const opened = new OpenResources();
  * is created, which loads most of the code. A later call replaces the bootstrap for the channels created from then on,
  * and registers the scheme again after another package did.
  *
- * Never throws for an invalid or missing bootstrap: calls fail with a status that has the error.
+ * Without the option `requireBootstrap` it does not throw for an invalid or missing bootstrap: calls fail with a status
+ * that has the error.
  *
- * @throws TypeError if an option or a limit is unknown, a limit is not a positive whole number, or the logger is none.
- * @throws Error if `@grpc/grpc-js` lacks what this package needs, with both versions.
+ * @throws TypeError if an option or a limit is unknown or has a value that it cannot have.
+ * @throws Error if `@grpc/grpc-js` lacks what this package needs, with both versions; with the option `requireBootstrap`, if
+ * the bootstrap is missing or invalid.
  */
 export function register(options: RegisterOptions = {}): void {
   const checked = checkRegisterOptions(options);
@@ -85,6 +94,7 @@ export function register(options: RegisterOptions = {}): void {
     runtime?.use(checked);
   }
   registration.takeScheme();
+  if (checked.requireBootstrap === true) registration.requireBootstrap();
 }
 
 /**
@@ -127,7 +137,7 @@ export function explainCall(
   }
   const reason =
     registration === undefined
-      ? 'register() of grpc-xds has not been called in this process'
+      ? NOT_REGISTERED
       : 'no channel for an xds: target has been created in this process';
   return loadText().withText({ kind: 'unrouted', reason, waitingFor: [] });
 }
@@ -153,6 +163,29 @@ export function explainResources(
   checkArgument('explainResources()', 'resources', resources, RESOURCES);
   checkCall('explainResources()', { target, method, headers });
   return loadExplain().explainResources(resources, { target, method, headers });
+}
+
+/**
+ * Waits until calls on a channel can be sent: its configuration is complete, and an endpoint is connected. For the start of
+ * an application, and for readiness probes.
+ *
+ * @param target A client or a channel of the application, whose credentials and connections are used; or a target, such
+ * as `xds:///shop`, for which a channel is created meanwhile, with xDS credentials whose fallback is insecure.
+ * @param deadline As for `waitForReady` of grpc-js: a `Date`, or milliseconds since 1970.
+ * @returns A promise that is rejected after the deadline with an Error whose message says what the channel waits for, or
+ * why it fails, as the status of a call does; with a TypeError if an argument is none of these; and with an Error at once
+ * if `register()` has not been called or the channel is closed.
+ */
+export async function ready(
+  target: string | ReadyClient | ReadyChannel,
+  deadline: Date | number,
+): Promise<void> {
+  const { checkReadyArguments, waitUntilReady } = loadReady();
+  checkReadyArguments(target, deadline);
+  if (registration === undefined) {
+    throw new Error(`grpc-xds: ready(): ${NOT_REGISTERED}`);
+  }
+  await waitUntilReady(target, deadline, () => registration?.runtime?.explained());
 }
 
 /**
@@ -246,6 +279,7 @@ function announce(options: CheckedOptions): Registration {
         return runtime().createResolver(...args);
       });
     },
+    requireBootstrap: () => runtime().requireBootstrap(),
   };
   copies.start();
   reportProxy(logger);

@@ -150,6 +150,12 @@ export class XdsRuntime {
     this.childOptions.register(readChildOptions(options.childChannelOptions));
   }
 
+  /** Reads the bootstrap that was registered. @throws Error if it is missing or invalid. */
+  requireBootstrap(): void {
+    const loaded = this.loadBootstrap();
+    if (!loaded.ok) throw new Error(`grpc-xds: register(): ${loaded.error}`);
+  }
+
   /**
    * Called by grpc-js when a channel is constructed. The channel keeps the bootstrap and the child channel options
    * registered by then, also when it resolves for the first time, or leaves idle, after a later registration.

@@ -32,6 +32,11 @@ export const POSITIVE_INTEGER: Rule = {
   accepts: (value) => Number.isSafeInteger(value) && Number(value) > 0,
 };
 
+export const COUNT: Rule = {
+  legal: 'a whole number from 0',
+  accepts: (value) => Number.isSafeInteger(value) && Number(value) >= 0,
+};
+
 /** Milliseconds from 0, or above 0. */
 export const MILLISECONDS: Rule = {
   legal: 'a number of milliseconds from 0',
@@ -52,6 +57,20 @@ export const PORT: Rule = {
   legal: 'a number from 0 to 65535',
   accepts: (value) => Number.isInteger(value) && Number(value) >= 0 && Number(value) <= 65_535,
 };
+
+export const LOGGER: Rule = withMethods(
+  'a logger with the methods trace, info and error',
+  'trace',
+  'info',
+  'error',
+);
+export const CLOCK: Rule = withMethods(
+  'a clock with the methods now, monotonicMs, setTimer and soon',
+  'now',
+  'monotonicMs',
+  'setTimer',
+  'soon',
+);
 
 /** Accepts those of every copy of grpc-js. */
 export const METADATA: Rule = withMethods('a Metadata of @grpc/grpc-js', 'get', 'getMap');
