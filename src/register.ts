@@ -244,6 +244,11 @@ const RESOURCES: Rule = {
   accepts: (value) =>
     typeof value === 'string' ||
     (typeof value === 'object' && value !== null && !Array.isArray(value)),
+  // JSON would leave out these values.
+  each: {
+    legal: 'a list of resources',
+    accepts: (value) => typeof value !== 'symbol' && typeof value !== 'function',
+  },
 };
 
 /** The arguments by which a call is explained. */

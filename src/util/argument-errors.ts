@@ -42,6 +42,13 @@ export function unknownName(
   );
 }
 
+/** Describes a name that is none of those that are known, as `unknown option "x": did you mean "y"?`. */
+export function describeUnknown(noun: string, name: string, known: readonly string[]): string {
+  const similar = findSimilar(name, known);
+  const meant = similar === undefined ? '' : `: did you mean "${similar}"?`;
+  return `unknown ${noun} ${quoteText(name, MAX_SHOWN_LENGTH)}${meant}`;
+}
+
 /** Describes a value in a few words, on one line. */
 export function describeValue(value: unknown): string {
   switch (typeof value) {
