@@ -109,7 +109,8 @@ export function readBootstrapJson(
 
 /** Says of a text that it is the path of a file; `undefined` if it does not look like one. */
 function describePath(text: string): string | undefined {
-  if (!/^[^\s{}[\]"]*([\\/]|\.json$)[^\s{}[\]"]*$/.test(text.trim())) return undefined;
+  const line = text.trim();
+  if (/[\s{}[\]"]/.test(line) || !/[\\/]|\.json$/.test(line)) return undefined;
   return 'it looks like the path of a file: set GRPC_XDS_BOOTSTRAP to it, or give the text in it';
 }
 
