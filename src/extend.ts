@@ -1,9 +1,16 @@
 import type { ChannelCredentialsDefinition } from './security/credentials/define-channel-credentials';
 import type { HttpFilterDefinition } from './http-filters/define-http-filter';
-import type { LbPolicyDefinition } from './lb/custom/definition';
+import { LB_POLICY, type LbPolicyDefinition } from './lb/custom/definition';
 import { loadRuntime } from './register';
 import type { CertificateProviderDefinition } from './security/providers/define-certificate-provider';
-import { checkDefinition, type DefinitionShape } from './util/check-arguments';
+import {
+  checkDefinition,
+  FUNCTION,
+  optional,
+  STRING,
+  STRINGS,
+  type MembersOf,
+} from './util/check-arguments';
 
 /**
  * Registers a type of channel credentials for management servers (gRFC A27, `xds_servers[].channel_creds[].type` of the
@@ -13,13 +20,12 @@ import { checkDefinition, type DefinitionShape } from './util/check-arguments';
  * A type replaces an earlier one of the same name, also one of this package. It applies to servers that speak gRPC;
  * servers with an `https:` URI support only the type `tls`.
  *
- * @throws TypeError if the definition lacks a member; Error if the name of the type is empty.
+ * @throws TypeError if the definition lacks a member, or has an unknown one; Error if the name of the type is empty.
  */
 export function registerChannelCredentials<Config>(
   definition: ChannelCredentialsDefinition<Config>,
 ): void {
-  const required = { type: 'a string', parseConfig: 'a function', create: 'a function' } as const;
-  checkDefinition('registerChannelCredentials', definition, { required });
+  checkDefinition('registerChannelCredentials()', definition, CHANNEL_CREDENTIALS);
   loadRuntime().registerChannelCredentials(definition);
 }
 
@@ -31,13 +37,12 @@ export function registerChannelCredentials<Config>(
  *
  * A provider replaces an earlier one of the same name, also one of this package.
  *
- * @throws TypeError if the definition lacks a member; Error if the name is empty.
+ * @throws TypeError if the definition lacks a member, or has an unknown one; Error if the name is empty.
  */
 export function registerCertificateProvider<Config>(
   definition: CertificateProviderDefinition<Config>,
 ): void {
-  const required = { name: 'a string', parseConfig: 'a function', create: 'a function' } as const;
-  checkDefinition('registerCertificateProvider', definition, { required });
+  checkDefinition('registerCertificateProvider()', definition, CERTIFICATE_PROVIDER);
   loadRuntime().registerCertificateProvider(definition);
 }
 
@@ -47,12 +52,12 @@ export function registerCertificateProvider<Config>(
  *
  * A filter replaces an earlier one of the same type, also one of this package, except the router.
  *
- * @throws TypeError if the definition lacks a member; Error if it names no types, or that of the router.
+ * @throws TypeError if the definition lacks a member, or has an unknown one; Error if it names no types, or that of the router.
  */
 export function registerHttpFilter<Config, Override = Config>(
   definition: HttpFilterDefinition<Config, Override>,
 ): void {
-  checkDefinition('registerHttpFilter', definition, HTTP_FILTER);
+  checkDefinition('registerHttpFilter()', definition, HTTP_FILTER);
   loadRuntime().registerHttpFilter(definition);
 }
 
@@ -63,25 +68,31 @@ export function registerHttpFilter<Config, Override = Config>(
  * A policy replaces an earlier one of the same name, also one of this package, except the policies of the tree above
  * the endpoints.
  *
- * @throws TypeError if the definition lacks a member; Error if its name is empty, or that of a policy that cannot be
+ * @throws TypeError if the definition lacks a member, or has an unknown one; Error if its name is empty, or that of a policy that cannot be
  * replaced.
  */
 export function registerLbPolicy<Config>(definition: LbPolicyDefinition<Config>): void {
-  const required = { name: 'a string', parseConfig: 'a function', create: 'a function' } as const;
-  const optional = { messageType: 'a string' } as const;
-  checkDefinition('registerLbPolicy', definition, { required, optional });
+  checkDefinition('registerLbPolicy()', definition, LB_POLICY);
   loadRuntime().registerLbPolicy(definition);
 }
 
-const HTTP_FILTER: DefinitionShape = {
-  required: {
-    configTypes: 'a list of strings',
-    parseConfig: 'a function',
-    createCallFilter: 'a function',
-  },
-  optional: {
-    overrideTypes: 'a list of strings',
-    parseOverride: 'a function',
-    describe: 'a function',
-  },
+const CHANNEL_CREDENTIALS: MembersOf<ChannelCredentialsDefinition<unknown>> = {
+  type: STRING,
+  parseConfig: FUNCTION,
+  create: FUNCTION,
+};
+
+const CERTIFICATE_PROVIDER: MembersOf<CertificateProviderDefinition<unknown>> = {
+  name: STRING,
+  parseConfig: FUNCTION,
+  create: FUNCTION,
+};
+
+const HTTP_FILTER: MembersOf<HttpFilterDefinition<unknown>> = {
+  configTypes: STRINGS,
+  parseConfig: FUNCTION,
+  createCallFilter: FUNCTION,
+  overrideTypes: optional(STRINGS),
+  parseOverride: optional(FUNCTION),
+  describe: optional(FUNCTION),
 };

@@ -8,6 +8,7 @@ export {
   explainCall,
   explainResources,
   inspect,
+  ready,
   register,
   serveAdminPage,
   shutdown,
@@ -39,6 +40,7 @@ export type {
 } from './lb/tree/policy-state';
 export type { ResourceStatus, ServerSnapshot } from './xds-client/client-snapshot';
 export type { RegisterOptions, ShutdownOptions } from './runtime/register-options';
+export type { ReadyChannel, ReadyClient } from './runtime/ready';
 export type {
   BootstrapAuthorityConfig,
   BootstrapConfig,
@@ -50,6 +52,7 @@ export type {
 } from './bootstrap/bootstrap-config';
 export type { Limits } from './bootstrap/limits';
 export type { ChildChannelFactory, ChildChannelOptions } from './grpc-js/child-channel-options';
+export type { LevelLogger } from './util/application-logger';
 export type { LogFields, LogLevel, LogRecord, XdsLogger } from './util/logger';
 export type {
   CallExplanation,

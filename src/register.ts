@@ -6,24 +6,27 @@ import type * as ClientPage from './observe/admin/page/client-page';
 import type { ObserveClients } from './observe/admin/status-queue';
 import type { AdminPageOptions } from './observe/live-page/page-access';
 import type { AdminPage } from './observe/live-page/page-server';
-import { resolveLimits } from './bootstrap/limits';
 import { Metadata, registerAdminService } from './grpc-js';
 import { checkHost, loadedModules, CopyWatch } from './grpc-js/host-copies';
 import { createGrpcLogger, currentTracers } from './grpc-js/grpc-logger';
 import { policyNames } from './lb/registry/policy-table';
 import { registerLbPolicies } from './lb/registry/register-lb-policies';
 import type { CallExplanation } from './resolver/explain-call';
-import { withText } from './resolver/explanation-text';
+import type * as ExplanationText from './resolver/explanation-text';
 import { registerXdsResolver } from './resolver/xds-scheme';
 import type * as Explain from './runtime/explain';
 import {
   checkRegisterOptions,
   readShutdownTimeout,
+  type CheckedOptions,
   type RegisterOptions,
   type ShutdownOptions,
 } from './runtime/register-options';
+import type * as Ready from './runtime/ready';
+import type { ReadyChannel, ReadyClient } from './runtime/ready';
 import type * as Runtime from './runtime/xds-runtime';
 import type { XdsRuntime } from './runtime/xds-runtime';
+import { checkArgument, METADATA, STRING, type Rule } from './util/check-arguments';
 import { systemClock } from './util/clock';
 import { currentFeatureFlags } from './util/feature-flags';
 import { OpenResources } from './util/handle';
@@ -35,6 +38,8 @@ import { late } from './util/late';
 export const loadRuntime = late<typeof Runtime>(() => require('./runtime/xds-runtime'));
 /** Loaded late, because few processes explain calls. */
 const loadExplain = late<typeof Explain>(() => require('./runtime/explain'));
+const loadText = late<typeof ExplanationText>(() => require('./resolver/explanation-text'));
+const loadReady = late<typeof Ready>(() => require('./runtime/ready'));
 /** Loaded late, because few processes report their state. */
 const loadInspect = late<typeof Inspect>(() => require('./observe/admin/inspect'));
 const loadDumpOnSignal = late<typeof DumpOnSignal>(() => require('./observe/admin/dump-on-signal'));
@@ -45,7 +50,7 @@ const loadCsds = late<typeof Csds>(() => require('./observe/admin/csds'));
 /** The registration of this process. */
 interface Registration {
   /** The options of the latest call. */
-  options: RegisterOptions;
+  options: CheckedOptions;
   /** Loaded for the first channel. */
   runtime: XdsRuntime | undefined;
   /** Whether `shutdown` was called after the latest `register`. */
@@ -54,7 +59,11 @@ interface Registration {
   readonly copies: CopyWatch;
   /** Registers the scheme `xds:`, also after another package did. */
   takeScheme(): void;
+  /** @throws Error if the bootstrap is missing or invalid. */
+  requireBootstrap(): void;
 }
+
+const NOT_REGISTERED = 'register() of grpc-xds has not been called in this process';
 
 let registration: Registration | undefined;
 /** The pages and the dumps on signals. */
@@ -65,25 +74,27 @@ const opened = new OpenResources();
  * is created, which loads most of the code. A later call replaces the bootstrap for the channels created from then on,
  * and registers the scheme again after another package did.
  *
- * Never throws for an invalid or missing bootstrap: calls fail with a status that has the error.
+ * Without the option `requireBootstrap` it does not throw for an invalid or missing bootstrap: calls fail with a status
+ * that has the error.
  *
- * @throws TypeError if an option or a limit is unknown, a limit is not a positive whole number, or the logger is none.
- * @throws Error if `@grpc/grpc-js` lacks what this package needs, with both versions.
+ * @throws TypeError if an option or a limit is unknown or has a value that it cannot have.
+ * @throws Error if `@grpc/grpc-js` lacks what this package needs, with both versions; with the option `requireBootstrap`, if
+ * the bootstrap is missing or invalid.
  */
 export function register(options: RegisterOptions = {}): void {
-  checkRegisterOptions(options);
-  resolveLimits(options.limits);
+  const checked = checkRegisterOptions(options);
   checkHost();
   if (registration === undefined) {
-    registration = announce(options);
+    registration = announce(checked);
   } else {
     const { isShutDown, copies, runtime } = registration;
-    registration.options = options;
+    registration.options = checked;
     registration.isShutDown = false;
     if (isShutDown) copies.start();
-    runtime?.use(options);
+    runtime?.use(checked);
   }
   registration.takeScheme();
+  if (checked.requireBootstrap === true) registration.requireBootstrap();
 }
 
 /**
@@ -119,15 +130,16 @@ export function explainCall(
   method: string,
   headers: Metadata = new Metadata(),
 ): CallExplanation {
+  checkCall('explainCall()', { target, method, headers });
   const { runtime } = registration ?? {};
   if (runtime !== undefined) {
     return loadExplain().explainOnChannel(runtime.explained(), { target, method, headers });
   }
   const reason =
     registration === undefined
-      ? 'register() of grpc-xds has not been called in this process'
+      ? NOT_REGISTERED
       : 'no channel for an xds: target has been created in this process';
-  return withText({ kind: 'unrouted', reason, waitingFor: [] });
+  return loadText().withText({ kind: 'unrouted', reason, waitingFor: [] });
 }
 
 /**
@@ -148,7 +160,32 @@ export function explainResources(
   method: string,
   headers: Metadata = new Metadata(),
 ): CallExplanation {
+  checkArgument('explainResources()', 'resources', resources, RESOURCES);
+  checkCall('explainResources()', { target, method, headers });
   return loadExplain().explainResources(resources, { target, method, headers });
+}
+
+/**
+ * Waits until calls on a channel can be sent: its configuration is complete, and an endpoint is connected. For the start of
+ * an application, and for readiness probes.
+ *
+ * @param target A client or a channel of the application, whose credentials and connections are used; or a target, such
+ * as `xds:///shop`, for which a channel is created meanwhile, with xDS credentials whose fallback is insecure.
+ * @param deadline As for `waitForReady` of grpc-js: a `Date`, or milliseconds since 1970.
+ * @returns A promise that is rejected after the deadline with an Error whose message says what the channel waits for, or
+ * why it fails, as the status of a call does; with a TypeError if an argument is none of these; and with an Error at once
+ * if `register()` has not been called or the channel is closed.
+ */
+export async function ready(
+  target: string | ReadyClient | ReadyChannel,
+  deadline: Date | number,
+): Promise<void> {
+  const { checkReadyArguments, waitUntilReady } = loadReady();
+  checkReadyArguments(target, deadline);
+  if (registration === undefined) {
+    throw new Error(`grpc-xds: ready(): ${NOT_REGISTERED}`);
+  }
+  await waitUntilReady(target, deadline, () => registration?.runtime?.explained());
 }
 
 /**
@@ -202,8 +239,29 @@ export function serveAdminPage(options: AdminPageOptions): Promise<AdminPage> {
   return serving.then((page) => ({ ...page, close }));
 }
 
+const RESOURCES: Rule = {
+  legal: 'the path of a file or an object with the lists listeners, routes, clusters and endpoints',
+  accepts: (value) =>
+    typeof value === 'string' ||
+    (typeof value === 'object' && value !== null && !Array.isArray(value)),
+  // JSON would leave out these values.
+  each: {
+    legal: 'a list of resources',
+    accepts: (value) => typeof value !== 'symbol' && typeof value !== 'function',
+  },
+};
+
+/** The arguments by which a call is explained. */
+const CALL = { target: STRING, method: STRING, headers: METADATA };
+
+/** @throws TypeError that names the argument. */
+function checkCall(caller: string, call: Readonly<Record<keyof typeof CALL, unknown>>): void {
+  for (const [name, rule] of Object.entries(CALL))
+    checkArgument(caller, name, Reflect.get(call, name), rule);
+}
+
 /** Registers everything but the scheme with grpc-js; most code is loaded when a channel needs it. */
-function announce(options: RegisterOptions): Registration {
+function announce(options: CheckedOptions): Registration {
   const logger = createLogger(() => current.options);
   const copies = new CopyWatch({ modules: loadedModules, clock: systemClock, logger });
   const flags = currentFeatureFlags();
@@ -226,6 +284,7 @@ function announce(options: RegisterOptions): Registration {
         return runtime().createResolver(...args);
       });
     },
+    requireBootstrap: () => runtime().requireBootstrap(),
   };
   copies.start();
   reportProxy(logger);
@@ -235,7 +294,7 @@ function announce(options: RegisterOptions): Registration {
 }
 
 /** @param options Returns those in force when a line is written. */
-function createLogger(options: () => RegisterOptions | undefined): Logger {
+function createLogger(options: () => CheckedOptions | undefined): Logger {
   return createGrpcLogger({
     isTracerOn: currentTracers(),
     application: () => options()?.logger,

@@ -1,3 +1,5 @@
+import { optional, POSITIVE_INTEGER, type Members } from '../util/check-arguments';
+
 /**
  * Upper bounds on what a management server, a backend or a caller can make this process spend. Input beyond a bound
  * is rejected with an error that names the bound, and the last good configuration stays in use. The defaults are far
@@ -107,27 +109,13 @@ export const DEFAULT_LIMITS: Limits = {
   maxConnectionAttempts: 128,
 };
 
-/**
- * Completes the limits that an application sets with the defaults.
- *
- * @throws TypeError if they are no object, or if a limit is unknown or is not a positive whole number.
- */
+/** What the limits of an application must be. */
+export const LIMITS: Members = Object.fromEntries(
+  Object.keys(DEFAULT_LIMITS).map((name) => [name, optional(POSITIVE_INTEGER)]),
+);
+
+/** Completes the limits that an application sets with the defaults. */
 export function resolveLimits(given: Partial<Limits> = {}): Limits {
-  const values: unknown = given;
-  if (typeof values !== 'object' || values === null || Array.isArray(values)) {
-    throw new TypeError('grpc-xds: limits must be an object');
-  }
-  const set = Object.entries(values).filter(([, value]: [string, unknown]) => value !== undefined);
-  for (const [name, value] of set) {
-    if (!Object.hasOwn(DEFAULT_LIMITS, name)) {
-      const known = Object.keys(DEFAULT_LIMITS).join(', ');
-      throw new TypeError(`grpc-xds: unknown limit "${name}"; the limits are ${known}`);
-    }
-    if (typeof value !== 'number' || !Number.isSafeInteger(value) || value <= 0) {
-      throw new TypeError(
-        `grpc-xds: limit ${name} must be a positive whole number, not ${String(value)}`,
-      );
-    }
-  }
+  const set = Object.entries(given).filter(([, value]: [string, unknown]) => value !== undefined);
   return { ...DEFAULT_LIMITS, ...Object.fromEntries(set) };
 }

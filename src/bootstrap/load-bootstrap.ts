@@ -5,10 +5,13 @@ import type { Logger } from '../util/logger';
 import { readRegularFile } from '../util/read-regular-file';
 import { err, ok, type Result } from '../util/result';
 import type { Bootstrap, ServerConfig } from './bootstrap';
+import { findMisspelt } from './bootstrap-keys';
 import { parseBootstrap, type BootstrapFlags, type BootstrapSupport } from './bootstrap-parser';
 import type * as JsonSyntax from './json-syntax';
+import type * as ArgumentErrors from '../util/argument-errors';
 import { late } from '../util/late';
 
+const loadErrors = late<typeof ArgumentErrors>(() => require('../util/argument-errors'));
 const loadJsonSyntax = late<typeof JsonSyntax>(() => require('./json-syntax'));
 
 /** A bootstrap has a few kilobytes, and metadata of the node. */
@@ -60,13 +63,19 @@ export function loadBootstrap(options: LoadBootstrapOptions): Result<Bootstrap, 
   if (!found.ok) return found;
   const { source, subject, json } = found.value;
   const bootstrap = parseBootstrap(json, source, options.support, options.flags);
+  const misspelt = findMisspelt(json);
   if (!bootstrap.ok) {
-    return fail('invalid', `${subject} is invalid: ${bootstrap.error.join('; ')}`);
+    return fail(
+      'invalid',
+      `${subject} is invalid: ${[...bootstrap.error, ...misspelt].join('; ')}`,
+    );
   }
+  const warnings = [...(bootstrap.value.warnings ?? []), ...misspelt];
+  const value = { ...bootstrap.value, ...(warnings.length > 0 && { warnings }) };
   const { env = process.env, snapshotPath = env['GRPC_XDS_SNAPSHOT_PATH'] ?? '' } = options;
-  if (snapshotPath === '') return bootstrap;
-  const savedSnapshot = { path: snapshotPath, identity: bootstrapIdentity(bootstrap.value) };
-  return ok({ ...bootstrap.value, savedSnapshot });
+  if (snapshotPath === '') return ok(value);
+  const savedSnapshot = { path: snapshotPath, identity: bootstrapIdentity(value) };
+  return ok({ ...value, savedSnapshot });
 }
 
 /** A bootstrap that has not been parsed. */
@@ -94,8 +103,15 @@ export function readBootstrapJson(
       return fail('invalid', `${subject} is invalid: ${error.message}`);
     }
     const reason = loadJsonSyntax().findJsonError(json) ?? errorMessage(error);
-    return fail('not-json', `${subject} is not JSON: ${reason}`);
+    return fail('not-json', `${subject} is not JSON: ${describePath(json) ?? reason}`);
   }
+}
+
+/** Says of a text that it is the path of a file; `undefined` if it does not look like one. */
+function describePath(text: string): string | undefined {
+  const line = text.trim();
+  if (/[\s{}[\]"]/.test(line) || !/[\\/]|\.json$/.test(line)) return undefined;
+  return 'it looks like the path of a file: set GRPC_XDS_BOOTSTRAP to it, or give the text in it';
 }
 
 /**
@@ -121,6 +137,31 @@ export function createBootstrapLoader(
 
 /** The channel option with a bootstrap for that channel: an object, or JSON text. */
 export const BOOTSTRAP_OPTION = 'grpc_xds.bootstrap';
+
+/** The option of `@grpc/grpc-js-xds` with a bootstrap for a channel. */
+const PEER_OPTION = 'grpc.TEST_ONLY_DO_NOT_USE_IN_PROD.xds_bootstrap_config';
+
+/** The options of this package. */
+const OWN_OPTION = /^grpc_xds\./;
+
+/**
+ * Returns why the options of a channel cannot be used; `undefined` if they can. A channel with an option that this package
+ * would have to pass over is not as the application has said.
+ *
+ * @param known The options of this package.
+ */
+export function findOptionProblem(options: object, known: readonly string[]): string | undefined {
+  for (const name of Object.keys(options)) {
+    if (name === PEER_OPTION) {
+      return `channel option ${name} is of @grpc/grpc-js-xds: use ${BOOTSTRAP_OPTION} of grpc-xds`;
+    }
+    if (OWN_OPTION.test(name) && !known.includes(name)) {
+      const text = loadErrors().describeUnknown('channel option', name, known);
+      return `${text}; those of grpc-xds are ${known.join(', ')}`;
+    }
+  }
+  return undefined;
+}
 
 /** The number of bootstraps of channels that are known by their text. */
 const MAX_LOADERS = 100;
@@ -214,6 +255,13 @@ function fromOption(
 }
 
 function fromFile(path: string, readFile: (path: string) => string): Result<Found, BootstrapError> {
+  if (path.trimStart().startsWith('{')) {
+    return fail(
+      'unreadable',
+      'xDS bootstrap in GRPC_XDS_BOOTSTRAP cannot be read: it is JSON text, and this variable takes the path of a file: set ' +
+        'GRPC_XDS_BOOTSTRAP_CONFIG to the text',
+    );
+  }
   const subject = `xDS bootstrap ${path} (GRPC_XDS_BOOTSTRAP)`;
   try {
     return ok({ source: path, subject, text: readFile(path) });

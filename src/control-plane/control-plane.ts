@@ -1,4 +1,19 @@
 import { Server } from '@grpc/grpc-js';
+import {
+  BOOLEAN,
+  checkArgument,
+  checkOptions,
+  CLOCK,
+  FUNCTION,
+  LOGGER,
+  objectOf,
+  oneOf,
+  optional,
+  PORT,
+  STRING,
+  TEXT,
+  type MembersOf,
+} from '../util/check-arguments';
 import { systemClock, type Clock } from '../util/clock';
 import { contained } from '../util/contained';
 import { errorMessage } from '../util/errors';
@@ -16,9 +31,9 @@ import type {
 import { GrpcListener, joinHostPort } from './grpc-listener';
 import { MAX_LOAD_ENTRIES, MAX_LOAD_ENTRIES_OF_CLUSTER, MAX_REQUEST_BYTES } from './limits';
 import type { ClusterLoad, LoadReport } from './lrs/load-totals';
-import { LoadService, type LoadReporting } from './lrs/load-service';
-import type { Snapshot } from './snapshot/snapshot';
-import { SnapshotStore, type SetSnapshotOptions } from './snapshot/snapshot-store';
+import { LOAD_REPORTING, LoadService, type LoadReporting } from './lrs/load-service';
+import { SNAPSHOT, type Snapshot } from './snapshot/snapshot';
+import { SET_OPTIONS, SnapshotStore, type SetSnapshotOptions } from './snapshot/snapshot-store';
 
 /** The options of a control plane. */
 export interface ControlPlaneOptions {
@@ -68,6 +83,23 @@ export interface ControlPlaneOptions {
   readonly clock?: Clock;
 }
 
+const OPTIONS: MembersOf<ControlPlaneOptions> = {
+  snapshot: optional(SNAPSHOT),
+  groupOf: optional(FUNCTION),
+  host: optional(TEXT),
+  identifier: optional(STRING),
+  wrapResources: optional(BOOLEAN),
+  imitate: optional(oneOf('istiod')),
+  heartbeats: optional(BOOLEAN),
+  onClientEvent: optional(FUNCTION),
+  onRequest: optional(FUNCTION),
+  onDeltaRequest: optional(FUNCTION),
+  loadReporting: optional(objectOf(LOAD_REPORTING)),
+  onLoadReport: optional(FUNCTION),
+  logger: optional(LOGGER),
+  clock: optional(CLOCK),
+};
+
 /** The address a control plane listens on. */
 export interface ListeningAddress {
   readonly port: number;
@@ -114,8 +146,12 @@ export class ControlPlane {
   private streamCount = 0;
   private state: State = stopped;
 
-  /** @throws `ConsistencyError` if the initial snapshot is not consistent. */
+  /**
+   * @throws `ConsistencyError` if the initial snapshot is not consistent; TypeError if an option is unknown or has a value that
+   * it cannot have.
+   */
   constructor(private readonly options: ControlPlaneOptions = {}) {
+    checkOptions('new ControlPlane()', options, OPTIONS);
     this.host = options.host ?? '127.0.0.1';
     this.logger = containLogger(options.logger ?? silentLogger);
     this.clock = options.clock ?? systemClock;
@@ -132,6 +168,7 @@ export class ControlPlane {
    * @throws if the address cannot be used, or if already started.
    */
   async start(port = 0): Promise<ListeningAddress> {
+    checkArgument('ControlPlane.start()', 'port', port, PORT);
     if (this.state.kind !== 'stopped') throw new Error('the control plane is already started');
     const starting: State = { kind: 'starting' };
     this.state = starting;
@@ -165,6 +202,8 @@ export class ControlPlane {
    * @throws `ConsistencyError` if the snapshot refers to resources it does not hold; the current one stays.
    */
   setSnapshot(snapshot: Snapshot, options: SetSnapshotOptions = {}): void {
+    checkArgument('ControlPlane.setSnapshot()', 'snapshot', snapshot, SNAPSHOT);
+    checkOptions('ControlPlane.setSnapshot()', options, SET_OPTIONS);
     this.snapshots.set(snapshot, options);
     this.scheduleHeartbeats();
   }
@@ -179,6 +218,7 @@ export class ControlPlane {
 
   /** Changes the requested load reports, also of connected clients. */
   setLoadReporting(reporting: LoadReporting): void {
+    checkOptions('ControlPlane.setLoadReporting()', reporting, LOAD_REPORTING);
     this.lrs.setReporting(reporting);
   }
 
@@ -189,6 +229,7 @@ export class ControlPlane {
    * @param nodeId Default: all nodes.
    */
   loads(nodeId?: string): readonly ClusterLoad[] {
+    checkArgument('ControlPlane.loads()', 'nodeId', nodeId, optional(STRING));
     return this.lrs.totals.list(nodeId);
   }
 

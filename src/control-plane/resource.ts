@@ -2,6 +2,14 @@ import { Cluster } from '../wire/generated/envoy/config/cluster/v3/cluster';
 import { ClusterLoadAssignment } from '../wire/generated/envoy/config/endpoint/v3/endpoint';
 import { Listener } from '../wire/generated/envoy/config/listener/v3/listener';
 import { RouteConfiguration } from '../wire/generated/envoy/config/route/v3/route';
+import {
+  checkArgument,
+  NUMBER,
+  objectOf,
+  STRING,
+  type MembersOf,
+  type Rule,
+} from '../util/check-arguments';
 
 /** A resource type this server can hold, with its protocol properties. */
 export interface ResourceKind {
@@ -84,6 +92,7 @@ const kindsByTypeUrl = new Map(resourceKinds.map((kind) => [kind.typeUrl, kind])
 
 /** Returns the kind with this `type_url`: one of the four above, or one that `otherResourceKind` created. */
 export function findResourceKind(typeUrl: string): ResourceKind | undefined {
+  checkArgument('findResourceKind()', 'typeUrl', typeUrl, STRING);
   return kindsByTypeUrl.get(typeUrl);
 }
 
@@ -92,6 +101,7 @@ export function findResourceKind(typeUrl: string): ResourceKind | undefined {
  * secrets or the collections of gRFC A95. Such resources need an explicit name, and responses hold changed ones only.
  */
 export function otherResourceKind(typeUrl: string): ResourceKind {
+  checkArgument('otherResourceKind()', 'typeUrl', typeUrl, STRING);
   const known = kindsByTypeUrl.get(typeUrl);
   if (known !== undefined) return known;
   const messageName = typeUrl.slice(typeUrl.lastIndexOf('/') + 1);
@@ -106,6 +116,16 @@ export function otherResourceKind(typeUrl: string): ResourceKind {
   kindsByTypeUrl.set(typeUrl, kind);
   return kind;
 }
+
+/** A kind of this server. */
+export const KIND: Rule = {
+  legal: 'a kind of resources, such as clusterKind',
+  accepts: (value) =>
+    typeof value === 'object' &&
+    value !== null &&
+    'typeUrl' in value &&
+    kindsByTypeUrl.get(String(value.typeUrl)) === value,
+};
 
 /** An encoded resource in a snapshot. */
 export interface SnapshotResource {
@@ -138,6 +158,14 @@ export interface ResourceErrorInput {
   readonly code: number;
   readonly message: string;
 }
+
+/** What an error of a resource must be. */
+export const RESOURCE_ERROR: Rule = objectOf({
+  kind: KIND,
+  name: STRING,
+  code: NUMBER,
+  message: STRING,
+} satisfies MembersOf<ResourceErrorInput>);
 
 /** A resource error in a snapshot. */
 export interface ResourceError extends ResourceErrorInput {

@@ -5,7 +5,11 @@ import type {
   Interceptor,
   InterceptorProvider,
 } from '.';
+import type * as ArgumentErrors from '../util/argument-errors';
+import { late } from '../util/late';
 import { err, ok, type Result } from '../util/result';
+
+const loadErrors = late<typeof ArgumentErrors>(() => require('../util/argument-errors'));
 
 /** The channel option with the options of child channels (gRFC A110). */
 export const CHILD_CHANNEL_OPTION = 'grpc_xds.child_channel_options';
@@ -72,6 +76,22 @@ const NUMBERS = new Set([
   'grpc-node.retry_max_attempts_limit',
   'grpc-node.flow_control_window',
 ]);
+
+/** The other options of grpc-js, which have no effect on a client, or none by this package. */
+const OTHERS = [
+  'grpc.http_connect_target',
+  'grpc.http_connect_creds',
+  'grpc.max_connection_age_ms',
+  'grpc.max_connection_age_grace_ms',
+  'grpc.max_connection_idle_ms',
+  'grpc.lb.ring_hash.ring_size_cap',
+  'grpc.server_call_metric_recording',
+];
+
+const KNOWN: ReadonlySet<string> = new Set([...OWN_OPTIONS, ...TEXTS, ...NUMBERS, ...OTHERS]);
+
+/** Options of grpc-js, and names without a prefix, which no package has for options of its own. */
+const CHECKED_NAME = /^(grpc|grpc-node)\.(?!internal\.)|^[^.]*$/;
 
 type Values = Readonly<Record<string, unknown>>;
 
@@ -159,7 +179,8 @@ function problemWith(name: string, value: unknown): readonly string[] {
   if (NUMBERS.has(name)) {
     return typeof value === 'number' && !Number.isNaN(value) ? [] : [`${name} must be a number`];
   }
-  return [];
+  if (KNOWN.has(name) || !CHECKED_NAME.test(name)) return [];
+  return [loadErrors().describeUnknown('option', name, [...KNOWN])];
 }
 
 /** Compares two values, and two arrays by their elements. */

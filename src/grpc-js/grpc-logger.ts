@@ -21,7 +21,7 @@ export interface GrpcLoggerOptions {
 /** What begins the stack of an exception in a sanitized line. */
 const STACK = sanitizeText('\n    at ');
 
-const SEVERITY: Readonly<Record<LogLevel, number>> = { error: 2, info: 1, debug: 0 };
+const SEVERITY: Readonly<Record<LogLevel, number>> = { error: 3, warn: 2, info: 1, debug: 0 };
 
 /**
  * Creates a logger on that of the application, or else on that of grpc-js, to which `GRPC_VERBOSITY` and `grpc.setLogger`
@@ -82,8 +82,9 @@ function isInfoShown(env = process.env): boolean {
   return /^(info|debug)$/i.test(verbosity);
 }
 
+/** A level that is set later and is none counts as the default: what fails must not be lost by it. */
 function accepts({ level = 'info' }: XdsLogger, of: LogLevel): boolean {
-  return SEVERITY[of] >= SEVERITY[level];
+  return SEVERITY[of] >= (Object.hasOwn(SEVERITY, level) ? SEVERITY[level] : SEVERITY.info);
 }
 
 /** Returns a line without the stack of an exception, which differs by the way to it: the exception is the same. */

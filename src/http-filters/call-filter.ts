@@ -1,4 +1,12 @@
 import { Metadata, Status, type StatusObject } from '../grpc-js';
+import {
+  checkDefinition,
+  METADATA,
+  optional,
+  STRING,
+  type MembersOf,
+  type Rule,
+} from '../util/check-arguments';
 import { errorMessage } from '../util/errors';
 import { Brand, copyOf, ownCopy } from '../util/package-copy';
 import { MAX_STATUS_CODE } from '../util/status-code';
@@ -80,14 +88,29 @@ export interface CallFilter {
   onStatus?(status: StatusObject): StatusObject;
 }
 
+const STATUS_CODE: Rule = {
+  legal: `a status code from 0 to ${MAX_STATUS_CODE}`,
+  accepts: (value) => typeof value === 'number' && isStatus(value),
+};
+
+const FAILURE: MembersOf<CallFailure> = {
+  code: STATUS_CODE,
+  details: STRING,
+  metadata: optional(METADATA),
+};
+
 /** Thrown by a filter to fail its call with a status. Any other exception fails it with INTERNAL. */
 export class CallFailedError extends Error {
   static {
     Object.defineProperty(this.prototype, Brand.CALL_FAILED, { value: ownCopy });
   }
 
-  /** @param failure The status of the call. */
+  /**
+   * @param failure The status of the call.
+   * @throws TypeError if it is none.
+   */
   constructor(readonly failure: CallFailure) {
+    checkDefinition('new CallFailedError()', failure, FAILURE);
     super(failure.details);
     this.name = 'CallFailedError';
   }
@@ -103,7 +126,9 @@ export function toCallFailedError(error: unknown, where: string): CallFailedErro
   if (!isCallFailed(error)) return internalError(where, errorMessage(error));
   const problem = findProblem(error.failure);
   if (problem !== undefined) return internalError(where, problem);
-  return copyOf(error, Brand.CALL_FAILED) === ownCopy ? error : new CallFailedError(error.failure);
+  if (copyOf(error, Brand.CALL_FAILED) === ownCopy) return error;
+  const { code, details, metadata } = error.failure;
+  return new CallFailedError({ code, details, ...(metadata && { metadata }) });
 }
 
 /** Whether an exception fails its call as it should, and is no bug of the filter. */

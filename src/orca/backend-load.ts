@@ -1,4 +1,5 @@
 import { OrcaLoadReport } from '../wire/generated/xds/data/orca/v3/orca_load_report';
+import { mapOf, NUMBER, optional, type MembersOf } from '../util/check-arguments';
 import type { Clock } from '../util/clock';
 
 /**
@@ -30,6 +31,20 @@ export interface CallLoad extends BackendLoad {
   /** Cost of the call, by name. */
   readonly requestCost?: Readonly<Record<string, number>> | undefined;
 }
+
+const NUMBERS = optional(mapOf('an object of numbers', NUMBER));
+
+/** What the load of a call must be. Numbers that cannot be reported are left out instead. */
+export const CALL_LOAD: MembersOf<CallLoad> = {
+  cpuUtilization: optional(NUMBER),
+  memoryUtilization: optional(NUMBER),
+  applicationUtilization: optional(NUMBER),
+  queriesPerSecond: optional(NUMBER),
+  errorsPerSecond: optional(NUMBER),
+  utilization: NUMBERS,
+  namedMetrics: NUMBERS,
+  requestCost: NUMBERS,
+};
 
 /** Merges two loads. Values of the second take precedence. */
 export function mergeLoads(first: CallLoad, second: CallLoad): CallLoad {

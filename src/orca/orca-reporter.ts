@@ -5,10 +5,24 @@ import {
   type Server,
   type ServerInterceptor,
 } from '@grpc/grpc-js';
+import {
+  checkArgument,
+  checkDefinition,
+  checkOptions,
+  CLOCK,
+  FUNCTION,
+  METADATA,
+  optional,
+  POSITIVE_MILLISECONDS,
+  withMethods,
+  type MembersOf,
+  type Rule,
+} from '../util/check-arguments';
 import { systemClock, type Clock } from '../util/clock';
 import { atOnce, contained } from '../util/contained';
 import { errorMessage } from '../util/errors';
 import {
+  CALL_LOAD,
   encodeLoad,
   mergeLoads,
   LoadMeter,
@@ -31,6 +45,22 @@ export interface OrcaReporterOptions {
   /** Default: the system clock. */
   readonly clock?: Clock | undefined;
 }
+
+const OPTIONS: MembersOf<OrcaReporterOptions> = {
+  measure: optional(FUNCTION),
+  minReportIntervalMs: optional(POSITIVE_MILLISECONDS),
+  clock: optional(CLOCK),
+};
+
+const CALL: Rule = {
+  legal: 'the call that was passed to the handler',
+  accepts: (value) =>
+    typeof value === 'object' &&
+    value !== null &&
+    'metadata' in value &&
+    METADATA.accepts(value.metadata),
+};
+const SERVER = withMethods('a Server of @grpc/grpc-js', 'addService');
 
 const DEFAULT_MIN_INTERVAL_MS = 30_000;
 /** The maximum age of a reported load. */
@@ -63,12 +93,8 @@ export class OrcaReporter {
   private readonly measure: (measured: BackendLoad, atMs: number) => Measurement | undefined;
 
   constructor(options: OrcaReporterOptions = {}) {
+    checkOptions('new OrcaReporter()', options, OPTIONS);
     const { clock = systemClock, minReportIntervalMs = DEFAULT_MIN_INTERVAL_MS } = options;
-    if (!(minReportIntervalMs > 0)) {
-      throw new TypeError(
-        `OrcaReporter: minReportIntervalMs must be a positive number, not ${minReportIntervalMs}`,
-      );
-    }
     this.clock = clock;
     this.meter = new LoadMeter(clock, processCpuMs);
     this.oobService = new OobService({
@@ -96,6 +122,7 @@ export class OrcaReporter {
 
   /** Adds the out-of-band reporting service to a server. Must be called before the server is started. */
   addTo(server: Server): void {
+    checkArgument('OrcaReporter.addTo()', 'server', server, SERVER);
     this.oobService.addTo(server);
   }
 
@@ -175,6 +202,8 @@ class CallRecorder {
  * @returns `false` if the server has no `OrcaReporter.interceptor`; then nothing is reported.
  */
 export function recordCallLoad(call: { readonly metadata: Metadata }, load: CallLoad): boolean {
+  checkArgument('recordCallLoad()', 'call', call, CALL);
+  checkDefinition('recordCallLoad()', load, CALL_LOAD);
   const recorder = call.metadata.getOpaque(RECORDER);
   if (!(recorder instanceof CallRecorder)) return false;
   recorder.load = recorder.load === undefined ? load : mergeLoads(recorder.load, load);

@@ -94,7 +94,7 @@ export class PendingCalls implements PendingOwner {
 
   /** Returns why there is no config yet, as sentences. */
   reasons(): readonly string[] {
-    const { failure } = this;
+    const failure = this.finalFailure ?? this.failure;
     const waits = this.options.waitingFor(MAX_CAUSES);
     if (failure === undefined) return waits;
     // The wait for the resource that the failure is about has the same cause.

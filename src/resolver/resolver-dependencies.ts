@@ -84,9 +84,19 @@ export interface LiveResolution {
   heldBack(atMost: number): readonly HeldBack[];
 }
 
+/** A channel that is not idle, as calls wait for it. */
+export interface ResolvingChannel {
+  /** As the channel was given it, such as `xds:///shop`. */
+  readonly target: string;
+  /** Returns why there is no config in use, as sentences; none if there is one. */
+  reasons(): readonly string[];
+}
+
 /** The resolutions of this process: one for each channel that is not idle. */
 export class LiveResolutions {
   private readonly resolutions = new Set<LiveResolution>();
+  /** Also those whose resolution has not begun, for lack of a bootstrap. */
+  readonly channels = new Set<ResolvingChannel>();
 
   add(resolution: LiveResolution): void {
     this.resolutions.add(resolution);

@@ -18,7 +18,7 @@ import { PendingSelector, XdsConfigSelector, type RoutingChannel } from './confi
 import { PendingCalls } from './pending-calls';
 import { RequestHasher } from './request-hash';
 import { Resolution, type ResolutionOwner, type ResolvedConfig } from './resolution';
-import type { XdsResolverDependencies } from './resolver-dependencies';
+import type { ResolvingChannel, XdsResolverDependencies } from './resolver-dependencies';
 import {
   connectionOptions,
   dataPlaneAuthority,
@@ -53,6 +53,7 @@ export class XdsResolver implements Resolver, ResolutionOwner {
   /** The target as a URI. */
   private readonly uri: string;
   private readonly connectionOptions: ChannelOptions;
+  private readonly resolving: ResolvingChannel;
 
   constructor(
     private readonly target: GrpcUri,
@@ -68,6 +69,7 @@ export class XdsResolver implements Resolver, ResolutionOwner {
       waitingFor: (atMost) => this.resolution?.waitingFor(atMost) ?? [],
       pickAgain: () => this.resolution?.publishAgain(),
     });
+    this.resolving = { target: this.uri, reasons: () => this.pendingCalls.reasons() };
     this.channel = this.createChannel();
   }
 
@@ -79,6 +81,7 @@ export class XdsResolver implements Resolver, ResolutionOwner {
   destroy(): void {
     const { resolution } = this;
     this.shared.shutdown?.removeEventListener('abort', this.onShutdown);
+    this.shared.liveResolutions.channels.delete(this.resolving);
     this.errorDue = undefined;
     this.unresolved = undefined;
     this.pendingCalls.failAll('The channel was closed before the call was sent');
@@ -115,7 +118,8 @@ export class XdsResolver implements Resolver, ResolutionOwner {
   }
 
   private start(): void {
-    const { shutdown } = this.shared;
+    const { shutdown, liveResolutions } = this.shared;
+    liveResolutions.channels.add(this.resolving);
     if (shutdown?.aborted === true) {
       this.end();
       return;

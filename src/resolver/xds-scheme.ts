@@ -8,7 +8,18 @@ import {
   splitHostPort,
 } from '../grpc-js';
 import { constructorOf } from '../grpc-js/host-adapters';
+import { late } from '../util/late';
 import { err, ok, type Result } from '../util/result';
+import type * as OtherScheme from './other-scheme';
+
+/** Loaded for the first target with such a scheme. */
+const loadOtherScheme = late<typeof OtherScheme>(() => require('./other-scheme'));
+
+/**
+ * Schemes that are written where `xds:` is meant: misspelt, of names of resources, or of an earlier time. grpc-js would
+ * resolve their targets as names in DNS, whose error says nothing of the scheme.
+ */
+const OTHER_SCHEMES = ['XDS', 'Xds', 'xdss', 'xsd', 'dxs', 'xds3', 'xds-experimental', 'xdstp'];
 
 /** A parsed `xds:` target (gRFC A47). */
 export interface TargetName {
@@ -67,6 +78,12 @@ export function registerXdsResolver(create: (...args: ResolverArgs) => Resolver)
     return create(...args);
   };
   registerResolver('xds', Object.assign(constructorOf(createResolver), { getDefaultAuthority }));
+  const createOther = (...[target, listener]: ResolverArgs): Resolver =>
+    new (loadOtherScheme().OtherSchemeResolver)(target, listener);
+  const Other = Object.assign(constructorOf(createOther), {
+    getDefaultAuthority: ({ path }: GrpcUri) => toAuthority(path),
+  });
+  for (const scheme of OTHER_SCHEMES) registerResolver(scheme, Other);
 }
 
 /**

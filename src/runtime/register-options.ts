@@ -1,8 +1,27 @@
-import { checkOptionNames } from '../util/check-arguments';
 import type { BootstrapConfig } from '../bootstrap/bootstrap-config';
-import type { Limits } from '../bootstrap/limits';
-import { CheckedChildOptions, type ChildChannelOptions } from '../grpc-js/child-channel-options';
+import { LIMITS, type Limits } from '../bootstrap/limits';
+import type * as ChildOptions from '../grpc-js/child-channel-options';
+import type { CheckedChildOptions, ChildChannelOptions } from '../grpc-js/child-channel-options';
+import {
+  BOOLEAN,
+  checkOptions,
+  MILLISECONDS,
+  objectOf,
+  optional,
+  STRING,
+  type MembersOf,
+  type Rule,
+} from '../util/check-arguments';
+import { late } from '../util/late';
 import type { XdsLogger } from '../util/logger';
+import type * as ApplicationLoggers from '../util/application-logger';
+import type { LevelLogger } from '../util/application-logger';
+
+/** Loaded late, because few processes have such options. */
+const loadChildOptions = late<typeof ChildOptions>(() =>
+  require('../grpc-js/child-channel-options'),
+);
+const loadLoggers = late<typeof ApplicationLoggers>(() => require('../util/application-logger'));
 
 /** How to set up the client. */
 export interface RegisterOptions {
@@ -25,11 +44,12 @@ export interface RegisterOptions {
    */
   readonly limits?: Partial<Limits>;
   /**
-   * The logger of the application, which receives every line with its fields in place of that of `@grpc/grpc-js`. Its
+   * The logger of the application, which receives every line with its fields in place of that of `@grpc/grpc-js`: an object
+   * with the method `log`, or `console`, or a logger of pino, bunyan, winston and others with a method for each level. Its
    * level can change at any time. Default: lines are written by `@grpc/grpc-js`: see `GRPC_VERBOSITY` and
    * `grpc.setLogVerbosity`, whose default shows what fails and what recovers.
    */
-  readonly logger?: XdsLogger;
+  readonly logger?: XdsLogger | LevelLogger;
   /**
    * Options of child channels (gRFC A110), which are the connections to management servers and secret discovery servers:
    * keepalive, user agent, interceptors and others. For channels created from then on; a channel can have its own, which take
@@ -37,6 +57,12 @@ export interface RegisterOptions {
    * connections, which have the options of the first of them. Default: none.
    */
   readonly childChannelOptions?: ChildChannelOptions;
+  /**
+   * Reads the bootstrap at once, and throws if it is missing or invalid, so that an application does not start with it;
+   * see `ready` for what needs a management server. Default: `false`, calls fail with a status that has the error, and
+   * a file that an agent writes later is found.
+   */
+  readonly requireBootstrap?: boolean;
 }
 
 /** How to shut the client down. */
@@ -48,29 +74,52 @@ export interface ShutdownOptions {
   readonly timeoutMs?: number;
 }
 
-/** The names in `RegisterOptions`, each listed once: an option that is added there has to be added here. */
-const OPTIONS: Readonly<Record<keyof RegisterOptions, true>> = {
-  bootstrap: true,
-  childChannelOptions: true,
-  limits: true,
-  logger: true,
-  snapshotPath: true,
+/** What the options must be whose rules have code of their own. */
+const CHILD_OPTIONS: Rule = {
+  legal: 'an object of channel options',
+  accepts: (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
 };
+const LOGGER: Rule = {
+  legal: 'an object with the method log, or with the methods error and info',
+  accepts: (value) => loadLoggers().isLogger(value),
+};
+const BOOTSTRAP: Rule = {
+  legal: 'an object or JSON text',
+  accepts: (value) => typeof value === 'string' || (typeof value === 'object' && value !== null),
+  isSecret: true,
+};
+
+const OPTIONS: MembersOf<RegisterOptions> = {
+  bootstrap: optional(BOOTSTRAP),
+  childChannelOptions: optional(CHILD_OPTIONS),
+  limits: optional(objectOf(LIMITS)),
+  logger: optional(LOGGER),
+  requireBootstrap: optional(BOOLEAN),
+  snapshotPath: optional(STRING),
+};
+
+const SHUTDOWN_OPTIONS: MembersOf<ShutdownOptions> = { timeoutMs: optional(MILLISECONDS) };
 
 /** Default of `ShutdownOptions.timeoutMs`. */
 const SHUTDOWN_TIMEOUT_MS = 5000;
 
-/** Checks the options of `register()`. @throws TypeError if one is unknown or has a value that it cannot have. */
-export function checkRegisterOptions(options: unknown): void {
-  const values = checkOptionNames('register', options, Object.keys(OPTIONS));
-  const { logger, childChannelOptions, snapshotPath } = values;
-  readChildOptions(childChannelOptions);
-  if (logger !== undefined && !isLogger(logger)) {
-    throw new TypeError('grpc-xds: the logger of register() must be an object with the method log');
-  }
-  if (snapshotPath !== undefined && typeof snapshotPath !== 'string') {
-    throw new TypeError('grpc-xds: snapshotPath of register() must be a string');
-  }
+/** Options that have been checked. */
+export interface CheckedOptions extends RegisterOptions {
+  readonly logger?: XdsLogger;
+}
+
+/**
+ * Checks the options of `register()`.
+ *
+ * @returns a copy, whose logger has the form of this package.
+ * @throws TypeError if one is unknown or has a value that it cannot have.
+ */
+export function checkRegisterOptions(options: RegisterOptions): CheckedOptions {
+  checkOptions('register()', options, OPTIONS);
+  const { logger, ...others } = options;
+  readChildOptions(others.childChannelOptions);
+  if (logger === undefined) return others;
+  return { ...others, logger: loadLoggers().adaptLogger(logger) };
 }
 
 /** The name of the options of the child channels of a process in messages. */
@@ -79,20 +128,13 @@ export const REGISTERED_CHILD_OPTIONS = 'childChannelOptions of register()';
 /** Returns the options of child channels; `undefined` if there are none. @throws TypeError if they cannot be used. */
 export function readChildOptions(options: unknown): CheckedChildOptions | undefined {
   if (options === undefined) return undefined;
-  const checked = CheckedChildOptions.check(options);
+  const checked = loadChildOptions().CheckedChildOptions.check(options);
   if (checked.ok) return checked.value;
   throw new TypeError(`grpc-xds: ${REGISTERED_CHILD_OPTIONS}: ${checked.error}`);
 }
 
 /** Returns the timeout of `shutdown()` in milliseconds. @throws TypeError as `checkRegisterOptions` does. */
-export function readShutdownTimeout(options: unknown): number {
-  const { timeoutMs = SHUTDOWN_TIMEOUT_MS } = checkOptionNames('shutdown', options, ['timeoutMs']);
-  if (typeof timeoutMs === 'number' && timeoutMs >= 0) return timeoutMs;
-  throw new TypeError('grpc-xds: timeoutMs of shutdown() must be a number of milliseconds from 0');
-}
-
-function isLogger(value: unknown): value is XdsLogger {
-  return (
-    typeof value === 'object' && value !== null && 'log' in value && typeof value.log === 'function'
-  );
+export function readShutdownTimeout(options: ShutdownOptions): number {
+  checkOptions('shutdown()', options, SHUTDOWN_OPTIONS);
+  return options.timeoutMs ?? SHUTDOWN_TIMEOUT_MS;
 }

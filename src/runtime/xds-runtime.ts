@@ -7,6 +7,7 @@ import {
   BOOTSTRAP_OPTION,
   ChannelBootstraps,
   createBootstrapLoader,
+  findOptionProblem,
   type LoadBootstrapOptions,
 } from '../bootstrap/load-bootstrap';
 import type { ManagementCredentials } from '../security/credentials/management-credentials';
@@ -68,6 +69,9 @@ export { registerChannelCredentials } from '../security/credentials/channel-cred
 export { registerCertificateProvider } from '../security/providers/certificate-providers';
 export { registerHttpFilter } from '../http-filters/registry';
 export { registerLbPolicy } from '../lb/custom/custom-policies';
+
+/** The options of this package that a channel may have. */
+const CHANNEL_OPTIONS = [BOOTSTRAP_OPTION, CHILD_CHANNEL_OPTION];
 
 /** The options of `register()` that the runtime uses. */
 export interface RuntimeOptions {
@@ -157,6 +161,12 @@ export class XdsRuntime {
     this.childOptions.register(readChildOptions(options.childChannelOptions));
   }
 
+  /** Reads the bootstrap that was registered. @throws Error if it is missing or invalid. */
+  requireBootstrap(): void {
+    const loaded = this.loadBootstrap();
+    if (!loaded.ok) throw new Error(`grpc-xds: register(): ${loaded.error}`);
+  }
+
   /**
    * Called by grpc-js when a channel is constructed. The channel keeps the bootstrap and the child channel options
    * registered by then, also when it resolves for the first time, or leaves idle, after a later registration.
@@ -165,12 +175,14 @@ export class XdsRuntime {
     const loadBootstrap = this.channelBootstraps.loaderOf(options[BOOTSTRAP_OPTION]);
     const childOptions = this.childOptions.of(options[CHILD_CHANNEL_OPTION]);
     const used = childOptions.ok ? childOptions.value : undefined;
+    const problem =
+      findOptionProblem(options, CHANNEL_OPTIONS) ??
+      (childOptions.ok ? undefined : childOptions.error);
     const shared: XdsResolverDependencies = {
       ...this.resolverDependencies,
       // Nothing is requested over connections that would not be as the application has said.
-      loadBootstrap: childOptions.ok
-        ? (loadBootstrap ?? this.loadBootstrap)
-        : () => err(childOptions.error),
+      loadBootstrap:
+        problem === undefined ? (loadBootstrap ?? this.loadBootstrap) : () => err(problem),
       acquireClient: (bootstrap, name) => this.acquireClient(bootstrap, name, used),
       childChannelOptions: used?.forClient,
       shutdown: this.lifetime.signal,

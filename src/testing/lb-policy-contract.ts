@@ -1,5 +1,16 @@
-import type { LbPolicyDefinition } from '../lb/custom/definition';
+import { LB_POLICY, type LbPolicyDefinition } from '../lb/custom/definition';
 import { createCustomPolicyType } from '../lb/custom/balancer';
+import {
+  ANYTHING,
+  BOOLEAN,
+  checkOptions,
+  COUNT,
+  mapOf,
+  objectOf,
+  optional,
+  STRING,
+  type MembersOf,
+} from '../util/check-arguments';
 import { ok } from '../util/result';
 import { Violations } from '../util/violations';
 import { behavioursOf } from './behaviours';
@@ -24,6 +35,15 @@ export interface LbPolicyContractOptions<Config> {
   readonly usesEveryEndpoint?: boolean;
 }
 
+const OPTIONS: MembersOf<LbPolicyContractOptions<unknown>> = {
+  policy: objectOf(LB_POLICY),
+  config: ANYTHING,
+  headers: optional(mapOf('an object of strings', STRING)),
+  connectsAtOnce: optional(BOOLEAN),
+  picksToConnect: optional(COUNT),
+  usesEveryEndpoint: optional(BOOLEAN),
+};
+
 /**
  * Returns the behaviour that parents require of every load-balancing policy, as tests for any test runner. They run
  * policies of the given kind with a fake clock and fake connections: nothing is sent, and no time passes.
@@ -33,6 +53,7 @@ export interface LbPolicyContractOptions<Config> {
 export function lbPolicyContract<Config>(
   options: LbPolicyContractOptions<Config>,
 ): readonly ContractCase[] {
+  checkOptions('lbPolicyContract()', options, OPTIONS);
   const { connectsAtOnce = true, usesEveryEndpoint = true, picksToConnect = 0 } = options;
   const { policy: type } = createCustomPolicyType(options.policy);
   const violations = Violations.root();

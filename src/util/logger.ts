@@ -72,8 +72,11 @@ export function containLogger(logger: Logger): Logger {
 /** A logger without output. */
 export const silentLogger: Logger = { trace() {}, info() {}, error() {} };
 
-/** The level of a log line. Traces have `debug`. */
-export type LogLevel = 'error' | 'info' | 'debug';
+/**
+ * The level of a log line. No line has `warn` yet; as the lowest level that is written, it means what fails and what
+ * recovers, as `error` does. Traces have `debug`.
+ */
+export type LogLevel = 'error' | 'warn' | 'info' | 'debug';
 
 /** A log line, for the logger of an application. */
 export interface LogRecord extends LogFields {

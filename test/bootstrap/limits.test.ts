@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DEFAULT_LIMITS, resolveLimits } from '../../src/bootstrap/limits';
+import { checkRegisterOptions } from '../../src/runtime/register-options';
 
 describe('limits', () => {
   it('default to DEFAULT_LIMITS', () => {
@@ -12,20 +13,21 @@ describe('limits', () => {
   });
 
   it.each([0, -1, 1.5, NaN, Infinity])('refuse %p', (maxMessageBytes) => {
-    expect(() => resolveLimits({ maxMessageBytes })).toThrow(
-      `grpc-xds: limit maxMessageBytes must be a positive whole number, not ${maxMessageBytes}`,
+    expect(() => checkRegisterOptions({ limits: { maxMessageBytes } })).toThrow(
+      `grpc-xds: limits.maxMessageBytes of register() must be a positive whole number, not ${maxMessageBytes}`,
     );
   });
 
   it.each([null, 5, 'many', []])('refuse %p in place of an object', (limits) => {
-    const expected = new TypeError('grpc-xds: limits must be an object');
-    expect(() => resolveLimits(limits as object)).toThrow(expected);
+    expect(() => checkRegisterOptions({ limits } as object)).toThrow(
+      /^grpc-xds: limits of register\(\) must be an object, not /,
+    );
   });
 
   it('reject an unknown name', () => {
-    const misspelt = { maxMesageBytes: 1 } as object;
-    expect(() => resolveLimits(misspelt)).toThrow(
-      /unknown limit "maxMesageBytes"; the limits are maxMessageBytes/,
+    const limits = { maxMesageBytes: 1 } as object;
+    expect(() => checkRegisterOptions({ limits })).toThrow(
+      /unknown option "limits\.maxMesageBytes" of register\(\) \(did you mean "maxMessageBytes"\?\); the options are maxMessageBytes, /,
     );
   });
 

@@ -128,12 +128,55 @@ describe('loadBootstrap', () => {
     );
     expect(outcome({ env: { GRPC_XDS_BOOTSTRAP_CONFIG: '/etc/bootstrap.json' } })).toBe(
       'not-json: xDS bootstrap in GRPC_XDS_BOOTSTRAP_CONFIG is not JSON: ' +
-        'line 1, column 1: expected a value',
+        'it looks like the path of a file: set GRPC_XDS_BOOTSTRAP to it, or give the text in it',
+    );
+    expect(outcome({ env: { GRPC_XDS_BOOTSTRAP: '{"token":"s3cret"}' } })).toBe(
+      'unreadable: xDS bootstrap in GRPC_XDS_BOOTSTRAP cannot be read: it is JSON text, and this variable takes the path of ' +
+        'a file: set GRPC_XDS_BOOTSTRAP_CONFIG to the text',
     );
     expect(outcome({ inline: '' })).toBe(
       'not-json: xDS bootstrap given to register({ bootstrap }) is not JSON: ' +
         'line 1, column 1: expected a value',
     );
+  });
+
+  it.each(['bootstrap.json', './x.json', 'C:\\\\xds\\\\b.json', '/etc/xds', 'file:///etc/b.json'])(
+    'recognises the path %s in place of the text',
+    (inline) => {
+      expect(outcome({ inline })).toContain('is not JSON: it looks like the path of a file');
+    },
+  );
+
+  it.each(['', '{', '[1,', 'null,', 'a b/c', '{"a":"/etc/x"'])('takes %j for no path', (inline) => {
+    expect(outcome({ inline })).not.toContain('looks like the path');
+  });
+
+  it('names keys that are probably misspelt in the error of what is missing, and else in a warning', () => {
+    const server = { serverUri: 'a:1', channel_creds: [{ type: 'insecure' }] };
+    expect(outcome({ inline: { xds_servers: [server], nodes: {} } })).toBe(
+      'invalid: xDS bootstrap given to register({ bootstrap }) is invalid: ' +
+        'xds_servers[0].server_uri: field not present; ' +
+        'xds_servers[0].serverUri is ignored: did you mean server_uri?; nodes is ignored: did you mean node?',
+    );
+    expect(outcome({ inline: { xdsServers: [] } })).toContain(
+      'xds_servers: field not present; xdsServers is ignored: did you mean xds_servers?',
+    );
+    const good = { server_uri: 'a:1', channel_creds: [{ type: 'insecure' }], serverFeatures: [] };
+    const loaded = loadBootstrap({
+      inline: {
+        xds_servers: [good],
+        nodeid: 'a',
+        vendor_extension: {},
+        node: { Id: 'b', metadata: { iD: 1 } },
+      },
+      env: {},
+      support,
+    });
+    expect(loaded.ok && loaded.value.warnings).toEqual([
+      'xds_servers[0].serverFeatures is ignored: did you mean server_features?',
+      'nodeid is ignored: did you mean node?',
+      'node.Id is ignored: did you mean id?',
+    ]);
   });
 
   it('lists all violations in one line', () => {

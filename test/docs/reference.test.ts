@@ -116,13 +116,13 @@ describe('docs/reference/options.md', () => {
   const page = read('docs/reference/options.md');
 
   it('has every option of register()', () => {
-    const options = optionsInError(() => checkRegisterOptions({ other: 1 }));
+    const options = optionsInError(() => checkRegisterOptions({ other: 1 } as object));
     expect(options.length).toBeGreaterThan(3);
     expect(options.filter((name) => !page.includes(`| \`${name}\` `))).toEqual([]);
   });
 
   it('has every option of shutdown()', () => {
-    const options = optionsInError(() => readShutdownTimeout({ other: 1 }));
+    const options = optionsInError(() => readShutdownTimeout({ other: 1 } as object));
     expect(options.length).toBeGreaterThan(0);
     expect(options.filter((name) => !page.includes(`| \`${name}\` `))).toEqual([]);
   });

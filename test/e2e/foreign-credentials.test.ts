@@ -29,10 +29,16 @@ const token = grpc.CallCredentials.createFromMetadataGenerator((_options, callba
 /** Another copy of this package, with the same copy of grpc-js. */
 function otherCopy(): { createXdsChannelCredentials: typeof createXdsChannelCredentials } {
   let copy: unknown;
+  const loadConnectors = (of: unknown) => {
+    const { createXdsChannelCredentials: create } = of as ReturnType<typeof otherCopy>;
+    create(insecure)._createSecureConnector({ scheme: 'dns', path: 'a' }, {}).destroy();
+  };
   jest.isolateModules(() => {
     jest.doMock('@grpc/grpc-js', () => grpc);
     // eslint-disable-next-line @typescript-eslint/no-require-imports -- a second instance of the modules
     copy = require('../../src');
+    // What it loads late would otherwise be modules of this copy.
+    loadConnectors(copy);
     jest.dontMock('@grpc/grpc-js');
   });
   return copy as { createXdsChannelCredentials: typeof createXdsChannelCredentials };

@@ -132,7 +132,7 @@ describe('a filter that fails its call', () => {
           throw new CallFailedError({ code: 17, details: 'no' });
         },
       },
-      '13: HTTP filter "f1", onRequestHeaders: there is no status code 17',
+      '13: HTTP filter "f1", onRequestHeaders: grpc-xds: code of new CallFailedError() must be a status code from 0 to 16, not 17',
     ],
   ])(
     '%s: nobody sees the call any more, and everybody its end',

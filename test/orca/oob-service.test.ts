@@ -113,6 +113,8 @@ describe('the out-of-band reporting service', () => {
 
 it.each([NaN, 0, -1])('an OrcaReporter refuses a minimum interval of %d ms', (value) => {
   expect(() => new OrcaReporter({ minReportIntervalMs: value })).toThrow(
-    new TypeError(`OrcaReporter: minReportIntervalMs must be a positive number, not ${value}`),
+    new TypeError(
+      `grpc-xds: minReportIntervalMs of new OrcaReporter() must be a positive number of milliseconds, not ${value}`,
+    ),
   );
 });

@@ -37,16 +37,16 @@ describe('what registers a definition', () => {
   ])('is refused by %s with what is missing or wrong in it', (name, call, complete) => {
     for (const definition of [undefined, null, 42, 'x', make]) {
       expect(() => loose(call)(definition)).toThrow(
-        new TypeError(
-          `grpc-xds: ${name}() takes an object with the members ${Object.keys(complete).join(', ')}`,
-        ),
+        `grpc-xds: ${name}() takes an object with the members ${Object.keys(complete).join(', ')}, not `,
       );
     }
     for (const member of Object.keys(complete)) {
       for (const wrong of [undefined, null, 42, Symbol('x'), {}, [1]]) {
         const register = () => loose(call)({ ...complete, [member]: wrong });
         expect(register).toThrow(TypeError);
-        expect(register).toThrow(`grpc-xds: ${member} of ${name}() must be `);
+        expect(register).toThrow(
+          new RegExp(`^grpc-xds: ${member}(\\[0\\])? of ${name}\\(\\) must be `),
+        );
       }
     }
   });
@@ -54,7 +54,7 @@ describe('what registers a definition', () => {
   it('may leave out what is optional, and nothing else may be there instead', () => {
     const register = loose(registerLbPolicy);
     expect(() => register({ ...policy, messageType: 5 })).toThrow(
-      new TypeError('grpc-xds: messageType of registerLbPolicy() must be a string'),
+      new TypeError('grpc-xds: messageType of registerLbPolicy() must be a string, not 5'),
     );
     expect(() => register({ ...policy, messageType: undefined })).not.toThrow();
   });
@@ -65,9 +65,7 @@ describe('a function for operators', () => {
     'refuses %p as the signal of a dump',
     (signal) => {
       expect(() => loose(dumpOnSignal)(signal)).toThrow(
-        new TypeError(
-          'grpc-xds: the signal of dumpOnSignal() must be one of this system, such as SIGUSR2',
-        ),
+        /^grpc-xds: signal of dumpOnSignal\(\) must be one of this system, such as SIGUSR2, not /,
       );
     },
   );
@@ -76,7 +74,7 @@ describe('a function for operators', () => {
     expect(() => loose(inspect)(null)).toThrow('grpc-xds: inspect() takes an object with');
     expect(() => loose(inspect)({ content: true })).toThrow(
       new TypeError(
-        'grpc-xds: unknown option "content" of inspect(); the options are target, contents, maxBytes',
+        'grpc-xds: unknown option "content" of inspect() (did you mean "contents"?); the options are target, contents, maxBytes',
       ),
     );
     for (const options of [undefined, null, 5]) {
@@ -85,7 +83,7 @@ describe('a function for operators', () => {
       );
     }
     expect(() => loose(serveAdminPage)({ port: 0, tokn: 'x' })).toThrow(
-      'grpc-xds: unknown option "tokn" of serveAdminPage(); the options are ',
+      'grpc-xds: unknown option "tokn" of serveAdminPage() (did you mean "token"?); the options are ',
     );
   });
 
@@ -96,6 +94,8 @@ describe('a function for operators', () => {
       loose(explainResources)(resources, 'xds:///a', '/a/B');
     expect(explain(cyclic)).toThrow('grpc-xds: the resources are not JSON: Converting circular');
     expect(explain({ listeners: 5n })).toThrow('grpc-xds: the resources are not JSON: ');
-    expect(explain(undefined)).toThrow('grpc-xds: the resources must be a path or an object');
+    expect(explain(undefined)).toThrow(
+      'grpc-xds: resources of explainResources() must be the path of a file or an object',
+    );
   });
 });

@@ -21,7 +21,7 @@ describe('register()', () => {
     const options: RegisterOptions = { bootsrap: {} };
     expect(() => register(options)).toThrow(TypeError);
     expect(() => register(options)).toThrow(
-      'grpc-xds: unknown option "bootsrap" of register(); the options are bootstrap, ',
+      'grpc-xds: unknown option "bootsrap" of register() (did you mean "bootstrap"?); the options are bootstrap, ',
     );
   });
 
@@ -29,7 +29,7 @@ describe('register()', () => {
     'throws a TypeError for the snapshotPath %p',
     (path) => {
       const options = { snapshotPath: path } as RegisterOptions;
-      const expected = new TypeError('grpc-xds: snapshotPath of register() must be a string');
+      const expected = /^grpc-xds: snapshotPath of register\(\) must be a string, not /;
       expect(() => register(options)).toThrow(expected);
     },
   );

@@ -6,6 +6,7 @@ import {
   type ResourceFileContent,
   type TextPosition,
   type ResourceFileError,
+  type ResourceFileOptions,
 } from '../../control-plane';
 import {
   exitCode,
@@ -130,6 +131,14 @@ export interface FileFlags {
   readonly ignoreUnknownFields?: boolean;
 }
 
+/** Returns the options of reading a resource file, without the other flags of a command. */
+export function fileOptionsOf({
+  allowInconsistent,
+  ignoreUnknownFields,
+}: FileFlags): ResourceFileOptions {
+  return { allowInconsistent, ignoreUnknownFields };
+}
+
 /** Flags of `check`. */
 export interface CheckFlags extends FileFlags, Omit<OutputFlags, 'output'> {
   readonly output: OutputFormat | 'sarif';
@@ -143,7 +152,7 @@ export interface CheckFlags extends FileFlags, Omit<OutputFlags, 'output'> {
  * @returns the exit code.
  */
 export function check(file: string, flags: CheckFlags, version: string, io: CliIo): number {
-  const content = openResourceFile(file, flags);
+  const content = openResourceFile(file, fileOptionsOf(flags));
   const findings = content.ok ? judgeAll(content.value, io) : problemsOf(content.error);
   const errors = findings.filter(({ level }) => level === 'error').length;
   if (flags.output === 'sarif' && flags.json !== true) {

@@ -27,7 +27,7 @@ import {
   type Paint,
   type CliIo,
 } from '../io';
-import { formatFinding, judgeAll, type FileFlags } from './check';
+import { fileOptionsOf, formatFinding, judgeAll, type FileFlags } from './check';
 import {
   formatClient,
   formatEvent,
@@ -135,7 +135,7 @@ class Serving {
       return undefined;
     }
     if (file === undefined) return loadServices(flags, io);
-    const loaded = openResourceFile(file, flags);
+    const loaded = openResourceFile(file, fileOptionsOf(flags));
     if (!loaded.ok) {
       printErrors(loaded.error.message.split('\n'), io);
       return undefined;
@@ -179,7 +179,8 @@ class Serving {
       },
     };
     const logger = { ...silentLogger, error: (text: () => string) => this.printProblem(text()) };
-    return watchResourceFile(file, listener, { ...this.flags, clock: this.io.clock, logger });
+    const options = { ...fileOptionsOf(this.flags), clock: this.io.clock, logger };
+    return watchResourceFile(file, listener, options);
   }
 
   private reload(snapshot: Snapshot): void {

@@ -4,6 +4,13 @@ import {
   LoadStatsRequest,
   LoadStatsResponse,
 } from '../../wire/generated/envoy/service/load_stats/v3/lrs';
+import {
+  BOOLEAN,
+  optional,
+  POSITIVE_MILLISECONDS,
+  STRINGS,
+  type MembersOf,
+} from '../../util/check-arguments';
 import { msToDuration } from '../../util/duration';
 import { clientFeatures, readNode, type ClientIdentity, type ClientNode } from '../client-state';
 import { LOAD_LIMIT, MAX_STREAMS } from '../limits';
@@ -24,6 +31,12 @@ export interface LoadReporting {
   /** Requests loads per endpoint, which no gRPC client reports. Default false. */
   readonly reportEndpointGranularity?: boolean;
 }
+
+export const LOAD_REPORTING: MembersOf<LoadReporting> = {
+  intervalMs: optional(POSITIVE_MILLISECONDS),
+  clusters: optional(STRINGS),
+  reportEndpointGranularity: optional(BOOLEAN),
+};
 
 /** The options of `LoadService`. */
 export interface LoadServiceOptions {

@@ -1,7 +1,8 @@
 import { formatJsonProblem, type PathSegment } from '../../wire/proto-json/json-problem';
 import { resourceKinds, type SnapshotResource } from '../resource';
 import { referencesOf } from './encoded-resource';
-import type { Snapshot } from './snapshot';
+import { SNAPSHOT, type Snapshot } from './snapshot';
+import { checkArgument, STRINGS } from '../../util/check-arguments';
 import { joinLines } from '../../util/text';
 
 /** A resource that refers to a resource the snapshot does not hold, or that cannot be decoded. */
@@ -20,6 +21,7 @@ export interface Inconsistency {
  * @returns one line per problem, with the resource and the field; empty if the snapshot is consistent.
  */
 export function checkConsistency(snapshot: Snapshot): readonly string[] {
+  checkArgument('checkConsistency()', 'snapshot', snapshot, SNAPSHOT);
   return findInconsistencies(snapshot).map(formatInconsistency);
 }
 
@@ -69,6 +71,7 @@ export class ConsistencyError extends Error {
     /** The result of `checkConsistency`. */
     readonly problems: readonly string[],
   ) {
+    checkArgument('new ConsistencyError()', 'problems', problems, STRINGS);
     super(joinLines(['the snapshot is not consistent:', ...problems]));
   }
 }

@@ -1,3 +1,17 @@
+import {
+  BOOLEAN,
+  checkArgument,
+  checkOptions,
+  CLOCK,
+  listOf,
+  LOGGER,
+  MILLISECONDS,
+  optional,
+  POSITIVE_MILLISECONDS,
+  STRING,
+  withMethods,
+  type MembersOf,
+} from '../../util/check-arguments';
 import { contained } from '../../util/contained';
 import { errorStack } from '../../util/errors';
 import { watchFile, type FileWatchOptions } from '../../util/file-watch';
@@ -18,7 +32,7 @@ import {
   type ResourceKind,
 } from '../resource';
 import { unwrapJson } from './resource-input';
-import { Snapshot } from './snapshot';
+import { JSON_OPTIONS, Snapshot, SNAPSHOT } from './snapshot';
 import {
   buildResources,
   formatSnapshotProblem,
@@ -68,6 +82,16 @@ export interface ResourceFileContent {
   locate(kind: ResourceKind, name: string, path: readonly PathSegment[]): TextPosition;
 }
 
+const PROBLEMS = listOf('a list of problems', {
+  legal: 'a problem with a position, a text and a kind',
+  accepts: (value) => typeof value === 'object' && value !== null && 'text' in value,
+});
+
+const OPTIONS: MembersOf<ResourceFileOptions> = {
+  ...JSON_OPTIONS,
+  allowInconsistent: optional(BOOLEAN),
+};
+
 /** Returned for an invalid resource file. The message has one line `file:line:column: …` per problem. */
 export class ResourceFileError extends Error {
   override readonly name = 'ResourceFileError';
@@ -77,6 +101,8 @@ export class ResourceFileError extends Error {
     /** All problems, in the order in which they were found. */
     readonly problems: readonly ResourceFileProblem[],
   ) {
+    checkArgument('new ResourceFileError()', 'path', path, STRING);
+    checkArgument('new ResourceFileError()', 'problems', problems, PROBLEMS);
     const lines = problems.map(({ position, text }) => {
       const place = position === undefined ? '' : `:${position.line}:${position.column}`;
       return `${path}${place}: ${text}`;
@@ -100,7 +126,7 @@ export function loadResourceFile(
   path: string,
   options: ResourceFileOptions = {},
 ): Result<Snapshot, ResourceFileError> {
-  const content = openResourceFile(path, options);
+  const content = openFile('loadResourceFile()', path, options);
   return content.ok ? ok(content.value.snapshot) : content;
 }
 
@@ -109,6 +135,16 @@ export function openResourceFile(
   path: string,
   options: ResourceFileOptions = {},
 ): Result<ResourceFileContent, ResourceFileError> {
+  return openFile('openResourceFile()', path, options);
+}
+
+function openFile(
+  caller: string,
+  path: string,
+  options: ResourceFileOptions,
+): Result<ResourceFileContent, ResourceFileError> {
+  checkArgument(caller, 'path', path, STRING);
+  checkOptions(caller, options, OPTIONS);
   const text = readText(path);
   return text.ok ? parseContent(text.value, path, options, Snapshot.empty) : text;
 }
@@ -135,6 +171,10 @@ export function parseResourceFile(
   options: ResourceFileOptions = {},
   previous: Snapshot = Snapshot.empty,
 ): Result<Snapshot, ResourceFileError> {
+  checkArgument('parseResourceFile()', 'text', text, STRING);
+  checkArgument('parseResourceFile()', 'path', path, STRING);
+  checkOptions('parseResourceFile()', options, OPTIONS);
+  checkArgument('parseResourceFile()', 'previous', previous, SNAPSHOT);
   const content = parseContent(text, path, options, previous);
   return content.ok ? ok(content.value.snapshot) : content;
 }
@@ -279,6 +319,20 @@ export interface ResourceFileWatchOptions extends ResourceFileOptions, FileWatch
   readonly logger?: Logger | undefined;
 }
 
+const LISTENER = withMethods(
+  'an object with the methods onSnapshot and onError',
+  'onSnapshot',
+  'onError',
+);
+
+const WATCH_OPTIONS: MembersOf<ResourceFileWatchOptions> = {
+  ...OPTIONS,
+  logger: optional(LOGGER),
+  clock: optional(CLOCK),
+  debounceMs: optional(MILLISECONDS),
+  pollMs: optional(POSITIVE_MILLISECONDS),
+};
+
 /**
  * Loads a resource file synchronously, and again whenever its text changes.
  *
@@ -289,6 +343,9 @@ export function watchResourceFile(
   listener: ResourceFileListener,
   options: ResourceFileWatchOptions = {},
 ): Handle {
+  checkArgument('watchResourceFile()', 'path', path, STRING);
+  checkArgument('watchResourceFile()', 'listener', listener, LISTENER);
+  checkOptions('watchResourceFile()', options, WATCH_OPTIONS);
   const logger = containLogger(options.logger ?? silentLogger);
   const loader = new Loader(path, containListener(listener, path, logger), options);
   // The watch starts first, so that a change during the load is not missed.

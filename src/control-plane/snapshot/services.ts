@@ -1,4 +1,12 @@
 import { isIP } from 'node:net';
+import {
+  BOOLEAN,
+  mapOf,
+  optional,
+  STRINGS,
+  type MembersOf,
+  type Rule,
+} from '../../util/check-arguments';
 import { SnapshotError, type SnapshotProblem } from './snapshot-builder';
 import type {
   ClusterJson,
@@ -15,6 +23,10 @@ export interface ServiceOptions {
   /** Whether clients report their calls to the control plane, which needs `loadReporting` for that. Default: false. */
   readonly reportsLoad?: boolean;
 }
+
+export const SERVICES: Rule = mapOf('an object of services with a list of addresses each', STRINGS);
+
+export const SERVICE_OPTIONS: MembersOf<ServiceOptions> = { reportsLoad: optional(BOOLEAN) };
 
 /** The resources of services, for `Snapshot.from`. */
 interface ServiceResources {

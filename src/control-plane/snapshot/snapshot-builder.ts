@@ -1,3 +1,4 @@
+import { checkArgument, listOf } from '../../util/check-arguments';
 import type { JsonOptions } from '../../wire/proto-json/encode-json';
 import { formatJsonProblem, type JsonProblem } from '../../wire/proto-json/json-problem';
 import { err, ok, type Result } from '../../util/result';
@@ -30,6 +31,14 @@ export function formatSnapshotProblem(problem: SnapshotProblem): string {
   return `${problem.list}${position}${name}: ${formatJsonProblem(problem)}`;
 }
 
+const PROBLEMS = listOf('a list of problems', {
+  legal: 'a problem with a list, a path and a reason',
+  accepts: (value) =>
+    typeof value === 'object' &&
+    value !== null &&
+    ['list', 'path', 'reason'].every((member) => member in value),
+});
+
 /** Thrown when a snapshot cannot be created from its input. The message lists every problem. */
 export class SnapshotError extends Error {
   override readonly name = 'SnapshotError';
@@ -38,6 +47,7 @@ export class SnapshotError extends Error {
     /** All problems, in the order of the input. */
     readonly problems: readonly SnapshotProblem[],
   ) {
+    checkArgument('new SnapshotError()', 'problems', problems, PROBLEMS);
     super(joinLines(problems.map(formatSnapshotProblem)));
   }
 }

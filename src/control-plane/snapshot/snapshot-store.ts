@@ -1,3 +1,4 @@
+import { BOOLEAN, optional, STRING, type MembersOf } from '../../util/check-arguments';
 import type { Handle } from '../../util/handle';
 import type { ResourceView, ServedResources } from '../ads/resource-view';
 import type { ClientNode } from '../client-state';
@@ -14,6 +15,12 @@ export interface SetSnapshotOptions {
   /** Accepts a snapshot with references to resources it does not hold. Default false. */
   readonly allowInconsistent?: boolean;
 }
+
+export const SET_OPTIONS: MembersOf<SetSnapshotOptions> = {
+  nodeId: optional(STRING),
+  group: optional(STRING),
+  allowInconsistent: optional(BOOLEAN),
+};
 
 /** A snapshot as it is served. */
 interface ServedSnapshot extends ServedResources {

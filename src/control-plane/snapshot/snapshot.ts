@@ -1,10 +1,22 @@
+import {
+  BOOLEAN,
+  checkArgument,
+  checkOptions,
+  listOf,
+  optional,
+  STRING,
+  type MembersOf,
+  type Rule,
+} from '../../util/check-arguments';
 import type { JsonOptions } from '../../wire/proto-json/encode-json';
 import {
   clusterKind,
   createResourceSet,
   emptyResourceSet,
   endpointKind,
+  KIND,
   listenerKind,
+  RESOURCE_ERROR,
   routeKind,
   type ResourceErrorInput,
   type ResourceKind,
@@ -19,7 +31,13 @@ import type {
   ResourceOf,
   RouteConfigurationJson,
 } from './resource-input';
-import { resourcesOfServices, type ServiceOptions, type Services } from './services';
+import {
+  resourcesOfServices,
+  SERVICE_OPTIONS,
+  SERVICES,
+  type ServiceOptions,
+  type Services,
+} from './services';
 import { buildErrors, buildResources, SnapshotError, type ResourceList } from './snapshot-builder';
 
 /** Resources for a snapshot, by kind. */
@@ -34,6 +52,25 @@ export interface SnapshotInput {
   readonly errors?: readonly ResourceErrorInput[];
 }
 
+/** Each item is checked with the schema of its type. */
+const RESOURCES: Rule = { legal: 'a list of resources', accepts: Array.isArray };
+
+const INPUT: MembersOf<SnapshotInput> = {
+  listeners: optional(RESOURCES),
+  routes: optional(RESOURCES),
+  clusters: optional(RESOURCES),
+  endpoints: optional(RESOURCES),
+  resources: optional(RESOURCES),
+  errors: optional(listOf('a list of errors of resources', RESOURCE_ERROR)),
+};
+
+export const JSON_OPTIONS: MembersOf<JsonOptions> = { ignoreUnknownFields: optional(BOOLEAN) };
+
+const SETS: Rule = {
+  legal: 'a map of sets: Snapshot.from() makes a snapshot of resources',
+  accepts: (value) => value instanceof Map,
+};
+
 /**
  * The resources and errors served to clients at one moment. Snapshots are immutable; a derived snapshot shares the
  * unchanged encoded resources, and their versions, with the original.
@@ -43,7 +80,9 @@ export class Snapshot {
   static readonly empty: Snapshot = new Snapshot(new Map());
 
   /** Creates a snapshot of existing sets; `Snapshot.from` encodes resources. */
-  constructor(private readonly sets: ReadonlyMap<ResourceKind, ResourceSet>) {}
+  constructor(private readonly sets: ReadonlyMap<ResourceKind, ResourceSet>) {
+    checkArgument('new Snapshot()', 'sets', sets, SETS);
+  }
 
   /**
    * Creates a snapshot of these resources.
@@ -51,7 +90,7 @@ export class Snapshot {
    * @throws `SnapshotError` with every problem of the input.
    */
   static from(input: SnapshotInput, options: JsonOptions = {}): Snapshot {
-    return Snapshot.empty.with(input, options);
+    return Snapshot.empty.change('Snapshot.from()', input, options, REPLACE);
   }
 
   /**
@@ -63,6 +102,8 @@ export class Snapshot {
    * @throws `SnapshotError` for addresses that cannot be used.
    */
   static forServices(services: Services, options: ServiceOptions = {}): Snapshot {
+    checkArgument('Snapshot.forServices()', 'services', services, SERVICES);
+    checkOptions('Snapshot.forServices()', options, SERVICE_OPTIONS);
     return Snapshot.from(resourcesOfServices(services, options));
   }
 
@@ -73,10 +114,7 @@ export class Snapshot {
    * @throws `SnapshotError` as `from` does.
    */
   with(input: SnapshotInput, options: JsonOptions = {}): Snapshot {
-    return this.change(input, options, {
-      resources: (given) => given,
-      errors: (given) => given,
-    });
+    return this.change('Snapshot.with()', input, options, REPLACE);
   }
 
   /**
@@ -85,7 +123,7 @@ export class Snapshot {
    * @throws `SnapshotError` as `from` does.
    */
   merge(input: SnapshotInput, options: JsonOptions = {}): Snapshot {
-    return this.change(input, options, {
+    return this.change('Snapshot.merge()', input, options, {
       resources: (given, kind) => new Map([...this.set(kind).byName, ...given]),
       errors: (given, kind) => new Map([...this.set(kind).errors, ...given]),
     });
@@ -93,6 +131,7 @@ export class Snapshot {
 
   /** Returns the resources and errors of a kind. */
   set(kind: ResourceKind): ResourceSet {
+    checkArgument('Snapshot.set()', 'kind', kind, KIND);
     return this.sets.get(kind) ?? emptyResourceSet;
   }
 
@@ -103,6 +142,8 @@ export class Snapshot {
 
   /** Returns one resource. */
   get(kind: ResourceKind, name: string): SnapshotResource | undefined {
+    checkArgument('Snapshot.get()', 'kind', kind, KIND);
+    checkArgument('Snapshot.get()', 'name', name, STRING);
     return this.sets.get(kind)?.byName.get(name);
   }
 
@@ -117,7 +158,14 @@ export class Snapshot {
     return shortest;
   }
 
-  private change(input: SnapshotInput, options: JsonOptions, merge: Merge): Snapshot {
+  private change(
+    caller: string,
+    input: SnapshotInput,
+    options: JsonOptions,
+    merge: Merge,
+  ): Snapshot {
+    checkOptions(caller, input, INPUT);
+    checkOptions(caller, options, JSON_OPTIONS);
     const built = buildResources(listsOf(input), this, options);
     const errors = buildErrors(input.errors ?? []);
     const problems = [...(built.ok ? [] : built.error), ...(errors.ok ? [] : errors.error)];
@@ -142,6 +190,13 @@ interface Merge {
   resources(given: ResourceSet['byName'], kind: ResourceKind): ResourceSet['byName'];
   errors(given: ResourceSet['errors'], kind: ResourceKind): ResourceSet['errors'];
 }
+
+const REPLACE: Merge = { resources: (given) => given, errors: (given) => given };
+
+export const SNAPSHOT: Rule = {
+  legal: 'a Snapshot, such as of Snapshot.from()',
+  accepts: (value) => value instanceof Snapshot,
+};
 
 function listsOf(input: SnapshotInput): readonly ResourceList[] {
   const lists: ResourceList[] = [];

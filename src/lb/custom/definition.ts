@@ -1,3 +1,4 @@
+import { FUNCTION, optional, STRING, type MembersOf } from '../../util/check-arguments';
 import type { ChildChannelOptions } from '../../grpc-js/child-channel-options';
 
 /** The config of a load-balancing policy as received. */
@@ -25,6 +26,14 @@ export interface LbPolicyDefinition<Config> {
   /** Creates the policy of one group of endpoints of one channel, such as those of a priority of a cluster. */
   create(host: LbPolicyHost): CustomLbPolicy<Config>;
 }
+
+/** What the members of a definition must be. */
+export const LB_POLICY: MembersOf<LbPolicyDefinition<unknown>> = {
+  name: STRING,
+  parseConfig: FUNCTION,
+  create: FUNCTION,
+  messageType: optional(STRING),
+};
 
 /**
  * An instance of a policy. Methods are called one at a time and must not wait. After one throws, calls fail with

@@ -1,12 +1,18 @@
 import { lstatSync, rmSync, writeFile, writeFileSync } from 'node:fs';
 import { constants, tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { checkArgument, type Rule } from '../../util/check-arguments';
 import type { Clock } from '../../util/clock';
 import { contained } from '../../util/contained';
 import { errorMessage, errorStack } from '../../util/errors';
 import { createHandle, type Handle } from '../../util/handle';
 import type { Logger } from '../../util/logger';
 import type { InspectReport } from './inspect-report';
+
+const SIGNAL: Rule = {
+  legal: 'one of this system, such as SIGUSR2',
+  accepts: (value) => typeof value === 'string' && Object.hasOwn(constants.signals, value),
+};
 
 /** The environment of a dump. */
 interface DumpEnvironment {
@@ -26,11 +32,7 @@ export function dumpOnSignal(
   report: () => InspectReport,
   { clock, logger }: DumpEnvironment,
 ): Handle {
-  if (!Object.hasOwn(constants.signals, signal)) {
-    throw new TypeError(
-      'grpc-xds: the signal of dumpOnSignal() must be one of this system, such as SIGUSR2',
-    );
-  }
+  checkArgument('dumpOnSignal()', 'signal', signal, SIGNAL);
   const onError = (error: unknown) =>
     logger.error(
       () => `${signal}: cannot describe the state of the xDS client: ${errorStack(error)}`,

@@ -1,6 +1,13 @@
 import { X509Certificate } from 'node:crypto';
 import { describeHeldBack } from '../../dependency-manager/held-back';
-import { checkOptionNames } from '../../util/check-arguments';
+import {
+  BOOLEAN,
+  BYTES,
+  checkOptions,
+  optional,
+  STRING,
+  type MembersOf,
+} from '../../util/check-arguments';
 import type { LiveResolution } from '../../resolver/resolver-dependencies';
 import type { PolicyState } from '../../lb/tree/policy-state';
 import type { CertificatesInUse } from '../../security/providers/certificate-providers';
@@ -33,6 +40,12 @@ export interface InspectedProcess {
   readonly describeUnusedFields: (typeUrl: string, bytes: Uint8Array) => readonly string[];
 }
 
+const OPTIONS: MembersOf<InspectOptions> = {
+  target: optional(STRING),
+  contents: optional(BOOLEAN),
+  maxBytes: optional(BYTES),
+};
+
 /** A process without channels for xds: targets. */
 const NOTHING: InspectedProcess = {
   ...{ resolutions: [], clients: [], certificates: [] },
@@ -49,7 +62,7 @@ export function inspectProcess(
   clock: Clock,
   inspected = NOTHING,
 ): InspectReport {
-  checkOptionNames('inspect', options, ['target', 'contents', 'maxBytes']);
+  checkOptions('inspect()', options, OPTIONS);
   const contents = options.contents === true ? new Contents(options.maxBytes) : undefined;
   const targets = inspected.clients.filter(
     ({ scope }) => options.target === undefined || options.target === scope,

@@ -1,6 +1,14 @@
 import { randomBytes, createHash, timingSafeEqual } from 'node:crypto';
 import { isIP } from 'node:net';
-import { checkOptionNames } from '../../util/check-arguments';
+import {
+  checkOptions,
+  optional,
+  PORT,
+  STRINGS,
+  TEXT,
+  type MembersOf,
+  type Rule,
+} from '../../util/check-arguments';
 
 /** How a page is served. */
 export interface AdminPageOptions {
@@ -20,6 +28,19 @@ export interface AdminPageOptions {
   readonly allowedHosts?: readonly string[];
 }
 
+const TOKEN: Rule = {
+  legal: '16 to 256 letters, digits or characters of "-._~"',
+  accepts: (value) => typeof value === 'string' && /^[\w.~-]{16,256}$/.test(value),
+  isSecret: true,
+};
+
+const OPTIONS: MembersOf<AdminPageOptions> = {
+  port: PORT,
+  host: optional(TEXT),
+  token: optional(TOKEN),
+  allowedHosts: optional(STRINGS),
+};
+
 /** Options with their defaults. */
 export interface Access {
   readonly port: number;
@@ -35,20 +56,12 @@ export interface Access {
  * @throws TypeError if one is invalid, or if there is no token for an address that is not loopback.
  */
 export function parseOptions(options: AdminPageOptions): Access {
-  checkOptionNames('serveAdminPage', options, ['port', 'host', 'token', 'allowedHosts']);
+  checkOptions('serveAdminPage()', options, OPTIONS);
   const { port, host = '127.0.0.1', allowedHosts = [] } = options;
-  if (!Number.isInteger(port) || port < 0 || port > 65_535) {
-    throw new TypeError(`grpc-xds: admin page: port must be a number from 0 to 65535, not ${port}`);
-  }
   if (options.token === undefined && !isLoopback(host)) {
     throw new TypeError(`grpc-xds: admin page: the host ${host} is not loopback and needs a token`);
   }
   const { token = randomBytes(16).toString('base64url') } = options;
-  if (!/^[\w.~-]{16,256}$/.test(token)) {
-    throw new TypeError(
-      'grpc-xds: admin page: the token must be 16 to 256 letters, digits or characters of "-._~"',
-    );
-  }
   const hosts = ['localhost', host, ...allowedHosts].map((name) => name.toLowerCase());
   return { port, host, token, hosts: new Set(hosts) };
 }

@@ -11,6 +11,17 @@ import { Channel, type ChannelCredentials, type ChannelOptions } from '../../grp
 import { watchCalls, type CallWatch } from '../../grpc-js/call-watch';
 import { createGrpcLogger, currentTracers } from '../../grpc-js/grpc-logger';
 import { CallStats } from '../stats/call-stats';
+import {
+  BOOLEAN,
+  checkArgument,
+  checkOptions,
+  FUNCTION,
+  optional,
+  STRING,
+  STRINGS,
+  withMethods,
+  type MembersOf,
+} from '../../util/check-arguments';
 import { systemClock } from '../../util/clock';
 
 /** What `observe` records, and with what. */
@@ -32,6 +43,19 @@ export interface ObserveOptions extends InstrumentOptions {
   readonly channelFilter?: (target: string) => boolean;
 }
 
+const OPTIONS: MembersOf<ObserveOptions> = {
+  meterProvider: optional(withMethods('a MeterProvider', 'getMeter')),
+  metricProducer: optional(withMethods('made by createMetricProducer()', 'collect')),
+  tracerProvider: optional(withMethods('a TracerProvider', 'getTracer')),
+  textMapPropagator: optional(withMethods('a TextMapPropagator', 'inject', 'extract', 'fields')),
+  methodAttributeFilter: optional(FUNCTION),
+  channelFilter: optional(FUNCTION),
+  enableMetrics: optional(STRINGS),
+  disableMetrics: optional(STRINGS),
+  disableAllMetrics: optional(BOOLEAN),
+  optionalLabels: optional(STRINGS),
+};
+
 /**
  * Observes the `xds:` channels that are created from now on (gRFCs A66, A72, A79), until the handle is released: records
  * the metrics of their calls, of load balancing and of the xDS client, and creates spans of their calls. May be called
@@ -41,6 +65,7 @@ export interface ObserveOptions extends InstrumentOptions {
  * @throws Error if `@opentelemetry/api` is needed and not installed: for traces, and for the label of `withCallLabel`.
  */
 export function observe(options: ObserveOptions): Handle {
+  checkOptions('observe()', options, OPTIONS);
   const plugins = [...metricsPlugins(options), ...tracingPlugins(options)];
   if (plugins.length === 0) {
     throw new TypeError(
@@ -130,6 +155,8 @@ function toCallWatch(call: CallStats): CallWatch {
   };
 }
 
+const CONTEXT = withMethods('a Context', 'getValue', 'setValue');
+
 /** As `createContextKey` of `@opentelemetry/api` creates it. */
 const LABEL = Symbol.for('grpc-xds call label');
 
@@ -138,6 +165,8 @@ const LABEL = Symbol.for('grpc-xds call label');
  * `grpc.client.call.custom` (gRFC A108). Keep the number of different values small.
  */
 export function withCallLabel(context: Context, label: string): Context {
+  checkArgument('withCallLabel()', 'context', context, CONTEXT);
+  checkArgument('withCallLabel()', 'label', label, STRING);
   return context.setValue(LABEL, label);
 }
 

@@ -8,8 +8,9 @@ import {
   withoutCallCredentials,
   type CheckServerIdentity,
 } from '../../grpc-js/host-internals';
+import { decisionOf } from './channel-connector';
 import { TlsPolicy } from './tls-policy';
-import { decisionOf, isXdsCredentials } from './xds-channel-credentials';
+import { isXdsCredentials } from './xds-channel-credentials';
 import { errorMessage } from '../../util/errors';
 import { sanitizeText } from '../../util/text';
 

@@ -1,36 +1,19 @@
 import {
-  CallCredentials,
   ChannelCredentials,
-  Metadata,
-  Status,
+  type CallCredentials,
   type ChannelOptions,
   type GrpcUri,
   type SecureConnector,
 } from '../../grpc-js';
-import { currentProxyVariable } from '../../util/grpc-js-variables';
 import { Brand, copyOf, describeOtherCopy, ownCopy } from '../../util/package-copy';
-import { createContainedConnector, RefusingConnector } from './contained-connector';
-import { HTTP_CONNECT_ARG, HttpConnectConnector } from './http-connect';
-import type * as Connectors from './secure-connector';
-import { TLS_POLICY_ARG, TlsPolicy } from './tls-policy';
+import type * as Connectors from './channel-connector';
 import { late } from '../../util/late';
 
-/** Late: an application may create credentials long before a cluster configures TLS, if any ever does. */
-const loadConnectors = late<typeof Connectors>(() => require('./secure-connector'));
-
-/** The option by which grpc-js connects a channel to the proxy of a variable; its value is the target of the channel. */
-const PROXIED_TARGET = 'grpc.http_connect_target';
+/** Late: an application creates credentials before there is a channel. */
+const loadConnectors = late<typeof Connectors>(() => require('./channel-connector'));
 
 /** Not the name of the class below, which a bundler may shorten to that of any other class. */
 const CLASS_NAME = 'XdsChannelCredentials';
-
-/** What was decided for the subchannels with these options, whatever credentials are around those that decided. */
-const decisions = new WeakMap<ChannelOptions, 'policy' | 'insecure'>();
-
-/** Returns what xDS credentials have decided for the subchannel with these options; `undefined` if they have not, or not so. */
-export function decisionOf(options: ChannelOptions): 'policy' | 'insecure' | undefined {
-  return decisions.get(options);
-}
 
 /**
  * Returns why channel credentials are xDS credentials that cannot read the policy of a cluster, and would take the fallback
@@ -105,73 +88,10 @@ export class XdsChannelCredentials extends ChannelCredentials {
     options: ChannelOptions,
     callCredentials?: CallCredentials,
   ): SecureConnector {
-    const connector = this.createConnector(channelTarget, options, callCredentials);
-    const proxied: unknown = options[HTTP_CONNECT_ARG];
-    return typeof proxied === 'string' ? new HttpConnectConnector(connector, proxied) : connector;
-  }
-
-  private createConnector(
-    channelTarget: GrpcUri,
-    options: ChannelOptions,
-    callCredentials: CallCredentials | undefined,
-  ): SecureConnector {
-    const policy = TlsPolicy.of(options);
-    if (policy?.ok === false) return new RefusingConnector(policy.error, callCredentials);
-    if (policy !== undefined) {
-      decisions.set(options, 'policy');
-      const { XdsSecureConnector } = loadConnectors();
-      return new XdsSecureConnector(policy.value, options, callCredentials);
-    }
-    const proxied: unknown = options[PROXIED_TARGET];
-    if (typeof proxied === 'string' && proxied.startsWith('xds:')) {
-      return new RefusingConnector(describeBypass(proxied), callCredentials);
-    }
-    if (channelTarget.scheme === 'xds' && options[TLS_POLICY_ARG] === undefined) {
-      return new RefusingConnector(ARGUMENTS_LOST, callCredentials);
-    }
-    if (!this.fallback._isSecure()) decisions.set(options, 'insecure');
-    const connector = createContainedConnector(
-      this.fallback,
-      channelTarget,
-      options,
-      callCredentials,
-    );
-    if (this.fallback._isSecure() || callCredentials === undefined) return connector;
-    return {
-      connect: (socket) => connector.connect(socket),
-      waitForReady: () => connector.waitForReady(),
-      getCallCredentials: () => refused,
-      destroy: () => connector.destroy(),
-    };
+    const { createChannelConnector } = loadConnectors();
+    return createChannelConnector(this.fallback, channelTarget, options, callCredentials);
   }
 }
-
-/**
- * Describes why a channel is not connected although nothing is known about its cluster: no control plane was involved, so the
- * fallback credentials do not apply, secure or not.
- */
-function describeBypass(target: string): string {
-  const variable = currentProxyVariable();
-  return (
-    `grpc-xds: ${variable?.name ?? 'the option grpc.http_connect_target'} makes grpc-js connect the channel for ${target} to a ` +
-    'proxy without resolving it, so that the security configuration of its cluster is unknown: add the host to ' +
-    `${variable?.exempt?.name ?? 'no_proxy'}, or set the channel option grpc.enable_http_proxy to 0`
-  );
-}
-
-/** No policy is not the same as a policy that is not known. */
-const ARGUMENTS_LOST =
-  'the security configuration of the cluster is unknown: what is around the xDS credentials, such as a wrapper, has to hand on ' +
-  'all options of _createSecureConnector()';
-
-/** Fails every call that uses them: without privacy and integrity, a token could be read on the way. */
-const refused = CallCredentials.createFromMetadataGenerator((_options, callback) => {
-  const details =
-    'call credentials are not sent over an insecure connection: the cluster has no security configuration, and the ' +
-    'fallback credentials are insecure';
-  const metadata = new Metadata();
-  callback(Object.assign(new Error(details), { code: Status.UNAUTHENTICATED, details, metadata }));
-});
 
 /**
  * Creates channel credentials that leave it to the control plane how connections are secured (gRFC A29).

@@ -1,5 +1,14 @@
-import { spiffeIdOf } from './spiffe-id';
-import { parseSubjectAltNames, type SubjectAltName } from './subject-alt-names';
+import { checkArgument, withMethods } from '../../util/check-arguments';
+import { late } from '../../util/late';
+import type * as SpiffeIds from './spiffe-id';
+import type * as SubjectAltNames from './subject-alt-names';
+import type { SubjectAltName } from './subject-alt-names';
+
+/** Loaded late, because few processes read the names of a peer before there is a channel. */
+const loadSpiffeIds = late<typeof SpiffeIds>(() => require('./spiffe-id'));
+const loadSubjectAltNames = late<typeof SubjectAltNames>(() => require('./subject-alt-names'));
+
+const CALL = withMethods('a call of @grpc/grpc-js 1.14 or later', 'getAuthContext');
 
 /** A call of a client or of a server of `@grpc/grpc-js`, as far as its peer is concerned. */
 export interface AuthenticatedCall {
@@ -25,13 +34,14 @@ export interface PeerIdentity {
  * @returns `undefined` if the connection is not secured by TLS, or the peer presented no certificate.
  */
 export function peerIdentity(call: AuthenticatedCall): PeerIdentity | undefined {
+  checkArgument('peerIdentity()', 'call', call, CALL);
   const certificate = call.getAuthContext()?.sslPeerCertificate;
   // Node.js gives an empty object for a peer without a certificate.
   if (certificate?.subject === undefined) return undefined;
-  const parsed = parseSubjectAltNames(certificate.subjectaltname);
+  const parsed = loadSubjectAltNames().parseSubjectAltNames(certificate.subjectaltname);
   const subjectAltNames = parsed.ok ? parsed.value : [];
   return {
-    spiffeId: spiffeIdOf(subjectAltNames)?.id,
+    spiffeId: loadSpiffeIds().spiffeIdOf(subjectAltNames)?.id,
     subjectAltNames,
     subject: Object.fromEntries(Object.entries(certificate.subject)),
   };

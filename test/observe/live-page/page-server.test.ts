@@ -76,15 +76,15 @@ describe('the options of a page', () => {
   beforeEach(() => start());
 
   it.each([
-    [{ port: -1 }, 'port must be a number from 0 to 65535, not -1'],
-    [{ port: 1.5 }, 'port must be a number from 0 to 65535, not 1.5'],
+    [{ port: -1 }, 'port of serveAdminPage() must be a number from 0 to 65535, not -1'],
+    [{ port: 1.5 }, 'port of serveAdminPage() must be a number from 0 to 65535, not 1.5'],
     [{ port: 0, host: '0.0.0.0' }, 'the host 0.0.0.0 is not loopback and needs a token'],
     [{ port: 0, host: '::' }, 'the host :: is not loopback and needs a token'],
     [{ port: 0, host: '127.evil.example' }, 'is not loopback and needs a token'],
-    [{ port: 0, token: 'short' }, 'the token must be 16 to 256 letters, digits'],
+    [{ port: 0, token: 'short' }, 'token of serveAdminPage() must be 16 to 256 letters, digits'],
     [
       { port: 0, token: 'with a space, long enough' },
-      'the token must be 16 to 256 letters, digits',
+      'token of serveAdminPage() must be 16 to 256 letters, digits',
     ],
   ])('throw a TypeError for %j', (options, message) => {
     const serve = () => servePage(options, () => source, clock);

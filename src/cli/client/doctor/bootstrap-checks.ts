@@ -1,4 +1,5 @@
 import type { Bootstrap, ServerConfig } from '../../../bootstrap/bootstrap';
+import { findUnknownKeys } from '../../../bootstrap/bootstrap-keys';
 import { parseBootstrap, type BootstrapSupport } from '../../../bootstrap/bootstrap-parser';
 import { readBootstrapJson, type BootstrapJson } from '../../../bootstrap/load-bootstrap';
 import type { FeatureFlags } from '../../../util/feature-flags';
@@ -102,100 +103,6 @@ export function allServers({ servers, authorities }: Bootstrap): readonly Server
   return [...new Map([...servers, ...named].map((server) => [server.key, server])).values()];
 }
 
-/** The members of an object of the bootstrap. */
-type Keys = ReadonlyMap<string, Member>;
-
-/** A member of the bootstrap, by what may be in it. */
-type Member =
-  /** A value, or JSON that is passed on. */
-  | { readonly kind: 'any' }
-  | { readonly kind: 'object'; readonly keys: Keys }
-  | { readonly kind: 'list'; readonly keys: Keys }
-  /** An object with any keys. */
-  | { readonly kind: 'map'; readonly keys: Keys };
-
-const value: Member = { kind: 'any' };
-const keysOf = (members: Readonly<Record<string, Member>>): Keys =>
-  new Map(Object.entries(members));
-const credential = keysOf({ type: value, config: value });
-
-const server = keysOf({
-  server_uri: value,
-  channel_creds: { kind: 'list', keys: credential },
-  call_creds: { kind: 'list', keys: credential },
-  server_features: value,
-  refresh_delay: value,
-  request_timeout: value,
-  ignore_unknown_fields: value,
-});
-
-const authority = keysOf({
-  client_listener_resource_name_template: value,
-  xds_servers: { kind: 'list', keys: server },
-  fallback_on_reachability_only: value,
-});
-
-const locality = keysOf({ region: value, zone: value, sub_zone: value, subZone: value });
-
-const node = keysOf({
-  id: value,
-  cluster: value,
-  metadata: value,
-  locality: { kind: 'object', keys: locality },
-  // Part of the JSON form of a node, and set by every client itself.
-  ...{ user_agent_name: value, user_agent_version: value, user_agent_build_version: value },
-  ...{ client_features: value, extensions: value, listening_addresses: value },
-});
-
-/** Of all gRPC implementations, servers included. */
-const bootstrap = keysOf({
-  // For editors.
-  $schema: value,
-  xds_servers: { kind: 'list', keys: server },
-  node: { kind: 'object', keys: node },
-  authorities: { kind: 'map', keys: authority },
-  certificate_providers: { kind: 'map', keys: keysOf({ plugin_name: value, config: value }) },
-  client_default_listener_resource_name_template: value,
-  server_listener_resource_name_template: value,
-  allowed_grpc_services: value,
-});
-
-/** A key of the bootstrap that no gRPC client reads. */
-export interface UnknownKey {
-  /** Such as `xds_servers[0].server_url`. */
-  readonly path: string;
-  /** The known key that was probably meant. */
-  readonly meant: string | undefined;
-}
-
-/** Finds the keys of a bootstrap that no gRPC client reads. */
-function findUnknownKeys(json: unknown): readonly UnknownKey[] {
-  const found: UnknownKey[] = [];
-  visit(json, { kind: 'object', keys: bootstrap }, '', found);
-  return found;
-}
-
-function visit(json: unknown, member: Member, path: string, found: UnknownKey[]): void {
-  if (typeof json !== 'object' || json === null || member.kind === 'any') return;
-  if (member.kind === 'list') {
-    if (!Array.isArray(json)) return;
-    const inner: Member = { kind: 'object', keys: member.keys };
-    json.forEach((item: unknown, i) => visit(item, inner, `${path}[${i}]`, found));
-    return;
-  }
-  const { kind, keys } = member;
-  for (const [key, inner] of Object.entries(json)) {
-    if (kind === 'map') {
-      visit(inner, { kind: 'object', keys }, `${path}[${JSON.stringify(key)}]`, found);
-      continue;
-    }
-    const known = keys.get(key);
-    const place = path === '' ? key : `${path}.${key}`;
-    if (known === undefined) found.push({ path: place, meant: findSimilar(key, [...keys.keys()]) });
-    else visit(inner, known, place, found);
-  }
-}
-
 /** Text that a template was not completed with: `${…}`, `{{…}}`, `<…>`, `CHANGE_ME`, `YOUR_…`. */
 const PLACEHOLDER =
   /\$\{[^{}]*\}|\$\([^()]*\)|\{\{[^{}]*\}\}|<[A-Za-z][\w .-]*>|\b(?:CHANGE|REPLACE|FILL)[_-]?(?:ME|IN)\b|\bYOUR[_-][A-Z]/;
@@ -212,34 +119,4 @@ export function findPlaceholders(json: unknown, path = ''): readonly string[] {
   return Object.entries(json).flatMap(([key, inner]) =>
     findPlaceholders(inner, path === '' ? key : `${path}.${key}`),
   );
-}
-
-/** Returns the known name that differs from a name in at most two letters, if there is one. */
-export function findSimilar(name: string, known: readonly string[]): string | undefined {
-  const most = name.length < 5 ? 1 : 2;
-  let found: string | undefined;
-  let least = most + 1;
-  for (const candidate of known) {
-    if (Math.abs(candidate.length - name.length) > most) continue;
-    const distance = editDistance(name.toLowerCase(), candidate.toLowerCase());
-    if (distance >= least) continue;
-    found = candidate;
-    least = distance;
-  }
-  return found;
-}
-
-/** The number of letters to insert, delete or replace. */
-function editDistance(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, i) => i);
-  for (let i = 1; i <= a.length; i++) {
-    const next = [i];
-    for (let j = 1; j <= b.length; j++) {
-      const [above = 0, before = 0, diagonal = 0] = [row[j], next[j - 1], row[j - 1]];
-      const replaced = diagonal + (a[i - 1] === b[j - 1] ? 0 : 1);
-      next.push(Math.min(above + 1, before + 1, replaced));
-    }
-    row = next;
-  }
-  return row[b.length] ?? 0;
 }

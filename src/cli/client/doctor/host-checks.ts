@@ -5,7 +5,7 @@ import { HOST_RANGE } from '../../../grpc-js/host-copies';
 import { readFeatureFlags, type FeatureFlags } from '../../../util/feature-flags';
 import { MAX_INPUT_BYTES, readRegularText } from '../../../util/read-regular-file';
 import { describeProxyVariable, findProxyVariable } from '../../../util/grpc-js-variables';
-import { findSimilar } from './bootstrap-checks';
+import { findSimilar } from '../../../util/similar-name';
 import type { Findings } from './finding';
 
 /** The process and folder of the application. */

@@ -1,0 +1,113 @@
+import { late } from '../util/late';
+import type * as SimilarName from '../util/similar-name';
+import { sanitizeText } from '../util/text';
+
+/** Loaded for the first key that no client reads. */
+const loadSimilar = late<typeof SimilarName>(() => require('../util/similar-name'));
+
+/** Characters of a path that a message shows. */
+const MAX_PATH_LENGTH = 200;
+
+/** The members of an object of the bootstrap. */
+type Keys = ReadonlyMap<string, Member>;
+
+/** A member of the bootstrap, by what may be in it. */
+type Member =
+  /** A value, or JSON that is passed on. */
+  | { readonly kind: 'any' }
+  | { readonly kind: 'object'; readonly keys: Keys }
+  | { readonly kind: 'list'; readonly keys: Keys }
+  /** An object with any keys. */
+  | { readonly kind: 'map'; readonly keys: Keys };
+
+const value: Member = { kind: 'any' };
+const keysOf = (members: Readonly<Record<string, Member>>): Keys =>
+  new Map(Object.entries(members));
+const credential = keysOf({ type: value, config: value });
+
+const server = keysOf({
+  server_uri: value,
+  channel_creds: { kind: 'list', keys: credential },
+  call_creds: { kind: 'list', keys: credential },
+  server_features: value,
+  refresh_delay: value,
+  request_timeout: value,
+  ignore_unknown_fields: value,
+});
+
+const authority = keysOf({
+  client_listener_resource_name_template: value,
+  xds_servers: { kind: 'list', keys: server },
+  fallback_on_reachability_only: value,
+});
+
+const locality = keysOf({ region: value, zone: value, sub_zone: value, subZone: value });
+
+const node = keysOf({
+  id: value,
+  cluster: value,
+  metadata: value,
+  locality: { kind: 'object', keys: locality },
+  // Part of the JSON form of a node, and set by every client itself.
+  ...{ user_agent_name: value, user_agent_version: value, user_agent_build_version: value },
+  ...{ client_features: value, extensions: value, listening_addresses: value },
+});
+
+/** Of all gRPC implementations, servers included. */
+const bootstrap = keysOf({
+  // For editors.
+  $schema: value,
+  xds_servers: { kind: 'list', keys: server },
+  node: { kind: 'object', keys: node },
+  authorities: { kind: 'map', keys: authority },
+  certificate_providers: { kind: 'map', keys: keysOf({ plugin_name: value, config: value }) },
+  client_default_listener_resource_name_template: value,
+  server_listener_resource_name_template: value,
+  allowed_grpc_services: value,
+});
+
+/** A key of the bootstrap that no gRPC client reads. */
+export interface UnknownKey {
+  /** Such as `xds_servers[0].server_url`. */
+  readonly path: string;
+  /** The known key that was probably meant. */
+  readonly meant: string | undefined;
+}
+
+/** Finds the keys of a bootstrap that no gRPC client reads. */
+export function findUnknownKeys(json: unknown): readonly UnknownKey[] {
+  const found: UnknownKey[] = [];
+  visit(json, { kind: 'object', keys: bootstrap }, '', found);
+  return found;
+}
+
+function visit(json: unknown, member: Member, path: string, found: UnknownKey[]): void {
+  if (typeof json !== 'object' || json === null || member.kind === 'any') return;
+  if (member.kind === 'list') {
+    if (!Array.isArray(json)) return;
+    const inner: Member = { kind: 'object', keys: member.keys };
+    json.forEach((item: unknown, i) => visit(item, inner, `${path}[${i}]`, found));
+    return;
+  }
+  const { kind, keys } = member;
+  for (const [key, inner] of Object.entries(json)) {
+    if (kind === 'map') {
+      visit(inner, { kind: 'object', keys }, `${path}[${JSON.stringify(key)}]`, found);
+      continue;
+    }
+    const known = keys.get(key);
+    const place = path === '' ? key : `${path}.${key}`;
+    if (known === undefined)
+      found.push({ path: place, meant: loadSimilar().findSimilar(key, [...keys.keys()]) });
+    else visit(inner, known, place, found);
+  }
+}
+
+/** Describes the keys that are probably misspelt, each as `path is ignored: did you mean key?`. */
+export function findMisspelt(json: unknown): readonly string[] {
+  return findUnknownKeys(json).flatMap(({ path, meant }) =>
+    meant === undefined
+      ? []
+      : `${sanitizeText(path, MAX_PATH_LENGTH)} is ignored: did you mean ${meant}?`,
+  );
+}

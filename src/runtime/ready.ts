@@ -1,0 +1,141 @@
+import { credentials, Channel, ConnectivityState } from '../grpc-js';
+import type { PolicyState } from '../lb/tree/policy-state';
+import type { LiveResolutions, LiveResolution } from '../resolver/resolver-dependencies';
+import { createXdsChannelCredentials } from '../security/client/xds-channel-credentials';
+import { checkArgument, withMethods, type Rule } from '../util/check-arguments';
+import { sanitizeText } from '../util/text';
+
+/** A channel of `@grpc/grpc-js`, as far as its state is concerned. */
+export interface ReadyChannel {
+  getTarget(): string;
+  getConnectivityState(tryToConnect: boolean): ConnectivityState;
+  watchConnectivityState(
+    currentState: ConnectivityState,
+    deadline: Date | number,
+    callback: (error?: Error) => void,
+  ): void;
+}
+
+/** A client of `@grpc/grpc-js`, or of code that was generated for it. */
+export interface ReadyClient {
+  getChannel(): ReadyChannel;
+}
+
+/** The parts of the process that say why a channel is not ready. */
+export interface ReadyParts {
+  readonly resolutions: LiveResolutions;
+  readonly policiesOf: (resolution: LiveResolution) => PolicyState | undefined;
+}
+
+/** Causes in one message. */
+const MAX_CAUSES = 3;
+
+/** Numbers below are milliseconds from now rather than since 1970, by mistake. */
+const EARLIEST_MS = Date.UTC(2000);
+
+const DEADLINE: Rule = {
+  legal: 'a Date or milliseconds since 1970, such as Date.now() + 5000',
+  accepts: (value) =>
+    value instanceof Date
+      ? !Number.isNaN(value.getTime())
+      : typeof value === 'number' && value >= EARLIEST_MS,
+};
+
+const hasChannel = withMethods('', 'getChannel').accepts;
+const isChannel = withMethods('', 'getConnectivityState', 'watchConnectivityState').accepts;
+
+const TARGET: Rule = {
+  legal: 'a target such as "xds:///shop", a client or a channel',
+  accepts: (value) =>
+    (typeof value === 'string' && value.startsWith('xds:')) ||
+    hasChannel(value) ||
+    isChannel(value),
+};
+
+/** @throws TypeError that names the argument. */
+export function checkReadyArguments(target: unknown, deadline: unknown): void {
+  checkArgument('ready()', 'target', target, TARGET);
+  checkArgument('ready()', 'deadline', deadline, DEADLINE);
+}
+
+/** @param parts Returns `undefined` while the process has had no channel for an `xds:` target. */
+export async function waitUntilReady(
+  target: string | ReadyClient | ReadyChannel,
+  deadline: Date | number,
+  parts: () => ReadyParts | undefined,
+): Promise<void> {
+  if (typeof target !== 'string') {
+    const channel = 'getChannel' in target ? target.getChannel() : target;
+    await untilReady(channel, deadline, parts);
+    return;
+  }
+  const fallback = createXdsChannelCredentials(credentials.createInsecure());
+  const channel = new Channel(target, fallback, {});
+  try {
+    await untilReady(channel, deadline, parts);
+  } finally {
+    channel.close();
+  }
+}
+
+async function untilReady(
+  channel: ReadyChannel,
+  deadline: Date | number,
+  parts: () => ReadyParts | undefined,
+): Promise<void> {
+  const fail = (reasons: readonly string[]) =>
+    new Error(sanitizeText(`${channel.getTarget()} is not ready: ${reasons.join('; ')}`));
+  for (;;) {
+    // A channel that is closed would connect again.
+    let state = channel.getConnectivityState(false);
+    if (state === ConnectivityState.SHUTDOWN) throw fail(['its channel is closed']);
+    state = channel.getConnectivityState(true);
+    if (state === ConnectivityState.READY) return;
+    if (await hasChanged(channel, state, deadline)) continue;
+    const found = parts();
+    const reasons = found === undefined ? [] : reasonsOf(channel.getTarget(), found);
+    const isKnown = reasons.length > 0;
+    throw fail(
+      isKnown ? reasons.slice(0, MAX_CAUSES) : [`its channel is ${ConnectivityState[state]}`],
+    );
+  }
+}
+
+/** @returns whether the state changed before the deadline. */
+function hasChanged(
+  channel: ReadyChannel,
+  state: ConnectivityState,
+  deadline: Date | number,
+): Promise<boolean> {
+  return new Promise((resolve) => {
+    channel.watchConnectivityState(state, deadline, (error) => resolve(error === undefined));
+  });
+}
+
+function reasonsOf(target: string, { resolutions, policiesOf }: ReadyParts): readonly string[] {
+  const channel = [...resolutions.channels].findLast((each) => each.target === target);
+  const resolution = resolutions.find(target);
+  const pending = channel?.reasons() ?? [];
+  if (pending.length > 0 || resolution?.live === undefined) return pending;
+  const policies = policiesOf(resolution);
+  return policies === undefined ? [] : [...new Set(causesOf(policies, undefined))];
+}
+
+/** Returns why the policies of a channel have no connection, each cause by its cluster. */
+function causesOf(
+  { state, error, details, children = [], endpoints = [] }: PolicyState,
+  outer: string | undefined,
+): readonly string[] {
+  if (state === 'READY') return [];
+  const cluster = typeof details?.['cluster'] === 'string' ? details['cluster'] : outer;
+  const subject = cluster === undefined ? '' : `Cluster "${cluster}": `;
+  if (error !== undefined && state === 'TRANSIENT_FAILURE' && children.length === 0) {
+    return [error.startsWith('Cluster "') ? error : subject + error];
+  }
+  const inner = children.flatMap((child) => causesOf(child, cluster));
+  if (inner.length > 0) return inner;
+  const waits = endpoints.filter((endpoint) => endpoint.state !== 'READY');
+  if (waits.length === 0) return error === undefined ? [] : [subject + error];
+  const [first = ''] = waits[0]?.addresses ?? [];
+  return [`${subject}connecting to ${waits.length} endpoints, such as ${first}`];
+}

@@ -1,0 +1,114 @@
+import { Client, credentials, Server, ServerCredentials } from '@grpc/grpc-js';
+import { ready, register, shutdown } from '../../src';
+import { errorMessage } from '../../src/util/errors';
+import { eventually } from '../support/eventually';
+import { bootstrapFor, Mesh, SERVICE, simpleResources } from '../support/mesh';
+
+const TARGET = `xds:///${SERVICE}`;
+const soon = () => Date.now() + 300;
+const later = () => Date.now() + 20_000;
+
+describe('ready() before register()', () => {
+  // First in this file.
+  it('is rejected at once', async () => {
+    await expect(ready(TARGET, later())).rejects.toThrow(
+      'grpc-xds: ready(): register() of grpc-xds has not been called in this process',
+    );
+  });
+});
+
+describe('ready()', () => {
+  let mesh: Mesh;
+  beforeEach(async () => {
+    mesh = await Mesh.start();
+  });
+  afterEach(async () => {
+    mesh.stop();
+    await shutdown();
+  });
+
+  it.each(['a target', 'a client', 'a channel'])(
+    'is resolved once calls of %s can be sent',
+    async (kind) => {
+      const client = new Client(TARGET, credentials.createInsecure());
+      const subject =
+        kind === 'a target' ? TARGET : kind === 'a client' ? client : client.getChannel();
+      const waiting = ready(subject, later());
+      mesh.serve(simpleResources([(await mesh.backend('b1')).port]));
+      await waiting;
+      await ready(subject, new Date(later()));
+      expect(await mesh.client().say()).toBe('b1');
+      client.close();
+    },
+  );
+
+  it('says which resource the channel waits for', async () => {
+    await expect(ready(TARGET, soon())).rejects.toThrow(
+      /^xds:\/\/\/echo\.test:50051 is not ready: Listener "echo\.test:50051": waiting for /,
+    );
+  });
+
+  it('says why the endpoints cannot be reached', async () => {
+    mesh.serve(simpleResources([await closedPort()]));
+    const client = new Client(TARGET, credentials.createInsecure());
+    const failure = () => ready(client, Date.now() + 100).catch(errorMessage);
+    const expected =
+      'xds:///echo.test:50051 is not ready: Cluster "echo": No connection established. Last error: connect ECONNREFUSED ';
+    await eventually(failure, (text) => String(text).startsWith(expected));
+    client.close();
+  });
+
+  it('says that the bootstrap is wrong, and what is', async () => {
+    register({ bootstrap: { xds_servers: [] } });
+    await expect(ready('xds:///x', soon())).rejects.toThrow(
+      'xds:///x is not ready: xDS bootstrap given to register({ bootstrap }) is invalid: xds_servers: must not be empty',
+    );
+  });
+
+  it('says that the channel is closed', async () => {
+    const client = new Client(TARGET, credentials.createInsecure());
+    client.close();
+    await expect(ready(client, later())).rejects.toThrow(
+      `${TARGET} is not ready: its channel is closed`,
+    );
+  });
+
+  it('is rejected for a target that is not xds:, and a deadline that is a duration', async () => {
+    await expect(ready('echo:50051', later())).rejects.toThrow(
+      new TypeError(
+        'grpc-xds: target of ready() must be a target such as "xds:///shop", a client or a channel, not "echo:50051"',
+      ),
+    );
+    await expect(ready(TARGET, 5000)).rejects.toThrow(
+      new TypeError(
+        'grpc-xds: deadline of ready() must be a Date or milliseconds since 1970, such as Date.now() + 5000, not 5000',
+      ),
+    );
+  });
+});
+
+describe('register({ requireBootstrap: true })', () => {
+  it('throws with what is wrong in the bootstrap', () => {
+    expect(() => register({ requireBootstrap: true, bootstrap: { xds_servers: [] } })).toThrow(
+      'grpc-xds: register(): xDS bootstrap given to register({ bootstrap }) is invalid: xds_servers: must not be empty',
+    );
+    expect(() => register({ requireBootstrap: true })).toThrow(
+      'grpc-xds: register(): xDS bootstrap is missing: set GRPC_XDS_BOOTSTRAP',
+    );
+    expect(() =>
+      register({ requireBootstrap: true, bootstrap: bootstrapFor('127.0.0.1:9') }),
+    ).not.toThrow();
+  });
+});
+
+/** Returns a port at which nothing listens. */
+async function closedPort(): Promise<number> {
+  const server = new Server();
+  const port = await new Promise<number>((resolve, reject) =>
+    server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, bound) =>
+      error === null ? resolve(bound) : reject(error),
+    ),
+  );
+  server.forceShutdown();
+  return port;
+}

@@ -1,0 +1,296 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { credentials, Metadata, Server } from '@grpc/grpc-js';
+import { ROOT_CONTEXT } from '@opentelemetry/api';
+import { MeterProvider } from '@opentelemetry/sdk-metrics';
+import { BasicTracerProvider } from '@opentelemetry/sdk-trace-base';
+import * as main from '../../src';
+import * as controlPlane from '../../src/control-plane';
+import * as opentelemetry from '../../src/observe/opentelemetry';
+import * as orca from '../../src/orca';
+import * as testing from '../../src/testing';
+import { systemClock } from '../../src/util/clock';
+import { silentLogger } from '../../src/util/logger';
+import { bootstrapFor } from '../support/mesh';
+
+/** A public function with arguments that it accepts, objects with every option they may have. */
+interface Row {
+  readonly call: (...args: readonly unknown[]) => unknown;
+  readonly args: readonly unknown[];
+  /** Paths of values that may be anything, such as `1.config`. */
+  readonly free?: readonly string[];
+}
+
+const make = () => ({});
+const done = () => {};
+const { Snapshot, ControlPlane, clusterKind } = controlPlane;
+const path = join(__dirname, '../../examples/echo.yaml');
+const server = new ControlPlane();
+const reporter = new orca.OrcaReporter();
+
+/** Returns a row. The compiler refuses the arguments that the test is about. */
+function row(call: unknown, args: readonly unknown[], free: readonly string[] = []): Row {
+  if (typeof call !== 'function') throw new Error('not a function');
+  return { call: (...given) => Reflect.apply(call, undefined, given), args, free };
+}
+
+function methodRow(of: object, name: string, args: readonly unknown[]): Row {
+  const method: unknown = Reflect.get(of, name);
+  if (typeof method !== 'function') throw new Error(`no method ${name}`);
+  return row(method.bind(of), args);
+}
+
+function classRow(type: unknown, args: readonly unknown[], free: readonly string[] = []): Row {
+  if (typeof type !== 'function') throw new Error('not a class');
+  return row((...given: readonly unknown[]) => Reflect.construct(type, given), args, free);
+}
+
+const registerOptions: Required<main.RegisterOptions> = {
+  bootstrap: bootstrapFor('127.0.0.1:9'),
+  childChannelOptions: { 'grpc.keepalive_time_ms': 5000 },
+  limits: { maxRingSize: 4096 },
+  logger: { log: done },
+  requireBootstrap: true,
+  snapshotPath: '',
+};
+const pageOptions: Required<main.AdminPageOptions> = {
+  ...{ port: 0, host: '127.0.0.1', token: 'x'.repeat(16), allowedHosts: ['a'] },
+};
+const policy: Required<main.LbPolicyDefinition<unknown>> = {
+  ...{ name: 'acme.v1.P', messageType: 'acme.v1.P', parseConfig: make },
+  create: () => ({ update: done, onConnectionChanged: done }),
+};
+const filter: Required<main.HttpFilterDefinition<unknown>> = {
+  ...{ configTypes: ['acme.v1.F'], overrideTypes: ['acme.v1.O'], parseConfig: make },
+  ...{ parseOverride: make, createCallFilter: () => undefined, describe: make },
+};
+const controlPlaneOptions: Required<controlPlane.ControlPlaneOptions> = {
+  ...{ snapshot: Snapshot.empty, groupOf: () => undefined, host: '127.0.0.1', identifier: 'x' },
+  ...{ wrapResources: false, imitate: 'istiod', heartbeats: true, onClientEvent: done },
+  ...{ onRequest: done, onDeltaRequest: done, onLoadReport: done },
+  ...{ loadReporting: { intervalMs: 5 }, logger: silentLogger, clock: systemClock },
+};
+const snapshotInput: Required<controlPlane.SnapshotInput> = {
+  ...{ listeners: [], routes: [], clusters: [], endpoints: [], resources: [] },
+  errors: [{ kind: clusterKind, name: 'a', code: 5, message: 'no' }],
+};
+const jsonOptions = { ignoreUnknownFields: false };
+const fileOptions = { ...jsonOptions, allowInconsistent: true };
+const watchOptions = {
+  ...{ ...fileOptions, debounceMs: 100, pollMs: 1000, clock: systemClock, logger: silentLogger },
+};
+const load: Required<orca.CallLoad> = {
+  ...{ cpuUtilization: 1, memoryUtilization: 1, applicationUtilization: 1, queriesPerSecond: 1 },
+  ...{ errorsPerSecond: 1, utilization: { a: 1 }, namedMetrics: { a: 1 }, requestCost: { a: 1 } },
+};
+const observeOptions: Required<opentelemetry.ObserveOptions> = {
+  meterProvider: new MeterProvider(),
+  metricProducer: opentelemetry.createMetricProducer(),
+  tracerProvider: new BasicTracerProvider(),
+  textMapPropagator: new opentelemetry.GrpcTraceBinPropagator(),
+  ...{ methodAttributeFilter: () => true, channelFilter: () => true },
+  ...{ enableMetrics: [], disableMetrics: [], disableAllMetrics: false, optionalLabels: [] },
+};
+const contract: Required<testing.LbPolicyContractOptions<unknown>> = {
+  ...{ policy, config: {}, headers: { a: 'b' }, connectsAtOnce: true },
+  ...{ picksToConnect: 0, usesEveryEndpoint: true },
+};
+const call = { getAuthContext: () => null };
+const explained = ['xds:///a', '/a.B/C', new Metadata()] as const;
+const provider = { name: 'acme', parseConfig: make, create: make };
+const problem = { list: 'clusters', name: 'a', path: [], reason: 'x' };
+const resources = { listeners: [], routes: [], clusters: [], endpoints: [] };
+
+/** Every function, constructor and method with arguments that the package exports. */
+const rows: Readonly<Record<string, Row>> = {
+  register: row(main.register, [registerOptions], ['0.bootstrap.*', '0.logger.*']),
+  shutdown: row(main.shutdown, [{ timeoutMs: 1 } satisfies Required<main.ShutdownOptions>]),
+  ready: row(main.ready, ['xds:///a', new Date(Date.now() + 50)]),
+  explainCall: row(main.explainCall, explained),
+  explainResources: row(main.explainResources, [resources, ...explained]),
+  inspect: row(main.inspect, [
+    { target: 'a', contents: true, maxBytes: 5 } satisfies Required<main.InspectOptions>,
+  ]),
+  dumpOnSignal: row(main.dumpOnSignal, ['SIGUSR2']),
+  serveAdminPage: row(main.serveAdminPage, [pageOptions]),
+  createXdsChannelCredentials: row(main.createXdsChannelCredentials, [
+    credentials.createInsecure(),
+  ]),
+  'new XdsChannelCredentials': classRow(main.XdsChannelCredentials, [credentials.createInsecure()]),
+  peerIdentity: row(main.peerIdentity, [call], ['0.*']),
+  'new CallFailedError': classRow(main.CallFailedError, [
+    { code: 5, details: 'x', metadata: new Metadata() } satisfies Required<main.CallFailure>,
+  ]),
+  registerChannelCredentials: row(main.registerChannelCredentials, [
+    { type: 'acme', parseConfig: make, create: make },
+  ]),
+  registerCertificateProvider: row(main.registerCertificateProvider, [provider]),
+  registerHttpFilter: row(main.registerHttpFilter, [filter]),
+  registerLbPolicy: row(main.registerLbPolicy, [policy]),
+
+  'new ControlPlane': classRow(ControlPlane, [controlPlaneOptions], ['0.logger.*', '0.clock.*']),
+  'ControlPlane.start': methodRow(server, 'start', [0]),
+  'ControlPlane.setSnapshot': methodRow(server, 'setSnapshot', [
+    Snapshot.empty,
+    { nodeId: 'a', group: 'b', allowInconsistent: true },
+  ]),
+  'ControlPlane.setLoadReporting': methodRow(server, 'setLoadReporting', [
+    { intervalMs: 5, clusters: ['a'], reportEndpointGranularity: false },
+  ]),
+  'ControlPlane.loads': methodRow(server, 'loads', ['a']),
+  'new Snapshot': classRow(Snapshot, [new Map()]),
+  'Snapshot.from': methodRow(Snapshot, 'from', [snapshotInput, jsonOptions]),
+  'Snapshot.forServices': methodRow(Snapshot, 'forServices', [
+    { echo: ['127.0.0.1:1'] },
+    { reportsLoad: true },
+  ]),
+  'Snapshot.with': methodRow(Snapshot.empty, 'with', [snapshotInput, jsonOptions]),
+  'Snapshot.merge': methodRow(Snapshot.empty, 'merge', [snapshotInput, jsonOptions]),
+  'Snapshot.set': methodRow(Snapshot.empty, 'set', [clusterKind]),
+  'Snapshot.get': methodRow(Snapshot.empty, 'get', [clusterKind, 'a']),
+  'new SnapshotError': classRow(controlPlane.SnapshotError, [[problem]]),
+  'new ConsistencyError': classRow(controlPlane.ConsistencyError, [['a']]),
+  'new ResourceFileError': classRow(controlPlane.ResourceFileError, [
+    'a',
+    [{ position: undefined, text: 'x', kind: 'schema' }],
+  ]),
+  checkConsistency: row(controlPlane.checkConsistency, [Snapshot.empty]),
+  findResourceKind: row(controlPlane.findResourceKind, ['a']),
+  otherResourceKind: row(controlPlane.otherResourceKind, ['type.googleapis.com/a.B']),
+  loadResourceFile: row(controlPlane.loadResourceFile, [path, fileOptions]),
+  openResourceFile: row(controlPlane.openResourceFile, [path, fileOptions]),
+  parseResourceFile: row(controlPlane.parseResourceFile, [
+    ...['clusters: []', path, fileOptions, Snapshot.empty],
+  ]),
+  watchResourceFile: row(
+    controlPlane.watchResourceFile,
+    [...[path, { onSnapshot: done, onError: done }, watchOptions]],
+    ['1.*', '2.logger.*', '2.clock.*'],
+  ),
+
+  'new OrcaReporter': classRow(
+    orca.OrcaReporter,
+    [{ measure: make, minReportIntervalMs: 5, clock: systemClock }],
+    ['0.clock.*'],
+  ),
+  'OrcaReporter.addTo': methodRow(reporter, 'addTo', [new Server()]),
+  recordCallLoad: row(
+    orca.recordCallLoad,
+    [{ metadata: new Metadata() }, load],
+    ['0.*', '1.utilization.*', '1.namedMetrics.*', '1.requestCost.*'],
+  ),
+
+  observe: row(opentelemetry.observe, [observeOptions]),
+  withCallLabel: row(opentelemetry.withCallLabel, [ROOT_CONTEXT, 'a']),
+  lbPolicyContract: row(testing.lbPolicyContract, [contract], ['0.config']),
+};
+
+/** Called by grpc-js and OpenTelemetry, or, as the constructor of a channel, checked by grpc-js. */
+const HOSTED = new Set([
+  'createObservedChannel',
+  'GrpcTraceBinPropagator.inject',
+  'GrpcTraceBinPropagator.extract',
+]);
+
+/** Lists what the reports of the public API have with arguments. */
+function publicCalls(): readonly string[] {
+  return ['grpc-xds', 'control-plane', 'opentelemetry', 'orca', 'testing'].flatMap((entry) => {
+    const report = readFileSync(join(__dirname, `../../etc/${entry}.api.md`), 'utf8');
+    const functions = [...report.matchAll(/^export function (\w+)(?:<[^(]*>)?\(([^)]*)/gm)];
+    const classes = [...report.matchAll(/^export class (\w+).*\{\n([^]*?)^\}/gm)];
+    const methods = classes.flatMap(([, type = '', body = '']) =>
+      [...body.matchAll(/^ {4}(?:static )?(\w+)\(([^)]*)/gm)].map(
+        ([, name = '', given = '']) =>
+          [name === 'constructor' ? `new ${type}` : `${type}.${name}`, given] as const,
+      ),
+    );
+    return [...functions.map(([, name = '', given = '']) => [name, given] as const), ...methods]
+      .filter(([name, given]) => given.trim() !== '' && !/\._/.test(name))
+      .map(([name]) => name);
+  });
+}
+
+/** Resolves to what a call throws or is rejected with; `undefined` if it is accepted. What it has opened is closed. */
+async function refusalOf({ call }: Row, args: readonly unknown[]): Promise<unknown> {
+  try {
+    const result: unknown = await call(...args);
+    if (typeof result === 'function') Reflect.apply(result, undefined, []);
+    for (const method of ['release', 'close']) {
+      const end: unknown =
+        typeof result === 'object' && result !== null ? Reflect.get(result, method) : undefined;
+      if (typeof end === 'function') await Reflect.apply(end, result, []);
+    }
+    return undefined;
+  } catch (error) {
+    return error;
+  }
+}
+
+interface Mutation {
+  readonly path: string;
+  readonly args: readonly unknown[];
+}
+
+const isPlain = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype;
+
+/** Values that no argument and no option may have. */
+const WRONG: readonly unknown[] = [Symbol('wrong'), 5n];
+
+/** Returns every way to replace one value by a wrong one, and to add an unknown key to an object. */
+function mutationsOf(value: unknown, at: string, free: readonly string[]): readonly unknown[] {
+  if (free.includes(at)) return [];
+  const wrong = [...WRONG];
+  if (!isPlain(value) || free.includes(`${at}.*`)) return wrong;
+  const inner = Object.keys(value).flatMap((key) =>
+    mutationsOf(value[key], `${at}.${key}`, free).map((mutated) => ({ ...value, [key]: mutated })),
+  );
+  return [...wrong, { ...value, unknownKey: 1 }, ...inner];
+}
+
+function mutations({ args, free = [] }: Row): readonly Mutation[] {
+  return args.flatMap((value, i) =>
+    mutationsOf(value, String(i), free).map((mutated) => ({
+      path: `argument ${i}: ${textOf(mutated)}`,
+      args: args.with(i, mutated),
+    })),
+  );
+}
+
+function textOf(value: unknown): string {
+  if (!isPlain(value)) return String(value);
+  return `{ ${Object.entries(value)
+    .map(([key, inner]) => `${key}: ${textOf(inner)}`)
+    .join(', ')} }`;
+}
+
+describe('the public functions', () => {
+  afterAll(async () => {
+    server.kill();
+    await main.shutdown();
+  });
+
+  it('have a row each in this test', () => {
+    const calls = publicCalls();
+    expect(calls.length).toBeGreaterThan(40);
+    expect(calls.filter((name) => !HOSTED.has(name)).sort()).toEqual(Object.keys(rows).sort());
+  });
+
+  it.each(Object.entries(rows))('%s refuses unknown keys and wrong types', async (name, tested) => {
+    const accepted = await refusalOf(tested, tested.args);
+    expect(accepted instanceof TypeError ? accepted : undefined).toBeUndefined();
+    const wrong = mutations(tested);
+    expect(wrong.length).toBeGreaterThan(0);
+    for (const { path: place, args } of wrong) {
+      const error = await refusalOf(tested, args);
+      const caller = name.replace(/^(new )?(\w+\.)?/, '');
+      const isSaid = error instanceof Error && /^grpc-xds: /.test(error.message);
+      expect({
+        place,
+        isSaid,
+        names: !(error instanceof TypeError) || error.message.includes(caller),
+        error: String(error),
+      }).toEqual({ place, isSaid: true, names: true, error: String(error) });
+    }
+  });
+});
