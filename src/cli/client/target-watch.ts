@@ -15,6 +15,7 @@ import { err, ok, type Result } from '../../util/result';
 import { TimeSlices } from '../../util/time-slices';
 import type { ClientSnapshot } from '../../xds-client/client-snapshot';
 import { XdsClient } from '../../xds-client/xds-client';
+import { describeServers } from '../../xds-client/xds-errors';
 import {
   openBootstrap,
   USER_AGENT,
@@ -46,7 +47,7 @@ export class TargetWatch {
       types: parts.types,
       dns: createDnsWatcherFactory({}),
       ...{ ...names, limits, onUpdate },
-      clientNote: `xDS node "${bootstrap.node.id}"`,
+      clientNote: describeServers(bootstrap, names.listenerName, parts.types.listener.typeUrl),
       logger: silentLogger,
       timeSlices: new TimeSlices(clock),
     });
