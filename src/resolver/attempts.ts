@@ -23,16 +23,16 @@ export class Attempts {
   /**
    * Returns the status with how often the call was tried, and where.
    *
-   * @param limit That of the retry policy; `undefined` if the host library has retried without one.
+   * @param limit That of the retry policy.
    */
-  explain(status: StatusObject, cluster: string, limit: number | undefined): StatusObject {
+  explain(status: StatusObject, cluster: string, limit: number): StatusObject {
     const shown = Array.from(this.byAddress, ([address, count]) =>
       count === 1 ? address : `${address} (${count} times)`,
     );
     const more = shown.length - MAX_SHOWN;
     const addresses = shown.slice(0, MAX_SHOWN).join(', ') + (more > 0 ? ` and ${more} more` : '');
-    const policy = limit === undefined ? '' : `, at most ${limit} by the retry_policy of the route`;
-    const text = `${this.count} attempts${policy}: Cluster "${cluster}": ${addresses}`;
+    const policy = `at most ${limit} by the retry_policy of the route`;
+    const text = `${this.count} attempts, ${policy}: Cluster "${cluster}": ${addresses}`;
     return { ...status, details: `${status.details}; ${text}` };
   }
 }

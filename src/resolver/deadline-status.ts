@@ -45,8 +45,8 @@ export function explainPending(
 /** The text of a call that was sent: it ends with the address of the endpoint. */
 const ON_CONNECTION = /,remote_addr=(\S+)$/;
 
-/** Milliseconds without a byte that are worth a word. */
-const MIN_SILENCE_MS = 100;
+/** Milliseconds without a byte that are worth a word: less is common for a connection that works. */
+const MIN_SILENCE_MS = 2000;
 
 /** Where a call was when it ended. */
 export interface CallEnd {

@@ -21,7 +21,7 @@ export function describeRoots({ listener, routeConfig }: Roots): string {
 }
 
 const SERVER = 'management server ';
-const RESOURCE = /\b(?:Listener|RouteConfiguration|Cluster|ClusterLoadAssignment) "/;
+const RESOURCE = /\b(?:Listener|RouteConfiguration|[Cc]luster|ClusterLoadAssignment) "/;
 
 /**
  * Completes the text of a status that this client has made: it names its resource and the management server, unless it

@@ -273,8 +273,12 @@ export class XdsCall implements CallConfig, FilterFactory, Filter, CallAttribute
       const { cluster } = target;
       const silenceMs = () => this.silenceMs();
       const explained = explainDeadline(status, { cluster, notPicked, eventLoop, silenceMs });
-      const { maxAttempts } = this.methodConfig.retryPolicy ?? {};
-      return this.nameOrigin(attempts?.explain(explained, cluster, maxAttempts) ?? explained);
+      const { retryPolicy } = this.methodConfig;
+      // Without a policy the host library retries once what no server has seen (gRFC A6).
+      const isRetried = attempts !== undefined && retryPolicy !== undefined;
+      return this.nameOrigin(
+        isRetried ? attempts.explain(explained, cluster, retryPolicy.maxAttempts) : explained,
+      );
     }
     if (pending === undefined) return this.nameOrigin(status);
     return explainBlock(

@@ -206,7 +206,7 @@ export class LbEndpointParser {
     const { healthStatus, hostIdentifier, loadBalancingWeight: weight = 1 } = message;
     const health = parseHealthStatus(healthStatus);
     if (health === undefined || (health === 'DRAINING' && !this.reading.keepDraining)) {
-      this.omit(HealthStatusMessage[healthStatus]);
+      this.omit(HealthStatusMessage[healthStatus] ?? String(healthStatus));
       return undefined;
     }
     if (weight === 0) violations.at('load_balancing_weight').add('must be at least 1, not 0');
@@ -227,7 +227,7 @@ export class LbEndpointParser {
     return proxy === undefined ? parsed : { ...parsed, proxy };
   }
 
-  private omit(health = 'UNKNOWN'): void {
+  private omit(health: string): void {
     this.omittedByHealth.set(health, (this.omittedByHealth.get(health) ?? 0) + 1);
   }
 
