@@ -21,6 +21,8 @@ export function describeRoots({ listener, routeConfig }: Roots): string {
 }
 
 const SERVER = 'management server ';
+/** The beginning of the name of a filter, as the filters of this package write it. */
+const FILTER = 'HTTP filter "';
 const RESOURCE = /\b(?:Listener|RouteConfiguration|[Cc]luster|ClusterLoadAssignment) "/;
 
 /**
@@ -32,6 +34,11 @@ export function nameOrigin(status: StatusObject, { server, resources }: Origin):
   if (details.includes(SERVER)) return status;
   const origin = RESOURCE.test(details) ? server : `${resources} of ${server}`;
   return { ...status, details: `${details}; configured by ${origin}` };
+}
+
+/** Whether the text of a status names a resource or a filter, as that of a filter of the application need not. */
+export function namesCause({ details }: StatusObject): boolean {
+  return details.includes(FILTER) || RESOURCE.test(details);
 }
 
 /** Whether the text of a status names a cluster, as those do that this client has made of a call that was sent. */

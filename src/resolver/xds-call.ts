@@ -36,7 +36,7 @@ import {
 import type { PendingHash } from './request-hash';
 import { Attempts } from './attempts';
 import { RouteDeadline } from './route-deadline';
-import { nameOrigin, namesCluster, type Origin } from './status-origin';
+import { namesCause, nameOrigin, namesCluster, type Origin } from './status-origin';
 
 /** Loaded for the first observed call. */
 const loadStats = late<typeof Stats>(() => require('../observe/stats/call-stats'));
@@ -295,11 +295,10 @@ export class XdsCall implements CallConfig, FilterFactory, Filter, CallAttribute
 
   /** Returns the status with where the config is from, unless the server of the call or the application has ended it. */
   private nameOrigin(status: StatusObject): StatusObject {
-    const { target, picked } = this;
-    const isOwn =
-      picked === undefined
-        ? status.code !== Status.CANCELLED
-        : target !== undefined && namesCluster(status, target.cluster);
+    const { target, picked, filters } = this;
+    let isOwn = status.code !== Status.CANCELLED;
+    if (picked !== undefined) isOwn = target !== undefined && namesCluster(status, target.cluster);
+    else if (filters !== undefined) isOwn &&= namesCause(status);
     const origin = isOwn ? this.channel.origin?.() : undefined;
     return origin === undefined ? status : nameOrigin(status, origin);
   }

@@ -206,7 +206,7 @@ export class LbEndpointParser {
     const { healthStatus, hostIdentifier, loadBalancingWeight: weight = 1 } = message;
     const health = parseHealthStatus(healthStatus);
     if (health === undefined || (health === 'DRAINING' && !this.reading.keepDraining)) {
-      this.omit(HealthStatusMessage[healthStatus] ?? String(healthStatus));
+      this.omit(String(Reflect.get(HealthStatusMessage, healthStatus) ?? healthStatus));
       return undefined;
     }
     if (weight === 0) violations.at('load_balancing_weight').add('must be at least 1, not 0');
