@@ -124,10 +124,28 @@ function buildLeaf(
   const endpoints = observed.kind === 'value' ? observed.value : undefined;
   const own = observed.kind === 'value' ? observed.ambient : observed.error;
   const messages = (own === undefined ? errors : [...errors, own]).map(({ message }) => message);
-  const note = messages.length === 0 ? clientNote : messages.join('; ');
+  const note = messages.length === 0 ? clientNote : joinCauses(messages);
   const skipped = endpoints && describeSkippedEndpoints(endpoints);
   const resolutionNote = skipped === undefined ? note : `${skipped}; ${note}`;
   return share(previous, { resource, children: { kind: 'endpoints', endpoints, resolutionNote } });
+}
+
+/** A resource, and what is wrong with it. */
+const OF_RESOURCE = /^(\w+ "[^"]*"): (.*)$/s;
+
+/** Joins messages, with each cause once: a server that cannot be reached is the cause for every resource. */
+function joinCauses(messages: readonly string[]): string {
+  const byCause = new Map<string, Set<string>>();
+  for (const message of messages) {
+    const [, resource, cause = message] = OF_RESOURCE.exec(message) ?? [];
+    const resources = byCause.get(cause) ?? new Set();
+    byCause.set(cause, resources);
+    if (resource !== undefined) resources.add(resource);
+  }
+  const texts = Array.from(byCause, ([cause, resources]) =>
+    resources.size === 0 ? cause : `${[...resources].join(', ')}: ${cause}`,
+  );
+  return texts.join('; ');
 }
 
 /** An aggregate that exceeds a limit keeps its last leaves, as a resource that is rejected keeps its last value. */

@@ -28,7 +28,7 @@ export interface ConfigStoreOptions {
   readonly listenerName: string;
   /** The data-plane authority, by which the virtual host is chosen. */
   readonly host: string;
-  /** Names the client in errors and notes, such as `xDS node "n1"`. */
+  /** Names the management servers and the node in errors and notes, such as `management server s:443 (node "n1")`. */
   readonly clientNote: string;
   /** `Limits.maxClustersPerTarget`. */
   readonly maxClusters: number;

@@ -48,7 +48,7 @@ export interface DependencyManagerOptions {
   readonly listenerName: string;
   /** The data-plane authority, by which the virtual host is chosen. */
   readonly host: string;
-  /** Names the client, such as `xDS node "n1"`; appended to errors. */
+  /** Names the management servers and the node, such as `management server s:443 (node "n1")`; appended to errors. */
   readonly clientNote: string;
   readonly limits: Pick<Limits, 'maxClustersPerTarget'>;
   readonly logger: Logger;

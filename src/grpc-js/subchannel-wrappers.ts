@@ -144,3 +144,14 @@ export class FailedCall implements Call {
     return {};
   }
 }
+
+/** Returns the subchannel inside of all wrappers, which the host library keeps in a protected field. */
+export function innermostSubchannel(subchannel: object): object {
+  let inner = subchannel;
+  while (inner instanceof experimental.BaseSubchannelWrapper) {
+    const child: unknown = Reflect.get(inner, 'child');
+    if (typeof child !== 'object' || child === null) break;
+    inner = child;
+  }
+  return inner;
+}

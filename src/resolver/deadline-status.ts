@@ -45,6 +45,9 @@ export function explainPending(
 /** The text of a call that was sent: it ends with the address of the endpoint. */
 const ON_CONNECTION = /,remote_addr=(\S+)$/;
 
+/** Milliseconds without a byte that are worth a word: less is common for a connection that works. */
+const MIN_SILENCE_MS = 2000;
+
 /** Where a call was when it ended. */
 export interface CallEnd {
   /** The cluster of the call. */
@@ -52,6 +55,8 @@ export interface CallEnd {
   /** The result of the last pick without a connection. */
   readonly notPicked: PickResult | undefined;
   readonly eventLoop: EventLoopWatch | undefined;
+  /** Returns for how long at least its connection has received nothing; `undefined` if that is not known. */
+  readonly silenceMs: () => number | undefined;
 }
 
 /**
@@ -63,12 +68,15 @@ export function explainDeadline(status: StatusObject, end: CallEnd): StatusObjec
   return explainBlock(explainWait(status, end), end.eventLoop);
 }
 
-function explainWait(status: StatusObject, { cluster, notPicked }: CallEnd): StatusObject {
+function explainWait(
+  status: StatusObject,
+  { cluster, notPicked, silenceMs }: CallEnd,
+): StatusObject {
   const { details } = status;
   const [, address] = ON_CONNECTION.exec(details) ?? [];
   if (address !== undefined) {
-    const cause = `Cluster "${cluster}": ${address} has not answered the call: see its log`;
-    return { ...status, details: `${details}; ${cause}` };
+    const cause = `Cluster "${cluster}": ${address} has not answered the call`;
+    return { ...status, details: `${details}; ${cause}${describeSilence(silenceMs())}` };
   }
   if (notPicked === undefined) return status;
   return explainStage(status, IN_PICK_QUEUE, () => [
@@ -76,6 +84,16 @@ function explainWait(status: StatusObject, { cluster, notPicked }: CallEnd): Sta
       waitOf(notPicked) ??
       `Cluster "${cluster}": no endpoint is connected`,
   ]);
+}
+
+/** @param ms For how long at least the connection has received nothing. */
+function describeSilence(ms: number | undefined): string {
+  if (ms === undefined || ms < MIN_SILENCE_MS) return ': see its log';
+  const seconds = (ms / 1000).toFixed(1);
+  return (
+    `, and the connection has received no byte for ${seconds} s: see its log, and whether the network or a proxy has dropped ` +
+    'the connection (the channel option grpc.keepalive_time_ms ends such a connection)'
+  );
 }
 
 /** The beginning of the text of grpc-js, with the time since the start of the call. */

@@ -17,6 +17,7 @@ import { ok, type Result } from '../util/result';
 import { inSteps, runSteps, type Steps } from '../util/steps';
 import { SteppedUpdates } from '../util/time-slices';
 import { diagnostics } from '../xds-client/diagnostics';
+import { describeServers } from '../xds-client/xds-errors';
 import { ClusterRefs } from './cluster-refs';
 import type {
   ClientRef,
@@ -25,6 +26,7 @@ import type {
   XdsResolverDependencies,
 } from './resolver-dependencies';
 import { RouteTable } from './route-table';
+import { describeRoots, type Origin } from './status-origin';
 
 /** Receives the results of a resolution. */
 export interface ResolutionOwner {
@@ -69,6 +71,8 @@ export class Resolution implements LiveResolution {
   private readonly configs: SteppedUpdates<XdsConfig>;
   private readonly lbContext: XdsLbContext;
   private readonly gauges: Handle | undefined;
+  /** Names the management servers and the node. */
+  private readonly servers: string;
   /** The compiled routes in use; `undefined` before the first config. */
   private routes: LiveConfig | undefined;
   private releaseTable: () => void = () => {};
@@ -83,6 +87,7 @@ export class Resolution implements LiveResolution {
   constructor(private readonly options: ResolutionOptions) {
     const { bootstrap, target, stats, shared } = options;
     this.client = shared.acquireClient(bootstrap, target);
+    this.servers = describeServers(bootstrap, options.listenerName, shared.types.listener.typeUrl);
     this.manager = new XdsDependencyManager(this.createManagerOptions());
     this.configs = new SteppedUpdates({
       environment: { batch: this.client.client, timeSlices: shared.timeSlices },
@@ -124,6 +129,12 @@ export class Resolution implements LiveResolution {
 
   get live(): LiveConfig | undefined {
     return this.isExpired ? undefined : this.routes;
+  }
+
+  /** Where the config in use is from; `undefined` before the first. */
+  get origin(): Origin | undefined {
+    const { routes, servers } = this;
+    return routes && { server: servers, resources: describeRoots(routes.config) };
   }
 
   /** Whether there ever was a config. */
@@ -177,14 +188,14 @@ export class Resolution implements LiveResolution {
   }
 
   private createManagerOptions(): DependencyManagerOptions {
-    const { bootstrap, listenerName, host, channelOptions, stats, shared } = this.options;
+    const { listenerName, host, channelOptions, stats, shared } = this.options;
     const applied = stats?.series(OwnInstruments.APPLY_DURATION, {});
     return {
       source: this.client.client,
       types: shared.types,
       dns: shared.createDns(channelOptions),
       ...{ listenerName, host },
-      clientNote: `xDS node "${bootstrap.node.id}"`,
+      clientNote: this.servers,
       limits: shared.limits,
       logger: shared.logger,
       ...{ clock: shared.clock, timeSlices: shared.timeSlices },

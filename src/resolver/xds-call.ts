@@ -11,6 +11,7 @@ import {
   type PickResult,
   type StatusObject,
 } from '../grpc-js';
+import { connectionSilenceMs } from '../grpc-js/connection-silence';
 import type { AuthorityRewrite, CallAttributes, OverrideHost } from '../lb/call-attributes';
 import type * as Stats from '../observe/stats/call-stats';
 import type { CallStats } from '../observe/stats/call-stats';
@@ -33,7 +34,9 @@ import {
   nameConfigurationTime,
 } from './deadline-status';
 import type { PendingHash } from './request-hash';
+import { Attempts } from './attempts';
 import { RouteDeadline } from './route-deadline';
+import { namesCause, nameOrigin, namesCluster, type Origin } from './status-origin';
 
 /** Loaded for the first observed call. */
 const loadStats = late<typeof Stats>(() => require('../observe/stats/call-stats'));
@@ -50,6 +53,8 @@ export interface CallChannel extends FilterChannel {
   readonly clock: Clock;
   /** `undefined` if no plugin observes the channel. */
   readonly stats: ChannelStats | undefined;
+  /** Returns where the config in use is from; `undefined` if there is none. Default: it is not known. */
+  readonly origin?: () => Origin | undefined;
 }
 
 /** Manages the calls that are pending. */
@@ -92,6 +97,10 @@ export class XdsCall implements CallConfig, FilterFactory, Filter, CallAttribute
   private failure: StatusObject | undefined = undefined;
   /** The last pick without a connection. */
   private notPicked: PickResult | undefined = undefined;
+  /** The last pick with a connection. */
+  private picked: PickResult | undefined = undefined;
+  /** Of a call with more than one attempt. */
+  private attempts: Attempts | undefined = undefined;
 
   /** Plugins observe a call from the moment at which the channel requests a config for it (gRFC A66). */
   constructor(
@@ -194,8 +203,14 @@ export class XdsCall implements CallConfig, FilterFactory, Filter, CallAttribute
 
   onPick(result: PickResult): PickResult {
     const { pickResultType: type } = result;
-    if (type !== PickResultType.COMPLETE && type !== PickResultType.DROP) this.notPicked = result;
+    if (type === PickResultType.COMPLETE) this.onAttempt(result);
+    else if (type !== PickResultType.DROP) this.notPicked = result;
     return this.pending === undefined ? result : this.pending.limit(result);
+  }
+
+  private onAttempt(result: PickResult): void {
+    if (this.picked !== undefined) (this.attempts ??= new Attempts(this.picked)).add(result);
+    this.picked = result;
   }
 
   /** Called when the call is committed, and by the end of the call, which may come without it. */
@@ -250,18 +265,42 @@ export class XdsCall implements CallConfig, FilterFactory, Filter, CallAttribute
     return this.filters === undefined ? headers : this.filters.sendMetadata(headers);
   }
 
-  /** Returns the status with what the call was waiting for when its deadline passed. */
+  /** Returns the status with what is known of its cause. */
   private explain(status: StatusObject): StatusObject {
-    const { target, pending, notPicked } = this;
+    const { target, pending, notPicked, attempts } = this;
     const { eventLoop } = this.channel.clock;
     if (target !== undefined) {
-      return explainDeadline(status, { cluster: target.cluster, notPicked, eventLoop });
+      const { cluster } = target;
+      const silenceMs = () => this.silenceMs();
+      const explained = explainDeadline(status, { cluster, notPicked, eventLoop, silenceMs });
+      const { retryPolicy } = this.methodConfig;
+      // Without a policy the host library retries once what no server has seen (gRFC A6).
+      const isRetried = attempts !== undefined && retryPolicy !== undefined;
+      return this.nameOrigin(
+        isRetried ? attempts.explain(explained, cluster, retryPolicy.maxAttempts) : explained,
+      );
     }
-    if (pending === undefined) return status;
+    if (pending === undefined) return this.nameOrigin(status);
     return explainBlock(
       explainPending(status, () => pending.owner.reasons()),
       eventLoop,
     );
+  }
+
+  private silenceMs(): number | undefined {
+    const { subchannel } = this.picked ?? {};
+    if (!subchannel) return undefined;
+    return connectionSilenceMs(subchannel, this.channel.clock.monotonicMs());
+  }
+
+  /** Returns the status with where the config is from, unless the server of the call or the application has ended it. */
+  private nameOrigin(status: StatusObject): StatusObject {
+    const { target, picked, filters } = this;
+    let isOwn = status.code !== Status.CANCELLED;
+    if (picked !== undefined) isOwn = target !== undefined && namesCluster(status, target.cluster);
+    else if (filters !== undefined) isOwn &&= namesCause(status);
+    const origin = isOwn ? this.channel.origin?.() : undefined;
+    return origin === undefined ? status : nameOrigin(status, origin);
   }
 }
 

@@ -201,6 +201,7 @@ export class XdsResolver implements Resolver, ResolutionOwner {
     return {
       ...{ clock, logger, meter, random, target, pendingCalls },
       filterStates: new FilterStates(),
+      origin: () => this.resolution?.origin,
       hasher: new RequestHasher({ target, hash, random, meter, limits }),
       matched: new MatchedCall(random, meter),
       stats: stats?.forChannel(target, logger),

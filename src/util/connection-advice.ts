@@ -3,8 +3,35 @@ const ADVICE: readonly (readonly [error: RegExp, advice: string])[] = [
   [/\bECONNREFUSED\b/, 'check that a server listens there'],
   [/\b(?:ENOTFOUND|EAI_AGAIN)\b|Name resolution failed/, 'check the host name and DNS'],
   [
-    /\b(?:ETIMEDOUT|EHOSTUNREACH|ENETUNREACH)\b|^no connection within /,
+    /\b(?:ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|EHOSTDOWN|ENETDOWN)\b|^no connection within /,
     'check the address, firewalls and the network',
+  ],
+  [/\b(?:EMFILE|ENFILE)\b/, 'this process has too many open files: raise its limit (ulimit -n)'],
+  [
+    /\b(?:EADDRNOTAVAIL|EADDRINUSE)\b/,
+    'this host has no free port for the address: check its range of ports, and connections that are not closed',
+  ],
+  [/\b(?:ENOBUFS|ENOMEM)\b/, 'this host is out of memory for connections'],
+  [/\b(?:EACCES|EPERM)\b/, 'a firewall or a policy of this host forbids the connection'],
+  [
+    /certificate has expired|\bCERT_HAS_EXPIRED\b/,
+    'renew the certificate of the server, and check the clock of this host',
+  ],
+  [
+    /\bCERT_NOT_YET_VALID\b|certificate is not yet valid/,
+    'check the clocks of the server and of this host',
+  ],
+  [
+    /unable to (?:verify|get)\b.*certificate|self.signed certificate|\b(?:UNABLE_TO_\w+|(?:SELF_SIGNED|DEPTH_ZERO)_\w+)\b/,
+    'compare the issuer of its certificate with the trusted CA certificates',
+  ],
+  [
+    /altnames|\bERR_TLS_CERT_ALTNAME_INVALID\b/,
+    'connect by a name that the certificate has, or issue one that has this name',
+  ],
+  [
+    /^certificate check failure: /,
+    'compare the names of the certificate with the security configuration of the cluster',
   ],
   [
     /wrong version number|packet length too long|does not speak TLS/,

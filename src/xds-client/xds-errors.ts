@@ -1,9 +1,10 @@
-import type { ServerConfig } from '../bootstrap/bootstrap';
+import type { Bootstrap, ServerConfig } from '../bootstrap/bootstrap';
 import { connectionAdvice } from '../util/connection-advice';
 import { describeDuration } from '../util/duration';
 import { sanitizeText } from '../util/text';
 import { StatusCode, statusName } from '../util/status-code';
 import { countViolations } from '../util/violations';
+import { parseResourceName } from './resource-name';
 import type { XdsError } from './resource-watcher';
 import type { StreamStatus } from './transport';
 
@@ -29,6 +30,22 @@ export interface ResourceId {
 /** Names a server and the node. */
 export function describeServer(server: ServerConfig, nodeId: string): string {
   return sanitizeText(`management server ${server.serverUri} (node "${nodeId}")`);
+}
+
+/** Names the servers of a resource, of which those after the first are for fallback, and the node. */
+export function describeServers(
+  bootstrap: Pick<Bootstrap, 'authorities' | 'node' | 'servers'>,
+  name: string,
+  typeUrl: string,
+): string {
+  const parsed = parseResourceName(name, typeUrl);
+  const authority = parsed.ok ? bootstrap.authorities.get(parsed.value.authority ?? '') : undefined;
+  const [first, ...others] = (authority ?? bootstrap).servers;
+  const { id } = bootstrap.node;
+  if (first === undefined) return sanitizeText(`xDS node "${id}"`);
+  const fallback = others.map(({ serverUri }) => serverUri).join(', ');
+  const server = describeServer(first, id);
+  return fallback === '' ? server : sanitizeText(`${server}, else ${fallback}`);
 }
 
 /** Names a resource. */

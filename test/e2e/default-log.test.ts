@@ -64,7 +64,7 @@ describe('the log at the level of errors', () => {
         cluster: 'echo',
         message:
           'Cluster "echo": No connection established. Last error: connect ECONNREFUSED ' +
-          `(127.0.0.1:${port} in ${LOCALITY}): check that a server listens there. Resolution note: xDS node "${NODE_ID}"`,
+          `(127.0.0.1:${port} in ${LOCALITY}): check that a server listens there. Resolution note: management server ${mesh.address} (node "${NODE_ID}")`,
       },
       { level: 'error', event: 'cluster-recovered', cluster: 'echo' },
     ]);

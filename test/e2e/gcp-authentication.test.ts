@@ -175,7 +175,7 @@ describe('calls to a cluster with an audience', () => {
     mesh.serve(resources(secured, { metadata }));
     expect(await connect().failure()).toEqual({
       code: Status.UNAVAILABLE,
-      details: 'GCP authentication: Cluster "echo": its metadata "authn" is not an Audience',
+      details: `GCP authentication: Cluster "echo": its metadata "authn" is not an Audience; configured by management server ${mesh.address} (node "test-node")`,
     });
     expect(secured.calls).toBe(before);
   });

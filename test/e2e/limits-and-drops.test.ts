@@ -90,10 +90,12 @@ describe('a cluster', () => {
       ([open, dropped]) => open === held && dropped === calls - held,
       60_000,
     );
-    expect(new Set(failed.map((text) => text.replace(/\d+/, 'N')))).toEqual(
+    expect(
+      new Set(failed.map((text) => text.replace(/\d+/, 'N').replace(mesh.address, 'SERVER'))),
+    ).toEqual(
       new Set(
         [
-          'UNAVAILABLE Cluster "c" has reached its limit of N concurrent requests: see max_requests of its circuit breakers',
+          'UNAVAILABLE Cluster "c" has reached its limit of N concurrent requests: see max_requests of its circuit breakers; configured by management server SERVER (node "test-node")',
         ].map((text) => text.replace('"c"', headers === undefined ? '"one"' : '"two"')),
       ),
     );

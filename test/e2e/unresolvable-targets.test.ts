@@ -37,7 +37,7 @@ const cases: Readonly<Record<string, Case>> = {
     target: `xds:///${SERVICE}`,
     details:
       `RouteConfiguration "${SERVICE}-routes" has no virtual host for "${SERVICE}" ` +
-      '(xDS node "test-node"): add it to the domains of one, or set the channel option ' +
+      '(management server SERVER (node "test-node")): add it to the domains of one, or set the channel option ' +
       'grpc.default_authority',
     prepare: (mesh) => {
       const name = `${SERVICE}-routes`;
@@ -77,8 +77,9 @@ describe('a channel whose target cannot be resolved', () => {
 
   it.each(Object.entries(cases))(
     'has one line in the log and fails its calls at once, with cause and next step: %s',
-    async (_name, { target, details, prepare }) => {
+    async (_name, { target, details: text, prepare }) => {
       prepare?.(mesh);
+      const details = text.replace('SERVER', mesh.address);
       client = new EchoClient(target);
       for (let i = 0; i < 3; i++) {
         expect(await client.failure()).toEqual({ code: status.UNAVAILABLE, details });
@@ -93,7 +94,7 @@ describe('a channel whose target cannot be resolved', () => {
       prepare?.(mesh);
       // A line that repeats the last one about its target is left out for a while.
       const other = prepare === undefined ? 'patient.test' : SERVICE;
-      const details = text.replaceAll(SERVICE, other);
+      const details = text.replaceAll(SERVICE, other).replace('SERVER', mesh.address);
       client = new EchoClient(target.replaceAll(SERVICE, other));
       const metadata = new Metadata();
       metadata.setOptions({ waitForReady: true });

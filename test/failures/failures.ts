@@ -1,7 +1,9 @@
+import { constants } from 'node:http2';
 import { status } from '@grpc/grpc-js';
 import { dnsClusterJson } from '../support/failover';
 import { bootstrapFor } from '../support/mesh';
 import { SLOW_HOST } from '../support/slow-lookups';
+import { endWith } from '../support/raw-backend';
 import {
   edsClusterJson,
   listenerJson,
@@ -170,6 +172,64 @@ export const FAILURES: readonly Failure[] = [
     start: async (world) => world.serve(world.resources([await world.slowPort()])),
   },
   {
+    name: 'a filter that aborts calls',
+    start: async (world) => {
+      const abort = { grpc_status: status.UNAVAILABLE, percentage: { numerator: 100 } };
+      const http_filters = [fault({ abort }), routerFilter];
+      const listeners = [listenerJson(world.service, world.routes, { http_filters })];
+      return world.serve({ ...world.resources([await world.slowPort()]), listeners });
+    },
+  },
+  {
+    name: 'endpoints that are all unhealthy or draining',
+    start: async (world) => {
+      const port = await world.closedPort();
+      const [assignment] = world.resources([port, port + 1, port + 2]).endpoints;
+      return world.serve({
+        ...world.resources([]),
+        endpoints: [withHealth(assignment, ['UNHEALTHY', 'DRAINING', 'UNHEALTHY'])],
+      });
+    },
+  },
+  {
+    name: 'a backend that refuses streams',
+    start: async (world) => {
+      const port = await world.rawPort((stream) => stream.close(constants.NGHTTP2_REFUSED_STREAM));
+      return world.serve(world.resources([port]));
+    },
+  },
+  {
+    name: 'a backend that ends the connection during calls',
+    start: async (world) => {
+      const port = await world.rawPort((stream) => stream.session?.destroy());
+      return world.serve(world.resources([port]));
+    },
+  },
+  {
+    name: 'a backend that is not for gRPC',
+    start: async (world) => {
+      const port = await world.rawPort((stream) => {
+        stream.respond({ ':status': 502, 'content-type': 'text/html' });
+        stream.end('<html>');
+      });
+      return world.serve(world.resources([port]));
+    },
+  },
+  {
+    name: 'a backend that fails every attempt of a retried call',
+    start: async (world) => {
+      const port = await world.rawPort((stream) =>
+        endWith(stream, status.UNAVAILABLE, 'overloaded'),
+      );
+      const retry_policy = {
+        retry_on: 'unavailable',
+        num_retries: 2,
+        retry_back_off: { base_interval: '0.005s' },
+      };
+      return world.serve(world.resources([port], { retry_policy }));
+    },
+  },
+  {
     name: 'a host name of a cluster that is not answered',
     start: (world) => {
       world.slowLookups();
@@ -178,3 +238,10 @@ export const FAILURES: readonly Failure[] = [
     },
   },
 ];
+
+function withHealth(assignment: Json | undefined, states: readonly string[]): Json {
+  const { endpoints: [locality] = [] }: { endpoints?: Json[] } = { ...assignment };
+  const { lb_endpoints = [] }: { lb_endpoints?: Json[] } = { ...locality };
+  const endpoints = lb_endpoints.map((endpoint, i) => ({ ...endpoint, health_status: states[i] }));
+  return { ...assignment, endpoints: [{ ...locality, lb_endpoints: endpoints }] };
+}

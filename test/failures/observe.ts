@@ -111,6 +111,9 @@ function withoutNumbers(text: string): string {
       .replace(/\d+\.\d+ ?s\b/g, '# s')
       .replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'TIME')
       .replace(/127\.0\.0\.1:\d{2,5}/g, '127.0.0.1:PORT')
+      .replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'TIME')
+      // Of a call that is made again, as calls with longer deadlines are.
+      .replace(/, \d+ times since TIME/g, '')
       // Of a busy machine.
       .replace(/; this process was blocked for # s/g, '')
   );

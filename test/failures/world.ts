@@ -1,7 +1,9 @@
+import type { ServerHttp2Stream } from 'node:http2';
 import type { status } from '@grpc/grpc-js';
 import { ControlPlane, Snapshot } from '../../src/control-plane';
 import { bootstrapFor, type MeshResources } from '../support/mesh';
 import { ScriptedControlPlane } from '../support/scripted-control-plane';
+import { RawBackend } from '../support/raw-backend';
 import { SilentServer } from '../support/silent-server';
 import { SlowLookups } from '../support/slow-lookups';
 import { SlowServer } from '../support/slow-server';
@@ -63,6 +65,13 @@ export class World {
     await slow.start();
     this.stops.push(() => slow.stop());
     return slow.port;
+  }
+
+  /** Starts a server whose streams are handled by a function. @returns its port. */
+  async rawPort(onStream: (stream: ServerHttp2Stream) => void): Promise<number> {
+    const backend = new RawBackend(onStream);
+    this.stops.push(() => backend.close());
+    return backend.listen();
   }
 
   /** Returns a port that refuses connections. */

@@ -2,6 +2,7 @@ import { Locality } from '../../src/wire/generated/envoy/config/core/v3/base';
 import { ClusterLoadAssignment } from '../../src/wire/generated/envoy/config/endpoint/v3/endpoint';
 import { LocalityLbEndpoints } from '../../src/wire/generated/envoy/config/endpoint/v3/endpoint_components';
 import {
+  describeSkippedEndpoints,
   noMetadata,
   type EndpointsResource,
   type XdsEndpoint,
@@ -382,6 +383,33 @@ describe('addresses of a kind that this client cannot use', () => {
     );
     expect(resource.unusableEndpoints).toBe(2);
     expect(hostsOf(resource)).toEqual(['10.0.0.1']);
+  });
+
+  it('counts all endpoints by health where none can be used, in each update', () => {
+    const states = (...all: readonly string[]) =>
+      assignment(
+        locality(
+          'a',
+          all.map((health_status, i) => endpoint(`10.0.0.${i}`, { health_status })),
+        ),
+      );
+    const first = parse(states('UNHEALTHY', 'TIMEOUT', 'UNHEALTHY'));
+    const text =
+      'ClusterLoadAssignment "c": none of its 3 endpoints can be used because of its health_status';
+    expect(describeSkippedEndpoints(first)).toBe(`${text} (2 UNHEALTHY, 1 TIMEOUT)`);
+    expect(update(first, states('UNHEALTHY', 'TIMEOUT', 'UNHEALTHY'))).toBe(first);
+    const second = update(first, states('UNHEALTHY', 'DRAINING', 'UNHEALTHY'));
+    expect(describeSkippedEndpoints(second)).toBe(`${text} (2 UNHEALTHY, 1 DRAINING)`);
+    const third = update(second, states('UNHEALTHY', 'HEALTHY', 'UNHEALTHY'));
+    expect(describeSkippedEndpoints(third)).toBeUndefined();
+    expect(describeSkippedEndpoints(update(third, states('DRAINING')))).toBe(
+      'ClusterLoadAssignment "c": its only endpoint cannot be used because of its health_status (1 DRAINING)',
+    );
+    const many = (health_status: string) => states(...Array<string>(100).fill(health_status));
+    const large = update(third, many('HEALTHY'));
+    expect(describeSkippedEndpoints(update(large, many('UNHEALTHY')))).toMatch(
+      /\(100 UNHEALTHY\)$/,
+    );
   });
 
   it('counts anew in each update, and keeps the identity of what did not change', () => {

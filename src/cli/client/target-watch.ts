@@ -15,6 +15,7 @@ import { err, ok, type Result } from '../../util/result';
 import { TimeSlices } from '../../util/time-slices';
 import type { ClientSnapshot } from '../../xds-client/client-snapshot';
 import { XdsClient } from '../../xds-client/xds-client';
+import { describeServers } from '../../xds-client/xds-errors';
 import {
   openBootstrap,
   USER_AGENT,
@@ -52,7 +53,7 @@ export class TargetWatch {
         this.latest = update;
         if (!update.ok || this.manager.isWhole) onUpdate(update);
       },
-      clientNote: `xDS node "${bootstrap.node.id}"`,
+      clientNote: describeServers(bootstrap, names.listenerName, parts.types.listener.typeUrl),
       logger: silentLogger,
       ...{ clock, timeSlices: new TimeSlices(clock) },
     });

@@ -2,6 +2,7 @@ import { Status, type Metadata, type StatusObject } from '../../grpc-js';
 import type { MatchMeter } from '../../resources/matching/match-meter';
 import type { Random } from '../../util/random';
 import { isPromiseLike } from '../../util/contained';
+import { quoteText } from '../../util/text';
 import { CallFailedError, type CallFilter } from '../call-filter';
 import { CallFilterChain } from '../call-filter-chain';
 import {
@@ -43,9 +44,10 @@ export function createCompositeFilter({ filters, random }: CompositeFilterOption
     prepare(config, override) {
       const { matcher } = asConfig(CompositeConfig, override ?? config);
       if (matcher === undefined) return undefined;
-      const decide = (call: FilterCall) => chooseFilters(matcher, call, random, prepare);
+      const decide = (call: FilterCall, instance: string) =>
+        chooseFilters(matcher, { call, instance }, random, prepare);
       return {
-        create: (call) => new CompositeCall(call, decide),
+        create: (call, instance) => new CompositeCall(call, (of) => decide(of, instance)),
         describe: () => describeMatcher(matcher, describeAction),
       };
     },
@@ -71,7 +73,10 @@ function createNestedPreparer(registry: HttpFilterRegistry) {
 /** Chooses the filters of a call; often none. Throws if the call must fail. */
 function chooseFilters(
   matcher: Matcher<CompositeAction>,
-  { method, headers, routing }: FilterCall,
+  {
+    call: { method, headers, routing },
+    instance,
+  }: { readonly call: FilterCall; readonly instance: string },
   random: Random,
   prepare: (action: ExecuteAction) => readonly PreparedFilter[],
 ): readonly PreparedFilter[] {
@@ -79,7 +84,7 @@ function chooseFilters(
     findAction(matcher, new ReadableHeaders(method, headers, meter));
   const action = routing === undefined ? find() : routing.match(find);
   if (action === undefined) {
-    const details = 'No match of the composite HTTP filter fits the headers of the call';
+    const details = `No match of the composite HTTP filter ${quoteText(instance)} fits the headers of the call: add one, or on_no_match`;
     throw new CallFailedError({ code: Status.UNAVAILABLE, details });
   }
   if (action.kind === 'skip') return [];

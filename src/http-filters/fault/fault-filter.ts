@@ -2,6 +2,7 @@ import type { Metadata, StatusObject } from '../../grpc-js';
 import type { Clock } from '../../util/clock';
 import { createHandle, type Handle } from '../../util/handle';
 import type { Random } from '../../util/random';
+import { quoteText } from '../../util/text';
 import { CallFailedError, type CallFilter } from '../call-filter';
 import {
   meteredHeaders,
@@ -56,14 +57,14 @@ function createFactory(context: FaultContext): CallFilterFactory {
   // Filters before this one may change headers, so a choice that depends on them has to wait.
   const dependsOnHeaders = delay?.source.kind === 'header' || abort?.source.kind === 'header';
   return {
-    create(call: FilterCall) {
+    create(call: FilterCall, instance: string) {
       if (dependsOnHeaders) {
         const choose = (headers: Metadata) =>
           chooseFault(config, meteredHeaders(headers, call), random);
-        return new FaultCall(choose, context);
+        return new FaultCall(choose, context, instance);
       }
       const fault = chooseFault(config, call.headers, random);
-      return fault && new FaultCall(() => fault, context);
+      return fault && new FaultCall(() => fault, context, instance);
     },
     describe: () => ({ delay, abort, maxActiveFaults }),
   };
@@ -77,6 +78,8 @@ class FaultCall implements CallFilter {
   constructor(
     private readonly choose: (headers: Metadata) => Fault | undefined,
     private readonly context: FaultContext,
+    /** The name of the filter. */
+    private readonly instance: string,
   ) {}
 
   onRequestHeaders(headers: Metadata): Metadata | Promise<Metadata> {
@@ -86,17 +89,25 @@ class FaultCall implements CallFilter {
     const active = activeFaults.acquire(config.maxActiveFaults);
     if (active === undefined) return headers;
     if (fault.delayMs !== undefined) {
-      return this.wait(fault.delayMs, active).then(() => goOn(fault, headers));
+      return this.wait(fault.delayMs, active).then(() => this.goOn(fault, headers));
     }
     // A fault without a delay is over at once.
     active.release();
-    return goOn(fault, headers);
+    return this.goOn(fault, headers);
   }
 
   /** The call may end during the delay: cancelled, or past its deadline. */
   onStatus(status: StatusObject): StatusObject {
     this.delay?.release();
     return status;
+  }
+
+  /** Fails or continues the call after its delay, if any. */
+  private goOn({ abortCode }: Fault, headers: Metadata): Metadata {
+    if (abortCode === undefined) return headers;
+    const filter = `HTTP filter ${quoteText(this.instance)}`;
+    const details = `Aborted by fault injection: ${filter}: see its config in the listener or route`;
+    throw new CallFailedError({ code: abortCode, details });
   }
 
   /** Delays the call. The promise stays pending if the call ends first. */
@@ -115,12 +126,6 @@ class FaultCall implements CallFilter {
       });
     });
   }
-}
-
-/** Fails or continues the call after its delay, if any. */
-function goOn({ abortCode }: Fault, headers: Metadata): Metadata {
-  if (abortCode === undefined) return headers;
-  throw new CallFailedError({ code: abortCode, details: 'Aborted by fault injection' });
 }
 
 /** Counts the active faults of the process, over all channels (gRFC A33). */

@@ -21,6 +21,7 @@ import {
   type SingleChildDelegate,
 } from '../tree/single-child';
 import { AuthorityRewriter, CallLimits, ClusterImplPicker } from './picker';
+import { BrokenCalls } from './broken-calls';
 import type { CallCounterMap, CallCounterRef } from './circuit-breaker';
 import type * as LoadsModule from './cluster-loads';
 import type { ClusterLoads } from './cluster-loads';
@@ -102,7 +103,7 @@ class ClusterImpl implements SingleChildDelegate<ClusterImplConfig> {
     if (hasMoved || next !== applied) {
       if (applied !== undefined) releaseUnused(applied, next);
       // A connection may be kept when its endpoint changes locality; later calls on it count for the new one.
-      this.applied = hasMoved ? { ...next, subchannels: createSubchannels(next) } : next;
+      this.applied = hasMoved ? { ...next, subchannels: this.createSubchannels(next) } : next;
       this.only.requestPublication();
     }
     if (endpoints.ok) {
@@ -179,7 +180,21 @@ class ClusterImpl implements SingleChildDelegate<ClusterImplConfig> {
       stats && new (loadObservation().ObservedCluster)(stats, options.cluster, addresses, clock);
     const calls = new ClusterCalls(clock, callTiming);
     const counted = { config, limits, counterRef, addresses, loads, observed, calls };
-    return { ...counted, subchannels: createSubchannels(counted) };
+    return { ...counted, subchannels: this.createSubchannels(counted) };
+  }
+
+  private createSubchannels({
+    limits: { cluster },
+    counterRef: { counter },
+    loads,
+    observed,
+    calls,
+  }: Omit<Applied, 'subchannels'>): CountedSubchannels {
+    const { clock } = this.only.host.environment;
+    const broken = {
+      of: (subchannel: Subchannel) => new BrokenCalls(cluster, subchannel.getAddress(), clock),
+    };
+    return new CountedSubchannels(counter, loads, securityOf, observed, calls, broken);
   }
 }
 
@@ -196,15 +211,6 @@ function* updateLocalities(
 function releaseUnused(applied: Applied, next: Applied): void {
   if (applied.counterRef !== next.counterRef) applied.counterRef.release();
   if (applied.loads !== next.loads) applied.loads?.release();
-}
-
-function createSubchannels({
-  counterRef,
-  loads,
-  observed,
-  calls,
-}: Omit<Applied, 'subchannels'>): CountedSubchannels {
-  return new CountedSubchannels(counterRef.counter, loads, securityOf, observed, calls);
 }
 
 /** Whether calls with either options are counted by one counter (gRFC A32) and reported to the same server. */

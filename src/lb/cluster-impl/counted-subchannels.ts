@@ -15,6 +15,7 @@ import {
   withCallCredentials,
 } from '../../grpc-js/subchannel-wrappers';
 import { type ConnectionSecurity, securityOf } from '../../security/client/connection-security';
+import type { BrokenCalls } from './broken-calls';
 import type { CallCounter } from './circuit-breaker';
 import type { CallLoad } from './cluster-loads';
 import type { EndpointCalls } from './endpoint-calls';
@@ -44,6 +45,11 @@ interface CallLookup {
   of(subchannel: Subchannel): EndpointCalls;
 }
 
+/** Finds the broken calls on a subchannel. */
+interface BrokenLookup {
+  of(subchannel: Subchannel): BrokenCalls;
+}
+
 /**
  * Creates subchannels whose calls are counted from their start to their status.
  *
@@ -61,6 +67,7 @@ export class CountedSubchannels<Counter extends CallCount = CallCounter> {
    * @param securityOf Returns what secures a subchannel; absent if another policy sees to call credentials.
    * @param observed Absent if no plugin observes the calls.
    * @param calls Absent if calls are not counted by endpoint.
+   * @param broken Absent if another policy completes the texts of calls.
    */
   constructor(
     readonly counter: Counter,
@@ -68,6 +75,7 @@ export class CountedSubchannels<Counter extends CallCount = CallCounter> {
     private readonly securityOf?: (subchannel: Subchannel) => ConnectionSecurity,
     private readonly observed?: ObservedCluster,
     private readonly calls?: CallLookup,
+    private readonly broken?: BrokenLookup,
   ) {}
 
   /** Whether a subchannel is insecure, and so refuses watched calls with call credentials. */
@@ -98,6 +106,7 @@ export class CountedSubchannels<Counter extends CallCount = CallCounter> {
       counter: this.counter,
       load: this.loads?.of(subchannel),
       endpoint: this.calls?.of(subchannel),
+      broken: this.broken?.of(subchannel),
     });
     const createCall = this.observed?.observeCalls(subchannel, counted) ?? counted;
     if (this.securityOf?.(subchannel).kind !== 'insecure') {
@@ -122,6 +131,7 @@ interface Counts {
   readonly counter: CallCount;
   readonly load: CallLoad | undefined;
   readonly endpoint: EndpointCalls | undefined;
+  readonly broken: BrokenCalls | undefined;
 }
 
 function createCountedCall(subchannel: Subchannel, counts: Counts): CreateCall {
@@ -168,12 +178,13 @@ class CountedCallListener implements CallListener {
 
   onReceiveStatus(status: Parameters<CallListener['onReceiveStatus']>[0]): void {
     // First, so that a call made in the application's callback is not over the limit.
-    const { counter, load, endpoint } = this.counts;
+    const { counter, load, endpoint, broken } = this.counts;
     counter.end();
     load?.end(status);
     endpoint?.end(this.startedAtMs);
     correctPushback(status);
-    this.next.onReceiveStatus(status);
+    const isExplained = broken !== undefined && status.code !== Status.OK;
+    this.next.onReceiveStatus(isExplained ? broken.explain(status) : status);
   }
 }
 

@@ -4,6 +4,7 @@ import {
   type Picker,
   type PickArgs,
   type PickResult,
+  PickResultType,
 } from '../../grpc-js';
 import type { Handle } from '../../util/handle';
 import type { Steps } from '../../util/steps';
@@ -26,6 +27,7 @@ import {
   parseClusterManagerConfig,
   type Unresolved,
 } from './config';
+import { withSince } from '../../util/since';
 import { quoteText } from '../../util/text';
 import { callAttributes } from '../call-attributes';
 
@@ -52,6 +54,8 @@ interface Child {
   readonly policy: ChildPolicy;
   /** The state it is counted under. */
   state: ConnectivityState;
+  /** When it began to fail, in milliseconds since the epoch; `undefined` if it does not. */
+  failingSinceMs: number | undefined;
 }
 
 class ClusterManagerPolicy implements LbPolicy<ClusterManagerConfig> {
@@ -185,7 +189,7 @@ class ClusterManagerPolicy implements LbPolicy<ClusterManagerConfig> {
       host: this.host,
       onStateChanged: () => this.onChildChanged(name, child),
     });
-    const child: Child = { policy, state: policy.state };
+    const child: Child = { policy, state: policy.state, failingSinceMs: undefined };
     this.children.set(name, child);
     this.pickers.set(name, policy.picker);
     this.removed.delete(name);
@@ -203,8 +207,21 @@ class ClusterManagerPolicy implements LbPolicy<ClusterManagerConfig> {
       this.tally.add(state);
       child.state = state;
     }
-    this.pickers.set(name, picker);
+    this.pickers.set(name, this.dated(child, picker));
     this.publication.request();
+  }
+
+  /** Returns the picker of a child, whose failures say since when it fails. */
+  private dated(child: Child, picker: Picker): Picker {
+    const { CONNECTING, TRANSIENT_FAILURE } = ConnectivityState;
+    // A failing child that connects again still fails.
+    if (child.state === TRANSIENT_FAILURE)
+      child.failingSinceMs ??= this.host.environment.clock.now();
+    else if (child.state !== CONNECTING) child.failingSinceMs = undefined;
+    const { failingSinceMs } = child;
+    return child.state === TRANSIENT_FAILURE && failingSinceMs !== undefined
+      ? new FailingPicker(picker, failingSinceMs)
+      : picker;
   }
 
   publish(): void {
@@ -251,6 +268,21 @@ class ClusterManagerPolicy implements LbPolicy<ClusterManagerConfig> {
 
   private trace(text: () => string): void {
     this.host.environment.logger.trace(TRACER, text);
+  }
+}
+
+/** The picker of a child that fails. */
+class FailingPicker implements Picker {
+  constructor(
+    private readonly child: Picker,
+    private readonly sinceMs: number,
+  ) {}
+
+  pick(args: PickArgs): PickResult {
+    const result = this.child.pick(args);
+    const { pickResultType: type, status } = result;
+    if (type !== PickResultType.TRANSIENT_FAILURE || status === null) return result;
+    return { ...result, status: { ...status, details: withSince(status.details, this.sinceMs) } };
   }
 }
 

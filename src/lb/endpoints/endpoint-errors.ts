@@ -174,12 +174,21 @@ export function describeAddresses(endpoints: readonly XdsEndpoint[]): string {
   return left === 0 ? shown.join(', ') : `${shown.join(', ')} and ${left} more`;
 }
 
-/** Returns a cause without the address, which is named besides: it is the same for many endpoints. */
+/** The end of an error of Node.js that names the local address, such as ` - Local (0.0.0.0:0)`. */
+const LOCAL_ADDRESS = / - Local \([^()]*\)/g;
+
+/** Returns a cause without the addresses of its connection, so that it is the same for many endpoints: they are named besides. */
 function withoutAddresses(cause: string, { addresses }: XdsEndpoint): string {
-  let text = cause;
+  let text = cause.replace(LOCAL_ADDRESS, '');
   for (const address of addresses) {
-    const suffix = ` ${subchannelAddressToString(address)}`;
-    if (text.endsWith(suffix)) text = text.slice(0, -suffix.length);
+    // Node.js writes IPv6 addresses without brackets.
+    text = withoutWord(text, subchannelAddressToString(address));
+    text = withoutWord(text, `${address.host}:${address.port}`);
   }
   return sanitizeText(text.trim(), MAX_CAUSE_LENGTH);
+}
+
+/** Removes a word wherever it stands in a text, with the space before it. */
+function withoutWord(text: string, word: string): string {
+  return text.includes(word) ? ` ${text} `.replaceAll(` ${word} `, ' ').trim() : text;
 }

@@ -69,6 +69,7 @@ export class PreviousEndpoints {
       drops === previous.drops &&
       next.clusterName === previous.clusterName &&
       next.unusableEndpoints === previous.unusableEndpoints &&
+      areSameCounts(next.unhealthyEndpoints, previous.unhealthyEndpoints) &&
       next.localitiesWithoutWeight === previous.localitiesWithoutWeight
       ? previous
       : { ...next, priorities, drops };
@@ -204,4 +205,12 @@ function isObject(value: unknown): value is JsonObject {
 /** The text of the first address of an endpoint. */
 export function firstAddress({ addresses: [first] }: XdsEndpoint): string {
   return first === undefined ? '' : `${first.host} ${first.port}`;
+}
+
+type Counts = ReadonlyMap<string, number>;
+
+function areSameCounts(a: Counts | undefined, b: Counts | undefined): boolean {
+  if (a === undefined || b === undefined || a.size !== b.size) return a === b;
+  for (const [key, count] of a) if (b.get(key) !== count) return false;
+  return true;
 }

@@ -37,6 +37,7 @@ import {
   type EndpointsChange,
   type EndpointsResource,
   type LocalityEndpoints,
+  type PriorityEndpoints,
 } from './endpoints';
 import { compareEndpoints } from './endpoints-change';
 import { EndpointsRecord, type ParsedLocality } from './endpoints-record';
@@ -116,7 +117,9 @@ export function createEndpointsResourceType(
     },
     elementLimit,
     countElements: countEndpoints,
-    describeSkipped: (value: EndpointsResource) => describeSkippedEndpoints(value),
+    // Health is no mistake: it is in the status of calls, where no endpoint can be used.
+    describeSkipped: (value: EndpointsResource) =>
+      describeSkippedEndpoints({ ...value, unhealthyEndpoints: undefined }),
     describeChange: describeEndpointsChange,
     limit: ENDPOINTS_LIMIT,
     parse: (bytes, context, violations) =>
@@ -134,7 +137,7 @@ function* parseChange(
   { value: before, record }: PreviousVersion<EndpointsResource>,
   reading: ChangeReading,
 ): Steps<DecodedEndpoints | undefined> {
-  // How many addresses cannot be used is counted only when every endpoint is decoded.
+  // How many endpoints cannot be used is counted only when every endpoint is decoded.
   if (!(record instanceof EndpointsRecord) || before.unusableEndpoints !== undefined) {
     return undefined;
   }
@@ -145,7 +148,8 @@ function* parseChange(
   const violations = Violations.root();
   const { message, record: next, change, ...parts } = changed;
   const value = yield* assemble(message, { ...parts, previous }, violations);
-  return violations.count > 0 ? undefined : { value, record: next, change };
+  if (violations.count > 0 || !hasUsableEndpoint(value.priorities)) return undefined;
+  return { value, record: next, change };
 }
 
 /** The context of an assignment. */
@@ -169,6 +173,8 @@ interface AssignmentParts {
   readonly localities: readonly PlacedLocality[];
   readonly previous: PreviousEndpoints;
   readonly unusableEndpoints?: number | undefined;
+  /** Those that were left out. */
+  readonly omittedByHealth?: ReadonlyMap<string, number>;
   readonly localitiesWithoutWeight?: number | undefined;
 }
 
@@ -231,8 +237,8 @@ function* parseAssignment(
   const context = { previous, addresses, parser, endpointCollections };
   const at = violations.at('endpoints');
   const { localities, ...without } = yield* parseLocalities(pieces, context, at);
-  const { unusableEndpoints } = parser;
-  const parts = { localities, previous, unusableEndpoints, ...without };
+  const { unusableEndpoints, omittedByHealth } = parser;
+  const parts = { localities, previous, unusableEndpoints, omittedByHealth, ...without };
   const value = yield* assemble(message, parts, violations);
   if (violations.count + malformed.count > 0) return { value };
   const of = { pieces, length: bytes.length };
@@ -280,7 +286,7 @@ function* skipEndpoints({ endpoints }: LocalityPiece): Steps<number> {
 /** Creates an assignment from its parts, and validates what concerns more than one of them. */
 function* assemble(
   { clusterName, policy }: ClusterLoadAssignment,
-  { localities, previous, unusableEndpoints, localitiesWithoutWeight }: AssignmentParts,
+  { localities, previous, omittedByHealth, ...skipped }: AssignmentParts,
   violations: Violations,
 ): Steps<EndpointsResource> {
   const at = violations.at('endpoints');
@@ -290,13 +296,40 @@ function* assemble(
   const drops = (policy?.dropOverloads ?? []).map((drop, i) => parseDrop(drop, dropsAt.index(i)));
   const inOrder = [...priorities].sort(([a], [b]) => a - b);
   if (localities.length >= STEP_SIZE) yield;
+  const listed = inOrder.map(([, byKey]) => ({ localities: [...byKey.values()] }));
+  const { unusableEndpoints, localitiesWithoutWeight } = skipped;
+  const unhealthyEndpoints = omittedByHealth && countUnhealthy(listed, omittedByHealth);
   return previous.share({
     clusterName,
-    priorities: inOrder.map(([, byKey]) => ({ localities: [...byKey.values()] })),
+    priorities: listed,
     drops,
     ...(unusableEndpoints !== undefined && { unusableEndpoints }),
+    ...(unhealthyEndpoints !== undefined && { unhealthyEndpoints }),
     ...(localitiesWithoutWeight !== undefined && { localitiesWithoutWeight }),
   });
+}
+
+/** Whether a call can go to any endpoint. Calls of a session may stay on a draining one (gRFC A55). */
+function hasUsableEndpoint(priorities: readonly PriorityEndpoints[]): boolean {
+  return priorities.some(({ localities }) =>
+    localities.some(({ endpoints, collection }) =>
+      collection === undefined ? endpoints.some(({ health }) => health !== 'DRAINING') : true,
+    ),
+  );
+}
+
+/** Counts all endpoints by their health, if none can be used because of it. */
+function countUnhealthy(
+  priorities: readonly PriorityEndpoints[],
+  omitted: ReadonlyMap<string, number>,
+): ReadonlyMap<string, number> | undefined {
+  if (hasUsableEndpoint(priorities)) return undefined;
+  let draining = omitted.get('DRAINING') ?? 0;
+  for (const { localities } of priorities)
+    for (const { endpoints } of localities) draining += endpoints.length;
+  const counts = new Map(omitted);
+  if (draining > 0) counts.set('DRAINING', draining);
+  return counts.size === 0 ? undefined : counts;
 }
 
 function* groupByPriority(

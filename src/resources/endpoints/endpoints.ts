@@ -66,6 +66,8 @@ export interface EndpointsResource {
   readonly drops: readonly DropCategory[];
   /** How many endpoints have an address that was left out, because this client cannot use it; absent if none. */
   readonly unusableEndpoints?: number | undefined;
+  /** How many endpoints have which health, where none can be used because of it; absent otherwise. */
+  readonly unhealthyEndpoints?: ReadonlyMap<string, number> | undefined;
   /** How many localities with endpoints were left out, because they have no weight at all; absent if none. */
   readonly localitiesWithoutWeight?: number | undefined;
 }
@@ -141,12 +143,34 @@ export function describeUnusable(count: number | undefined): string | undefined 
 
 /** Describes what was left out of an assignment although it was probably meant to be used; `undefined` if nothing was. */
 export function describeSkippedEndpoints({
-  localitiesWithoutWeight: count,
+  clusterName,
+  localitiesWithoutWeight,
+  unhealthyEndpoints,
   unusableEndpoints,
-}: Pick<EndpointsResource, 'localitiesWithoutWeight' | 'unusableEndpoints'>): string | undefined {
-  const unusable = describeUnusable(unusableEndpoints);
-  if (count === undefined) return unusable;
+}: SkippedEndpoints): string | undefined {
+  const texts = [
+    unhealthyEndpoints && describeUnhealthy(clusterName, unhealthyEndpoints),
+    localitiesWithoutWeight && describeWithoutWeight(localitiesWithoutWeight),
+    describeUnusable(unusableEndpoints),
+  ].filter((text) => typeof text === 'string');
+  return texts.length === 0 ? undefined : texts.join('; ');
+}
+
+type SkippedEndpoints = Pick<
+  EndpointsResource,
+  'clusterName' | 'localitiesWithoutWeight' | 'unhealthyEndpoints' | 'unusableEndpoints'
+>;
+
+function describeWithoutWeight(count: number): string {
   const subject = count === 1 ? '1 locality has' : `${count} localities have`;
-  const text = `${subject} no load_balancing_weight, so ${count === 1 ? 'its' : 'their'} endpoints are not used: set it`;
-  return unusable === undefined ? text : `${text}; ${unusable}`;
+  return `${subject} no load_balancing_weight, so ${count === 1 ? 'its' : 'their'} endpoints are not used: set it`;
+}
+
+function describeUnhealthy(name: string, byHealth: ReadonlyMap<string, number>): string {
+  let total = 0;
+  for (const count of byHealth.values()) total += count;
+  const counts = Array.from(byHealth, ([health, count]) => `${count} ${health}`).join(', ');
+  const subject = total === 1 ? 'its only endpoint' : `none of its ${total} endpoints`;
+  const verb = total === 1 ? 'cannot' : 'can';
+  return `ClusterLoadAssignment ${quoteText(name)}: ${subject} ${verb} be used because of its health_status (${counts})`;
 }

@@ -186,6 +186,8 @@ export interface EndpointReading {
 export class LbEndpointParser {
   private unusable = 0;
   private lastMetadata = noMetadata;
+  /** How many endpoints were left out, by their health. */
+  readonly omittedByHealth = new Map<string, number>();
 
   constructor(private readonly reading: EndpointReading) {}
 
@@ -203,8 +205,10 @@ export class LbEndpointParser {
   parse(message: LbEndpoint, violations: Violations): XdsEndpoint | undefined {
     const { healthStatus, hostIdentifier, loadBalancingWeight: weight = 1 } = message;
     const health = parseHealthStatus(healthStatus);
-    if (health === undefined) return undefined;
-    if (health === 'DRAINING' && !this.reading.keepDraining) return undefined;
+    if (health === undefined || (health === 'DRAINING' && !this.reading.keepDraining)) {
+      this.omit(String(Reflect.get(HealthStatusMessage, healthStatus) ?? healthStatus));
+      return undefined;
+    }
     if (weight === 0) violations.at('load_balancing_weight').add('must be at least 1, not 0');
     if (hostIdentifier?.$case !== 'endpoint')
       return violations.at('endpoint').add('field not present');
@@ -221,6 +225,10 @@ export class LbEndpointParser {
     if (addresses === undefined) return undefined;
     const parsed = { addresses, weight, health, hostname, hashKey, metadata };
     return proxy === undefined ? parsed : { ...parsed, proxy };
+  }
+
+  private omit(health: string): void {
+    this.omittedByHealth.set(health, (this.omittedByHealth.get(health) ?? 0) + 1);
   }
 
   /** Parses the HTTP proxy in metadata (gRFC A86); `undefined` if it names none, or a value of another type. */

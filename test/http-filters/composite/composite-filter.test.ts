@@ -229,7 +229,7 @@ describe('the composite filter', () => {
   it('fails calls without a match', async () => {
     const filter = scene.start(composite(list([x1, action(skip)])));
     expect(await failureOf(() => filter?.onRequestHeaders?.(headersOf()))).toBe(
-      '14: No match of the composite HTTP filter fits the headers of the call',
+      '14: No match of the composite HTTP filter "f" fits the headers of the call: add one, or on_no_match',
     );
     const status = statusOf(Status.UNAVAILABLE);
     expect(filter?.onStatus?.(status)).toBe(status);
@@ -288,11 +288,12 @@ describe('the composite filter', () => {
     const abort = { grpc_status: 9, percentage: { numerator: 100 } };
     const failing = scene.start(composite(list([x1, run(mark('a'), fault({ abort }))])));
     expect(await failureOf(() => failing?.onRequestHeaders?.(headersOf({ x: '1' })))).toBe(
-      '9: Aborted by fault injection',
+      '9: Aborted by fault injection: HTTP filter "n1": see its config in the listener or route',
     );
     expect(failing?.onStatus?.(statusOf(9, 'as told'))).toMatchObject({
       code: 9,
-      details: 'Aborted by fault injectiona',
+      details:
+        'Aborted by fault injection: HTTP filter "n1": see its config in the listener or routea',
     });
   });
 

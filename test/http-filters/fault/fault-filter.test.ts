@@ -117,14 +117,18 @@ describe('the fault filter', () => {
   it('aborts calls before they are sent', async () => {
     const call = scene.call(scene.prepare(abortWith(Status.NOT_FOUND)));
     await settle();
-    expect(call.state).toBe('5: Aborted by fault injection');
+    expect(call.state).toBe(
+      '5: Aborted by fault injection: HTTP filter "f": see its config in the listener or route',
+    );
     expect(scene.held).toEqual([0, 0]);
   });
 
   it('ends calls with the status OK of the config', async () => {
     const call = scene.call(scene.prepare(abortWith(Status.OK)));
     await settle();
-    expect(call.state).toBe('0: Aborted by fault injection');
+    expect(call.state).toBe(
+      '0: Aborted by fault injection: HTTP filter "f": see its config in the listener or route',
+    );
   });
 
   it('delays calls, then sends them unchanged', async () => {
@@ -148,7 +152,9 @@ describe('the fault filter', () => {
     expect(call.state).toBe('waiting');
     scene.clock.advance(1000);
     await settle();
-    expect(call.state).toBe('10: Aborted by fault injection');
+    expect(call.state).toBe(
+      '10: Aborted by fault injection: HTTP filter "f": see its config in the listener or route',
+    );
     call.end(Status.ABORTED);
     expect(scene.held).toEqual([0, 0]);
   });
@@ -172,7 +178,9 @@ describe('the fault filter', () => {
   it('takes the override instead of the config', async () => {
     const call = scene.call(scene.prepare(abortWith(1), abortWith(2)));
     await settle();
-    expect(call.state).toBe('2: Aborted by fault injection');
+    expect(call.state).toBe(
+      '2: Aborted by fault injection: HTTP filter "f": see its config in the listener or route',
+    );
   });
 
   it('reads the headers that the filters before it changed', async () => {
@@ -181,7 +189,7 @@ describe('the fault filter', () => {
     const name = 'x-envoy-fault-abort-grpc-request';
     const changed = headersOf({ [name]: '8' });
     expect(await failureOf(() => filter?.onRequestHeaders?.(changed))).toBe(
-      '8: Aborted by fault injection',
+      '8: Aborted by fault injection: HTTP filter "f": see its config in the listener or route',
     );
     const unaffected = headersOf();
     const another = scene.prepare(json)?.create(callWith(changed), 'f');
@@ -250,7 +258,9 @@ describe('the number of active faults', () => {
     delayed.end();
     const aborted = scene.call(factory);
     await settle();
-    expect(aborted.state).toBe('1: Aborted by fault injection');
+    expect(aborted.state).toBe(
+      '1: Aborted by fault injection: HTTP filter "f": see its config in the listener or route',
+    );
   });
 
   it('counts an abort only while it is applied', async () => {
@@ -259,8 +269,8 @@ describe('the number of active faults', () => {
     const calls = [scene.call(factory), scene.call(factory)];
     await settle();
     expect(calls.map(({ state }) => state)).toEqual([
-      '1: Aborted by fault injection',
-      '1: Aborted by fault injection',
+      '1: Aborted by fault injection: HTTP filter "f": see its config in the listener or route',
+      '1: Aborted by fault injection: HTTP filter "f": see its config in the listener or route',
     ]);
   });
 });

@@ -1,0 +1,41 @@
+import { buildCluster } from '../../src/dependency-manager/build-cluster';
+import type { XdsError } from '../../src/xds-client/resource-watcher';
+import { edsCluster } from '../support/xds-builders';
+
+const CAUSE = 'management server s (node "n") cannot be reached: refused';
+const error = (message: string): XdsError => ({ kind: 'unreachable', message });
+
+describe('a resolution note', () => {
+  it('says each cause once, with the resources that it concerns', () => {
+    const resource = edsCluster('c');
+    const result = buildCluster(
+      'c',
+      { kind: 'eds', name: 'c' },
+      {
+        observed: {
+          cluster: () => ({
+            kind: 'value',
+            value: resource,
+            ambient: error(`Cluster "c": ${CAUSE}`),
+          }),
+          endpoints: () => ({
+            kind: 'error',
+            error: error(`ClusterLoadAssignment "c": gone`),
+          }),
+          dns: () => undefined,
+        },
+        ambient: [error(`Listener "l": ${CAUSE}`), error(`RouteConfiguration "r": ${CAUSE}`)],
+        clientNote: 'n',
+        leavesOf: () => ({ ok: true, value: [] }),
+      },
+      undefined,
+    );
+    expect(result).toMatchObject({
+      value: {
+        children: {
+          resolutionNote: `Listener "l", RouteConfiguration "r", Cluster "c": ${CAUSE}; ClusterLoadAssignment "c": gone`,
+        },
+      },
+    });
+  });
+});
