@@ -234,7 +234,9 @@ function describeEvent(
     }
     case 'deleted':
     case 'timed-out': {
-      const kind = event.kind === 'deleted' ? 'removed' : 'timed-out';
+      // What never was is not removed.
+      const deleted = before.kind === 'accepted' ? 'removed' : 'missing';
+      const kind = event.kind === 'deleted' ? deleted : 'timed-out';
       return { kind, version: '', text: event.failure.error.message, bytes: undefined };
     }
     default:

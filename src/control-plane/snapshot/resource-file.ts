@@ -110,7 +110,16 @@ export function openResourceFile(
   options: ResourceFileOptions = {},
 ): Result<ResourceFileContent, ResourceFileError> {
   const text = readText(path);
-  return text.ok ? parseContent(text.value, path, options, Snapshot.empty) : text;
+  return text.ok ? openResourceText(text.value, path, options) : text;
+}
+
+/** Parses the text of a resource file, for its content with the positions of all fields; see `parseResourceFile`. */
+export function openResourceText(
+  text: string,
+  path: string,
+  options: ResourceFileOptions = {},
+): Result<ResourceFileContent, ResourceFileError> {
+  return parseContent(text, path, options, Snapshot.empty);
 }
 
 /** Returns the text of a resource file. */
