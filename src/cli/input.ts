@@ -10,7 +10,7 @@ import { err, ok, type Result } from '../util/result';
 import type { CliIo } from './io';
 
 /** The name of the standard input. */
-export const STDIN = '-';
+const STDIN = '-';
 
 /** A FIFO whose writer is silent for as long is not waited for. */
 const SILENCE_MS = 10_000;

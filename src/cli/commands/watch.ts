@@ -9,6 +9,7 @@ import type {
   StateName,
 } from '../client';
 import { originOf, type ServerFlags } from '../dump/read-source';
+import { localityOf } from '../top/sample';
 import {
   createPaint,
   formatOf,
@@ -239,23 +240,12 @@ function collect(policy: PolicyState, at: Omit<Place, 'endpoints'>, found: Place
   if (policy.endpoints !== undefined) found.push({ ...at, endpoints: policy.endpoints });
   const isPriority = policy.policy === 'priority_experimental';
   for (const [index, child] of (policy.children ?? []).entries()) {
-    const locality = localityOf(child.name) ?? at.locality;
+    const locality = localityOf(child.name ?? '') ?? at.locality;
     const next = isPriority
       ? { ...at, priority: index, isInUse: child.role?.['inUse'] === true }
       : at;
     collect(child, { ...next, locality }, found);
   }
-}
-
-/** Reads the name of a locality, `{region="eu", zone="a", sub_zone=""}`. */
-function localityOf(name: string | undefined): string | undefined {
-  const parts = /^\{region="(.*)", zone="(.*)", sub_zone="(.*)"\}$/.exec(name ?? '');
-  if (parts === null) return undefined;
-  const text = parts
-    .slice(1)
-    .filter((part) => part !== '')
-    .join('/');
-  return text === '' ? '-' : text;
 }
 
 function formatPlace({ priority, locality, isInUse, endpoints }: Place): string {
