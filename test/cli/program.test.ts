@@ -245,6 +245,15 @@ describe('grpc-xds check', () => {
     ]);
   });
 
+  it('says of a JSON file what is wrong with it as JSON', async () => {
+    const json = join(folder, 'f.json');
+    writeFileSync(json, '{"clusters": [}');
+    expect(await io.run('check', json)).toBe(1);
+    expect(io.errors).toEqual([
+      `${json}:1:15: not JSON: a bracket, brace, comma, colon or quote is missing or out of place`,
+    ]);
+  });
+
   it('lists what is wrong with a bad file', async () => {
     writeFileSync(file, 'clusters:\n  - name: a\n    typ: EDS\n  - name: a\n');
     expect(await io.run('check', file)).toBe(1);
