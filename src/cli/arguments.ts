@@ -19,11 +19,17 @@ function expectForm(pattern: RegExp, expected: string): (text: string) => string
   };
 }
 
-const checkHeader = expectForm(/^\s*[^\s:][^:]*:/, 'NAME:VALUE');
+/** A header of a call. */
+export type CallHeader = readonly [name: string, value: string];
 
-/** Adds a header, `name:value`, to those of the options before. */
-export function addHeader(text: string, before: readonly string[]): readonly string[] {
-  return [...before, checkHeader(text)];
+/** The name of a header (https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md, Custom-Metadata), and its value. */
+const HEADER = /^([\w.-]+)[:=](.*)$/s;
+
+/** Adds a header, `name:value` or `name=value`, to those of the options before. */
+export function addHeader(text: string, before: readonly CallHeader[]): readonly CallHeader[] {
+  const [, name, value] = HEADER.exec(text.trim()) ?? [];
+  if (name !== undefined && value !== undefined) return [...before, [name, value.trim()]];
+  throw new InvalidArgumentError('Expected NAME:VALUE or NAME=VALUE.');
 }
 
 /** Checks the path of a method: its service and its name. */
@@ -73,4 +79,12 @@ export function parsePort(text: string): number {
   const port = Number(text);
   if (/^\d{1,5}$/.test(text) && port <= 65535) return port;
   throw new InvalidArgumentError('Expected a number from 0 to 65535.');
+}
+
+/** Parses the names of the formats of a result, or of those and others. */
+export function parseFormat(formats: readonly string[], hint = ''): (text: string) => string {
+  return (text) => {
+    if (formats.includes(text)) return text;
+    throw new InvalidArgumentError(`Allowed choices are ${formats.join(', ')}.${hint}`);
+  };
 }

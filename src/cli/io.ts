@@ -6,6 +6,18 @@ import { cutText } from '../util/text';
 import { formatYaml } from '../wire/proto-json/yaml-document';
 import { late } from '../util/late';
 
+/** Characters. */
+export interface TerminalSize {
+  readonly columns: number;
+  readonly rows: number;
+}
+
+/** Receives what a user does with a screen. */
+export interface ScreenListener {
+  onKey(key: string): void;
+  onResize(): void;
+}
+
 /** The terminal, signals, environment and clock of a command. */
 export interface CliIo {
   /** Writes a line to the standard output, as `formatLine` does. */
@@ -20,6 +32,12 @@ export interface CliIo {
   onInterrupt(callback: () => void): Handle;
   /** Whether the standard output is a terminal. */
   readonly isTerminal: boolean;
+  /** The size of the terminal; `undefined` if the standard output is none. */
+  readonly size: TerminalSize | undefined;
+  /** The standard input, for the file name `-`. */
+  readonly stdin: AsyncIterable<Uint8Array>;
+  /** Shows a screen of its own until the handle is released, and calls back when the size changes or a key is pressed. */
+  openScreen(listener: ScreenListener): Handle;
   /** The environment variables, as in `process.env`. */
   readonly env: Readonly<Record<string, string | undefined>>;
   /** As in `process.versions.node`. */
@@ -31,17 +49,7 @@ export interface CliIo {
   readonly clock: Clock;
 }
 
-/** The exit codes of all commands. */
-export const exitCode = {
-  /** Nothing was found. */
-  fine: 0,
-  /** Something was found: an error, a difference, a rejection. */
-  findings: 1,
-  /** The arguments or a file cannot be used. */
-  badInput: 2,
-  /** A server cannot be reached, or did not answer in time. */
-  unreachable: 3,
-} as const;
+export { exitCode } from './exit-codes';
 
 /** Waits for SIGINT or SIGTERM. */
 export function untilInterrupted(io: Pick<CliIo, 'onInterrupt'>): Promise<void> {
@@ -116,13 +124,19 @@ function escapeCharacter(character: string): string {
 /** How the result of a command is written. */
 export type OutputFormat = 'table' | 'json' | 'yaml';
 
+/** When colours are used; `true` and `false` are `--color` and `--no-color`. */
+export type ColorChoice = 'auto' | 'always' | 'never' | boolean;
+
+/** The flag of every command with colours. */
+export interface ColorFlags {
+  readonly color: ColorChoice;
+}
+
 /** Flags of every command with a result. */
-export interface OutputFlags {
+export interface OutputFlags extends ColorFlags {
   readonly output: OutputFormat;
   /** The same as `output: 'json'`. */
   readonly json?: boolean;
-  /** False for `--no-color`. */
-  readonly color: boolean;
 }
 
 /** Returns the format that the flags choose. */
@@ -143,13 +157,35 @@ export function printResult(
   else printTable();
 }
 
+/**
+ * Writes one of several results when it is known: as JSON a line for each, as YAML a document for each, for people the line that
+ * is called back for.
+ */
+export function printEvent(event: object, flags: OutputFlags, io: CliIo, line: () => Line): void {
+  const format = formatOf(flags);
+  if (format === 'json') io.printDocument(JSON.stringify(event));
+  else if (format === 'yaml') io.printDocument(`---\n${formatYaml(event).trimEnd()}`);
+  else io.print(line());
+}
+
 /** Colours a text, if the output takes colours. */
 export type Paint = (color: Color, text: string) => Span;
 
-/** Colours are for terminals, unless `--no-color` or `NO_COLOR` (https://no-color.org) is set. */
-export function createPaint(io: CliIo, flags: Pick<OutputFlags, 'color'>): Paint {
-  const isPlain = !io.isTerminal || !flags.color || (io.env['NO_COLOR'] ?? '') !== '';
-  return (color, text) => (isPlain ? { text } : { color, text });
+/** Creates what colours texts, if the flag, the environment or the terminal says so. */
+export function createPaint(io: CliIo, { color }: ColorFlags): Paint {
+  const isColored = usesColor(io, color);
+  return (name, text) => (isColored ? { color: name, text } : { text });
+}
+
+/**
+ * The flag counts before the environment, and `NO_COLOR` (https://no-color.org) before `FORCE_COLOR`
+ * (https://force-color.org, with 0 and false for no colours, as in Node.js); otherwise colours are for terminals.
+ */
+function usesColor({ env, isTerminal }: CliIo, choice: ColorChoice): boolean {
+  if (choice !== 'auto') return choice === true || choice === 'always';
+  if ((env['NO_COLOR'] ?? '') !== '') return false;
+  const forced = env['FORCE_COLOR'] ?? '';
+  return forced === '' ? isTerminal : !['0', 'false'].includes(forced);
 }
 
 /** A cell: numbers are aligned to the right, text to the left. */

@@ -5,6 +5,7 @@ import { MAX_INPUT_BYTES, readRegularText } from '../util/read-regular-file';
 import { createHandle } from '../util/handle';
 import { formatDocument, formatLine, type CliIo } from './io';
 import { runCli } from './program';
+import { openScreen } from './screen';
 
 const PACKAGE_FOLDER = join(__dirname, '..', '..');
 
@@ -22,6 +23,14 @@ const io: CliIo = {
     });
   },
   isTerminal: process.stdout.isTTY,
+  get size() {
+    const { columns, rows, isTTY } = process.stdout;
+    return isTTY ? { columns, rows } : undefined;
+  },
+  get stdin() {
+    return process.stdin;
+  },
+  openScreen: (listener) => openScreen(process.stdin, process.stdout, listener),
   env: process.env,
   nodeVersion: process.versions.node,
   folder: process.cwd(),

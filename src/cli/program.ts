@@ -1,6 +1,5 @@
 import { join } from 'node:path';
-import { Command, CommanderError, Option } from 'commander';
-import { spawn } from 'node:child_process';
+import { Argument, Command, CommanderError, Option } from 'commander';
 import {
   addHeader,
   addService,
@@ -8,11 +7,16 @@ import {
   parsePageUrl,
   parsePid,
   parsePort,
+  parseFormat,
   parseSeconds,
   parseTarget,
 } from './arguments';
 import { addBootstrapCommand } from './commands/bootstrap';
 import { exitCode, printErrors, type OutputFlags, type CliIo } from './io';
+import { addCommandHelp, addFileHelp, helpWidth } from './command-help';
+import { formatCompletion, SHELLS } from './completion';
+import { demo } from './commands/demo';
+import { top, type TopFlags } from './commands/top';
 import { check, type CheckFlags } from './commands/check';
 import { diff } from './commands/diff';
 import { dump, type DumpFlags, type SourceFlags } from './commands/dump';
@@ -51,23 +55,19 @@ function createProgram(version: string, io: CliIo, setCode: SetCode): Command {
     .configureOutput({
       writeOut: (text) => io.printDocument(text.trimEnd()),
       writeErr: (text) => printErrors(text.trimEnd().split('\n'), io),
+      getOutHelpWidth: () => helpWidth(io),
+      getErrHelpWidth: () => helpWidth(io),
+      getOutHasColors: () => false,
+      getErrHasColors: () => false,
     })
+    // Also a narrow terminal wraps at its width.
+    .configureHelp({ minWidthToWrap: 20 })
     .showHelpAfterError('Add --help to see what is possible.')
     .exitOverride();
 
   addDemo(program, io, setCode);
   addServe(program, io, setCode);
-
-  const checkCommand = addFileCommand(program, io, 'check')
-    .summary('list the errors of a resource file')
-    .description(
-      'Reads a resource file and lists its errors, and the violations for which a client would reject it (NACK).\n' +
-        'The environment variables that enable and disable features of the client apply.',
-    );
-  addOutputOptions(checkCommand, 'sarif').action((file: string, flags: CheckFlags) =>
-    setCode(check(file, flags, version, io)),
-  );
-
+  addCheck(program, version, io, setCode);
   addDoctor(program, io, setCode);
   addBootstrapCommand(program, io, setCode);
   addDump(program, io, setCode);
@@ -76,6 +76,9 @@ function createProgram(version: string, io: CliIo, setCode: SetCode): Command {
   addWatch(program, io, setCode);
   addRecord(program, io, setCode);
   addReplay(program, io, setCode);
+  addTop(program, io, setCode);
+  addCompletion(program, io, setCode);
+  for (const command of program.commands) addCommandHelp(command);
   return program;
 }
 
@@ -86,18 +89,19 @@ function addDemo(program: Command, io: CliIo, setCode: SetCode): void {
     .command('demo')
     .summary('show a client, backends and a control plane at work')
     .description(
-      'Runs a control plane, five backends and a client on this machine for half a minute, and prints who answers how\n' +
+      'Runs a control plane, five backends and a client on this machine for half a minute, and prints who answers how ' +
         'many calls each second while the resources change.',
     )
     .action(async () => setCode(await demo(io)));
 }
 
 function addServe(program: Command, io: CliIo, setCode: SetCode): void {
-  addFileCommand(program, io, 'serve', '[file]')
+  const command = addFileCommand(program, io, 'serve', '[file]');
+  addColorOptions(command)
     .summary('serve a file, or services, over ADS')
     .description(
-      'Serves a resource file over ADS, without authentication, and reloads it when it changes; or, without a file,\n' +
-        'services with their addresses: grpc-xds serve --service echo=127.0.0.1:50051\n' +
+      'Serves a resource file over ADS, without authentication, and reloads it when it changes; or, without a file, ' +
+        'services with their addresses: grpc-xds serve --service echo=127.0.0.1:50051 ' +
         'Prints the bootstrap to use, and what clients request, accept and reject.',
     )
     .option('-p, --port <number>', 'port to listen on; 0 takes any that is free', parsePort, 18000)
@@ -107,7 +111,6 @@ function addServe(program: Command, io: CliIo, setCode: SetCode): void {
       'a service and its addresses, separated by commas; may be repeated',
       addService,
     )
-    .option('--no-color', 'do not use colors')
     .option('--no-watch', 'do not reload the file when it changes')
     .option('--loads', 'print the calls that clients report (LRS), and their sum at the end')
     .option('--load-interval <seconds>', 'time between two reports of a client', parseSeconds, 10)
@@ -117,16 +120,29 @@ function addServe(program: Command, io: CliIo, setCode: SetCode): void {
     );
 }
 
+function addCheck(program: Command, version: string, io: CliIo, setCode: SetCode): void {
+  const checkCommand = addFileCommand(program, io, 'check', '<files...>')
+    .summary('list the errors of a resource file')
+    .description(
+      'Reads resource files, those of a folder, or the standard input (-), and lists their errors, the violations for which a ' +
+        'client would reject them (NACK), and endpoints without calls. ' +
+        'The environment variables that enable and disable features of the client apply.',
+    );
+  addOutputOptions(checkCommand, { more: ['sarif'] }).action(
+    async (files: string[], flags: CheckFlags) => setCode(await check(files, flags, version, io)),
+  );
+}
+
 function addDoctor(program: Command, io: CliIo, setCode: SetCode): void {
   const command = program
     .command('doctor')
     .summary('check everything between this machine and a working call')
     .description(
-      'Checks Node.js, grpc-js, the environment, the bootstrap, each management server and, with --target, each\n' +
+      'Checks Node.js, grpc-js, the environment, the bootstrap, each management server and, with --target, each ' +
         'resource of the target, its endpoints and its load reports. Prints the remedy of what it finds.',
     )
     .argument('[bootstrap]', 'bootstrap file; default: as the environment variables have it')
-    .option('-t, --target <target>', 'such as xds:///shop')
+    .option('-t, --target <target>', 'such as xds:///shop', parseTarget)
     .option('--no-connect', 'do not connect to endpoints')
     .option('--timeout <seconds>', 'time for the response of a management server', parseSeconds);
   addOutputOptions(command).action(async (path: string | undefined, flags: DoctorFlags) =>
@@ -153,8 +169,8 @@ function addDiff(program: Command, io: CliIo, setCode: SetCode): void {
     .command('diff')
     .summary('compare the resources of two sources')
     .description(
-      'Compares resources by path, and endpoints by address. A source is a resource file, admin:<address> for the\n' +
-        'admin services of a process (CSDS), page:<url> for a live page, pid:<id> for a process that has called\n' +
+      'Compares resources by path, and endpoints by address. A source is a resource file, admin:<address> for the ' +
+        'admin services of a process (CSDS), page:<url> for a live page, pid:<id> for a process that has called ' +
         'dumpOnSignal(), or ads:<uri> for a control plane.',
     )
     .argument('<before>', 'source')
@@ -171,12 +187,17 @@ function addExplain(program: Command, io: CliIo, setCode: SetCode): void {
     .command('explain')
     .summary('explain how a call would be routed')
     .description(
-      'Prints which routes a call does not match and why, which one takes it, and its clusters, filters, timeout,\n' +
+      'Prints which routes a call does not match and why, which one takes it, and its clusters, filters, timeout, ' +
         'retries and hash. Makes no connection to endpoints.',
     )
     .argument('<target>', 'such as xds:///shop')
     .argument('<method>', 'such as /package.Service/Method', parseMethod)
-    .option('-H, --header <name:value>', 'header of the call; may be repeated', addHeader, [])
+    .option(
+      '-H, --header <name:value>',
+      'header of the call, or name=value; may be repeated',
+      addHeader,
+      [],
+    )
     .option('-f, --file <path>', 'resource file or dump');
   addOutputOptions(addServerOptions(command)).action(
     async (target: string, method: string, flags: ExplainFlags) =>
@@ -189,7 +210,7 @@ function addWatch(program: Command, io: CliIo, setCode: SetCode): void {
     .command('watch')
     .summary('show the state of a target as it changes')
     .description(
-      'Opens a channel for a target and shows its verdict, servers, endpoints and changes until interrupted: on a\n' +
+      'Opens a channel for a target and shows its verdict, servers, endpoints and changes until interrupted: on a ' +
         'terminal as a screen, otherwise as a line for each event.',
     )
     .argument('<target>', 'such as xds:///shop')
@@ -208,12 +229,18 @@ function addRecord(program: Command, io: CliIo, setCode: SetCode): void {
     .command('record')
     .summary('record the streams of a control plane')
     .description(
-      'Passes the streams of clients on to a control plane, with the credentials of its bootstrap, and records every\n' +
+      'Passes the streams of clients on to a control plane, with the credentials of its bootstrap, and records every ' +
         'message. Headers and the metadata of nodes are not recorded.',
     )
+    .argument('[file]', 'where the recording is written')
     .option('-u, --upstream <bootstrap>', 'bootstrap (*.json) or URI; default: of the environment')
-    .requiredOption('-o, --output <file>', 'where the recording is written');
-  addListenOptions(command).action(async (flags: RecordFlags) => setCode(await record(flags, io)));
+    .option('--to <file>', 'where the recording is written, instead of the argument')
+    .option('--force', 'replace a file that exists')
+    .option('--append', 'continue the recording in a file that exists');
+  const hint = ' For the file of the recording, use: grpc-xds record FILE';
+  addOutputOptions(addListenOptions(command), { hint }).action(
+    async (file: string | undefined, flags: RecordFlags) => setCode(await record(file, flags, io)),
+  );
 }
 
 function addReplay(program: Command, io: CliIo, setCode: SetCode): void {
@@ -221,14 +248,47 @@ function addReplay(program: Command, io: CliIo, setCode: SetCode): void {
     .command('replay')
     .summary('serve a recording')
     .description(
-      'Serves the responses of a recording in their order, each when a client requests the names that were requested\n' +
+      'Serves the responses of a recording in their order, each when a client requests the names that were requested ' +
         'then, and reports where the client answers otherwise than the recorded one.',
     )
     .argument('<file>', 'recording')
     .option('--once', 'end when every response was sent and answered');
-  addListenOptions(command).action(async (file: string, flags: ReplayFlags) =>
+  addOutputOptions(addListenOptions(command)).action(async (file: string, flags: ReplayFlags) =>
     setCode(await replay(file, flags, io)),
   );
+}
+
+function addTop(program: Command, io: CliIo, setCode: SetCode): void {
+  const command = program
+    .command('top')
+    .summary('show the calls of a process as they are made')
+    .description(
+      'Shows calls, errors, latency and connections of a process for each target, cluster and locality: on a terminal as a ' +
+        'screen until q is pressed, otherwise once.',
+    )
+    .option('--page <url>', 'live page of a process, with its token', parsePageUrl)
+    .option('--pid <id>', 'process that has called dumpOnSignal()', parsePid)
+    .option('-t, --target <target>', 'only this target, such as xds:///shop', parseTarget)
+    .option('--interval <seconds>', 'time between two looks at the process', parseSeconds, 2)
+    .option('--timeout <seconds>', 'time for the response', parseSeconds, 16)
+    .option('--once', 'print one table and end');
+  addOutputOptions(command).action(async (flags: TopFlags) => setCode(await top(flags, io)));
+}
+
+function addCompletion(program: Command, io: CliIo, setCode: SetCode): void {
+  program
+    .command('completion')
+    .summary('write the completion for a shell')
+    .description(
+      'Writes a script that completes commands, options and their values. For bash, add to ~/.bashrc: ' +
+        'source <(grpc-xds completion bash). For zsh, add the same to ~/.zshrc, after compinit. For fish: ' +
+        'grpc-xds completion fish > ~/.config/fish/completions/grpc-xds.fish',
+    )
+    .addArgument(new Argument('<shell>', 'the shell').choices(SHELLS))
+    .action((shell: string) => {
+      io.printDocument(formatCompletion(program, shell));
+      setCode(exitCode.fine);
+    });
 }
 
 function addListenOptions(command: Command): Command {
@@ -254,46 +314,41 @@ function addRequestOptions(command: Command): Command {
     .option('--timeout <seconds>', 'time for the response', parseSeconds, 16);
 }
 
-function addOutputOptions(command: Command, ...more: readonly string[]): Command {
-  return command
+/** Formats of a result. */
+const FORMATS = ['table', 'json', 'yaml'];
+
+/** @param given.hint What to do instead, after an error. */
+function addOutputOptions(
+  command: Command,
+  given: { readonly more?: readonly string[]; readonly hint?: string } = {},
+): Command {
+  const formats = [...FORMATS, ...(given.more ?? [])];
+  command
     .addOption(
       new Option('-o, --output <format>', 'format of the result')
-        .choices(['table', 'json', 'yaml', ...more])
-        .default('table'),
+        .choices(formats)
+        .default('table')
+        .argParser(parseFormat(formats, given.hint)),
     )
-    .option('--json', 'the same as --output json')
-    .option('--no-color', 'do not use colors');
+    .option('--json', 'the same as --output json');
+  return addColorOptions(command);
 }
 
-const fileHelp = ({ packageFolder }: CliIo) => `
-The file is YAML or JSON with the lists listeners, routes, clusters and endpoints, whose
-resources are written as in Envoy's configuration; or with the list resources, in which
-each resource has an "@type". A resource in a wrapper of the type
-envoy.service.discovery.v3.Resource may have a version, aliases and a ttl.
-See ${join(packageFolder, 'examples', 'echo.yaml')}.`;
+function addColorOptions(command: Command): Command {
+  return command
+    .addOption(
+      new Option('--color <when>', 'use colors: for terminals, always or never')
+        .choices(['auto', 'always', 'never'])
+        .default('auto'),
+    )
+    .option('--no-color', 'the same as --color never');
+}
 
 function addFileCommand(program: Command, io: CliIo, name: string, file = '<file>'): Command {
-  return program
+  const command = program
     .command(name)
     .argument(file, 'resource file')
     .option('--allow-inconsistent', 'accept references to resources the file does not have')
-    .option('--ignore-unknown-fields', 'skip fields that no gRPC client reads')
-    .addHelpText('after', fileHelp(io));
-}
-
-/** In the folder of the package. */
-const DEMO = join('examples', 'demo', 'main.mjs');
-
-/**
- * Runs the demo in a process of its own, to which the terminal belongs, and ends it when it is interrupted.
- *
- * @returns the exit code of the demo.
- */
-function demo(io: Pick<CliIo, 'packageFolder' | 'onInterrupt'>): Promise<number> {
-  const child = spawn(process.execPath, [join(io.packageFolder, DEMO)], { stdio: 'inherit' });
-  const interrupt = io.onInterrupt(() => child.kill());
-  return new Promise<number>((resolve, reject) => {
-    child.once('error', reject);
-    child.once('close', (code) => resolve(code ?? exitCode.findings));
-  }).finally(() => interrupt.release());
+    .option('--ignore-unknown-fields', 'skip fields that no gRPC client reads');
+  return addFileHelp(command, join(io.packageFolder, 'examples', 'echo.yaml'));
 }

@@ -56,6 +56,7 @@ export { checkConsistency, ConsistencyError } from './snapshot/consistency';
 export {
   loadResourceFile,
   openResourceFile,
+  openResourceText,
   parseResourceFile,
   ResourceFileError,
 } from './snapshot/resource-file';

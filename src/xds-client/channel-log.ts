@@ -234,6 +234,10 @@ function describeEvent(
     }
     case 'deleted':
     case 'timed-out': {
+      // What never was is not removed.
+      if (event.kind === 'deleted' && before.kind !== 'accepted') {
+        return { kind: 'missing', version: '', text: NOT_IN_RESPONSE, bytes: undefined };
+      }
       const kind = event.kind === 'deleted' ? 'removed' : 'timed-out';
       return { kind, version: '', text: event.failure.error.message, bytes: undefined };
     }
@@ -241,6 +245,10 @@ function describeEvent(
       return undefined;
   }
 }
+
+/** Why a resource that was requested is missing from the start. */
+const NOT_IN_RESPONSE =
+  'not in the response: check the name, and that the server has it for this node';
 
 function valueOf(state: State): unknown {
   return state.kind === 'accepted' ? state.accepted.value : undefined;

@@ -49,7 +49,8 @@ export interface ResourceChange {
   readonly serverUri: string;
   readonly typeUrl: string;
   readonly name: string;
-  readonly kind: 'accepted' | 'rejected' | 'removed' | 'timed-out';
+  /** `missing`: the server has said that there is no such resource, and there was none before. */
+  readonly kind: 'accepted' | 'rejected' | 'removed' | 'missing' | 'timed-out';
   /** Of an accepted value; empty for the others. */
   readonly version: string;
   /** What changed in a value, if its decoder knows, or why there is no new one. */

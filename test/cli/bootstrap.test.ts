@@ -119,7 +119,9 @@ describe('grpc-xds bootstrap', () => {
     const path = world.write('b.json', 'old');
     const args = ['plain', '-s', 'cp:1', '--node-id', 'n', '-f', path];
     expect(await run(...args)).toBe(2);
-    expect(world.io.errors[0]).toMatch(/EEXIST.*--force replaces/);
+    expect(world.io.errors[0]).toMatch(
+      /--file .*b\.json: cannot be written: it exists; --force replaces it/,
+    );
     expect(readFileSync(path, 'utf8')).toBe('old');
     expect(await run(...args, '--force')).toBe(0);
     expect(JSON.parse(readFileSync(path, 'utf8'))).toMatchObject({ node: { id: 'n' } });

@@ -49,6 +49,8 @@ describeOnLinux('grpc-xds dump --pid', () => {
       'x-report': { schema: 1, pid: child.pid, targets: [] },
     });
     expect(io.errors).toEqual([]);
+    // The report has been read; only the marker is left.
+    expect(readdirSync(folder).filter((name) => name.endsWith('.json'))).toEqual([]);
     // The file by which the process was recognized is removed when it ends.
     const marker = join(folder, `grpc-xds-${child.pid}.SIGUSR2`);
     expect(existsSync(marker)).toBe(true);

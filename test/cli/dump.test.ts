@@ -38,7 +38,14 @@ describe('grpc-xds dump and diff', () => {
     const address = await world.serve({ ...simpleResources([50051]), clusters });
     const { code, out } = await run('dump', '--control-plane', address, '-t', target);
     expect(code).toBe(1);
-    expect(out.at(-1)).toMatch(/^cluster "echo": .*MAGLEV/);
+    expect(out.at(-1)).toMatch(
+      /^cluster "echo": rejected version \w+ at 20\d\d-\d\d-\d\dT\S+Z: .*MAGLEV/,
+    );
+    const json = JSON.parse(
+      (await run('dump', '--control-plane', address, '-t', target, '--json')).out.join('\n'),
+    );
+    const rejected = json['x-dump'].resources.filter((each: object) => 'rejected' in each);
+    expect(rejected).toMatchObject([{ name: 'echo', version: '', status: 'NACKED' }]);
   });
 
   it('writes a file that check accepts and that has no differences', async () => {
@@ -149,6 +156,36 @@ describe('grpc-xds dump and diff', () => {
       '--page expects the URL of a live page, such as http://127.0.0.1:9901/#token=…',
       expect.stringContaining(`${origin}: connect ECONNREFUSED`),
     ]);
+  });
+
+  it('ends with 2 for a target that the source does not have, and names those it has', async () => {
+    const file = world.write('mesh.json', simpleResources([1]));
+    const mesh = await Mesh.start();
+    const page = await serveAdminPage({ port: 0 });
+    const admin = new Server();
+    try {
+      const backend = await mesh.backend('a');
+      mesh.serve(simpleResources([backend.port]));
+      await mesh.client().say();
+      addAdminServicesToServer(admin);
+      const insecure = ServerCredentials.createInsecure();
+      const port = await new Promise<number>((resolve) =>
+        admin.bindAsync('127.0.0.1:0', insecure, (_error, bound) => resolve(bound)),
+      );
+      const address = `127.0.0.1:${port}`;
+      for (const source of [[file], ['--admin', address], ['--page', page.url]]) {
+        expect((await run('dump', ...source, '-t', 'xds:///none')).code).toBe(2);
+      }
+      expect(world.io.errors).toEqual([
+        `--target xds:///none: not a target of ${file}; it has ${target}`,
+        expect.stringContaining(`--target xds:///none: not a target of ${address}; it has `),
+        expect.stringContaining('--target xds:///none: not a target of http://127.0.0.1:'),
+      ]);
+    } finally {
+      admin.forceShutdown();
+      await page.close();
+      mesh.stop();
+    }
   });
 
   it('compares endpoints by address and localities by name', async () => {

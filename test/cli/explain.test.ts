@@ -33,7 +33,7 @@ describe('grpc-xds explain', () => {
   it('prints the route of a call by a resource file', async () => {
     const file = world.write('mesh.json', resources);
     const args = ['explain', target, 'shop.Cart/Get', '-f', file];
-    expect(await world.io.run(...args, '-H', 'tier: gold', '-H', 'a: b')).toBe(0);
+    expect(await world.io.run(...args, '-H', 'tier: gold', '-H', 'a=b')).toBe(0);
     expect(world.io.out).toEqual([
       'virtual host "all"',
       '  route 0 "gold": matches',
@@ -68,6 +68,6 @@ describe('grpc-xds explain', () => {
   it('ends with 2 for a header that cannot be sent', async () => {
     const file = world.write('mesh.json', resources);
     expect(await world.io.run('explain', target, '/a/b', '-f', file, '-H', 'a b:c')).toBe(2);
-    expect(world.io.errors).toHaveLength(1);
+    expect(world.io.errors[0]).toMatch(/'a b:c' is invalid\. Expected NAME:VALUE or NAME=VALUE/);
   });
 });

@@ -1,6 +1,14 @@
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { formatDocument, formatLine, type Line, type CliIo } from '../../src/cli/io';
+import { Readable } from 'node:stream';
+import {
+  formatDocument,
+  formatLine,
+  type Line,
+  type CliIo,
+  type ScreenListener,
+  type TerminalSize,
+} from '../../src/cli/io';
 import { runCli } from '../../src/cli/program';
 import { systemClock } from '../../src/util/clock';
 import { createHandle } from '../../src/util/handle';
@@ -15,6 +23,21 @@ export class FakeIo implements CliIo {
   /** What the terminal shows. */
   screen: readonly string[] = [];
   isTerminal = false;
+  /** The standard input. */
+  input = '';
+  size: TerminalSize | undefined;
+  /** The user of the screen; `undefined` while there is none. */
+  user: ScreenListener | undefined;
+
+  get stdin() {
+    return Readable.from([Buffer.from(this.input)]);
+  }
+
+  openScreen(listener: ScreenListener) {
+    this.user = listener;
+    return createHandle(() => (this.user = undefined));
+  }
+
   env: Record<string, string | undefined> = {};
   nodeVersion = '20.19.0';
   folder = tmpdir();

@@ -1,7 +1,16 @@
 // What a command is given as a file may be a FIFO, a device or too large: it says so, and does not wait or read for ever.
 
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
-import { mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  mkdtempSync,
+  openSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Metadata } from '../../src/grpc-js';
@@ -40,7 +49,7 @@ const COMMANDS: readonly (readonly [name: string, args: (file: string) => readon
   ['watch --bootstrap', (file) => ['watch', TARGET, '--bootstrap', file]],
 ];
 const REASONS: readonly (readonly [kind: string, path: string, reason: RegExp])[] = [
-  ['a FIFO', fifo, /a FIFO, not a regular file/],
+  ['a FIFO without a writer', fifo, /a FIFO, not a regular file|a FIFO into which nothing/],
   ['a device', '/dev/zero', /a device, not a regular file/],
   ['a directory', folder, /a directory, not a regular file/],
   ['too large', huge, /\d+ bytes, more than \d+/],
@@ -52,6 +61,19 @@ describe.each(COMMANDS)('grpc-xds %s', (_name, args) => {
     expect(await io.run(...args(path))).toBeGreaterThan(0);
     expect([...io.errors, ...io.out].join('\n')).toMatch(reason);
   });
+});
+
+it('check reads a FIFO that is written to', async () => {
+  const path = join(folder, 'written');
+  execFileSync('mkfifo', [path]);
+  const descriptor = openSync(path, constants.O_RDWR | constants.O_NONBLOCK);
+  const io = new FakeIo();
+  writeSync(descriptor, 'clusters: []\n');
+  const running = io.run('check', path);
+  await new Promise((resolve) => setImmediate(resolve));
+  closeSync(descriptor);
+  expect(await running).toBe(0);
+  expect(io.out[0]).toBe(`${path} is good:`);
 });
 
 it.each(REASONS)('explainCall() and loadResourceFile() refuse a file that is %s', (...row) => {

@@ -181,9 +181,7 @@ describe('what the command line prints of others', () => {
     world.io.isTerminal = true;
     await run(['watch', target, '--control-plane', address, ...timeout]);
     world.io.isTerminal = false;
-    running.push(
-      world.io.run('record', '-u', address, '-o', `${world.folder}/recording`, '--port', '0'),
-    );
+    running.push(world.io.run('record', '-u', address, `${world.folder}/recording`, '--port', '0'));
     const recorder = (await world.io.until(/^Recording /)).split(' ').at(-1) ?? '';
     const client = new AdsClient(recorder);
     stops.push(() => client.close());

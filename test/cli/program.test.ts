@@ -16,10 +16,16 @@ const formErrors = (
       'explain xds:///a /b.C/d',
       "option '-H, --header <name:value>'",
       'nocolon',
-      'NAME:VALUE',
+      'NAME:VALUE or NAME=VALUE',
       '-H',
     ],
-    ['explain xds:///a /b.C/d', "option '-H, --header <name:value>'", ':v', 'NAME:VALUE', '-H'],
+    [
+      'explain xds:///a /b.C/d',
+      "option '-H, --header <name:value>'",
+      ':v',
+      'NAME:VALUE or NAME=VALUE',
+      '-H',
+    ],
     ['explain xds:///a', "command-argument value 'Say'", 'Say', '/package.Service/Method'],
     ['explain xds:///a', "command-argument value '/a/'", '/a/', '/package.Service/Method'],
     ['explain xds:///a', "command-argument value '/a/b/c'", '/a/b/c', '/package.Service/Method'],
@@ -65,7 +71,7 @@ describe('grpc-xds', () => {
     expect(await io.run('--help')).toBe(0);
     const text = io.out.join('\n');
     expect(text).toMatch(/serve \[options\] \[file\] +serve a file, or services, over ADS/);
-    expect(text).toMatch(/check \[options\] <file> +list the errors of a resource file/);
+    expect(text).toMatch(/check \[options\] <files\.\.\.> +list the errors of a resource file/);
   });
 
   it('escapes control characters and line feeds of others, and keeps its own colours and lines of documents', () => {
@@ -101,10 +107,6 @@ describe('grpc-xds', () => {
     [['serv'], "error: unknown command 'serv'"],
     [['serve'], 'error: expected either a resource file or --service NAME=HOST:PORT'],
     [['check', '--port', '1', example], "error: unknown option '--port'"],
-    [
-      ['check', example, 'second'],
-      "error: too many arguments for 'check'. Expected 1 argument but got 2.",
-    ],
     [
       ['serve', example, '--port', '70000'],
       "error: option '-p, --port <number>' argument '70000' is invalid. Expected a number from 0 to 65535.",
@@ -226,6 +228,7 @@ describe('grpc-xds check', () => {
       '  routes        1  echo-routes',
       '  clusters      2  echo, echo-canary',
       '  endpoints     2  echo, echo-canary',
+      expect.stringMatching(/^not seen in a file: /),
     ]);
   });
 
@@ -238,6 +241,16 @@ describe('grpc-xds check', () => {
       '  routes        0',
       '  clusters      7  a, b, c, d, e, and 2 more',
       '  endpoints     0',
+      expect.stringMatching(/^not seen in a file: /),
+    ]);
+  });
+
+  it('says of a JSON file what is wrong with it as JSON', async () => {
+    const json = join(folder, 'f.json');
+    writeFileSync(json, '{"clusters": [}');
+    expect(await io.run('check', json)).toBe(1);
+    expect(io.errors).toEqual([
+      `${json}:1:15: not JSON: a bracket, brace, comma, colon or quote is missing or out of place`,
     ]);
   });
 
@@ -259,6 +272,20 @@ describe('grpc-xds check', () => {
     ]);
     const flags = ['--ignore-unknown-fields', '--allow-inconsistent'];
     expect(await io.run('check', ...flags, file)).toBe(0);
+  });
+
+  it('reads the standard input, several files and the files of a folder', async () => {
+    writeFileSync(file, 'clusters: [');
+    writeFileSync(join(folder, 'g.json'), '{"clusters":[]}');
+    writeFileSync(join(folder, 'notes.txt'), 'not a resource file');
+    io.input = '{"listeners":[]}';
+    expect(await io.run('check', '-', folder, example, '--json')).toBe(1);
+    const { files } = JSON.parse(io.out.join('\n'));
+    expect(files.map((each: { file: string }) => each.file)).toEqual([
+      ...['-', file, join(folder, 'g.json'), example],
+    ]);
+    const counts = files.map((each: { findings: object[] }) => each.findings.length);
+    expect(counts).toEqual([0, 1, 0, 0]);
   });
 
   it('prints why a file cannot be read', async () => {

@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, openSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { register } from '../../src';
@@ -8,7 +8,7 @@ import { EchoClient } from '../support/echo-backend';
 import { eventually } from '../support/eventually';
 import { bootstrapFor, SERVICE, simpleResources } from '../support/mesh';
 import { edsClusterJson } from '../support/xds-json';
-import { RecordingWriter } from '../../src/cli/record/recording';
+import { parseRecording, RecordingWriter } from '../../src/cli/record/recording';
 import { DoctorWorld } from './doctor-world';
 import { FakeIo } from './fake-io';
 
@@ -64,7 +64,7 @@ describe('grpc-xds record and replay', () => {
   ])('replay what a client needs for a call, %s', async (_title, features) => {
     const file = `${world.folder}/recording.ndjson`;
     const upstream = await world.serveAll();
-    const recording = await start('record', '-u', upstream, '-o', file);
+    const recording = await start('record', '-u', upstream, file);
     // The second client receives the same on a stream of its own.
     for (let i = 0; i < 2; i++) expect(await call(recording.address, features)).toBe('a');
     await recording.io.until(/stream 2 <- endpoint assignment/);
@@ -85,7 +85,7 @@ describe('grpc-xds record and replay', () => {
 
   it('record no metadata of the node and no headers', async () => {
     const file = `${world.folder}/recording.ndjson`;
-    const recording = await start('record', '-u', await world.serveAll(), '-o', file);
+    const recording = await start('record', '-u', await world.serveAll(), file);
     const client = new AdsClient(recording.address);
     const stream = client.open();
     const node = { id: 'n1', metadata: { fields: { PASSWORD: { string_value: 'geheim' } } } };
@@ -110,7 +110,7 @@ describe('grpc-xds record and replay', () => {
 
   it('report an answer that differs from the recorded one', async () => {
     const file = `${world.folder}/recording.ndjson`;
-    const recording = await start('record', '-u', await world.serveAll(), '-o', file);
+    const recording = await start('record', '-u', await world.serveAll(), file);
     const first = new AdsClient(recording.address);
     const stream = first.open();
     stream.subscribe(CDS, ['echo']);
@@ -144,7 +144,7 @@ describe('grpc-xds record and replay', () => {
 
   it('send a response only to a client that has requested its names', async () => {
     const file = `${world.folder}/recording.ndjson`;
-    const recording = await start('record', '-u', await world.serveAll(), '-o', file);
+    const recording = await start('record', '-u', await world.serveAll(), file);
     expect(await call(recording.address)).toBe('a');
     await recording.end();
     const replayed = await start('replay', file);
@@ -162,7 +162,7 @@ describe('grpc-xds record and replay', () => {
   it('pass the status of the control plane on', async () => {
     const file = `${world.folder}/recording.ndjson`;
     const upstream = await world.freeAddress();
-    const recording = await start('record', '-u', upstream, '-o', file);
+    const recording = await start('record', '-u', upstream, file);
     const client = new AdsClient(recording.address);
     const stream = client.open();
     stream.subscribe(CDS, ['echo']);
@@ -176,7 +176,7 @@ describe('grpc-xds record and replay', () => {
     const { port } = await world.backend();
     const upstream = await world.serve({ ...simpleResources([port]), clusters });
     const file = `${world.folder}/recording.ndjson`;
-    const recording = await start('record', '-u', upstream, '-o', file);
+    const recording = await start('record', '-u', upstream, file);
     const { code, findings } = await world.check(world.bootstrap(recording.address));
     expect(code).toBe(0);
     expect(findings).toContainEqual(
@@ -190,15 +190,62 @@ describe('grpc-xds record and replay', () => {
     const io = new FakeIo();
     expect(await io.run('replay', world.write('x', '{}'))).toBe(2);
     expect(await io.run('replay', `${world.folder}/none`)).toBe(2);
-    expect(await io.run('record', '-o', `${world.folder}/none/x`, '-u', 'cp:1')).toBe(2);
+    expect(await io.run('record', `${world.folder}/none/x`, '-u', 'cp:1')).toBe(2);
     expect(io.errors[0]).toMatch(/not a recording/);
     expect(io.errors).toHaveLength(3);
+  });
+
+  it('record says where the file of the old option is given now', async () => {
+    const io = new FakeIo();
+    expect(await io.run('record', '-o', 'incident.ndjson', '-u', 'cp:1')).toBe(2);
+    expect(io.errors[0]).toMatch(/For the file of the recording, use: grpc-xds record FILE/);
+  });
+
+  it('record refuses an existing file, replaces it with --force and continues it with --append', async () => {
+    const upstream = await world.serveAll();
+    const file = `${world.folder}/recording.ndjson`;
+    const first = await start('record', file, '-u', upstream);
+    expect(await call(first.address)).toBe('a');
+    await first.end();
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    const before = readFileSync(file, 'utf8');
+    const io = new FakeIo();
+    expect(await io.run('record', file, '-u', upstream, '--port', '0')).toBe(2);
+    expect(io.errors).toEqual([
+      `${file}: cannot be written: it exists; --force replaces it, --append continues it`,
+    ]);
+    expect(readFileSync(file, 'utf8')).toBe(before);
+    const second = await start('record', '--to', file, '-u', upstream, '--append');
+    expect(await call(second.address)).toBe('a');
+    await second.end();
+    const text = readFileSync(file, 'utf8');
+    expect(text.startsWith(before)).toBe(true);
+    const all = parseRecording(file, text);
+    const frames = all.ok ? all.value : [];
+    const streams = new Set(frames.map(({ stream }) => stream));
+    expect([...streams]).toEqual([1, 2]);
+    const times = frames.map(({ t }) => t);
+    expect(times).toEqual([...times].sort((a, b) => a - b));
+    const third = await start('record', file, '-u', upstream, '--force');
+    await third.end();
+    expect(readFileSync(file, 'utf8')).toBe('{"recording":1}\n');
+  });
+
+  it('record ends with 3 when the control plane was never reached', async () => {
+    const upstream = await world.freeAddress();
+    const recording = await start('record', `${world.folder}/r.ndjson`, '-u', upstream);
+    const client = new AdsClient(recording.address);
+    client.open().subscribe(CDS, ['echo']);
+    await recording.io.until(/stream 1 was ended by/);
+    client.close();
+    expect(await recording.end()).toBe(3);
+    expect(recording.io.errors.at(-1)).toContain(`${upstream}: nothing was received: `);
   });
 
   it('record ends with 2 and the reason when its file cannot be written', async () => {
     const io = new FakeIo();
     const upstream = await world.serveAll();
-    expect(await io.run('record', '-u', upstream, '-o', '/dev/full', '--port', '0')).toBe(2);
+    expect(await io.run('record', '-u', upstream, '/dev/full', '--port', '0')).toBe(2);
     expect(io.errors.join('\n')).toContain('ENOSPC');
   });
 });
@@ -207,7 +254,7 @@ describe('a recording', () => {
   it('says once why a frame cannot be written, and throws nothing in the stream of a client', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'recording-'));
     const path = join(folder, 'recording.ndjson');
-    const writer = new RecordingWriter(path);
+    const writer = new RecordingWriter(path, openSync(path, 'w'), undefined);
     writer.close();
     const frame = {
       t: 0,

@@ -4,7 +4,12 @@ import { eventually } from '../support/eventually';
 import { SERVICE, simpleResources } from '../support/mesh';
 import { dnsClusterJson } from '../support/failover';
 import { SLOW_HOST, SlowLookups } from '../support/slow-lookups';
-import { edsClusterJson, routeConfigJson, routeToCluster } from '../support/xds-json';
+import {
+  edsClusterJson,
+  endpointsJson,
+  routeConfigJson,
+  routeToCluster,
+} from '../support/xds-json';
 import { DoctorWorld } from './doctor-world';
 
 const target = `xds:///${SERVICE}`;
@@ -108,6 +113,39 @@ describe('grpc-xds watch', () => {
     start('--once');
     expect(await running).toBe(1);
     expect(world.io.out.at(-1)).toMatch(/FAILED {2}.*virtual host/);
+  });
+
+  it('is not READY while one of the clusters in use is not, and says missing of what never was', async () => {
+    const [listener, ...others] = simpleResources([backend.port]).listeners;
+    const routes = [
+      routeConfigJson(`${SERVICE}-routes`, [
+        { match: { prefix: '/a' }, route: { cluster: 'echo' } },
+        { match: { prefix: '' }, route: { cluster: 'dead' } },
+      ]),
+    ];
+    const all = simpleResources([backend.port]);
+    const snapshot = Snapshot.from({
+      ...{ listeners: [listener ?? {}, ...others], routes },
+      clusters: [...all.clusters, edsClusterJson('dead')],
+      endpoints: [...all.endpoints, endpointsJson('dead', [])],
+    });
+    controlPlane.setSnapshot(snapshot);
+    start('--once');
+    expect(await running).toBe(1);
+    expect(world.io.out.at(-1)).toMatch(/TRANSIENT_FAILURE {2}.*dead TRANSIENT_FAILURE/);
+    controlPlane.setSnapshot(Snapshot.from({ ...all, listeners: [] }), { allowInconsistent: true });
+    world.io.out.length = 0;
+    start();
+    await world.io.until(/Listener ".*" missing: not in the response: check the name/);
+    expect(world.io.out.join('\n')).not.toMatch(/removed/);
+  });
+
+  it('writes YAML documents', async () => {
+    start('--once', '-o', 'yaml');
+    expect(await running).toBe(0);
+    const documents = world.io.out.join('\n').split('---\n').slice(1);
+    expect(documents.length).toBeGreaterThan(1);
+    expect(documents.at(-1)).toMatch(/^time: .*\nevent: verdict\ntext: READY /);
   });
 
   it('ends with 3 when the control plane is silent', async () => {

@@ -1,8 +1,7 @@
-import type { ServerConfig } from '../../bootstrap/bootstrap';
-import { runSteps } from '../../util/steps';
 import { parseOpaqueName, parseResourceName } from '../../xds-client/resource-name';
 import type { ResourceType } from '../../xds-client/resource-type';
 import { createClientParts, type ClientSurroundings } from './client-parts';
+import { decodeSent, describeClusterProblem, describeUnusableEndpoints } from './unusable';
 import { Metadata } from '../../grpc-js';
 import type { CallExplanation } from '../../resolver/explain-call';
 import { formatExplanation } from '../../resolver/explanation-text';
@@ -21,21 +20,14 @@ export interface Verdict {
   readonly violations: readonly string[];
   /** The fields that it does not use of a resource that it accepts. */
   readonly unusedFields: readonly string[];
+  /** Why endpoints of an assignment that it accepts get no calls; `undefined` if they do. */
+  readonly unusable?: string | undefined;
 }
 
 /** Judges a resource as a client does. */
 export type ResourceJudge = (resource: SentResource) => Verdict;
 
 const NOT_REQUESTED: Verdict = { violations: [], unusedFields: [] };
-
-/** A server without features, whose resources clients trust as by default. */
-const SERVER: ServerConfig = {
-  serverUri: 'grpc-xds check',
-  channelCreds: { type: 'insecure', config: undefined },
-  callCreds: [],
-  features: new Set(),
-  key: '',
-};
 
 /**
  * Creates the decoders of the client, with every policy and filter of this package that the environment variables
@@ -54,9 +46,15 @@ export function createResourceJudge(surroundings: ClientSurroundings): ResourceJ
     if (type === undefined) return NOT_REQUESTED;
     const parsed = parseName(name, typeUrl);
     if (!parsed.ok) return rejected([`not a usable resource name: ${parsed.error}`]);
-    const { result } = runSteps(type.decode(value, { server: SERVER, previous: () => undefined }));
-    if (!result.ok) return rejected(result.error);
-    return { violations: [], unusedFields: type.describeUnusedFields(value) };
+    const decoded = decodeSent(type, value);
+    if (!decoded.ok) return rejected(decoded.error);
+    const endpoints = typeUrl === types.endpoints.typeUrl && decodeSent(types.endpoints, value);
+    return {
+      violations: [],
+      unusedFields: type.describeUnusedFields(value),
+      ...(endpoints !== false &&
+        endpoints.ok && { unusable: describeUnusableEndpoints(endpoints.value) }),
+    };
   };
 }
 
@@ -76,6 +74,8 @@ export interface CallToExplain {
 export interface PrintedExplanation {
   readonly explanation: CallExplanation;
   readonly text: string;
+  /** Why calls that have a route fail nevertheless, one line for each cluster. */
+  readonly problems: readonly string[];
 }
 
 /** Explains the routing of a call by given resources. @throws Error if a header is not valid. */
@@ -89,5 +89,19 @@ export function explain(
   for (const [name, value] of headers) metadata.add(name, value);
   const parts = { types, httpFilters, meter, limits: environment.limits };
   const explanation = explainGiven(resources, { target, method, headers: metadata }, parts);
-  return { explanation, text: formatExplanation(explanation) };
+  const bytes = new Map(resources.map((each) => [`${each.typeUrl} ${each.name}`, each.value]));
+  const problems = clustersOf(explanation).map((name) =>
+    describeClusterProblem(name, types, (typeUrl, own) => bytes.get(`${typeUrl} ${own}`)),
+  );
+  const known = problems.filter((each) => each !== undefined);
+  return { explanation, text: formatExplanation(explanation), problems: known };
+}
+
+/** The clusters that calls go to. */
+function clustersOf(explanation: CallExplanation): readonly string[] {
+  if (explanation.kind !== 'routed') return [];
+  const clusters = explanation.decisions.flatMap(({ outcome }) =>
+    outcome.kind === 'forward' ? outcome.clusters.filter(({ share }) => share > 0) : [],
+  );
+  return [...new Set(clusters.map(({ name }) => name))];
 }

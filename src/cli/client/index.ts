@@ -12,5 +12,6 @@ export { explain } from './given-resources';
 export { parseTarget } from '../../resolver/xds-scheme';
 export { watchChannel } from './target-watch';
 export type { WatchedChannel } from './target-watch';
-export type { ChildState, EndpointState, PolicyState } from '../../lb/tree/policy-state';
+export type { ChildState, EndpointState, PolicyState, StateName } from '../../lb/tree/policy-state';
 export type { ChangeReport, TargetReport } from '../../observe/admin/inspect-report';
+export type { CallExplanation } from '../../resolver/explain-call';

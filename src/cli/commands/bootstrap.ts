@@ -1,10 +1,11 @@
 import { Option, type Command } from 'commander';
-import { writeFileSync } from 'node:fs';
+import { closeSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { randomUUID } from 'node:crypto';
 import { parseHostPort, parseIp, parseProjectNumber } from '../arguments';
 import { exitCode, loadClient, type CliIo } from '../io';
 import { errorMessage } from '../../util/errors';
+import { openOutputFile } from '../output-file';
 
 type SetCode = (code: number) => void;
 
@@ -107,12 +108,18 @@ function writeBootstrap(
     io.printDocument(text);
     return exitCode.fine;
   }
-  try {
-    writeFileSync(file, `${text}\n`, { flag: force ? 'w' : 'wx' });
-  } catch (error) {
-    const advice = force ? '' : '; --force replaces a file that exists';
-    io.printError(`${errorMessage(error)}${advice}`);
+  const opened = openOutputFile(file, { force });
+  if (!opened.ok) {
+    io.printError(`--file ${opened.error}`);
     return exitCode.badInput;
+  }
+  try {
+    writeFileSync(opened.value, `${text}\n`);
+  } catch (error) {
+    io.printError(`--file ${file}: cannot be written: ${errorMessage(error)}`);
+    return exitCode.badInput;
+  } finally {
+    closeSync(opened.value);
   }
   io.print(`export GRPC_XDS_BOOTSTRAP=${resolve(file)}`);
   return exitCode.fine;

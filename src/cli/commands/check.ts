@@ -1,7 +1,7 @@
 import { isAbsolute } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import {
-  openResourceFile,
+  openResourceText,
   type PathSegment,
   type ResourceFileContent,
   type TextPosition,
@@ -17,6 +17,7 @@ import {
   loadClient,
 } from '../io';
 
+import { expandFolders, readInput } from '../input';
 import { formatSnapshot, kindsOf, titleOf } from '../output';
 
 /** Judges all resources as a client does. */
@@ -29,13 +30,18 @@ export function judgeAll(content: ResourceFileContent, io: CliIo): readonly Chec
   }));
   for (const kind of snapshot.kinds()) {
     for (const { name, value } of snapshot.set(kind).byName.values()) {
-      const { violations, unusedFields } = judge({ typeUrl: kind.typeUrl, name, value });
+      const { violations, unusedFields, unusable } = judge({ typeUrl: kind.typeUrl, name, value });
       const resource = `${kind.label} ${JSON.stringify(name)}`;
       const locate = (text: string) => content.locate(kind, name, pathOf(text));
       for (const violation of violations) {
         const text = `${resource}: clients reject it (NACK): ${violation}`;
         const position = locate(violation);
         found.push({ rule: 'nack', level: 'error', position, resource, text });
+      }
+      if (unusable !== undefined) {
+        const text = `${resource}: ${unusable}`;
+        const position = locate('');
+        warnings.push({ rule: 'unusable-endpoints', level: 'warning', position, resource, text });
       }
       for (const field of unusedFields) {
         const text = `${resource}: without effect on gRPC clients: ${field}`;
@@ -67,7 +73,14 @@ export function formatFinding(file: string, { level, position, text }: CheckFind
 
 /** A rule that a resource file can break. */
 export type CheckRule =
-  'unreadable' | 'syntax' | 'schema' | 'reference' | 'nack' | 'unused-field' | 'envoy-field';
+  | 'unreadable'
+  | 'syntax'
+  | 'schema'
+  | 'reference'
+  | 'nack'
+  | 'unused-field'
+  | 'envoy-field'
+  | 'unusable-endpoints';
 
 /** An error or a warning about a resource file. */
 export interface CheckFinding {
@@ -87,15 +100,15 @@ const rules: Readonly<Record<CheckRule, string>> = {
   nack: 'gRPC clients reject the resource (NACK).',
   'unused-field': 'The field has no effect on gRPC clients.',
   'envoy-field': 'Only Envoy reads the field; gRPC clients drop it.',
+  'unusable-endpoints': 'Endpoints get no calls, or a cluster has none that does.',
 };
 
 /**
  * Writes findings as a SARIF log, which code hosts and editors show beside the lines of the file
  * (https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html).
  */
-function toSarif(file: string, findings: readonly CheckFinding[], version: string): object {
+function toSarif(files: readonly CheckedFile[], version: string): object {
   const ids = Object.keys(rules);
-  const uri = isAbsolute(file) ? pathToFileURL(file).href : encodeURI(file.replaceAll('\\', '/'));
   return {
     $schema: 'https://json.schemastore.org/sarif-2.1.0.json',
     version: '2.1.0',
@@ -108,14 +121,24 @@ function toSarif(file: string, findings: readonly CheckFinding[], version: strin
           },
         },
         columnKind: 'utf16CodeUnits',
-        results: findings.map((finding) => ({
-          ...{ ruleId: finding.rule, ruleIndex: ids.indexOf(finding.rule), level: finding.level },
-          message: { text: finding.text },
-          locations: [{ physicalLocation: { artifactLocation: { uri }, ...regionOf(finding) } }],
-        })),
+        results: files.flatMap(({ file, findings }) =>
+          findings.map((finding) => ({
+            ...{ ruleId: finding.rule, ruleIndex: ids.indexOf(finding.rule), level: finding.level },
+            message: { text: finding.text },
+            locations: [
+              {
+                physicalLocation: { artifactLocation: { uri: uriOf(file) }, ...regionOf(finding) },
+              },
+            ],
+          })),
+        ),
       },
     ],
   };
+}
+
+function uriOf(file: string): string {
+  return isAbsolute(file) ? pathToFileURL(file).href : encodeURI(file.replaceAll('\\', '/'));
 }
 
 function regionOf({ position }: CheckFinding): object {
@@ -144,31 +167,76 @@ export interface CheckFlags extends FileFlags, Omit<OutputFlags, 'output'> {
   readonly output: OutputFormat | 'sarif';
 }
 
+/** What was found in one file. */
+interface CheckedFile {
+  readonly file: string;
+  readonly findings: readonly CheckFinding[];
+  /** Absent for a file that cannot be served. */
+  readonly content: ResourceFileContent | undefined;
+}
+
+/** What a file does not show; `grpc-xds doctor` does. */
+const NOT_SEEN =
+  'not seen in a file: whether hosts and endpoints can be reached, and certificates; grpc-xds doctor checks these';
+
 /**
- * Reads a resource file and prints its content or its errors: why the management server cannot serve it, and otherwise
- * the violations for which clients reject resources. Prints a warning for each field that gRPC clients do not use.
+ * Reads resource files, also those of folders and the standard input, and prints their content or their errors: why the
+ * management server cannot serve them, and otherwise the violations for which clients reject resources. Prints a warning for
+ * each field that gRPC clients do not use, and for endpoints without calls.
  *
  * @param version That of this package, for SARIF.
  * @returns the exit code.
  */
-export function check(file: string, flags: CheckFlags, version: string, io: CliIo): number {
-  const content = openResourceFile(file, fileOptionsOf(flags));
-  const findings = content.ok ? judgeAll(content.value, io) : problemsOf(content.error);
-  const errors = findings.filter(({ level }) => level === 'error').length;
+export async function check(
+  paths: readonly string[],
+  flags: CheckFlags,
+  version: string,
+  io: CliIo,
+): Promise<number> {
+  const files: CheckedFile[] = [];
+  for (const path of expandFolders(paths)) files.push(await checkFile(path, flags, io));
   if (flags.output === 'sarif' && flags.json !== true) {
-    io.printDocument(JSON.stringify(toSarif(file, findings, version), undefined, 2));
+    io.printDocument(JSON.stringify(toSarif(files, version), undefined, 2));
   } else {
     const output = flags.output === 'sarif' ? 'json' : flags.output;
-    const resources = content.ok ? namesOf(content.value) : undefined;
-    printResult({ file, findings, resources }, { ...flags, output }, io, () => {
-      for (const finding of findings) io.printError(formatFinding(file, finding));
-      if (!content.ok || errors > 0) return;
-      io.print(`${file} is good:`);
-      for (const line of formatSnapshot(content.value.snapshot)) io.print(line);
-    });
+    const [only, ...more] = files.map(describeFile);
+    const result = more.length === 0 ? only : { files: [only, ...more] };
+    printResult(result, { ...flags, output }, io, () => printFiles(files, io));
   }
+  const findings = files.flatMap((file) => file.findings);
   if (findings.some(({ rule }) => rule === 'unreadable')) return exitCode.badInput;
-  return errors > 0 ? exitCode.findings : exitCode.fine;
+  return findings.some(({ level }) => level === 'error') ? exitCode.findings : exitCode.fine;
+}
+
+async function checkFile(path: string, flags: FileFlags, io: CliIo): Promise<CheckedFile> {
+  const text = await readInput(path, io);
+  if (!text.ok) {
+    const finding: CheckFinding = {
+      ...{ rule: 'unreadable', level: 'error' },
+      text: `cannot be read: ${text.error}`,
+    };
+    return { file: path, findings: [finding], content: undefined };
+  }
+  const content = openResourceText(text.value, path, fileOptionsOf(flags));
+  return content.ok
+    ? { file: path, findings: judgeAll(content.value, io), content: content.value }
+    : { file: path, findings: problemsOf(content.error), content: undefined };
+}
+
+function describeFile({ file, findings, content }: CheckedFile): object {
+  return { file, findings, resources: content && namesOf(content) };
+}
+
+function printFiles(files: readonly CheckedFile[], io: CliIo): void {
+  let hasGood = false;
+  for (const { file, findings, content } of files) {
+    for (const finding of findings) io.printError(formatFinding(file, finding));
+    if (content === undefined || findings.some(({ level }) => level === 'error')) continue;
+    hasGood = true;
+    io.print(`${file} is good:`);
+    for (const line of formatSnapshot(content.snapshot)) io.print(line);
+  }
+  if (hasGood) io.print(NOT_SEEN);
 }
 
 function problemsOf({ problems }: ResourceFileError): readonly CheckFinding[] {

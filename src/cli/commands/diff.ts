@@ -32,7 +32,7 @@ export async function diff(
 ): Promise<number> {
   const dumps: Dump[] = [];
   for (const text of [before, after]) {
-    const options = { target: flags.target, timeoutMs: flags.timeout * 1000 };
+    const options = { target: flags.target, needsListener: true, timeoutMs: flags.timeout * 1000 };
     const read = await readSource(parseSource(text, flags.nodeId), options, io);
     if (!read.ok) {
       printErrors(read.error.problems, io);

@@ -19,13 +19,13 @@ export interface DoctorFlags extends OutputFlags {
   readonly timeout?: number;
 }
 
-const levels: readonly FindingLevel[] = ['ok', 'warn', 'fail', 'skip'];
-const colors = { ok: 'green', warn: 'yellow', fail: 'red', skip: 'gray' } as const;
+const levels: readonly FindingLevel[] = ['ok', 'note', 'warn', 'fail', 'skip'];
+const colors = { ok: 'green', note: 'gray', warn: 'yellow', fail: 'red', skip: 'gray' } as const;
 
 /**
  * Checks everything between this machine and a working call, and prints each finding with its remedy.
  *
- * @returns the exit code: findings, if a check failed.
+ * @returns the exit code: findings, if a check failed or could not be made.
  */
 export async function doctor(
   bootstrapPath: string | undefined,
@@ -48,7 +48,7 @@ export async function doctor(
   printResult({ findings, summary }, flags, io, () => {
     io.print(levels.map((level) => `${count(level)} ${level}`).join(', '));
   });
-  return count('fail') > 0 ? exitCode.findings : exitCode.fine;
+  return count('fail') + count('skip') > 0 ? exitCode.findings : exitCode.fine;
 }
 
 function printFinding({ level, subject, text, remedy }: Finding, paint: Paint, io: CliIo): void {

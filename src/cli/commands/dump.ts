@@ -34,7 +34,11 @@ export async function dump(file: string | undefined, flags: DumpFlags, io: CliIo
     return exitCode.badInput;
   }
   const { target, timeout } = flags;
-  const read = await readSource(source, { target, timeoutMs: timeout * 1000 }, io);
+  const read = await readSource(
+    source,
+    { target, needsListener: true, timeoutMs: timeout * 1000 },
+    io,
+  );
   if (!read.ok) {
     printErrors(read.error.problems, io);
     return read.error.code;

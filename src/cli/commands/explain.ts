@@ -1,4 +1,6 @@
 import { errorMessage } from '../../util/errors';
+import type { CallExplanation } from '../client';
+import type { CallHeader } from '../arguments';
 import type { DumpedResource } from '../dump/dump';
 import { readSource } from '../dump/read-source';
 import { printResult, exitCode, printErrors, loadClient, type CliIo } from '../io';
@@ -6,8 +8,7 @@ import { sourceOf, type DumpFlags } from './dump';
 
 /** Flags of `explain`. */
 export interface ExplainFlags extends Omit<DumpFlags, 'target'> {
-  /** Headers, each as `name:value`. */
-  readonly header: readonly string[];
+  readonly header: readonly CallHeader[];
   /** A resource file. */
   readonly file?: string;
 }
@@ -25,7 +26,9 @@ export async function explain(
 ): Promise<number> {
   const source = sourceOf(flags.file, flags);
   if (source === undefined) {
-    io.printError('give one source: --file, --admin, --control-plane or --bootstrap');
+    io.printError(
+      'give one source: --file, --admin, --page, --pid, --control-plane or --bootstrap',
+    );
     return exitCode.badInput;
   }
   const parsed = loadClient().parseTarget(target);
@@ -38,18 +41,17 @@ export async function explain(
     printErrors(read.error.problems, io);
     return read.error.code;
   }
-  const headers = flags.header.map(splitHeader);
+  const headers = flags.header;
   const path = method.startsWith('/') ? method : `/${method}`;
   const resources = read.value.resources.filter(hasValue);
   try {
     const call = { target, method: path, headers };
-    const { explanation, text } = loadClient().explain(resources, call, io);
-    printResult(explanation, flags, io, () => io.printDocument(text));
-    const isRouted =
-      explanation.kind === 'routed' &&
-      explanation.unmatchedShare === 0 &&
-      explanation.decisions.every(({ outcome }) => outcome.kind === 'forward');
-    return isRouted ? exitCode.fine : exitCode.findings;
+    const { explanation, text, problems } = loadClient().explain(resources, call, io);
+    printResult({ ...explanation, problems }, flags, io, () => {
+      io.printDocument(text);
+      for (const problem of problems) io.print(`these calls fail: ${problem}`);
+    });
+    return problems.length === 0 && isRouted(explanation) ? exitCode.fine : exitCode.findings;
   } catch (error) {
     // A header that grpc-js does not accept.
     io.printError(errorMessage(error));
@@ -57,9 +59,13 @@ export async function explain(
   }
 }
 
-function splitHeader(text: string): readonly [string, string] {
-  const colon = text.indexOf(':');
-  return colon < 0 ? [text, ''] : [text.slice(0, colon).trim(), text.slice(colon + 1).trim()];
+/** Whether all such calls have a route that forwards them. */
+function isRouted(explanation: CallExplanation): boolean {
+  return (
+    explanation.kind === 'routed' &&
+    explanation.unmatchedShare === 0 &&
+    explanation.decisions.every(({ outcome }) => outcome.kind === 'forward')
+  );
 }
 
 function hasValue(

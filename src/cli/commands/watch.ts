@@ -6,11 +6,14 @@ import type {
   ChildState,
   EndpointState,
   PolicyState,
+  StateName,
 } from '../client';
 import { originOf, type ServerFlags } from '../dump/read-source';
+import { localityOf } from '../top/sample';
 import {
   createPaint,
   formatOf,
+  printEvent,
   exitCode,
   untilInterrupted,
   loadClient,
@@ -74,6 +77,8 @@ class Watching {
   private readonly isScreen: boolean;
   private timer: Handle | undefined;
   private verdict = '';
+  /** Whether there is no config, and no management server is connected. */
+  private isUnreachable = false;
   private readonly servers = new Map<string, string>();
   /** The changes of the last look; older ones are not reported again. */
   private seen: ReadonlySet<string> = new Set();
@@ -111,7 +116,7 @@ class Watching {
     this.channel.release();
     if (this.verdict.startsWith('READY')) return exitCode.fine;
     const isUnknown = state.isOver && this.verdict.startsWith('WAITING');
-    return isUnknown ? exitCode.unreachable : exitCode.findings;
+    return isUnknown || this.isUnreachable ? exitCode.unreachable : exitCode.findings;
   }
 
   private look(): void {
@@ -135,6 +140,8 @@ class Watching {
       this.servers.set(uri, state);
       this.add('server', state);
     }
+    this.isUnreachable =
+      report?.state !== 'ready' && report?.servers.every(({ state }) => state !== 'open') === true;
     const verdict = formatVerdict(report);
     const isEvent = withoutSeconds(verdict) !== withoutSeconds(this.verdict);
     this.verdict = verdict;
@@ -155,8 +162,7 @@ class Watching {
     this.events.push(added);
     if (this.events.length > MAX_EVENTS) this.events.shift();
     if (this.isScreen) return;
-    if (formatOf(this.flags) === 'table') this.io.print(this.formatEvent(added));
-    else this.io.printDocument(JSON.stringify(added));
+    printEvent(added, this.flags, this.io, () => this.formatEvent(added));
   }
 
   private formatEvent({ time, text }: WatchEvent): string {
@@ -182,9 +188,34 @@ function formatVerdict(report: TargetReport | undefined): string {
   if (state === 'failed') return `FAILED  ${failure ?? ''}`;
   if (state === 'waiting') return `WAITING  ${waitingFor[0] ?? 'for the control plane'}`;
   if (policies === undefined) return 'CONNECTING';
-  const clusters = (policies.children ?? []).map(formatCluster);
+  const used = clustersInUse(report);
   const waits = [...report.heldBack.map(({ text }) => `held back: ${text}`), ...waitingFor];
-  return [`${policies.state}  ${clusters.join('; ')}`, ...waits.slice(0, MAX_WAITS)].join('; ');
+  const worst = stateOf(used, policies.state);
+  return [`${worst}  ${used.map(formatCluster).join('; ')}`, ...waits.slice(0, MAX_WAITS)].join(
+    '; ',
+  );
+}
+
+/** The clusters of the config in use: one that was removed is kept until its calls have ended. */
+function clustersInUse({ config, policies }: TargetReport): readonly ChildState[] {
+  const children = policies?.children ?? [];
+  const names = new Set(config?.clusters.map(({ name }) => name));
+  const used = children.filter(({ details }) => names.has(String(details?.['cluster'])));
+  return used.length === 0 ? children : used;
+}
+
+/** From the worst to the best, as far as calls are concerned. */
+const STATES: readonly StateName[] = [
+  'TRANSIENT_FAILURE',
+  'SHUTDOWN',
+  'CONNECTING',
+  'IDLE',
+  'READY',
+];
+
+/** The worst state of the clusters: calls of one of them fail though those of the others work. */
+function stateOf(clusters: readonly ChildState[], own: StateName): StateName {
+  return STATES.find((state) => clusters.some((cluster) => cluster.state === state)) ?? own;
 }
 
 function formatCluster(cluster: ChildState): string {
@@ -215,23 +246,12 @@ function collect(policy: PolicyState, at: Omit<Place, 'endpoints'>, found: Place
   if (policy.endpoints !== undefined) found.push({ ...at, endpoints: policy.endpoints });
   const isPriority = policy.policy === 'priority_experimental';
   for (const [index, child] of (policy.children ?? []).entries()) {
-    const locality = localityOf(child.name) ?? at.locality;
+    const locality = localityOf(child.name ?? '') ?? at.locality;
     const next = isPriority
       ? { ...at, priority: index, isInUse: child.role?.['inUse'] === true }
       : at;
     collect(child, { ...next, locality }, found);
   }
-}
-
-/** Reads the name of a locality, `{region="eu", zone="a", sub_zone=""}`. */
-function localityOf(name: string | undefined): string | undefined {
-  const parts = /^\{region="(.*)", zone="(.*)", sub_zone="(.*)"\}$/.exec(name ?? '');
-  if (parts === null) return undefined;
-  const text = parts
-    .slice(1)
-    .filter((part) => part !== '')
-    .join('/');
-  return text === '' ? '-' : text;
 }
 
 function formatPlace({ priority, locality, isInUse, endpoints }: Place): string {

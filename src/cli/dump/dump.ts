@@ -4,6 +4,13 @@ import { errorMessage } from '../../util/errors';
 import { formatTable } from '../io';
 import { kindsOf, titleOf } from '../output';
 
+/** A version that the client has rejected. The one before it stays in use. */
+export interface RejectedVersion {
+  /** Empty if the source does not say. */
+  readonly version: string;
+  readonly at: string | undefined;
+}
+
 /** The state of a resource, as in CSDS (gRFC A40). */
 export interface DumpedResource {
   readonly typeUrl: string;
@@ -15,6 +22,8 @@ export interface DumpedResource {
   readonly updated?: string | undefined;
   /** Why the last version was rejected, or the resource is missing. */
   readonly error?: string | undefined;
+  /** The version that was rejected, and when, as ISO 8601. */
+  readonly rejected?: RejectedVersion | undefined;
   /** The accepted resource. */
   readonly value: Uint8Array | undefined;
 }
@@ -53,8 +62,8 @@ export function resourceToJson({ typeUrl, value }: DumpedResource): unknown {
 
 /** Writes a dump as a resource file, which `serve` and `check` read; the states of the resources are in `x-dump`. */
 export function toResourceFile({ source, nodeId, resources, report }: Dump): object {
-  const states = resources.map(({ typeUrl, name, status, version, updated, error }) => ({
-    ...{ type: labelOf(typeUrl), name, status, version, updated, error },
+  const states = resources.map(({ typeUrl, value: _value, ...state }) => ({
+    ...{ type: labelOf(typeUrl), ...state },
   }));
   const listed = kindsOf().map((kind) => {
     const own = resources.filter(
@@ -76,10 +85,20 @@ export function formatDump({ resources }: Dump): readonly string[] {
     value?.length ?? 0,
   ]);
   const table = formatTable(['type', 'name', 'status', 'version', 'updated', 'bytes'], rows);
-  const errors = resources.flatMap(({ typeUrl, name, error }) =>
-    error === undefined ? [] : [`${labelOf(typeUrl)} ${JSON.stringify(name)}: ${error}`],
+  const errors = resources.flatMap(({ typeUrl, name, error, rejected }) =>
+    error === undefined
+      ? []
+      : [`${labelOf(typeUrl)} ${JSON.stringify(name)}: ${formatRejected(rejected)}${error}`],
   );
   return errors.length === 0 ? table : [...table, '', ...errors];
+}
+
+function formatRejected(rejected: RejectedVersion | undefined): string {
+  if (rejected === undefined) return '';
+  const { version, at } = rejected;
+  const words = ['rejected', ...(version === '' ? [] : ['version', version])];
+  if (at !== undefined) words.push('at', at);
+  return `${words.join(' ')}: `;
 }
 
 /** Returns the word for a type, such as `cluster`. */

@@ -1,4 +1,4 @@
-import { lstatSync, readdirSync, statSync } from 'node:fs';
+import { lstatSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { JsonObject } from '@bufbuild/protobuf';
@@ -116,7 +116,9 @@ export async function requestReport(
         ? ok('')
         : readRegularText(join(folder, name), { maxBytes: MAX_INPUT_BYTES });
     if (!read.ok) return failed(`${source}: its report cannot be read: ${read.error}`);
-    if (read.value.endsWith('}\n')) return ok({ source, text: read.value });
+    if (!read.value.endsWith('}\n')) continue;
+    if (name !== undefined) rmSync(join(folder, name), { force: true });
+    return ok({ source, text: read.value });
   }
   const time = describeDuration(timeoutMs);
   return failed(`${source}: wrote no report within ${time}`, exitCode.unreachable);
@@ -165,8 +167,28 @@ function reportsOf(pid: number, folder: string): readonly string[] {
   );
 }
 
-function failed(message: string, code: number = exitCode.badInput): Result<never, SourceFailure> {
+/** Returns the failure of a source. */
+export function failed(
+  message: string,
+  code: number = exitCode.badInput,
+): Result<never, SourceFailure> {
   return err({ problems: [message], code });
+}
+
+/** Targets that an error names. */
+const MAX_NAMED = 10;
+
+/** Returns the failure of a source that has no such target. */
+export function unknownTarget(
+  source: string,
+  target: string,
+  known: readonly string[],
+): Result<never, SourceFailure> {
+  const names = known.slice(0, MAX_NAMED).join(', ');
+  const more = known.length > MAX_NAMED ? `, and ${known.length - MAX_NAMED} more` : '';
+  const list =
+    known.length === 0 ? 'without --target it shows all it has' : `it has ${names}${more}`;
+  return failed(`--target ${target}: not a target of ${source}; ${list}`);
 }
 
 /** The kinds of resources, by the names of types in reports. */
@@ -187,14 +209,17 @@ export function parseInspectReport(
   source: string,
   text: string,
   target: string | undefined,
-): Dump | undefined {
+): Result<Dump, SourceFailure> | undefined {
   const report = parseJson(text);
   if (!isJsonObject(report) || report['schema'] !== 1) return undefined;
   const { targets } = report;
   if (!Array.isArray(targets)) return undefined;
-  const chosen = targets
-    .filter(isJsonObject)
-    .filter((each) => target === undefined || each['target'] === target);
+  const all = targets.filter(isJsonObject);
+  const chosen = all.filter((each) => target === undefined || each['target'] === target);
+  if (target !== undefined && chosen.length === 0) {
+    const names = all.map((each) => textOf(each['target']));
+    return unknownTarget(source, target, names);
+  }
   const found = new Map<string, DumpedResource>();
   for (const { resources } of chosen) {
     for (const json of Array.isArray(resources) ? resources : []) {
@@ -203,12 +228,10 @@ export function parseInspectReport(
     }
   }
   const nodeId = textOf(chosen[0]?.['nodeId']);
-  return {
-    source,
-    nodeId,
-    resources: [...found.values()],
+  return ok({
+    ...{ source, nodeId, resources: [...found.values()] },
     report: withoutContents(report, chosen),
-  };
+  });
 }
 
 /** Returns the report of the chosen targets without the contents of resources, which a dump has in its lists. */
@@ -243,6 +266,10 @@ function parseResource(json: unknown): DumpedResource | undefined {
     ...{ typeUrl: kind.typeUrl, name: textOf(json['name']), status: textOf(json['status']) },
     version: textOf(json['version']),
     updated: typeof updatedAt === 'string' ? updatedAt : undefined,
+    rejected:
+      json['status'] === 'NACKED' && isJsonObject(failure)
+        ? { version: textOf(failure['version']), at: textOf(failure['at']) || undefined }
+        : undefined,
     error: isJsonObject(failure) ? textOf(failure['details']) : missingContents(json, encoded),
     value: encoded?.ok === true ? encoded.value : undefined,
   };

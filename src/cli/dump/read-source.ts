@@ -1,12 +1,15 @@
-import { Client, credentials, type ServiceError } from '@grpc/grpc-js';
-import { parseResourceFile } from '../../control-plane';
-import { MAX_INPUT_BYTES, readRegularText } from '../../util/read-regular-file';
+import { Client, credentials, status, type ServiceError } from '@grpc/grpc-js';
+import { listenerKind, parseResourceFile } from '../../control-plane';
+import { describeDuration } from '../../util/duration';
 import { err, ok, type Result } from '../../util/result';
 import type { BootstrapOrigin } from '../client';
+import { readInput } from '../input';
 import { exitCode, loadClient, type CliIo } from '../io';
 import { dumpSnapshot, type Dump, type DumpedResource } from './dump';
 import {
+  failed,
   parseInspectReport,
+  unknownTarget,
   fetchPageReport,
   requestReport,
   type ProcessReport,
@@ -38,6 +41,8 @@ export type ResourceSource =
 export interface ReadSourceOptions {
   /** The target whose resources are read. Default: all of the source. */
   readonly target: string | undefined;
+  /** Whether a resource file without the listener of the target is an error. Default: it is read as a whole. */
+  readonly needsListener?: boolean;
   readonly timeoutMs: number;
 }
 
@@ -81,11 +86,9 @@ export async function readSource(
 ): Promise<Result<Dump, SourceFailure>> {
   switch (source.kind) {
     case 'file':
-      return readFile(source.path, options);
-    case 'admin': {
-      const dump = await fetchStatus({ ...options, address: source.address });
-      return dump.ok ? dump : err({ problems: [dump.error], code: exitCode.unreachable });
-    }
+      return readFile(source.path, options, io);
+    case 'admin':
+      return fetchStatus({ ...options, address: source.address });
     case 'page':
       return readReport(await fetchPageReport(source.url, options), options);
     case 'process':
@@ -102,22 +105,36 @@ function readReport(
   if (!read.ok) return read;
   const { source, text } = read.value;
   const report = parseInspectReport(source, text, target);
-  if (report !== undefined) return ok(report);
-  const message = `${source}: the report is of another version of grpc-xds`;
-  return err({ problems: [message], code: exitCode.badInput });
+  return report ?? failed(`${source}: the report is of another version of grpc-xds`);
 }
 
 /** Reads a resource file or the report of a process. */
-function readFile(path: string, { target }: ReadSourceOptions): Result<Dump, SourceFailure> {
-  const content = readRegularText(path, { maxBytes: MAX_INPUT_BYTES });
-  if (!content.ok) return err({ problems: [`${path}: ${content.error}`], code: exitCode.badInput });
+async function readFile(
+  path: string,
+  { target, needsListener = false }: ReadSourceOptions,
+  io: CliIo,
+): Promise<Result<Dump, SourceFailure>> {
+  const content = await readInput(path, io);
+  if (!content.ok) return failed(`${path}: cannot be read: ${content.error}`);
   const text = content.value;
   const report = parseInspectReport(path, text, target);
-  if (report !== undefined) return ok(report);
+  if (report !== undefined) return report;
   const flags = { allowInconsistent: true, ignoreUnknownFields: true };
   const snapshot = parseResourceFile(text, path, flags);
-  if (snapshot.ok) return ok(dumpSnapshot(path, snapshot.value));
-  return err({ problems: snapshot.error.message.split('\n'), code: exitCode.badInput });
+  if (!snapshot.ok) {
+    return err({ problems: snapshot.error.message.split('\n'), code: exitCode.badInput });
+  }
+  const names = [...snapshot.value.set(listenerKind).byName.keys()];
+  const known = names.map((name) => `xds:///${name}`);
+  if (target === undefined || !needsListener) return ok(dumpSnapshot(path, snapshot.value));
+  return known.includes(target) || names.includes(listenerOf(target))
+    ? ok(dumpSnapshot(path, snapshot.value))
+    : unknownTarget(path, target, known);
+}
+
+/** The name of the listener of a target without a template. */
+function listenerOf(target: string): string {
+  return target.replace(/^xds:(?:\/\/[^/]*\/)?/, '');
 }
 
 async function readControlPlane(
@@ -143,6 +160,10 @@ async function readControlPlane(
       ...{ typeUrl, name, status, version: accepted?.version ?? '' },
       updated: accepted && new Date(accepted.updatedAtMs).toISOString(),
       error: error?.details,
+      rejected:
+        status === 'NACKED' && error !== undefined
+          ? { version: error.version, at: new Date(error.atMs).toISOString() }
+          : undefined,
       value: accepted?.bytes,
     })),
   });
@@ -177,13 +198,16 @@ export interface StatusFetch {
 }
 
 /** Fetches the resources of the xDS clients of a process over CSDS (gRFC A40). */
-async function fetchStatus(fetch: StatusFetch): Promise<Result<Dump, string>> {
+async function fetchStatus(fetch: StatusFetch): Promise<Result<Dump, SourceFailure>> {
   const { address, target } = fetch;
   const response = await call(fetch);
-  if (!response.ok) return response;
-  const configs = response.value.config.filter(
-    ({ clientScope }) => target === undefined || clientScope === target,
-  );
+  if (!response.ok) return failed(response.error, exitCode.unreachable);
+  const all = response.value.config;
+  const scopes = all.map(({ clientScope }) => clientScope);
+  if (target !== undefined && !scopes.includes(target)) {
+    return unknownTarget(address, target, scopes);
+  }
+  const configs = all.filter(({ clientScope }) => target === undefined || clientScope === target);
   const merged = new Map<string, DumpedResource>();
   for (const resource of configs.flatMap(resourcesOf)) {
     const key = `${resource.typeUrl} ${resource.name}`;
@@ -208,10 +232,30 @@ function call({ address, timeoutMs }: StatusFetch): Promise<Result<ClientStatusR
       (error: ServiceError | null, response?: ClientStatusResponse) => {
         client.close();
         if (error === null && response !== undefined) resolve(ok(response));
-        else resolve(err(`${address}: ${error?.message ?? 'no response'}`));
+        else resolve(err(`--admin ${address}: ${describeFailure(error, timeoutMs)}`));
       },
     );
   });
+}
+
+/** Describes why there are no admin services at an address, and what to do. */
+function describeFailure(error: ServiceError | null, timeoutMs: number): string {
+  switch (error?.code) {
+    case status.UNAVAILABLE:
+      return `cannot be reached: ${withoutEmptyNote(error.details)}; check the address, and that the process runs`;
+    case status.UNIMPLEMENTED:
+      return 'a gRPC server without admin services; add them with addAdminServicesToServer(server)';
+    case status.DEADLINE_EXCEEDED:
+      return `no response within ${describeDuration(timeoutMs)}; check the address, or raise --timeout`;
+    default:
+      return withoutEmptyNote(error?.details ?? 'no response');
+  }
+}
+
+/** grpc-js ends its message with a note about the resolution of the name, which may be empty. */
+function withoutEmptyNote(details: string): string {
+  const [text = '', note = ''] = details.split('Resolution note:', 2);
+  return note.trim() === '' ? text.trimEnd().replace(/\.$/, '') : details;
 }
 
 function resourcesOf({ genericXdsConfigs }: ClientConfig): readonly DumpedResource[] {
@@ -220,6 +264,13 @@ function resourcesOf({ genericXdsConfigs }: ClientConfig): readonly DumpedResour
     status: ClientResourceStatus[config.clientStatus],
     updated: config.lastUpdated && toIso(config.lastUpdated),
     error: config.errorState?.details,
+    rejected:
+      config.clientStatus === ClientResourceStatus.NACKED && config.errorState
+        ? {
+            version: config.errorState.versionInfo,
+            at: config.errorState.lastUpdateAttempt && toIso(config.errorState.lastUpdateAttempt),
+          }
+        : undefined,
     value: config.xdsConfig?.value,
   }));
 }

@@ -1,5 +1,4 @@
-// eslint-disable-next-line no-restricted-imports -- opens a file to write it
-import { closeSync, openSync, writeSync } from 'node:fs';
+import { closeSync, writeSync } from 'node:fs';
 import {
   DeltaDiscoveryRequest,
   DeltaDiscoveryResponse,
@@ -8,7 +7,7 @@ import {
 } from '../../wire/generated/envoy/service/discovery/v3/discovery';
 import type { Node } from '../../wire/generated/envoy/config/core/v3/base';
 import { errorMessage } from '../../util/errors';
-import { MAX_INPUT_BYTES, readRegularText } from '../../util/read-regular-file';
+import { quoteText } from '../../util/text';
 import { err, ok, type Result } from '../../util/result';
 
 /** A message of a recorded stream, without its headers. */
@@ -72,24 +71,50 @@ function bareNode(node: Node): Node {
   return { ...node, metadata: undefined };
 }
 
+/** The end of a recording that is continued. */
+export interface RecordingEnd {
+  readonly t: number;
+  /** The number of its last stream. */
+  readonly stream: number;
+}
+
+/** Returns the end of a recording. */
+export function endOf(frames: readonly Frame[]): RecordingEnd {
+  return frames.reduce(
+    (end, { t, stream }) => ({ t: Math.max(end.t, t), stream: Math.max(end.stream, stream) }),
+    { t: 0, stream: 0 },
+  );
+}
+
 /** Writes frames to a file, a line each. */
 export class RecordingWriter {
-  private readonly file: number;
   /** Resolves with what is wrong when a frame cannot be written, as where the disk is full. */
   readonly failed: Promise<string>;
   private fail: (problem: string) => void = () => {};
 
-  /** @throws the system's error if the file cannot be written. */
-  constructor(private readonly path: string) {
+  /**
+   * @param file The descriptor of the file, which is closed with the writer.
+   * @param before The end of the recording that is in the file already; a new file gets a head.
+   */
+  constructor(
+    private readonly path: string,
+    private readonly file: number,
+    private readonly before: RecordingEnd | undefined,
+  ) {
     this.failed = new Promise((resolve) => (this.fail = resolve));
-    this.file = openSync(path, 'w');
-    writeSync(this.file, `${JSON.stringify({ recording: FORMAT })}\n`);
+    if (before === undefined) this.writeLine({ recording: FORMAT });
   }
 
   /** @returns whether the frame was written. */
-  write({ bytes, ...frame }: Frame): boolean {
+  write({ bytes, t, stream, ...frame }: Frame): boolean {
+    const { t: t0, stream: stream0 } = this.before ?? { t: 0, stream: 0 };
+    const numbers = { t: t0 + t, stream: stream0 + stream };
+    return this.writeLine({ ...numbers, ...frame, bytes: bytes.toString('base64') });
+  }
+
+  private writeLine(json: object): boolean {
     try {
-      writeSync(this.file, `${JSON.stringify({ ...frame, bytes: bytes.toString('base64') })}\n`);
+      writeSync(this.file, `${JSON.stringify(json)}\n`);
       return true;
     } catch (error) {
       this.fail(`${this.path}: the recording cannot be written: ${errorMessage(error)}`);
@@ -102,26 +127,45 @@ export class RecordingWriter {
   }
 }
 
-/** Reads a recording. @returns the frames, or what is wrong with the file. */
-export function readRecording(path: string): Result<readonly Frame[], string> {
-  const text = readRegularText(path, { maxBytes: MAX_INPUT_BYTES });
-  if (!text.ok) return err(`${path}: ${text.error}`);
-  try {
-    const [head = '', ...lines] = text.value.split('\n');
-    const header: unknown = JSON.parse(head);
-    const isRecording = typeof header === 'object' && header !== null && 'recording' in header;
-    if (!isRecording) return err(`${path}: not a recording of grpc-xds record`);
-    if (header.recording !== FORMAT) return err(`${path}: a recording of another version`);
-    const frames: Frame[] = [];
-    for (const [index, line] of lines.entries()) {
-      if (line === '') continue;
-      const frame = parseFrame(JSON.parse(line));
-      if (frame === undefined) return err(`${path}:${index + 2}: not a frame`);
-      frames.push(frame);
+/** Reads the text of a recording. @returns the frames, or what is wrong with the file. */
+export function parseRecording(path: string, text: string): Result<readonly Frame[], string> {
+  const [head = '', ...lines] = text.split('\n');
+  const header = parseLine(head);
+  const isRecording = typeof header === 'object' && header !== null && 'recording' in header;
+  if (!isRecording) {
+    const first = quoteText(head, MAX_QUOTED);
+    return err(
+      `${path}: not a recording: the first line is ${first}; give a file that grpc-xds record has written`,
+    );
+  }
+  if (header.recording !== FORMAT) {
+    const version = quoteText(String(header.recording), MAX_QUOTED);
+    return err(
+      `${path}: a recording of version ${version}, not ${FORMAT}; replay it with the grpc-xds that has written it`,
+    );
+  }
+  const frames: Frame[] = [];
+  for (const [index, line] of lines.entries()) {
+    if (line === '') continue;
+    const frame = parseFrame(parseLine(line));
+    if (frame === undefined) {
+      return err(
+        `${path}:${index + 2}: not a frame of a recording; remove this line if the recording was cut off`,
+      );
     }
-    return ok(frames);
-  } catch (error) {
-    return err(`${path}: ${errorMessage(error)}`);
+    frames.push(frame);
+  }
+  return ok(frames);
+}
+
+/** Characters of a file that is something else. */
+const MAX_QUOTED = 40;
+
+function parseLine(line: string): unknown {
+  try {
+    return JSON.parse(line);
+  } catch {
+    return undefined;
   }
 }
 

@@ -39,7 +39,11 @@ import {
   type ResourceList,
   type SnapshotProblem,
 } from './snapshot-builder';
-import { YamlDocument, type TextPosition } from '../../wire/proto-json/yaml-document';
+import {
+  YamlDocument,
+  type TextPosition,
+  type YamlMistake,
+} from '../../wire/proto-json/yaml-document';
 import { joinLines } from '../../util/text';
 
 /** The options of `loadResourceFile` and `parseResourceFile`. */
@@ -146,7 +150,16 @@ function openFile(
   checkArgument(caller, 'path', path, STRING);
   checkOptions(caller, options, OPTIONS);
   const text = readText(path);
-  return text.ok ? parseContent(text.value, path, options, Snapshot.empty) : text;
+  return text.ok ? openResourceText(text.value, path, options) : text;
+}
+
+/** Parses the text of a resource file, for its content with the positions of all fields; see `parseResourceFile`. */
+export function openResourceText(
+  text: string,
+  path: string,
+  options: ResourceFileOptions = {},
+): Result<ResourceFileContent, ResourceFileError> {
+  return parseContent(text, path, options, Snapshot.empty);
 }
 
 /** Returns the text of a resource file. */
@@ -189,11 +202,7 @@ function parseContent(
   const document = YamlDocument.parse(text);
   const fail = (problems: readonly ResourceFileProblem[]) =>
     err(new ResourceFileError(path, problems));
-  if (document.mistakes.length > 0) {
-    return fail(
-      document.mistakes.map(({ position, reason }) => ({ position, text: reason, kind: 'syntax' })),
-    );
-  }
+  if (document.mistakes.length > 0) return fail(describeMistakes(path, document.mistakes));
   const found = findLists(document);
   if (!found.ok) return fail(found.error);
   const lists = found.value;
@@ -219,6 +228,18 @@ function parseContent(
     ignored: ignored.map((problem) => locateProblem(document, problem, 'envoy-field')),
     locate: (kind, name, field) => locate({ kind, name, path: field }),
   });
+}
+
+/** The parser reads JSON as YAML; its texts, which are about the latter, are not for JSON. */
+function describeMistakes(
+  path: string,
+  mistakes: readonly YamlMistake[],
+): readonly ResourceFileProblem[] {
+  const isJson = /\.json$/i.test(path);
+  const text = 'not JSON: a bracket, brace, comma, colon or quote is missing or out of place';
+  return mistakes
+    .slice(0, isJson ? 1 : undefined)
+    .map(({ position, reason }) => ({ position, text: isJson ? text : reason, kind: 'syntax' }));
 }
 
 function locateProblem(

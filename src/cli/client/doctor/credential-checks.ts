@@ -61,6 +61,7 @@ export function checkCertificateFiles(
     checkIdentity(subject, { path: identity.certificatePath, cert, key }, clock, findings);
   }
   const isCaFile = roots?.field === 'ca_certificate_file';
+  if (isCaFile && ca !== undefined) checkRoots(subject, { path: roots.path, ca }, clock, findings);
   return {
     ...(ca !== undefined && isCaFile && { ca }),
     ...(cert !== undefined && key !== undefined && { cert, key }),
@@ -73,6 +74,27 @@ function readFile(subject: string, path: string, findings: Findings): Buffer | u
   const text = `${path} cannot be read: ${read.error}`;
   findings.fail('certificate-file', subject, text, 'check the path and its permissions');
   return undefined;
+}
+
+const PEM = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g;
+
+/** Checks that a file has certificates, and that one of them has not expired. */
+function checkRoots(
+  subject: string,
+  { path, ca }: { readonly path: string; readonly ca: Buffer },
+  clock: Clock,
+  findings: Findings,
+): void {
+  try {
+    const blocks = ca.toString('latin1').match(PEM) ?? [];
+    if (blocks.length === 0) throw new Error('it has no certificate');
+    const ends = blocks.map((block) => Date.parse(new X509Certificate(block).validTo));
+    const expiresAtMs = ends.reduce((latest, end) => Math.max(latest, end), 0);
+    checkExpiry(subject, { what: path, expiresAtMs, nowMs: clock.now() }, findings);
+  } catch (error) {
+    const text = `${path} has no certificates in PEM: ${errorMessage(error)}`;
+    findings.fail('certificate-file', subject, text, 'check the content of the file');
+  }
 }
 
 function checkIdentity(

@@ -34,7 +34,7 @@ const PROBE_NAME = 'grpc-xds-doctor';
 /**
  * Checks everything between this machine and a working call: Node.js, grpc-js, the environment, the bootstrap, each
  * management server, each resource of the target, its endpoints and its load reports. What depends on a check that
- * failed is left out.
+ * failed is reported as skipped.
  *
  * @returns all findings, in the order of the checks.
  */
@@ -47,20 +47,35 @@ export async function runDoctor(options: DoctorOptions): Promise<readonly Findin
   const access = createServerAccess(parts);
   const rules = { support: access.support, flags: parts.environment.flags };
   const bootstrap = checkBootstrap({ path: bootstrapPath, env }, rules, findings);
-  if (bootstrap === undefined) return findings.all;
+  if (bootstrap === undefined) {
+    findings.skip('server', 'servers', 'not checked: there is no bootstrap that can be used');
+    skipTarget(options, 'there is no bootstrap that can be used', findings);
+    return findings.all;
+  }
   checkProviders(bootstrap, clock, findings);
   const stepMs = Math.min(STEP_MS, adsMs);
   const context: DoctorContext = { bootstrap, parts, access, clock, findings, stepMs, adsMs };
   const isReached = await checkServers(context, target);
-  if (target === undefined) {
-    findings.skip('target', 'target', 'give --target to check its resources and endpoints');
-  } else if (isReached) {
+  if (target === undefined) skipTarget(options, 'the target cannot be used', findings);
+  else if (isReached) {
     const config = await checkTarget(target, context);
     if (config !== undefined) await checkBelow(config, context, options);
-  } else {
-    findings.skip('target', 'target', 'no management server has responded');
-  }
+    else {
+      const text = 'endpoints, channel and load reports are not checked: the target has no config';
+      findings.skip('connect', 'endpoints', text);
+    }
+  } else skipTarget(options, 'no management server has responded', findings);
   return findings.all;
+}
+
+/** Reports that nothing of the target is checked. */
+function skipTarget({ target }: DoctorOptions, reason: string, findings: Findings): void {
+  if (target === undefined) {
+    findings.note('target', 'target', 'give --target to check its resources and endpoints');
+  } else {
+    const text = `its resources, endpoints, channel and load reports are not checked: ${reason}`;
+    findings.skip('target', target, text);
+  }
 }
 
 function parseOptional(text: string | undefined, findings: Findings): TargetName | undefined {
@@ -104,9 +119,11 @@ async function checkBelow(
     // A channel parses the bootstrap itself.
     const read = readBootstrapSource({ path, env });
     const json = read.ok && typeof read.value.json === 'object' ? read.value.json : null;
-    if (json !== null) await checkChannel(target, { kind: 'object', json }, context);
+    if (json !== null) {
+      await checkChannel({ target, config }, { kind: 'object', json }, context);
+    }
   } else {
-    context.findings.skip('connect', 'endpoints', 'not connected to, because of --no-connect');
+    context.findings.note('connect', 'endpoints', 'not connected to, because of --no-connect');
   }
   await checkLoadReports(config, context);
 }

@@ -8,7 +8,9 @@ export type FindingLevel =
   | 'warn'
   /** Calls fail. */
   | 'fail'
-  /** Not checked, because an earlier check failed or the configuration has no such part. */
+  /** Not checked, because the options or the configuration leave it out. */
+  | 'note'
+  /** Could not be checked, because an earlier check failed. */
   | 'skip';
 
 /** The result of one check. */
@@ -42,6 +44,10 @@ export class Findings {
     this.add({ check, level: 'fail', subject, text, remedy });
   }
 
+  note(check: string, subject: string, text: string): void {
+    this.add({ check, level: 'note', subject, text });
+  }
+
   skip(check: string, subject: string, text: string): void {
     this.add({ check, level: 'skip', subject, text });
   }
@@ -49,6 +55,15 @@ export class Findings {
   /** The number of findings of a level. */
   count(level: FindingLevel): number {
     return this.all.filter((finding) => finding.level === level).length;
+  }
+
+  /** Whether a check of a subject has failed, or of a part of it such as a locality. */
+  hasFailed(subject: string): boolean {
+    return this.all.some(
+      (each) =>
+        each.level === 'fail' &&
+        (each.subject === subject || each.subject.startsWith(`${subject} `)),
+    );
   }
 
   private add(finding: Finding): void {

@@ -42,7 +42,7 @@ function checkGrpcJs({ folder }: HostFacts, findings: Findings): void {
   const resolve = createRequire(join(folder, 'package.json')).resolve;
   const own = tryResolve(resolve, '@grpc/grpc-js/package.json');
   if (own === undefined) {
-    findings.skip('grpc-js', subject, `@grpc/grpc-js is not installed in ${folder}`);
+    findings.note('grpc-js', subject, `@grpc/grpc-js is not installed in ${folder}`);
     return;
   }
   const version = versionOf(own);

@@ -9,7 +9,9 @@ import {
   checkCertificateFiles,
   checkExpiry,
   filesOfServer,
+  type CertificateFilesContent,
 } from './credential-checks';
+import type { CertificateFilesConfig } from '../../../security/providers/certificate-files';
 import type { DoctorContext } from './finding';
 import {
   probeSocket,
@@ -61,8 +63,12 @@ class ServerCheck {
     const { findings, clock } = this.context;
     const before = findings.count('fail');
     const tokens = checkTokens(this.subject, this.server, clock, findings);
+    // Before the connection: files are examined also if the server cannot be reached.
+    const files = filesOfServer(this.server);
+    const content = files && checkCertificateFiles(this.subject, files, clock, findings);
+    const isUsable = findings.count('fail') === before;
     const target = await this.reach();
-    if (target !== undefined) await this.handshake(target);
+    if (target !== undefined && isUsable) await this.handshake(target, { files, content });
     for (const token of tokens) this.passed.push(token);
     if (findings.count('fail') > before) {
       findings.skip('ads', this.subject, 'no request was sent, because of the errors above');
@@ -126,10 +132,10 @@ class ServerCheck {
     return target;
   }
 
-  private async handshake(target: SocketTarget): Promise<void> {
+  private async handshake(target: SocketTarget, certificates: ServerCertificates): Promise<void> {
     const isTls = ['tls', 'google_default'].includes(this.server.channelCreds.type);
     if (!isTls) return;
-    const words = await checkTls({ server: this.server, target }, this.context);
+    const words = await checkTls({ server: this.server, target, ...certificates }, this.context);
     if (words !== undefined) this.passed.push(words);
   }
 
@@ -215,23 +221,25 @@ function inMs(ms: number): string {
   return `${Math.round(ms)} ms`;
 }
 
+/** The files of the channel credentials of a server, and what is in them. */
+interface ServerCertificates {
+  readonly files: CertificateFilesConfig | undefined;
+  readonly content: CertificateFilesContent | undefined;
+}
+
 /** A server that is reached over TLS. */
-export interface TlsServer {
+interface TlsServer extends ServerCertificates {
   readonly server: ServerConfig;
   readonly target: SocketTarget;
 }
 
 /** Makes a TLS handshake with a server, and checks its certificate. @returns a few words if there was one. */
 async function checkTls(
-  { server, target }: TlsServer,
+  { server, target, files, content }: TlsServer,
   context: DoctorContext,
 ): Promise<string | undefined> {
   const { clock, stepMs, findings } = context;
   const subject = server.serverUri;
-  const files = filesOfServer(server);
-  const before = findings.count('fail');
-  const content = files && checkCertificateFiles(subject, files, clock, findings);
-  if (findings.count('fail') > before) return undefined;
   const address = addressOf(server.serverUri);
   const serverName = address.kind === 'tcp' ? address.host : 'localhost';
   const probed = await probeTls(target, { serverName, ...content }, clock, stepMs);

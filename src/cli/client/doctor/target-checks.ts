@@ -1,11 +1,12 @@
-import type { XdsConfig } from '../../../dependency-manager/xds-config';
+import type { ClusterChildren, XdsConfig } from '../../../dependency-manager/xds-config';
 import type { TargetName } from '../../../resolver/xds-scheme';
 import { describeDuration } from '../../../util/duration';
 import { ok, type Result } from '../../../util/result';
 import type { ResourceType } from '../../../xds-client/resource-type';
 import type { ResourceSnapshot } from '../../../xds-client/client-snapshot';
 import { TargetWatch, watchChannel, type WatchedChannel } from '../target-watch';
-import type { DoctorContext } from './finding';
+import { describeUnusableEndpoints } from '../unusable';
+import type { DoctorContext, Findings } from './finding';
 import { runStep, observeTransports, probeSocket } from './probes';
 import type { LocalityEndpoints, SocketAddress } from '../../../resources/endpoints/endpoints';
 import { LoadReporter } from '../../../xds-client/lrs/load-reporter';
@@ -121,21 +122,42 @@ function hintFor(typeName: string, name: string): string {
 function reportClusters({ clusters }: XdsConfig, { findings }: DoctorContext): void {
   for (const [name, cluster] of clusters) {
     const subject = `Cluster ${JSON.stringify(name)}`;
+    // A resource that is missing or rejected is reported above.
+    if (findings.hasFailed(subject)) continue;
     if (!cluster.ok) {
       findings.fail('cluster', subject, cluster.error, 'correct the cluster at the control plane');
       continue;
     }
-    const { children } = cluster.value;
+    const { children, resource } = cluster.value;
     if (children.kind === 'aggregate') continue;
-    const localities = children.endpoints?.priorities.flatMap((each) => each.localities) ?? [];
-    const count = localities.reduce((sum, { endpoints }) => sum + endpoints.length, 0);
-    if (count > 0) continue;
-    const note = children.resolutionNote;
-    const text = `no usable endpoint${note === '' ? '' : `: ${note}`}`;
-    const remedy =
-      'check that backends run, are healthy, and are registered with the control plane';
-    findings.fail('endpoints', subject, text, remedy);
+    if (findings.hasFailed(`ClusterLoadAssignment ${JSON.stringify(serviceOf(resource))}`))
+      continue;
+    reportEndpoints(subject, children, findings);
   }
+}
+
+/** The name of the resource with the endpoints of a cluster. */
+function serviceOf({ name, discovery }: ClusterResource): string {
+  return discovery.kind === 'eds' && discovery.serviceName !== '' ? discovery.serviceName : name;
+}
+
+function reportEndpoints(
+  subject: string,
+  { endpoints, resolutionNote }: Extract<ClusterChildren, { readonly kind: 'endpoints' }>,
+  findings: Findings,
+): void {
+  const problem = endpoints && describeUnusableEndpoints(endpoints);
+  const remedy =
+    endpoints?.localitiesWithoutWeight === undefined
+      ? 'check that backends run, are healthy, and are registered with the control plane'
+      : 'set load_balancing_weight of each locality; grpc-xds check finds it in a file';
+  const isUsable = endpoints !== undefined && !/^no usable endpoint/.test(problem ?? '');
+  if (isUsable) {
+    if (problem !== undefined) findings.warn('endpoints-unused', subject, problem, remedy);
+    return;
+  }
+  const note = resolutionNote === '' ? '' : `: ${resolutionNote}`;
+  findings.fail('endpoints', subject, problem ?? `no usable endpoint${note}`, remedy);
 }
 
 /** Endpoints of a locality that are connected to. */
@@ -214,7 +236,7 @@ export async function checkLoadReports(
     const server = cluster.ok ? cluster.value.resource.lrsServer : undefined;
     if (cluster.ok && server !== undefined) byServer.set(server.key, cluster.value.resource);
   }
-  if (byServer.size === 0) context.findings.skip('lrs', 'load reports', 'no cluster asks for them');
+  if (byServer.size === 0) context.findings.note('lrs', 'load reports', 'no cluster asks for them');
   for (const cluster of byServer.values()) await checkReporter(cluster, context);
 }
 
@@ -256,7 +278,7 @@ const INTERVAL_MS = 50;
  * what remains between a reachable endpoint and a working call.
  */
 export async function checkChannel(
-  target: string,
+  { target, config }: { readonly target: string; readonly config: XdsConfig },
   origin: BootstrapOrigin,
   context: DoctorContext,
 ): Promise<void> {
@@ -276,7 +298,7 @@ export async function checkChannel(
       };
       return () => poll.timer.release();
     });
-    for (const cluster of clustersOf(channel)) report(cluster, context);
+    for (const cluster of clustersOf(channel)) report(cluster, config, context);
   } finally {
     channel.release();
   }
@@ -290,11 +312,13 @@ function clustersOf(channel: WatchedChannel): readonly ChildState[] {
   return children.length === 0 ? PENDING : children;
 }
 
-function report({ details, name, state, error }: ChildState, context: DoctorContext): void {
-  const { findings, stepMs } = context;
+function report(
+  { details, name, state, error }: ChildState,
+  config: XdsConfig,
+  { findings, stepMs }: DoctorContext,
+): void {
   const cluster = details?.['cluster'];
   const subject = cluster === undefined ? (name ?? '') : `Cluster ${JSON.stringify(cluster)}`;
-  const remedy = 'check the certificates of both sides, and the log of the backends';
   switch (state) {
     case 'READY':
       findings.ok('channel', subject, 'a channel is connected');
@@ -303,13 +327,36 @@ function report({ details, name, state, error }: ChildState, context: DoctorCont
       findings.ok('channel', subject, 'connects with the first call');
       return;
     case 'CONNECTING':
-      findings.fail('channel', subject, `not connected within ${describeDuration(stepMs)}`, remedy);
-      return;
     case 'TRANSIENT_FAILURE':
-    case 'SHUTDOWN':
-      findings.fail('channel', subject, error ?? 'no connection', remedy);
+    case 'SHUTDOWN': {
+      const parts = [String(cluster), ...leavesOf(String(cluster), config)];
+      if (parts.some((part) => findings.hasFailed(`Cluster ${JSON.stringify(part)}`))) {
+        findings.skip('channel', subject, 'no connection, because of the failure above');
+        return;
+      }
+      const late = `not connected within ${describeDuration(stepMs)}`;
+      const text = state === 'CONNECTING' ? late : (error ?? 'no connection');
+      findings.fail('channel', subject, text, remedyFor(text));
       return;
+    }
     default:
       assertNever(state);
   }
+}
+
+function leavesOf(name: string, { clusters }: XdsConfig): readonly string[] {
+  const cluster = clusters.get(name);
+  const children = cluster?.ok === true ? cluster.value.children : undefined;
+  return children?.kind === 'aggregate' ? children.leafClusters : [];
+}
+
+/** What to do about the failure of a channel whose endpoints accept connections, or are not connected to before. */
+function remedyFor(text: string): string {
+  if (/ECONNREFUSED|EHOSTUNREACH|ENETUNREACH|ETIMEDOUT|ENOTFOUND/.test(text)) {
+    return 'check that the backends run and listen there, and network policies on the way';
+  }
+  if (/no (usable )?endpoint|no children|empty/i.test(text)) {
+    return 'check that backends run, are healthy, and are registered with the control plane';
+  }
+  return 'check the certificates of both sides, and the log of the backends';
 }

@@ -30,7 +30,7 @@ const TONES = new Map([
   ...['TRANSIENT_FAILURE', 'failed', 'NACKED', 'DOES_NOT_EXIST', 'RECEIVED_ERROR', 'TIMEOUT'].map(
     (s) => [s, 'bad'],
   ),
-  ...['closed', 'rejected', 'removed', 'timed-out', 'nacked', 'server-failed', 'config-failed'].map(
+  ...['closed', 'rejected', 'removed', 'missing', 'timed-out', 'nacked', 'server-failed', 'config-failed'].map(
     (s) => [s, 'bad'],
   ),
   ...['CONNECTING', 'waiting', 'REQUESTED', 'backoff', 'connecting', 'fallback'].map((s) => [

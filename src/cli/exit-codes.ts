@@ -1,0 +1,71 @@
+/** The exit codes of all commands. */
+export const exitCode = {
+  /** Nothing was found. */
+  fine: 0,
+  /** Something was found: an error, a difference, a rejection. */
+  findings: 1,
+  /** The arguments or a file cannot be used. */
+  badInput: 2,
+  /** A server cannot be reached, or did not answer in time. */
+  unreachable: 3,
+} as const;
+
+/** What each exit code of a command means; absent for a code that it does not have. Each command has 2 as well. */
+export interface ExitMeanings {
+  readonly 0: string;
+  readonly 1?: string;
+  readonly 2?: string;
+  readonly 3?: string;
+}
+
+/** The exit codes of each command, which its help shows. */
+export const exitMeanings = {
+  doctor: {
+    0: 'every check passed; warnings and notes do not matter',
+    1: 'a check failed, or could not be made: also for a missing bootstrap or an unreachable server',
+  },
+  check: { 0: 'clients accept the files; warnings do not matter', 1: 'a file has errors' },
+  bootstrap: { 0: 'the bootstrap was written' },
+  dump: {
+    0: 'all resources were accepted',
+    1: 'a resource is rejected or missing',
+    3: 'the process or control plane cannot be reached',
+  },
+  diff: { 0: 'no difference', 1: 'differences', 3: 'a source cannot be reached' },
+  explain: {
+    0: 'each such call has a route and endpoints',
+    1: 'the call, or a share of such calls, fails',
+    3: 'the process or control plane cannot be reached',
+  },
+  watch: {
+    0: 'the target was ready at the end',
+    1: 'the target was not ready at the end',
+    3: 'no control plane was reached, or none has answered',
+  },
+  top: {
+    0: 'the calls were shown',
+    1: 'the process has no target with that name, or no calls to show',
+    3: 'the process cannot be reached',
+  },
+  record: {
+    0: 'interrupted',
+    3: 'the control plane could not be reached, and nothing of it was recorded',
+  },
+  replay: {
+    0: 'each response was sent, and answered as in the recording',
+    1: 'an answer was another, or a response was not requested',
+  },
+  serve: { 0: 'interrupted' },
+  demo: { 0: 'every call succeeded', 1: 'a call failed' },
+  completion: { 0: 'the script was written' },
+} as const satisfies Readonly<Record<string, ExitMeanings>>;
+
+/** Of every command, unless its row says otherwise. */
+const BAD_INPUT = 'arguments or a file that cannot be used';
+
+/** Returns the meaning of each exit code of a command; `undefined` for a name that is not one. */
+export function meaningsOf(command: string): readonly (readonly [code: string, text: string])[] {
+  const rows: Readonly<Record<string, ExitMeanings>> = exitMeanings;
+  const own = rows[command];
+  return own === undefined ? [] : Object.entries({ 2: BAD_INPUT, ...own });
+}

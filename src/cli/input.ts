@@ -1,0 +1,80 @@
+// eslint-disable-next-line no-restricted-imports -- opens a FIFO, which readRegularFile refuses
+import { constants, openSync, readdirSync, statSync, type Stats } from 'node:fs';
+import { Socket } from 'node:net';
+import { join } from 'node:path';
+import { ByteCollector } from '../util/bytes';
+import { describeDuration } from '../util/duration';
+import { errorMessage } from '../util/errors';
+import { MAX_INPUT_BYTES, readRegularText } from '../util/read-regular-file';
+import { err, ok, type Result } from '../util/result';
+import type { CliIo } from './io';
+
+/** The name of the standard input. */
+const STDIN = '-';
+
+/** A FIFO whose writer is silent for as long is not waited for. */
+const SILENCE_MS = 10_000;
+
+/** Files of a folder that are resource files. */
+const RESOURCE_FILE = /\.(ya?ml|json)$/i;
+
+/**
+ * Reads the text of an input of a command: a file, `-` for the standard input, or a FIFO such as that of the shell's `<(…)`.
+ * Opening a FIFO without a writer does not wait for one.
+ *
+ * @returns the text, or why there is none, without the name of the file.
+ */
+export async function readInput(
+  path: string,
+  io: Pick<CliIo, 'stdin'>,
+): Promise<Result<string, string>> {
+  if (path === STDIN) return readStream(io.stdin);
+  return statOf(path)?.isFIFO() === true
+    ? readFifo(path)
+    : readRegularText(path, { maxBytes: MAX_INPUT_BYTES });
+}
+
+/** Replaces each folder by its YAML and JSON files, in the order of their names. @returns also folders without any. */
+export function expandFolders(paths: readonly string[]): readonly string[] {
+  return paths.flatMap((path) => {
+    if (path === STDIN || statOf(path)?.isDirectory() !== true) return [path];
+    const names = readdirSync(path).filter((name) => RESOURCE_FILE.test(name));
+    return names.length === 0 ? [path] : names.sort().map((name) => join(path, name));
+  });
+}
+
+function statOf(path: string): Stats | undefined {
+  try {
+    return statSync(path, { throwIfNoEntry: false });
+  } catch {
+    // Such as a file below another file: reading it says so.
+    return undefined;
+  }
+}
+
+async function readFifo(path: string): Promise<Result<string, string>> {
+  try {
+    const descriptor = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+    const socket = new Socket({ fd: descriptor, readable: true, writable: false });
+    socket.setTimeout(SILENCE_MS, () => {
+      const time = describeDuration(SILENCE_MS);
+      socket.destroy(new Error(`the writer of this FIFO has been silent for ${time}`));
+    });
+    const text = await readStream(socket);
+    return text.ok && text.value === '' ? err('a FIFO into which nothing is written') : text;
+  } catch (error) {
+    return err(errorMessage(error));
+  }
+}
+
+async function readStream(stream: AsyncIterable<Uint8Array>): Promise<Result<string, string>> {
+  const content = new ByteCollector(MAX_INPUT_BYTES);
+  try {
+    for await (const chunk of stream) {
+      if (!content.add(chunk)) return err(`more than ${MAX_INPUT_BYTES} bytes`);
+    }
+    return ok(content.bytes.toString('utf8'));
+  } catch (error) {
+    return err(errorMessage(error));
+  }
+}

@@ -1,0 +1,174 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { exitMeanings } from '../../src/cli/exit-codes';
+import { SERVICE, simpleResources } from '../support/mesh';
+import { bootstrapFor } from '../support/mesh';
+import { DoctorWorld } from './doctor-world';
+
+const target = `xds:///${SERVICE}`;
+type Args = readonly string[];
+
+/** What a command is given, in a world where `good` is served and nothing listens on `free`. */
+interface Inputs {
+  readonly good: string;
+  readonly bad: string;
+  readonly missing: string;
+  readonly served: string;
+  readonly free: string;
+  readonly folder: string;
+}
+
+/** The arguments of a command in each situation, and the exit code; a situation that it does not have is left out. */
+interface Row {
+  readonly good?: (inputs: Inputs) => readonly [Args, number];
+  readonly bad?: (inputs: Inputs) => readonly [Args, number];
+  readonly missing?: (inputs: Inputs) => readonly [Args, number];
+  readonly unreachable?: (inputs: Inputs) => readonly [Args, number];
+  readonly usage: Args;
+}
+
+const short = ['--timeout', '1'];
+const plain = ['bootstrap', 'plain', '--node-id', 'n', '--server'];
+const rows: Readonly<Record<keyof typeof exitMeanings, Row>> = {
+  doctor: {
+    good: ({ served }) => [['doctor', served, '-t', target], 0],
+    bad: ({ bad }) => [['doctor', bad], 1],
+    missing: ({ missing }) => [['doctor', missing], 1],
+    unreachable: ({ free }) => [['doctor', free, ...short], 1],
+    usage: ['doctor', '-t', 'shop'],
+  },
+  check: {
+    good: ({ good }) => [['check', good], 0],
+    bad: ({ bad }) => [['check', bad], 1],
+    missing: ({ missing }) => [['check', missing], 2],
+    usage: ['check'],
+  },
+  bootstrap: {
+    good: () => [[...plain, 'cp:1'], 0],
+    bad: () => [[...plain, target], 2],
+    missing: ({ folder }) => [[...plain, 'cp:1', '--file', `${folder}/none/b.json`], 2],
+    usage: ['bootstrap', 'plain'],
+  },
+  dump: {
+    good: ({ good }) => [['dump', good], 0],
+    bad: ({ bad }) => [['dump', bad], 2],
+    missing: ({ missing }) => [['dump', missing], 2],
+    unreachable: () => [['dump', '--admin', '127.0.0.1:1', ...short], 3],
+    usage: ['dump'],
+  },
+  diff: {
+    good: ({ good }) => [['diff', good, good], 0],
+    bad: ({ good, bad }) => [['diff', good, bad], 2],
+    missing: ({ good, missing }) => [['diff', good, missing], 2],
+    unreachable: ({ good }) => [['diff', good, 'ads:127.0.0.1:1', ...short], 3],
+    usage: ['diff', 'a'],
+  },
+  explain: {
+    good: ({ good }) => [['explain', target, 'a.B/C', '-f', good], 0],
+    bad: ({ good }) => [['explain', 'xds:///other', 'a.B/C', '-f', good], 1],
+    missing: ({ missing }) => [['explain', target, 'a.B/C', '-f', missing], 2],
+    unreachable: () => [['explain', target, 'a.B/C', '--admin', '127.0.0.1:1', ...short], 3],
+    usage: ['explain', target, 'a.B/C', '-H', 'a b'],
+  },
+  watch: {
+    good: ({ served }) => [['watch', target, '--bootstrap', served, '--once'], 0],
+    bad: ({ bad }) => [['watch', target, '--bootstrap', bad], 2],
+    missing: ({ missing }) => [['watch', target, '--bootstrap', missing], 2],
+    unreachable: ({ free }) => [['watch', target, '--bootstrap', free, '--once', ...short], 3],
+    usage: ['watch'],
+  },
+  top: {
+    missing: () => [['top', '--pid', '4194304', ...short], 3],
+    unreachable: () => [
+      ['top', '--page', 'http://127.0.0.1:1/#token=0123456789abcdef', ...short],
+      3,
+    ],
+    usage: ['top'],
+  },
+  record: {
+    missing: ({ missing }) => [['record', '/dev/null', '-u', missing], 2],
+    bad: ({ good }) => [['record', good, '-u', 'cp:1'], 2],
+    usage: ['record', '-o', 'file.ndjson'],
+  },
+  replay: {
+    bad: ({ good }) => [['replay', good], 2],
+    missing: ({ missing }) => [['replay', missing], 2],
+    usage: ['replay'],
+  },
+  serve: {
+    bad: ({ bad }) => [['serve', bad, '--port', '0'], 2],
+    missing: ({ missing }) => [['serve', missing], 2],
+    usage: ['serve'],
+  },
+  demo: { usage: ['demo', '--fast'] },
+  completion: {
+    good: () => [['completion', 'bash'], 0],
+    bad: () => [['completion', 'tcsh'], 2],
+    usage: ['completion'],
+  },
+};
+
+const situations = ['good', 'bad', 'missing', 'unreachable'] as const;
+
+describe.each(Object.entries(rows))('the exit code of grpc-xds %s', (command, row) => {
+  let world: DoctorWorld;
+  let inputs: Inputs;
+
+  beforeAll(async () => {
+    world = new DoctorWorld();
+    const { port } = await world.backend();
+    const resources = simpleResources([port]);
+    const served = bootstrapFor(await world.serve(resources));
+    inputs = {
+      good: world.write('good.json', resources),
+      bad: world.write('bad.json', 'clusters: ['),
+      missing: `${world.folder}/missing.json`,
+      served: world.write('served.json', { ...served }),
+      free: world.write('free.json', { ...bootstrapFor(await world.freeAddress()) }),
+      folder: world.folder,
+    };
+  });
+  afterAll(() => world.close());
+
+  const cases = situations.filter((situation) => row[situation] !== undefined);
+  (cases.length === 0 ? it.skip : it).each(cases)('is as in the table: %s', async (situation) => {
+    const [args, expected] = row[situation]?.(inputs) ?? [[], -1];
+    world.io.errors.length = 0;
+    expect(await world.io.run(...args)).toBe(expected);
+    const codes = Object.keys({ 2: '', ...exitMeanings[command as keyof typeof exitMeanings] });
+    expect(codes).toContain(String(expected));
+    // No text of a stack, and none that ends without its cause.
+    expect(world.io.errors.join('\n')).not.toMatch(/\bat .*\.ts:|: ?$|Resolution note/m);
+  });
+
+  it('is 2 for wrong usage, with the reason', async () => {
+    expect(await world.io.run(...row.usage)).toBe(2);
+    expect(world.io.errors.join('\n')).toMatch(/error: |give one source/);
+  });
+});
+
+describe('the table of exit codes', () => {
+  it('has a row for each command, here and in docs/cli.md', async () => {
+    const world = new DoctorWorld();
+    await world.io.run('--help');
+    await world.close();
+    const text = world.io.out.slice(world.io.out.indexOf('Commands:') + 1);
+    const names = text.flatMap((line) => /^ {2}([a-z]+)/.exec(line)?.[1] ?? []);
+    const commands = names.filter((name) => name !== 'help').sort();
+    expect(Object.keys(exitMeanings).sort()).toEqual(commands);
+    const docs = readFileSync(join(__dirname, '..', '..', 'docs', 'cli.md'), 'utf8');
+    for (const [name, row] of Object.entries(exitMeanings)) {
+      const meanings: Readonly<Record<string, string>> = row;
+      const cells = [`\`${name}\``, ...['0', '1', '3'].map((code) => meanings[code] ?? '')];
+      const line = docs
+        .split('\n')
+        .find((each) => each.startsWith(`| ${cells[0] ?? ''}`) && each.split('|').length === 6);
+      expect(
+        line
+          ?.split('|')
+          .slice(1, -1)
+          .map((cell) => cell.trim()),
+      ).toEqual(cells);
+    }
+  });
+});

@@ -1,0 +1,156 @@
+import { EventEmitter } from 'node:events';
+import { serveAdminPage } from '../../src';
+import { openScreen, type ScreenInput, type ScreenOutput } from '../../src/cli/screen';
+import { ratesOf, readSample } from '../../src/cli/top/sample';
+import type { AdminPage } from '../../src/observe/live-page/page-server';
+import { Mesh, SERVICE, simpleResources } from '../support/mesh';
+import { FakeIo } from './fake-io';
+
+const target = `xds:///${SERVICE}`;
+
+describe('grpc-xds top', () => {
+  let mesh: Mesh;
+  let page: AdminPage;
+  let io: FakeIo;
+  let client: ReturnType<Mesh['client']>;
+  beforeEach(async () => {
+    io = new FakeIo();
+    mesh = await Mesh.start();
+    page = await serveAdminPage({ port: 0 });
+    const backend = await mesh.backend('a');
+    mesh.serve(simpleResources([backend.port]));
+    client = mesh.client();
+    await client.say();
+  });
+  afterEach(async () => {
+    await page.close();
+    mesh.stop();
+  });
+
+  const args = (...more: readonly string[]) => [
+    'top',
+    '--page',
+    page.url,
+    '--interval',
+    '0.3',
+    ...more,
+  ];
+
+  it('prints the calls of a target, its cluster and its locality, and ends if there is no terminal', async () => {
+    const running = io.run(...args('--json'));
+    const calls = setInterval(() => void client.say(), 20);
+    expect(await running).toBe(0);
+    clearInterval(calls);
+    const { rows } = JSON.parse(io.out.join('\n'));
+    expect(rows).toMatchObject([
+      { target, cluster: '', locality: '', state: 'READY', ready: 1, endpoints: 1 },
+      { target, cluster: 'echo', locality: '', state: 'READY' },
+      { target, cluster: 'echo', locality: 'test/a' },
+    ]);
+    for (const row of rows) {
+      expect(row.callsPerSecond).toBeGreaterThan(0);
+      expect(row.failedPerSecond).toBe(0);
+    }
+    expect(await io.run(...args('-t', 'xds:///other'))).toBe(1);
+    expect(io.errors.at(-1)).toMatch(/^--target xds:\/\/\/other: not a target of http/);
+  });
+
+  it('is a screen on a terminal, of its size, until q is pressed', async () => {
+    io.isTerminal = true;
+    io.size = { columns: 40, rows: 24 };
+    const running = io.run(...args('--no-color'));
+    await io.until(/^ {2}echo .*/);
+    expect(io.screen[0]).toMatch(/^process \d+ .*Z {2}q: quit$/);
+    for (const line of io.screen) expect(line.length).toBeLessThanOrEqual(40);
+    io.size = { columns: 100, rows: 6 };
+    io.user?.onResize();
+    expect(io.screen).toHaveLength(5);
+    expect(io.screen.at(-1)).toBe('and 1 more');
+    io.user?.onKey('x');
+    io.user?.onKey('q');
+    expect(await running).toBe(0);
+    expect(io.user).toBeUndefined();
+  });
+
+  it('keeps the last table while the process does not answer, and ends with 3', async () => {
+    io.isTerminal = true;
+    io.size = { columns: 200, rows: 24 };
+    const running = io.run(...args());
+    await io.until(/^ {2}echo .*/);
+    await page.close();
+    await io.until(/ECONNREFUSED/);
+    expect(io.screen.some((line) => line.startsWith('  echo'))).toBe(true);
+    io.user?.onKey('q');
+    expect(await running).toBe(3);
+  });
+});
+
+describe('the sample of a report', () => {
+  const report = (ended: number, failed: number, at: number, id = 7) =>
+    JSON.stringify({
+      ...{ schema: 1, pid: 1, time: new Date(at).toISOString() },
+      targets: [
+        {
+          ...{ target, state: 'ready', channels: [{ id, calls: { succeeded: ended, failed } }] },
+        },
+      ],
+    });
+
+  it('has the rates since the one before, also of a channel that is new', () => {
+    const before = readSample(report(100, 10, 1000), undefined);
+    const after = readSample(report(120, 15, 3000), undefined);
+    const renewed = readSample(report(4, 2, 5000, 8), undefined);
+    const [row] = after?.rows ?? [];
+    if (row === undefined || after === undefined || renewed === undefined)
+      throw new Error('no rows');
+    expect(ratesOf(row, after, before)).toEqual({ callsPerSecond: 12.5, failedPerSecond: 2.5 });
+    expect(ratesOf(row, after, undefined)).toBeUndefined();
+    const [other] = renewed.rows;
+    expect(other && ratesOf(other, renewed, after)).toEqual({
+      callsPerSecond: 3,
+      failedPerSecond: 1,
+    });
+  });
+
+  it.each(['', '[]', '{"schema":2}', 'null'])('is none of %j', (text) => {
+    expect(readSample(text, undefined)).toBeUndefined();
+  });
+
+  it.each<[string, unknown]>([
+    ['members of another kind', { target: 1, channels: {}, policies: [] }],
+    ['calls that are no numbers', { target, channels: [{ id: 'x', calls: { succeeded: 'y' } }] }],
+    ['endpoints without addresses', { target, policies: { children: [{ endpoints: [{}] }] } }],
+  ])('is read of %s', (_title, json) => {
+    const text = JSON.stringify({ schema: 1, targets: [json, null, 3] });
+    expect(readSample(text, undefined)?.rows.length).toBeGreaterThan(0);
+  });
+});
+
+describe('the screen', () => {
+  it('is the alternate one, in raw mode, and leaves the terminal as it was', () => {
+    const written: string[] = [];
+    const raw: boolean[] = [];
+    const input = Object.assign(new EventEmitter(), {
+      ...{ isTTY: true, resume: () => input, pause: () => input },
+      setRawMode: (mode: boolean) => raw.push(mode),
+    }) as unknown as ScreenInput & EventEmitter;
+    const output = Object.assign(new EventEmitter(), {
+      write: (text: string) => written.push(text),
+    }) as unknown as ScreenOutput & EventEmitter;
+    const seen: string[] = [];
+    const listener = {
+      onKey: (key: string) => seen.push(key),
+      onResize: () => seen.push('resize'),
+    };
+    const screen = openScreen(input, output, { ...listener });
+    input.emit('data', Buffer.from('x'));
+    // Ctrl-C is a byte in raw mode.
+    input.emit('data', Buffer.from([3]));
+    output.emit('resize');
+    screen.release();
+    input.emit('data', Buffer.from('late'));
+    expect(seen).toEqual(['x', 'q', 'resize']);
+    expect(raw).toEqual([true, false]);
+    expect(written).toEqual(['\x1b[?1049h\x1b[?25l', '\x1b[?25h\x1b[?1049l']);
+  });
+});
