@@ -27,8 +27,9 @@ function addressOf({ repository }) {
 }
 
 function writeAddress(text) {
-  const [, address] = /^(https:\/\/[\w.-]+\/[\w.-]+(?:\/[\w.-]+)+?)(?:\.git)?\/?$/.exec(text) ?? [];
-  if (address === undefined) fail(`${text} is not an address such as https://github.com/OWNER/NAME`);
+  const [, address] = /^(https:\/\/[\w.-]+\/[\w.-]+(?:\/[\w.-]+?)+)(?:\.git)?\/?$/.exec(text) ?? [];
+  if (address === undefined)
+    fail(`${text} is not an address such as https://github.com/OWNER/NAME`);
   const { name, version, description, keywords, ...rest } = readManifest();
   const fields = {
     homepage: `${address}#readme`,
@@ -85,7 +86,8 @@ function restore() {
 }
 
 /** Code, in which nothing is a link, or a link: its mark, and where it leads. */
-const CODE_OR_LINK = /^(`{3,})[^]*?^\1$|(`+)[^]*?[^`]\2(?!`)|(!?\[(?:[^[\]]|\[[^\]]*\])*\])\(([^()\s]+)\)/gm;
+const CODE_OR_LINK =
+  /^(`{3,})[^]*?^\1$|(`+)[^]*?[^`]\2(?!`)|(!?\[(?:[^[\]]|\[[^\]]*\])*\])\(([^()\s]+)\)/gm;
 
 function absoluteLinks(text, page, folder, tag) {
   return text.replace(CODE_OR_LINK, (whole, _fence, _code, mark, href) => {
@@ -100,7 +102,7 @@ function absoluteLinks(text, page, folder, tag) {
   });
 }
 
-if (import.meta.url === pathToFileURL(process.argv[1]).href) {
+if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
   const [argument = ''] = process.argv.slice(2);
   if (argument === 'check') check();
   else if (argument === 'restore') restore();
