@@ -1,7 +1,7 @@
 // Writes docs/images/doctor.svg: what `grpc-xds doctor` prints about a service of which one endpoint is away, run here and now.
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -47,7 +47,12 @@ const folder = mkdtempSync(join(tmpdir(), 'grpc-xds-picture-'));
 // Nothing listens on the port of the second endpoint.
 const service = 'echo=127.0.0.1:18010,127.0.0.1:9';
 const serve = [command, 'serve', '--service', service, '--port', '18010'];
-symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'), 'junction');
+mkdirSync(join(folder, 'node_modules/@grpc'), { recursive: true });
+symlinkSync(
+  join(root, 'node_modules/@grpc/grpc-js'),
+  join(folder, 'node_modules/@grpc/grpc-js'),
+  'junction',
+);
 const server = spawn(process.execPath, serve, { cwd: folder });
 try {
   await once(server.stdout, 'data');
