@@ -122,7 +122,7 @@ export function registerHttpFilter<Config, Override = Config>(
  *   name: 'acme.v1.First',
  *   parseConfig: () => ({}),
  *   create: (host) => ({
- *     update: ({ connections }) => connections[0]?.connect(),
+ *     update: ({ localities }) => localities[0]?.connections[0]?.connect(),
  *     onConnectionChanged(connection) {
  *       const pick = () => connection;
  *       if (connection.state === 'ready') host.publish({ kind: 'ready', picker: { pick } });

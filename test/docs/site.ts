@@ -5,6 +5,8 @@ import { anchorsOf, markdown, parsePage, plainText, ROOT, type Page } from './pa
 
 /** The page whose lists are the navigation of the site. */
 const CONTENTS = 'docs/README.md';
+/** The contents, of users and of contributors: no page lists them. */
+const ROOTS = [CONTENTS, 'docs/contributing/README.md'];
 
 /**
  * Writes the pages of `docs` as a static site, which loads nothing from elsewhere. Links to files that
@@ -142,5 +144,5 @@ export function unlistedPages(pages: readonly Page[]): readonly string[] {
   );
   return pages
     .map(({ path }) => path)
-    .filter((path) => path.startsWith('docs/') && path !== CONTENTS && !listed.has(path));
+    .filter((path) => path.startsWith('docs/') && !ROOTS.includes(path) && !listed.has(path));
 }
