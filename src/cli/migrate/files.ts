@@ -24,7 +24,7 @@ const TEXT =
   /\.(?:ya?ml|json[5c]?|toml|sh|bash|zsh|ps1|cmd|bat|service|vue|svelte|astro|tf)$|^(?:docker|container|make|proc|jenkins)file(?:\..*)?$|\.dockerfile$/i;
 
 /** Larger files are not written by people. */
-export const MAX_FILE_BYTES = 1024 * 1024;
+const MAX_FILE_BYTES = 1024 * 1024;
 
 /**
  * Lists the files at and below a path, in the order of their names. Links are not followed: what they lead to is inside,
