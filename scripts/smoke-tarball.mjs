@@ -150,7 +150,8 @@ import { lbPolicyContract } from 'grpc-xds/testing';
 
 type IsAny<T> = 0 extends 1 & T ? true : false;
 type Exports = [typeof register, typeof inspect, typeof ControlPlane, typeof Snapshot, typeof observe, typeof OrcaReporter, typeof lbPolicyContract];
-export const areTyped: { [K in keyof Exports]: IsAny<Exports[K]> } = [false, false, false, false, false, false, false];
+type AreAny<T> = { [K in keyof T]: IsAny<T[K]> };
+export const areAny: AreAny<Exports> = [false, false, false, false, false, false, false];
 export const options: [RegisterOptions, ObserveOptions] = [{ limits: { maxRingSize: 1 } }, {}];
 // @ts-expect-error -- a number is no bootstrap
 register({ bootstrap: 1 });
