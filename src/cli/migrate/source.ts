@@ -8,6 +8,9 @@ import {
 } from './findings';
 import { tokenize, type Token } from './tokens';
 
+/** Longer type arguments are not read, so that the time stays in proportion to the source. */
+const MAX_TYPE_TOKENS = 1000;
+
 /** Functions whose argument is the name of a module, as the name before the parenthesis. */
 const LOADERS: ReadonlySet<string> = new Set(['import', 'require', 'resolve']);
 /** Those of test runners: `jest.mock`, `vi.mock`, `mock.module` of Node.js. */
@@ -95,7 +98,7 @@ function isModuleName(code: readonly Token[], i: number): boolean {
 function beforeTypeArguments(code: readonly Token[], i: number): number {
   if (code[i]?.text !== '>') return i;
   let depth = 0;
-  for (let at = i; at >= 0; at--) {
+  for (let at = i; at >= Math.max(0, i - MAX_TYPE_TOKENS); at--) {
     const text = code[at]?.text;
     if (text === '>') depth++;
     if (text === '<' && --depth === 0) return at - 1;
