@@ -20,6 +20,7 @@ const steps = new Map([
   ['check:api', ['build']],
   ['check:types', ['check:api']],
   ['check:package', ['check:api']],
+  ['check:reference', ['check:api']],
   ['check:docs', ['check:api']],
   ['check:size', ['check:api']],
   ['check:smoke', ['build']],

@@ -8,13 +8,17 @@ import { fileURLToPath } from 'node:url';
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 const shell = process.platform === 'win32'; // npm is a batch file there
 
-/** Packs the built package into `node_modules/grpc-xds` of a folder, without its dependencies. */
-export function installPackage(folder) {
+/**
+ * Packs the package into `node_modules/grpc-xds` of a folder, without its dependencies: as it is built, or, from the folder of
+ * another copy of the sources, with what `npm pack` runs first.
+ */
+export function installPackage(folder, copy) {
   const target = join(folder, 'node_modules', 'grpc-xds');
   const packed = mkdtempSync(join(tmpdir(), 'grpc-xds-pack-'));
   try {
-    const pack = ['pack', '--ignore-scripts', '--silent', '--pack-destination', packed];
-    const output = execFileSync('npm', pack, { cwd: root, shell, encoding: 'utf8' });
+    const scripts = copy === undefined ? ['--ignore-scripts'] : [];
+    const pack = ['pack', ...scripts, '--silent', '--pack-destination', packed];
+    const output = execFileSync('npm', pack, { cwd: copy ?? root, shell, encoding: 'utf8' });
     const tarball = join(packed, output.trim().split('\n').at(-1));
     rmSync(target, { recursive: true, force: true });
     mkdirSync(target, { recursive: true });

@@ -1,9 +1,19 @@
 // Installs the packed package into an empty folder with what it needs and nothing else, and does there what the readme
-// shows: a service without a file, a server for a unit test in three lines, the demo, and the examples.
+// shows: a service without a file, a server for a unit test in three lines, the demo, and the examples; and compiles against
+// it. The package is packed in a copy without dist/, as in a fresh clone, by `npm pack` as it is.
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -16,9 +26,24 @@ const installed = join(folder, 'node_modules', 'grpc-xds');
 const command = join(installed, 'dist', 'cli', 'main.js');
 const children = new Set();
 
+/** Copies what a clone would have, with the packages installed. */
+function copySources() {
+  const shell = process.platform === 'win32'; // npm is a batch file there
+  const copy = join(folder, 'clone');
+  const tracked = ['ls-files', '--cached', '--others', '--exclude-standard'];
+  const paths = execFileSync('git', tracked, { cwd: root, encoding: 'utf8', shell })
+    .trim()
+    .split('\n');
+  for (const path of paths.filter((each) => existsSync(join(root, each)))) {
+    cpSync(join(root, path), join(copy, path));
+  }
+  symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'), 'junction');
+  return copy;
+}
+
 /** What `npm install <tarball> @grpc/grpc-js` would install. */
 function install() {
-  installPackage(folder);
+  installPackage(folder, copySources());
   const { dependencies } = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8'));
   for (const name of ['@grpc/grpc-js', ...Object.keys(dependencies)]) {
     const path = join(folder, 'node_modules', name);
@@ -87,7 +112,7 @@ server.forceShutdown();
 `;
 
 const served = `
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { register } from 'grpc-xds';
 import { call, startBackend } from './backend.mjs';
 const { port, server } = await startBackend('served');
@@ -106,8 +131,55 @@ command.kill();
 server.forceShutdown();
 `;
 
+/** Each way to resolve modules that TypeScript has, with the kind of file that it is tried in. */
+const RESOLUTIONS = [
+  ['node10', { module: 'CommonJS', moduleResolution: 'node10' }, 'ts'],
+  ['node16, as CommonJS', { module: 'Node16', moduleResolution: 'node16' }, 'cts'],
+  ['node16, as a module', { module: 'Node16', moduleResolution: 'node16' }, 'mts'],
+  ['nodenext', { module: 'NodeNext', moduleResolution: 'nodenext' }, 'mts'],
+  ['bundler', { module: 'ES2022', moduleResolution: 'bundler' }, 'ts'],
+];
+
+/** Something of each entry, with a use of its type. An entry without declarations would be of the type any. */
+const typed = `
+import { inspect, register, type RegisterOptions } from 'grpc-xds';
+import { ControlPlane, Snapshot } from 'grpc-xds/control-plane';
+import { observe, type ObserveOptions } from 'grpc-xds/opentelemetry';
+import { OrcaReporter } from 'grpc-xds/orca';
+import { lbPolicyContract } from 'grpc-xds/testing';
+
+type IsAny<T> = 0 extends 1 & T ? true : false;
+type Exports = [typeof register, typeof inspect, typeof ControlPlane, typeof Snapshot, typeof observe, typeof OrcaReporter, typeof lbPolicyContract];
+type AreAny<T> = { [K in keyof T]: IsAny<T[K]> };
+export const areAny: AreAny<Exports> = [false, false, false, false, false, false, false];
+export const options: [RegisterOptions, ObserveOptions] = [{ limits: { maxRingSize: 1 } }, {}];
+// @ts-expect-error -- a number is no bootstrap
+register({ bootstrap: 1 });
+`;
+
+/** Compiles a program against every entry of the package, in each way to resolve modules. */
+async function compile() {
+  for (const name of ['@opentelemetry/api', '@types/node', 'undici-types']) {
+    const path = join(folder, 'node_modules', name);
+    mkdirSync(dirname(path), { recursive: true });
+    symlinkSync(join(root, 'node_modules', name), path, 'junction');
+  }
+  for (const [name, compilerOptions, extension] of RESOLUTIONS) {
+    const target = { target: 'ES2022', strict: true, noEmit: true, types: ['node'] };
+    const config = {
+      compilerOptions: { ...target, ...compilerOptions },
+      files: [`typed.${extension}`],
+    };
+    writeFileSync(join(folder, `typed.${extension}`), typed);
+    writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(config));
+    await run([join(root, 'node_modules/typescript/bin/tsc'), '-p', folder]);
+    console.log(`compiles against every entry with ${name}`);
+  }
+}
+
 try {
   install();
+  await compile();
   writeFileSync(join(folder, 'backend.mjs'), backend);
   writeFileSync(join(folder, 'unit.mjs'), unitTest);
   writeFileSync(join(folder, 'served.mjs'), served);

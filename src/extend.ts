@@ -21,6 +21,21 @@ import {
  * servers with an `https:` URI support only the type `tls`.
  *
  * @throws TypeError if the definition lacks a member, or has an unknown one; Error if the name of the type is empty.
+ *
+ * @example
+ * ```ts
+ * import { credentials } from '@grpc/grpc-js';
+ * import { registerChannelCredentials } from 'grpc-xds';
+ *
+ * registerChannelCredentials({
+ *   type: 'acme_vault',
+ *   parseConfig: ({ role }) => ({ role: String(role) }),
+ *   create({ role }) {
+ *     const { ca, key, certificate } = vault.certificatesFor(role);
+ *     return credentials.createSsl(ca, key, certificate);
+ *   },
+ * });
+ * ```
  */
 export function registerChannelCredentials<Config>(
   definition: ChannelCredentialsDefinition<Config>,
@@ -38,6 +53,23 @@ export function registerChannelCredentials<Config>(
  * A provider replaces an earlier one of the same name, also one of this package.
  *
  * @throws TypeError if the definition lacks a member, or has an unknown one; Error if the name is empty.
+ *
+ * @example
+ * ```ts
+ * import { registerCertificateProvider } from 'grpc-xds';
+ *
+ * registerCertificateProvider({
+ *   name: 'acme_vault',
+ *   parseConfig: ({ role }) => ({ role: String(role) }),
+ *   create: ({ role }) => ({
+ *     watch(_name, watcher) {
+ *       const { ca } = vault.certificatesFor(role);
+ *       watcher.onRoots({ certificates: ca.toString() });
+ *       return () => undefined;
+ *     },
+ *   }),
+ * });
+ * ```
  */
 export function registerCertificateProvider<Config>(
   definition: CertificateProviderDefinition<Config>,
@@ -53,6 +85,22 @@ export function registerCertificateProvider<Config>(
  * A filter replaces an earlier one of the same type, also one of this package, except the router.
  *
  * @throws TypeError if the definition lacks a member, or has an unknown one; Error if it names no types, or that of the router.
+ *
+ * @example
+ * ```ts
+ * import { registerHttpFilter } from 'grpc-xds';
+ *
+ * registerHttpFilter({
+ *   configTypes: ['acme.v1.Stamp'],
+ *   parseConfig: () => ({ name: 'x-stamp' }),
+ *   createCallFilter: ({ name }) => ({
+ *     onRequestHeaders(headers) {
+ *       headers.set(name, 'acme');
+ *       return headers;
+ *     },
+ *   }),
+ * });
+ * ```
  */
 export function registerHttpFilter<Config, Override = Config>(
   definition: HttpFilterDefinition<Config, Override>,
@@ -70,6 +118,23 @@ export function registerHttpFilter<Config, Override = Config>(
  *
  * @throws TypeError if the definition lacks a member, or has an unknown one; Error if its name is empty, or that of a policy that cannot be
  * replaced.
+ *
+ * @example
+ * ```ts
+ * import { registerLbPolicy } from 'grpc-xds';
+ *
+ * registerLbPolicy({
+ *   name: 'acme.v1.First',
+ *   parseConfig: () => ({}),
+ *   create: (host) => ({
+ *     update: ({ localities }) => localities[0]?.connections[0]?.connect(),
+ *     onConnectionChanged(connection) {
+ *       const pick = () => connection;
+ *       if (connection.state === 'ready') host.publish({ kind: 'ready', picker: { pick } });
+ *     },
+ *   }),
+ * });
+ * ```
  */
 export function registerLbPolicy<Config>(definition: LbPolicyDefinition<Config>): void {
   checkDefinition('registerLbPolicy()', definition, LB_POLICY);

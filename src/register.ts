@@ -80,6 +80,14 @@ const opened = new OpenResources();
  * @throws TypeError if an option or a limit is unknown or has a value that it cannot have.
  * @throws Error if `@grpc/grpc-js` lacks what this package needs, with both versions; with the option `requireBootstrap`, if
  * the bootstrap is missing or invalid.
+ *
+ * @example
+ * ```ts
+ * import { register } from 'grpc-xds';
+ *
+ * register();
+ * // From here on, xds:///name is a target for every client.
+ * ```
  */
 export function register(options: RegisterOptions = {}): void {
   const checked = checkRegisterOptions(options);
@@ -108,6 +116,16 @@ export function register(options: RegisterOptions = {}): void {
  *
  * @returns A promise that is resolved when the last load reports have been sent, or the timeout has passed. It is rejected
  * with a TypeError if an option is unknown or is not a number of milliseconds.
+ *
+ * @example
+ * ```ts
+ * import { shutdown } from 'grpc-xds';
+ *
+ * process.once('SIGTERM', () => {
+ *   // After the last call. Sends the last load reports.
+ *   void shutdown({ timeoutMs: 2000 });
+ * });
+ * ```
  */
 export async function shutdown(options: ShutdownOptions = {}): Promise<void> {
   const timeoutMs = readShutdownTimeout(options);
@@ -124,6 +142,13 @@ export async function shutdown(options: ShutdownOptions = {}): Promise<void> {
  * @param method Full path, such as `/package.Service/Method`.
  * @param headers As the application would send them.
  * @returns The routing, or why there is none at the moment. Printed, it is a text for people.
+ *
+ * @example
+ * ```ts
+ * import { explainCall } from 'grpc-xds';
+ *
+ * console.log(String(explainCall('xds:///shop', '/shop.Cart/Add')));
+ * ```
  */
 export function explainCall(
   target: string,
@@ -153,6 +178,14 @@ export function explainCall(
  * @param headers As the application would send them. Default: none.
  * @returns The routing, or why there is none, such as a resource that is missing or rejected.
  * @throws Error if the file cannot be read, or the resources are not in the form of their types.
+ *
+ * @example
+ * ```ts
+ * import { explainResources } from 'grpc-xds';
+ *
+ * const explanation = explainResources('mesh.yaml', 'xds:///shop', '/shop.Cart/Add');
+ * console.log(String(explanation));
+ * ```
  */
 export function explainResources(
   resources: string | object,
@@ -193,6 +226,14 @@ export async function ready(
  * endpoint, certificates, and the last changes. Has no keys, tokens or credentials.
  *
  * @throws TypeError if an option is unknown.
+ *
+ * @example
+ * ```ts
+ * import { inspect } from 'grpc-xds';
+ *
+ * const { targets } = inspect({ target: 'xds:///shop' });
+ * for (const { state, waitingFor } of targets) console.log(state, waitingFor);
+ * ```
  */
 export function inspect(options: InspectOptions = {}): InspectReport {
   return loadInspect().inspectProcess(options, systemClock, registration?.runtime?.inspected());
@@ -205,6 +246,15 @@ export function inspect(options: InspectOptions = {}): InspectReport {
  * @param signal Such as `SIGUSR2`. Without a listener most signals end a process, so nothing else should rely on that.
  * @returns A function that ends it.
  * @throws TypeError if it is no signal of this system.
+ *
+ * @example
+ * ```ts
+ * import { dumpOnSignal } from 'grpc-xds';
+ *
+ * const end = dumpOnSignal('SIGUSR2');
+ * // Later, to ignore the signal again:
+ * end();
+ * ```
  */
 export function dumpOnSignal(signal: NodeJS.Signals): () => void {
   const logger = createLogger(() => registration?.options);
@@ -227,6 +277,15 @@ export function dumpOnSignal(signal: NodeJS.Signals): () => void {
  * @returns A promise of the page with its URL, which has the token that readers need. It is rejected if the address
  * cannot be used.
  * @throws TypeError if an option is invalid, or if there is no token for an address that is not loopback.
+ *
+ * @example
+ * ```ts
+ * import { serveAdminPage } from 'grpc-xds';
+ *
+ * const page = await serveAdminPage({ port: 9901 });
+ * console.log(page.url);
+ * await page.close();
+ * ```
  */
 export function serveAdminPage(options: AdminPageOptions): Promise<AdminPage> {
   const observed = { inspected: () => registration?.runtime?.inspected(), explainCall };

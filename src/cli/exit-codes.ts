@@ -56,6 +56,10 @@ export const exitMeanings = {
     1: 'an answer was another, or a response was not requested',
   },
   serve: { 0: 'interrupted' },
+  migrate: {
+    0: 'nothing is left to change',
+    1: 'something is left to change, by --write or by hand',
+  },
   demo: { 0: 'every call succeeded', 1: 'a call failed' },
   completion: { 0: 'the script was written' },
 } as const satisfies Readonly<Record<string, ExitMeanings>>;

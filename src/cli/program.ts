@@ -22,6 +22,7 @@ import { diff } from './commands/diff';
 import { dump, type DumpFlags, type SourceFlags } from './commands/dump';
 import { explain, type ExplainFlags } from './commands/explain';
 import { doctor, type DoctorFlags } from './commands/doctor';
+import { migrate, type MigrateFlags } from './commands/migrate';
 import { record, replay, type RecordFlags, type ReplayFlags } from './commands/record';
 import { watch, type WatchFlags } from './commands/watch';
 import { serve, type ServeFlags } from './commands/serve';
@@ -76,6 +77,7 @@ function createProgram(version: string, io: CliIo, setCode: SetCode): Command {
   addWatch(program, io, setCode);
   addRecord(program, io, setCode);
   addReplay(program, io, setCode);
+  addMigrate(program, version, io, setCode);
   addTop(program, io, setCode);
   addCompletion(program, io, setCode);
   for (const command of program.commands) addCommandHelp(command);
@@ -289,6 +291,21 @@ function addCompletion(program: Command, io: CliIo, setCode: SetCode): void {
       io.printDocument(formatCompletion(program, shell));
       setCode(exitCode.fine);
     });
+}
+
+function addMigrate(program: Command, version: string, io: CliIo, setCode: SetCode): void {
+  const command = program
+    .command('migrate')
+    .summary('replace @grpc/grpc-js-xds in a folder')
+    .description(
+      'Lists where programs and package.json name @grpc/grpc-js-xds or its channel option, and what is to be changed by ' +
+        'hand. Nothing is written without --write, and nothing in node_modules or .git.',
+    )
+    .argument('[path]', 'folder or file', '.')
+    .option('-w, --write', 'change the files');
+  addOutputOptions(command).action((path: string, flags: MigrateFlags) =>
+    setCode(migrate(path, flags, version, io)),
+  );
 }
 
 function addListenOptions(command: Command): Command {

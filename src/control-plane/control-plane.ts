@@ -135,6 +135,17 @@ const stopGraceMs = 1000;
  * incremental) and receives load reports, without authentication or encryption.
  *
  * It shares no code with the client, so that each can be tested against the other.
+ *
+ * @example
+ * ```ts
+ * import { register } from 'grpc-xds';
+ * import { ControlPlane, Snapshot } from 'grpc-xds/control-plane';
+ *
+ * const snapshot = Snapshot.forServices({ echo: ['127.0.0.1:50051'] });
+ * const controlPlane = new ControlPlane({ snapshot });
+ * const { bootstrap } = await controlPlane.start();
+ * register({ bootstrap });
+ * ```
  */
 export class ControlPlane {
   private readonly host: string;

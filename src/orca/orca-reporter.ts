@@ -77,6 +77,16 @@ interface Measurement {
 /**
  * Reports the load of a backend to its clients, which `weighted_round_robin` turns into weights (gRFCs A51, A58): with
  * each call, by the {@link OrcaReporter.interceptor}, and out of band, by {@link OrcaReporter.addTo}.
+ *
+ * @example
+ * ```ts
+ * import * as grpc from '@grpc/grpc-js';
+ * import { OrcaReporter } from 'grpc-xds/orca';
+ *
+ * const reporter = new OrcaReporter();
+ * const server = new grpc.Server({ interceptors: [reporter.interceptor] });
+ * reporter.addTo(server);
+ * ```
  */
 export class OrcaReporter {
   /**
@@ -200,6 +210,17 @@ class CallRecorder {
  *
  * @param call The call passed to the handler.
  * @returns `false` if the server has no `OrcaReporter.interceptor`; then nothing is reported.
+ *
+ * @example
+ * ```ts
+ * import type { ServerUnaryCall, sendUnaryData } from '@grpc/grpc-js';
+ * import { recordCallLoad } from 'grpc-xds/orca';
+ *
+ * function getRows(call: ServerUnaryCall<object, object>, callback: sendUnaryData<object>) {
+ *   recordCallLoad(call, { requestCost: { rows: 12 } });
+ *   callback(null, {});
+ * }
+ * ```
  */
 export function recordCallLoad(call: { readonly metadata: Metadata }, load: CallLoad): boolean {
   checkArgument('recordCallLoad()', 'call', call, CALL);

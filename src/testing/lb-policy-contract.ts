@@ -49,6 +49,16 @@ const OPTIONS: MembersOf<LbPolicyContractOptions<unknown>> = {
  * policies of the given kind with a fake clock and fake connections: nothing is sent, and no time passes.
  *
  * @throws Error if the policy does not accept the config.
+ *
+ * @example
+ * ```ts
+ * import { describe, it } from 'node:test';
+ * import { lbPolicyContract } from 'grpc-xds/testing';
+ *
+ * describe('acme.v1.ByVersion', () => {
+ *   for (const { name, run } of lbPolicyContract({ policy: versionPolicy })) it(name, run);
+ * });
+ * ```
  */
 export function lbPolicyContract<Config>(
   options: LbPolicyContractOptions<Config>,

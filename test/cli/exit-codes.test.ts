@@ -100,6 +100,11 @@ const rows: Readonly<Record<keyof typeof exitMeanings, Row>> = {
     missing: ({ missing }) => [['serve', missing], 2],
     usage: ['serve'],
   },
+  migrate: {
+    good: ({ good }) => [['migrate', good], 0],
+    missing: ({ missing }) => [['migrate', missing], 2],
+    usage: ['migrate', '--fast'],
+  },
   demo: { usage: ['demo', '--fast'] },
   completion: {
     good: () => [['completion', 'bash'], 0],

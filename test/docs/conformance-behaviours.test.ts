@@ -1,13 +1,16 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-const text = readFileSync(join(__dirname, '..', '..', 'docs', 'conformance-behaviours.md'), 'utf8');
+const text = readFileSync(
+  join(__dirname, '..', '..', 'docs', 'contributing', 'conformance-behaviours.md'),
+  'utf8',
+);
 
 const rows = [...text.matchAll(/^\| `([^`]+)` *\| (\S+\.test\.ts) *\| (.+?) *\|$/gm)].map(
   ([, behaviour = '', file = '', test = '']) => [behaviour, file, test] as const,
 );
 
-describe('docs/conformance-behaviours.md', () => {
+describe('docs/contributing/conformance-behaviours.md', () => {
   it('is read whole', () => {
     const lines = text.split('\n').filter((line) => line.startsWith('| `'));
     expect(rows).toHaveLength(lines.length);

@@ -68,6 +68,31 @@ describe('README.md', () => {
   });
 });
 
+describe('the features of README.md', () => {
+  const states = new Map(readRows().map(({ grfc, state }) => [grfc, state]));
+  const readme = readFileSync(join(root, 'README.md'), 'utf8');
+  const features = [...readme.matchAll(/^\| ([^|]+) \| ((?:A\d+(?:, )?)+) *\| ([^|]+) \|$/gm)].map(
+    ([, feature = '', grfcs = '', state = '']) => ({
+      feature: feature.trim(),
+      grfcs: grfcs.split(', '),
+      state,
+    }),
+  );
+
+  it('are many', () => {
+    expect(features.length).toBeGreaterThan(15);
+  });
+
+  it.each(features)('$feature: $state', ({ grfcs, state, feature }) => {
+    // The table of gRFCs has the part of A36 that clients have.
+    if (feature === 'xDS servers') return expect(state).toMatch(/^no: /);
+    const [word = ''] = /^(?:yes|partly|no)/.exec(state) ?? [];
+    const others = grfcs.filter((grfc) => states.get(grfc)?.startsWith(word) !== true);
+    // One that is not as the row says is named in the row.
+    expect(others.filter((grfc) => !state.includes(grfc))).toEqual([]);
+  });
+});
+
 describe('the package', () => {
   it('tells control planes the version it has', () => {
     const manifest: unknown = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));

@@ -26,7 +26,7 @@ function optionsInError(check: () => void): readonly string[] {
   throw new Error('an unknown option was accepted');
 }
 
-describe('docs/dependencies.md', () => {
+describe('docs/contributing/dependencies.md', () => {
   it('has every package of package.json', () => {
     const manifest: Record<string, Record<string, string> | undefined> = JSON.parse(
       read('package.json'),
@@ -34,7 +34,7 @@ describe('docs/dependencies.md', () => {
     const packages = ['dependencies', 'devDependencies', 'peerDependencies'].flatMap((key) =>
       Object.keys(manifest[key] ?? {}),
     );
-    const page = read('docs/dependencies.md');
+    const page = read('docs/contributing/dependencies.md');
     const isListed = (name: string) =>
       page.includes(`\`${name}\``) || page.includes(`\`${name.split('/')[0]}/*\``);
     expect(packages.length).toBeGreaterThan(30);

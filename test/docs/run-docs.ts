@@ -2,8 +2,8 @@
 // types of programs, JSON and YAML, and what can be run: `npm run docs`. Follows only the pages with a word in their path:
 // `npm run docs -- guides`. Ends with 1 after a fault, each of which is printed as `file:line: text`.
 import { join } from 'node:path';
-import { generateApiReference } from './api-reference';
 import { deadLinks } from './links';
+import { scriptsNotRun } from './page-scripts';
 import { isRunnable, PageWalk, prepareWalks } from './page-walk';
 import { readPages, ROOT } from './pages';
 import { faultsOfData, isData } from './resource-samples';
@@ -20,13 +20,12 @@ function print(line: string): void {
 async function main(words: readonly string[]): Promise<number> {
   const pages = readPages();
   const samples = pages.flatMap((page) => page.samples);
-  const reference = generateApiReference();
-  const all = [...pages, ...reference];
   const programs = samples.filter(isProgram);
   const data = samples.filter(isData);
   const faults = [
     ...unlistedPages(pages).map((path) => `${path}:1: docs/README.md does not list it`),
-    ...deadLinks(all),
+    ...deadLinks(pages),
+    ...scriptsNotRun(pages),
     ...typeErrors(programs),
     ...(await Promise.all(data.map(faultsOfData))).flat(),
   ];
@@ -41,9 +40,9 @@ async function main(words: readonly string[]): Promise<number> {
     }
   };
   await Promise.all(Array.from({ length: AT_A_TIME }, followNext));
-  const written = writeSite(pages, reference, join(ROOT, 'build', 'site'));
+  const written = writeSite(pages, join(ROOT, 'build', 'site'));
   for (const fault of faults) print(fault);
-  print(`${written} pages in build/site, ${reference.length} of them the API reference`);
+  print(`${written} pages in build/site`);
   print(`${programs.length} programs compiled, ${data.length} texts in JSON or YAML checked`);
   print(`${runnable.length} pages followed; ${faults.length} faults`);
   return faults.length === 0 ? 0 : 1;

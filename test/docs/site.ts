@@ -5,25 +5,21 @@ import { anchorsOf, markdown, parsePage, plainText, ROOT, type Page } from './pa
 
 /** The page whose lists are the navigation of the site. */
 const CONTENTS = 'docs/README.md';
+/** The contents, of users and of contributors: no page lists them. */
+const ROOTS = [CONTENTS, 'docs/contributing/README.md'];
 
 /**
- * Writes the pages of `docs` and the API reference as a static site, which loads nothing from elsewhere. Links to files that
+ * Writes the pages of `docs` as a static site, which loads nothing from elsewhere. Links to files that
  * are not part of it become plain text.
  */
-export function writeSite(
-  pages: readonly Page[],
-  reference: readonly Page[],
-  folder: string,
-): number {
+export function writeSite(pages: readonly Page[], folder: string): number {
   rmSync(folder, { recursive: true, force: true });
   const inSite = new Map(
-    [...pages, ...reference]
-      .filter(({ path }) => path.startsWith('docs/'))
-      .map((page) => [page.path, page]),
+    pages.filter(({ path }) => path.startsWith('docs/')).map((page) => [page.path, page]),
   );
   const contents = inSite.get(CONTENTS);
   if (contents === undefined) throw new Error(`${CONTENTS} is missing`);
-  const navigation = navigationOf(contents, reference);
+  const navigation = navigationOf(contents);
   for (const page of inSite.values()) {
     const target = join(folder, outputOf(page.path));
     mkdirSync(dirname(target), { recursive: true });
@@ -68,11 +64,10 @@ ${render(page.tokens, page.path, page.path, inSite)}
 }
 
 /** The headings and lists of the contents, without their title and what is said beside the links. */
-function navigationOf({ text, path }: Page, reference: readonly Page[]): readonly Token[] {
+function navigationOf({ text, path }: Page): readonly Token[] {
   const lines = text.split('\n').filter((line) => /^(## |- )/.test(line));
   const written = lines.map((line) => line.replace(/\):? .*$/, ')'));
-  const generated = reference.map((page) => `- [${page.title}](${relative('docs', page.path)})`);
-  return parsePage(path, [...written, '', '## API', '', ...generated].join('\n')).tokens;
+  return parsePage(path, written.join('\n')).tokens;
 }
 
 /**
@@ -149,5 +144,5 @@ export function unlistedPages(pages: readonly Page[]): readonly string[] {
   );
   return pages
     .map(({ path }) => path)
-    .filter((path) => path.startsWith('docs/') && path !== CONTENTS && !listed.has(path));
+    .filter((path) => path.startsWith('docs/') && !ROOTS.includes(path) && !listed.has(path));
 }

@@ -125,7 +125,18 @@ const lists: ReadonlyMap<string, ResourceKind | undefined> = new Map([
   ['endpoints', endpointKind],
 ]);
 
-/** Reads and parses a resource file; see `parseResourceFile`. */
+/**
+ * Reads and parses a resource file; see `parseResourceFile`.
+ *
+ * @example
+ * ```ts
+ * import { ControlPlane, loadResourceFile } from 'grpc-xds/control-plane';
+ *
+ * const loaded = loadResourceFile('mesh.yaml');
+ * if (!loaded.ok) throw loaded.error;
+ * const controlPlane = new ControlPlane({ snapshot: loaded.value });
+ * ```
+ */
 export function loadResourceFile(
   path: string,
   options: ResourceFileOptions = {},
@@ -358,6 +369,19 @@ const WATCH_OPTIONS: MembersOf<ResourceFileWatchOptions> = {
  * Loads a resource file synchronously, and again whenever its text changes.
  *
  * @returns a handle whose `release()` ends the watch.
+ *
+ * @example
+ * ```ts
+ * import { ControlPlane, watchResourceFile } from 'grpc-xds/control-plane';
+ *
+ * const controlPlane = new ControlPlane();
+ * const watch = watchResourceFile('mesh.yaml', {
+ *   onSnapshot: (snapshot) => controlPlane.setSnapshot(snapshot),
+ *   onError: (error) => console.error(error.message),
+ * });
+ * // Later:
+ * watch.release();
+ * ```
  */
 export function watchResourceFile(
   path: string,

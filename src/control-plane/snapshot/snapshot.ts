@@ -88,6 +88,13 @@ export class Snapshot {
    * Creates a snapshot of these resources.
    *
    * @throws `SnapshotError` with every problem of the input.
+   *
+   * @example
+   * ```ts
+   * import { Snapshot } from 'grpc-xds/control-plane';
+   *
+   * const snapshot = Snapshot.from({ listeners, routes, clusters, endpoints });
+   * ```
    */
   static from(input: SnapshotInput, options: JsonOptions = {}): Snapshot {
     return Snapshot.empty.change('Snapshot.from()', input, options, REPLACE);
@@ -100,6 +107,13 @@ export class Snapshot {
    * @param services The addresses of each service, `host:port`, by its name. A host name must be the only address.
    * @param options Whether clients report their load. Default: they do not.
    * @throws `SnapshotError` for addresses that cannot be used.
+   *
+   * @example
+   * ```ts
+   * import { Snapshot } from 'grpc-xds/control-plane';
+   *
+   * const snapshot = Snapshot.forServices({ echo: ['127.0.0.1:50051', '127.0.0.1:50052'] });
+   * ```
    */
   static forServices(services: Services, options: ServiceOptions = {}): Snapshot {
     checkArgument('Snapshot.forServices()', 'services', services, SERVICES);

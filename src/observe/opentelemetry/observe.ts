@@ -63,6 +63,17 @@ const OPTIONS: MembersOf<ObserveOptions> = {
  *
  * @throws TypeError if no provider is given, or there is no metric or optional label of a given name.
  * @throws Error if `@opentelemetry/api` is needed and not installed: for traces, and for the label of `withCallLabel`.
+ *
+ * @example
+ * ```ts
+ * import { register } from 'grpc-xds';
+ * import { createMetricProducer, observe } from 'grpc-xds/opentelemetry';
+ *
+ * register();
+ * // For a reader of an OpenTelemetry SDK: `metricProducers: [metricProducer]`.
+ * const metricProducer = createMetricProducer();
+ * observe({ metricProducer });
+ * ```
  */
 export function observe(options: ObserveOptions): Handle {
   checkOptions('observe()', options, OPTIONS);
@@ -119,6 +130,16 @@ const logger = createGrpcLogger({ isTracerOn: currentTracers(), clock: systemClo
  *
  * Such a channel has the metrics and spans of its calls and attempts. Those of load balancing, and the labels of locality
  * and cluster, are of `xds:` channels.
+ *
+ * @example
+ * ```ts
+ * import { credentials } from '@grpc/grpc-js';
+ * import { createObservedChannel } from 'grpc-xds/opentelemetry';
+ *
+ * const client = new EchoClient('dns:///echo.example.com:443', credentials.createSsl(), {
+ *   channelFactoryOverride: createObservedChannel,
+ * });
+ * ```
  */
 export function createObservedChannel(
   address: string,
@@ -163,6 +184,14 @@ const LABEL = Symbol.for('grpc-xds call label');
 /**
  * Returns a context whose calls have a label of the application's own: the value of the optional label
  * `grpc.client.call.custom` (gRFC A108). Keep the number of different values small.
+ *
+ * @example
+ * ```ts
+ * import { context } from '@opentelemetry/api';
+ * import { withCallLabel } from 'grpc-xds/opentelemetry';
+ *
+ * context.with(withCallLabel(context.active(), 'checkout'), () => client.say(request, callback));
+ * ```
  */
 export function withCallLabel(context: Context, label: string): Context {
   checkArgument('withCallLabel()', 'context', context, CONTEXT);

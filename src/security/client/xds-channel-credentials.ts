@@ -98,6 +98,15 @@ export class XdsChannelCredentials extends ChannelCredentials {
  *
  * @param fallback The credentials for targets that are not `xds:` and for clusters without a security configuration.
  * @throws TypeError if the fallback is missing, or is not of the same copy of `@grpc/grpc-js`.
+ *
+ * @example
+ * ```ts
+ * import * as grpc from '@grpc/grpc-js';
+ * import { createXdsChannelCredentials } from 'grpc-xds';
+ *
+ * const credentials = createXdsChannelCredentials(grpc.credentials.createSsl());
+ * const client = new EchoClient('xds:///echo', credentials);
+ * ```
  */
 export function createXdsChannelCredentials(fallback: ChannelCredentials): XdsChannelCredentials {
   return new XdsChannelCredentials(fallback);

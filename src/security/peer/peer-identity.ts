@@ -32,6 +32,14 @@ export interface PeerIdentity {
  * connection: for clients, from the first response metadata on.
  *
  * @returns `undefined` if the connection is not secured by TLS, or the peer presented no certificate.
+ *
+ * @example
+ * ```ts
+ * import { peerIdentity } from 'grpc-xds';
+ *
+ * const call = client.say({ text: 'hello' }, callback);
+ * call.on('metadata', () => console.log(peerIdentity(call)?.spiffeId));
+ * ```
  */
 export function peerIdentity(call: AuthenticatedCall): PeerIdentity | undefined {
   checkArgument('peerIdentity()', 'call', call, CALL);

@@ -1,0 +1,299 @@
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { FakeIo } from './fake-io';
+
+const OLD = '@grpc/grpc-js-xds';
+let folder: string;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'grpc-xds-migrate-'));
+});
+afterEach(() => {
+  rmSync(folder, { recursive: true });
+});
+
+function put(files: Readonly<Record<string, string | Buffer>>): void {
+  for (const [name, text] of Object.entries(files)) {
+    const path = join(folder, name);
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, text);
+  }
+}
+
+const get = (name: string): string => readFileSync(join(folder, name), 'utf8');
+
+async function run(...args: readonly string[]) {
+  const io = new FakeIo();
+  io.folder = folder;
+  const code = await io.run('migrate', ...args);
+  return { code, out: io.out, errors: io.errors };
+}
+
+/** What `--write` makes of one file. */
+async function migrated(text: string, name = 'a.ts'): Promise<string> {
+  put({ [name]: text });
+  await run('--write');
+  return get(name);
+}
+
+describe('grpc-xds migrate', () => {
+  it.each([
+    [`import * as xds from '${OLD}';\nxds.register();`],
+    [`import { register } from "${OLD}";`],
+    [`import '${OLD}';`],
+    [`import type { XdsChannelCredentials } from '${OLD}';`],
+    [`import xds = require('${OLD}');`],
+    [`import { type XdsChannelCredentials as C, register } from '${OLD}';`],
+    [`export * from '${OLD}';`],
+    [`export { register } from '${OLD}';`],
+    [`const { register } = require('${OLD}');`],
+    [`require(/* the mesh */ '${OLD}').register();`],
+    [`const path = require.resolve('${OLD}');`],
+    [`const xds = await import('${OLD}');`],
+    [`import(\`${OLD}\`).then(({ register }) => register());`],
+    [`type Xds = typeof import('${OLD}');`],
+    [`jest.mock('${OLD}', () => ({ register: jest.fn() }));`],
+    [`jest.mock<typeof import('${OLD}')>('${OLD}', () => ({ register() {} }));`],
+    [`vi.mock('${OLD}'); vi.importActual('${OLD}'); jest.requireActual('${OLD}');`],
+    [`mock.module('${OLD}', { namedExports: {} });`],
+    [`/** @type {import('${OLD}').XdsChannelCredentials} */\nlet credentials;`],
+    [`/// <reference types="${OLD}" />`],
+  ])('changes the name of the module in %s', async (text) => {
+    expect(await migrated(text)).toBe(text.replaceAll(OLD, 'grpc-xds'));
+  });
+
+  it.each([
+    ['a comment', `// import '${OLD}' came first`],
+    ['a text', `console.log('see ${OLD}');`],
+    ['a list', `export const external = ['${OLD}'];`],
+    ['a template with substitutions', 'const a = `${b}' + OLD + '`;'],
+    ['a regular expression', `const pattern = /from '@grpc\\/grpc-js-xds'/;`],
+    ['a file inside of the package', `import { Route } from '${OLD}/build/src/route';`],
+    ['a longer name', `import a from '${OLD}-extra';`],
+  ])('leaves %s alone', async (_what, text) => {
+    expect(await migrated(text)).toBe(text);
+  });
+
+  it.each([
+    ['an apostrophe in JSX', `const a = <p>Don't</p>;\n`],
+    ['a regular expression with a quote', `const a = b.replace(/'/g, '');\nif (a) /"/.test(a);\n`],
+    ['a division', 'const a = (b) / 2; const c = "/";\n'],
+    ['nested templates', "const a = `${b.map((c) => `'${{ d: '}' }.d}`)}`;\n"],
+    ['an open quote in a comment', "/* don't */ // can't\n"],
+    ['a class of a regular expression', 'const a = [/[/"]/, `$`];\n'],
+  ])('finds an import after %s', async (_what, before) => {
+    const text = `${before}import { register } from '${OLD}';\n`;
+    expect(await migrated(text, 'a.tsx')).toBe(text.replace(OLD, 'grpc-xds'));
+  });
+
+  it('changes the channel option', async () => {
+    const old = `new Client(a, b, { 'grpc.TEST_ONLY_DO_NOT_USE_IN_PROD.xds_bootstrap_config': text });`;
+    expect(await migrated(old)).toBe(`new Client(a, b, { 'grpc_xds.bootstrap': text });`);
+  });
+
+  it('keeps line ends, the mark of UTF-8, the mode and everything else', async () => {
+    put({ 'a.js': `\ufeff#!/usr/bin/env node\r\nimport '${OLD}';\r\n\tx()` });
+    chmodSync(join(folder, 'a.js'), 0o755);
+    expect((await run('-w')).code).toBe(0);
+    expect(get('a.js')).toBe(`\ufeff#!/usr/bin/env node\r\nimport 'grpc-xds';\r\n\tx()`);
+    expect(statSync(join(folder, 'a.js')).mode & 0o777).toBe(0o755);
+  });
+
+  it('writes nothing without --write, and ends with 1 while there is something to do', async () => {
+    const text = `import '${OLD}';\n`;
+    put({ 'src/a.ts': text });
+    const dry = await run();
+    expect(dry).toMatchObject({ code: 1, errors: [] });
+    expect(dry.out[0]).toBe(`change   src/a.ts:1  ${OLD} -> grpc-xds`);
+    expect(get('src/a.ts')).toBe(text);
+    expect((await run('src', '--write')).code).toBe(0);
+    expect(await run()).toMatchObject({
+      code: 0,
+      out: [`nothing to change: no file names ${OLD}`],
+    });
+  });
+
+  it('refuses a path that is not there', async () => {
+    const { code, errors } = await run('nowhere');
+    expect(code).toBe(2);
+    expect(errors.join()).toContain('ENOENT');
+  });
+
+  it('does not enter node_modules, .git, ignored folders, links, or binary and huge files', async () => {
+    const text = `import '${OLD}';\n`;
+    const elsewhere = mkdtempSync(join(tmpdir(), 'grpc-xds-outside-'));
+    writeFileSync(join(elsewhere, 'a.ts'), text);
+    const files = {
+      'node_modules/a/a.js': text,
+      'packages/b/node_modules/a/a.js': text,
+      '.git/hooks/a.js': text,
+      'lib/a.js': text,
+      'package-lock.json': `{ "packages": { "node_modules/${OLD}": {} } }`,
+      'binary.js': Buffer.from(`\0${text}`),
+      'latin.js': Buffer.from(`// \xe9\n${text}`, 'latin1'),
+      'huge.js': text + ' '.repeat(1024 * 1024),
+    };
+    put({ ...files, '.gitignore': 'lib/\n*.log\n' });
+    symlinkSync(elsewhere, join(folder, 'linked'));
+    symlinkSync(join(elsewhere, 'a.ts'), join(folder, 'linked.ts'));
+    const { code } = await run('--write');
+    expect(code).toBe(0);
+    for (const [name, before] of Object.entries(files))
+      expect([name, readFileSync(join(folder, name)).equals(Buffer.from(before))]).toEqual([
+        name,
+        true,
+      ]);
+    expect(readFileSync(join(elsewhere, 'a.ts'), 'utf8')).toBe(text);
+    rmSync(elsewhere, { recursive: true });
+  });
+
+  it('prints JSON', async () => {
+    put({ 'a.ts': `\nimport '${OLD}';` });
+    const { out } = await run('--json');
+    expect(JSON.parse(out.join('\n'))).toEqual({
+      written: false,
+      changes: [{ file: 'a.ts', line: 2, message: `${OLD} -> grpc-xds` }],
+      byHand: [],
+    });
+  });
+
+  // The superuser may write to any file.
+  (process.getuid?.() === 0 ? it.skip : it)('reports what it could not write', async () => {
+    put({ 'a.ts': `import '${OLD}';` });
+    chmodSync(join(folder, 'a.ts'), 0o444);
+    const { code, out } = await run('--write');
+    expect(code).toBe(1);
+    expect(out[0]).toContain('not written: EACCES');
+  });
+});
+
+describe('grpc-xds migrate, where there are servers', () => {
+  it.each([
+    [`import { XdsServer } from '${OLD}';`],
+    [`import { register, XdsServer } from '${OLD}';`],
+    [`import * as xds from '${OLD}';\nnew xds.XdsServer();`],
+    [`const xds = require('${OLD}');\nnew xds['XdsServer']();`],
+    [`const { XdsServerCredentials: C } = require('${OLD}');`],
+    [`const Server = require('${OLD}').XdsServer;`],
+    [`export { XdsServer as Server } from '${OLD}';`],
+  ])('leaves %s to be done by hand', async (text) => {
+    put({ 'a.ts': text });
+    const { code, out } = await run('--write');
+    expect(code).toBe(1);
+    expect(out[0]).toMatch(/^by hand {2}a\.ts:1 {2}XdsServer and XdsServerCredentials have no/);
+    expect(get('a.ts')).toBe(text);
+  });
+
+  it('changes an import of other names beside one of servers', async () => {
+    const text = `import { XdsServer } from '${OLD}';\nimport { register } from '${OLD}';\n`;
+    expect(await migrated(text)).toBe(
+      `import { XdsServer } from '${OLD}';\nimport { register } from 'grpc-xds';\n`,
+    );
+  });
+
+  it('keeps the other package in the package.json of these files, and in no other one', async () => {
+    const manifest = `{\n  "dependencies": {\n    "${OLD}": "^1.14.0"\n  }\n}\n`;
+    put({
+      'packages/server/package.json': manifest,
+      'packages/server/src/a.ts': `import { XdsServer } from '${OLD}';`,
+      'packages/client/package.json': manifest,
+      'packages/client/src/a.ts': `import { register } from '${OLD}';`,
+    });
+    expect((await run('--write')).code).toBe(1);
+    expect(JSON.parse(get('packages/server/package.json'))).toEqual({
+      dependencies: { [OLD]: '^1.14.0', 'grpc-xds': '^1.2.3' },
+    });
+    expect(JSON.parse(get('packages/client/package.json'))).toEqual({
+      dependencies: { 'grpc-xds': '^1.2.3' },
+    });
+  });
+});
+
+describe('grpc-xds migrate, package.json', () => {
+  it('replaces the dependency in place', async () => {
+    const text = `{\r\n\t"dependencies": { "${OLD}": "1", "b": "2" },\r\n\t"devDependencies": {\r\n\t\t"a": "1",\r\n\t\t"${OLD}": "*"\r\n\t}\r\n}\r\n`;
+    expect(await migrated(text, 'package.json')).toBe(
+      text
+        .replace(`"${OLD}": "1"`, '"grpc-xds": "^1.2.3"')
+        .replace(`"${OLD}": "*"`, '"grpc-xds": "^1.2.3"'),
+    );
+  });
+
+  it.each([
+    [`{"dependencies":{"${OLD}":"1","grpc-xds":"2"}}`],
+    [`{"dependencies":{"grpc-xds":"2","${OLD}":"1"}}`],
+    [`{"dependencies":{"grpc-xds":"2",\n"${OLD}":"1"\n}}`],
+  ])('removes the dependency beside the new one from %s', async (text) => {
+    expect(JSON.parse(await migrated(text, 'package.json'))).toEqual({
+      dependencies: { 'grpc-xds': '2' },
+    });
+  });
+
+  it('reports other places, and a grpc-js that is too old', async () => {
+    put({
+      'package.json': JSON.stringify({
+        dependencies: { [OLD]: '1', '@grpc/grpc-js': '~1.13.0' },
+        overrides: { [OLD]: { 'google-auth-library': '10' } },
+      }),
+    });
+    const { code, out } = await run('--write');
+    expect(code).toBe(1);
+    expect(out.join('\n')).toContain('@grpc/grpc-js ~1.13.0 does not contain 1.14');
+    expect(out.join('\n')).toContain(`by hand  package.json:1  names ${OLD}`);
+  });
+
+  it.each(['^1.9.0', '~1.14.2', '1.14.0', '*', 'workspace:*'])(
+    'accepts grpc-js %s',
+    async (range) => {
+      put({
+        'package.json': JSON.stringify({ dependencies: { [OLD]: '1', '@grpc/grpc-js': range } }),
+      });
+      expect((await run('--write')).code).toBe(0);
+    },
+  );
+
+  it('leaves a text that is not JSON as it is', async () => {
+    expect(await migrated('{ "dependencies": ', 'package.json')).toBe('{ "dependencies": ');
+  });
+});
+
+describe('grpc-xds migrate, variables', () => {
+  it('removes lines without effect from .env files', async () => {
+    const text =
+      'A=1\nexport GRPC_EXPERIMENTAL_XDS_WRR_LB=true\nGRPC_EXPERIMENTAL_PICKFIRST_LB_CONFIG="true"\nB=2\n';
+    expect(await migrated(text, '.env.production')).toBe('A=1\nB=2\n');
+  });
+
+  it.each([
+    ['.env', 'GRPC_XDS_EXPERIMENTAL_FAULT_INJECTION=false', 'fault injection only'],
+    ['.env', 'GRPC_XDS_EXPERIMENTAL_ENABLE_RETRY=0', '"0" was false there and is the default here'],
+    ['a.yaml', 'name: GRPC_EXPERIMENTAL_XDS_FEDERATION\n  value: "no"', '"no" was false there'],
+    ['Dockerfile', 'ENV GRPC_EXPERIMENTAL_XDS_WRR_LB=true', 'on by default'],
+    ['a.ts', "process.env['GRPC_XDS_EXPERIMENTAL_RBAC'] = 'true';", 'xDS servers'],
+    ['a.json', `{ "moduleNameMapper": { "^${OLD}$": "x" } }`, 'the name here is grpc-xds'],
+  ])('reports in %s: %s', async (name, text, message) => {
+    put({ [name]: text });
+    const { code, out } = await run('--write');
+    expect(code).toBe(1);
+    expect(out[0]).toMatch(/^by hand {2}/);
+    expect(out[0]).toContain(message);
+    expect(get(name)).toBe(text);
+    expect(existsSync(join(folder, name))).toBe(true);
+  });
+
+  it('says nothing of variables that mean the same', async () => {
+    put({ '.env': 'GRPC_XDS_BOOTSTRAP=/b.json\nGRPC_XDS_EXPERIMENTAL_ENABLE_RETRY=false\n' });
+    expect((await run()).code).toBe(0);
+  });
+});
