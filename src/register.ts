@@ -239,6 +239,7 @@ function createLogger(options: () => RegisterOptions | undefined): Logger {
   return createGrpcLogger({
     isTracerOn: currentTracers(),
     application: () => options()?.logger,
+    recoveryLevel: () => options()?.recoveryLevel,
     clock: systemClock,
   });
 }

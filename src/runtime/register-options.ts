@@ -27,9 +27,14 @@ export interface RegisterOptions {
   /**
    * The logger of the application, which receives every line with its fields in place of that of `@grpc/grpc-js`. Its
    * level can change at any time. Default: lines are written by `@grpc/grpc-js`: see `GRPC_VERBOSITY` and
-   * `grpc.setLogVerbosity`, whose default shows what fails and what recovers.
+   * `grpc.setLogVerbosity`, whose default shows what fails.
    */
   readonly logger?: XdsLogger;
+  /**
+   * The level of the lines that say that a failure is over. With `error` they are shown wherever its line was. Default:
+   * `info`.
+   */
+  readonly recoveryLevel?: 'info' | 'error';
   /**
    * Options of child channels (gRFC A110), which are the connections to management servers and secret discovery servers:
    * keepalive, user agent, interceptors and others. For channels created from then on; a channel can have its own, which take
@@ -54,6 +59,7 @@ const OPTIONS: Readonly<Record<keyof RegisterOptions, true>> = {
   childChannelOptions: true,
   limits: true,
   logger: true,
+  recoveryLevel: true,
   snapshotPath: true,
 };
 
@@ -63,10 +69,13 @@ const SHUTDOWN_TIMEOUT_MS = 5000;
 /** Checks the options of `register()`. @throws TypeError if one is unknown or has a value that it cannot have. */
 export function checkRegisterOptions(options: unknown): void {
   const values = checkOptionNames('register', options, Object.keys(OPTIONS));
-  const { logger, childChannelOptions, snapshotPath } = values;
+  const { logger, childChannelOptions, recoveryLevel, snapshotPath } = values;
   readChildOptions(childChannelOptions);
   if (logger !== undefined && !isLogger(logger)) {
     throw new TypeError('grpc-xds: the logger of register() must be an object with the method log');
+  }
+  if (recoveryLevel !== undefined && recoveryLevel !== 'info' && recoveryLevel !== 'error') {
+    throw new TypeError("grpc-xds: recoveryLevel of register() must be 'info' or 'error'");
   }
   if (snapshotPath !== undefined && typeof snapshotPath !== 'string') {
     throw new TypeError('grpc-xds: snapshotPath of register() must be a string');

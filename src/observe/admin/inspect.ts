@@ -15,7 +15,8 @@ import type {
   CertificateState,
 } from './inspect-report';
 import { describeChannels } from './channel-report';
-import { describeChanges, Contents, shortName, toIso } from './resource-report';
+import { toIso } from '../../util/since';
+import { describeChanges, Contents, shortName } from './resource-report';
 
 /** The parts of the process that a report describes. */
 export interface InspectedProcess {
@@ -79,16 +80,17 @@ export function findResolution(
 export function describeTarget(
   { resolutions, describePolicies }: InspectedProcess,
   target: string,
-): Pick<TargetReport, 'state' | 'failure' | 'waitingFor' | 'config' | 'policies'> {
+): Pick<TargetReport, 'state' | 'failure' | 'failingSince' | 'waitingFor' | 'config' | 'policies'> {
   const resolution = findResolution(resolutions, target);
   if (resolution === undefined) return { state: 'waiting', waitingFor: [] };
-  const { failure, live } = resolution;
+  const { failure, failingSince, live } = resolution;
   const waitingFor = resolution.waitingFor(MAX_WAITS);
   const policies = describePolicies(resolution);
   const state = live !== undefined ? 'ready' : failure !== undefined ? 'failed' : 'waiting';
   return {
     ...{ state, waitingFor },
     ...(failure !== undefined && { failure }),
+    ...(failingSince !== undefined && { failingSince }),
     ...(live !== undefined && { config: describeConfig(live) }),
     ...(policies !== undefined && { policies }),
   };
@@ -143,7 +145,10 @@ export function describeResource({
       bytes: accepted.bytes.length,
     }),
     ...(failure && {
-      failure: { version: failure.version, details: failure.details, at: toIso(failure.atMs) },
+      failure: {
+        ...{ version: failure.version, details: failure.details },
+        ...{ at: toIso(failure.atMs), since: toIso(failure.sinceMs) },
+      },
     }),
     ...(waitingSinceMs !== undefined && { waitingSince: toIso(waitingSinceMs) }),
   };

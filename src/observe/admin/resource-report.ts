@@ -4,6 +4,7 @@ import { diffJson, type Difference } from '../../wire/proto-json/json-diff';
 import { late } from '../../util/late';
 import type * as EncodeJson from '../../wire/proto-json/encode-json';
 import { errorMessage } from '../../util/errors';
+import { toIso } from '../../util/since';
 
 /** Describes changes, with how the values differ if contents are included. */
 export function describeChanges(
@@ -107,9 +108,4 @@ function redact(value: unknown): unknown {
 /** Returns the name of a type without its package. */
 export function shortName(typeUrl: string): string {
   return typeUrl.slice(typeUrl.lastIndexOf('.') + 1);
-}
-
-/** Formats a time. */
-export function toIso(ms: number): string {
-  return new Date(ms).toISOString();
 }

@@ -1,0 +1,22 @@
+/** Formats a time: ISO 8601 in UTC. */
+export function toIso(timeMs: number): string {
+  return new Date(timeMs).toISOString();
+}
+
+const SINCE = ' (failing since ';
+const WHOLE = / \(failing since [^)]*\)/g;
+
+/**
+ * Adds to the text of a failure since when it lasts. A time, not a duration: the text stays the same while the failure
+ * lasts, so that it is made once, and a log writes it once. A text that says it already is unchanged.
+ *
+ * @param sinceMs Milliseconds since the epoch.
+ */
+export function withSince(text: string, sinceMs: number): string {
+  return text.includes(SINCE) ? text : `${text}${SINCE}${toIso(sinceMs)})`;
+}
+
+/** Removes from a text since when a failure lasts, to compare the rest. */
+export function withoutSince(text: string): string {
+  return text.replace(WHOLE, '');
+}
