@@ -28,6 +28,7 @@ import { systemClock } from './util/clock';
 import { currentFeatureFlags } from './util/feature-flags';
 import { OpenResources } from './util/handle';
 import type { Logger } from './util/logger';
+import { hideHeaders } from './util/secrets';
 import { currentProxyVariable, describeProxyVariable } from './util/grpc-js-variables';
 import { late } from './util/late';
 
@@ -74,6 +75,7 @@ export function register(options: RegisterOptions = {}): void {
   checkRegisterOptions(options);
   resolveLimits(options.limits);
   checkHost();
+  hideHeaders(options.hiddenHeaders);
   if (registration === undefined) {
     registration = announce(options);
   } else {

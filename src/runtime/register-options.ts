@@ -36,6 +36,11 @@ export interface RegisterOptions {
    */
   readonly recoveryLevel?: 'info' | 'error';
   /**
+   * Headers whose values are hidden wherever the configuration is shown: in `inspect()`, on the live page, in CSDS and in
+   * dumps. An empty list hides none. Default: `authorization`, `proxy-authorization`, `cookie` and `set-cookie`.
+   */
+  readonly hiddenHeaders?: readonly string[];
+  /**
    * Options of child channels (gRFC A110), which are the connections to management servers and secret discovery servers:
    * keepalive, user agent, interceptors and others. For channels created from then on; a channel can have its own, which take
    * precedence one by one, in its option `grpc_xds.child_channel_options`. Channels with the same bootstrap share their
@@ -57,6 +62,7 @@ export interface ShutdownOptions {
 const OPTIONS: Readonly<Record<keyof RegisterOptions, true>> = {
   bootstrap: true,
   childChannelOptions: true,
+  hiddenHeaders: true,
   limits: true,
   logger: true,
   recoveryLevel: true,
@@ -69,10 +75,13 @@ const SHUTDOWN_TIMEOUT_MS = 5000;
 /** Checks the options of `register()`. @throws TypeError if one is unknown or has a value that it cannot have. */
 export function checkRegisterOptions(options: unknown): void {
   const values = checkOptionNames('register', options, Object.keys(OPTIONS));
-  const { logger, childChannelOptions, recoveryLevel, snapshotPath } = values;
+  const { logger, childChannelOptions, hiddenHeaders, recoveryLevel, snapshotPath } = values;
   readChildOptions(childChannelOptions);
   if (logger !== undefined && !isLogger(logger)) {
     throw new TypeError('grpc-xds: the logger of register() must be an object with the method log');
+  }
+  if (hiddenHeaders !== undefined && !isTextList(hiddenHeaders)) {
+    throw new TypeError('grpc-xds: hiddenHeaders of register() must be a list of names of headers');
   }
   if (recoveryLevel !== undefined && recoveryLevel !== 'info' && recoveryLevel !== 'error') {
     throw new TypeError("grpc-xds: recoveryLevel of register() must be 'info' or 'error'");
@@ -98,6 +107,10 @@ export function readShutdownTimeout(options: unknown): number {
   const { timeoutMs = SHUTDOWN_TIMEOUT_MS } = checkOptionNames('shutdown', options, ['timeoutMs']);
   if (typeof timeoutMs === 'number' && timeoutMs >= 0) return timeoutMs;
   throw new TypeError('grpc-xds: timeoutMs of shutdown() must be a number of milliseconds from 0');
+}
+
+function isTextList(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.every((element) => typeof element === 'string');
 }
 
 function isLogger(value: unknown): value is XdsLogger {

@@ -16,7 +16,7 @@ import type {
 } from './inspect-report';
 import { describeChannels } from './channel-report';
 import { toIso } from '../../util/since';
-import { describeChanges, Contents, shortName } from './resource-report';
+import { describeChanges, Contents, redact, shortName } from './resource-report';
 
 /** The parts of the process that a report describes. */
 export interface InspectedProcess {
@@ -54,7 +54,7 @@ export function inspectProcess(
     ({ scope }) => options.target === undefined || options.target === scope,
   );
   const channels = describeChannels();
-  return {
+  const report: InspectReport = {
     ...{ schema: 1, package: 'grpc-xds', version: PACKAGE_VERSION, pid: process.pid },
     time: toIso(clock.now()),
     targets: targets.map(({ scope, nodeId, snapshot }) => ({
@@ -65,6 +65,7 @@ export function inspectProcess(
     })),
     certificates: inspected.certificates.map(describeCertificates),
   };
+  return redact(report);
 }
 
 /** Returns the resolution of a target, if possible one with a config, the latest of several. */
