@@ -107,7 +107,7 @@ describe('the log of priority', () => {
   beforeEach(() => {
     lines.length = 0;
     for (const level of ['error', 'info'] as const) {
-      jest.spyOn(silentLogger, level).mockImplementation((text) => void lines.push(text()));
+      jest.spyOn(silentLogger, level).mockImplementation((...[text]) => void lines.push(text()));
     }
   });
   afterEach(() => {
