@@ -262,7 +262,7 @@ async function replaceFile(path: string, content: Buffer): Promise<void> {
   } catch (error) {
     await unlink(temporary).catch(() => undefined);
     // The name of the other file differs each time: the same problem has the same text.
-    throw new Error(errorMessage(error).replaceAll(temporary, path));
+    throw new Error(errorMessage(error).replaceAll(temporary, path), { cause: error });
   }
 }
 
