@@ -31,6 +31,7 @@ import { systemClock } from './util/clock';
 import { currentFeatureFlags } from './util/feature-flags';
 import { OpenResources } from './util/handle';
 import type { Logger } from './util/logger';
+import { hideHeaders } from './util/secrets';
 import { currentProxyVariable, describeProxyVariable } from './util/grpc-js-variables';
 import { late } from './util/late';
 
@@ -92,6 +93,7 @@ const opened = new OpenResources();
 export function register(options: RegisterOptions = {}): void {
   const checked = checkRegisterOptions(options);
   checkHost();
+  hideHeaders(options.hiddenHeaders);
   if (registration === undefined) {
     registration = announce(checked);
   } else {
@@ -357,6 +359,7 @@ function createLogger(options: () => CheckedOptions | undefined): Logger {
   return createGrpcLogger({
     isTracerOn: currentTracers(),
     application: () => options()?.logger,
+    recoveryLevel: () => options()?.recoveryLevel,
     clock: systemClock,
   });
 }

@@ -6,6 +6,7 @@ import {
   type LogLevel,
   type XdsLogger,
 } from '../util/logger';
+import { toIso, withoutSince } from '../util/since';
 import { sanitizeText } from '../util/text';
 
 import { log, logVerbosity, trace } from '.';
@@ -15,8 +16,16 @@ export interface GrpcLoggerOptions {
   readonly isTracerOn: (tracer: string) => boolean;
   /** Returns the logger of the application. Default: lines are written to that of grpc-js. */
   readonly application?: () => XdsLogger | undefined;
-  readonly clock: Pick<Clock, 'monotonicMs'>;
+  /** Returns the level of lines that end what was logged as an error. Default: `info`. */
+  readonly recoveryLevel?: () => RecoveryLevel | undefined;
+  readonly clock: Pick<Clock, 'now' | 'monotonicMs'>;
 }
+
+/** The level of a line that says that a failure is over. */
+export type RecoveryLevel = 'info' | 'error';
+
+/** The events that end what was logged as an error. */
+const RECOVERY = /-recovered$|^resource-received$/;
 
 /** What begins the stack of an exception in a sanitized line. */
 const STACK = sanitizeText('\n    at ');
@@ -28,24 +37,9 @@ const SEVERITY: Readonly<Record<LogLevel, number>> = { error: 3, warn: 2, info: 
  * apply. Every line is sanitized, as it may have resource names, versions and errors of servers. Lines of one cause are
  * limited; traces are not. Neither logger can stop anything by an exception.
  */
-export function createGrpcLogger({ isTracerOn, application, clock }: GrpcLoggerOptions): Logger {
-  // Of each level: lines that nothing shows must not take the place of others.
-  const limiters = { error: new LogLimiter(clock), info: new LogLimiter(clock) };
-  const write = (level: 'error' | 'info', text: () => string, given?: LogFields): unknown => {
-    const target = application?.();
-    if (target !== undefined && !accepts(target, level)) return undefined;
-    const message = sanitizeText(text());
-    const fields = given && sanitizeFields(given);
-    const subject = withoutStack(message);
-    const suppressed = limiters[level].admit(causeOf(subject, fields), subject);
-    if (suppressed === undefined) return undefined;
-    if (target === undefined) {
-      const note = suppressed === 0 ? '' : ` (${suppressed} such lines were left out before)`;
-      log(level === 'error' ? logVerbosity.ERROR : logVerbosity.INFO, `${message}${note}`);
-      return undefined;
-    }
-    return target.log({ level, message, ...fields, ...(suppressed > 0 && { suppressed }) });
-  };
+export function createGrpcLogger(options: GrpcLoggerOptions): Logger {
+  const { isTracerOn, application } = options;
+  const write = createWriter(options);
   return containLogger({
     get showsInfo(): boolean {
       const target = application?.();
@@ -63,6 +57,34 @@ export function createGrpcLogger({ isTracerOn, application, clock }: GrpcLoggerO
     info: (text, fields) => write('info', text, fields),
     error: (text, fields) => write('error', text, fields),
   });
+}
+
+/** Returns the function that writes a line, unless it is one too many of its cause. */
+function createWriter({ application, recoveryLevel, clock }: GrpcLoggerOptions) {
+  // Of each level: lines that nothing shows must not take the place of others.
+  const limiters = { error: new LogLimiter(clock), info: new LogLimiter(clock) };
+  return (given: 'error' | 'info', text: () => string, raw?: LogFields): unknown => {
+    const target = application?.();
+    const isRecovery = RECOVERY.test(raw?.event ?? '');
+    const level = isRecovery ? (recoveryLevel?.() ?? given) : given;
+    const fields = raw && sanitizeFields(raw);
+    // Whether this line is written or not, a failure after a recovery is no repetition, nor is a recovery after a failure.
+    const other = level === 'error' ? limiters.info : limiters.error;
+    if (fields?.event !== undefined) other.onOtherLine(causeOf('', fields));
+    if (target !== undefined && !accepts(target, level)) return undefined;
+    const message = sanitizeText(text());
+    const subject = withoutSince(withoutStack(message));
+    const suppressed = limiters[level].admit(causeOf(subject, fields), subject);
+    if (suppressed === undefined) return undefined;
+    if (target === undefined) {
+      const note = suppressed === 0 ? '' : ` (${suppressed} such lines were left out before)`;
+      const severity = level === 'error' ? logVerbosity.ERROR : logVerbosity.INFO;
+      // As in the traces of grpc-js, whose other lines have no time.
+      log(severity, `${toIso(clock.now())} | ${message}${note}`);
+      return undefined;
+    }
+    return target.log({ level, message, ...fields, ...(suppressed > 0 && { suppressed }) });
+  };
 }
 
 /** Sanitizes the texts of a line besides its message: a logger of the application writes them as they are. */
@@ -100,7 +122,7 @@ function causeOf(message: string, fields: LogFields = {}): string {
   if (event === undefined) return message.replace(/\d+/g, '#');
   // Several endpoints of a cluster fail for one cause, and others for another.
   const detail = endpoint === undefined ? '' : error;
-  // Not the event: a failure that follows a recovery is no repetition.
+  // Not the event: a failure and its recovery are about the same.
   return [serverUri, typeUrl, name, target, cluster, detail].join('\n');
 }
 
@@ -173,6 +195,12 @@ export class LogLimiter {
     lines.lastMs = nowMs;
     this.written++;
     return suppressed;
+  }
+
+  /** Handles a line about the same at another level: the next one here is no repetition. */
+  onOtherLine(cause: string): void {
+    const lines = this.causes.get(cause);
+    if (lines !== undefined) lines.last = undefined;
   }
 
   private find(cause: string, nowMs: number): CauseLines {

@@ -7,7 +7,8 @@ import type {
   RetryPolicy,
   Route,
 } from '../resources/route-config/route-config';
-import { quoteText } from '../util/text';
+import { isHiddenHeader } from '../util/secrets';
+import { quoteText, REDACTED } from '../util/text';
 import type { ResourceTypes } from '../resources/resource-types';
 import type { LiveResolution } from './resolver-dependencies';
 import type { ClusterChoice, CompiledRoute } from './compiled-route';
@@ -227,12 +228,14 @@ function describeMismatch(matcher: PathMatcher | HeaderMatcher, headers: CallHea
 function describeHeaderMismatch(matcher: HeaderMatcher, headers: CallHeaders): string {
   const value = headers.get(matcher.name)?.text;
   const absent = matcher.missingAsEmpty ? 'absent, which counts as empty' : 'absent';
-  const found = value === undefined ? absent : quoteText(value);
+  const shown = isHiddenHeader(matcher.name) ? REDACTED : quoteText(value ?? '');
+  const found = value === undefined ? absent : shown;
   const inverted = matcher.invert ? ', inverted' : '';
   return `header ${matcher.name} is ${found}, which does not satisfy ${describeCondition(matcher)}${inverted}`;
 }
 
-function describeCondition({ condition }: HeaderMatcher): string {
+function describeCondition({ name, condition }: HeaderMatcher): string {
+  if (condition.kind !== 'present' && isHiddenHeader(name)) return REDACTED;
   switch (condition.kind) {
     case 'present':
       return condition.present ? 'present' : 'absent';

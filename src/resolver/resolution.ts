@@ -13,7 +13,8 @@ import type { LbConfig } from '../resources/extension-points';
 import { OwnInstruments } from '../observe/stats/instruments';
 import type { ChannelStats } from '../observe/stats/stats-plugin';
 import type { Handle } from '../util/handle';
-import { ok, type Result } from '../util/result';
+import { err, ok, type Result } from '../util/result';
+import { toIso, withSince } from '../util/since';
 import { inSteps, runSteps, type Steps } from '../util/steps';
 import { SteppedUpdates } from '../util/time-slices';
 import { diagnostics } from '../xds-client/diagnostics';
@@ -32,8 +33,11 @@ import { describeRoots, type Origin } from './status-origin';
 export interface ResolutionOwner {
   /** Publishes a new config or set of clusters. @returns whether the channel accepted it. */
   publish(config: ResolvedConfig): boolean;
-  /** Called when the target cannot be used. */
-  onFailure(details: string): void;
+  /**
+   * Called when the target cannot be used.
+   * @param isLogged Whether that is because of a failed server, which has a line in the log for all targets.
+   */
+  onFailure(details: string, isLogged: boolean): void;
 }
 
 /** The parts of a result for the channel. */
@@ -83,6 +87,8 @@ export class Resolution implements LiveResolution {
   private isPublished = false;
   private isClosed = false;
   private currentFailure: string | undefined;
+  /** When the first failure since there was a usable config was, in milliseconds since the epoch. */
+  private failingSinceMs: number | undefined;
 
   constructor(private readonly options: ResolutionOptions) {
     const { bootstrap, target, stats, shared } = options;
@@ -117,6 +123,11 @@ export class Resolution implements LiveResolution {
   /** Why the target cannot be used; `undefined` if it can, or if its config is incomplete. */
   get failure(): string | undefined {
     return this.currentFailure;
+  }
+
+  /** When the first failure since the target could be used was; `undefined` if it can. */
+  get failingSince(): string | undefined {
+    return this.failingSinceMs === undefined ? undefined : toIso(this.failingSinceMs);
   }
 
   get target(): string {
@@ -214,9 +225,12 @@ export class Resolution implements LiveResolution {
       return;
     }
     this.cancelCompilation();
-    this.publishEvent(update);
-    this.currentFailure = update.error;
-    this.options.owner.onFailure(update.error);
+    this.failingSinceMs ??= this.options.shared.clock.now();
+    const failure = withSince(update.error, this.failingSinceMs);
+    this.publishEvent(err(failure));
+    this.currentFailure = failure;
+    const isLogged = this.client.client.serverFailures().some((text) => failure.includes(text));
+    this.options.owner.onFailure(failure, isLogged);
     this.publish();
   }
 
@@ -266,6 +280,7 @@ export class Resolution implements LiveResolution {
   private onConfig(): void {
     if (this.currentFailure !== undefined) this.isPublished = false;
     this.currentFailure = undefined;
+    this.failingSinceMs = undefined;
     if (!this.isPublished || this.lbConfig?.revision !== this.clusterRefs.revision) this.publish();
   }
 

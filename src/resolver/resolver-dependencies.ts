@@ -78,6 +78,8 @@ export interface LiveResolution {
   readonly live: LiveConfig | undefined;
   /** Why the target cannot be used; `undefined` if it can, or if its config is incomplete. */
   readonly failure: string | undefined;
+  /** When the first failure since the target could be used was, in ISO 8601; `undefined` if it can. */
+  readonly failingSince: string | undefined;
   /** Returns the pending resources and DNS names of the config, as sentences. */
   waitingFor(atMost: number): readonly string[];
   /** Returns the resources that were accepted and are not in use because others are pending. */

@@ -25,6 +25,7 @@ import {
   parseTargetName,
   type TargetName,
 } from './xds-scheme';
+import { SettledReport } from '../util/settled-report';
 import { sanitizeText } from '../util/text';
 
 const TRACER = 'xds_resolver';
@@ -48,6 +49,8 @@ export class XdsResolver implements Resolver, ResolutionOwner {
   private readonly pendingCalls: PendingCalls;
   /** The failures logged since there was a config, so that each is logged once. */
   private readonly loggedFailures = new Set<string>();
+  /** The failure of a config that was in use, until it is logged. */
+  private readonly settled: SettledReport;
   private readonly channel: RoutingChannel;
   private readonly name: TargetName;
   /** The target as a URI. */
@@ -61,6 +64,7 @@ export class XdsResolver implements Resolver, ResolutionOwner {
     private readonly options: ChannelOptions,
     private readonly shared: XdsResolverDependencies,
   ) {
+    this.settled = new SettledReport(shared.clock);
     this.name = parseTargetName(target);
     this.uri = uriToString(target);
     this.connectionOptions = connectionOptions(target, options);
@@ -83,6 +87,7 @@ export class XdsResolver implements Resolver, ResolutionOwner {
     this.shared.shutdown?.removeEventListener('abort', this.onShutdown);
     this.shared.liveResolutions.channels.delete(this.resolving);
     this.errorDue = undefined;
+    this.settled.cancel();
     this.unresolved = undefined;
     this.pendingCalls.failAll('The channel was closed before the call was sent');
     this.resolution = undefined;
@@ -111,10 +116,14 @@ export class XdsResolver implements Resolver, ResolutionOwner {
     return isAccepted;
   }
 
-  onFailure(details: string): void {
+  onFailure(details: string, isLogged: boolean): void {
     this.trace(() => `cannot be used: ${details}`);
-    if (this.resolution?.hasConfig === true) this.logFailure(details);
-    else this.reportError(details);
+    const level = isLogged ? 'info' : 'error';
+    if (this.resolution?.hasConfig === true) {
+      this.settled.schedule(() => this.logFailure(details, level));
+    } else {
+      this.reportError(details, level);
+    }
   }
 
   private start(): void {
@@ -161,6 +170,7 @@ export class XdsResolver implements Resolver, ResolutionOwner {
   private end(): void {
     const { resolution } = this;
     this.errorDue = undefined;
+    this.settled.cancel();
     this.resolution = undefined;
     this.pendingCalls.end(SHUT_DOWN);
     this.publishUnresolved(SHUT_DOWN, true);
@@ -209,7 +219,7 @@ export class XdsResolver implements Resolver, ResolutionOwner {
   }
 
   /** Reports an error to the channel when the current stack has unwound, and logs it. */
-  private reportError(text: string): void {
+  private reportError(text: string, level: 'info' | 'error' = 'error'): void {
     // Of the bootstrap: it has paths and names of others.
     const details = sanitizeText(text);
     const due = { details };
@@ -217,18 +227,18 @@ export class XdsResolver implements Resolver, ResolutionOwner {
     this.shared.clock.soon(() => {
       if (this.errorDue !== due) return;
       this.errorDue = undefined;
-      this.logFailure(details);
+      this.logFailure(details, level);
       this.pendingCalls.fail(details);
       if (this.unresolved?.error !== details) this.publishUnresolved(details);
     });
   }
 
-  private logFailure(details: string): void {
+  private logFailure(details: string, level: 'info' | 'error'): void {
     const logged = this.loggedFailures;
     if (logged.has(details)) return;
     if (logged.size >= MAX_REMEMBERED_FAILURES) logged.clear();
     logged.add(details);
-    this.shared.logger.error(() => `${this.uri}: no configuration: ${details}`, {
+    this.shared.logger[level](() => `${this.uri}: no configuration: ${details}`, {
       event: 'config-failed',
       target: this.uri,
       error: details,
@@ -237,9 +247,10 @@ export class XdsResolver implements Resolver, ResolutionOwner {
 
   private logRecovery(): void {
     const { loggedFailures, shared, uri: target } = this;
+    this.settled.cancel();
     if (loggedFailures.size === 0) return;
     loggedFailures.clear();
-    shared.logger.error(() => `${target}: configured again`, { event: 'config-recovered', target });
+    shared.logger.info(() => `${target}: configured again`, { event: 'config-recovered', target });
   }
 
   private trace(text: () => string): void {

@@ -314,6 +314,11 @@ class GivenResources implements ResourceSource {
     return [];
   }
 
+  /** See `ResourceSource`. There are none. */
+  serverFailures(): readonly string[] {
+    return [];
+  }
+
   /** Returns a resource; `undefined` if it was not given. */
   find(typeUrl: string, name: string): GivenResource | undefined {
     return this.byKey.get(keyOf(typeUrl, name));

@@ -7,8 +7,10 @@ import {
   checkOptions,
   MILLISECONDS,
   objectOf,
+  oneOf,
   optional,
   STRING,
+  STRINGS,
   type MembersOf,
   type Rule,
 } from '../util/check-arguments';
@@ -47,9 +49,19 @@ export interface RegisterOptions {
    * The logger of the application, which receives every line with its fields in place of that of `@grpc/grpc-js`: an object
    * with the method `log`, or `console`, or a logger of pino, bunyan, winston and others with a method for each level. Its
    * level can change at any time. Default: lines are written by `@grpc/grpc-js`: see `GRPC_VERBOSITY` and
-   * `grpc.setLogVerbosity`, whose default shows what fails and what recovers.
+   * `grpc.setLogVerbosity`, whose default shows what fails.
    */
   readonly logger?: XdsLogger | LevelLogger;
+  /**
+   * The level of the lines that say that a failure is over. With `error` they are shown wherever its line was. Default:
+   * `info`.
+   */
+  readonly recoveryLevel?: 'info' | 'error';
+  /**
+   * Headers whose values are hidden wherever the configuration is shown: in `inspect()`, on the live page, in CSDS and in
+   * dumps. An empty list hides none. Default: `authorization`, `proxy-authorization`, `cookie` and `set-cookie`.
+   */
+  readonly hiddenHeaders?: readonly string[];
   /**
    * Options of child channels (gRFC A110), which are the connections to management servers and secret discovery servers:
    * keepalive, user agent, interceptors and others. For channels created from then on; a channel can have its own, which take
@@ -92,8 +104,10 @@ const BOOTSTRAP: Rule = {
 const OPTIONS: MembersOf<RegisterOptions> = {
   bootstrap: optional(BOOTSTRAP),
   childChannelOptions: optional(CHILD_OPTIONS),
+  hiddenHeaders: optional(STRINGS),
   limits: optional(objectOf(LIMITS)),
   logger: optional(LOGGER),
+  recoveryLevel: optional(oneOf('info', 'error')),
   requireBootstrap: optional(BOOLEAN),
   snapshotPath: optional(STRING),
 };

@@ -15,6 +15,9 @@ export type StreamCall = Pick<
   'start' | 'sendMessageWithContext' | 'startRead' | 'halfClose' | 'cancelWithStatus'
 >;
 
+/** What grpc-js says of a stream that the server has reset before an answer. */
+const REFUSED = /^Stream refused by server/;
+
 /** Notified of the end of a stream. */
 export interface StreamOwner {
   /** Called once, when the stream has ended, from either side. */
@@ -29,6 +32,8 @@ export interface StreamOwner {
 export class GrpcStream implements XdsStream {
   /** `undefined` once the stream has ended: later events of the call are dropped. */
   private handler: XdsStreamHandler | undefined;
+  /** Whether the headers of a response have been received. */
+  private hasAnswered = false;
   /** Calls of `read` that have not been answered with a message. */
   private credits = 0;
 
@@ -39,7 +44,7 @@ export class GrpcStream implements XdsStream {
   ) {
     this.handler = handler;
     call.start(new Metadata(), {
-      onReceiveMetadata: () => undefined,
+      onReceiveMetadata: () => void (this.hasAnswered = true),
       onReceiveMessage: (bytes: Uint8Array) => this.onMessage(bytes),
       onReceiveStatus: (status) => this.onStatus(status),
     });
@@ -85,8 +90,11 @@ export class GrpcStream implements XdsStream {
   }
 
   // Of the status, only what the contract has: its metadata is the server's business.
-  private onStatus({ code, details }: CallStatus): void {
-    const status = this.handler && this.owner.describe({ code, details });
+  private onStatus({ code, details, metadata }: CallStatus): void {
+    // One without headers before it has its own, and one that refuses the stream has none.
+    const hasAnswered =
+      this.hasAnswered || Object.keys(metadata.getMap()).length > 0 || REFUSED.test(details);
+    const status = this.handler && this.owner.describe({ code, details, hasAnswered });
     const handler = this.end();
     if (status !== undefined) handler?.onClosed(status);
   }

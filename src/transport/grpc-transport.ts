@@ -165,7 +165,7 @@ class GrpcTransport implements XdsTransport {
 
   /** Handles the end of a stream by the server. @returns the status to pass on. */
   private describeEnd(connection: Connection, status: StreamStatus): StreamStatus {
-    const { code } = status;
+    const { code, hasAnswered = false } = status;
     const details = sanitizeText(this.secrets.redact(describeDetails(status.details)));
     const state = stateOf(connection);
     // grpc-js reports a GOAWAY with ENHANCE_YOUR_CALM as this status on a closed connection.
@@ -175,10 +175,10 @@ class GrpcTransport implements XdsTransport {
       this.keepalive = { ...this.keepalive, timeMs };
       this.disconnect(connection);
       const consequence = `keepalive pings are sent every ${describeDuration(timeMs)} from now on`;
-      return { code, details: `${details}; ${consequence}` };
+      return { code, details: `${details}; ${consequence}`, hasAnswered };
     }
     if (state === ConnectivityState.TRANSIENT_FAILURE) this.disconnect(connection);
-    return { code, details };
+    return { code, details, hasAnswered };
   }
 
   private onConnectTimeout(stream: GrpcStream, connection: Connection): void {

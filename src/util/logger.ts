@@ -5,7 +5,8 @@ export interface LogFields {
   /**
    * What happened: `server-failed`, `server-recovered`, `resource-waiting`, `resource-received`, `resource-nacked`,
    * `config-failed`, `config-recovered`, `cluster-failed`, `cluster-connecting`, `cluster-recovered`, `endpoints-failed`,
-   * `endpoints-recovered`, `dns-waiting`, `dns-answered` or `fields-unused`. Others may follow.
+   * `endpoints-recovered`, `dns-waiting`, `dns-answered`, `failover-recovered`, `snapshot-failed`, `snapshot-recovered` or
+   * `fields-unused`. Others may follow.
    */
   readonly event?: string;
   /** `node.id` of the bootstrap. */
@@ -38,9 +39,9 @@ export interface Logger {
   readonly showsInfo?: boolean;
   /** Logs details for `GRPC_TRACE=<tracer>`. */
   trace(tracer: string, text: () => string): void;
-  /** Logs an event for operators. */
+  /** Logs an event for operators, such as the end of what was logged as an error. */
   info(text: () => string, fields?: LogFields): void;
-  /** Logs an error for operators, or the end of one: what has recovered is shown wherever its failure was. */
+  /** Logs an error for operators. */
   error(text: () => string, fields?: LogFields): void;
 }
 

@@ -32,6 +32,13 @@ const JWT = /\beyJ[\w-]{8,}(?:\.[\w-]*){0,2}/g;
 /** Credentials of an HTTP `Authorization` header. */
 const AUTHORIZATION = /\b(Bearer|Basic) [\w.~+/=-]{16,}/gi;
 
+/** The user name and the password of a URL, which is cut if it is at the end of a text that was. */
+const USER_INFO = /:\/\/[^/@\s"'<>]+@/g;
+const CUT_USER_INFO = /:\/\/[^/@\s"'<>]+(?:@|$)/g;
+/** A password or a key in a query, a connection string or JSON. */
+const PASSWORD =
+  /\b(password|passwd|pwd|client_?secret|access_?token|api_?key)(=|"?\s*:\s*"|%3D)[^\s&;,"')\]]+\]?/gi;
+
 /** Replaces a secret in a message. */
 export const REDACTED = '[redacted]';
 
@@ -45,6 +52,20 @@ const shortEscapes: ReadonlyMap<string, string> = new Map([
 const MIN_SECRET_LENGTH = 16;
 
 /**
+ * Redacts the secrets of a text that is shown or logged: tokens, credentials of headers, passwords of URLs, and what is
+ * named as a password or a key. Idempotent.
+ *
+ * @param isCut Whether the text goes on, so that its end may be the beginning of a secret.
+ */
+export function redactSecrets(text: string, isCut = false): string {
+  return text
+    .replace(JWT, REDACTED)
+    .replace(AUTHORIZATION, `$1 ${REDACTED}`)
+    .replace(isCut ? CUT_USER_INFO : USER_INFO, `://${REDACTED}@`)
+    .replace(PASSWORD, `$1$2${REDACTED}`);
+}
+
+/**
  * Sanitizes text from the network for a status or a log line: cuts it, escapes control characters, which could forge a line
  * or control a terminal, and redacts tokens, because servers echo them. Idempotent; other text is unchanged.
  *
@@ -53,9 +74,11 @@ const MIN_SECRET_LENGTH = 16;
  * @param maxLength Characters of the result, besides `…`.
  */
 export function sanitizeText(text: string, maxLength = MAX_TEXT_LENGTH): string {
-  const clean = redactCut(text, maxLength, (read) =>
-    read.replace(JWT, REDACTED).replace(AUTHORIZATION, `$1 ${REDACTED}`),
-  ).replace(UNPRINTABLE, escape);
+  const isCut = text.length > maxLength + 1;
+  const clean = redactCut(text, maxLength, (read) => redactSecrets(read, isCut)).replace(
+    UNPRINTABLE,
+    escape,
+  );
   return cutText(clean, maxLength);
 }
 

@@ -102,8 +102,13 @@ export class Authority implements ServerObserver, ResourceOwner {
     return this.pending;
   }
 
+  /** Why each server in use that has failed cannot be used. */
+  get serverFailures(): readonly string[] {
+    return this.servers.failures();
+  }
+
   get hasFailedServer(): boolean {
-    return this.servers.failures().length > 0;
+    return this.serverFailures.length > 0;
   }
 
   /** Describes since when a resource has been pending and what each server is doing about it. */

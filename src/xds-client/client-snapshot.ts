@@ -11,6 +11,8 @@ export interface ResourceFailure {
   readonly details: string;
   /** Milliseconds since the epoch. */
   readonly atMs: number;
+  /** The same of the first failure since the last accepted update. */
+  readonly sinceMs: number;
   /** The rejected bytes; `undefined` if the failure is not about a received resource. */
   readonly rejected: Uint8Array | undefined;
 }
@@ -38,6 +40,8 @@ export interface ServerSnapshot {
   readonly state: 'idle' | 'connecting' | 'backoff' | 'open' | 'closed';
   /** The last failure of a stream, if none has worked since. */
   readonly lastError: string | undefined;
+  /** When the first of the failed attempts since it last worked was, in ISO 8601; `undefined` if none has failed. */
+  readonly failingSince: string | undefined;
   /** Milliseconds until the next attempt, in `backoff` only. */
   readonly retryInMs: number | undefined;
 }

@@ -97,7 +97,7 @@ export class LongWaits {
     const { clock, logger, nodeId } = this.options;
     const text = () =>
       `${describeResource(id)}: received after ${inSeconds(clock.monotonicMs() - sinceMs)}`;
-    logger.error(text, { event: 'resource-received', nodeId, typeUrl: type.typeUrl, name });
+    logger.info(text, { event: 'resource-received', nodeId, typeUrl: type.typeUrl, name });
   }
 
   private report(waits: readonly Wait[]): void {

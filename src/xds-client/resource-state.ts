@@ -1,4 +1,5 @@
 import { assertNever } from '../util/errors';
+import { withSince } from '../util/since';
 import type { ResourceStatus } from './client-snapshot';
 import { BYTES_PER_FIELD } from './limits';
 import type { XdsError } from './resource-watcher';
@@ -66,6 +67,8 @@ export interface Failure {
   readonly version: string;
   /** Milliseconds since the epoch. */
   readonly atMs: number;
+  /** The same of the first failure since the resource was last accepted, or since it was requested. */
+  readonly sinceMs: number;
   /** The bytes that were rejected; `undefined` if the failure is not about any. */
   readonly rejected: Uint8Array | undefined;
   /** Whether the time to live is over, because the server has not renewed it. Default: no. */
@@ -133,6 +136,21 @@ export function nextResourceState<T>(
   state: ResourceState<T>,
   event: ResourceEvent<T>,
 ): ResourceState<T> {
+  return withBeginning(state, stateAfter(state, event));
+}
+
+/** Makes the failure of a state begin with the one before it, and its error say since when. */
+function withBeginning<T>(before: ResourceState<T>, state: ResourceState<T>): ResourceState<T> {
+  const failure = failureOf(state);
+  if (state.kind === 'requested' || failure === undefined) return state;
+  const known = failureOf(before);
+  if (failure === known) return state;
+  const sinceMs = known?.sinceMs ?? failure.sinceMs;
+  const error = { ...failure.error, message: withSince(failure.error.message, sinceMs) };
+  return { ...state, failure: { ...failure, sinceMs, error } };
+}
+
+function stateAfter<T>(state: ResourceState<T>, event: ResourceEvent<T>): ResourceState<T> {
   switch (event.kind) {
     case 'accepted':
       return onAccepted(state, event.accepted);
@@ -291,7 +309,7 @@ function createFailure(
   version: string,
   { nowMs }: EventOrigin,
 ): Failure {
-  return { status, error, version, atMs: nowMs, rejected: undefined };
+  return { status, error, version, atMs: nowMs, sinceMs: nowMs, rejected: undefined };
 }
 
 /** Errors about the resource; any other code is about the server's present state (gRFC A88). */

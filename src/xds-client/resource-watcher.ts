@@ -53,6 +53,8 @@ export interface ResourceSource {
   holdRequests(): Handle;
   /** One line for each pending resource, and one with the number of those beyond `atMost`. */
   waitingFor(atMost: number): readonly string[];
+  /** Why each server in use that has failed cannot be used. Each is in the log. */
+  serverFailures(): readonly string[];
 }
 
 /** A notification of watchers. */

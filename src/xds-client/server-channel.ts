@@ -1,9 +1,11 @@
 import type { ServerConfig } from '../bootstrap/bootstrap';
 import type { Node } from '../wire/generated/envoy/config/core/v3/base';
+import type { Clock } from '../util/clock';
 import type { Handle } from '../util/handle';
 import type { Random } from '../util/random';
 import { ok, type Result } from '../util/result';
 import type { SerialQueue } from '../util/serial-queue';
+import { toIso, withSince } from '../util/since';
 import { inSteps, type Steps } from '../util/steps';
 import type { AdsResponse } from './ads/ads-response';
 import { AdsStream, type AdsStreamSnapshot } from './ads/ads-stream';
@@ -112,7 +114,7 @@ export class ServerChannel implements Channel {
       onResponse: (from, typeUrl, valid, invalid) =>
         this.attempt(() => events.onResponse(from, typeUrl, valid, invalid)),
     };
-    const health = { server, description, nodeId: node.id, logger, events: this.events };
+    const health = { server, description, nodeId: node.id, clock, logger, events: this.events };
     this.health = new ServerHealth(health);
     const mode = policy.delta;
     this.variant = new VariantChoice({ mode, node, withoutDelta, serverKey: server.key });
@@ -170,7 +172,8 @@ export class ServerChannel implements Channel {
     const states = [...this.streams.values()].map((stream) => stream.snapshot());
     const [worst] = states.sort((a, b) => PROGRESS.indexOf(a.state) - PROGRESS.indexOf(b.state));
     const { state, retryInMs } = worst ?? NO_STREAM;
-    return { serverUri, state, lastError: this.failure, retryInMs };
+    const { failure: lastError, failingSince } = this.health;
+    return { serverUri, state, lastError, failingSince, retryInMs };
   }
 
   /** Describes what a pending resource waits for, as the end of a sentence. */
@@ -340,6 +343,7 @@ interface ServerHealthOptions {
   /** Names the server and the node in messages. */
   readonly description: string;
   readonly nodeId: string;
+  readonly clock: Clock;
   readonly logger: Logger;
   readonly events: ClientEvents;
 }
@@ -348,6 +352,8 @@ interface ServerHealthOptions {
 class ServerHealth<K> {
   /** By stream, why the last attempt has failed, until the server answers. */
   private readonly failures = new Map<K, string>();
+  /** When the first of them was, in milliseconds since the epoch; `undefined` if there is none. */
+  private sinceMs: number | undefined;
   private everAnswered = false;
 
   constructor(private readonly options: ServerHealthOptions) {}
@@ -358,15 +364,21 @@ class ServerHealth<K> {
     return undefined;
   }
 
-  /** The same for one stream. */
+  /** Since when, in ISO 8601. */
+  get failingSince(): string | undefined {
+    return this.sinceMs === undefined ? undefined : toIso(this.sinceMs);
+  }
+
+  /** Why one stream has failed. */
   failureOf(stream: K): string | undefined {
     return this.failures.get(stream);
   }
 
   /** Handles that a stream has failed. @returns whether the reason is new: several streams on one connection fail alike. */
   onFailed(stream: K, reason: string, retryInMs: number): boolean {
-    const { server, description, logger, events } = this.options;
-    const failure = `${description} ${reason}`;
+    const { server, description, clock, logger, events } = this.options;
+    this.sinceMs ??= clock.now();
+    const failure = withSince(`${description} ${reason}`, this.sinceMs);
     const isKnown = [...this.failures.values()].includes(failure);
     const isFirst = this.failures.size === 0;
     this.failures.set(stream, failure);
@@ -388,10 +400,11 @@ class ServerHealth<K> {
   onReachable(stream: K): boolean {
     const hadFailed = this.failures.delete(stream);
     if (this.failures.size > 0) return false;
+    this.sinceMs = undefined;
     const { description, logger } = this.options;
     if (hadFailed) {
       const fields = { event: 'server-recovered', ...this.eventBase() };
-      logger.error(() => `${description} answers again`, fields);
+      logger.info(() => `${description} answers again`, fields);
     }
     if ((hadFailed || !this.everAnswered) && diagnostics.serverConnected.hasSubscribers) {
       diagnostics.serverConnected.publish(this.eventBase());

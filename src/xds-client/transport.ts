@@ -6,6 +6,8 @@ export interface StreamStatus {
   /** A gRPC status code. */
   readonly code: number;
   readonly details: string;
+  /** Whether the server, or a proxy before it, has answered: then it can be reached. Default: not known. */
+  readonly hasAnswered?: boolean;
 }
 
 /** Receives the events of a stream. No method is called after `onClosed`, nor after `XdsStream.close`. */

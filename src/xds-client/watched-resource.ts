@@ -286,6 +286,7 @@ export class WatchedResource implements ResourceSubscriber {
         version: failure.version,
         details: failure.error.message,
         atMs: failure.atMs,
+        sinceMs: failure.sinceMs,
         rejected: failure.rejected,
       },
       watchers: this.watches.size,

@@ -38,6 +38,7 @@ export type WatchClient = Pick<
   | 'serverStates'
   | 'fallbacks'
   | 'waitingFor'
+  | 'serverFailures'
   | 'snapshot'
   | 'close'
 >;
@@ -177,6 +178,11 @@ export class XdsClient {
     }
     const left = count - lines.length;
     return left === 0 ? lines : [...lines, `and ${describePending(left)}`];
+  }
+
+  /** Why each server in use that has failed cannot be used. */
+  serverFailures(): readonly string[] {
+    return [...this.authorities.values()].flatMap((authority) => authority.serverFailures);
   }
 
   /** Releases the resources and authorities that are no longer watched. Called when the queue has become empty. */

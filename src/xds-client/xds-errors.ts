@@ -64,7 +64,7 @@ export function describePending(count: number): string {
 export function describeStreamEnd(status: StreamStatus): string {
   const { code } = status;
   const details = sanitizeText(status.details);
-  if (code === StatusCode.UNAVAILABLE) {
+  if (code === StatusCode.UNAVAILABLE && status.hasAnswered !== true) {
     return `cannot be reached: ${details}${connectionAdvice(details)}`;
   }
   if (code === StatusCode.OK) return 'closed the stream without answering: see its log';

@@ -11,7 +11,7 @@ import { EchoBackend } from '../support/echo-backend';
 
 const LOCALITY = '{region="test", zone="a", sub_zone=""}';
 
-describe('the log at the level of errors', () => {
+describe('the log at the level of errors, with recoveries', () => {
   const records: LogRecord[] = [];
   const logger = { level: 'error', log: (record: LogRecord) => void records.push(record) } as const;
   const clients: EchoClient[] = [];
@@ -33,7 +33,7 @@ describe('the log at the level of errors', () => {
     // Lines of one cause are limited: those of the tests before are long ago.
     skipTime(60_000);
     mesh = await Mesh.start();
-    register({ bootstrap: bootstrapFor(mesh.address), logger });
+    register({ bootstrap: bootstrapFor(mesh.address), logger, recoveryLevel: 'error' });
   });
   afterEach(() => {
     for (const client of clients.splice(0)) client.close();
@@ -101,7 +101,10 @@ describe('the log at the level of errors', () => {
 
   it('shows a resource that does not exist, and that it does', async () => {
     // The incremental variant says so at once.
-    register({ bootstrap: bootstrapFor(mesh.address, ['grpc_xds_delta']), logger });
+    register({
+      bootstrap: bootstrapFor(mesh.address, ['grpc_xds_delta']),
+      ...{ logger, recoveryLevel: 'error' },
+    });
     mesh.serve({ ...simpleResources([1]), listeners: [] });
     await connect().failure();
     mesh.serve(simpleResources([1]));
@@ -153,16 +156,39 @@ describe('the log at the level of errors', () => {
     mesh.killControlPlane();
     const client = connect();
     const { details } = await client.failure();
+    expect(details).toMatch(
+      / cannot be reached: .*: check that a server listens there \(failing since /,
+    );
     await mesh.restartControlPlane(simpleResources([1]));
     await untilLogged('server-recovered');
     await untilLogged('config-recovered');
     const target = expect.stringMatching(/^xds:/) as unknown;
-    expect(records.slice(0, 4)).toMatchObject([
+    expect(records.slice(0, 3)).toMatchObject([
       { event: 'server-failed', serverUri: mesh.address, nodeId: NODE_ID },
-      { event: 'config-failed', target, error: details },
       { event: 'server-recovered', serverUri: mesh.address, nodeId: NODE_ID },
       { event: 'config-recovered', target },
     ]);
+  });
+
+  it('has one line for the failed server of twenty targets', async () => {
+    mesh.killControlPlane();
+    const targets = Array.from({ length: 20 }, (_, at) => `xds:///target-${at}`);
+    await Promise.all(targets.map((target) => connect(target).failure()));
+    expect(records.map(({ event }) => event)).toEqual(['server-failed']);
+  });
+
+  it('does not show recoveries, unless their level is that of errors', async () => {
+    register({ bootstrap: bootstrapFor(mesh.address), logger });
+    mesh.killControlPlane();
+    const client = connect();
+    await client.failure();
+    const backend = await mesh.backend('b1');
+    await mesh.restartControlPlane(simpleResources([backend.port]));
+    await eventually(
+      () => client.say().catch(() => ''),
+      (answer) => answer === 'b1',
+    );
+    expect(records.map(({ event }) => event)).toEqual(['server-failed']);
   });
 
   describe('after some time, in a tenth of it', () => {
@@ -212,7 +238,7 @@ describe('the log at the level of errors', () => {
     }, 60_000);
 
     it('shows a resource that is not sent for 5 s, and that it is received', async () => {
-      register({ bootstrap: bootstrapFor(mesh.address, []), logger });
+      register({ bootstrap: bootstrapFor(mesh.address, []), logger, recoveryLevel: 'error' });
       mesh.serve({ ...simpleResources([1]), clusters: [] });
       const ended = connect()
         .failure({ deadlineMs: 60_000 })

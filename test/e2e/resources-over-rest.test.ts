@@ -85,7 +85,7 @@ describe('a server that is polled over HTTP', () => {
     refusal = { status: 500, body: 'out of order' };
     await eventually(logged, (lines) => lines.length > 0);
     expect(logged()[0]).toMatch(
-      /management server http:\S+ \(node "test-node"\) ended the stream with UNKNOWN: \/v3\/discovery:\w+ was answered with HTTP status 500: out of order: see its log; next attempt in/,
+      /management server http:\S+ \(node "test-node"\) ended the stream with UNKNOWN: \/v3\/discovery:\w+ was answered with HTTP status 500: out of order: see its log \(failing since \S+\); next attempt in/,
     );
     expect(await client.say()).toBe('first');
     resources = resourcesFor(1);

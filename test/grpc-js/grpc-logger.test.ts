@@ -211,7 +211,45 @@ describe('the logger of an application', () => {
   });
 });
 
+describe('a line about a recovery', () => {
+  const levelsOf = (recoveryLevel: 'info' | 'error' | undefined) => {
+    const records: LogRecord[] = [];
+    const logger = createGrpcLogger({
+      isTracerOn: () => false,
+      application: () => ({ log: (record) => records.push(record) }),
+      recoveryLevel: () => recoveryLevel,
+      clock: new FakeClock(),
+    });
+    const about = { cluster: 'echo' };
+    for (let i = 0; i < 2; i++) {
+      logger.error(() => 'refused', { event: 'cluster-failed', ...about });
+      logger.info(() => 'connected', { event: 'cluster-recovered', ...about });
+    }
+    return records.map(({ level, event }) => `${level} ${event}`);
+  };
+
+  it.each([undefined, 'info'] as const)('has the level info with %s', (level) => {
+    const once = ['error cluster-failed', 'info cluster-recovered'];
+    // Neither is a repetition.
+    expect(levelsOf(level)).toEqual([...once, ...once]);
+  });
+
+  it('has the level of failures if that is chosen', () => {
+    const once = ['error cluster-failed', 'error cluster-recovered'];
+    expect(levelsOf('error')).toEqual([...once, ...once]);
+  });
+});
+
 describe('lines of grpc-js', () => {
+  it('have a time of their own, which its logger does not give them', () => {
+    const write = jest.fn();
+    setLogger({ error: write });
+    const clock = new FakeClock();
+    createGrpcLogger({ isTracerOn: () => false, clock }).error(() => 'Cluster "a": refused');
+    expect(write.mock.calls).toEqual([['2023-11-14T22:13:20.000Z | Cluster "a": refused']]);
+    setLogger(console);
+  });
+
   it('have the number of lines left out, of the same text but for numbers', () => {
     const write = jest.fn();
     setLogger({ error: write });

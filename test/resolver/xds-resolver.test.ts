@@ -19,6 +19,8 @@ import {
 } from '../../src/security/providers/certificate-providers';
 import type { HeaderCondition, Route } from '../../src/resources/route-config/route-config';
 import { silentLogger } from '../../src/util/logger';
+import { lasting } from '../support/lasting';
+import { withoutSince } from '../../src/util/since';
 import { err, ok, type Result } from '../../src/util/result';
 import { DiagnosticRecorder } from '../support/diagnostic-recorder';
 import { childrenOf, FakeChannel } from '../support/fake-channel';
@@ -66,6 +68,7 @@ class Scene {
   readonly channel = new FakeChannel();
   /** The lines an operator sees by default. */
   readonly logged: string[] = [];
+  readonly infos: string[] = [];
   bootstrap: Result<Bootstrap, string> = ok(bootstrap);
   bootstrapLoads = 0;
   /** Holds on the client that have not been released. */
@@ -103,7 +106,11 @@ class Scene {
         createDns: () => this.dns,
         clock: this.clock,
         random: () => this.drawn,
-        logger: { ...silentLogger, error: (text) => this.logged.push(text()) },
+        logger: {
+          ...silentLogger,
+          error: (text) => this.logged.push(withoutSince(text())),
+          info: (text) => this.infos.push(withoutSince(text())),
+        },
         limits: DEFAULT_LIMITS,
       },
     );
@@ -305,7 +312,7 @@ describe('XdsResolver: errors before there is a config', () => {
     scene.clock.flush();
     scene.resolver.updateResolution();
     scene.clock.flush();
-    const told = { kind: 'error', details: 'Listener "svc" does not exist' };
+    const told = { kind: 'error', details: lasting('Listener "svc" does not exist') };
     expect(scene.channel.told).toMatchObject([told]);
     expect(scene.bootstrapLoads).toBe(1);
   });
@@ -316,8 +323,9 @@ describe('XdsResolver: errors before there is a config', () => {
     scene.resolver.updateResolution();
     scene.clock.flush();
     expect(scene.channel.last).toMatchObject({
-      details:
+      details: lasting(
         'Listener "svc" is a socket listener and cannot serve a client: it has no api_listener (xDS node "n1"): give it one, or use the name of another listener',
+      ),
     });
   });
 
@@ -329,9 +337,10 @@ describe('XdsResolver: errors before there is a config', () => {
     scene.clock.flush();
     expect(scene.channel.last).toMatchObject({
       kind: 'error',
-      details:
+      details: lasting(
         'RouteConfiguration "svc-routes" has no virtual host for "svc" (xDS node "n1"): ' +
-        'add it to the domains of one, or set the channel option grpc.default_authority',
+          'add it to the domains of one, or set the channel option grpc.default_authority',
+      ),
     });
     scene.routeTo('a');
     expect(scene.channel.children).toEqual(['cluster:a']);
@@ -365,7 +374,8 @@ describe('XdsResolver: errors before there is a config', () => {
       scene.resolver.updateResolution();
       scene.clock.flush();
     }
-    expect(scene.channel.last).toMatchObject({ kind: 'error', details });
+    const { details: told = '' } = scene.channel.last as { details?: string };
+    expect(withoutSince(told)).toBe(details);
     expect(scene.logged).toEqual([`xds:///svc: no configuration: ${details}`]);
   });
 
@@ -385,12 +395,46 @@ describe('XdsResolver: errors before there is a config', () => {
     for (let i = 0; i < 2; i++) {
       for (let j = 0; j < 2; j++) {
         scene.source.fail(fakeTypes.listener, 'svc', xdsError('gone'));
-        scene.clock.flush();
+        scene.clock.advance(1000);
       }
       scene.serveListener();
     }
-    const lines = ['xds:///svc: no configuration: gone', 'xds:///svc: configured again'];
-    expect(scene.logged).toEqual([...lines, ...lines]);
+    const [failed, recovered] = [
+      'xds:///svc: no configuration: gone',
+      'xds:///svc: configured again',
+    ];
+    expect(scene.logged).toEqual([failed, failed]);
+    expect(scene.infos).toEqual([recovered, recovered]);
+  });
+
+  it('does not log an error that ends before the update has settled, or the target is left', () => {
+    const scene = new Scene().resolved();
+    scene.source.fail(fakeTypes.listener, 'svc', xdsError('gone'));
+    scene.clock.advance(999);
+    scene.serveListener();
+    scene.clock.advance(10_000);
+    scene.source.fail(fakeTypes.listener, 'svc', xdsError('gone'));
+    scene.resolver.destroy();
+    scene.clock.advance(10_000);
+    expect(scene.logged).toEqual([]);
+    expect(scene.infos).toEqual([]);
+  });
+
+  it('leaves the failure of a server to its own line, which is one for all targets', () => {
+    const scene = new Scene();
+    scene.source.failures = ['management server s cannot be reached: refused'];
+    scene.resolver.updateResolution();
+    const fail = (text: string) => {
+      scene.source.fail(fakeTypes.listener, 'svc', xdsError(text));
+      scene.clock.flush();
+    };
+    fail('Listener "svc": management server s cannot be reached: refused');
+    expect(scene.logged).toEqual([]);
+    expect(scene.infos).toHaveLength(1);
+    fail('Listener "svc": no such resource');
+    expect(scene.logged).toEqual([
+      'xds:///svc: no configuration: Listener "svc": no such resource',
+    ]);
   });
 
   it('does not report an error after a later config', () => {
@@ -409,7 +453,7 @@ describe('XdsResolver: errors before there is a config', () => {
     scene.source.fail(fakeTypes.listener, 'svc', xdsError('first'));
     scene.source.fail(fakeTypes.listener, 'svc', xdsError('second'));
     scene.clock.flush();
-    expect(scene.channel.told).toMatchObject([{ details: 'second' }]);
+    expect(scene.channel.told).toMatchObject([{ details: lasting('second') }]);
   });
 
   it('reports nothing after it was destroyed', () => {
@@ -725,9 +769,9 @@ describe('XdsResolver: a target that is lost', () => {
     scene.channel.call('/s/m');
     scene.source.fail(fakeTypes.listener, 'svc', xdsError('Listener "svc" was deleted'));
     expect(scene.channel.children).toEqual(['cluster:a']);
-    expect(scene.channel.result.note).toBe('Listener "svc" was deleted');
+    expect(scene.channel.result.note).toEqual(lasting('Listener "svc" was deleted'));
     expect(await outcomeOf(scene.channel.call('/s/m'))).toEqual(
-      unavailable('Listener "svc" was deleted'),
+      unavailable(lasting('Listener "svc" was deleted')),
     );
   });
 
@@ -986,7 +1030,7 @@ describe('XdsResolver: calls on the previous selector, when resolution starts ag
     };
     const call = scene.channel.call('/s/m', patient());
     const [told] = filtersOf(call).map((f) => f.receiveTrailers(expired));
-    expect(told?.details).toBe(
+    expect(withoutSince(told?.details ?? '')).toBe(
       'Deadline exceeded after 1.0s,waiting for the configuration; Listener "svc": refused; ' +
         'Cluster "a": waiting for 1.0 s: not sent; Cluster "b": waiting for 1.0 s: not sent',
     );
@@ -1004,7 +1048,7 @@ describe('XdsResolver: calls on the previous selector, when resolution starts ag
     };
     const call = scene.channel.call('/s/m', patient());
     const [told] = filtersOf(call).map((f) => f.receiveTrailers(expired));
-    expect(told?.details).toBe(
+    expect(withoutSince(told?.details ?? '')).toBe(
       'Deadline exceeded after 1.0s,waiting for the configuration; Listener "svc" does not exist',
     );
   });
@@ -1043,7 +1087,7 @@ describe('XdsResolver: calls on the previous selector, when resolution starts ag
     const early = outcomeOf(scene.channel.call('/s/m'));
     scene.source.fail(fakeTypes.listener, 'svc', xdsError('Listener "svc" does not exist'));
     scene.clock.flush();
-    const reason = unavailable('Listener "svc" does not exist');
+    const reason = unavailable(lasting('Listener "svc" does not exist'));
     expect(await early).toEqual(reason);
     expect(await outcomeOf(scene.channel.call('/s/m'))).toEqual(reason);
   });

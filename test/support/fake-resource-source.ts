@@ -47,6 +47,8 @@ export class FakeResourceSource implements ResourceSource {
   readonly log: string[] = [];
   /** What it says that it is waiting for. */
   readonly waits: string[] = [];
+  /** Why servers cannot be used. */
+  failures: readonly string[] = [];
   private readonly answers = new Map<string, Answer>();
   private readonly watches = new Set<Watch>();
   private readonly queue = new SerialQueue((error) => {
@@ -69,6 +71,10 @@ export class FakeResourceSource implements ResourceSource {
 
   waitingFor(atMost: number): readonly string[] {
     return this.waits.slice(0, atMost);
+  }
+
+  serverFailures(): readonly string[] {
+    return this.failures;
   }
 
   watch<T, C>(type: ResourceType<T, C>, name: string, watcher: ResourceWatcher<T, C>): Handle {

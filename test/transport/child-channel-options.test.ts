@@ -160,7 +160,7 @@ describe('GrpcTransport with child channel options (gRFC A110)', () => {
     stream.halfClose();
     await recorder.untilMessage(2);
     stream.read();
-    expect(await recorder.untilClosed()).toEqual({ code: 0, details: 'OK' });
+    expect(await recorder.untilClosed()).toMatchObject({ code: 0, details: 'OK' });
     expect(recorder.messages).toEqual(['re: 1>a<a', 're: 2>a<a']);
   });
 
@@ -187,7 +187,7 @@ describe('GrpcTransport with child channel options (gRFC A110)', () => {
       });
     const { recorder } = open({ interceptors: [refusing] });
     expect(recorder.events).toEqual([]);
-    expect(await recorder.untilClosed()).toEqual({ code: 7, details: 'no' });
+    expect(await recorder.untilClosed()).toMatchObject({ code: 7, details: 'no' });
     expect(calls).toEqual([]);
   });
 
@@ -215,7 +215,7 @@ describe('GrpcTransport with child channel options (gRFC A110)', () => {
       const { recorder, stream } = open({ interceptors: [interceptor] });
       stream.read();
       stream.send(bytes('one'));
-      expect(await recorder.untilClosed()).toEqual({ code: 13, details });
+      expect(await recorder.untilClosed()).toMatchObject({ code: 13, details });
       expect(recorder.messages).toEqual([]);
     },
   );

@@ -165,7 +165,7 @@ describe('GrpcTransport', () => {
       call.emit('error', { code: 7, details: 'node unknown', metadata });
     });
     const { recorder } = open(connectTo(server.address));
-    expect(await recorder.untilClosed()).toEqual({ code: 7, details: 'node unknown' });
+    expect(await recorder.untilClosed()).toMatchObject({ code: 7, details: 'node unknown' });
   });
 
   it('reports the end of a stream after its last message', async () => {
@@ -177,7 +177,7 @@ describe('GrpcTransport', () => {
     stream.read();
     await recorder.untilMessage();
     stream.read();
-    expect(await recorder.untilClosed()).toEqual({ code: 0, details: 'OK' });
+    expect(await recorder.untilClosed()).toMatchObject({ code: 0, details: 'OK' });
     expect(recorder.events).toEqual(['last', 'closed']);
   });
 
@@ -188,7 +188,7 @@ describe('GrpcTransport', () => {
     const port = address.split(':')[1] ?? '';
     const { stream, recorder } = open(connectTo(`127.0.0.1:${port}`));
     stream.send(bytes('one'));
-    expect(await recorder.untilClosed()).toEqual({
+    expect(await recorder.untilClosed()).toMatchObject({
       code: 14,
       details: `connect ECONNREFUSED 127.0.0.1:${port}`,
     });
@@ -281,7 +281,7 @@ describe('GrpcTransport', () => {
     stream.send(bytes('one'));
     await recorder.untilSent();
     proxy.shut();
-    expect(await recorder.untilClosed()).toEqual({ code: 14, details: 'Connection dropped' });
+    expect(await recorder.untilClosed()).toMatchObject({ code: 14, details: 'Connection dropped' });
   });
 
   it('gives up a connection that does not come about, and keeps nothing of it', async () => {
@@ -418,7 +418,7 @@ describe('GrpcTransport', () => {
     });
     const first = open(transport);
     first.stream.send(bytes('one'));
-    expect(await first.recorder.untilClosed()).toEqual({
+    expect(await first.recorder.untilClosed()).toMatchObject({
       code: 8,
       details:
         'Bandwidth exhausted or memory limit exceeded; keepalive pings are sent every 310 s from now on',

@@ -76,7 +76,7 @@ describe('tokens that were sent to a server', () => {
     if (!transport.ok) throw new Error(transport.error);
     const recorder = new StreamRecorder();
     transport.value.openStream(METHOD, recorder).read();
-    expect(await recorder.untilClosed()).toEqual({
+    expect(await recorder.untilClosed()).toMatchObject({
       code: status.UNAUTHENTICATED,
       details: '\\x1b[31mBearer [redacted] and [redacted] denied',
     });

@@ -236,6 +236,7 @@ describe('errors about resources (gRFC A88)', () => {
         },
         version: '7',
         atMs: 3,
+        sinceMs: 3,
         rejected: undefined,
       },
       dropValue: false,

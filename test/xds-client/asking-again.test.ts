@@ -34,7 +34,7 @@ describe('a resource that is requested in the course of a stream and not receive
     ]);
     h.send(h.endpoints, '1', { other: 'one', lost: 'two' });
     expect(watcher.told).toEqual(['value two']);
-    expect(h.logger.errors.slice(1)).toEqual(['Endpoints "lost": received after 8.8 s']);
+    expect(h.logger.infos.slice(1)).toEqual(['Endpoints "lost": received after 8.8 s']);
     expect(h.clock.pendingTimers).toBe(0);
     expect(h.server.openConnections).toBe(1);
   });

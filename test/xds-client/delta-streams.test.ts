@@ -278,7 +278,7 @@ describe('an incremental stream that replaces another one', () => {
     expect(watcher.take()).toEqual([]);
     h.clock.advance(1);
     expect(watcher.take()).toEqual(['ambient over']);
-    expect(h.logger.errors.at(-1)).toBe(`${SERVER} answers again`);
+    expect(h.logger.infos.at(-1)).toBe(`${SERVER} answers again`);
 
     h.clock.advance(60_000);
     h.stream.end(0, '');

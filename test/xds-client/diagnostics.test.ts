@@ -24,8 +24,8 @@ describe('waitingFor', () => {
     h.stream.end();
     h.clock.advance(400);
     expect(h.client.waitingFor()).toEqual([
-      `Listener "a": waiting for 3.4 s: ${SERVER} cannot be reached: connection refused; ` +
-        'next attempt in 0.6 s',
+      `Listener "a": waiting for 3.4 s: ${SERVER} cannot be reached: connection refused ` +
+        '(failing since 2023-11-14T22:13:23.000Z); next attempt in 0.6 s',
     ]);
   });
 
@@ -111,8 +111,9 @@ describe('snapshot', () => {
         accepted: { version: '1', bytes: 'nacked\ntwo', updatedAtMs: START_MS + 15_000 },
         failure: {
           version: '2',
-          details: `Listener "nacked": update from ${SERVER} rejected (NACK): bad`,
+          details: `Listener "nacked": update from ${SERVER} rejected (NACK): bad (failing since 2023-11-14T22:13:35.100Z)`,
           atMs: START_MS + 15_100,
+          sinceMs: START_MS + 15_100,
           rejected: 'nacked\n!bad',
         },
         watchers: 2,
@@ -127,8 +128,10 @@ describe('snapshot', () => {
           version: '',
           details:
             `Endpoints "missing": no such resource: ${SERVER} did not send it within 15 s ` +
-            'and has not answered this node at all: is node.id known to the server?',
+            'and has not answered this node at all: is node.id known to the server? ' +
+            '(failing since 2023-11-14T22:13:35.000Z)',
           atMs: START_MS + 15_000,
+          sinceMs: START_MS + 15_000,
           rejected: undefined,
         },
         watchers: 1,
@@ -151,16 +154,21 @@ describe('snapshot', () => {
     h.server.isReachable = false;
     h.watch(h.listener, 'a');
     const server = () => h.client.snapshot().servers;
-    const base = { serverUri: 'xds.test:1', lastError: undefined, retryInMs: undefined };
+    const base = {
+      ...{ serverUri: 'xds.test:1', lastError: undefined },
+      ...{ failingSince: undefined, retryInMs: undefined },
+    };
     expect(server()).toEqual([{ ...base, state: 'connecting' }]);
     h.stream.confirmSent();
     expect(server()).toEqual([{ ...base, state: 'open' }]);
     h.stream.end();
     h.clock.advance(250);
-    const lastError = `${SERVER} cannot be reached: connection refused`;
-    expect(server()).toEqual([{ ...base, state: 'backoff', lastError, retryInMs: 750 }]);
+    const failingSince = '2023-11-14T22:13:20.000Z';
+    const lastError = `${SERVER} cannot be reached: connection refused (failing since ${failingSince})`;
+    const failed = { ...base, lastError, failingSince };
+    expect(server()).toEqual([{ ...failed, state: 'backoff', retryInMs: 750 }]);
     h.clock.advance(750);
-    expect(server()).toEqual([{ ...base, state: 'connecting', lastError }]);
+    expect(server()).toEqual([{ ...failed, state: 'connecting' }]);
     h.send(h.listener, '1', { a: 'one' });
     expect(server()).toEqual([{ ...base, state: 'open' }]);
   });

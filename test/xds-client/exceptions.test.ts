@@ -11,6 +11,7 @@ import { decideVerdict } from '../../src/xds-client/ads/verdict';
 import { XdsClient } from '../../src/xds-client/xds-client';
 import { FakeStream } from '../support/fake-transport';
 import { Harness, RecordingWatcher } from './harness';
+import { lasting } from '../support/lasting';
 
 jest.mock('../../src/xds-client/ads/verdict', () => {
   const actual = jest.requireActual<typeof Verdicts>('../../src/xds-client/ads/verdict');
@@ -249,9 +250,11 @@ describe('an exception that ends the stream', () => {
     }
     end.mockRestore();
     expect(ends).toEqual([1000, 1600, 2560]);
-    expect(h.client.snapshot().servers[0]?.lastError).toBe(
-      'management server xds.test:1 (node "node-1") cannot be used now: ' +
-        'unexpected error of this client, whose stack is in the log: boom',
+    expect(h.client.snapshot().servers[0]?.lastError).toEqual(
+      lasting(
+        'management server xds.test:1 (node "node-1") cannot be used now: ' +
+          'unexpected error of this client, whose stack is in the log: boom',
+      ),
     );
     expect(h.logger.errors.filter((line) => line.includes('exceptions.test.ts'))).toHaveLength(1);
     h.send(h.listener, '2', { a: 'two' });

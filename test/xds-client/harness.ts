@@ -12,9 +12,10 @@ import {
 } from '../../src/xds-client/xds-client';
 import { FakeClock } from '../support/fake-clock';
 import { FakeNetwork, type FakeServer, type FakeStream } from '../support/fake-transport';
+import { withoutSince } from '../../src/util/since';
 import { TestResourceType, wrapper, type TestValue } from './test-resource';
 
-/** Writes down what it is told, one line per call. */
+/** Writes down what it is told, one line per call, without since when a failure lasts. */
 export class RecordingWatcher implements ResourceWatcher<TestValue, string> {
   readonly told: string[] = [];
   readonly values: TestValue[] = [];
@@ -31,13 +32,13 @@ export class RecordingWatcher implements ResourceWatcher<TestValue, string> {
       this.told.push(`value ${update.value.text}`);
     } else {
       this.errors.push(update.error);
-      this.told.push(`error ${update.error.message}`);
+      this.told.push(withoutSince(`error ${update.error.message}`));
     }
     this.also();
   }
 
   onAmbientError(error: XdsError | undefined): void {
-    this.told.push(error === undefined ? 'ambient over' : `ambient ${error.message}`);
+    this.told.push(error === undefined ? 'ambient over' : withoutSince(`ambient ${error.message}`));
     this.also();
   }
 
@@ -55,15 +56,15 @@ class RecordingLogger implements Logger {
   readonly errors: string[] = [];
 
   trace(tracer: string, text: () => string): void {
-    this.traces.push(`${tracer}: ${text()}`);
+    this.traces.push(withoutSince(`${tracer}: ${text()}`));
   }
 
   info(text: () => string): void {
-    this.infos.push(text());
+    this.infos.push(withoutSince(text()));
   }
 
   error(text: () => string): void {
-    this.errors.push(text());
+    this.errors.push(withoutSince(text()));
   }
 }
 

@@ -1,4 +1,6 @@
+import { withoutSince, withSince } from '../../src/util/since';
 import {
+  failureOf,
   nextResourceState,
   type Accepted,
   type Failure,
@@ -33,9 +35,10 @@ const accepted = (value: string, version = '1'): Accepted<string> => ({
 });
 const failure = (status: Failure['status'], message: string = status): Failure => ({
   status,
-  error: error(message),
+  error: error(withSince(message, 7)),
   version: '2',
   atMs: 7,
+  sinceMs: 7,
   rejected: undefined,
 });
 
@@ -88,9 +91,11 @@ function told(before: View, event?: Event): string[] {
       ? currentNotifications(before)
       : notificationsBetween(before, after(before, event));
   return notifications.map((notification) => {
-    if (notification.kind === 'ambient') return `ambient ${notification.error?.message ?? 'over'}`;
+    if (notification.kind === 'ambient') {
+      return withoutSince(`ambient ${notification.error?.message ?? 'over'}`);
+    }
     const { update } = notification;
-    return update.ok ? `value ${update.value}` : `error ${update.error.message}`;
+    return withoutSince(update.ok ? `value ${update.value}` : `error ${update.error.message}`);
   });
 }
 
@@ -232,5 +237,37 @@ describe('the state at a server', () => {
     const other = valued(accepted('w'));
     expect(viewAfter(other, nack(true))).toEqual(rejected);
     expect(viewAfter(other, event)).toEqual(valued(accepted('w'), { failure: failure('NACKED') }));
+  });
+});
+
+describe('a failure', () => {
+  const at = (status: Failure['status'], sinceMs: number): Failure => ({
+    ...failure(status),
+    ...{ error: error(status), atMs: sinceMs, sinceMs },
+  });
+  const fail = (before: State, status: Failure['status'], nowMs: number): State =>
+    nextResourceState(before, { kind: 'failed', failure: at(status, nowMs), dropValue: false });
+
+  it.each([
+    ['a resource that was requested', requested.state],
+    ['a value that stays in use', cached.state],
+  ])('of %s lasts since the first one, whichever others follow', (_, before) => {
+    const first = fail(before, 'NACKED', 1000);
+    const second = fail(first, 'RECEIVED_ERROR', 5000);
+    for (const state of [first, second]) {
+      expect(failureOf(state)?.sinceMs).toBe(1000);
+      expect(failureOf(state)?.error.message).toMatch(
+        / \(failing since 1970-01-01T00:00:01.000Z\)$/,
+      );
+    }
+    expect(failureOf(second)?.atMs).toBe(5000);
+  });
+
+  it('that follows an accepted version begins anew', () => {
+    const state = nextResourceState(fail(cached.state, 'NACKED', 1000), {
+      kind: 'accepted',
+      accepted: accepted('w'),
+    });
+    expect(failureOf(fail(state, 'NACKED', 9000))?.sinceMs).toBe(9000);
   });
 });

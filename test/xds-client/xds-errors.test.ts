@@ -8,6 +8,7 @@ import {
   rejectedError,
   serverError,
 } from '../../src/xds-client/xds-errors';
+import { StatusCode } from '../../src/util/status-code';
 
 describe('joinBounded', () => {
   it('joins what is short', () => {
@@ -85,4 +86,15 @@ it('the time to live of a resource is described without an exponent', () => {
 it('a server is described in one line, whatever the id of its node is', () => {
   const server = { serverUri: 'xds.test:443' } as Parameters<typeof describeServer>[0];
   expect(describeServer(server, 'a\nb')).toBe('management server xds.test:443 (node "a\\nb")');
+});
+
+describe('a server that ends a stream with UNAVAILABLE', () => {
+  const status = { code: StatusCode.UNAVAILABLE, details: 'overloaded' };
+
+  it('cannot be reached, unless it has answered', () => {
+    expect(describeStreamEnd(status)).toBe('cannot be reached: overloaded');
+    expect(describeStreamEnd({ ...status, hasAnswered: true })).toBe(
+      'ended the stream with UNAVAILABLE: overloaded: see its log',
+    );
+  });
 });

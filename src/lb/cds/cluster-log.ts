@@ -1,6 +1,7 @@
 import { ConnectivityState, type Picker, subchannelAddressToString } from '../../grpc-js';
 import type { Handle } from '../../util/handle';
 import type { LogFields } from '../../util/logger';
+import { SettledReport } from '../../util/settled-report';
 import { describeWait } from '../connectivity';
 import type { LbEnvironment, EndpointWatcher, FailedEndpoint } from '../lb-policy';
 import { describeLocality, type LocalityEndpoints } from '../../resources/endpoints/endpoints';
@@ -18,25 +19,28 @@ export interface ClusterState {
 }
 
 /**
- * Logs when a cluster cannot be used, when it has no connection for long, and when it can be used again: once each, and
- * as errors, which are shown by default.
+ * Logs when a cluster cannot be used, when it has no connection for long, and when it can be used again: once each.
  */
 export class ClusterLog {
   /** When the cluster was last reported, until it has recovered; on the monotonic clock. */
   private reportedMs: number | undefined;
   private hasFailed = false;
   private timer: Handle | undefined;
+  private readonly settled: SettledReport;
 
   constructor(
     private readonly environment: Pick<LbEnvironment, 'clock' | 'logger'>,
     /** Returns the current state, for a report after a while. */
     private readonly current: () => ClusterState,
-  ) {}
+  ) {
+    this.settled = new SettledReport(environment.clock);
+  }
 
   /** Handles a published state. */
   onState(cluster: string, { state, errorMessage }: ClusterState): void {
     const { CONNECTING, READY, TRANSIENT_FAILURE } = ConnectivityState;
-    if (state !== CONNECTING) this.release();
+    if (state === CONNECTING) this.settled.cancel();
+    else this.release();
     if (state === TRANSIENT_FAILURE) {
       this.onFailure(cluster, `Cluster "${cluster}": ${errorMessage ?? 'no connection'}`);
     } else if (state === READY) {
@@ -47,8 +51,21 @@ export class ClusterLog {
     }
   }
 
-  /** Handles that calls of the cluster fail. @param text The error of the calls. */
-  onFailure(cluster: string, text: string): void {
+  /**
+   * Handles that the configuration does not let the cluster be used.
+   * @param text The error of its calls.
+   * @param wasUsed Whether it was used until then: a replacement may be on its way, and is no failure.
+   */
+  onUnusable(cluster: string, text: string, wasUsed: boolean): void {
+    if (!wasUsed && !this.settled.isDue) {
+      this.onFailure(cluster, text);
+      return;
+    }
+    this.release();
+    this.settled.schedule(() => this.onFailure(cluster, text));
+  }
+
+  private onFailure(cluster: string, text: string): void {
     this.release();
     if (this.hasFailed) return;
     this.hasFailed = true;
@@ -57,6 +74,7 @@ export class ClusterLog {
 
   /** Stops waiting. */
   release(): void {
+    this.settled.cancel();
     this.timer?.release();
     this.timer = undefined;
   }
@@ -70,7 +88,7 @@ export class ClusterLog {
     const seconds = ((clock.monotonicMs() - reportedMs) / 1000).toFixed(1);
     const text = () =>
       `Cluster "${cluster}": connected ${seconds} s after the failure was reported`;
-    logger.error(text, { event: 'cluster-recovered', cluster });
+    logger.info(text, { event: 'cluster-recovered', cluster });
   }
 
   private onLongWait(cluster: string): void {
@@ -231,7 +249,7 @@ export class FailingEndpoints implements EndpointWatcher {
     this.reported.clear();
     this.reportedMs = clock.monotonicMs();
     const seconds = inSeconds(this.endMs - this.startMs);
-    logger.error(() => `Cluster "${name}": no endpoint is failing any more, after ${seconds}`, {
+    logger.info(() => `Cluster "${name}": no endpoint is failing any more, after ${seconds}`, {
       event: 'endpoints-recovered',
       cluster: name,
     });

@@ -181,8 +181,13 @@ class PriorityPolicy implements LbPolicy<PriorityConfig> {
     if (from === undefined || to === undefined || policy === undefined) return;
     const { logger } = this.host.environment;
     const where = (position: number, child: string) => `priority ${position} (${child})`;
+    if (to < from) {
+      logger.info(() => `Failover ended: ${where(to, name)} is used again`, {
+        event: 'failover-recovered',
+      });
+      return;
+    }
     logger.error(() => {
-      if (to < from) return `Failover ended: ${where(to, name)} is used again`;
       const reason = policy.errorMessage ?? describeWait(policy.picker) ?? 'it is not connected';
       return `Failover from ${where(from, previous)} to ${where(to, name)}: ${reason}`;
     });

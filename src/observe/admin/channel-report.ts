@@ -1,6 +1,6 @@
 import { getChannelzHandlers } from '../../grpc-js';
 import type { CallCounts, ChannelReport, SocketReport, SubchannelReport } from './inspect-report';
-import { toIso } from './resource-report';
+import { toIso } from '../../util/since';
 
 /** The number of channels in a report, and of the subchannels of each. */
 const MAX_CHANNELS = 100;

@@ -40,6 +40,8 @@ export interface TargetReport {
   readonly state: 'ready' | 'waiting' | 'failed';
   /** Why calls fail; only if the state is `failed`. */
   readonly failure?: string;
+  /** When the first failure since the target could be used was; only if the state is `failed`. */
+  readonly failingSince?: string;
   /** One line for each pending resource and each DNS name without an answer. */
   readonly waitingFor: readonly string[];
   /** The resources that were accepted and are not in use, because others are pending: at most 100. */
@@ -90,7 +92,13 @@ export interface ResourceReport {
   readonly watchers: number;
   readonly waitingSince?: string;
   /** The latest rejection or error. */
-  readonly failure?: { readonly version: string; readonly details: string; readonly at: string };
+  readonly failure?: {
+    readonly version: string;
+    readonly details: string;
+    readonly at: string;
+    /** When the first of the failures since the last accepted update was. */
+    readonly since: string;
+  };
   /** The fields that it sets without an effect on calls. */
   readonly unusedFields: readonly string[];
   /** The value as JSON, or why it is left out; only if contents are included. */

@@ -24,7 +24,8 @@ import type {
   CertificateState,
 } from './inspect-report';
 import { describeChannels } from './channel-report';
-import { describeChanges, Contents, shortName, toIso } from './resource-report';
+import { toIso } from '../../util/since';
+import { describeChanges, Contents, redact, shortName } from './resource-report';
 
 /** The parts of the process that a report describes. */
 export interface InspectedProcess {
@@ -68,7 +69,7 @@ export function inspectProcess(
     ({ scope }) => options.target === undefined || options.target === scope,
   );
   const channels = describeChannels();
-  return {
+  const report: InspectReport = {
     ...{ schema: 1, package: 'grpc-xds', version: PACKAGE_VERSION, pid: process.pid },
     time: toIso(clock.now()),
     targets: targets.map(({ scope, nodeId, snapshot }) => ({
@@ -80,6 +81,7 @@ export function inspectProcess(
     })),
     certificates: inspected.certificates.map(describeCertificates),
   };
+  return redact(report);
 }
 
 /** Returns the resolution of a target, if possible one with a config, the latest of several. */
@@ -95,16 +97,17 @@ export function findResolution(
 export function describeTarget(
   { resolutions, describePolicies }: InspectedProcess,
   target: string,
-): Pick<TargetReport, 'state' | 'failure' | 'waitingFor' | 'config' | 'policies'> {
+): Pick<TargetReport, 'state' | 'failure' | 'failingSince' | 'waitingFor' | 'config' | 'policies'> {
   const resolution = findResolution(resolutions, target);
   if (resolution === undefined) return { state: 'waiting', waitingFor: [] };
-  const { failure, live } = resolution;
+  const { failure, failingSince, live } = resolution;
   const waitingFor = resolution.waitingFor(MAX_WAITS);
   const policies = describePolicies(resolution);
   const state = live !== undefined ? 'ready' : failure !== undefined ? 'failed' : 'waiting';
   return {
     ...{ state, waitingFor },
     ...(failure !== undefined && { failure }),
+    ...(failingSince !== undefined && { failingSince }),
     ...(live !== undefined && { config: describeConfig(live) }),
     ...(policies !== undefined && { policies }),
   };
@@ -170,7 +173,10 @@ export function describeResource({
       bytes: accepted.bytes.length,
     }),
     ...(failure && {
-      failure: { version: failure.version, details: failure.details, at: toIso(failure.atMs) },
+      failure: {
+        ...{ version: failure.version, details: failure.details },
+        ...{ at: toIso(failure.atMs), since: toIso(failure.sinceMs) },
+      },
     }),
     ...(waitingSinceMs !== undefined && { waitingSince: toIso(waitingSinceMs) }),
   };

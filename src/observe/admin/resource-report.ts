@@ -4,6 +4,9 @@ import { diffJson, type Difference } from '../../wire/proto-json/json-diff';
 import { late } from '../../util/late';
 import type * as EncodeJson from '../../wire/proto-json/encode-json';
 import { errorMessage } from '../../util/errors';
+import { isSecretName, mayHaveSecrets } from '../../util/secrets';
+import { toIso } from '../../util/since';
+import { REDACTED, redactSecrets } from '../../util/text';
 
 /** Describes changes, with how the values differ if contents are included. */
 export function describeChanges(
@@ -80,26 +83,42 @@ export function diffValues(
   return differences.slice(0, MAX_DIFFERENCES);
 }
 
-/** Members that may have a key, a password or the like, in messages of TLS and of credentials. */
-const SECRET = /^(inline_?(bytes|string)|private_?key|password|token|secret|api_?key)$/i;
-
 /** Converts an encoded resource to JSON, without what may be a secret; to a text with the reason if it cannot. */
 export function resourceToJson(typeUrl: string, bytes: Uint8Array): unknown {
   const { decodeToJson } = loadEncodeJson();
   try {
-    return redact(decodeToJson(typeUrl.slice(typeUrl.lastIndexOf('/') + 1), bytes));
+    const shown = withoutSecrets(typeUrl, bytes);
+    if (shown === undefined) return 'left out: cannot be read, and may have secrets';
+    return redact(decodeToJson(messageName(typeUrl), shown), isSecretName);
   } catch (error) {
     return `cannot be converted to JSON: ${errorMessage(error)}`;
   }
 }
 
-function redact(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(redact);
+/** Redacts the secrets of an encoded resource; `undefined` if it cannot be decoded and may have some. */
+export function withoutSecrets(typeUrl: string, bytes: Uint8Array): Uint8Array | undefined {
+  return mayHaveSecrets(bytes)
+    ? loadEncodeJson().withoutSecrets(messageName(typeUrl), bytes)
+    : bytes;
+}
+
+function messageName(typeUrl: string): string {
+  return typeUrl.slice(typeUrl.lastIndexOf('/') + 1);
+}
+
+/**
+ * Redacts every text of a report, and members by their name.
+ * @param isSecret Default: no name is one.
+ */
+export function redact<T>(value: T, isSecret?: (name: string) => boolean): T;
+export function redact(value: unknown, isSecret: (name: string) => boolean = () => false): unknown {
+  if (typeof value === 'string') return redactSecrets(value);
+  if (Array.isArray(value)) return value.map((element: unknown) => redact(element, isSecret));
   if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(
     Object.entries(value).map(([name, member]: [string, unknown]) => [
       name,
-      SECRET.test(name) ? '[redacted]' : redact(member),
+      isSecret(name) ? REDACTED : redact(member, isSecret),
     ]),
   );
 }
@@ -107,9 +126,4 @@ function redact(value: unknown): unknown {
 /** Returns the name of a type without its package. */
 export function shortName(typeUrl: string): string {
   return typeUrl.slice(typeUrl.lastIndexOf('.') + 1);
-}
-
-/** Formats a time. */
-export function toIso(ms: number): string {
-  return new Date(ms).toISOString();
 }

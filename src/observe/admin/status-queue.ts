@@ -12,6 +12,7 @@ import {
 import type { Node } from '../../wire/generated/envoy/config/core/v3/base';
 import type { ResourceFailure, ResourceSnapshot } from '../../xds-client/client-snapshot';
 import { msToDuration } from '../../util/duration';
+import { withoutSecrets } from './resource-report';
 
 /** Lists every client of the process. The resources of each are read later, one by one. */
 export type ObserveClients = () => readonly ObservedClient[];
@@ -181,6 +182,8 @@ const STEP_RESOURCES = 64;
 /** Bytes of resources that are encoded in one step. */
 const STEP_BYTES = 256 * 1024;
 
+const CLIENT_CONFIG = 'envoy.service.status.v3.ClientConfig';
+
 /** `ClientStatusResponse.config`: field 1, length-delimited. */
 const CONFIG_TAG = 0x0a;
 
@@ -194,7 +197,8 @@ export function* encodeStatus(
 ): Steps<Buffer> {
   const parts: Uint8Array[] = [];
   for (const client of clients) {
-    const own: Uint8Array[] = [ClientConfig.encode(describeClient(client)).finish()];
+    const described = ClientConfig.encode(describeClient(client)).finish();
+    const own: Uint8Array[] = [withoutSecrets(CLIENT_CONFIG, described) ?? Buffer.alloc(0)];
     yield* encodeResources(client, options, own);
     parts.push(Buffer.from([CONFIG_TAG, ...varint(totalLength(own))]));
     for (const part of own) parts.push(part);
@@ -280,8 +284,11 @@ export function describeResource(
   { typeUrl, name, status, accepted, failure }: ResourceSnapshot,
   { excludeContents }: DescriptionOptions,
 ): GenericXdsConfig {
-  const toAny = (value: Uint8Array | undefined) =>
-    value === undefined || excludeContents ? undefined : { typeUrl, value };
+  const toAny = (value: Uint8Array | undefined) => {
+    const shown =
+      value === undefined || excludeContents ? undefined : withoutSecrets(typeUrl, value);
+    return shown && { typeUrl, value: shown };
+  };
   return GenericXdsConfig.create({
     typeUrl,
     name,

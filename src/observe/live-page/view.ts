@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { redactSecrets } from '../../util/text';
 
 /** A value in a row, as plain JSON. */
 export type Cell = string | number | boolean | readonly string[];
@@ -75,13 +76,10 @@ export function matchesFilter(filter: string, ...texts: readonly string[]): bool
 /** The number of characters of a text that are looked at for a cell. */
 const MAX_READ_LENGTH = 8 * MAX_CELL_LENGTH;
 
-/** Makes a text the text of a cell: without the user names and passwords of URLs, and not longer than a cell may be. */
+/** Makes a text the text of a cell: without secrets, and not longer than a cell may be. */
 export function cellText(text: string): string {
-  if (text.length <= MAX_CELL_LENGTH && !text.includes('://')) return text;
   const isCut = text.length > MAX_READ_LENGTH;
-  const read = isCut ? text.slice(0, MAX_READ_LENGTH) : text;
-  // Where a text is cut, what is after `://` may be the beginning of a password.
-  const shown = read.replace(isCut ? /:\/\/[^/@\s]+(?:@|$)/g : /:\/\/[^/@\s]+@/g, '://');
+  const shown = redactSecrets(isCut ? text.slice(0, MAX_READ_LENGTH) : text, isCut);
   return shown.length <= MAX_CELL_LENGTH ? shown : `${shown.slice(0, MAX_CELL_LENGTH)}…`;
 }
 

@@ -2,6 +2,7 @@ import type { Clock } from '../../util/clock';
 import type { Logger } from '../../util/logger';
 import { err, ok, type Result } from '../../util/result';
 import type { Steps } from '../../util/steps';
+import { toIso, withSince } from '../../util/since';
 
 /** The environment of a {@link LastGood}. */
 export interface LastGoodOptions {
@@ -78,10 +79,10 @@ export class LastGood<T> {
     const isKept = this.value?.ok === true;
     const kept = isKept ? '; what was read before stays in use' : '';
     if (isKept || logsFirstFailure) {
-      logger.error(() => `${subject}${text}; failing since ${toIso(sinceMs)}${kept}`);
+      logger.error(() => `${withSince(subject + text, sinceMs)}${kept}`);
     }
     if (isKept) return false;
-    this.value = err(subject + text);
+    this.value = err(withSince(subject + text, sinceMs));
     return true;
   }
 
@@ -100,8 +101,4 @@ function areEqual(some: readonly Buffer[], others: readonly Buffer[]): boolean {
     some.length === others.length &&
     some.every((bytes, index) => others[index]?.equals(bytes) === true)
   );
-}
-
-function toIso(timeMs: number): string {
-  return new Date(timeMs).toISOString();
 }

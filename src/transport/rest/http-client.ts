@@ -198,7 +198,7 @@ function describeError(error: NodeJS.ErrnoException): Result<never, StreamStatus
 
 /** The result of a request that got no answer. */
 function noAnswer(details: string): Result<never, StreamStatus> {
-  return err(unavailable(details));
+  return err({ code: StatusCode.UNAVAILABLE, details });
 }
 
 function exhausted(details: string): Result<never, StreamStatus> {
@@ -226,21 +226,23 @@ export function findAnswerProblem(path: string, answer: HttpResponse): StreamSta
   if (status === NOT_MODIFIED) return undefined;
   const fact = `${path} was answered with HTTP status ${status}`;
   if (status >= 300 && status < 400) {
-    return unavailable(
+    return answered(
+      StatusCode.UNAVAILABLE,
       `${fact}, a redirect${describeLocation(answer)}. Redirects are not followed: ${CHECK_URI}`,
     );
   }
   if (status === OK) {
     if (encoding === undefined) return undefined;
-    return unavailable(
+    return answered(
+      StatusCode.UNAVAILABLE,
       `${fact} and a body in the encoding ${quoteText(encoding)}, which is not decoded: ` +
         'turn off compression at the server, and at proxies before it',
     );
   }
   const code = statusOfHttp(status);
-  if (isPage(answer)) return { code, details: `${fact} and ${describePage(answer)}` };
+  if (isPage(answer)) return answered(code, `${fact} and ${describePage(answer)}`);
   const shown = encoding === undefined ? startOf(answer) : `a body in ${quoteText(encoding)}`;
-  return { code, details: shown === '' ? fact : `${fact}: ${shown}` };
+  return answered(code, shown === '' ? fact : `${fact}: ${shown}`);
 }
 
 /** Describes an answer whose body cannot be read. @param reason What is wrong with the body. */
@@ -251,7 +253,7 @@ export function describeUnreadable(
 ): StreamStatus {
   // The type alone is not decisive: some servers label everything as HTML.
   return isPage(answer)
-    ? unavailable(`the answer to ${path} is ${describePage(answer)}`)
+    ? answered(StatusCode.UNAVAILABLE, `the answer to ${path} is ${describePage(answer)}`)
     : { code: StatusCode.INTERNAL, details: `the answer to ${path} cannot be read: ${reason}` };
 }
 
@@ -282,6 +284,6 @@ function endOfPath(location: string): number {
   return end < 0 ? location.length : end;
 }
 
-function unavailable(details: string): StreamStatus {
-  return { code: StatusCode.UNAVAILABLE, details };
+function answered(code: number, details: string): StreamStatus {
+  return { code, details, hasAnswered: true };
 }

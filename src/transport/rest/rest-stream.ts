@@ -83,8 +83,8 @@ export class RestStream implements XdsStream {
   }
 
   /** Ends the stream as a server would. */
-  fail({ code, details }: StreamStatus): void {
-    const status = { code, details: this.options.sanitize(details) };
+  fail(failure: StreamStatus): void {
+    const status = { ...failure, details: this.options.sanitize(failure.details) };
     this.later(() => {
       this.end();
       this.options.handler.onClosed(status);

@@ -20,6 +20,7 @@ import { STEP_SIZE, type Steps } from '../../util/steps';
 import { explainJson, type ExplainOptions } from './explain-json';
 import type { JsonProblem } from './json-problem';
 import { isLarge, PieceEncoder } from './piece-encoder';
+import { redactMessage } from './redact-message';
 
 /** Options of reading proto3-JSON. */
 export interface JsonOptions {
@@ -53,6 +54,12 @@ function loadRegistry(): FileRegistry {
 
 export function hasMessage(messageName: string): boolean {
   return loadRegistry().getMessage(messageName) !== undefined;
+}
+
+/** Redacts the secrets of an encoded message: see `redactMessage`. */
+export function withoutSecrets(messageName: string, bytes: Uint8Array): Uint8Array | undefined {
+  const desc = loadRegistry().getMessage(messageName);
+  return desc && redactMessage(desc, bytes, loadRegistry());
 }
 
 /** Writes an encoded message as proto3-JSON, with the field names of the .proto file. */

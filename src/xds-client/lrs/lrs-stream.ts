@@ -383,9 +383,10 @@ function describeClusters(clusters: RequestedClusters): string {
 }
 
 /** Describes why a stream ended, to follow the name of the server. */
-function describeEnd({ code, details }: StreamStatus): string {
+function describeEnd({ code, details, hasAnswered }: StreamStatus): string {
   if (code === StatusCode.OK) return 'closed the LRS stream';
-  if (code === StatusCode.UNAVAILABLE) return `cannot be reached: ${details}`;
+  if (code === StatusCode.UNAVAILABLE && hasAnswered !== true)
+    return `cannot be reached: ${details}`;
   if (code === StatusCode.UNIMPLEMENTED) {
     return `takes no load reports, though it sets lrs_server in its clusters: ${details}`;
   }

@@ -141,6 +141,10 @@ class SavedStartClient implements WatchClient {
     return [...lines, `${this.context.saved.description} is in use for ${inUse.size} resources`];
   }
 
+  serverFailures(): readonly string[] {
+    return this.client.serverFailures();
+  }
+
   snapshot(): ClientSnapshot {
     return { ...this.client.snapshot(), resources: [...this.resources()] };
   }

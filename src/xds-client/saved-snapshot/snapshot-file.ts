@@ -5,6 +5,7 @@ import {
 } from '../../wire/generated/envoy/service/discovery/v3/discovery';
 import { Any } from '../../wire/generated/google/protobuf/any';
 import { errorMessage } from '../../util/errors';
+import { toIso, withSince } from '../../util/since';
 import { FieldScanner } from '../../wire/protobuf/field-scanner';
 import { MESSAGE_LIMIT, ReadBudget, type ReadLimit } from '../../util/read-budget';
 import { err, ok, type Result } from '../../util/result';
@@ -152,9 +153,13 @@ const DELAY_MS = 1000;
 /** The delay of a change after a file that took long to make: so many times as long. */
 const PAUSE_FACTOR = 20;
 
+/** Milliseconds until a file that could not be written is tried again: each time twice as long, up to the second. */
+const RETRY_MS = 5000;
+const MAX_RETRY_MS = 60_000;
+
 /**
  * Writes the file of the resources last accepted. Changes are written together, some time after the first, and never
- * two at a time. The file is replaced atomically.
+ * two at a time. The file is replaced atomically. One that cannot be written, as when the disk is full, is tried again.
  */
 export class SnapshotWriter {
   private timer: Handle | undefined;
@@ -162,8 +167,9 @@ export class SnapshotWriter {
   private isDirty = false;
   /** How long it took to make the last file. */
   private costMs = 0;
-  /** The problem logged last, so that each is logged once. */
-  private lastProblem: string | undefined;
+  private retryMs = RETRY_MS;
+  /** The problem logged last, so that each is logged once, and when the first one since the last file was. */
+  private problem: { readonly text: string; readonly sinceMs: number } | undefined;
 
   constructor(private readonly options: SnapshotWriterOptions) {}
 
@@ -198,8 +204,8 @@ export class SnapshotWriter {
     this.isWriting = true;
     write(config.path, content)
       .then(
-        () => this.report(undefined),
-        (error: unknown) => this.report(errorMessage(error)),
+        () => this.recover(),
+        (error: unknown) => this.onWriteError(errorMessage(error)),
       )
       .finally(() => {
         this.isWriting = false;
@@ -207,14 +213,31 @@ export class SnapshotWriter {
       });
   }
 
-  private report(problem: string | undefined): void {
-    if (problem !== undefined && problem !== this.lastProblem) {
-      const { path } = this.options.config;
-      this.options.logger.error(
-        () => `the resources in use cannot be saved in ${path}: ${problem}`,
-      );
-    }
-    this.lastProblem = problem;
+  private onWriteError(reason: string): void {
+    this.report(reason);
+    this.timer ??= this.options.clock.setTimer(() => this.save(), this.retryMs);
+    this.retryMs = Math.min(2 * this.retryMs, MAX_RETRY_MS);
+  }
+
+  private report(text: string): void {
+    if (text === this.problem?.text) return;
+    const { clock, config, logger } = this.options;
+    const sinceMs = this.problem?.sinceMs ?? clock.now();
+    this.problem = { text, sinceMs };
+    const line = () =>
+      withSince(`the resources in use cannot be saved in ${config.path}: ${text}`, sinceMs);
+    logger.error(line, { event: 'snapshot-failed', error: text });
+  }
+
+  private recover(): void {
+    this.retryMs = RETRY_MS;
+    if (this.problem === undefined) return;
+    const { config, logger } = this.options;
+    const { sinceMs } = this.problem;
+    this.problem = undefined;
+    const line = () =>
+      `the resources in use are saved in ${config.path} again, after failing since ${toIso(sinceMs)}`;
+    logger.info(line, { event: 'snapshot-recovered' });
   }
 }
 
@@ -238,7 +261,8 @@ async function replaceFile(path: string, content: Buffer): Promise<void> {
     await rename(temporary, path);
   } catch (error) {
     await unlink(temporary).catch(() => undefined);
-    throw error;
+    // The name of the other file differs each time: the same problem has the same text.
+    throw new Error(errorMessage(error).replaceAll(temporary, path), { cause: error });
   }
 }
 

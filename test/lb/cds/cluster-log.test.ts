@@ -16,14 +16,17 @@ class Scene {
       clock: this.clock,
       logger: {
         ...silentLogger,
-        error: (text, fields) => {
-          this.lines.push(text());
-          this.events.push(fields?.event);
-        },
+        error: (text, fields) => this.add(text(), fields?.event),
+        info: (text, fields) => this.add(text(), fields?.event),
       },
     },
     () => this.current,
   );
+
+  private add(line: string, event: unknown): void {
+    this.lines.push(line);
+    this.events.push(event);
+  }
 
   report(state: ConnectivityState, errorMessage: string | null = null, wait = 'connecting'): void {
     const picker = new WaitPicker(() => wait);
@@ -50,6 +53,31 @@ describe('ClusterLog', () => {
     expect(scene.events).toEqual(['cluster-failed', 'cluster-recovered']);
     scene.report(TRANSIENT_FAILURE, 'refused');
     expect(scene.lines).toHaveLength(3);
+  });
+
+  it('logs a cluster that the configuration takes away, once it has settled, and not one that is replaced', () => {
+    const scene = new Scene();
+    scene.report(READY);
+    scene.log.onUnusable('echo', 'Cluster "echo": removed', true);
+    scene.clock.advance(999);
+    scene.report(CONNECTING);
+    scene.clock.advance(4000);
+    expect(scene.lines).toEqual([]);
+    scene.report(READY);
+    scene.log.onUnusable('echo', 'Cluster "echo": removed', true);
+    scene.log.release();
+    scene.clock.advance(10_000);
+    expect(scene.lines).toEqual([]);
+    scene.log.onUnusable('echo', 'Cluster "echo": removed', true);
+    scene.log.onUnusable('echo', 'Cluster "echo": rejected', false);
+    scene.clock.advance(10_000);
+    expect(scene.lines).toEqual(['Cluster "echo": rejected']);
+  });
+
+  it('logs at once a cluster that could never be used', () => {
+    const scene = new Scene();
+    scene.log.onUnusable('echo', 'Cluster "echo": no such resource', false);
+    expect(scene.lines).toEqual(['Cluster "echo": no such resource']);
   });
 
   it('logs an endpoint that has been connecting for five seconds, by then', () => {

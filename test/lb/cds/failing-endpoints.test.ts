@@ -37,13 +37,11 @@ class Scene {
         endpoints: this.failed.map((failed) => failed.endpoint),
       },
     ];
-    const logger = {
-      ...silentLogger,
-      error: (text: () => string, fields?: LogFields) => {
-        this.lines.push(text());
-        this.fields.push(fields);
-      },
+    const write = (text: () => string, fields?: LogFields) => {
+      this.lines.push(text());
+      this.fields.push(fields);
     };
+    const logger = { ...silentLogger, error: write, info: write };
     const batch = new LbBatch((error) => {
       throw error;
     });

@@ -106,7 +106,9 @@ describe('the log of priority', () => {
   const lines: string[] = [];
   beforeEach(() => {
     lines.length = 0;
-    jest.spyOn(silentLogger, 'error').mockImplementation((text) => void lines.push(text()));
+    for (const level of ['error', 'info'] as const) {
+      jest.spyOn(silentLogger, level).mockImplementation((...[text]) => void lines.push(text()));
+    }
   });
   afterEach(() => {
     jest.restoreAllMocks();

@@ -17,7 +17,13 @@ const requested: ResourceSnapshot = {
   waitingSinceMs: 1000,
 };
 const accepted = { version: '1', bytes: GOOD, updatedAtMs: 1_700_000_000_250 };
-const rejection = { version: '2', details: 'no', atMs: 1_700_000_001_500, rejected: BAD };
+const rejection = {
+  version: '2',
+  details: 'no',
+  atMs: 1_700_000_001_500,
+  sinceMs: 0,
+  rejected: BAD,
+};
 
 function describeOne(resource: ResourceSnapshot, excludeContents = false) {
   return describeResource(resource, { excludeContents });
@@ -72,7 +78,7 @@ describe('what CSDS says of a client', () => {
   });
 
   it('says why there is nothing, without a version', () => {
-    const failure = { version: '', details: 'not there', atMs: 0, rejected: undefined };
+    const failure = { version: '', details: 'not there', atMs: 0, sinceMs: 0, rejected: undefined };
     const config = describeOne({ ...requested, status: 'DOES_NOT_EXIST', failure });
     expect(config).toMatchObject({
       versionInfo: '',

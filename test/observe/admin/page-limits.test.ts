@@ -62,7 +62,7 @@ describe('the details of a resource', () => {
   it('have the last 20 changes, the newest first, and 200 unused fields', () => {
     const { changes, unusedFields } = explain(encode({}));
     expect(changes).toHaveLength(20);
-    expect(changes).toMatchObject([{ version: '49', server: 'https://cp' }, ...Array(19).fill({})]);
+    expect(changes).toMatchObject([{ version: '49', server: 'https://[redacted]@cp' }, ...Array(19).fill({})]);
     expect(JSON.stringify(changes).length).toBeLessThan(20 * 1300);
     expect(unusedFields).toHaveLength(200);
   });
@@ -147,7 +147,7 @@ describe('the events of a page', () => {
     const { rows } = eventView([], events.latest(), REQUEST);
     events.release();
     expect(rows.map(({ text }) => text).sort()).toEqual(['mine', 'of the process']);
-    expect(rows.map(({ subject }) => subject)).toContain('https://cp');
+    expect(rows.map(({ subject }) => subject)).toContain('https://[redacted]@cp');
   });
 
   it.each([null, undefined, 7, 'text', { error: { toString: 1 } }])(

@@ -7,9 +7,9 @@ describe('the text of a cell', () => {
   });
 
   it.each([
-    ['https://user:secret@cp.example/x', 'https://cp.example/x'],
-    ['https://secret@cp.example', 'https://cp.example'],
-    ['a https://u:p@x b http://u:p@y', 'a https://x b http://y'],
+    ['https://user:secret@cp.example/x', 'https://[redacted]@cp.example/x'],
+    ['https://secret@cp.example', 'https://[redacted]@cp.example'],
+    ['a https://u:p@x b http://u:p@y', 'a https://[redacted]@x b http://[redacted]@y'],
     ['xds:///shop@example', 'xds:///shop@example'],
     ['dns:///cp.example:443', 'dns:///cp.example:443'],
   ])('has no user name or password of the URL in %p', (text, shown) => {

@@ -137,7 +137,7 @@ describe('a file of authorities', () => {
       expect(files.current.roots).toBe(roots);
       expect(parses).not.toHaveBeenCalled();
       expect(logged).toEqual([
-        expect.stringContaining(`${field} ${path} cannot be used: ${why}; failing since`),
+        expect.stringContaining(`${field} ${path} cannot be used: ${why} (failing since`),
       ]);
       handle.release();
     },

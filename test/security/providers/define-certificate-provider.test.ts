@@ -7,6 +7,7 @@ import {
 import { Violations } from '../../../src/util/violations';
 import { FakeClock } from '../../support/fake-clock';
 import { TestCertificates } from '../../support/test-certificates';
+import { lasting } from '../../support/lasting';
 
 const certificates = new TestCertificates();
 const root = certificates.authority('root');
@@ -124,7 +125,7 @@ describe('a certificate provider of an application', () => {
     });
     watcher.onRoots({ trustBundles: new Map([['A.test', root.certificate]]) });
     watcher.onRoots({ trustBundles: new Map([['a.test', '']]) });
-    const stays = `; failing since ${SINCE}; what was read before stays in use`;
+    const stays = ` (failing since ${SINCE}); what was read before stays in use`;
     expect(logged).toEqual([
       `${SUBJECT}the roots cannot be used: "A.test": not a name of a trust domain${stays}`,
       `${SUBJECT}the roots cannot be used: "a.test": no certificate in PEM found${stays}`,
@@ -144,9 +145,9 @@ describe('a certificate provider of an application', () => {
     const subject = `${SUBJECT}certificate "db": `;
     expect(logged).toEqual([
       expect.stringMatching(
-        /the identity cannot be used: .*mismatch; failing since .* stays in use$/,
+        /the identity cannot be used: .*mismatch \(failing since .* stays in use$/,
       ),
-      `${subject}no identity: the vault is sealed; failing since ${SINCE}; what was read before stays in use`,
+      `${subject}no identity: the vault is sealed (failing since ${SINCE}); what was read before stays in use`,
       `${subject}identity can be used again, after failing since ${SINCE}`,
     ]);
     expect(changes).toBe(2);
@@ -156,7 +157,7 @@ describe('a certificate provider of an application', () => {
     const { watch: watching, watcher } = watch();
     watcher.onRoots(new Error('the vault is sealed'));
     expect(watching.current).toEqual({
-      roots: { ok: false, error: `${SUBJECT}no roots: the vault is sealed` },
+      roots: { ok: false, error: lasting(`${SUBJECT}no roots: the vault is sealed`) },
       identity: undefined,
     });
     expect(changes).toBe(1);
@@ -201,7 +202,7 @@ describe('a certificate provider of an application', () => {
       ...{ name: 'x', parseConfig: () => ({ path: '' }) },
       create: place === 'create' ? fail : () => ({ watch: fail }),
     });
-    const failure = { ok: false, error: `${SUBJECT}no vault here` };
+    const failure = { ok: false, error: lasting(`${SUBJECT}no vault here`) };
     const watching = provider.watch('', () => changes++);
     expect(watching.current).toEqual({ roots: failure, identity: failure });
     watching.release();

@@ -23,6 +23,7 @@ import { Violations } from '../../../src/util/violations';
 import { eventually } from '../../support/eventually';
 import { FakeClock } from '../../support/fake-clock';
 import { TestCertificates } from '../../support/test-certificates';
+import { lasting } from '../../support/lasting';
 
 const certificates = new TestCertificates();
 const root = certificates.authority('root');
@@ -175,7 +176,7 @@ describe('file_watcher', () => {
   });
   const rootsOf = (...certificates: readonly string[]) => ({ ok: true, value: { certificates } });
   const firstUse = { roots: rootsOf(root.certificate), identity: identityOf(first) };
-  const failure = (text: string) => ({ ok: false, error: SUBJECT + text });
+  const failure = (text: string) => ({ ok: false, error: lasting(SUBJECT + text) });
 
   it('has what is in the files, whatever the name of the certificates', () => {
     expect(watch().current).toEqual(firstUse);
@@ -190,10 +191,11 @@ describe('file_watcher', () => {
 
   it('names the field that is missing', () => {
     const withoutCa = watch(identityConfig());
-    expect(withoutCa.current.roots).toEqual(failure('has no ca_certificate_file'));
+    const missing = (name: string) => ({ ok: false, error: `${SUBJECT}has no ${name}` });
+    expect(withoutCa.current.roots).toEqual(missing('ca_certificate_file'));
     expect(withoutCa.current.identity).toEqual(identityOf(first));
     const { identity } = watch({ ca_certificate_file: path('ca.pem') }).current;
-    expect(identity).toEqual(failure('has no certificate_file'));
+    expect(identity).toEqual(missing('certificate_file'));
   });
 
   it('reads the files again at the interval', () => {
@@ -229,7 +231,7 @@ describe('file_watcher', () => {
     expect(logged).toEqual([
       expect.stringMatching(
         new RegExp(
-          `^error: ${SUBJECT}${problem}.*mismatch; failing since 2023-11-14T22:23:20.000Z; what was read before stays in use$`,
+          `^error: ${SUBJECT}${problem}.*mismatch \\(failing since 2023-11-14T22:23:20.000Z\\); what was read before stays in use$`,
         ),
       ),
     ]);
@@ -252,11 +254,11 @@ describe('file_watcher', () => {
     clock.advance(5000);
     write('ca.pem', root.certificate);
     clock.advance(5000);
-    const stays = 'failing since 2023-11-14T22:23:20.000Z; what was read before stays in use';
+    const stays = '(failing since 2023-11-14T22:23:20.000Z); what was read before stays in use';
     const file = `${SUBJECT}ca_certificate_file ${path('ca.pem')}`;
     expect(logged).toEqual([
-      `error: ${file} cannot be used: no certificate in PEM found; ${stays}`,
-      `error: ${file} cannot be read: ENOENT: no such file or directory, open '${path('ca.pem')}'; ${stays}`,
+      `error: ${file} cannot be used: no certificate in PEM found ${stays}`,
+      `error: ${file} cannot be read: ENOENT: no such file or directory, open '${path('ca.pem')}' ${stays}`,
       `info: ${file} can be used again, after failing since 2023-11-14T22:23:20.000Z`,
     ]);
     // The bytes are those of before.
@@ -308,7 +310,7 @@ describe('file_watcher', () => {
     });
     clock.advance(10_000);
     expect(logged).toEqual(
-      problems.map((problem) => `error: ${SUBJECT}${problem}; failing since ${SINCE}`),
+      problems.map((problem) => `error: ${SUBJECT}${problem} (failing since ${SINCE})`),
     );
     write('ca.pem', root.certificate);
     write('key.pem', first.privateKey);

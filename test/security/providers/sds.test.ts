@@ -30,6 +30,7 @@ import {
   type SdsServerOptions,
 } from '../../support/sds-server';
 import { TestCertificates } from '../../support/test-certificates';
+import { lasting } from '../../support/lasting';
 
 // The certificate provider sds, against a secret discovery server over real gRPC.
 
@@ -255,7 +256,7 @@ describe.each(VARIANTS)('sds, %s', (_name, variantFeatures, method) => {
       expect(watching.current.identity).toBe(before.identity);
       const kept = logged.filter((line) => line.startsWith(SUBJECT) && expected.test(line));
       expect(kept).toEqual([
-        expect.stringMatching(/; failing since .*; what was read before stays in use$/),
+        expect.stringMatching(/ \(failing since .*\); what was read before stays in use$/),
       ]);
     }
     server.set('default', identitySecret(second));
@@ -275,9 +276,10 @@ describe.each(VARIANTS)('sds, %s', (_name, variantFeatures, method) => {
     expect(roots).toMatchObject({ ok: true });
     expect(identity).toEqual({
       ok: false,
-      error:
+      error: lasting(
         `${SUBJECT}Secret "default": update from management server ${uri} (node "node") rejected (NACK): ` +
-        'must be tls_certificate, not validation_context',
+          'must be tls_certificate, not validation_context',
+      ),
     });
   });
 
@@ -381,7 +383,9 @@ describe.each(VARIANTS)('sds, %s', (_name, variantFeatures, method) => {
     };
     expect(identity).toEqual({
       ok: false,
-      error: `${SUBJECT}Secret "default": no such resource: management server ${uri} (node "node") ${facts[method]}`,
+      error: lasting(
+        `${SUBJECT}Secret "default": no such resource: management server ${uri} (node "node") ${facts[method]}`,
+      ),
     });
     // It is in use as soon as the server has it.
     server.set('default', identitySecret(first));
@@ -405,9 +409,10 @@ describe('sds', () => {
     expect(roots).toMatchObject({ ok: true });
     expect(identity).toEqual({
       ok: false,
-      error:
+      error: lasting(
         `${SUBJECT}Secret "default": management server ${uri} (node "node") ended the stream with INVALID_ARGUMENT: ` +
-        'workload is not authorized for the requested identities ["default"]: see its log',
+          'workload is not authorized for the requested identities ["default"]: see its log',
+      ),
     });
   });
 

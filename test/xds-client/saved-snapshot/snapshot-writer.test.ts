@@ -10,7 +10,9 @@ import {
 import type { ResourceSnapshot } from '../../../src/xds-client/client-snapshot';
 import { eventually } from '../../support/eventually';
 import { FakeClock } from '../../support/fake-clock';
+import { lasting } from '../../support/lasting';
 import { SlowClock } from '../../support/slow-clock';
+import { toIso } from '../../../src/util/since';
 import { runSteps } from '../../../src/util/steps';
 
 const config = { path: '/saved', identity: 'same' };
@@ -19,6 +21,7 @@ const config = { path: '/saved', identity: 'same' };
 class Scene {
   readonly clock = new FakeClock();
   readonly errors: string[] = [];
+  readonly infos: string[] = [];
   readonly files: Buffer[] = [];
   accepted: readonly string[] = ['one'];
   private readonly ends: ((error?: Error) => void)[] = [];
@@ -28,7 +31,11 @@ class Scene {
     this.writer = new SnapshotWriter({
       config,
       clock: this.clock,
-      logger: { trace() {}, info() {}, error: (text) => this.errors.push(text()) },
+      logger: {
+        trace() {},
+        info: (text) => this.infos.push(text()),
+        error: (text) => this.errors.push(text()),
+      },
       read: () => this.accepted.map(resource),
       write: (_path, content) => {
         this.files.push(content);
@@ -102,13 +109,37 @@ describe('the saving of resources', () => {
     const scene = new Scene();
     for (const reason of ['disk full', 'disk full', 'no such directory']) {
       scene.writer.changed();
-      scene.clock.advance(1000);
+      scene.clock.advance(60_000);
       await scene.written(new Error(reason));
     }
     expect(scene.errors).toEqual([
-      'the resources in use cannot be saved in /saved: disk full',
-      'the resources in use cannot be saved in /saved: no such directory',
+      lasting('the resources in use cannot be saved in /saved: disk full'),
+      lasting('the resources in use cannot be saved in /saved: no such directory'),
     ]);
+  });
+
+  it('tries again by itself after it failed, with growing delays, and says that it has succeeded', async () => {
+    const scene = new Scene();
+    scene.writer.changed();
+    scene.clock.advance(1000);
+    const sinceMs = scene.clock.now();
+    for (const delayMs of [5000, 10_000, 20_000, 40_000, 60_000, 60_000]) {
+      const { length } = scene.files;
+      await scene.written(new Error('ENOSPC: no space left on device, write'));
+      scene.clock.advance(delayMs - 1);
+      expect(scene.files).toHaveLength(length);
+      scene.clock.advance(1);
+      expect(scene.files).toHaveLength(length + 1);
+    }
+    await scene.written();
+    const since = toIso(sinceMs);
+    expect(scene.errors).toEqual([
+      `the resources in use cannot be saved in /saved: ENOSPC: no space left on device, write (failing since ${since})`,
+    ]);
+    expect(scene.infos).toEqual([
+      `the resources in use are saved in /saved again, after failing since ${since}`,
+    ]);
+    expect(scene.clock.pendingTimers).toBe(0);
   });
 
   it('waits longer after a file that took long to make', async () => {
@@ -173,9 +204,35 @@ describe('a file of saved resources', () => {
       (lines) => lines.length > 0,
     );
     expect(errors).toEqual([
-      `the resources in use cannot be saved in ${path}: ${kind}, not a regular file`,
+      lasting(`the resources in use cannot be saved in ${path}: ${kind}, not a regular file`),
     ]);
     expect(readdirSync(folder)).toEqual(['saved']);
     expect(lstatSync(path).ino).toBe(before);
+  });
+});
+
+describe('a file that cannot be written', () => {
+  it('is one problem with one text, each time it is tried', async () => {
+    const path = join(tmpdir(), 'grpc-xds-no-such-folder', 'saved');
+    const clock = new FakeClock();
+    const errors: string[] = [];
+    const writer = new SnapshotWriter({
+      ...{ config: { path, identity: 'same' }, clock, read: () => [resource('one')] },
+      logger: { trace() {}, info() {}, error: (text) => errors.push(text()) },
+    });
+    writer.changed();
+    for (let i = 0; i < 3; i++) {
+      clock.advance(60_000);
+      // The next attempt.
+      await eventually(
+        () => clock.pendingTimers,
+        (count) => count === 1,
+      );
+    }
+    expect(errors).toEqual([
+      lasting(
+        `the resources in use cannot be saved in ${path}: ENOENT: no such file or directory, open '${path}'`,
+      ),
+    ]);
   });
 });

@@ -9,7 +9,8 @@ import {
   type ViewRequest,
 } from '../../live-page/view';
 import type { ResourceChange } from '../../../xds-client/client-snapshot';
-import { shortName, toIso } from '../resource-report';
+import { toIso } from '../../../util/since';
+import { shortName } from '../resource-report';
 import type { Clock } from '../../../util/clock';
 
 /** An event of either kind. */

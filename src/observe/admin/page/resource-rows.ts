@@ -14,7 +14,8 @@ import type {
   ResourceSnapshot,
 } from '../../../xds-client/client-snapshot';
 import type { Difference } from '../../../wire/proto-json/json-diff';
-import { previousValues, diffValues, resourceToJson, shortName, toIso } from '../resource-report';
+import { toIso } from '../../../util/since';
+import { previousValues, diffValues, resourceToJson, shortName } from '../resource-report';
 import { describeResource, type InspectedProcess } from '../inspect';
 import type { XdsConfig } from '../../../dependency-manager/xds-config';
 import type { Route, RouteAction, RouteMatch } from '../../../resources/route-config/route-config';

@@ -1,0 +1,173 @@
+import {
+  fromBinary,
+  ScalarType,
+  toBinary,
+  type DescField,
+  type DescMessage,
+  type Registry,
+} from '@bufbuild/protobuf';
+import { reflect, type ReflectMessage } from '@bufbuild/protobuf/reflect';
+import { HttpRequestHeaderMatchInput } from '../generated/envoy/type/matcher/v3/http_inputs';
+import { isHiddenHeader, isSecretName } from '../../util/secrets';
+import { REDACTED } from '../../util/text';
+
+/**
+ * Redacts the values of hidden headers (matchers, and headers that are added), of metadata and of fields that may have a
+ * secret. Everything else, unknown fields included, is unchanged.
+ *
+ * @returns `undefined` if it cannot be decoded.
+ */
+export function redactMessage(
+  desc: DescMessage,
+  bytes: Uint8Array,
+  registry: Registry,
+): Uint8Array | undefined {
+  try {
+    const message = fromBinary(desc, bytes);
+    new Redactor(registry).redact(reflect(desc, message));
+    return toBinary(desc, message);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The fields that say what a value is about: they are shown. */
+const SUBJECTS: ReadonlySet<string> = new Set(['name', 'key', 'input']);
+
+/** What of a message is redacted. */
+type Extent = 'secrets' | 'all';
+
+class Redactor {
+  constructor(private readonly registry: Registry) {}
+
+  redact(message: ReflectMessage): void {
+    if (message.desc.typeName === 'google.protobuf.Any') {
+      this.redactAny(message);
+      return;
+    }
+    const isHidden = hidesValues(message);
+    for (const field of message.fields) {
+      if (!message.isSet(field)) continue;
+      const extent =
+        (isHidden && !SUBJECTS.has(field.name)) || isSecretName(field.name) ? 'all' : 'secrets';
+      this.redactField(message, field, extent);
+    }
+  }
+
+  private redactField(message: ReflectMessage, field: DescField, extent: Extent): void {
+    switch (field.fieldKind) {
+      case 'scalar':
+        if (extent === 'all') this.redactScalar(message, field);
+        break;
+      case 'message':
+        message.set(field, this.redacted(message.get(field), extent));
+        break;
+      case 'list': {
+        const list = message.get(field);
+        for (let i = 0; i < list.size; i++) list.set(i, this.element(list.get(i), extent));
+        break;
+      }
+      case 'map': {
+        const map = message.get(field);
+        for (const [key, value] of [...map]) {
+          const isSecret = typeof key === 'string' && isSecretName(key);
+          const shown = this.element(value, isSecret ? 'all' : extent);
+          // The keys of a map in what is redacted are values, too, such as those of a matcher tree.
+          const isHidden = extent === 'all' && typeof key === 'string';
+          if (isHidden) map.delete(key);
+          map.set(isHidden ? `${REDACTED} ${map.size + 1}` : key, shown);
+        }
+        break;
+      }
+      case 'enum':
+        break;
+    }
+  }
+
+  private redactScalar(
+    message: ReflectMessage,
+    field: Extract<DescField, { readonly fieldKind: 'scalar' }>,
+  ): void {
+    if (field.scalar === ScalarType.STRING) message.set(field, REDACTED);
+    else if (field.scalar === ScalarType.BYTES) message.set(field, Buffer.from(REDACTED));
+  }
+
+  private element(value: unknown, extent: Extent): unknown {
+    if (isReflected(value)) return this.redacted(value, extent);
+    if (extent === 'secrets') return value;
+    if (value instanceof Uint8Array) return Buffer.from(REDACTED);
+    return typeof value === 'string' ? REDACTED : value;
+  }
+
+  private redacted(message: ReflectMessage, extent: Extent): ReflectMessage {
+    // What follows from a match is not the matched value.
+    if (extent === 'secrets' || /^google\.protobuf\.Any$|\.OnMatch$/.test(message.desc.typeName)) {
+      this.redact(message);
+      return message;
+    }
+    for (const field of message.fields) {
+      if (message.isSet(field)) this.redactField(message, field, 'all');
+    }
+    return message;
+  }
+
+  /** Redacts the message in an `Any`. One of an unknown type is left as it is. */
+  private redactAny(any: ReflectMessage): void {
+    const value = fieldOf(any, 'value');
+    if (value === undefined) return;
+    const name = textOf(any, 'type_url');
+    const desc = this.registry.getMessage(name.slice(name.lastIndexOf('/') + 1));
+    const bytes: unknown = any.get(value);
+    if (desc === undefined || !(bytes instanceof Uint8Array)) return;
+    const message = fromBinary(desc, bytes);
+    this.redact(reflect(desc, message));
+    any.set(value, toBinary(desc, message));
+  }
+}
+
+/** Whether a message is about a hidden header: a matcher, a header that is added, or a predicate with such an input. */
+function hidesValues(message: ReflectMessage): boolean {
+  switch (message.desc.typeName) {
+    case 'envoy.config.route.v3.HeaderMatcher':
+      return isHiddenHeader(textOf(message, 'name'));
+    case 'envoy.config.core.v3.HeaderValue':
+      return isHiddenHeader(textOf(message, 'key'));
+    case 'xds.type.matcher.v3.Matcher.MatcherList.Predicate.SinglePredicate':
+    case 'xds.type.matcher.v3.Matcher.MatcherTree':
+      return isHiddenInput(message);
+    default:
+      return false;
+  }
+}
+
+/** Whether a matcher reads a hidden header. An input of another type has no such field. */
+function isHiddenInput(matcher: ReflectMessage): boolean {
+  const input = childOf(matcher, 'input');
+  const config = input && childOf(input, 'typed_config');
+  const value = config && fieldOf(config, 'value');
+  const bytes: unknown = value && config.get(value);
+  if (!(bytes instanceof Uint8Array) || config === undefined) return false;
+  if (!textOf(config, 'type_url').endsWith('.HttpRequestHeaderMatchInput')) return false;
+  const { headerName } = HttpRequestHeaderMatchInput.decode(bytes);
+  return isHiddenHeader(headerName);
+}
+
+function childOf(message: ReflectMessage, name: string): ReflectMessage | undefined {
+  const field = fieldOf(message, name);
+  const child: unknown = field && message.isSet(field) ? message.get(field) : undefined;
+  return isReflected(child) ? child : undefined;
+}
+
+function textOf(message: ReflectMessage, name: string): string {
+  const field = fieldOf(message, name);
+  const text: unknown = field && message.get(field);
+  return typeof text === 'string' ? text : '';
+}
+
+function fieldOf(message: ReflectMessage, name: string): DescField | undefined {
+  return message.fields.find((field) => field.name === name);
+}
+
+function isReflected(value: unknown): value is ReflectMessage {
+  return typeof value === 'object' && value !== null && 'desc' in value && 'fields' in value;
+}
