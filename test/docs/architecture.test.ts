@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 const root = join(__dirname, '..', '..');
-const text = readFileSync(join(root, 'docs', 'contributing', 'architecture.md'), 'utf8');
+const text = readFileSync(join(root, 'docs', 'architecture.md'), 'utf8');
 
 /** Rank and room of each row of the map. */
 const map = [...text.matchAll(/^\| (\d+|island) +\| `([a-z/-]+)` +\|/gm)].map(
@@ -17,7 +17,7 @@ const rooms = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8'
     return [path.replace(/.README\.md$/, ''), first.replace(/^Rank /, '').toLowerCase()] as const;
   });
 
-describe('docs/contributing/architecture.md', () => {
+describe('docs/architecture.md', () => {
   it('has every room of src/ with its rank', () => {
     expect([...map].sort()).toEqual([...rooms].sort());
   });

@@ -51,6 +51,8 @@ const registerOptions: Required<main.RegisterOptions> = {
   limits: { maxRingSize: 4096 },
   logger: { log: done },
   requireBootstrap: true,
+  recoveryLevel: 'info',
+  hiddenHeaders: ['x-token'],
   snapshotPath: '',
 };
 const pageOptions: Required<main.AdminPageOptions> = {
