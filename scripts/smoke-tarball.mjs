@@ -185,7 +185,9 @@ try {
   writeFileSync(join(folder, 'served.mjs'), served);
   assert.equal(await run(['unit.mjs']), 'three lines');
   assert.equal(await run(['served.mjs', command]), 'served');
-  const example = /^See (.*examples.*)\.$/m.exec(await run([command, 'check', '--help']))?.[1];
+  const example = /An\s+example\s+is\s+(\S*examples\S*)\./.exec(
+    await run([command, 'check', '--help']),
+  )?.[1];
   await run([command, 'check', example]);
   await run([join(installed, 'examples', 'http-filter', 'main.mjs')]);
   await run([join(installed, 'examples', 'lb-policy', 'main.mjs')]);
