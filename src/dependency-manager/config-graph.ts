@@ -45,8 +45,8 @@ export interface Graph extends WalkedRoutes {
   readonly pending: Set<string>;
   /** The aggregates among them that wait for a cluster below them. */
   readonly unbuilt: Set<string>;
-  /** The number of other pending nodes when the aggregates were last built. */
-  pendingLeaves: number;
+  /** Whether a pending node has got a result since the aggregates were last built. */
+  mayBuild: boolean;
   /** The clusters that the routes name without a result, and that those in use do not name: they hold the routes back. */
   readonly heldBy: Set<string>;
   /** Since when the routes have been held back, on the monotonic clock; `undefined` if they are not. */

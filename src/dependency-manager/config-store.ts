@@ -280,7 +280,7 @@ export class ConfigStore {
     const graph: Graph = {
       ...walked,
       ...{ topology, needed, nodes, pending: new Set(), unbuilt: new Set(), heldBy: new Set() },
-      ...{ pendingLeaves: Infinity, heldSinceMs: undefined, keepsMore: kept.size > 0 },
+      ...{ mayBuild: true, heldSinceMs: undefined, keepsMore: kept.size > 0 },
       ...{ isOutdated: false, changed: undefined },
     };
     yield* this.countPending(graph);
@@ -359,8 +359,9 @@ export class ConfigStore {
       const previous = node.result ?? this.config?.clusters.get(name);
       const result = buildCluster(name, node.source, inputs, previous);
       if (result === undefined) return;
-      if (node.pendingSinceMs !== undefined && leavesIn(node.result).length > 0) {
-        graph.isOutdated = true;
+      if (node.pendingSinceMs !== undefined) {
+        graph.mayBuild = true;
+        if (leavesIn(node.result).length > 0) graph.isOutdated = true;
       }
       node.result = result;
       node.pendingSinceMs = undefined;
@@ -377,13 +378,12 @@ export class ConfigStore {
 
   /** Builds the aggregates whose clusters all have a result, if any cluster has got one since it was last tried. */
   private *buildAggregates(graph: Graph): Steps<void> {
-    const { unbuilt, pending } = graph;
-    const pendingLeaves = pending.size - unbuilt.size;
-    if (unbuilt.size === 0 || pendingLeaves >= graph.pendingLeaves) return;
-    graph.pendingLeaves = pendingLeaves;
+    const { unbuilt, mayBuild } = graph;
+    if (unbuilt.size === 0 || !mayBuild) return;
     const ready = yield* readyAggregates(graph);
     for (const name of ready) unbuilt.delete(name);
     yield* this.recompute(graph, ready);
+    graph.mayBuild = false;
   }
 
   private *describe(graph: Graph): Steps<StoreUpdate> {

@@ -193,6 +193,18 @@ describe('a DNS name that is not answered, on a running channel', () => {
     expect(scene.source.watched(fakeTypes.cluster)).toEqual(['a', 'n']);
   });
 
+  it('does not hold back the next version of an aggregate that is without it', () => {
+    const scene = Scene.using('x');
+    scene.source.serve(fakeTypes.cluster, 'a', aggregateCluster('a', 'x'));
+    scene.routeTo('a');
+    scene.serveDnsCluster('x');
+    scene.source.serve(fakeTypes.cluster, 'n', edsCluster('n'));
+    scene.source.serve(fakeTypes.cluster, 'a', aggregateCluster('a', 'n'));
+    expect(scene.inUse).toEqual({ a: ['x'], x: ['10.0.0.1'] });
+    scene.source.serve(fakeTypes.endpoints, 'n', endpoints('n', '10.0.0.2'));
+    expect(scene.inUse).toEqual({ a: ['n'], n: ['10.0.0.2'] });
+  });
+
   it('does not hold back an aggregate without it', () => {
     const scene = Scene.using('a', 'b');
     scene.serveDnsCluster('b');
