@@ -51,9 +51,9 @@ export interface Graph extends WalkedRoutes {
   readonly heldBy: Set<string>;
   /** Since when the routes have been held back, on the monotonic clock; `undefined` if they are not. */
   heldSinceMs: number | undefined;
-  /** Whether there are clusters of the config in use to which the latest resources do not refer. */
-  keepsMore: boolean;
-  /** Whether a version to whose clusters that applies has been replaced since the walk. */
+  /** The clusters of the config in use to which the latest resources do not refer. */
+  readonly kept: Set<string>;
+  /** Whether a version that keeps such clusters has been replaced since the walk. */
   isOutdated: boolean;
   /** Results that may differ from those of the config; `undefined` if all must be compared. */
   changed: Map<string, ClusterResult> | undefined;
@@ -82,11 +82,14 @@ function* namesOf(map: ReadonlyMap<string, unknown>): Steps<ReadonlySet<string>>
 }
 
 /** Returns the clusters that aggregates keep, and that are not part of the graph. */
-export function* missingLeaves({ nodes, pending, topology }: Graph): Steps<ReadonlySet<string>> {
+export function* missingLeaves(graph: Graph): Steps<ReadonlySet<string>> {
+  const { nodes, pending, kept, topology } = graph;
   const missing = new Set<string>();
   yield* inSteps(nodes, ([name, { source, result }]) => {
     const isKept =
-      pending.has(name) || (source.kind === 'aggregate' && !topology.leavesOf(name).ok);
+      pending.has(name) ||
+      kept.has(name) ||
+      (source.kind === 'aggregate' && !topology.leavesOf(name).ok);
     if (!isKept) return;
     for (const leaf of leavesIn(result)) if (!nodes.has(leaf)) missing.add(leaf);
   });

@@ -66,6 +66,14 @@ export interface StoreUpdate {
 
 const NO_NAMES: ReadonlySet<string> = new Set();
 
+/** What the nodes of a graph are created for. */
+interface CreatedPart {
+  readonly topology: ClusterTopology;
+  readonly routes: FoundRoutes;
+  /** The clusters to which only the config in use refers. */
+  readonly kept: ReadonlySet<string>;
+}
+
 /**
  * The configuration of one target (gRFC A74) as a graph: listener → route configuration → clusters → endpoints or DNS.
  * A node is computed again only when one of its inputs changed; the virtual host is searched again only when a change of
@@ -180,7 +188,7 @@ export class ConfigStore {
     yield* this.recompute(graph, yield* concernedBy(marks, graph.topology));
     yield* this.buildAggregates(graph);
     const isOutdated = graph.isOutdated || (wasHeld && graph.heldBy.size === 0);
-    if (graph.keepsMore && isOutdated) return yield* this.walk(noMarks());
+    if (graph.kept.size > 0 && isOutdated) return yield* this.walk(noMarks());
     return yield* this.describe(graph);
   }
 
@@ -256,39 +264,45 @@ export class ConfigStore {
   /** Creates the graph of routes, with the clusters of those in use if these stay in use. */
   private *createGraph(walked: WalkedRoutes, marks: Marks): Steps<Graph> {
     const { inUse } = this;
-    const graph = yield* this.createPart(walked, marks, NO_NAMES);
+    const graph = yield* this.createPart(walked, marks);
     if (inUse === undefined || graph.heldBy.size === 0) return graph;
     return yield* this.createPart(walked, marks, inUse.virtualHost.clusters);
   }
 
-  /** @param kept Clusters besides those that the routes name. */
-  private *createPart(walked: WalkedRoutes, marks: Marks, kept: ReadonlySet<string>): Steps<Graph> {
+  /** @param more The clusters of the routes in use, if these stay in use. */
+  private *createPart(
+    walked: WalkedRoutes,
+    marks: Marks,
+    more?: ReadonlySet<string>,
+  ): Steps<Graph> {
     const { maxClusters, subscribed, observed } = this.options;
     const { routes, routeConfigs } = walked;
     const known = this.graph?.nodes;
     const topology = yield* ClusterTopology.create({
       fromRoutes: routes.config.virtualHost.clusters,
-      subscribed: kept.size === 0 ? subscribed() : [...subscribed(), ...kept],
+      subscribed: more === undefined ? subscribed() : [...subscribed(), ...more],
       maxClusters,
       sourceOf: (name) => {
         const node = marks.clusters.has(name) ? undefined : known?.get(name);
         return node?.source ?? clusterSource(observed.cluster(name));
       },
     });
-    const nodes = yield* this.createNodes(topology, routes, marks);
+    const isHeld = walked.awaited !== undefined || more !== undefined;
+    const kept = isHeld ? yield* keptBeside(walked, topology) : new Set<string>();
+    const nodes = yield* this.createNodes({ topology, routes, kept }, marks);
     const needed = yield* neededBy(routeConfigs, topology);
     const graph: Graph = {
       ...walked,
       ...{ topology, needed, nodes, pending: new Set(), unbuilt: new Set(), heldBy: new Set() },
-      ...{ mayBuild: true, heldSinceMs: undefined, keepsMore: kept.size > 0 },
+      ...{ mayBuild: true, heldSinceMs: undefined, kept },
       ...{ isOutdated: false, changed: undefined },
     };
     yield* this.countPending(graph);
     yield* this.buildAggregates(graph);
     yield* this.keepLeaves(graph);
     graph.isOutdated = false;
-    const isHeld = walked.awaited !== undefined || graph.heldBy.size > 0;
-    if (isHeld) graph.heldSinceMs = this.graph?.heldSinceMs ?? this.options.nowMs();
+    if (isHeld || graph.heldBy.size > 0)
+      graph.heldSinceMs = this.graph?.heldSinceMs ?? this.options.nowMs();
     return graph;
   }
 
@@ -297,8 +311,7 @@ export class ConfigStore {
    * aggregates: a tree of thousands may arrive level by level, and its leaves would be listed at each level.
    */
   private *createNodes(
-    topology: ClusterTopology,
-    routes: FoundRoutes,
+    { topology, routes, kept }: CreatedPart,
     marks: Marks,
   ): Steps<Map<string, ClusterNode>> {
     const before = this.graph;
@@ -309,7 +322,11 @@ export class ConfigStore {
     const nodes = new Map<string, ClusterNode>();
     yield* inSteps(topology.sources, ([name, source]) => {
       const known = before?.nodes.get(name);
-      const isCurrent = isSameAmbient && known?.source === source && !concerned.has(name);
+      const isCurrent =
+        isSameAmbient &&
+        known?.source === source &&
+        !concerned.has(name) &&
+        before?.kept.has(name) !== true;
       if (source.kind === 'aggregate') {
         nodes.set(name, this.createNode(name, source, undefined, known));
       } else if (isCurrent) {
@@ -317,7 +334,8 @@ export class ConfigStore {
       } else {
         const previous = known?.result ?? this.config?.clusters.get(name);
         const built = buildCluster(name, source, inputs, previous);
-        nodes.set(name, this.createNode(name, source, built, known));
+        const result = kept.has(name) ? this.keepUsable(name, built) : built;
+        nodes.set(name, this.createNode(name, source, result, known));
       }
     });
     return nodes;
@@ -336,6 +354,15 @@ export class ConfigStore {
     if (built !== undefined) return { source, result: built, pendingSinceMs: undefined };
     const pendingSinceMs = known?.pendingSinceMs ?? this.options.nowMs();
     return { source, result: this.inUse?.clusters.get(name), pendingSinceMs };
+  }
+
+  /**
+   * Returns the result of a cluster to which only the config in use refers: that of the config if it is no longer usable. What
+   * replaces the config may have removed it, and must not fail the calls that still use it.
+   */
+  private keepUsable(name: string, built: ClusterResult | undefined): ClusterResult | undefined {
+    if (built === undefined || isUsable(built)) return built;
+    return this.inUse?.clusters.get(name) ?? built;
   }
 
   private *countPending(graph: Graph): Steps<void> {
@@ -357,7 +384,8 @@ export class ConfigStore {
       // Watched for the config that is still in use, but not part of this graph.
       if (node === undefined || graph.unbuilt.has(name)) return;
       const previous = node.result ?? this.config?.clusters.get(name);
-      const result = buildCluster(name, node.source, inputs, previous);
+      const built = buildCluster(name, node.source, inputs, previous);
+      const result = graph.kept.has(name) ? this.keepUsable(name, built) : built;
       if (result === undefined) return;
       if (node.pendingSinceMs !== undefined) {
         graph.mayBuild = true;
@@ -412,17 +440,13 @@ export class ConfigStore {
       const source = clusterSource(this.options.observed.cluster(name));
       topology.add(name, source);
       const previous = this.config?.clusters.get(name);
-      const node = this.createNode(
-        name,
-        source,
-        buildCluster(name, source, inputs, previous),
-        undefined,
-      );
+      const built = this.keepUsable(name, buildCluster(name, source, inputs, previous));
+      const node = this.createNode(name, source, built, undefined);
       nodes.set(name, node);
+      graph.kept.add(name);
       if (node.pendingSinceMs !== undefined) graph.pending.add(name);
     });
     if (nodes.size === before) return;
-    if (graph.pending.size > 0) graph.keepsMore = true;
     graph.needed = yield* neededBy(graph.needed.routeConfigs, topology);
   }
 
@@ -445,4 +469,32 @@ export class ConfigStore {
     const isWhole = graph.pending.size === 0 && graph.awaited === undefined;
     return { kind: 'config', config, changedClusters, isWhole };
   }
+}
+
+/**
+ * Returns the clusters to which the latest routes do not refer. While the routes are pending, nothing is known of those to which
+ * they will.
+ */
+function* keptBeside(
+  { awaited, routes }: WalkedRoutes,
+  { sources }: ClusterTopology,
+): Steps<Set<string>> {
+  const referred = new Set(awaited === undefined ? routes.config.virtualHost.clusters : NO_NAMES);
+  // A set is iterated together with what is added meanwhile.
+  yield* inSteps(referred, (name) => {
+    const source = sources.get(name);
+    if (source?.kind === 'aggregate') for (const child of source.clusters) referred.add(child);
+  });
+  const kept = new Set<string>();
+  yield* inSteps(sources.keys(), (name) => {
+    if (!referred.has(name)) kept.add(name);
+  });
+  return kept;
+}
+
+/** Whether calls can be sent to an endpoint of a cluster, or of those below it. */
+function isUsable(result: ClusterResult): boolean {
+  if (!result.ok) return false;
+  const { children } = result.value;
+  return children.kind === 'aggregate' || (children.endpoints?.priorities.length ?? 0) > 0;
 }

@@ -142,7 +142,7 @@ describe('a DNS name that is not answered, on a running channel', () => {
     expect(scene.routed).toEqual(['a', 'b']);
     scene.source.serve(fakeTypes.endpoints, 'a', endpoints('a', '10.0.0.2'));
     scene.source.fail(fakeTypes.cluster, 'b', xdsError('no b'));
-    expect(scene.inUse).toEqual({ a: ['10.0.0.2'], b: 'no b' });
+    expect(scene.inUse).toEqual({ a: ['10.0.0.2'], b: ['10.0.0.1'] });
     scene.dns.resolve(SLOW, endpoints('n', '10.0.0.3'));
     expect(scene.routed).toEqual(['a', 'n']);
     expect(scene.inUse).toEqual({ a: ['10.0.0.2'], n: ['10.0.0.3'] });

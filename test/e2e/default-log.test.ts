@@ -304,7 +304,7 @@ describe('register({ logger })', () => {
     // What plain JavaScript may pass.
     const options = { logger } as unknown as Parameters<typeof register>[0];
     expect(() => register(options)).toThrow(
-      'grpc-xds: the logger of register() must be an object with the method log',
+      'grpc-xds: logger of register() must be an object with the method log, or with the methods error and info, not ',
     );
   });
 });

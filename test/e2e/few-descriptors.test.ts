@@ -79,8 +79,10 @@ describe('a process with fewer file descriptors than endpoints', () => {
     expect(failure.details).toMatch(/too many open files|EMFILE/);
     const logged = lines.filter((line) => line.includes('EMFILE'));
     expect(logged).toEqual([
-      expect.stringMatching(/^xds: connections cannot be opened: .*ulimit -n/),
-      expect.stringMatching(/^Cluster "other": No endpoint can be used\. Last error: connections /),
+      expect.stringMatching(/Z \| xds: connections cannot be opened: .*ulimit -n/),
+      expect.stringMatching(
+        /Z \| Cluster "other": No endpoint can be used\. Last error: connections /,
+      ),
     ]);
   });
 });

@@ -215,7 +215,11 @@ describe('shutdown()', () => {
   });
 
   it.each<[string, unknown, string]>([
-    ['an unknown option', { timeout: 1 }, 'unknown option "timeout" of shutdown() (did you mean "timeoutMs"?); the options'],
+    [
+      'an unknown option',
+      { timeout: 1 },
+      'unknown option "timeout" of shutdown() (did you mean "timeoutMs"?); the options',
+    ],
     ['a number', 5, 'shutdown() takes an object with the options timeoutMs'],
     ['no number', { timeoutMs: '5' }, 'timeoutMs of shutdown() must be a number of milliseconds'],
     ['less than 0', { timeoutMs: -1 }, 'timeoutMs of shutdown() must be a number of milliseconds'],

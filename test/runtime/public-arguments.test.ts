@@ -161,6 +161,7 @@ const rows: Readonly<Record<string, Row>> = {
   otherResourceKind: row(controlPlane.otherResourceKind, ['type.googleapis.com/a.B']),
   loadResourceFile: row(controlPlane.loadResourceFile, [path, fileOptions]),
   openResourceFile: row(controlPlane.openResourceFile, [path, fileOptions]),
+  openResourceText: row(controlPlane.openResourceText, ['listeners: []', 'a.yaml', fileOptions]),
   parseResourceFile: row(controlPlane.parseResourceFile, [
     ...['clusters: []', path, fileOptions, Snapshot.empty],
   ]),

@@ -7,7 +7,7 @@ import {
 import {
   BOOLEAN,
   optional,
-  POSITIVE_MILLISECONDS,
+  MILLISECONDS,
   STRINGS,
   type MembersOf,
 } from '../../util/check-arguments';
@@ -33,7 +33,7 @@ export interface LoadReporting {
 }
 
 export const LOAD_REPORTING: MembersOf<LoadReporting> = {
-  intervalMs: optional(POSITIVE_MILLISECONDS),
+  intervalMs: optional(MILLISECONDS),
   clusters: optional(STRINGS),
   reportEndpointGranularity: optional(BOOLEAN),
 };

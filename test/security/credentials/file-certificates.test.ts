@@ -5,6 +5,7 @@ import { FileCertificates } from '../../../src/security/credentials/file-certifi
 import type { CertificateFilesConfig } from '../../../src/security/providers/certificate-files';
 import type { Logger } from '../../../src/util/logger';
 import { FakeClock } from '../../support/fake-clock';
+import { lasting } from '../../support/lasting';
 
 const fixture = (name: string) => join(__dirname, 'certificates', name);
 const NO_FILES = { roots: undefined, identity: undefined, refreshIntervalMs: 600_000 };
@@ -87,9 +88,12 @@ describe('FileCertificates', () => {
     if (roots === undefined || identity === undefined) throw new Error('no files');
     const reason = `cannot be read: ENOENT: no such file or directory, open '${none}'`;
     const withoutCa = load({ ...ownFiles(), roots: { ...roots, path: none } });
-    expect(withoutCa).toEqual({ ok: false, error: `ca_certificate_file ${none} ${reason}` });
+    expect(withoutCa).toEqual({
+      ok: false,
+      error: lasting(`ca_certificate_file ${none} ${reason}`),
+    });
     const withoutKey = load({ ...NO_FILES, identity: { ...identity, privateKeyPath: none } });
-    expect(withoutKey).toEqual({ ok: false, error: `private_key_file ${none} ${reason}` });
+    expect(withoutKey).toEqual({ ok: false, error: lasting(`private_key_file ${none} ${reason}`) });
     put('client.key', 'server.key');
     expect(load(ownFiles())).toMatchObject({
       ok: false,
