@@ -362,7 +362,8 @@ export class ConfigStore {
    */
   private keepUsable(name: string, built: ClusterResult | undefined): ClusterResult | undefined {
     if (built === undefined || isUsable(built)) return built;
-    return this.inUse?.clusters.get(name) ?? built;
+    const inUse = this.inUse?.clusters.get(name);
+    return inUse !== undefined && isUsable(inUse) ? inUse : built;
   }
 
   private *countPending(graph: Graph): Steps<void> {

@@ -149,6 +149,15 @@ describe('a DNS name that is not answered, on a running channel', () => {
     expect(scene.source.watched(fakeTypes.cluster)).toEqual(['a', 'n']);
   });
 
+  it('does not keep the error of a cluster that fails for another reason meanwhile', () => {
+    const scene = Scene.using('a', 'b');
+    scene.source.fail(fakeTypes.cluster, 'b', xdsError('no b'));
+    scene.serveDnsCluster('n');
+    scene.routeTo('a', 'n');
+    scene.source.fail(fakeTypes.cluster, 'b', xdsError('b is refused'));
+    expect(scene.inUse['b']).toBe('b is refused');
+  });
+
   it('lets later routes without its cluster through', () => {
     const scene = Scene.using('a', 'b');
     scene.serveDnsCluster('n');
