@@ -119,6 +119,13 @@ export function* readyAggregates({ nodes, pending, unbuilt }: Graph): Steps<read
   return [...unbuilt].filter((name) => !blocked.has(name));
 }
 
+/** Whether calls can be sent to an endpoint of a cluster, or of those below it. */
+export function isUsable(result: ClusterResult): boolean {
+  if (!result.ok) return false;
+  const { children } = result.value;
+  return children.kind === 'aggregate' || (children.endpoints?.priorities.length ?? 0) > 0;
+}
+
 /** Returns the leaf clusters of the result of an aggregate; of any other, none. */
 export function leavesIn(result: ClusterResult | undefined): readonly string[] {
   const children = result?.ok === true ? result.value.children : undefined;

@@ -5,6 +5,7 @@ import { checkClusterCount, ClusterTopology } from './cluster-topology';
 import {
   changedSince,
   concernedBy,
+  isUsable,
   leavesIn,
   missingLeaves,
   neededBy,
@@ -491,11 +492,4 @@ function* keptBeside(
     if (!referred.has(name)) kept.add(name);
   });
   return kept;
-}
-
-/** Whether calls can be sent to an endpoint of a cluster, or of those below it. */
-function isUsable(result: ClusterResult): boolean {
-  if (!result.ok) return false;
-  const { children } = result.value;
-  return children.kind === 'aggregate' || (children.endpoints?.priorities.length ?? 0) > 0;
 }
