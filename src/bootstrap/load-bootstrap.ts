@@ -38,7 +38,7 @@ export interface LoadBootstrapOptions {
   readonly inline?: object | string | undefined;
   /** The name of that option in messages. Default: `register({ bootstrap })`. */
   readonly inlineSource?: string;
-  /** See `RegisterOptions.snapshotPath`. Default: the environment variable `GRPC_XDS_SNAPSHOT_PATH`. */
+  /** The path of the saved snapshot. Default: the environment variable `GRPC_XDS_SNAPSHOT_PATH`. */
   readonly snapshotPath?: string | undefined;
   /** Default: `process.env`. */
   readonly env?: NodeJS.ProcessEnv;

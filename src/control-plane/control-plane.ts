@@ -28,12 +28,13 @@ import type {
   ClientState,
   DeltaClientRequest,
 } from './client-state';
-import { GrpcListener, joinHostPort } from './grpc-listener';
+import { GrpcListener } from './grpc-listener';
 import { MAX_LOAD_ENTRIES, MAX_LOAD_ENTRIES_OF_CLUSTER, MAX_REQUEST_BYTES } from './limits';
 import type { ClusterLoad, LoadReport } from './lrs/load-totals';
 import { LOAD_REPORTING, LoadService, type LoadReporting } from './lrs/load-service';
 import { SNAPSHOT, type Snapshot } from './snapshot/snapshot';
 import { SET_OPTIONS, SnapshotStore, type SetSnapshotOptions } from './snapshot/snapshot-store';
+import { joinHostPort } from '../util/text';
 
 /** The options of a control plane. */
 export interface ControlPlaneOptions {

@@ -72,8 +72,3 @@ export class GrpcListener {
 function isAddressInfo(address: AddressInfo | string | null): address is AddressInfo {
   return typeof address === 'object' && address !== null;
 }
-
-/** Returns `host:port`, with brackets around an IPv6 address. */
-export function joinHostPort(host: string, port: number): string {
-  return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
-}

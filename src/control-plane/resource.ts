@@ -35,14 +35,14 @@ export function typeUrlOf(messageName: string): string {
   return `type.googleapis.com/${messageName}`;
 }
 
-function createKind(kind: Omit<ResourceKind, 'typeUrl'>): ResourceKind {
+function withTypeUrl(kind: Omit<ResourceKind, 'typeUrl'>): ResourceKind {
   return { ...kind, typeUrl: typeUrlOf(kind.messageName) };
 }
 
 const name = { proto: 'name', json: 'name' } as const;
 
 /** Listeners (LDS). */
-export const listenerKind: ResourceKind = createKind({
+export const listenerKind: ResourceKind = withTypeUrl({
   label: 'listener',
   messageName: 'envoy.config.listener.v3.Listener',
   nameField: name,
@@ -51,7 +51,7 @@ export const listenerKind: ResourceKind = createKind({
 });
 
 /** Route configurations (RDS). */
-export const routeKind: ResourceKind = createKind({
+export const routeKind: ResourceKind = withTypeUrl({
   label: 'route configuration',
   messageName: 'envoy.config.route.v3.RouteConfiguration',
   nameField: name,
@@ -60,7 +60,7 @@ export const routeKind: ResourceKind = createKind({
 });
 
 /** Clusters (CDS). */
-export const clusterKind: ResourceKind = createKind({
+export const clusterKind: ResourceKind = withTypeUrl({
   label: 'cluster',
   messageName: 'envoy.config.cluster.v3.Cluster',
   nameField: name,
@@ -69,7 +69,7 @@ export const clusterKind: ResourceKind = createKind({
 });
 
 /** Endpoint assignments (EDS). */
-export const endpointKind: ResourceKind = createKind({
+export const endpointKind: ResourceKind = withTypeUrl({
   label: 'endpoint assignment',
   messageName: 'envoy.config.endpoint.v3.ClusterLoadAssignment',
   nameField: { proto: 'cluster_name', json: 'clusterName' },

@@ -45,8 +45,8 @@ export interface Graph extends WalkedRoutes {
   readonly pending: Set<string>;
   /** The aggregates among them that wait for a cluster below them. */
   readonly unbuilt: Set<string>;
-  /** The number of other pending nodes when the aggregates were last built. */
-  pendingLeaves: number;
+  /** Whether a pending node has got a result since the aggregates were last built. */
+  mayBuild: boolean;
   /** The clusters that the routes name without a result, and that those in use do not name: they hold the routes back. */
   readonly heldBy: Set<string>;
   /** Since when the routes have been held back, on the monotonic clock; `undefined` if they are not. */
@@ -117,6 +117,13 @@ export function* readyAggregates({ nodes, pending, unbuilt }: Graph): Steps<read
     for (const parent of parents.get(name) ?? []) blocked.add(parent);
   });
   return [...unbuilt].filter((name) => !blocked.has(name));
+}
+
+/** Whether calls can be sent to an endpoint of a cluster, or of those below it. */
+export function isUsable(result: ClusterResult): boolean {
+  if (!result.ok) return false;
+  const { children } = result.value;
+  return children.kind === 'aggregate' || (children.endpoints?.priorities.length ?? 0) > 0;
 }
 
 /** Returns the leaf clusters of the result of an aggregate; of any other, none. */

@@ -5,6 +5,7 @@ import { checkClusterCount, ClusterTopology } from './cluster-topology';
 import {
   changedSince,
   concernedBy,
+  isUsable,
   leavesIn,
   missingLeaves,
   neededBy,
@@ -294,7 +295,7 @@ export class ConfigStore {
     const graph: Graph = {
       ...walked,
       ...{ topology, needed, nodes, pending: new Set(), unbuilt: new Set(), heldBy: new Set() },
-      ...{ pendingLeaves: Infinity, heldSinceMs: undefined, kept },
+      ...{ mayBuild: true, heldSinceMs: undefined, kept },
       ...{ isOutdated: false, changed: undefined },
     };
     yield* this.countPending(graph);
@@ -362,7 +363,8 @@ export class ConfigStore {
    */
   private keepUsable(name: string, built: ClusterResult | undefined): ClusterResult | undefined {
     if (built === undefined || isUsable(built)) return built;
-    return this.inUse?.clusters.get(name) ?? built;
+    const inUse = this.inUse?.clusters.get(name);
+    return inUse !== undefined && isUsable(inUse) ? inUse : built;
   }
 
   private *countPending(graph: Graph): Steps<void> {
@@ -387,8 +389,9 @@ export class ConfigStore {
       const built = buildCluster(name, node.source, inputs, previous);
       const result = graph.kept.has(name) ? this.keepUsable(name, built) : built;
       if (result === undefined) return;
-      if (node.pendingSinceMs !== undefined && leavesIn(node.result).length > 0) {
-        graph.isOutdated = true;
+      if (node.pendingSinceMs !== undefined) {
+        graph.mayBuild = true;
+        if (leavesIn(node.result).length > 0) graph.isOutdated = true;
       }
       node.result = result;
       node.pendingSinceMs = undefined;
@@ -405,13 +408,12 @@ export class ConfigStore {
 
   /** Builds the aggregates whose clusters all have a result, if any cluster has got one since it was last tried. */
   private *buildAggregates(graph: Graph): Steps<void> {
-    const { unbuilt, pending } = graph;
-    const pendingLeaves = pending.size - unbuilt.size;
-    if (unbuilt.size === 0 || pendingLeaves >= graph.pendingLeaves) return;
-    graph.pendingLeaves = pendingLeaves;
+    const { unbuilt, mayBuild } = graph;
+    if (unbuilt.size === 0 || !mayBuild) return;
     const ready = yield* readyAggregates(graph);
     for (const name of ready) unbuilt.delete(name);
     yield* this.recompute(graph, ready);
+    graph.mayBuild = false;
   }
 
   private *describe(graph: Graph): Steps<StoreUpdate> {
@@ -490,11 +492,4 @@ function* keptBeside(
     if (!referred.has(name)) kept.add(name);
   });
   return kept;
-}
-
-/** Whether calls can be sent to an endpoint of a cluster, or of those below it. */
-function isUsable(result: ClusterResult): boolean {
-  if (!result.ok) return false;
-  const { children } = result.value;
-  return children.kind === 'aggregate' || (children.endpoints?.priorities.length ?? 0) > 0;
 }

@@ -30,7 +30,7 @@ import type { ResourceSource } from '../xds-client/resource-watcher';
 const loadHeldBack = late<typeof HeldBackModule>(() => require('./held-back'));
 const loadCollections = late<typeof Collections>(() => require('./endpoint-collections'));
 
-/** The four kinds of resources of a client. */
+/** The types of the resources that a target depends on. */
 export interface ClientResourceTypes {
   readonly listener: ResourceType<ListenerResource>;
   readonly routeConfig: ResourceType<RouteConfigResource, RouteConfigChange>;

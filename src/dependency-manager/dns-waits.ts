@@ -2,10 +2,8 @@ import { createHandle, type Handle } from '../util/handle';
 import type { Clock } from '../util/clock';
 import type { Logger } from '../util/logger';
 import { quoteText } from '../util/text';
-import { inSeconds } from '../xds-client/xds-errors';
-
-/** Milliseconds after which a pending name is logged. */
-const LONG_WAIT_MS = 5000;
+import { inSeconds } from '../util/duration';
+import { LONG_WAIT_MS } from '../xds-client/long-waits';
 
 /**
  * Milliseconds after which a name counts as failed until there is an answer: those after which a resource that a server has not
@@ -13,7 +11,7 @@ const LONG_WAIT_MS = 5000;
  */
 const DNS_TIMEOUT_MS = 15_000;
 
-/** Of many names that are reported together, so many have a line of their own in the log. */
+/** The number of names that have a line of their own in the log, of those that are reported together. */
 const MAX_LINES = 10;
 
 const NEXT_STEP = 'check the name, and the DNS servers of this host';

@@ -1,5 +1,5 @@
 import { quoteText } from '../util/text';
-import { inSeconds } from '../xds-client/xds-errors';
+import { inSeconds } from '../util/duration';
 import type { ClusterNode, Graph } from './config-graph';
 
 /** A resource that was accepted, and that is not in use because others are pending. */

@@ -6,6 +6,7 @@ import type {
   RouteConfigResource,
 } from '../resources/route-config/route-config';
 import type { XdsError } from '../xds-client/resource-watcher';
+import { joinHostPort } from '../util/text';
 
 /** The last report of a watch, of values `T` with changes `C`. */
 export type Observed<T, C = unknown> =
@@ -53,8 +54,6 @@ export interface DnsTarget {
 }
 
 /** Returns the key of a DNS name among the observations. */
-export function dnsTargetKey(target: DnsTarget): string {
-  return target.host.includes(':')
-    ? `[${target.host}]:${target.port}`
-    : `${target.host}:${target.port}`;
+export function dnsTargetKey({ host, port }: DnsTarget): string {
+  return joinHostPort(host, port);
 }

@@ -14,7 +14,7 @@ export type ClusterChildren =
       readonly kind: 'endpoints';
       /** `undefined` if there are none; `resolutionNote` has the reason. */
       readonly endpoints: EndpointsResource | undefined;
-      /** For failed picks: the errors of the sources of this cluster, or else the name of the client (gRFC A88). */
+      /** The text that failed picks end with: the errors of the sources of this cluster, or else the name of the client (gRFC A88). */
       readonly resolutionNote: string;
     }
   /** Leaves in order of priority, without duplicates; each is in `XdsConfig.clusters` too (gRFC A75). */

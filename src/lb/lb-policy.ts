@@ -59,7 +59,7 @@ export interface LbHost extends LbHelper {
   readonly environment: LbEnvironment;
   /** The distance from the root; deeper policies publish first. */
   readonly depth: number;
-  /** Of the cluster that the policy belongs to; `undefined` if there is none. */
+  /** The watcher of the cluster that the policy belongs to; `undefined` if there is none. */
   readonly endpointWatcher?: EndpointWatcher | undefined;
 }
 
@@ -75,7 +75,7 @@ export interface XdsLbContext {
   readonly loads: LoadReporter | undefined;
   /** What observes the channel, the same from its start to its end; `undefined` if nothing does. */
   readonly stats?: ChannelStats | undefined;
-  /** For channels that policies create (gRFC A110). Default: none. */
+  /** The options of channels that policies create (gRFC A110). Default: none. */
   readonly childChannelOptions?: ChildChannelOptions | undefined;
 }
 
@@ -84,7 +84,7 @@ export interface LbUpdate<Config extends LbConfig = LbConfig> {
   readonly config: Config;
   /** The endpoints, or the error of their resolution. */
   readonly endpoints: Result<EndpointSet, string>;
-  /** For subchannels. The same object for the life of the channel, so that subchannels stay pooled. */
+  /** The options of subchannels: the same object for the life of the channel, so that subchannels stay pooled. */
   readonly options: ChannelOptions;
   /** `undefined` under other resolvers than xds. */
   readonly xds: XdsLbContext | undefined;
@@ -92,7 +92,7 @@ export interface LbUpdate<Config extends LbConfig = LbConfig> {
   readonly resolutionNote: string;
   /** The cluster and locality of the endpoints, as labels of metrics (gRFCs A78, A89). Default: none. */
   readonly labels?: LabelValues | undefined;
-  /** For channels that policies below a cluster create (gRFC A110). Default: none. */
+  /** The options of channels that policies below a cluster create (gRFC A110). Default: none. */
   readonly childChannelOptions?: ChildChannelOptions | undefined;
 }
 

@@ -9,7 +9,7 @@ import type { Clock } from '../util/clock';
 export interface BackendLoad {
   /** Utilization of the processors of the backend; 1 is full use. May exceed 1. */
   readonly cpuUtilization?: number | undefined;
-  /** From 0 to 1. */
+  /** Utilization of the memory of the backend, from 0 to 1. */
   readonly memoryUtilization?: number | undefined;
   /**
    * Utilization as defined by the application; may exceed 1. If above 0, `weighted_round_robin` uses it instead of

@@ -1,6 +1,7 @@
 import { Status, type PickResult, type StatusObject } from '../grpc-js';
 import { waitOf } from '../lb/connectivity';
 import type { EventLoopWatch } from '../util/clock';
+import { inSeconds } from '../util/duration';
 
 // The texts of grpc-js for what a call was waiting for when its deadline passed
 // (https://github.com/grpc/grpc-node/blob/@grpc/grpc-js@1.14.0/packages/grpc-js/src/resolving-call.ts, `runDeadlineTimer`).
@@ -89,9 +90,8 @@ function explainWait(
 /** @param ms For how long at least the connection has received nothing. */
 function describeSilence(ms: number | undefined): string {
   if (ms === undefined || ms < MIN_SILENCE_MS) return ': see its log';
-  const seconds = (ms / 1000).toFixed(1);
   return (
-    `, and the connection has received no byte for ${seconds} s: see its log, and whether the network or a proxy has dropped ` +
+    `, and the connection has received no byte for ${inSeconds(ms)}: see its log, and whether the network or a proxy has dropped ` +
     'the connection (the channel option grpc.keepalive_time_ms ends such a connection)'
   );
 }

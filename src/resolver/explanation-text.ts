@@ -1,6 +1,6 @@
 import { inspect } from 'node:util';
 import type { CallExplanation, RouteDecision, RoutedCall, RouteOutcome } from './explain-call';
-import { joinLines } from '../util/text';
+import { joinLines, quoteText } from '../util/text';
 
 /** Gives an explanation a text form for people, for `String` and `console.log`. Its members stay plain data. */
 export function withText<Explanation extends CallExplanation>(
@@ -20,7 +20,7 @@ export function formatExplanation(explanation: CallExplanation): string {
     return joinLines([`not routed: ${reason}`, ...waitingFor.map((line) => `  ${line}`)]);
   }
   return joinLines([
-    `virtual host ${quote(explanation.virtualHost)}`,
+    `virtual host ${quoteText(explanation.virtualHost)}`,
     ...explanation.routes.map((trial) => `  ${formatTrial(trial)}`),
     ...explanation.decisions.flatMap(formatDecision),
     ...formatUnmatched(explanation),
@@ -52,7 +52,7 @@ function formatForward({
   return [
     ...clusters.map(({ name, share, filters }) => {
       const through = filters.map((filter) => filter.name).join(', ');
-      return `${percent(share)} to cluster ${quote(name)}${through && `, through ${through}`}`;
+      return `${percent(share)} to cluster ${quoteText(name)}${through && `, through ${through}`}`;
     }),
     timeoutMs === undefined ? 'no timeout of the route' : `timeout ${timeoutMs} ms`,
     retry === undefined
@@ -74,13 +74,9 @@ function formatUnused({ unusedFields }: RoutedCall): readonly string[] {
 }
 
 function formatRoute({ index, name }: Pick<RouteDecision, 'index' | 'name'>): string {
-  return name === '' ? `route ${index}` : `route ${index} ${quote(name)}`;
+  return name === '' ? `route ${index}` : `route ${index} ${quoteText(name)}`;
 }
 
 function percent(share: number): string {
   return `${Number((share * 100).toFixed(3))} %`;
-}
-
-function quote(text: string): string {
-  return JSON.stringify(text);
 }

@@ -73,7 +73,7 @@ export interface CompiledRegex {
 
 /** Compiles the RE2 patterns of one resource, as far as they are within the limits. */
 export interface RegexCompiler {
-  /** See `Limits.maxRegexSubstitutionLength`. */
+  /** Characters of the substitution of a rewrite (`Limits.maxRegexSubstitutionLength`). */
   readonly maxSubstitutionLength: number;
   /** @returns `undefined` after adding a violation. */
   compile(pattern: string, violations: Violations): CompiledRegex | undefined;
@@ -96,9 +96,9 @@ export interface ExtensionPoints {
   readonly regexes: RegexCompilers;
   /** Whether DRAINING endpoints are kept, for policies that know the state (gRFC A55). Default: left out. */
   readonly keepDraining?: boolean;
-  /** See `Limits`. */
+  /** Endpoints of one assignment. Default: that of `Limits`. */
   readonly maxEndpointsPerAssignment?: number;
-  /** See `Limits`. */
+  /** Endpoints in use from one management server. Default: that of `Limits`. */
   readonly maxEndpoints?: number;
   /** Whether endpoints may have several addresses (gRFC A61). Default: they may. */
   readonly additionalAddresses?: boolean;

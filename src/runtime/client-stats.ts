@@ -17,7 +17,7 @@ const TYPE_PREFIX = 'type.googleapis.com/';
 /** The label of the authority of names in the old style (gRFC A78). */
 const NO_AUTHORITY = '#old';
 
-/** By whether an older value stays in use (gRFCs A78, A88). */
+/** The labels of each state, by whether an older value stays in use (gRFCs A78, A88). */
 const CACHE_STATES: Readonly<
   Record<ResourceStatus, { readonly cached: string; readonly missing: string }>
 > = {

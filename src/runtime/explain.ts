@@ -291,30 +291,30 @@ class GivenResources implements ResourceSource {
     this.queue.run(task);
   }
 
-  /** See `ResourceSource`. */
+  /** No resource is received. */
   readonly receivedAtMs = undefined;
 
-  /** See `ResourceSource`. A resource is applied in one task. */
+  /** Runs the task: each resource is applied as a whole. */
   runWhenWhole(task: () => void): void {
     this.run(task);
   }
 
-  /** See `ResourceSource`. */
+  /** Not measured. */
   runMs(): number {
     return 0;
   }
 
-  /** See `ResourceSource`. There are none. */
+  /** Holds nothing: there are no requests. */
   holdRequests(): Handle {
     return createHandle(() => {});
   }
 
-  /** See `ResourceSource`. */
+  /** No resource is pending. */
   waitingFor(): readonly string[] {
     return [];
   }
 
-  /** See `ResourceSource`. There are none. */
+  /** There are no servers. */
   serverFailures(): readonly string[] {
     return [];
   }
@@ -355,7 +355,7 @@ interface ExplainedState {
   readonly types: Readonly<Record<ExplainedResource['type'], DescribedType>>;
   /** Returns the encoded resource in use; `undefined` if there is none. */
   readonly bytesOf: (typeUrl: string, name: string) => Uint8Array | undefined;
-  /** Those of a channel of the target; `undefined` if there are none yet. */
+  /** The policies of a channel of the target; `undefined` if there are none yet. */
   readonly policies: PolicyState | undefined;
 }
 

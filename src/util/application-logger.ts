@@ -98,7 +98,7 @@ function hasLevels(value: object): value is LevelLogger {
   return has(value, 'error') && has(value, 'info');
 }
 
-/** Also one made by `new console.Console()`. */
+/** Whether a logger is `console`, or one made by `new console.Console()`. */
 function isConsole(logger: object): boolean {
   return hasLevels(logger) && has(logger, 'dir') && has(logger, 'table');
 }

@@ -1,4 +1,5 @@
 import { createHandle, type Handle } from './handle';
+import { inSeconds } from './duration';
 
 /** The source of time and timers. Tests pass a fake one. */
 export interface Clock {
@@ -96,7 +97,7 @@ export class EventLoopWatch {
       if (endMs > sinceMs) longestMs = Math.max(longestMs, ms);
     }
     if (longestMs <= BLOCKED_MS) return undefined;
-    return `this process was blocked for ${(longestMs / 1000).toFixed(1)} s`;
+    return `this process was blocked for ${inSeconds(longestMs)}`;
   }
 
   private start(): void {

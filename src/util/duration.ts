@@ -51,11 +51,15 @@ export function parseDurationString(text: string): number | undefined {
 
 /**
  * Writes a duration in seconds for a message, such as `15 s` or `0.25 s`: at most three decimals, and never an exponent.
- * Other durations of messages, which change with every look, have one decimal.
  */
 export function describeDuration(ms: number): string {
   if (ms > 0 && ms < 1) return 'less than 0.001 s';
   return `${withoutZeros((ms / 1000).toFixed(3))} s`;
+}
+
+/** Writes a duration that changes with every look, such as an age, in seconds with one decimal: `1.5 s`. */
+export function inSeconds(ms: number): string {
+  return `${(ms / 1000).toFixed(1)} s`;
 }
 
 /** Formats milliseconds so that {@link parseDurationString} returns the same number. */

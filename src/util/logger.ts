@@ -13,17 +13,17 @@ export interface LogFields {
   readonly nodeId?: string;
   /** The management server: `server_uri` of the bootstrap. */
   readonly serverUri?: string;
-  /** Of the resource. */
+  /** The type URL of the resource. */
   readonly typeUrl?: string;
-  /** Of the resource. */
+  /** The name of the resource. */
   readonly name?: string;
-  /** Of the resource. */
+  /** The version of the resource. */
   readonly version?: string;
   /** The target of the channel, such as `xds:///echo.example.com`. */
   readonly target?: string;
   /** The name of the cluster. */
   readonly cluster?: string;
-  /** Of the endpoint. */
+  /** The locality of the endpoint. */
   readonly locality?: string;
   /** The address of the first endpoint that the line is about, such as `10.0.0.1:443`. */
   readonly endpoint?: string;

@@ -123,6 +123,11 @@ export function countOccurrences(
   return count;
 }
 
+/** Returns `host:port`, with brackets around an IPv6 address. */
+export function joinHostPort(host: string, port: number): string {
+  return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
+}
+
 /** Removes every such character from the end of a text, which a regular expression would look for at each of its places. */
 export function withoutTrailing(text: string, character: string): string {
   let end = text.length;

@@ -13,7 +13,8 @@ import {
   type ResourceOwner,
   type WatchedResourceOptions,
 } from './watched-resource';
-import { describeResource, inSeconds } from './xds-errors';
+import { describeResource } from './xds-errors';
+import { inSeconds } from '../util/duration';
 
 /** Constructor options of an authority. */
 export interface AuthorityOptions extends ServerChoiceOptions {
@@ -184,11 +185,11 @@ export class Authority implements ServerObserver, ResourceOwner {
 interface ServerChoiceOptions {
   /** The target of the client; `undefined` if it has none. */
   readonly target: string | undefined;
-  /** Of the authority; `undefined` for names in the old style. */
+  /** The name of the authority; `undefined` for names in the old style. */
   readonly name: string | undefined;
   /** `node.id`, for diagnostics. */
   readonly nodeId: string;
-  /** In order of priority, at least one. */
+  /** The servers in order of priority, at least one. */
   readonly servers: readonly ServerConfig[];
   /** Whether a server that is unreachable is replaced although no resource is missing (gRFC A95). */
   readonly fallbackOnReachabilityOnly: boolean;

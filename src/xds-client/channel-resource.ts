@@ -123,7 +123,7 @@ export class ChannelResource implements RequestedResource {
     return this.current;
   }
 
-  /** Until when its value may be used; `undefined` if it does not expire. */
+  /** How long its value may be used; `undefined` if it does not expire. */
   get lifetime(): Lifetime | undefined {
     return this.currentLifetime;
   }
@@ -235,7 +235,7 @@ function rejectedBytes(failure: Failure | undefined): number {
 interface TypeResources {
   readonly type: ResourceType<unknown>;
   readonly byName: Map<string, ChannelResource>;
-  /** That of the latest response. */
+  /** The order of the resources in the latest response. */
   readonly order: ResponseOrder;
 }
 

@@ -18,7 +18,7 @@ export interface PooledClient<C, G> extends Handle {
 
 /** The part that the clients of one bootstrap share. */
 export interface ClientGroup<C> {
-  /** Those of the channel for which the group was created. Default: that channel had none. */
+  /** The options of the channel for which the group was created. Default: that channel had none. */
   readonly connectionOptions?: ConnectionOptions | undefined;
   /** Creates the client of a target. */
   createClient(scope: string): C;
@@ -32,7 +32,7 @@ interface Founder {
 
 interface PooledGroup<C, G> {
   readonly group: G;
-  /** By scope. */
+  /** The clients by scope. */
   readonly clients: RefCountedMap<string, C>;
 }
 

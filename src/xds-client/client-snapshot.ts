@@ -55,7 +55,7 @@ export interface ResourceChange {
   readonly name: string;
   /** `missing`: the server has said that there is no such resource, and there was none before. */
   readonly kind: 'accepted' | 'rejected' | 'removed' | 'missing' | 'timed-out';
-  /** Of an accepted value; empty for the others. */
+  /** The version of an accepted value; empty for the others. */
   readonly version: string;
   /** What changed in a value, if its decoder knows, or why there is no new one. */
   readonly text: string;

@@ -73,7 +73,7 @@ export interface ResourceWaitingEvent extends ResourceEventBase {
 export interface FallbackEvent extends DiagnosticEvent {
   /** The target that does, such as `xds:///echo.example.com`. Others may stay with the server that they use. */
   readonly target: string | undefined;
-  /** As in the bootstrap; `undefined` for names without one. */
+  /** The name of the authority in the bootstrap; `undefined` for names without one. */
   readonly authority: string | undefined;
   /** Whether it is a server further down the list, or back to one further up. */
   readonly direction: 'down' | 'back';
@@ -83,7 +83,7 @@ export interface FallbackEvent extends DiagnosticEvent {
 
 /** A channel has a new config. */
 export interface ConfigPublishedEvent extends DiagnosticEvent {
-  /** As the channel was given it. */
+  /** The target that the channel was created with. */
   readonly target: string;
   /** Name of the listener. */
   readonly listener: string;

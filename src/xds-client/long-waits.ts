@@ -4,12 +4,13 @@ import type { Logger } from '../util/logger';
 import type { SerialQueue } from '../util/serial-queue';
 import { diagnostics } from './diagnostics';
 import type { WatchedResource } from './watched-resource';
-import { describePending, describeResource, inSeconds } from './xds-errors';
+import { describePending, describeResource } from './xds-errors';
+import { inSeconds } from '../util/duration';
 
-/** Milliseconds after which a pending resource is reported. */
-const LONG_WAIT_MS = 5000;
+/** Milliseconds after which a wait is reported: for a resource, a DNS name or a connection. */
+export const LONG_WAIT_MS = 5000;
 
-/** Of many long waits that are reported together, so many have a line of their own in the log. */
+/** The number of long waits that have a line of their own in the log, of those that are reported together. */
 const MAX_WAIT_LINES = 10;
 
 /** Constructor options of the long waits. */
@@ -42,9 +43,9 @@ interface Wait {
  * each, however many targets watch them, and on the diagnostics channel for each target.
  */
 export class LongWaits {
-  /** Those that have not been reported, the oldest first. */
+  /** The waits that have not been reported, the oldest first. */
   private readonly waits = new Map<WatchedResource, Wait>();
-  /** By type and name, those that were logged as an error, and since when they have been pending. */
+  /** Since when the resources that were logged as an error have been pending, by type and name. */
   private readonly logged = new Map<string, number>();
   private timer: Handle | undefined;
 

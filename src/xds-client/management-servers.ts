@@ -62,7 +62,7 @@ export class ManagementServers {
   readonly queue: SerialQueue;
   /** Parses the names of resources. */
   readonly parseName: ParseResourceName;
-  /** Of the resources of every client. */
+  /** The long waits for the resources of every client. */
   readonly longWaits: LongWaits;
   /** The last changes of the resources of every client. */
   readonly history = new ChangeHistory();
@@ -110,7 +110,7 @@ export class ManagementServers {
     return this.channels.acquire(known);
   }
 
-  /** See `XdsClient.receivedAtMs`. */
+  /** When the response was received whose effects are in the queue, on the monotonic clock; `undefined` if none is. */
   get receivedAtMs(): number | undefined {
     return this.time.receivedAtMs;
   }

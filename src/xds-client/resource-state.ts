@@ -18,7 +18,7 @@ import {
 
 /** What a cached resource takes. */
 export interface CachedSize {
-  /** Those that its encoded value keeps in memory. */
+  /** Bytes that its encoded value keeps in memory. */
   readonly bytes: number;
   /** Fields that its value may be made of: those that were read of it, and those of the version from which the rest is. */
   readonly fields: number;
@@ -38,7 +38,7 @@ export interface Accepted<T> {
   readonly record?: object | undefined;
   /** The encoded value, to compare the next update with. */
   readonly bytes: Uint8Array;
-  /** Of the latest response with these bytes. Watchers are not notified of another version of a value. */
+  /** The version of the latest response with these bytes. Watchers are not notified of another version of a value. */
   version: string;
   /** `ServerConfig.key` of the server it came from: the same bytes may mean something else from another. */
   readonly serverKey: string;
@@ -55,7 +55,7 @@ export interface Accepted<T> {
 export interface ValueChange {
   /** The earlier value. */
   readonly from: unknown;
-  /** As the decoder returned it. */
+  /** The change that the decoder returned. */
   readonly change: unknown;
 }
 
@@ -229,7 +229,7 @@ export interface Rejection {
   readonly violations: readonly string[];
   /** `undefined` if the resource could not be taken out of the response. */
   readonly bytes: Uint8Array | undefined;
-  /** Of the response. */
+  /** The version of the response. */
   readonly version: string;
 }
 
@@ -259,7 +259,7 @@ export function serverErrorEvent(
 
 /** The removal of a resource. */
 export interface Deletion {
-  /** Of the response. */
+  /** The version of the response. */
   readonly version: string;
   /** Whether the server has said that it does not exist, instead of leaving it out of a complete response. */
   readonly isExplicit: boolean;

@@ -30,7 +30,7 @@ export type PreviousVersion<T> = Pick<DecodedValue<T>, 'value' | 'record'>;
 export interface DecodeContext<T> {
   /** The server the resource came from (`lrs_server.self`, `trusted_xds_server`). */
   readonly server: ServerConfig;
-  /** Those of the bootstrap of the client. Default: none. */
+  /** The certificate providers of the bootstrap of the client. Default: none. */
   readonly certificateProviders?: CertificateProviders;
   /**
    * Returns the last accepted version of the named resource, from which unchanged parts are taken, with their identity.

@@ -47,7 +47,7 @@ export interface ResourceSource {
   runWhenWhole(task: () => void): void;
   /** Milliseconds since the current run of the queue began; zero if they are not measured. */
   runMs(): number;
-  /** See `XdsClient.receivedAtMs`. */
+  /** When the response was received whose effects are in the queue, on the monotonic clock; `undefined` if none is. */
   readonly receivedAtMs: number | undefined;
   /** Sends no requests and reads no responses until the handle is released. */
   holdRequests(): Handle;

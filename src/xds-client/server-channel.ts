@@ -33,7 +33,8 @@ import type { ParseResourceName } from './resource-name';
 import type { CertificateProviders, DiscoveryService, ResourceType } from './resource-type';
 import type { TimeBudget } from './budgets';
 import type { XdsTransport, XdsTransportFactory } from './transport';
-import { describeServer, describeSilence, inSeconds, type ResourceId } from './xds-errors';
+import { describeServer, describeSilence, type ResourceId } from './xds-errors';
+import { inSeconds } from '../util/duration';
 
 /** Constructor options of a channel. */
 export interface ServerChannelOptions extends Omit<
@@ -326,7 +327,7 @@ class Subscription implements ChannelSubscription {
 
 const NO_STREAM: AdsStreamSnapshot = { state: 'idle', retryInMs: undefined, hasAnswered: false };
 
-/** From the state furthest from working on. */
+/** The states of a stream, from the one that is furthest from working. */
 const PROGRESS = ['closed', 'backoff', 'idle', 'connecting', 'open'];
 
 function* countValid({ events }: ReadResponse): Steps<number> {
@@ -350,7 +351,7 @@ interface ServerHealthOptions {
 
 /** Whether a server is reachable, on each of its streams, in the log and for diagnostics. */
 class ServerHealth<K> {
-  /** By stream, why the last attempt has failed, until the server answers. */
+  /** Why the last attempt has failed, by stream, until the server answers. */
   private readonly failures = new Map<K, string>();
   /** When the first of them was, in milliseconds since the epoch; `undefined` if there is none. */
   private sinceMs: number | undefined;
@@ -364,7 +365,7 @@ class ServerHealth<K> {
     return undefined;
   }
 
-  /** Since when, in ISO 8601. */
+  /** Since when the server has been failing, in ISO 8601; `undefined` if it is not. */
   get failingSince(): string | undefined {
     return this.sinceMs === undefined ? undefined : toIso(this.sinceMs);
   }

@@ -55,7 +55,7 @@ interface AuthoritySource {
  * decoded resources are shared with the other clients of the same `ManagementServers`.
  */
 export class XdsClient {
-  /** By the name of the authority; `undefined` is that of names in the old style. */
+  /** The authorities by name; `undefined` is that of names in the old style. */
   private readonly authorities = new Map<string | undefined, Authority>();
   private closed = false;
 
@@ -101,17 +101,17 @@ export class XdsClient {
     this.servers.queue.run(task);
   }
 
-  /** See `ManagementServers.holdRequests`. */
+  /** Sends no requests and reads no responses until the handle is released. */
   holdRequests(): Handle {
     return this.servers.holdRequests();
   }
 
-  /** See `ManagementServers.runWhenWhole`. */
+  /** Runs a task in the queue, once the response that is being applied is applied as a whole. */
   runWhenWhole(task: () => void): void {
     this.servers.runWhenWhole(task);
   }
 
-  /** See `ManagementServers.runMs`. */
+  /** Milliseconds since the current run of the queue began; zero if they are not measured. */
   runMs(): number {
     return this.servers.runMs();
   }

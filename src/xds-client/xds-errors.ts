@@ -192,8 +192,3 @@ export function joinBounded(all: readonly string[]): string {
   const left = texts.length - count + more;
   return left === 0 ? shown : `${shown}${SEPARATOR}and ${left} more`;
 }
-
-/** Writes a duration in seconds, such as `1.5 s`. */
-export function inSeconds(ms: number): string {
-  return `${(ms / 1000).toFixed(1)} s`;
-}

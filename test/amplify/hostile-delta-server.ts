@@ -1,5 +1,6 @@
 import { Server, type ServerDuplexStream } from '@grpc/grpc-js';
-import { GrpcListener, joinHostPort } from '../../src/control-plane/grpc-listener';
+import { GrpcListener } from '../../src/control-plane/grpc-listener';
+import { joinHostPort } from '../../src/util/text';
 import {
   DeltaDiscoveryRequest,
   DeltaDiscoveryResponse,

@@ -1,5 +1,6 @@
 import { Server, type ServerDuplexStream } from '@grpc/grpc-js';
-import { GrpcListener, joinHostPort } from '../../src/control-plane/grpc-listener';
+import { GrpcListener } from '../../src/control-plane/grpc-listener';
+import { joinHostPort } from '../../src/util/text';
 import { DiscoveryRequest } from '../../src/wire/generated/envoy/service/discovery/v3/discovery';
 import { encodeMessage } from '../resources/decode-json';
 import {

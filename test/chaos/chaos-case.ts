@@ -43,7 +43,7 @@ export interface ChaosCase {
   end(scene: Scene): void | Promise<void>;
   /** What clusters have the calls then. */
   readonly clustersAfter?: readonly string[];
-  /** See `Move.unused`. */
+  /** What the first cluster is then, where others have the calls. Default: as it is. */
   readonly unusedAfter?: Move['unused'];
   /** Whether the server sends something that the client has to reject. Default: false. */
   readonly isRejected?: boolean;

@@ -149,6 +149,15 @@ describe('a DNS name that is not answered, on a running channel', () => {
     expect(scene.source.watched(fakeTypes.cluster)).toEqual(['a', 'n']);
   });
 
+  it('does not keep the error of a cluster that fails for another reason meanwhile', () => {
+    const scene = Scene.using('a', 'b');
+    scene.source.fail(fakeTypes.cluster, 'b', xdsError('no b'));
+    scene.serveDnsCluster('n');
+    scene.routeTo('a', 'n');
+    scene.source.fail(fakeTypes.cluster, 'b', xdsError('b is refused'));
+    expect(scene.inUse['b']).toBe('b is refused');
+  });
+
   it('lets later routes without its cluster through', () => {
     const scene = Scene.using('a', 'b');
     scene.serveDnsCluster('n');
@@ -191,6 +200,18 @@ describe('a DNS name that is not answered, on a running channel', () => {
     scene.dns.resolve(SLOW, endpoints('n', '10.0.0.3'));
     expect(scene.inUse).toEqual({ a: ['n'], n: ['10.0.0.3'] });
     expect(scene.source.watched(fakeTypes.cluster)).toEqual(['a', 'n']);
+  });
+
+  it('does not hold back the next version of an aggregate that is without it', () => {
+    const scene = Scene.using('x');
+    scene.source.serve(fakeTypes.cluster, 'a', aggregateCluster('a', 'x'));
+    scene.routeTo('a');
+    scene.serveDnsCluster('x');
+    scene.source.serve(fakeTypes.cluster, 'n', edsCluster('n'));
+    scene.source.serve(fakeTypes.cluster, 'a', aggregateCluster('a', 'n'));
+    expect(scene.inUse).toEqual({ a: ['x'], x: ['10.0.0.1'] });
+    scene.source.serve(fakeTypes.endpoints, 'n', endpoints('n', '10.0.0.2'));
+    expect(scene.inUse).toEqual({ a: ['n'], n: ['10.0.0.2'] });
   });
 
   it('does not hold back an aggregate without it', () => {

@@ -30,7 +30,10 @@ const HOSTS = ['h0', 'h1'];
 /** Some that match the target, and some that do not. */
 const DOMAINS = ['*', 'svc', 's*', 'sv*', '*c', 'SVC', 'other', 'x*'];
 
-/** Whether the store watches all that the walk has found, and every cluster that has a result is in use with it. */
+/**
+ * Whether the store watches all that the walk has found, and every cluster that has a result is in use with it. A cluster to
+ * which the latest routes do not refer may keep the result it had, if the new one would fail its calls.
+ */
 function usesWhatIsThere({ needed, outcome }: StoreUpdate, walk: WalkResult): boolean {
   const isWatched = (['routeConfigs', 'clusters', 'endpoints', 'dns'] as const).every((kind) =>
     [...walk.needed[kind].keys()].every((name) => needed[kind].has(name)),
@@ -38,11 +41,18 @@ function usesWhatIsThere({ needed, outcome }: StoreUpdate, walk: WalkResult): bo
   if (!isWatched || outcome.kind === 'error') return false;
   if (outcome.kind === 'incomplete') return true;
   const { clusters } = outcome.config;
-  return [...walk.built].every(
-    ([name, result]) =>
-      (result.ok && result.value.children.kind === 'aggregate') ||
-      isDeepStrictEqual(clusters.get(name), result),
-  );
+  return [...walk.built].every(([name, result]) => {
+    if (result.ok && result.value.children.kind === 'aggregate') return true;
+    const inUse = clusters.get(name);
+    const mayBeKept = !walk.routed.has(name) && !isUsable(result) && isUsable(inUse);
+    return mayBeKept || isDeepStrictEqual(inUse, result);
+  });
+}
+
+function isUsable(result: ClusterResult | undefined): boolean {
+  if (result?.ok !== true) return false;
+  const { children } = result.value;
+  return children.kind === 'aggregate' || children.endpoints !== undefined;
 }
 
 /** Plays random events to a config store, and compares it with a full walk after each update. */

@@ -138,6 +138,8 @@ export interface WalkResult {
   readonly outcome: Exclude<ConfigOutcome, { kind: 'config' }> | WalkedConfig;
   /** The clusters that have a result, aggregates whether or not their clusters have one. */
   readonly built: ReadonlyMap<string, ClusterResult>;
+  /** The clusters to which the latest routes lead. */
+  readonly routed: ReadonlySet<string>;
 }
 
 interface WalkedConfig {
@@ -148,7 +150,7 @@ interface WalkedConfig {
 /** Walks from the listener to the endpoints as gRFC A74 says it, the long way: the oracle of the store. */
 export function fullWalk(world: ConfigWorld): WalkResult {
   const walk = new FullWalk(world);
-  return { outcome: walk.outcome(), needed: walk, built: walk.built };
+  return { outcome: walk.outcome(), needed: walk, built: walk.built, routed: walk.routed };
 }
 
 class FullWalk implements NeededWatches {
@@ -161,6 +163,7 @@ class FullWalk implements NeededWatches {
 
   /** The clusters with a result, as far as the last walk has come. */
   readonly built = new Map<string, ClusterResult>();
+  routed: ReadonlySet<string> = new Set();
 
   outcome(): WalkResult['outcome'] {
     const { listener: observed } = this.world;
@@ -183,7 +186,8 @@ class FullWalk implements NeededWatches {
     virtualHost: VirtualHost,
     ambient: readonly XdsError[],
   ): WalkResult['outcome'] {
-    for (const name of this.reachable(virtualHost)) this.clusters.add(name);
+    this.routed = new Set(this.reachable(virtualHost, []));
+    for (const name of this.reachable(virtualHost, this.world.subscribed)) this.clusters.add(name);
     const { built: clusters } = this;
     for (const name of this.clusters) {
       const result = this.build(name, ambient);
@@ -194,8 +198,8 @@ class FullWalk implements NeededWatches {
     return { kind: 'config', config };
   }
 
-  private *reachable({ routes }: VirtualHost): Iterable<string> {
-    const names = new Set(this.world.subscribed);
+  private *reachable({ routes }: VirtualHost, subscribed: readonly string[]): Iterable<string> {
+    const names = new Set(subscribed);
     for (const { action } of routes) {
       if (action.kind !== 'forward') continue;
       if (action.clusters.kind === 'cluster') names.add(action.clusters.name);

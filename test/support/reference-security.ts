@@ -56,7 +56,7 @@ export function referenceVerdict({ context, names, hostname }: SecurityCase): Ve
   }
 }
 
-/** See {@link referenceVerdict}. */
+/** What a client does with a server: rejects its resource, refuses the connection, or accepts it. */
 export type Verdict = 'nack' | 'reject' | 'accept';
 
 /** The name of the server: of the endpoint without a port, or that of the cluster. An address is not sent. */

@@ -14,9 +14,10 @@ import {
   type OutputFlags,
 } from '../io';
 import { openOutputFile } from '../output-file';
-import { joinHostPort, RawAdsServer, Recorder } from '../record/recorder';
+import { RawAdsServer, Recorder } from '../record/recorder';
 import { endOf, RecordingWriter, parseRecording, type Frame } from '../record/recording';
 import { planReplay, Replayer, type ReplayStep } from '../record/replayer';
+import { joinHostPort } from '../../util/text';
 
 /** Flags of every command that listens. */
 export interface ListenFlags {

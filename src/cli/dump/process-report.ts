@@ -27,7 +27,7 @@ export interface ProcessReport {
   readonly text: string;
 }
 
-type Read = Result<ProcessReport, SourceFailure>;
+type ReportResult = Result<ProcessReport, SourceFailure>;
 
 /** How often a file is looked for. */
 const POLL_MS = 50;
@@ -36,7 +36,7 @@ const POLL_MS = 50;
 export async function fetchPageReport(
   url: string,
   { target, timeoutMs }: { readonly target: string | undefined; readonly timeoutMs: number },
-): Promise<Read> {
+): Promise<ReportResult> {
   const page = parsePageUrl(url);
   if (page === undefined) {
     return failed('--page expects the URL of a live page, such as http://127.0.0.1:9901/#token=…');
@@ -96,7 +96,7 @@ export async function requestReport(
   pid: number,
   timeoutMs: number,
   { clock, env }: Pick<CliIo, 'clock' | 'env'>,
-): Promise<Read> {
+): Promise<ReportResult> {
   // As in the process, if it has the same environment.
   const folder = env['TMPDIR'] ?? tmpdir();
   const source = `process ${pid}`;

@@ -3,6 +3,7 @@ import type { Clock } from '../../util/clock';
 import { StatusCode } from '../../util/status-code';
 import type { StreamStatus, XdsStream, XdsTransport } from '../client';
 import { typeOf, withoutMetadata, UNREADABLE, type Frame } from './recording';
+import { joinHostPort } from '../../util/text';
 
 /** A stream of a client, as bytes. */
 export type RawCall = ServerDuplexStream<Buffer, Buffer>;
@@ -57,11 +58,6 @@ export class RawAdsServer {
   close(): void {
     this.server.forceShutdown();
   }
-}
-
-/** Returns `host:port`, with brackets around an IPv6 address. */
-export function joinHostPort(host: string, port: number): string {
-  return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
 }
 
 /** Constructor options of a recorder. */

@@ -180,7 +180,7 @@ export class Snapshot {
   ): Snapshot {
     checkOptions(caller, input, INPUT);
     checkOptions(caller, options, JSON_OPTIONS);
-    const built = buildResources(listsOf(input), this, options);
+    const built = buildResources(readLists(input), this, options);
     const errors = buildErrors(input.errors ?? []);
     const problems = [...(built.ok ? [] : built.error), ...(errors.ok ? [] : errors.error)];
     if (!built.ok || !errors.ok) throw new SnapshotError(problems);
@@ -212,7 +212,7 @@ export const SNAPSHOT: Rule = {
   accepts: (value) => value instanceof Snapshot,
 };
 
-function listsOf(input: SnapshotInput): readonly ResourceList[] {
+function readLists(input: SnapshotInput): readonly ResourceList[] {
   const lists: ResourceList[] = [];
   const add = (
     list: string,

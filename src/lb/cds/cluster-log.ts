@@ -1,15 +1,14 @@
 import { ConnectivityState, type Picker, subchannelAddressToString } from '../../grpc-js';
 import type { Handle } from '../../util/handle';
 import type { LogFields } from '../../util/logger';
+import { inSeconds } from '../../util/duration';
+import { LONG_WAIT_MS } from '../../xds-client/long-waits';
 import { SettledReport } from '../../util/settled-report';
 import { describeWait } from '../connectivity';
 import type { LbEnvironment, EndpointWatcher, FailedEndpoint } from '../lb-policy';
 import { describeLocality, type LocalityEndpoints } from '../../resources/endpoints/endpoints';
 import { connectionAdvice } from '../../util/connection-advice';
 import { describeAddresses, endpointCause } from '../endpoints/endpoint-errors';
-
-/** Milliseconds after which a cluster without a connection is reported. */
-const LONG_WAIT_MS = 5000;
 
 /** The state of a cluster's policies. */
 export interface ClusterState {
@@ -85,9 +84,8 @@ export class ClusterLog {
     this.reportedMs = undefined;
     if (reportedMs === undefined) return;
     const { clock, logger } = this.environment;
-    const seconds = ((clock.monotonicMs() - reportedMs) / 1000).toFixed(1);
-    const text = () =>
-      `Cluster "${cluster}": connected ${seconds} s after the failure was reported`;
+    const seconds = inSeconds(clock.monotonicMs() - reportedMs);
+    const text = () => `Cluster "${cluster}": connected ${seconds} after the failure was reported`;
     logger.info(text, { event: 'cluster-recovered', cluster });
   }
 
@@ -254,8 +252,4 @@ export class FailingEndpoints implements EndpointWatcher {
       cluster: name,
     });
   }
-}
-
-function inSeconds(ms: number): string {
-  return `${(ms / 1000).toFixed(1)} s`;
 }

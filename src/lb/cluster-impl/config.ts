@@ -11,13 +11,12 @@ import type { Violations } from '../../util/violations';
 import type { ParseLbConfig } from '../lb-policy';
 import { childPolicyToJson, readChildPolicy } from '../registry/policy-config';
 import type { LoadReporting } from './cluster-loads';
+import { MILLION } from '../../resources/matching/fraction-parser';
 
 export const CLUSTER_IMPL = 'xds_cluster_impl_experimental';
 
 /** The default limit of concurrent calls (gRFC A32). */
 const DEFAULT_MAX_REQUESTS = 1024;
-
-export const MILLION = 1_000_000;
 
 /** The settings of `xds_cluster_impl_experimental` for one cluster. */
 export interface ClusterImplOptions {

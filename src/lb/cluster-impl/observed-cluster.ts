@@ -24,7 +24,7 @@ type SendArguments = Parameters<Call['sendMessageWithContext']>;
 
 /** What plugins observe of one cluster of a channel: its connections, and the attempts of calls on them. */
 export class ObservedCluster {
-  /** For the policies below, until the cluster is another one. */
+  /** The labels that the policies below use, until the cluster is another one. */
   readonly labels: LabelValues;
   /** Whether the addresses of the cluster must be known. */
   readonly usesLocality: boolean;

@@ -20,7 +20,8 @@ import {
   type CountedSubchannels,
 } from './counted-subchannels';
 import type { DropCounter } from './cluster-loads';
-import { type ClusterImplOptions, MILLION } from './config';
+import type { ClusterImplOptions } from './config';
+import { MILLION } from '../../resources/matching/fraction-parser';
 import { toAuthority } from '../../bootstrap/resource-template';
 import { FailedCall } from '../../grpc-js/subchannel-wrappers';
 import type { InterceptedSubchannel } from '../../grpc-js/subchannel-wrappers';

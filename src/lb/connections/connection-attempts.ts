@@ -36,7 +36,7 @@ export interface ConnectionAttemptsOptions {
   readonly logger: Logger;
   /** Attempts in flight at a time. */
   readonly maxConnectionAttempts: number;
-  /** In which configuration is applied in steps. Default: none is. */
+  /** The slices of time in which configuration is applied. Default: none is. */
   readonly timeSlices?: { readonly isBusy: boolean };
   /** Closes the connections that were released. Default: those of grpc-js. */
   readonly closeUnused?: () => void;

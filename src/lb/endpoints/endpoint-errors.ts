@@ -6,6 +6,7 @@ import { sanitizeText } from '../../util/text';
 import type { FailedEndpoint } from '../lb-policy';
 import type { EndpointLeaf } from './endpoint-leaf';
 import type { EndpointSet } from './endpoint-set';
+import { inSeconds } from '../../util/duration';
 
 /** The number of causes in the text of a failed pick. */
 const MAX_CAUSES = 3;
@@ -142,8 +143,7 @@ export function describeConnecting(
   const parts = [`no endpoint is connected (${connecting} of ${size} connecting)`];
   if (slowest !== undefined) {
     const name = nameEndpoint(slowest.endpoint, endpoints);
-    const seconds = (slowest.ms / 1000).toFixed(1);
-    parts.push(`${name} has been connecting for ${seconds} s: ${CHECK_ENDPOINT}`);
+    parts.push(`${name} has been connecting for ${inSeconds(slowest.ms)}: ${CHECK_ENDPOINT}`);
   }
   const list = errors.list(endpoints);
   if (list !== '') parts.push(list);

@@ -1,4 +1,5 @@
 import type { SocketAddress, XdsEndpoint } from '../../resources/endpoints/endpoints';
+import { joinHostPort } from '../../util/text';
 
 /** Returns the identity of an endpoint: its addresses in any order (gRFC A61). */
 export function endpointKey(endpoint: XdsEndpoint): string {
@@ -28,7 +29,7 @@ export function addressKey(address: SocketAddress): string {
 
 /** Formats an address as grpc-js and session cookies do: `10.0.0.1:80` or `[::1]:80`. */
 export function formatAddress({ host, port }: SocketAddress): string {
-  return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
+  return joinHostPort(host, port);
 }
 
 /**

@@ -61,7 +61,7 @@ type ProducerState =
   | { readonly kind: 'idle'; readonly handle?: undefined }
   | { readonly kind: 'open'; readonly intervalMs: number; readonly handle: Handle }
   | { readonly kind: 'backoff'; readonly handle: Handle }
-  /** Until the connection is lost. */
+  /** The backend has no such service: nothing is requested until the connection is lost. */
   | { readonly kind: 'unsupported'; readonly handle: Handle };
 
 const IDLE: ProducerState = { kind: 'idle' };

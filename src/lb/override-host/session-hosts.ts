@@ -235,7 +235,7 @@ export class ChildSubchannels {
     return subchannel.getConnectivityState();
   }
 
-  /** In proportion to the number of subchannels that were added since the last time. */
+  /** Removes the subchannels that are gone. Its cost is in proportion to those that were added since the last time. */
   private prune(): void {
     for (const [address, reference] of this.byAddress) {
       const subchannel = reference.deref();

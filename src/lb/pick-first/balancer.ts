@@ -44,6 +44,7 @@ import { createPolicyType, isInstanceOf } from '../tree/checked-policy';
 import type { Publication } from '../tree/lb-batch';
 import { describeEndpoint, type PolicyParts } from '../tree/policy-state';
 import { parsePickFirstConfig, PICK_FIRST, PickFirstConfig } from './config';
+import { inSeconds } from '../../util/duration';
 
 // Loaded with the policy.
 export { pickFirstConverter } from './config';
@@ -251,7 +252,7 @@ class PickFirstPolicy implements LbPolicy<PickFirstConfig> {
   private describeWait({ endpoints }: Attempt): string {
     const ms = this.host.environment.clock.monotonicMs() - this.attemptMs;
     const addresses = describeAddresses(endpoints);
-    return `no endpoint is connected; ${addresses}: connecting for ${(ms / 1000).toFixed(1)} s: ${CHECK_ENDPOINT}`;
+    return `no endpoint is connected; ${addresses}: connecting for ${inSeconds(ms)}: ${CHECK_ENDPOINT}`;
   }
 
   publish(): void {

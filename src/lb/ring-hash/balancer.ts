@@ -5,7 +5,7 @@ import type { FeatureFlags } from '../../util/feature-flags';
 import type { Handle } from '../../util/handle';
 import type { Steps } from '../../util/steps';
 import { SteppedUpdates } from '../../util/time-slices';
-import { createFailurePicker, failureText, WaitPicker } from '../connectivity';
+import { createFailurePicker, failureText, NO_ENDPOINTS, WaitPicker } from '../connectivity';
 import type { EndpointLeaf } from '../endpoints/endpoint-leaf';
 import {
   describeConnecting,
@@ -50,7 +50,6 @@ export function createRingHashPolicyType(options: RingHashPolicyOptions): LbPoli
 }
 
 const TRACER = 'ring_hash';
-const NO_ENDPOINTS = 'No endpoints to connect to';
 
 /** The last update with endpoints. */
 interface Accepted {

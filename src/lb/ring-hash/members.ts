@@ -12,9 +12,9 @@ import { combinedWeigher, sumWeights } from '../endpoints/endpoint-weights';
  * 2 ** 31, and so a signed number: only of those V8 never makes objects.
  */
 export interface SplitHash {
-  /** From -(2 ** 31). */
+  /** The upper half, from -(2 ** 31). */
   readonly high: number;
-  /** From -(2 ** 31). */
+  /** The lower half, from -(2 ** 31). */
   readonly low: number;
 }
 
@@ -59,7 +59,7 @@ export interface RingMembersOptions {
 
 /** An update whose endpoints are being listed. */
 interface Listing {
-  /** Of the final length, so that it is not copied on the way. */
+  /** The members listed so far. The list has its final length, so that it is not copied on the way. */
   readonly members: Member[];
   /** The position of the next endpoint. */
   position: number;
@@ -77,7 +77,7 @@ interface Listing {
 /** A member that is being sorted. */
 interface Placed {
   readonly member: Member;
-  /** See `ringSortKey`. */
+  /** The text by which members are sorted. */
   readonly sortKey: string;
   /** The identity of the endpoint. */
   readonly key: string;
@@ -87,9 +87,9 @@ interface Placed {
 export class RingMembers {
   private sorted: readonly Member[] = [];
   private listed: readonly Member[] = [];
-  /** By the hashes of their identities, as signed numbers, without the few that have the hash of another one. */
+  /** The members by the hashes of their identities, as signed numbers, without the few that have the hash of another one. */
   private readonly byHash = new Map<number, Member>();
-  /** Those whose hashes were taken, by their identities. */
+  /** The members whose hashes were taken, by their identities. */
   private readonly others = new Map<string, Member>();
 
   constructor(private readonly options: RingMembersOptions) {}

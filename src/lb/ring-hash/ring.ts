@@ -26,7 +26,7 @@ export class Ring {
     private readonly owners: readonly Member[],
     /** The higher halves of the hashes. To search these takes half the time, since they are next to each other in memory. */
     private readonly highs: Int32Array,
-    /** In the same order, the entries and those that members without entries had before: some may be added again. */
+    /** The entries, and those that members without entries had before, in the same order: some may be added again. */
     private readonly known: readonly Entry[],
     /** The number of members with entries: not all, if there are more members than entries. */
     readonly memberCount: number,
@@ -42,7 +42,7 @@ export class Ring {
     return entries[position < entries.length ? position : position - entries.length];
   }
 
-  /** As {@link at}, but returns the member of the entry. */
+  /** Returns the member of the entry at a position, like {@link at}. */
   memberAt(position: number): Member | undefined {
     const { owners } = this;
     return owners[position < owners.length ? position : position - owners.length];
@@ -53,7 +53,7 @@ export class Ring {
     return this.findSplit(splitHash(hash));
   }
 
-  /** As {@link find}, for a hash whose halves are known, such as a random one. */
+  /** Does the same for a hash whose halves are known, such as a random one. */
   findSplit({ high, low }: SplitHash): number {
     const { entries, highs } = this;
     let start = 0;

@@ -325,7 +325,7 @@ function observeTree(stats: ChannelStats, describe: () => PolicyState): Handle |
   });
 }
 
-/** By cluster and state. */
+/** The numbers of endpoints by cluster and state. */
 type EndpointCounts = Map<string, Map<StateName, number>>;
 
 interface Visit {

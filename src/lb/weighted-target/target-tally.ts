@@ -10,7 +10,7 @@ export interface TalliedTarget {
   weight: number;
   /** Its place among the targets, from `takePlace`. */
   readonly place: number;
-  /** As what it is counted, which only the tally sets; `undefined` while it is not. */
+  /** The state and weight that it is counted with, which only the tally sets; `undefined` while it is not. */
   counted: { readonly state: ConnectivityState; readonly weight: number } | undefined;
 }
 
@@ -34,7 +34,7 @@ class TargetsInState implements WeightedPickers {
 
 /** The targets by state, with their weights: a change of one among thousands takes little time, and no new list. */
 export class TargetTally {
-  /** By place. */
+  /** The targets by place. */
   private readonly targets: (TalliedTarget | undefined)[] = [];
   private readonly freePlaces: number[] = [];
   private readonly states = new ConnectivityTally();

@@ -66,11 +66,6 @@ export function parseOptions(options: AdminPageOptions): Access {
   return { port, host, token, hosts: new Set(hosts) };
 }
 
-/** Returns `host:port`. */
-export function joinAddress(host: string, port: number): string {
-  return isIP(host) === 6 ? `[${host}]:${port}` : `${host}:${port}`;
-}
-
 function isLoopback(host: string): boolean {
   if (host === 'localhost' || host === '::1') return true;
   return isIP(host) === 4 && host.startsWith('127.');

@@ -3,9 +3,9 @@ import type { Socket } from 'node:net';
 import { pageAssets } from '../../wire/generated/page-assets';
 import type { Clock } from '../../util/clock';
 import { errorMessage } from '../../util/errors';
+import { joinHostPort } from '../../util/text';
 import { LiveStreams } from './live-streams';
 import {
-  joinAddress,
   parseOptions,
   checkRequest,
   checkToken,
@@ -100,7 +100,7 @@ class PageServer {
         server.unref();
         const address = server.address();
         const port = typeof address === 'object' && address !== null ? address.port : access.port;
-        const url = `http://${joinAddress(access.host, port)}/#token=${access.token}`;
+        const url = `http://${joinHostPort(access.host, port)}/#token=${access.token}`;
         resolve({ url, port, close: () => this.close() });
       });
     });

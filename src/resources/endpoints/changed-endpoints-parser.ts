@@ -44,7 +44,7 @@ interface ChangedAssignment {
   readonly message: ClusterLoadAssignment;
   /** Those that get calls; in order. */
   readonly localities: readonly DecodedLocality[];
-  /** See `EndpointsResource`. */
+  /** How many localities with endpoints were left out because they have no weight; `undefined` if none. */
   readonly localitiesWithoutWeight: number | undefined;
   readonly record: EndpointsRecord;
   readonly change: EndpointsChange;

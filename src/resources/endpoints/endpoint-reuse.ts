@@ -105,7 +105,7 @@ export class EndpointReuse {
       return shareEndpoint(expected, next);
     }
     this.positions ??= runSteps(positionsOf(previous));
-    const position = this.positions.get(firstAddress(next));
+    const position = this.positions.get(firstAddressKey(next));
     if (position === undefined) return next;
     this.expected = position + 1;
     const found = previous[position];
@@ -119,7 +119,7 @@ export class EndpointReuse {
 
 function* positionsOf(previous: readonly XdsEndpoint[]): Steps<ReadonlyMap<string, number>> {
   const positions = new Map<string, number>();
-  yield* inSteps(previous, (endpoint, i) => void positions.set(firstAddress(endpoint), i));
+  yield* inSteps(previous, (endpoint, i) => void positions.set(firstAddressKey(endpoint), i));
   return positions;
 }
 
@@ -202,8 +202,8 @@ function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null;
 }
 
-/** The text of the first address of an endpoint. */
-export function firstAddress({ addresses: [first] }: XdsEndpoint): string {
+/** Returns the key of the first address of an endpoint, by which it is found in another version; empty if it has none. */
+export function firstAddressKey({ addresses: [first] }: XdsEndpoint): string {
   return first === undefined ? '' : `${first.host} ${first.port}`;
 }
 

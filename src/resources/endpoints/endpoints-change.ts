@@ -1,5 +1,5 @@
 import { inSteps, type Steps } from '../../util/steps';
-import { firstAddress, shareEndpoint } from './endpoint-reuse';
+import { firstAddressKey, shareEndpoint } from './endpoint-reuse';
 import {
   localityKey,
   type EndpointsChange,
@@ -65,11 +65,11 @@ function* toLocalityChange(difference: LocalityDifference): Steps<LocalityChange
   const removed = new Map<string, XdsEndpoint>();
   yield* inSteps(
     difference.removed,
-    (endpoint) => void removed.set(firstAddress(endpoint), endpoint),
+    (endpoint) => void removed.set(firstAddressKey(endpoint), endpoint),
   );
   const [added, updated]: [XdsEndpoint[], XdsEndpoint[]] = [[], []];
   yield* inSteps(difference.added, (endpoint) => {
-    const address = firstAddress(endpoint);
+    const address = firstAddressKey(endpoint);
     const known = removed.get(address);
     if (known === undefined) added.push(endpoint);
     else if (shareEndpoint(known, endpoint) !== known) updated.push(endpoint);

@@ -45,7 +45,7 @@ export interface AdsResponse {
   /** Whether the type was requested on the stream. */
   readonly isRequested: boolean;
   readonly nonce: string;
-  /** Of the response as a whole; for diagnostics only in the incremental variant. */
+  /** The version of the response as a whole; in the incremental variant it is for diagnostics only. */
   readonly version: string;
   readonly items: ResponseItems;
   /** Names of resources that do not exist. */
@@ -106,7 +106,7 @@ export function parseDeltaResponse(bytes: Uint8Array, isRequested: IsRequested):
 interface DecodedResponse<T> {
   readonly message: Omit<T, 'resources'>;
   readonly resources: EncodedElements;
-  /** See `AdsResponse.problem`. */
+  /** Why the response is rejected as a whole; `undefined` if it is not. */
   readonly problem: string | undefined;
 }
 
@@ -268,7 +268,7 @@ function bareItem(resource: Any | undefined, version: string): ResponseItem {
 interface Element {
   /** Canonical. */
   readonly name: string;
-  /** Those of the value that was accepted. */
+  /** The encoded value that was accepted. */
   readonly bytes: Uint8Array;
 }
 
@@ -280,7 +280,7 @@ const VALUE_TAG = 0x12;
  * that an unchanged resource is found by its place, and neither it nor its name need be read.
  */
 export class ResponseOrder {
-  /** Without an element in the place of a resource that was not accepted. */
+  /** The resources in their order; `undefined` in the place of one that was not accepted. */
   private readonly elements: (Element | undefined)[] = [];
   /** What an encoded resource of the type has before the length of its value. */
   private readonly head: Uint8Array;

@@ -20,7 +20,7 @@ interface Nack {
 
 /** The subscription state of one type. */
 interface TypeState {
-  /** Of the latest response; empty before there was one. */
+  /** The nonce of the latest response; empty before there was one. */
   nonce: string;
   nack: Nack | undefined;
   /** The names of the last request, which the server knows; `undefined` before the first request. */

@@ -35,7 +35,7 @@ export const UNREQUESTED: Verdict = {
 /** The resource of a name when a response has been read. */
 export interface VerdictResource {
   readonly accepted: object | undefined;
-  /** See `ChannelResource.position`. */
+  /** Its place in the order in which the resources of the channel were subscribed to. */
   readonly position: number;
 }
 

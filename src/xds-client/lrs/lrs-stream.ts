@@ -31,7 +31,7 @@ import {
   type TakenClusterCounts,
 } from './cluster-load';
 import { parseMetricRules, type MetricRules } from './metrics';
-import { durationToMs } from '../../util/duration';
+import { durationToMs, inSeconds } from '../../util/duration';
 import { MESSAGE_LIMIT, ReadBudget, ReadLimitError } from '../../util/read-budget';
 import { Violations } from '../../util/violations';
 
@@ -186,7 +186,7 @@ export class LrsStream implements EndableStream {
   private onFailed(reason: string, retryInMs: number): void {
     const { description } = this;
     const { logger } = this.options;
-    const outlook = `next attempt in ${(retryInMs / 1000).toFixed(1)} s`;
+    const outlook = `next attempt in ${inSeconds(retryInMs)}`;
     this.trace(() => `${reason}; ${outlook}`);
     if (reason === this.loggedFailure) return;
     this.loggedFailure = reason;

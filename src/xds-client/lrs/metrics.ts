@@ -5,7 +5,7 @@ export type MetricField =
 /** One metric of several calls. */
 export interface MetricTotal {
   readonly field: MetricField;
-  /** As reported; empty for those that have a field of their own. */
+  /** The name that backends report; empty for metrics that have a field of their own. */
   readonly name: string;
   /** Calls that had the metric. */
   readonly calls: number;

@@ -66,7 +66,7 @@ interface SavedStartWatchContext extends SavedStartContext {
 /** A client whose watchers receive saved resources while no server can be reached. */
 class SavedStartClient implements WatchClient {
   private readonly watches = new Set<SavedStartWatch>();
-  /** Those whose watcher has a saved resource. */
+  /** The watches whose watcher has a saved resource. */
   private readonly inUse = new Set<SavedStartWatch>();
   private readonly watchContext: SavedStartWatchContext;
 

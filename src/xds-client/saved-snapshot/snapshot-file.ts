@@ -45,7 +45,7 @@ const MAX_SNAPSHOT_BYTES = 256 * 1024 * 1024;
 /** Resources of a file, of any size. */
 const MAX_SAVED_RESOURCES = 250_000;
 
-/** Of a file as a whole, without those of its resources. */
+/** Fields of a file as a whole, without those of its resources. */
 const FILE_LIMIT: ReadLimit = { maxFields: MAX_SAVED_RESOURCES + 10, scope: 'file' };
 
 /** The number of `DiscoveryResponse.resources`. */
@@ -326,7 +326,7 @@ interface Decoding {
 
 /** The content of a snapshot file. It is read in steps, and so is each resource decoded, once for all its watchers. */
 export class SavedFile {
-  /** By type URL and name; else why the file cannot be used. */
+  /** The resources by type URL and name, or why the file cannot be used. */
   private resources: Result<ReadonlyMap<string, SavedResource>, string> | undefined;
   private readonly reading: Handle;
   private readonly waiting = new Set<() => void>();

@@ -8,7 +8,7 @@ import { TargetWatch, watchChannel, type WatchedChannel } from '../target-watch'
 import { describeUnusableEndpoints } from '../unusable';
 import type { DoctorContext, Findings } from './finding';
 import { runStep, observeTransports, probeSocket } from './probes';
-import type { LocalityEndpoints, SocketAddress } from '../../../resources/endpoints/endpoints';
+import type { LocalityEndpoints } from '../../../resources/endpoints/endpoints';
 import { LoadReporter } from '../../../xds-client/lrs/load-reporter';
 import type { ClusterResource } from '../../../resources/cluster/cluster';
 import { statusName } from '../../../util/status-code';
@@ -17,6 +17,7 @@ import type { StreamStatus } from '../../../xds-client/transport';
 import { USER_AGENT, type BootstrapOrigin } from '../client-parts';
 import type { ChildState } from '../../../lb/tree/policy-state';
 import { assertNever } from '../../../util/errors';
+import { joinHostPort } from '../../../util/text';
 
 /** Accepted resources of a type are listed up to this number, and counted beyond it. */
 const MAX_LISTED = 10;
@@ -207,7 +208,7 @@ async function checkLocality(
     })),
   );
   const failures = results.flatMap(({ address, result }) =>
-    result.ok ? [] : [`${format(address)}: ${result.error}`],
+    result.ok ? [] : [`${joinHostPort(address.host, address.port)}: ${result.error}`],
   );
   const connected = results.length - failures.length;
   const text = `${connected} of ${results.length} endpoints accept connections`;
@@ -220,10 +221,6 @@ async function checkLocality(
   const details = `${text}${all}; ${[...new Set(failures)].join('; ')}`;
   if (connected > 0) findings.warn('connect', subject, details, remedy);
   else findings.fail('connect', subject, details, remedy);
-}
-
-function format({ host, port }: SocketAddress): string {
-  return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
 }
 
 /** Opens an LRS stream to each server that clusters name for their load reports (gRFC A27). */
