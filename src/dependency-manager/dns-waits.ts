@@ -1,7 +1,7 @@
 import { createHandle, type Handle } from '../util/handle';
 import type { Clock } from '../util/clock';
 import type { Logger } from '../util/logger';
-import { quoteText } from '../util/text';
+import { quoteName, quoteText } from '../util/text';
 import { inSeconds } from '../xds-client/xds-errors';
 
 /** Milliseconds after which a pending name is logged. */
@@ -108,7 +108,7 @@ export class DnsWaits {
     const waitedMs = clock.monotonicMs() - sinceMs;
     const [user, ...others] = usersOf(key);
     const more = others.length === 0 ? '' : ` and ${others.length} more`;
-    const users = user === undefined ? '' : ` of Cluster ${quoteText(user)}${more}`;
+    const users = user === undefined ? '' : ` of Cluster ${quoteName(user)}${more}`;
     return `${describeName(key)}${users}: waiting for ${inSeconds(waitedMs)}: ${resolver()} has not answered since ${toIso(clock.now() - waitedMs)} (${clientNote}): ${NEXT_STEP}`;
   }
 

@@ -7,6 +7,7 @@ import type { LbEnvironment, EndpointWatcher, FailedEndpoint } from '../lb-polic
 import { describeLocality, type LocalityEndpoints } from '../../resources/endpoints/endpoints';
 import { connectionAdvice } from '../../util/connection-advice';
 import { describeAddresses, endpointCause } from '../endpoints/endpoint-errors';
+import { quoteName } from '../../util/text';
 
 /** Milliseconds after which a cluster without a connection is reported. */
 const LONG_WAIT_MS = 5000;
@@ -42,7 +43,7 @@ export class ClusterLog {
     if (state === CONNECTING) this.settled.cancel();
     else this.release();
     if (state === TRANSIENT_FAILURE) {
-      this.onFailure(cluster, `Cluster "${cluster}": ${errorMessage ?? 'no connection'}`);
+      this.onFailure(cluster, `Cluster ${quoteName(cluster)}: ${errorMessage ?? 'no connection'}`);
     } else if (state === READY) {
       this.onReady(cluster);
     } else if (state === CONNECTING && this.reportedMs === undefined) {
@@ -87,7 +88,7 @@ export class ClusterLog {
     const { clock, logger } = this.environment;
     const seconds = ((clock.monotonicMs() - reportedMs) / 1000).toFixed(1);
     const text = () =>
-      `Cluster "${cluster}": connected ${seconds} s after the failure was reported`;
+      `Cluster ${quoteName(cluster)}: connected ${seconds} s after the failure was reported`;
     logger.info(text, { event: 'cluster-recovered', cluster });
   }
 
@@ -96,7 +97,7 @@ export class ClusterLog {
     const { picker } = this.current();
     const wait = describeWait(picker) ?? 'no endpoint is connected';
     const block = this.environment.clock.eventLoop?.describeBlock(LONG_WAIT_MS);
-    const text = `Cluster "${cluster}": ${wait}${block === undefined ? '' : `; ${block}`}`;
+    const text = `Cluster ${quoteName(cluster)}: ${wait}${block === undefined ? '' : `; ${block}`}`;
     this.report(text, { event: 'cluster-connecting', cluster, error: wait });
   }
 
@@ -235,7 +236,7 @@ export class FailingEndpoints implements EndpointWatcher {
     const [address] = first.endpoint.addresses;
     logger.error(
       () =>
-        `Cluster "${name}": ${failed.length} of ${total} endpoints failing for ${seconds}: ` +
+        `Cluster ${quoteName(name)}: ${failed.length} of ${total} endpoints failing for ${seconds}: ` +
         `${cause} (${addresses}; first in ${locality})${connectionAdvice(cause)}`,
       {
         ...{ event: 'endpoints-failed', cluster: name, locality, error: cause },
@@ -249,10 +250,13 @@ export class FailingEndpoints implements EndpointWatcher {
     this.reported.clear();
     this.reportedMs = clock.monotonicMs();
     const seconds = inSeconds(this.endMs - this.startMs);
-    logger.info(() => `Cluster "${name}": no endpoint is failing any more, after ${seconds}`, {
-      event: 'endpoints-recovered',
-      cluster: name,
-    });
+    logger.info(
+      () => `Cluster ${quoteName(name)}: no endpoint is failing any more, after ${seconds}`,
+      {
+        event: 'endpoints-recovered',
+        cluster: name,
+      },
+    );
   }
 }
 
