@@ -38,8 +38,11 @@ export interface PendingName {
   readonly key: string;
   /** Returns what resolves the name, such as `getaddrinfo of the operating system`. */
   readonly resolver: () => string;
-  /** Called with the reason when the time is over. The name is no longer pending then. */
-  readonly onTimeout: (reason: string) => void;
+  /**
+   * Called when the time is over, with the reason and since when it was waited for, in milliseconds since the epoch. The name
+   * is no longer pending then.
+   */
+  readonly onTimeout: (reason: string, sinceMs: number) => void;
 }
 
 interface Wait extends PendingName {
@@ -159,9 +162,9 @@ export class DnsWaits {
     if (this.waits.get(key) !== wait) return;
     this.remove(key);
     const { clock, clientNote } = this.options;
-    const since = toIso(clock.now() - (clock.monotonicMs() - sinceMs));
     onTimeout(
-      `DNS resolution of ${key} failed: ${resolver()} has not answered within ${DNS_TIMEOUT_MS / 1000}s, since ${since} (${clientNote}): ${NEXT_STEP}`,
+      `DNS resolution of ${key} failed: ${resolver()} has not answered within ${DNS_TIMEOUT_MS / 1000}s (${clientNote}): ${NEXT_STEP}`,
+      clock.now() - (clock.monotonicMs() - sinceMs),
     );
   }
 }
