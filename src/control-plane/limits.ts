@@ -18,7 +18,7 @@ export const MAX_TYPES = 100;
 /** Names of one type that one stream subscribes to. */
 const MAX_NAMES = 100_000;
 /** Characters of all of them. */
-const MAX_NAME_CHARACTERS = 16 * 1024 * 1024;
+const MAX_NAME_CHARACTERS = 8 * 1024 * 1024;
 /** Responses of one type whose acknowledgement is still recorded. */
 export const MAX_UNACKNOWLEDGED = 1000;
 /** Clusters, localities, metrics and drop categories in the totals of load reports. */

@@ -151,13 +151,11 @@ describe('a control plane', () => {
       /^more than 100000 names of one type on one stream$/,
     ],
     [
-      'names of 20 MB in several requests',
-      `${ADS}/DeltaAggregatedResources`,
-      range(40).map((n) =>
-        delta({ typeUrl: EDS, resourceNamesSubscribe: [`${n}${'x'.repeat(2 ** 19)}`] }),
-      ),
+      'names of 10 MB',
+      `${ADS}/StreamAggregatedResources`,
+      [sotw({ typeUrl: EDS, resourceNames: range(20).map((n) => `${n % 10}`.repeat(2 ** 19)) })],
       status.RESOURCE_EXHAUSTED,
-      /^more than 16777216 characters in the names/,
+      /^more than 8388608 characters in the names/,
     ],
     [
       'one type after the other',
