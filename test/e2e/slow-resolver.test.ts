@@ -127,7 +127,7 @@ describe.each(VARIANTS)('a resolver that does not answer, %s', (_name, features)
     const { details } = await client.failure({ deadlineMs: 500, metadata: toSlow() });
     expect(details).toMatch(
       new RegExp(
-        `Waiting for LB pick; DNS name "slow.test:${slowPort}" of Cluster "slow": waiting for .*${RESOLVER} \\(xDS node .*: check the name`,
+        `Waiting for LB pick; DNS name "slow.test:${slowPort}" of Cluster "slow": waiting for .*${RESOLVER} \\(management server .*: check the name`,
       ),
     );
     lookups.answer();
