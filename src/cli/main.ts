@@ -33,7 +33,10 @@ const io: CliIo = {
   openScreen: (listener) => openScreen(process.stdin, process.stdout, listener),
   env: process.env,
   nodeVersion: process.versions.node,
-  folder: process.cwd(),
+  // Read late: it may have been removed, which concerns only the commands that use it.
+  get folder() {
+    return process.cwd();
+  },
   packageFolder: PACKAGE_FOLDER,
   clock: systemClock,
 };

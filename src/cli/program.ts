@@ -43,8 +43,15 @@ export async function runCli(args: readonly string[], version: string, io: CliIo
     // Commander has printed the help or the error.
     if (error instanceof CommanderError)
       return error.exitCode === 0 ? exitCode.fine : exitCode.badInput;
-    throw error;
+    if (!isFolderMissing(error)) throw error;
+    printErrors(['the current folder has been removed: change to another one'], io);
+    return exitCode.badInput;
   }
+}
+
+/** Whether an exception is that of `process.cwd()` in a folder that was removed. */
+function isFolderMissing(error: unknown): boolean {
+  return error instanceof Error && 'syscall' in error && error.syscall === 'uv_cwd';
 }
 
 function createProgram(version: string, io: CliIo, setCode: SetCode): Command {

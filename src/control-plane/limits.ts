@@ -4,8 +4,11 @@ import type { ReadLimit } from '../util/read-budget';
 
 /** Bytes of one request. */
 export const MAX_REQUEST_BYTES = 64 * 1024 * 1024;
-/** Fields of one discovery request: names, and initial versions with three each. */
-export const DISCOVERY_LIMIT: ReadLimit = { maxFields: 1_000_000, scope: 'request' };
+/**
+ * Fields of one discovery request, of unknown ones too: names, and initial versions with three each. They are read in one turn
+ * of the event loop.
+ */
+export const DISCOVERY_LIMIT: ReadLimit = { maxFields: 200_000, scope: 'request' };
 /** Fields of one request with load reports, of which the last of each stream is kept. */
 export const LOAD_LIMIT: ReadLimit = { maxFields: 200_000, scope: 'request' };
 /** Open streams of all discovery services, and of the load reporting service. */
@@ -13,9 +16,9 @@ export const MAX_STREAMS = 10_000;
 /** Types that one stream subscribes to. */
 export const MAX_TYPES = 100;
 /** Names of one type that one stream subscribes to. */
-const MAX_NAMES = 250_000;
+const MAX_NAMES = 100_000;
 /** Characters of all of them. */
-const MAX_NAME_CHARACTERS = 16 * 1024 * 1024;
+const MAX_NAME_CHARACTERS = 8 * 1024 * 1024;
 /** Responses of one type whose acknowledgement is still recorded. */
 export const MAX_UNACKNOWLEDGED = 1000;
 /** Clusters, localities, metrics and drop categories in the totals of load reports. */

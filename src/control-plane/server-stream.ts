@@ -1,7 +1,7 @@
 import { status, type MethodDefinition, type ServerDuplexStream } from '@grpc/grpc-js';
 import { asBuffer } from '../util/bytes';
 import { errorMessage } from '../util/errors';
-import { ReadBudget, type ReadLimit } from '../util/read-budget';
+import { ReadBudget, ReadLimitError, type ReadLimit } from '../util/read-budget';
 import { err, ok, type Result } from '../util/result';
 import { MAX_STREAMS } from './limits';
 
@@ -10,8 +10,11 @@ export interface MessageCodec<Message> {
   decode(bytes: Uint8Array, length?: number, budget?: ReadBudget): Message;
 }
 
-/** A decoded request, or why it cannot be read. */
-export type Received<Request> = Result<Request, string>;
+/** A decoded request, or the status of a stream on which one cannot be read. */
+export type Received<Request> = Result<
+  Request,
+  { readonly code: status; readonly details: string }
+>;
 
 /** A call whose requests are read within a limit. */
 export type StreamCall<Request, Response> = ServerDuplexStream<Received<Request>, Response>;
@@ -48,7 +51,9 @@ function read<Request>(
   try {
     return ok(codec.decode(bytes, undefined, new ReadBudget(limit)));
   } catch (error) {
-    return err(`the request cannot be read: ${errorMessage(error)}`);
+    const code =
+      error instanceof ReadLimitError ? status.RESOURCE_EXHAUSTED : status.INVALID_ARGUMENT;
+    return err({ code, details: `the request cannot be read: ${errorMessage(error)}` });
   }
 }
 
@@ -81,7 +86,7 @@ export class ServerStream<Request, Response> {
     call.on('data', (received: Received<Request>) => {
       if (!this.open) return;
       if (received.ok) listener.onRequest(received.value);
-      else this.fail(status.INVALID_ARGUMENT, received.error);
+      else this.fail(received.error.code, received.error.details);
       if (this.isBlocked) call.pause();
     });
     call.on('drain', () => {

@@ -131,7 +131,7 @@ function buildLeaf(
 }
 
 /** A resource, and what is wrong with it. */
-const OF_RESOURCE = /^(\w+ "[^"]*"): (.*)$/s;
+const OF_RESOURCE = /^(\w+ "(?:[^"\\]|\\.)*"): (.*)$/s;
 
 /** Joins messages, with each cause once: a server that cannot be reached is the cause for every resource. */
 function joinCauses(messages: readonly string[]): string {

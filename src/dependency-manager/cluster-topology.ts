@@ -1,6 +1,7 @@
 import { inSteps, type Steps } from '../util/steps';
 import type { ClusterSource, LeafClusters } from './build-cluster';
 import type { DnsTarget } from './observations';
+import { quoteName } from '../util/text';
 
 /** How many clusters a path through aggregates may have, leaf included (gRFC A37). */
 export const MAX_AGGREGATE_DEPTH = 16;
@@ -96,7 +97,7 @@ export class ClusterTopology {
         ? `it leads to ${length} clusters, more than ${MAX_LEAF_CLUSTERS}`
         : this.admission.checkLeaves(total);
     if (problem !== undefined) {
-      const error = `aggregate cluster "${aggregate}" is rejected: ${problem}`;
+      const error = `aggregate cluster ${quoteName(aggregate)} is rejected: ${problem}`;
       return { ok: false, error, isLimit: true };
     }
     this.leafCount = total;
@@ -137,7 +138,7 @@ export function checkClusterCount(
   limit: number,
 ): string | undefined {
   if (size <= limit) return undefined;
-  return `RouteConfiguration "${routeConfigName}" is rejected: its virtual host names ${size} clusters, more than the limit maxClustersPerTarget (${limit})`;
+  return `RouteConfiguration ${quoteName(routeConfigName)} is rejected: its virtual host names ${size} clusters, more than the limit maxClustersPerTarget (${limit})`;
 }
 
 /**
@@ -186,7 +187,7 @@ class Admission {
   /** Returns why the clusters of an aggregate are not followed; `undefined` if they are. */
   refusalOf(aggregate: string): string | undefined {
     if (!this.refused.has(aggregate)) return undefined;
-    return `is rejected: the clusters that "${aggregate}" names would exceed the limit maxClustersPerTarget (${this.limit})`;
+    return `is rejected: the clusters that ${quoteName(aggregate)} names would exceed the limit maxClustersPerTarget (${this.limit})`;
   }
 
   /** Describes how the leaves of all aggregates exceed the limit; `undefined` if they do not. */
@@ -262,7 +263,7 @@ export function leafClusters(
     return undefined;
   };
   const problem = visit(root, 0);
-  const subject = `aggregate cluster "${root}"`;
+  const subject = `aggregate cluster ${quoteName(root)}`;
   if (problem !== undefined) return { ok: false, error: `${subject} ${problem}`, isLimit: true };
   if (leaves.length > 0) return { ok: true, value: leaves };
   return { ok: false, error: `${subject} leads to no leaf cluster`, isLimit: false };

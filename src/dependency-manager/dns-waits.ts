@@ -1,8 +1,8 @@
 import { createHandle, type Handle } from '../util/handle';
 import type { Clock } from '../util/clock';
 import type { Logger } from '../util/logger';
-import { quoteText } from '../util/text';
 import { inSeconds } from '../util/duration';
+import { quoteName, quoteText } from '../util/text';
 import { LONG_WAIT_MS } from '../xds-client/long-waits';
 
 /**
@@ -36,8 +36,11 @@ export interface PendingName {
   readonly key: string;
   /** Returns what resolves the name, such as `getaddrinfo of the operating system`. */
   readonly resolver: () => string;
-  /** Called with the reason when the time is over. The name is no longer pending then. */
-  readonly onTimeout: (reason: string) => void;
+  /**
+   * Called when the time is over, with the reason and since when it was waited for, in milliseconds since the epoch. The name
+   * is no longer pending then.
+   */
+  readonly onTimeout: (reason: string, sinceMs: number) => void;
 }
 
 interface Wait extends PendingName {
@@ -106,7 +109,7 @@ export class DnsWaits {
     const waitedMs = clock.monotonicMs() - sinceMs;
     const [user, ...others] = usersOf(key);
     const more = others.length === 0 ? '' : ` and ${others.length} more`;
-    const users = user === undefined ? '' : ` of Cluster ${quoteText(user)}${more}`;
+    const users = user === undefined ? '' : ` of Cluster ${quoteName(user)}${more}`;
     return `${describeName(key)}${users}: waiting for ${inSeconds(waitedMs)}: ${resolver()} has not answered since ${toIso(clock.now() - waitedMs)} (${clientNote}): ${NEXT_STEP}`;
   }
 
@@ -157,9 +160,9 @@ export class DnsWaits {
     if (this.waits.get(key) !== wait) return;
     this.remove(key);
     const { clock, clientNote } = this.options;
-    const since = toIso(clock.now() - (clock.monotonicMs() - sinceMs));
     onTimeout(
-      `DNS resolution of ${key} failed: ${resolver()} has not answered within ${DNS_TIMEOUT_MS / 1000}s, since ${since} (${clientNote}): ${NEXT_STEP}`,
+      `DNS resolution of ${key} failed: ${resolver()} has not answered within ${DNS_TIMEOUT_MS / 1000}s (${clientNote}): ${NEXT_STEP}`,
+      clock.now() - (clock.monotonicMs() - sinceMs),
     );
   }
 }

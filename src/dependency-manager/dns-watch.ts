@@ -10,6 +10,7 @@ import type { DnsWatch } from './host-dns-watch';
 import { dnsTargetKey, waiting, type DnsTarget, type Observed } from './observations';
 import { WatchSet, type RunInSlices } from './watch-set';
 import { late } from '../util/late';
+import { withSince } from '../util/since';
 import type { ResourceSource } from '../xds-client/resource-watcher';
 
 /** Loaded for the first name, of which most targets have none. */
@@ -86,15 +87,19 @@ export class DnsWatches {
   }
 
   private start(target: DnsTarget, report: ReportDns): Handle {
-    const { dns, source } = this.options;
+    const { dns, source, clock } = this.options;
     const waits = (this.waits ??= new (loadWaits().DnsWaits)(this.options));
     const key = dnsTargetKey(target);
-    const onResult = (result: Result<EndpointsResource, string>) =>
-      source.run(() => report((before) => nextDnsObservation(before, result)));
+    let failingSinceMs: number | undefined;
+    const onResult = (result: Result<EndpointsResource, string>, sinceMs = clock.now()) => {
+      failingSinceMs = result.ok ? undefined : (failingSinceMs ?? sinceMs);
+      const dated = failingSinceMs === undefined ? result : withBeginning(result, failingSinceMs);
+      source.run(() => report((before) => nextDnsObservation(before, dated)));
+    };
     const wait = waits.begin({
       key,
       resolver: () => watch.resolverName ?? 'the DNS resolver',
-      onTimeout: (reason) => onResult(err(reason)),
+      onTimeout: (reason, sinceMs) => onResult(err(reason), sinceMs),
     });
     const watch = dns.start(target, (result) => {
       waits.onAnswer(key);
@@ -107,6 +112,11 @@ export class DnsWatches {
       watch.release();
     });
   }
+}
+
+/** Adds to a failure since when it lasts. */
+function withBeginning<T>(result: Result<T, string>, sinceMs: number): Result<T, string> {
+  return result.ok ? result : err(withSince(result.error, sinceMs));
 }
 
 /** Reports the observation that follows the one before. */

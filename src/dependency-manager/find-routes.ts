@@ -4,6 +4,7 @@ import type { XdsError } from '../xds-client/resource-watcher';
 import type { Observations, ObservedRoutes } from './observations';
 import type { HostSearch } from '../routing/virtual-host';
 import type { XdsConfig } from './xds-config';
+import { quoteName } from '../util/text';
 
 /** The part of a config before the clusters. */
 export interface FoundRoutes {
@@ -43,7 +44,7 @@ export function findRoutes(query: RouteQuery): RouteSearch {
   if (value.kind === 'socket-listener') {
     return ends(
       err(
-        `Listener "${listenerName}" is a socket listener and cannot serve a client: it has no api_listener (${clientNote}): give it one, or use the name of another listener`,
+        `Listener ${quoteName(listenerName)} is a socket listener and cannot serve a client: it has no api_listener (${clientNote}): give it one, or use the name of another listener`,
       ),
     );
   }
@@ -104,7 +105,7 @@ function chooseVirtualHost(
     previous?.routeConfig === routeConfig ? previous.virtualHost : hosts.find(routeConfig);
   if (virtualHost === undefined) {
     return err(
-      `RouteConfiguration "${routeConfig.name}" has no virtual host for "${host}" (${clientNote}): ` +
+      `RouteConfiguration ${quoteName(routeConfig.name)} has no virtual host for ${quoteName(host)} (${clientNote}): ` +
         'add it to the domains of one, or set the channel option grpc.default_authority',
     );
   }

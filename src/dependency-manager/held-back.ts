@@ -1,5 +1,5 @@
-import { quoteText } from '../util/text';
 import { inSeconds } from '../util/duration';
+import { quoteName, quoteText } from '../util/text';
 import type { ClusterNode, Graph } from './config-graph';
 
 /** A resource that was accepted, and that is not in use because others are pending. */
@@ -61,15 +61,15 @@ function heldRoutes(graph: Graph, { hasConfig, nowMs }: HeldBackQuery): HeldBack
   const { heldSinceMs, awaited, heldBy, routes, nodes } = graph;
   if (heldSinceMs === undefined) return [];
   const { listener, routeConfig } = routes.config;
-  const ofListener = `Listener ${quoteText(listener.name)}`;
+  const ofListener = `Listener ${quoteName(listener.name)}`;
   const ageMs = nowMs - heldSinceMs;
   if (awaited !== undefined) {
-    const waitsFor = [`RouteConfiguration ${quoteText(awaited)}`];
+    const waitsFor = [`RouteConfiguration ${quoteName(awaited)}`];
     return [{ resource: ofListener, ageMs, hasEarlier: true, waitsFor }];
   }
   if (heldBy.size === 0) return [];
   const isInline = listener.httpConnectionManager.routes.kind === 'inline';
-  const resource = isInline ? ofListener : `RouteConfiguration ${quoteText(routeConfig.name)}`;
+  const resource = isInline ? ofListener : `RouteConfiguration ${quoteName(routeConfig.name)}`;
   const waitsFor = firstOf(heldBy).map((name) => describeNodeWait(name, nodes.get(name)));
   return [{ resource, ageMs, hasEarlier: hasConfig, waitsFor }];
 }
@@ -96,7 +96,7 @@ function heldCluster(name: string, graph: Graph, nowMs: number): HeldBack | unde
 }
 
 function nameCluster(name: string): string {
-  return `Cluster ${quoteText(name)}`;
+  return `Cluster ${quoteName(name)}`;
 }
 
 function describeNodeWait(name: string, node: ClusterNode | undefined): string {
@@ -108,7 +108,7 @@ function describeNodeWait(name: string, node: ClusterNode | undefined): string {
 function describeSource(name: string, node: ClusterNode | undefined): string {
   switch (node?.source.kind) {
     case 'eds':
-      return `ClusterLoadAssignment ${quoteText(node.source.name)}`;
+      return `ClusterLoadAssignment ${quoteName(node.source.name)}`;
     case 'dns':
       return `DNS name ${quoteText(node.source.key)}`;
     case 'aggregate':

@@ -25,7 +25,7 @@ export interface GrpcLoggerOptions {
 export type RecoveryLevel = 'info' | 'error';
 
 /** The events that end what was logged as an error. */
-const RECOVERY = /-recovered$|^resource-received$/;
+const RECOVERY = /(?:^|-)recovered$|^resource-received$|^dns-answered$/;
 
 /** What begins the stack of an exception in a sanitized line. */
 const STACK = sanitizeText('\n    at ');
@@ -119,7 +119,8 @@ function withoutStack(message: string): string {
 function causeOf(message: string, fields: LogFields = {}): string {
   const { event, serverUri = '', typeUrl = '', name = '', target = '', cluster = '' } = fields;
   const { endpoint, error = '' } = fields;
-  if (event === undefined) return message.replace(/\d+/g, '#');
+  // What has no event of its own has no fields either.
+  if (event === undefined || event === 'recovered') return message.replace(/\d+/g, '#');
   // Several endpoints of a cluster fail for one cause, and others for another.
   const detail = endpoint === undefined ? '' : error;
   // Not the event: a failure and its recovery are about the same.

@@ -1,4 +1,4 @@
-import { quoteText } from '../util/text';
+import { quoteName, quoteText } from '../util/text';
 import { Metadata, Status, type StatusObject } from '../grpc-js';
 import { abandon, atOnce, isPromiseLike } from '../util/contained';
 import {
@@ -103,7 +103,7 @@ export class CallFilterChain implements CallFilter {
         const filter = factory.create(call, name);
         if (filter !== undefined) this.members.push({ name, filter });
       } catch (error) {
-        this.fail(this.members.length, error, `HTTP filter ${quoteText(name)}`);
+        this.fail(this.members.length, error, `HTTP filter ${quoteName(name)}`);
         return;
       }
     }
@@ -229,7 +229,7 @@ export class CallFilterChain implements CallFilter {
 }
 
 function describe({ name }: Member, method: keyof CallFilter): string {
-  return `HTTP filter ${quoteText(name)}, ${method}`;
+  return `HTTP filter ${quoteName(name)}, ${method}`;
 }
 
 function callHasEnded(): CallFailedError {

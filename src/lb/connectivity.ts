@@ -8,7 +8,7 @@ import {
   type PickResult,
 } from '../grpc-js';
 import type { Clock } from '../util/clock';
-import { sanitizeText } from '../util/text';
+import { quoteName, sanitizeText } from '../util/text';
 
 /** Counts children by state, so that a change of one child among many is aggregated in constant time. */
 export class ConnectivityTally {
@@ -97,7 +97,7 @@ export function waitOf(result: PickResult): string | undefined {
 /** Returns a pick without a connection with the name of the cluster in the error, or in what the call waits for. */
 export function withClusterName(result: PickResult, cluster: string): PickResult {
   const { status } = result;
-  const prefix = `Cluster "${cluster}": `;
+  const prefix = `Cluster ${quoteName(cluster)}: `;
   if (status !== null) {
     return { ...result, status: { ...status, details: prefix + status.details } };
   }

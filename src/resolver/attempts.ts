@@ -1,4 +1,5 @@
 import type { PickResult, StatusObject } from '../grpc-js';
+import { quoteName } from '../util/text';
 
 /** The number of endpoints in the text of a call that was retried. */
 const MAX_SHOWN = 5;
@@ -32,7 +33,7 @@ export class Attempts {
     const more = shown.length - MAX_SHOWN;
     const addresses = shown.slice(0, MAX_SHOWN).join(', ') + (more > 0 ? ` and ${more} more` : '');
     const policy = `at most ${limit} by the retry_policy of the route`;
-    const text = `${this.count} attempts, ${policy}: Cluster "${cluster}": ${addresses}`;
+    const text = `${this.count} attempts, ${policy}: Cluster ${quoteName(cluster)}: ${addresses}`;
     return { ...status, details: `${status.details}; ${text}` };
   }
 }

@@ -2,7 +2,7 @@ import type { ClusterStore } from '../dependency-manager/xds-config';
 import type { CallConfig, ConfigSelector, Metadata } from '../grpc-js';
 import type { ExceededSteps } from '../resources/matching/match-meter';
 import type { MatchedCall } from '../routing/matched-call';
-import { cutText, MAX_QUOTED_LENGTH } from '../util/text';
+import { cutText, escapeQuotes, MAX_QUOTED_LENGTH } from '../util/text';
 import type { Handle } from '../util/handle';
 import type { Random } from '../util/random';
 import type { CompiledRoute } from './compiled-route';
@@ -97,8 +97,9 @@ export class XdsConfigSelector implements ConfigSelector {
     found: CompiledRoute | undefined,
     exceeded: ExceededSteps | undefined,
   ): string {
-    const { target, meter } = this.channel;
-    const path = cutText(method, MAX_QUOTED_LENGTH);
+    const { meter } = this.channel;
+    const target = escapeQuotes(this.channel.target);
+    const path = escapeQuotes(cutText(method, MAX_QUOTED_LENGTH));
     if (found === undefined) {
       return `No route of ${target} matches ${path}: add one, or see why with grpc-xds explain`;
     }

@@ -2,6 +2,7 @@ import { Status, type PickResult, type StatusObject } from '../grpc-js';
 import { waitOf } from '../lb/connectivity';
 import type { EventLoopWatch } from '../util/clock';
 import { inSeconds } from '../util/duration';
+import { quoteName } from '../util/text';
 
 // The texts of grpc-js for what a call was waiting for when its deadline passed
 // (https://github.com/grpc/grpc-node/blob/@grpc/grpc-js@1.14.0/packages/grpc-js/src/resolving-call.ts, `runDeadlineTimer`).
@@ -76,14 +77,14 @@ function explainWait(
   const { details } = status;
   const [, address] = ON_CONNECTION.exec(details) ?? [];
   if (address !== undefined) {
-    const cause = `Cluster "${cluster}": ${address} has not answered the call`;
+    const cause = `Cluster ${quoteName(cluster)}: ${address} has not answered the call`;
     return { ...status, details: `${details}; ${cause}${describeSilence(silenceMs())}` };
   }
   if (notPicked === undefined) return status;
   return explainStage(status, IN_PICK_QUEUE, () => [
     notPicked.status?.details ??
       waitOf(notPicked) ??
-      `Cluster "${cluster}": no endpoint is connected`,
+      `Cluster ${quoteName(cluster)}: no endpoint is connected`,
   ]);
 }
 

@@ -1,4 +1,4 @@
-import { quoteText } from '../util/text';
+import { quoteName } from '../util/text';
 import { Status } from '../grpc-js';
 import { CallFailedError } from '../http-filters/call-filter';
 import type { CallFilterFactory, PreparedFilter } from '../http-filters/client-filter';
@@ -97,7 +97,7 @@ function prepare(
     return preparer.prepare(config, override);
   }
   return createFailingFactory(
-    `The override of HTTP filter ${quoteText(name)} is ${override.configType}, ` +
+    `The override of HTTP filter ${quoteName(name)} is ${override.configType}, ` +
       `which does not fit ${config.configType}`,
   );
 }

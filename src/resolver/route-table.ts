@@ -3,7 +3,7 @@ import type { PreparedFilter } from '../http-filters/client-filter';
 import type { Route, VirtualHost } from '../resources/route-config/route-config';
 import type { MatchedCall } from '../routing/matched-call';
 import { RouteIndex } from '../routing/route-index';
-import { quoteText } from '../util/text';
+import { quoteName, quoteText } from '../util/text';
 import { createHandle, type Handle } from '../util/handle';
 import { inSteps, type Steps } from '../util/steps';
 import type { ClusterRef, ClusterRefs } from './cluster-refs';
@@ -88,7 +88,7 @@ export class RouteTable {
     const name = route.name === '' ? '' : ` (${quoteText(route.name)})`;
     return (
       `route ${routes.indexOf(route)}${name} of ${routes.length} of virtual host ${quoteText(hostName)} ` +
-      `of RouteConfiguration ${quoteText(this.routeConfigName)}`
+      `of RouteConfiguration ${quoteName(this.routeConfigName)}`
     );
   }
 
@@ -116,7 +116,8 @@ export class RouteTable {
 
   private refOf(cluster: string): ClusterRef {
     const ref = this.refs.get(cluster);
-    if (ref === undefined) throw new Error(`A route has no reference to cluster "${cluster}"`);
+    if (ref === undefined)
+      throw new Error(`A route has no reference to cluster ${quoteName(cluster)}`);
     return ref;
   }
 }

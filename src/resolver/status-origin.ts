@@ -1,6 +1,6 @@
 import type { XdsConfig } from '../dependency-manager/xds-config';
 import type { StatusObject } from '../grpc-js';
-import { quoteText } from '../util/text';
+import { quoteName } from '../util/text';
 
 /** Where the configuration of a channel is from. */
 export interface Origin {
@@ -14,10 +14,10 @@ type Roots = Pick<XdsConfig, 'listener' | 'routeConfig'>;
 
 /** Names the resources that every call of a channel uses. */
 export function describeRoots({ listener, routeConfig }: Roots): string {
-  const ofListener = `Listener ${quoteText(listener.name)}`;
+  const ofListener = `Listener ${quoteName(listener.name)}`;
   // Routes inside of a listener may have no name.
   const { name } = routeConfig;
-  return name === '' ? ofListener : `${ofListener} and RouteConfiguration ${quoteText(name)}`;
+  return name === '' ? ofListener : `${ofListener} and RouteConfiguration ${quoteName(name)}`;
 }
 
 const SERVER = 'management server ';
@@ -43,5 +43,5 @@ export function namesCause({ details }: StatusObject): boolean {
 
 /** Whether the text of a status names a cluster, as those do that this client has made of a call that was sent. */
 export function namesCluster({ details }: StatusObject, cluster: string): boolean {
-  return details.includes(`Cluster "${cluster}"`);
+  return details.includes(`Cluster ${quoteName(cluster)}`);
 }

@@ -40,7 +40,7 @@ import { runSteps } from '../util/steps';
 import { err, ok, type Result } from '../util/result';
 import { TimeSlices } from '../util/time-slices';
 import { addHttpFilters, createRuntimeResourceTypes } from './built-in-parts';
-import { joinLines } from '../util/text';
+import { joinLines, quoteName } from '../util/text';
 import type { PolicyState } from '../lb/tree/policy-state';
 import type { LiveResolution, LiveResolutions } from '../resolver/resolver-dependencies';
 import type { ResourceSnapshot } from '../xds-client/client-snapshot';
@@ -326,7 +326,7 @@ class GivenResources implements ResourceSource {
 
   private read<T>(type: ResourceType<T>, name: string): Result<T, XdsError> {
     const given = this.find(type.typeUrl, name);
-    const subject = `${type.typeName} "${name}"`;
+    const subject = `${type.typeName} ${quoteName(name)}`;
     if (given === undefined) {
       return err({ kind: 'does-not-exist', message: `xds: ${subject}: not among the resources` });
     }
@@ -367,7 +367,9 @@ function createUnusedSearch({ types, bytesOf, policies }: ExplainedState): FindU
     const fields = (bytes && types[type].describeUnusedFields(bytes)) ?? [];
     const unsecured = type === 'cluster' && policies && findUnsecured(policies, name);
     const all = [...fields, ...(unsecured ? [`transport_socket: ${unsecured}`] : [])];
-    return all.length === 0 ? undefined : { resource: `${typeName} "${name}"`, fields: all };
+    return all.length === 0
+      ? undefined
+      : { resource: `${typeName} ${quoteName(name)}`, fields: all };
   };
 }
 

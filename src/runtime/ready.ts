@@ -3,7 +3,7 @@ import type { PolicyState } from '../lb/tree/policy-state';
 import type { LiveResolutions, LiveResolution } from '../resolver/resolver-dependencies';
 import { createXdsChannelCredentials } from '../security/client/xds-channel-credentials';
 import { checkArgument, withMethods, type Rule } from '../util/check-arguments';
-import { sanitizeText } from '../util/text';
+import { quoteName, sanitizeText } from '../util/text';
 
 /** A channel of `@grpc/grpc-js`, as far as its state is concerned. */
 export interface ReadyChannel {
@@ -128,7 +128,7 @@ function causesOf(
 ): readonly string[] {
   if (state === 'READY') return [];
   const cluster = typeof details?.['cluster'] === 'string' ? details['cluster'] : outer;
-  const subject = cluster === undefined ? '' : `Cluster "${cluster}": `;
+  const subject = cluster === undefined ? '' : `Cluster ${quoteName(cluster)}: `;
   if (error !== undefined && state === 'TRANSIENT_FAILURE' && children.length === 0) {
     return [error.startsWith('Cluster "') ? error : subject + error];
   }

@@ -4,7 +4,7 @@ export function toIso(timeMs: number): string {
 }
 
 const SINCE = ' (failing since ';
-const WHOLE = / \(failing since [^)]*\)/g;
+const WHOLE = / \((?:failing|waiting) since [^)]*\)/g;
 
 /**
  * Adds to the text of a failure since when it lasts. A time, not a duration: the text stays the same while the failure
@@ -16,7 +16,7 @@ export function withSince(text: string, sinceMs: number): string {
   return text.includes(SINCE) ? text : `${text}${SINCE}${toIso(sinceMs)})`;
 }
 
-/** Removes from a text since when a failure lasts, to compare the rest. */
+/** Removes from a text since when a failure or a wait lasts, to compare the rest. */
 export function withoutSince(text: string): string {
   return text.replace(WHOLE, '');
 }

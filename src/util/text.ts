@@ -14,6 +14,22 @@ export function quoteText(text: string, maxLength = MAX_QUOTED_LENGTH): string {
   return JSON.stringify(cutText(text, maxLength));
 }
 
+/** Characters that are shown of a longer name of a resource. */
+export const MAX_SHOWN_NAME = 512;
+
+/**
+ * Quotes the name of a resource, cut. A `"` or a backslash in it has a backslash before it, so that no name can end its
+ * quotes, and control characters are escaped as everywhere else.
+ */
+export function quoteName(name: string): string {
+  return `"${escapeQuotes(cutText(name, MAX_SHOWN_NAME)).replace(UNPRINTABLE, escape)}"`;
+}
+
+/** Puts a backslash before each `"` and backslash of a text beside which names are quoted, such as a target. */
+export function escapeQuotes(text: string): string {
+  return text.replace(/["\\]/g, '\\$&');
+}
+
 /** Returns the beginning of a text, without half of a character that two code units make up. */
 function startOf(text: string, length: number): string {
   const last = text.charCodeAt(length - 1);

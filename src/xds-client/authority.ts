@@ -1,6 +1,7 @@
 import type { ServerConfig } from '../bootstrap/bootstrap';
 import type { Clock } from '../util/clock';
 import type { Handle } from '../util/handle';
+import { toIso } from '../util/since';
 import type { SerialQueue } from '../util/serial-queue';
 import { diagnostics, type FallbackEvent } from './diagnostics';
 import type { LongWaits } from './long-waits';
@@ -116,7 +117,9 @@ export class Authority implements ServerObserver, ResourceOwner {
   describeWait(resource: WatchedResource): string {
     const servers = this.servers.describeWaits(resource);
     const waited = inSeconds(resource.pendingMs);
-    return `${describeResource(resource.id)}: waiting for ${waited}: ${servers.join('; ')}`;
+    const { pendingSinceMs: sinceMs } = resource;
+    const since = sinceMs === undefined ? '' : ` (waiting since ${toIso(sinceMs)})`;
+    return `${describeResource(resource.id)}: waiting for ${waited}: ${servers.join('; ')}${since}`;
   }
 
   onServerStateChanged(channel: ServerChannel): void {

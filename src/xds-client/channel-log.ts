@@ -1,13 +1,14 @@
 import type { Clock } from '../util/clock';
 import { errorStack } from '../util/errors';
 import type { Logger } from '../util/logger';
+import { MAX_SHOWN_NAME } from '../util/text';
 import type { AdsResponse } from './ads/ads-response';
 import type { Answer } from './ads/verdict';
 import type { Channel, ChannelResource, ResourceListener } from './channel-resource';
 import type { ChangeHistory, ResourceChange } from './client-snapshot';
 import { MAX_INITIAL_VERSIONS_LENGTH, MAX_LOGGED_BUGS, MAX_LOGGED_UNREQUESTED } from './limits';
 import type { Accepted, ResourceEvent, ResourceState } from './resource-state';
-import { describeResource, MAX_SHOWN_NAME, type ResourceId } from './xds-errors';
+import { describeResource, type ResourceId } from './xds-errors';
 
 /** The name under which the details of responses and resources are traced (`GRPC_TRACE`). */
 const TRACER = 'xds_client';
@@ -159,7 +160,9 @@ export class ChannelLog implements ResourceListener {
         () => `${describeResource(id)}: removed by ${this.server}, kept (ignore_resource_deletion)`,
       );
     } else if (isIgnored && isSent(event)) {
-      logger.info(() => `${describeResource(id)}: sent again after its removal`);
+      logger.info(() => `${describeResource(id)}: sent again after its removal`, {
+        event: 'recovered',
+      });
     }
   }
 

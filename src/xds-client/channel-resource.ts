@@ -13,6 +13,7 @@ import {
   failureOf,
   nextResourceState,
   timeoutEvent,
+  wasReceived,
   type Accepted,
   type EventOrigin,
   type Failure,
@@ -159,7 +160,8 @@ export class ChannelResource implements RequestedResource {
   /** Handles its removal. @param isExplicit Whether the server says so, instead of leaving the resource out. */
   remove(version: string, isExplicit: boolean): void {
     const handling = removalHandling(this.channel.policy, !this.type.allResourcesRequiredInSotw);
-    this.apply(deletionEvent(this.id, { version, isExplicit, handling }, this.origin()));
+    const deletion = { version, isExplicit, wasReceived: wasReceived(this.state), handling };
+    this.apply(deletionEvent(this.id, deletion, this.origin()));
   }
 
   /** Handles that it was not received in time. */

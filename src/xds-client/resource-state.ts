@@ -263,16 +263,23 @@ export interface Deletion {
   readonly version: string;
   /** Whether the server has said that it does not exist, instead of leaving it out of a complete response. */
   readonly isExplicit: boolean;
+  /** Whether the server has ever sent it: what never was is not removed. */
+  readonly wasReceived: boolean;
   readonly handling: DeletionHandling;
+}
+
+/** Whether a server has sent a resource, be it valid or not. */
+export function wasReceived(state: ResourceState<unknown>): boolean {
+  return state.kind === 'accepted' || failureOf(state)?.status === 'NACKED';
 }
 
 /** Creates the event of a resource that does not exist. */
 export function deletionEvent(
   id: ResourceId,
-  { version, isExplicit, handling }: Deletion,
+  { version, isExplicit, wasReceived: isRemoval, handling }: Deletion,
   origin: EventOrigin,
 ): ResourceEvent<unknown> {
-  const error = (isExplicit ? absentError : deletedError)(id, origin.server);
+  const error = (isRemoval ? deletedError : absentError)(id, origin.server);
   const failure = createFailure('DOES_NOT_EXIST', error, version, origin);
   return { kind: 'deleted', failure, handling, isExplicit };
 }

@@ -196,6 +196,12 @@ export class WatchedResource implements ResourceSubscriber {
     return state.kind === 'requested' ? this.options.clock.now() - state.sinceMs : 0;
   }
 
+  /** When it was requested, in milliseconds since the epoch; `undefined` once it is no longer pending. */
+  get pendingSinceMs(): number | undefined {
+    const { state } = this.view;
+    return state.kind === 'requested' ? state.sinceMs : undefined;
+  }
+
   /** The name in messages. */
   get id(): ResourceId {
     return { typeName: this.type.typeName, name: this.name };

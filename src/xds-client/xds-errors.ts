@@ -1,7 +1,7 @@
 import type { Bootstrap, ServerConfig } from '../bootstrap/bootstrap';
 import { connectionAdvice } from '../util/connection-advice';
 import { describeDuration } from '../util/duration';
-import { sanitizeText } from '../util/text';
+import { quoteName, sanitizeText } from '../util/text';
 import { StatusCode, statusName } from '../util/status-code';
 import { countViolations } from '../util/violations';
 import { parseResourceName } from './resource-name';
@@ -15,9 +15,6 @@ import type { StreamStatus } from './transport';
  * over the wire, into the log and into the status of failed calls.
  */
 const MAX_LIST_LENGTH = 8192;
-
-/** Characters that are shown of a longer name. */
-export const MAX_SHOWN_NAME = 512;
 
 const SEPARATOR = '; ';
 
@@ -50,7 +47,7 @@ export function describeServers(
 
 /** Names a resource. */
 export function describeResource({ typeName, name }: ResourceId): string {
-  return `${typeName} "${sanitizeText(name, MAX_SHOWN_NAME)}"`;
+  return sanitizeText(`${typeName} ${quoteName(name)}`);
 }
 
 /** Describes how many pending resources a list leaves out. */

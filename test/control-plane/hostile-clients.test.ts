@@ -116,8 +116,23 @@ describe('a control plane', () => {
       '2,000,000 empty names',
       `${ADS}/StreamAggregatedResources`,
       [Buffer.alloc(4_000_000, Buffer.of(0x1a, 0))],
-      status.INVALID_ARGUMENT,
-      /resource_names: more than 1000000 fields in one request/,
+      status.RESOURCE_EXHAUSTED,
+      /resource_names: more than 200000 fields in one request/,
+    ],
+    [
+      '1,000,000 names',
+      `${ADS}/DeltaAggregatedResources`,
+      [delta({ typeUrl: EDS, resourceNamesSubscribe: range(1_000_000).map((n) => `${n}`) })],
+      status.RESOURCE_EXHAUSTED,
+      /resource_names_subscribe: more than 200000 fields in one request/,
+    ],
+    [
+      '1,000,000 unknown fields',
+      `${ADS}/StreamAggregatedResources`,
+      // Field 15, a number.
+      [Buffer.alloc(2_000_000, Buffer.of(0x78, 1))],
+      status.RESOURCE_EXHAUSTED,
+      /more than 200000 fields in one request/,
     ],
     [
       'a node with metadata of 200 messages in one another',
@@ -127,20 +142,20 @@ describe('a control plane', () => {
       /recursion limit/,
     ],
     [
-      'more than 250,000 names in several requests',
+      'more than 100,000 names in several requests',
       `${ADS}/DeltaAggregatedResources`,
       range(3).map((i) =>
-        delta({ typeUrl: EDS, resourceNamesSubscribe: range(100_000).map((n) => `${i}/${n}`) }),
+        delta({ typeUrl: EDS, resourceNamesSubscribe: range(50_000).map((n) => `${i}/${n}`) }),
       ),
       status.RESOURCE_EXHAUSTED,
-      /^more than 250000 names of one type on one stream$/,
+      /^more than 100000 names of one type on one stream$/,
     ],
     [
-      'names of 20 MB',
+      'names of 10 MB',
       `${ADS}/StreamAggregatedResources`,
-      [sotw({ typeUrl: EDS, resourceNames: range(40).map((n) => `${n % 10}`.repeat(2 ** 19)) })],
+      [sotw({ typeUrl: EDS, resourceNames: range(20).map((n) => `${n % 10}`.repeat(2 ** 19)) })],
       status.RESOURCE_EXHAUSTED,
-      /^more than 16777216 characters in the names/,
+      /^more than 8388608 characters in the names/,
     ],
     [
       'one type after the other',
@@ -153,7 +168,7 @@ describe('a control plane', () => {
       'a report of 300,000 empty clusters',
       LRS,
       [Buffer.alloc(600_000, Buffer.of(0x12, 0))],
-      status.INVALID_ARGUMENT,
+      status.RESOURCE_EXHAUSTED,
       /cluster_stats: more than 200000 fields in one request/,
     ],
   ])('ends the stream of a client that sends %s, and serves others', async (...args) => {

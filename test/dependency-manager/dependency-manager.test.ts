@@ -621,7 +621,7 @@ describe('XdsDependencyManager: DNS', () => {
     expect(cluster?.ok === true && cluster.value.children).toEqual({
       kind: 'endpoints',
       endpoints: undefined,
-      resolutionNote: 'no such name',
+      resolutionNote: 'no such name (failing since 2023-11-14T22:13:20.000Z)',
     });
   });
 
@@ -634,7 +634,7 @@ describe('XdsDependencyManager: DNS', () => {
     expect(cluster?.ok === true && cluster.value.children).toEqual({
       kind: 'endpoints',
       endpoints: answer,
-      resolutionNote: 'no such name',
+      resolutionNote: 'no such name (failing since 2023-11-14T22:13:20.000Z)',
     });
     scene.dns.resolve('db.example:5432', answer);
     expect(scene.note('a')).toBe(NOTE);

@@ -180,7 +180,7 @@ describe('a DNS name that is not answered, on a running channel', () => {
     expect(scene.inUse).toEqual({
       a: ['10.0.0.1'],
       n: expect.stringMatching(
-        /^DNS resolution of slow\.example:80 failed: the DNS resolver has not answered within 15s, since 20.*Z \(node\): check the name, and the DNS servers of this host$/,
+        /^DNS resolution of slow\.example:80 failed: the DNS resolver has not answered within 15s \(node\): check the name, and the DNS servers of this host \(failing since 20.*Z\)$/,
       ),
     });
     expect(scene.heldBack).toEqual([]);

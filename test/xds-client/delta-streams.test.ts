@@ -128,7 +128,7 @@ describe('a resource that an incremental server has removed', () => {
     h.sendDelta(h.listener, '3', { a: 'one' });
     expect(watcher.told).toEqual([
       'value one',
-      `error Listener "a": no such resource: ${SERVER} does not have it: check the name, and that the server has it for this node`,
+      `error Listener "a": no such resource: ${SERVER} has removed it: add it there, or change what refers to it`,
       'value one',
     ]);
     expect(watcher.errors[0]?.kind).toBe('does-not-exist');
@@ -144,7 +144,7 @@ describe('a resource that an incremental server has removed', () => {
     h.sendDelta(h.endpoints, '3', { a: 'two' });
     expect(watcher.told).toEqual([
       'value one',
-      `ambient Endpoints "a": no such resource: ${SERVER} does not have it: check the name, and that the server has it for this node`,
+      `ambient Endpoints "a": no such resource: ${SERVER} has removed it: add it there, or change what refers to it`,
       'value two',
     ]);
   });
@@ -195,7 +195,7 @@ describe('a resource that an incremental server has removed', () => {
     h.sendDelta(h.listener, '2', {}, ['a']);
     expect(watcher.told).toEqual([
       'value one',
-      `ambient Listener "a": no such resource: ${SERVER} does not have it: check the name, and that the server has it for this node`,
+      `ambient Listener "a": no such resource: ${SERVER} has removed it: add it there, or change what refers to it`,
     ]);
   });
 
@@ -204,7 +204,7 @@ describe('a resource that an incremental server has removed', () => {
     const watcher = h.watch(h.endpoints, 'a');
     h.sendDelta(h.endpoints, '1', { a: 'one' });
     h.sendDelta(h.endpoints, '2', {}, ['a']);
-    expect(watcher.told.at(-1)).toMatch(/^error .* does not have it: check the name/);
+    expect(watcher.told.at(-1)).toMatch(/^error .* has removed it: add it there/);
   });
 });
 

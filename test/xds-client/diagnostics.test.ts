@@ -12,20 +12,20 @@ describe('waitingFor', () => {
     h.watch(h.listener, 'a');
     h.clock.advance(2500);
     expect(h.client.waitingFor()).toEqual([
-      `Listener "a": waiting for 2.5 s: connecting to ${SERVER}: check server_uri and the network`,
+      `Listener "a": waiting for 2.5 s: connecting to ${SERVER}: check server_uri and the network (waiting since 2023-11-14T22:13:20.000Z)`,
     ]);
 
     h.stream.confirmSent();
     h.clock.advance(500);
     expect(h.client.waitingFor()).toEqual([
-      `Listener "a": waiting for 3.0 s: ${SERVER} has not answered this node yet: is node.id known to the server?; giving up in 14.5 s`,
+      `Listener "a": waiting for 3.0 s: ${SERVER} has not answered this node yet: is node.id known to the server?; giving up in 14.5 s (waiting since 2023-11-14T22:13:20.000Z)`,
     ]);
 
     h.stream.end();
     h.clock.advance(400);
     expect(h.client.waitingFor()).toEqual([
       `Listener "a": waiting for 3.4 s: ${SERVER} cannot be reached: connection refused ` +
-        '(failing since 2023-11-14T22:13:23.000Z); next attempt in 0.6 s',
+        '(failing since 2023-11-14T22:13:23.000Z); next attempt in 0.6 s (waiting since 2023-11-14T22:13:20.000Z)',
     ]);
   });
 
@@ -35,11 +35,11 @@ describe('waitingFor', () => {
     h.watch(h.endpoints, 'missing');
     h.send(h.endpoints, '1', { there: 'one' });
     expect(h.client.waitingFor()).toEqual([
-      `Endpoints "missing": waiting for 0.0 s: ${SERVER} has not sent it: check the name, and that the server has it for this node; giving up in 15.0 s`,
+      `Endpoints "missing": waiting for 0.0 s: ${SERVER} has not sent it: check the name, and that the server has it for this node; giving up in 15.0 s (waiting since 2023-11-14T22:13:20.000Z)`,
     ]);
     h.stream.end();
     expect(h.client.waitingFor()).toEqual([
-      `Endpoints "missing": waiting for 0.0 s: ${SERVER} ended the stream; next attempt in 1.0 s`,
+      `Endpoints "missing": waiting for 0.0 s: ${SERVER} ended the stream; next attempt in 1.0 s (waiting since 2023-11-14T22:13:20.000Z)`,
     ]);
   });
 
@@ -182,7 +182,7 @@ describe('a snapshot taken in the middle of things', () => {
       h.client.run(() => {
         expect(h.client.snapshot().servers.map(({ state }) => state)).toEqual(['idle']);
         expect(h.client.waitingFor()).toEqual([
-          `Listener "a": waiting for 0.0 s: connecting to ${SERVER}: check server_uri and the network`,
+          `Listener "a": waiting for 0.0 s: connecting to ${SERVER}: check server_uri and the network (waiting since 2023-11-14T22:13:20.000Z)`,
         ]);
       });
     });

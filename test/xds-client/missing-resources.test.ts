@@ -28,6 +28,16 @@ describe('a resource that is requested and not received', () => {
     ]);
   });
 
+  it('is not said to have been removed by a server that answers without it later', () => {
+    const h = new Harness();
+    const watcher = h.watch(h.listener, 'a');
+    h.clock.advance(15_000);
+    h.send(h.listener, '1', {});
+    expect(watcher.errors.at(-1)?.message).toMatch(
+      `Listener "a": no such resource: ${SERVER} does not have it: check the name, and that the server has it for this node`,
+    );
+  });
+
   it('shares its timer with everything that was requested together', () => {
     const h = new Harness();
     const watchMany = (prefix: string) => {

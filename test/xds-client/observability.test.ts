@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { diagnostics } from '../../src/xds-client/diagnostics';
+import { withoutSince } from '../../src/util/since';
 import { DiagnosticRecorder } from '../support/diagnostic-recorder';
 import { authorityConfig, Harness, serverConfig } from './harness';
 import { lasting } from '../support/lasting';
@@ -16,9 +17,10 @@ describe('a wait of five seconds', () => {
     expect(h.logger.errors).toEqual([]);
     h.clock.advance(1);
     expect(h.logger.errors).toEqual([
-      `Listener "a": waiting for 5.0 s: ${SERVER} has not answered this node yet: is node.id known to the server?; giving up in 10.0 s`,
+      `Listener "a": waiting for 5.0 s: ${SERVER} has not answered this node yet: is node.id known to the server?; giving up in 10.0 s (waiting since 2023-11-14T22:13:20.000Z)`,
     ]);
-    expect(h.logger.errors).toEqual(h.client.waitingFor());
+    expect(h.logger.errors).toEqual(h.client.waitingFor().map(withoutSince));
+    expect(h.client.waitingFor()[0]).toMatch(/ \(waiting since 2023-11-14T22:13:20\.000Z\)$/);
     h.clock.advance(9000);
     expect(h.logger.errors.filter((text) => text.includes('waiting for'))).toHaveLength(1);
   });

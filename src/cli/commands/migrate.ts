@@ -34,9 +34,10 @@ interface Changes {
  * @returns the exit code: findings, if something is left to do.
  */
 export function migrate(path: string, flags: MigrateFlags, version: string, io: CliIo): number {
+  const { folder } = io;
   let files: readonly FoundFile[];
   try {
-    files = findFiles(resolve(io.folder, path));
+    files = findFiles(resolve(folder, path));
   } catch (error) {
     io.printError(errorMessage(error));
     return exitCode.badInput;
@@ -44,7 +45,7 @@ export function migrate(path: string, flags: MigrateFlags, version: string, io: 
   const changes = findChanges(files, version);
   const failed = flags.write === true ? changes.flatMap(write) : [];
   const failures = new Map(failed.map((failure) => [failure.path, failure.message]));
-  const found = changes.flatMap((change) => placesOf(change, failures, io.folder));
+  const found = changes.flatMap((change) => placesOf(change, failures, folder));
   const changed = found.filter(({ isEdit }) => isEdit).map(({ place }) => place);
   const byHand = found.filter(({ isEdit }) => !isEdit).map(({ place }) => place);
   const written = flags.write === true;

@@ -2,7 +2,7 @@ import { Status, type Metadata, type StatusObject } from '../../grpc-js';
 import type { MatchMeter } from '../../resources/matching/match-meter';
 import type { Random } from '../../util/random';
 import { isPromiseLike } from '../../util/contained';
-import { quoteText } from '../../util/text';
+import { quoteName } from '../../util/text';
 import { CallFailedError, type CallFilter } from '../call-filter';
 import { CallFilterChain } from '../call-filter-chain';
 import {
@@ -84,7 +84,7 @@ function chooseFilters(
     findAction(matcher, new ReadableHeaders(method, headers, meter));
   const action = routing === undefined ? find() : routing.match(find);
   if (action === undefined) {
-    const details = `No match of the composite HTTP filter ${quoteText(instance)} fits the headers of the call: add one, or on_no_match`;
+    const details = `No match of the composite HTTP filter ${quoteName(instance)} fits the headers of the call: add one, or on_no_match`;
     throw new CallFailedError({ code: Status.UNAVAILABLE, details });
   }
   if (action.kind === 'skip') return [];

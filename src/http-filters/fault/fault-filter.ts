@@ -2,7 +2,7 @@ import type { Metadata, StatusObject } from '../../grpc-js';
 import type { Clock } from '../../util/clock';
 import { createHandle, type Handle } from '../../util/handle';
 import type { Random } from '../../util/random';
-import { quoteText } from '../../util/text';
+import { quoteName } from '../../util/text';
 import { CallFailedError, type CallFilter } from '../call-filter';
 import {
   meteredHeaders,
@@ -105,7 +105,7 @@ class FaultCall implements CallFilter {
   /** Fails or continues the call after its delay, if any. */
   private goOn({ abortCode }: Fault, headers: Metadata): Metadata {
     if (abortCode === undefined) return headers;
-    const filter = `HTTP filter ${quoteText(this.instance)}`;
+    const filter = `HTTP filter ${quoteName(this.instance)}`;
     const details = `Aborted by fault injection: ${filter}: see its config in the listener or route`;
     throw new CallFailedError({ code: abortCode, details });
   }

@@ -1,7 +1,7 @@
 import { Status, type CallCredentials } from '../../grpc-js';
 import type { HttpFilterConfig } from '../../resources/extension-points';
 import type { ExtensionConfig } from '../../resources/shared/extension-parser';
-import { quoteText } from '../../util/text';
+import { quoteName, quoteText } from '../../util/text';
 import type { Violations } from '../../util/violations';
 import { GcpAuthnFilterConfig } from '../../wire/generated/envoy/extensions/filters/http/gcp_authn/v3/gcp_authn';
 import { CallFailedError } from '../call-filter';
@@ -90,7 +90,7 @@ function authenticate({ cluster, routing }: FilterCall, context: AuthnContext): 
 }
 
 function unavailable(cluster: string, reason: string): CallFailedError {
-  const details = `GCP authentication: Cluster ${quoteText(cluster)}: ${reason}`;
+  const details = `GCP authentication: Cluster ${quoteName(cluster)}: ${reason}`;
   return new CallFailedError({ code: Status.UNAVAILABLE, details });
 }
 

@@ -29,6 +29,7 @@ import type { StateDetails } from '../tree/policy-state';
 import { TransportSecurity, UnusedTlsReports } from './transport-security';
 import type { Handle } from '../../util/handle';
 import type { LbConfig } from '../../resources/extension-points';
+import { quoteName } from '../../util/text';
 
 export interface CdsPolicyOptions {
   readonly flags: Pick<FeatureFlags, 'aggregateClusterBackwardCompat'>;
@@ -170,7 +171,11 @@ class Cds implements SingleChildDelegate<CdsConfig>, ClusterWatcher {
     // A dynamic cluster is in the config only some time after it was subscribed to, and one that is late after the others.
     const isLate = isDynamic || clusters.describeWait(cluster) !== undefined;
     if (isLate && this.applied === undefined) this.wait();
-    else this.failUnlessServing(cluster, `Cluster "${cluster}" is not part of the xDS config`);
+    else
+      this.failUnlessServing(
+        cluster,
+        `Cluster ${quoteName(cluster)} is not part of the xDS config`,
+      );
   }
 
   /** Queues calls until the cluster is part of the config. */
@@ -182,7 +187,10 @@ class Cds implements SingleChildDelegate<CdsConfig>, ClusterWatcher {
   private describeWait(): string {
     const { config, xds } = this.latest ?? {};
     const name = config?.cluster ?? '';
-    return xds?.clusters.describeWait(name) ?? `Cluster "${name}": waiting for its configuration`;
+    return (
+      xds?.clusters.describeWait(name) ??
+      `Cluster ${quoteName(name)}: waiting for its configuration`
+    );
   }
 
   private updateChild(name: string, cluster: ClusterConfig, update: LbUpdate): void {
@@ -200,7 +208,7 @@ class Cds implements SingleChildDelegate<CdsConfig>, ClusterWatcher {
     const { options, xds } = update;
     if (this.applied?.cluster === cluster && this.applied.options === options) return;
     if (endpoints === undefined || endpoints.priorities.length === 0) {
-      const text = `Cluster "${resource.name}" has no endpoints: check that its backends run and are healthy`;
+      const text = `Cluster ${quoteName(resource.name)} has no endpoints: check that its backends run and are healthy`;
       this.fail(name, failureText(text, resolutionNote));
       return;
     }
@@ -269,7 +277,10 @@ class Cds implements SingleChildDelegate<CdsConfig>, ClusterWatcher {
     update: LbUpdate,
   ): void {
     if (leafClusters.length === 0) {
-      this.fail(name, `Aggregate cluster "${name}" has no clusters to use: add one that exists`);
+      this.fail(
+        name,
+        `Aggregate cluster ${quoteName(name)} has no clusters to use: add one that exists`,
+      );
       return;
     }
     // Each of its clusters has security and proxies of its own.
@@ -287,7 +298,7 @@ class Cds implements SingleChildDelegate<CdsConfig>, ClusterWatcher {
   private use(applied: Applied): void {
     const { logger } = this.only.host.environment;
     if (applied.cluster !== this.applied?.cluster)
-      logger.trace(TRACER, () => `cluster "${applied.cluster.resource.name}" changed`);
+      logger.trace(TRACER, () => `cluster ${quoteName(applied.cluster.resource.name)} changed`);
     if (this.applied === undefined) this.only.requestPublication();
     this.applied = applied;
     this.only.setFailure(undefined);

@@ -9,6 +9,7 @@ import type { LbEnvironment, EndpointWatcher, FailedEndpoint } from '../lb-polic
 import { describeLocality, type LocalityEndpoints } from '../../resources/endpoints/endpoints';
 import { connectionAdvice } from '../../util/connection-advice';
 import { describeAddresses, endpointCause } from '../endpoints/endpoint-errors';
+import { quoteName } from '../../util/text';
 
 /** The state of a cluster's policies. */
 export interface ClusterState {
@@ -41,7 +42,7 @@ export class ClusterLog {
     if (state === CONNECTING) this.settled.cancel();
     else this.release();
     if (state === TRANSIENT_FAILURE) {
-      this.onFailure(cluster, `Cluster "${cluster}": ${errorMessage ?? 'no connection'}`);
+      this.onFailure(cluster, `Cluster ${quoteName(cluster)}: ${errorMessage ?? 'no connection'}`);
     } else if (state === READY) {
       this.onReady(cluster);
     } else if (state === CONNECTING && this.reportedMs === undefined) {
@@ -85,7 +86,8 @@ export class ClusterLog {
     if (reportedMs === undefined) return;
     const { clock, logger } = this.environment;
     const seconds = inSeconds(clock.monotonicMs() - reportedMs);
-    const text = () => `Cluster "${cluster}": connected ${seconds} after the failure was reported`;
+    const text = () =>
+      `Cluster ${quoteName(cluster)}: connected ${seconds} after the failure was reported`;
     logger.info(text, { event: 'cluster-recovered', cluster });
   }
 
@@ -94,7 +96,7 @@ export class ClusterLog {
     const { picker } = this.current();
     const wait = describeWait(picker) ?? 'no endpoint is connected';
     const block = this.environment.clock.eventLoop?.describeBlock(LONG_WAIT_MS);
-    const text = `Cluster "${cluster}": ${wait}${block === undefined ? '' : `; ${block}`}`;
+    const text = `Cluster ${quoteName(cluster)}: ${wait}${block === undefined ? '' : `; ${block}`}`;
     this.report(text, { event: 'cluster-connecting', cluster, error: wait });
   }
 
@@ -233,7 +235,7 @@ export class FailingEndpoints implements EndpointWatcher {
     const [address] = first.endpoint.addresses;
     logger.error(
       () =>
-        `Cluster "${name}": ${failed.length} of ${total} endpoints failing for ${seconds}: ` +
+        `Cluster ${quoteName(name)}: ${failed.length} of ${total} endpoints failing for ${seconds}: ` +
         `${cause} (${addresses}; first in ${locality})${connectionAdvice(cause)}`,
       {
         ...{ event: 'endpoints-failed', cluster: name, locality, error: cause },
@@ -247,9 +249,12 @@ export class FailingEndpoints implements EndpointWatcher {
     this.reported.clear();
     this.reportedMs = clock.monotonicMs();
     const seconds = inSeconds(this.endMs - this.startMs);
-    logger.info(() => `Cluster "${name}": no endpoint is failing any more, after ${seconds}`, {
-      event: 'endpoints-recovered',
-      cluster: name,
-    });
+    logger.info(
+      () => `Cluster ${quoteName(name)}: no endpoint is failing any more, after ${seconds}`,
+      {
+        event: 'endpoints-recovered',
+        cluster: name,
+      },
+    );
   }
 }

@@ -26,6 +26,7 @@ import {
 import type { CertificateSource } from '../../security/providers/certificate-provider';
 import type { Logger } from '../../util/logger';
 import { diagnostics } from '../../xds-client/diagnostics';
+import { quoteName } from '../../util/text';
 
 /** Reports kept against repetition. Beyond, the oldest is forgotten: its cluster may be reported again. */
 const MAX_REPORTS = 1000;
@@ -48,7 +49,7 @@ export class UnusedTlsReports {
     if (!this.isNew(JSON.stringify([nodeId, cluster]))) return;
     logger.info(
       () =>
-        `xds: Cluster "${cluster}" (node "${nodeId}"): no name of its servers is compared: every certificate that the trusted ` +
+        `xds: Cluster ${quoteName(cluster)} (node "${nodeId}"): no name of its servers is compared: every certificate that the trusted ` +
         'authorities have signed is accepted; add match_typed_subject_alt_names, or auto_sni_san_validation with a server name',
     );
   }
@@ -62,7 +63,7 @@ export class UnusedTlsReports {
     if (!this.isNew(JSON.stringify([nodeId, name, problem]))) return;
     logger.error(
       () =>
-        `xds: Cluster "${name}" (node "${nodeId}"): ${problem}: the credentials decide how connections are secured, ` +
+        `xds: Cluster ${quoteName(name)} (node "${nodeId}"): ${problem}: the credentials decide how connections are secured, ` +
         'the transport_socket of the cluster has no effect',
     );
     const { tlsNotUsed } = diagnostics;
@@ -230,7 +231,7 @@ export class TransportSecurity {
   private reportEnd(cluster: string): void {
     this.logger.error(
       () =>
-        `xds: Cluster "${cluster}": the control plane no longer configures TLS: new connections are made with the fallback ` +
+        `xds: Cluster ${quoteName(cluster)}: the control plane no longer configures TLS: new connections are made with the fallback ` +
         'credentials of the channel',
     );
   }

@@ -5,7 +5,6 @@ import {
   type Subchannel,
   type SubchannelAddress,
 } from '../../grpc-js';
-import { securityOf } from '../../security/client/connection-security';
 import type { Logger } from '../../util/logger';
 import type { Steps } from '../../util/steps';
 import { SteppedUpdates } from '../../util/time-slices';
@@ -36,6 +35,7 @@ import { ClusterCalls } from './endpoint-calls';
 import type * as Observation from './observed-cluster';
 import type { ObservedCluster } from './observed-cluster';
 import { late } from '../../util/late';
+import { quoteName } from '../../util/text';
 
 /** Loaded for the first cluster whose load is reported. */
 const loadClusterLoads = late<typeof LoadsModule>(() => require('./cluster-loads'));
@@ -167,7 +167,7 @@ class ClusterImpl implements SingleChildDelegate<ClusterImplConfig> {
     this.only.host.environment.logger.trace(
       TRACER,
       () =>
-        `cluster "${options.cluster}" allows ${options.maxRequests} concurrent requests, drops ${JSON.stringify(options.drops)}`,
+        `cluster ${quoteName(options.cluster)} allows ${options.maxRequests} concurrent requests, drops ${JSON.stringify(options.drops)}`,
     );
     if (applied !== undefined && isCountedAlike(applied.config.options, options)) {
       return { ...applied, config, limits };
@@ -194,7 +194,7 @@ class ClusterImpl implements SingleChildDelegate<ClusterImplConfig> {
     const broken = {
       of: (subchannel: Subchannel) => new BrokenCalls(cluster, subchannel.getAddress(), clock),
     };
-    return new CountedSubchannels(counter, loads, securityOf, observed, calls, broken);
+    return new CountedSubchannels(counter, loads, cluster, observed, calls, broken);
   }
 }
 

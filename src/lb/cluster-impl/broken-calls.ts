@@ -1,6 +1,7 @@
 import type { StatusObject } from '../../grpc-js';
 import type { Clock } from '../../util/clock';
 import { toIso } from '../../util/since';
+import { quoteName } from '../../util/text';
 
 /** What the host library says of a call whose stream or connection ended without a status, and what to check. */
 const ADVICE: readonly (readonly [text: RegExp, advice: string])[] = [
@@ -46,7 +47,7 @@ export class BrokenCalls {
     const often = count === 1 ? '' : `, ${count} times since ${toIso(firstMs)}`;
     return {
       ...status,
-      details: `${details}: Cluster "${cluster}": ${address}${often}: ${advice}`,
+      details: `${details}: Cluster ${quoteName(cluster)}: ${address}${often}: ${advice}`,
     };
   }
 }

@@ -14,13 +14,14 @@ import {
   type CreateCall,
   withCallCredentials,
 } from '../../grpc-js/subchannel-wrappers';
-import { type ConnectionSecurity, securityOf } from '../../security/client/connection-security';
+import { securityOf } from '../../security/client/connection-security';
 import type { BrokenCalls } from './broken-calls';
 import type { CallCounter } from './circuit-breaker';
 import type { CallLoad } from './cluster-loads';
 import type { EndpointCalls } from './endpoint-calls';
 import type { ObservedCluster } from './observed-cluster';
 import { FailedCall } from '../../grpc-js/subchannel-wrappers';
+import { quoteName } from '../../util/text';
 
 /** Counts calls. */
 export interface CallCount {
@@ -64,7 +65,7 @@ export class CountedSubchannels<Counter extends CallCount = CallCounter> {
 
   /**
    * @param loads Absent if no load is reported.
-   * @param securityOf Returns what secures a subchannel; absent if another policy sees to call credentials.
+   * @param cluster Its name, for the text of refused calls; absent if another policy sees to call credentials.
    * @param observed Absent if no plugin observes the calls.
    * @param calls Absent if calls are not counted by endpoint.
    * @param broken Absent if another policy completes the texts of calls.
@@ -72,7 +73,7 @@ export class CountedSubchannels<Counter extends CallCount = CallCounter> {
   constructor(
     readonly counter: Counter,
     private readonly loads?: LoadLookup,
-    private readonly securityOf?: (subchannel: Subchannel) => ConnectionSecurity,
+    private readonly cluster?: string,
     private readonly observed?: ObservedCluster,
     private readonly calls?: CallLookup,
     private readonly broken?: BrokenLookup,
@@ -109,11 +110,13 @@ export class CountedSubchannels<Counter extends CallCount = CallCounter> {
       broken: this.broken?.of(subchannel),
     });
     const createCall = this.observed?.observeCalls(subchannel, counted) ?? counted;
-    if (this.securityOf?.(subchannel).kind !== 'insecure') {
+    const { cluster } = this;
+    if (cluster === undefined || securityOf(subchannel).kind !== 'insecure') {
       return new InterceptedSubchannel(subchannel, createCall);
     }
     this.refuses = true;
-    return new InterceptedSubchannel(subchannel, refuseCallCredentials(createCall));
+    const refused = refusal(cluster, subchannel);
+    return new InterceptedSubchannel(subchannel, refuseCallCredentials(createCall, refused));
   }
 }
 
@@ -188,12 +191,14 @@ class CountedCallListener implements CallListener {
   }
 }
 
-const REFUSED = {
-  code: Status.UNAUTHENTICATED,
-  details:
-    'call credentials are not sent over an insecure connection: neither the credentials of the channel nor the ' +
-    'cluster provide TLS',
-};
+/** Why a call with call credentials fails on a connection that is not secure. */
+function refusal(cluster: string, subchannel: Pick<Subchannel, 'getAddress'>) {
+  const subject = `Cluster ${quoteName(cluster)}: ${subchannel.getAddress()}`;
+  const details =
+    `${subject}: call credentials are not sent over an insecure connection: neither the credentials of the channel nor the ` +
+    'cluster provide TLS: give the channel or the cluster TLS';
+  return { code: Status.UNAUTHENTICATED, details };
+}
 
 /**
  * Watches whether a picked call has call credentials. grpc-js does not show them, and sends those of a single call over
@@ -207,31 +212,42 @@ export function watchCallCredentials(metadata: Metadata): void {
 }
 
 /** Returns the function that starts calls, for an insecure connection: watched calls with call credentials fail. */
-function refuseCallCredentials(createCall: CreateCall): CreateCall {
+function refuseCallCredentials(
+  createCall: CreateCall,
+  refused: ReturnType<typeof refusal>,
+): CreateCall {
   return (metadata, host, method, listener, callId) =>
     metadata.merge === merge
-      ? new FailedCall(REFUSED, listener, callId)
+      ? new FailedCall(refused, listener, callId)
       : createCall(metadata, host, method, listener, callId);
 }
 
-const refused = CallCredentials.createFromMetadataGenerator((_options, callback) => {
-  callback(Object.assign(new Error(REFUSED.details), { ...REFUSED, metadata: new Metadata() }));
-});
+/** Creates call credentials with which each call fails. */
+function refusing(refused: ReturnType<typeof refusal>): CallCredentials {
+  return CallCredentials.createFromMetadataGenerator((_options, callback) => {
+    callback(Object.assign(new Error(refused.details), { ...refused, metadata: new Metadata() }));
+  });
+}
 
 /**
  * Adds call credentials to a pick (gRFC A83). They fail the call if the connection is not known to be secure; grpc-js
  * does not see to that.
  *
  * @param connection The subchannel that was picked.
+ * @param cluster Its name, for the text of refused calls.
  */
 export function addCallCredentials(
   picked: Subchannel,
   credentials: CallCredentials,
   connection: Subchannel,
+  cluster: string,
 ): Subchannel {
   const { kind } = securityOf(connection);
   const isSecure = kind === 'policy' || kind === 'application';
-  return withCallCredentials(picked, isSecure ? credentials : refused);
+  return withCallCredentials(
+    picked,
+    isSecure ? credentials : refusing(refusal(cluster, connection)),
+  );
 }
 
 function noteAndMerge(this: Metadata, other: Metadata): void {

@@ -28,6 +28,7 @@ import type { InterceptedSubchannel } from '../../grpc-js/subchannel-wrappers';
 import { checkAuthority } from '../../security/client/connection-security';
 import { AddressIndex } from '../endpoints/endpoint-index';
 import type { EndpointSet } from '../endpoints/endpoint-set';
+import { quoteName } from '../../util/text';
 
 /** A category of calls to drop, and the result of their picks. */
 export interface PreparedDrop {
@@ -51,7 +52,7 @@ export class CallLimits {
         perMillion,
         result: createDropResult(
           Status.UNAVAILABLE,
-          `Call dropped by category "${category}" of cluster "${cluster}": see drop_overloads of its endpoints`,
+          `Call dropped by category ${quoteName(category)} of cluster ${quoteName(cluster)}: see drop_overloads of its endpoints`,
         ),
       }));
   }
@@ -69,7 +70,7 @@ export class CallLimits {
     const { cluster, maxRequests } = this.options;
     return (this.result ??= createDropResult(
       Status.UNAVAILABLE,
-      `Cluster "${cluster}" has reached its limit of ${maxRequests} concurrent requests: see max_requests of its circuit breakers`,
+      `Cluster ${quoteName(cluster)} has reached its limit of ${maxRequests} concurrent requests: see max_requests of its circuit breakers`,
     ));
   }
 }
@@ -127,7 +128,9 @@ export class ClusterImplPicker implements DescribedPicker {
     const rewritten = rewrite === undefined ? picked : rewriter.rewrite(picked, rewrite);
     return {
       ...counted,
-      subchannel: credentials ? addCallCredentials(rewritten, credentials, subchannel) : rewritten,
+      subchannel: credentials
+        ? addCallCredentials(rewritten, credentials, subchannel, limits.cluster)
+        : rewritten,
     };
   }
 }

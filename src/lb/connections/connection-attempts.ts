@@ -147,7 +147,9 @@ export class ConnectionAttempts {
     const isDone = this.pending === 0 && this.inFlight.size === 0;
     if (!isDone && shortage.window < maxConnectionAttempts) return;
     this.shortage = undefined;
-    logger.info(() => `xds: recovered: connections can be opened again (${shortage.code})`);
+    logger.info(() => `xds: recovered: connections can be opened again (${shortage.code})`, {
+      event: 'recovered',
+    });
   }
 
   private get pending(): number {

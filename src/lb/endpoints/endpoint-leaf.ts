@@ -16,7 +16,12 @@ import type { Handle } from '../../util/handle';
 import type { ConnectionAttempt } from '../connections/connection-attempts';
 import { createFailurePicker, queuePicker, withoutResolutionNote } from '../connectivity';
 import type { LbHost } from '../lb-policy';
-import { describeEndpoint, type EndpointState, type StateDetails } from '../tree/policy-state';
+import {
+  describeEndpoint,
+  type EndpointFailure,
+  type EndpointState,
+  type StateDetails,
+} from '../tree/policy-state';
 import { shareAddresses } from './endpoint-key';
 
 type HostLeaf = InstanceType<typeof LeafLoadBalancer>;
@@ -58,6 +63,8 @@ export class EndpointLeaf {
   private readonly attempt: ConnectionAttempt;
   /** The delay after the next exception. */
   private backoff: BackoffStep | undefined;
+  /** When the first failure since the last connection was, in milliseconds since the epoch. */
+  private failingSinceMs: number | undefined;
   /** The timer of the attempt after an exception. */
   private retry: Handle | undefined;
   /** Whether an attempt is in flight. */
@@ -97,6 +104,12 @@ export class EndpointLeaf {
   /** The error in TRANSIENT_FAILURE, without resolution note; `null` in any other state. */
   get errorMessage(): string | null {
     return this.currentError;
+  }
+
+  /** Why it fails, and since when; `undefined` unless it is in TRANSIENT_FAILURE. */
+  get failure(): EndpointFailure | undefined {
+    const { currentError: error, failingSinceMs: sinceMs } = this;
+    return error === null || sinceMs === undefined ? undefined : { error, sinceMs };
   }
 
   /** The duration of the attempt in flight in milliseconds; `undefined` if there is none. */
@@ -154,7 +167,7 @@ export class EndpointLeaf {
 
   /** @param details What the policy knows besides. */
   describe(details?: StateDetails): EndpointState {
-    return describeEndpoint(this.currentEndpoint, this.currentState, this.currentError, details);
+    return describeEndpoint(this.currentEndpoint, this.currentState, this.failure, details);
   }
 
   private startTurn(): void {
@@ -276,12 +289,14 @@ export class EndpointLeaf {
 
   private setState(state: ConnectivityState, picker: Picker, error: string | null): void {
     const { READY, TRANSIENT_FAILURE } = ConnectivityState;
-    const { connectionAttempts } = this.options.host.environment;
+    const { connectionAttempts, clock } = this.options.host.environment;
     const previous = this.currentState;
     if (state === READY && previous !== READY) connectionAttempts.opened();
     if (state !== READY && previous === READY) connectionAttempts.closed();
     this.currentState = state;
     this.currentError = error;
+    this.failingSinceMs =
+      state === TRANSIENT_FAILURE ? (this.failingSinceMs ?? clock.now()) : undefined;
     // The pickers of grpc-js would connect past `attempting`, and carry the empty note.
     this.currentPicker = picker;
     if (state === TRANSIENT_FAILURE) this.options.host.endpointWatcher?.onFailed(this);

@@ -26,6 +26,7 @@ import type * as Detection from './observed-endpoints';
 import type { ObservedEndpoint, ObservedEndpoints } from './observed-endpoints';
 import { ObservedSubchannel, OutlierDetectionPicker } from './observed-subchannel';
 import { late } from '../../util/late';
+import { quoteName } from '../../util/text';
 
 /** Loaded for the first cluster that detects outliers: every other one has the policy, too, and does not detect. */
 const loadDetection = late<typeof Detection>(() => require('./observed-endpoints'));
@@ -165,7 +166,7 @@ class OutlierDetection implements SingleChildDelegate<OutlierDetectionLbConfig> 
     const cluster = this.clusterName();
     this.only.host.environment.logger.error(
       () =>
-        `Cluster "${cluster}": outlier detection uses an interval of ${formatDurationString(MIN_INTERVAL_MS)}, ` +
+        `Cluster ${quoteName(cluster)}: outlier detection uses an interval of ${formatDurationString(MIN_INTERVAL_MS)}, ` +
         `because ${formatDurationString(intervalMs)} is shorter`,
       { cluster },
     );

@@ -146,7 +146,7 @@ class PickFirstPolicy implements LbPolicy<PickFirstConfig> {
     const endpoints = (this.attempt?.endpoints ?? []).map((endpoint) => {
       const isConnected = endpoint.addresses.some((each) => formatAddress(each) === connected);
       const other = isReady ? IDLE : this.state;
-      return describeEndpoint(endpoint, isConnected ? READY : other, null);
+      return describeEndpoint(endpoint, isConnected ? READY : other, undefined);
     });
     return { endpoints };
   }

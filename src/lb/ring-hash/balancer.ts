@@ -136,9 +136,7 @@ class RingHashPolicy implements LbPolicy<RingHashConfig> {
     const { connections, members } = this;
     const endpoints = [...members.inListOrder]
       .filter(({ count }) => count > 0)
-      .map(({ endpoint, leaf, state }) =>
-        describeEndpoint(endpoint, state, leaf?.errorMessage ?? null),
-      );
+      .map(({ endpoint, leaf, state }) => describeEndpoint(endpoint, state, leaf?.failure));
     return { details: { endpoints: members.size, ringSize: connections.ring.size }, endpoints };
   }
 

@@ -1,5 +1,6 @@
 import { ConnectivityState } from '../../grpc-js';
 import type { HealthStatus, XdsEndpoint } from '../../resources/endpoints/endpoints';
+import { toIso } from '../../util/since';
 import { formatAddress } from '../endpoints/endpoint-key';
 
 /** The name of a connectivity state, as in channelz. */
@@ -16,6 +17,8 @@ export interface EndpointState {
   readonly state: StateName;
   /** The error of the last attempt to connect, in TRANSIENT_FAILURE. */
   readonly error?: string;
+  /** When the first of the failures since the last connection was, in ISO 8601; absent unless it fails. */
+  readonly failingSince?: string;
   /** The health according to the control plane. */
   readonly health: HealthStatus;
   /** Its weight within the locality, according to the control plane. */
@@ -72,17 +75,23 @@ export function stateName(state: ConnectivityState): StateName {
   }
 }
 
+/** Why an endpoint fails, and since when in milliseconds since the epoch. */
+export interface EndpointFailure {
+  readonly error: string;
+  readonly sinceMs: number;
+}
+
 /** Describes an endpoint whose connection is in a state. */
 export function describeEndpoint(
   { addresses, health, weight }: XdsEndpoint,
   state: ConnectivityState,
-  error: string | null,
+  failure: EndpointFailure | undefined,
   details?: StateDetails,
 ): EndpointState {
   return {
     addresses: addresses.map(formatAddress),
     state: stateName(state),
-    ...(error !== null && { error }),
+    ...(failure && { error: failure.error, failingSince: toIso(failure.sinceMs) }),
     ...{ health, weight },
     ...(details !== undefined && { details }),
   };

@@ -1,6 +1,6 @@
 import type { TypedBytes } from '../extension-points';
 import type { JsonObject } from '../shared/extension-parser';
-import { quoteText } from '../../util/text';
+import { quoteName, quoteText } from '../../util/text';
 
 /** A literal IP address and a port; the shape a grpc-js subchannel address has. */
 export interface SocketAddress {
@@ -172,5 +172,5 @@ function describeUnhealthy(name: string, byHealth: ReadonlyMap<string, number>):
   const counts = Array.from(byHealth, ([health, count]) => `${count} ${health}`).join(', ');
   const subject = total === 1 ? 'its only endpoint' : `none of its ${total} endpoints`;
   const verb = total === 1 ? 'cannot' : 'can';
-  return `ClusterLoadAssignment ${quoteText(name)}: ${subject} ${verb} be used because of its health_status (${counts})`;
+  return `ClusterLoadAssignment ${quoteName(name)}: ${subject} ${verb} be used because of its health_status (${counts})`;
 }

@@ -12,6 +12,7 @@ import {
   type CertificateSource,
   type Watch,
 } from '../providers/certificate-provider';
+import { quoteName } from '../../util/text';
 
 /** The subchannel argument that has the {@link TlsPolicy} of the cluster. It is part of the identity of a subchannel. */
 export const TLS_POLICY_ARG = 'grpc_xds.tls_policy';
@@ -59,7 +60,7 @@ export class TlsPolicy implements TlsConfiguration {
 
   /** Begins messages. */
   get subject(): string {
-    return this.cluster === '' ? 'management server' : `cluster "${this.cluster}"`;
+    return this.cluster === '' ? 'management server' : `cluster ${quoteName(this.cluster)}`;
   }
 
   /** Whether connections were prepared by the policy: what the credentials of a channel do is known only then. */

@@ -66,6 +66,10 @@ function fetchIdentityToken(
   const sent = request(url, { agent: false, headers: { 'Metadata-Flavor': 'Google' } });
   const timer = clock.setTimer(() => finish(unavailable('no answer within 20 s')), TIMEOUT_MS);
   sent.on('error', (error) => finish(unavailable(errorMessage(error))));
+  // Nothing in the request permits an interim response, and Node.js reads any number of them.
+  sent.on('information', ({ statusCode }) => finish(unavailable(interim(statusCode))));
+  // Without a listener, Node.js closes the connection and says nothing to the request.
+  sent.on('upgrade', () => finish(unavailable(interim(101))));
   sent.on('response', (response) => readToken(response, finish));
   sent.end();
 }
@@ -95,6 +99,10 @@ function readToken(response: IncomingMessage, finish: TokenCallback): void {
   });
   response.on('error', (error) => finish(unavailable(errorMessage(error))));
   response.on('end', () => finish(ok(token.bytes.toString('latin1'))));
+}
+
+function interim(statusCode: number): string {
+  return `HTTP status ${statusCode}, which is not an answer: something else listens there, or a proxy is between`;
 }
 
 function unavailable(message: string): Result<never, TokenFailure> {

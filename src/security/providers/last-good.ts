@@ -92,7 +92,10 @@ export class LastGood<T> {
     const { subject, noun, logger } = this.options;
     const { sinceMs } = this.problem;
     this.problem = undefined;
-    logger.info(() => `${subject}${noun} can be used again, after failing since ${toIso(sinceMs)}`);
+    logger.info(
+      () => `${subject}${noun} can be used again, after failing since ${toIso(sinceMs)}`,
+      { event: 'recovered' },
+    );
   }
 }
 

@@ -25,6 +25,7 @@ import { type PayForWork, setPayer } from './certificate-steps';
 import type { Result } from '../../util/result';
 import type { ResourceWatcher, XdsError } from '../../xds-client/resource-watcher';
 import { LastGood } from './last-good';
+import { quoteName } from '../../util/text';
 
 /** A secret discovery server, and the secrets of a client at it. */
 export interface SdsConfig {
@@ -227,7 +228,7 @@ class WatchedSecret<T extends object> implements ResourceWatcher<Secret<T>> {
     const { subject, name, client } = options;
     this.client = new XdsClient(client);
     const { clock, logger } = client;
-    const noun = `Secret "${name}"`;
+    const noun = `Secret ${quoteName(name)}`;
     this.lastGood = new LastGood<T>({ subject, noun, logsFirstFailure: true, clock, logger });
   }
 

@@ -159,7 +159,7 @@ export class WatchedFiles {
       this.current = content.value;
       this.problem = undefined;
       if (problemBefore !== undefined && before !== undefined) {
-        logger.info(() => `${this.path} can be used again`);
+        logger.info(() => `${this.path} can be used again`, { event: 'recovered' });
       }
       if (content.value !== before) this.options.onChange(content.value);
       return;

@@ -199,7 +199,7 @@ export class LrsStream implements EndableStream {
     this.trace(() => `requests ${describeClusters(clusters)} every ${intervalMs} ms`);
     if (this.loggedFailure === undefined) return;
     this.loggedFailure = undefined;
-    logger.info(() => `Load reports: ${description} takes them again`);
+    logger.info(() => `Load reports: ${description} takes them again`, { event: 'recovered' });
   }
 
   private trace(text: () => string): void {

@@ -1,5 +1,6 @@
 // Identity tokens of a scripted metadata server (gRFC A83).
 
+import type { ServerResponse } from 'node:http';
 import { Status, type CallCredentials } from '../../../src/grpc-js';
 import { createGcpIdentityCredentials } from '../../../src/security/credentials/gcp-identity-token';
 import { eventually } from '../../support/eventually';
@@ -7,6 +8,11 @@ import { FakeClock } from '../../support/fake-clock';
 import { MetadataServer, tokenOf } from '../../support/metadata-server';
 
 const AUDIENCE = 'https://a.example/x?y=1&z=ä';
+
+/** Answers that the connection has another protocol from now on. */
+function switchProtocols({ socket }: ServerResponse): void {
+  socket?.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n');
+}
 
 describe('an identity token', () => {
   let server: MetadataServer;
@@ -51,6 +57,18 @@ describe('an identity token', () => {
     const exp = clock.now() / 1000 + 3600;
     expect(authorization).toBe(`Bearer ${tokenOf({ aud: AUDIENCE, exp, serial: 1 })}`);
     expect(server.audiences).toEqual([AUDIENCE]);
+  });
+
+  it.each([
+    [100, (response: ServerResponse) => response.writeContinue()],
+    [101, (response: ServerResponse) => switchProtocols(response)],
+    [102, (response: ServerResponse) => response.writeProcessing()],
+    [103, (response: ServerResponse) => response.writeEarlyHints({ link: '</x>' })],
+  ])('fails at once with an answer of HTTP status %i', async (status, answer) => {
+    server.answer = (_audience, response) => answer(response);
+    // The clock of the test stands still, so that no time limit is passed.
+    const text = `HTTP status ${status}, which is not an answer: something else listens there, or a proxy is between`;
+    expect(await failureOf(create())).toEqual([Status.UNAVAILABLE, prefixed(text)]);
   });
 
   it('is not taken from a server that is no metadata server', async () => {

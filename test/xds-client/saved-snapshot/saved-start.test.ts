@@ -319,7 +319,7 @@ describe('a snapshot of an earlier run', () => {
     expect(h.wrapped.waitingFor()).toHaveLength(2);
     h.primary.stream.end();
     expect(h.wrapped.waitingFor()).toEqual([
-      `Endpoints "b": waiting for 0.0 s: ${DOWN} (failing since 2023-11-14T22:13:20.000Z); next attempt in 1.0 s`,
+      `Endpoints "b": waiting for 0.0 s: ${DOWN} (failing since 2023-11-14T22:13:20.000Z); next attempt in 1.0 s (waiting since 2023-11-14T22:13:20.000Z)`,
       `${SAVED} is in use for 1 resources`,
     ]);
   });

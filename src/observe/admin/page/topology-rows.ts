@@ -124,7 +124,7 @@ function shownDetails(
 
 function endpointRow(node: TopologyNode, endpoint: EndpointState | undefined, place: Place): Row {
   const { addresses = [], state = 'IDLE', error, health, weight, details } = endpoint ?? {};
-  const { callsInFlight, latencyMs } = endpoint ?? {};
+  const { callsInFlight, latencyMs, failingSince } = endpoint ?? {};
   const [address = ''] = addresses;
   const isEjected = addresses.some((each) => node.ejected.has(each));
   return {
@@ -139,6 +139,7 @@ function endpointRow(node: TopologyNode, endpoint: EndpointState | undefined, pl
     ...(weight !== undefined && { weight }),
     ...(isEjected && { ejected: true }),
     details: formatDetails({
+      ...(failingSince !== undefined && { failingSince }),
       ...(callsInFlight !== undefined && { callsInFlight }),
       ...(latencyMs !== undefined && { latency: `${latencyMs.toFixed(1)}\u00a0ms` }),
       ...details,
