@@ -90,8 +90,16 @@ describe('the logger of an application', () => {
   });
 
   it.each([
-    ['log4js', { level: { level: 20_000, levelStr: 'INFO' }, isDebugEnabled: () => false }, 'info'],
-    ['log4js, with details', { level: { levelStr: 'DEBUG' }, isDebugEnabled: () => true }, 'debug'],
+    [
+      'log4js',
+      { level: { level: 20_000, levelStr: 'INFO' }, isDebugEnabled: (): boolean => false },
+      'info',
+    ],
+    [
+      'log4js, with details',
+      { level: { levelStr: 'DEBUG' }, isDebugEnabled: (): boolean => true },
+      'debug',
+    ],
     ['consola', { level: 3 }, 'info'],
     ['a wrapper that writes nothing', { level: 'silent' }, 'info'],
   ])('has the method log for other arguments, as %s has it', (_, rest, level) => {

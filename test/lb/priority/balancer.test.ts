@@ -662,7 +662,7 @@ describe('priority', () => {
   it('leaves no timer behind when a child is removed', () => {
     const subject = serving('ab');
     subject.fail('a');
-    expect(subject.harness.clock.pendingTimers).toBe(1);
+    expect(subject.harness.clock.pendingTimers).toBe(2);
     subject.update('a');
     expect(subject.harness.clock.pendingTimers).toBe(0);
   });
