@@ -183,6 +183,13 @@ export class XdsCall implements CallConfig, FilterFactory, Filter, CallAttribute
     this.pending?.decide();
   }
 
+  /** Fails a call for which the config in use has no route: the status names where that is from, also of a pending call. */
+  failUnrouted(details: string): void {
+    this.fail(details);
+    const origin = this.channel.origin?.();
+    if (this.failure && origin) this.failure = nameOrigin(this.failure, origin);
+  }
+
   /** Sends a call whose filters run to another cluster of its route. @param name Such as `cluster:foo`. */
   chooseCluster(name: string): boolean {
     const { route, target } = this;

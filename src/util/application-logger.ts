@@ -37,6 +37,8 @@ export function adaptLogger(logger: XdsLogger | LevelLogger): XdsLogger {
   const { level } = logger;
   if (hasOwnLevels(logger)) return new ForeignLevels(logger);
   if (level === undefined || LEVELS.includes(level)) return logger;
+  // The `log` of such a library, as log4js and consola have it, takes other arguments than a record.
+  if (hasLevels(logger)) return new LeveledLogger(logger);
   throw new TypeError(
     `grpc-xds: logger.level of register() must be ${LEVELS.join(', ')}, not ${JSON.stringify(level)}`,
   );

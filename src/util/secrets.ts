@@ -16,18 +16,26 @@ export function isHiddenHeader(name: string): boolean {
   return hidden.has(name.toLowerCase());
 }
 
-/** Fields and keys of metadata that may have a key, a password or the like. */
-const SECRET_NAME =
-  /^(inline_?(bytes|string)|private_?key|password|passwd|token|secret|client_?secret|access_?token|api_?key)$/i;
+/** What a field, or a key of metadata, with a key, a password or the like is called, also as a part of its name. */
+const SECRET_WORDS =
+  'passwords?|passwd|passphrase|pwd|pw|secrets?|tokens?|credentials?|bearer|private[-_]?keys?|api[-_]?keys?|access[-_]?keys?|signing[-_]?keys?|inline[-_]?(?:bytes|string)';
+/** The word is the end of the name, after the beginning, a separator or a small letter: `token`, `db_password`, `authToken`. */
+const SECRET_NAME = new RegExp(`(?:^|[-_.])(?:${SECRET_WORDS})$`, 'i');
+const CAMEL_CASE = /([a-z0-9])(?=[A-Z])/g;
 
 /** Whether a field, or a key of metadata, may have a secret by its name. */
 export function isSecretName(name: string): boolean {
-  return SECRET_NAME.test(name);
+  return SECRET_NAME.test(name.replace(CAMEL_CASE, '$1_'));
 }
 
-/** What is in the bytes of a message with secrets, besides the names of hidden headers: keys of metadata, and TLS. */
+/** Whether a key of metadata may have a secret: also one that is called as a hidden header, as no field with a secret is. */
+export function isSecretKey(name: string): boolean {
+  return isHiddenHeader(name) || isSecretName(name);
+}
+
+/** What is in the bytes of a message with secrets, besides the names of hidden headers: keys of metadata, texts, and TLS. */
 const MARKERS =
-  /private_?key|password|passwd|token|secret|api_?key|extensions\.transport_sockets\.tls/i;
+  /passw|passphrase|pwd|pw\b|secret|token|credential|bearer|basic |eyj|(?:private|api|access|signing)[-_]?key|:\/\/[^/\s]{0,512}@|extensions\.transport_sockets\.tls/i;
 
 /** Whether an encoded message may have secrets. It is not decoded for that: most have none. */
 export function mayHaveSecrets(bytes: Uint8Array): boolean {

@@ -49,11 +49,15 @@ const JWT = /\beyJ[\w-]{8,}(?:\.[\w-]*){0,2}/g;
 const AUTHORIZATION = /\b(Bearer|Basic) [\w.~+/=-]{16,}/gi;
 
 /** The user name and the password of a URL, which is cut if it is at the end of a text that was. */
-const USER_INFO = /:\/\/[^/@\s"'<>]+@/g;
-const CUT_USER_INFO = /:\/\/[^/@\s"'<>]+(?:@|$)/g;
-/** A password or a key in a query, a connection string or JSON. */
+const USER_INFO = /:\/\/[^/\s"'<>]+@/g;
+const CUT_USER_INFO = /:\/\/[^/\s"'<>]+(?:@|$)/g;
+/** The same, with a password that has an unescaped `/`: what follows the first colon is no port. */
+const SLASHED_PASSWORD = /:\/\/[^/@:\s"'<>]*:(?!\d+\/)[^@\s"'<>]{1,256}@/g;
+/** A password or a key in a query, an environment, a connection string or JSON; the name may have a beginning. */
 const PASSWORD =
-  /\b(password|passwd|pwd|client_?secret|access_?token|api_?key)(=|"?\s*:\s*"|%3D)[^\s&;,"')\]]+\]?/gi;
+  /(passw(?:or)?d|passphrase|pwd|secret(?:[-_]?access[-_]?key)?|(?:access|refresh|id|auth|session)[-_]?token|(?:api|private|signing)[-_]?key)(=["']?|["']?\s*:\s*["']|%3D)(?:(?<=["'])(?:\\.|[^"'\\])*|[^\s&;,"')\]]+)\]?/gi;
+/** A private key in PEM, of which the end may be missing. */
+const PRIVATE_KEY = /-----BEGIN [A-Z ]*PRIVATE KEY-----[^-]*(?:-----END [A-Z ]*PRIVATE KEY-----)?/g;
 
 /** Replaces a secret in a message. */
 export const REDACTED = '[redacted]';
@@ -78,6 +82,8 @@ export function redactSecrets(text: string, isCut = false): string {
     .replace(JWT, REDACTED)
     .replace(AUTHORIZATION, `$1 ${REDACTED}`)
     .replace(isCut ? CUT_USER_INFO : USER_INFO, `://${REDACTED}@`)
+    .replace(SLASHED_PASSWORD, `://${REDACTED}@`)
+    .replace(PRIVATE_KEY, REDACTED)
     .replace(PASSWORD, `$1$2${REDACTED}`);
 }
 

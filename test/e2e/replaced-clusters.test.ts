@@ -1,5 +1,6 @@
-import { register, type LogRecord } from '../../src';
+import { inspect, register, type LogRecord } from '../../src';
 import { eventually } from '../support/eventually';
+import { aggregateJson } from '../support/failover';
 import { HeldTimers } from '../support/held-timers';
 import { bootstrapFor, Mesh, SERVICE, VARIANTS, type MeshResources } from '../support/mesh';
 import { SlowLink } from '../support/slow-link';
@@ -77,6 +78,31 @@ describe.each(VARIANTS)('a route that is moved to another cluster (%s)', (_, fea
       () => timers.size,
       (size) => size === 0,
     );
+    expect(errors()).toEqual([]);
+  });
+
+  it('logs no error if it is one of an aggregate', async () => {
+    await start(0);
+    const withChild = (at: number): MeshResources => ({
+      ...resourcesAt(at),
+      routes: routes('aggregate'),
+      clusters: [
+        aggregateJson('aggregate', [`cluster-${at}`, 'last']),
+        ...[`cluster-${at}`, 'last'].map((name) => edsClusterJson(name)),
+      ],
+      endpoints: [`cluster-${at}`, 'last'].map((name) =>
+        endpointsJson(name, [{ zone: 'a', ports: [ports[name === 'last' ? 1 : 0] ?? 0] }]),
+      ),
+    });
+    for (let at = 0; at < 10; at++) {
+      mesh.serve(withChild(at));
+      // Calls may be at the last cluster meanwhile.
+      await eventually(
+        async () => (inspect().targets[0]?.heldBack.length === 0 ? client.say() : ''),
+        (answer) => answer === 'b0',
+      );
+    }
+    timers.runOut();
     expect(errors()).toEqual([]);
   });
 

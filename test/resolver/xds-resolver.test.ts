@@ -185,6 +185,10 @@ function endCall(call: CallConfig): void {
 const unavailable = (details: string) =>
   expect.objectContaining({ code: Status.UNAVAILABLE, details });
 
+/** What the statuses of calls without a route say of the configuration. */
+const ORIGIN =
+  '; configured by Listener "svc" and RouteConfiguration "svc-routes" of xDS node "n1"';
+
 describe('XdsResolver: the first result', () => {
   it('does nothing before the first updateResolution', () => {
     const scene = new Scene().serveListener();
@@ -634,7 +638,8 @@ describe('XdsResolver: calls', () => {
     scene.resolver.updateResolution();
     expect(await outcomeOf(scene.channel.call('/s/other'))).toEqual(
       unavailable(
-        'No route of xds:///svc matches /s/other: add one, or see why with grpc-xds explain',
+        'No route of xds:///svc matches /s/other: add one, or see why with grpc-xds explain' +
+          ORIGIN,
       ),
     );
     expect(await outcomeOf(scene.channel.call('/s/m'))).toBe('sent');
@@ -647,7 +652,8 @@ describe('XdsResolver: calls', () => {
     expect(await outcomeOf(scene.channel.call('/s/m'))).toEqual(
       unavailable(
         'The route of xds:///svc for /s/m has the action non_forwarding_action, ' +
-          'which a gRPC client cannot carry out: use the action route',
+          'which a gRPC client cannot carry out: use the action route' +
+          ORIGIN,
       ),
     );
   });
@@ -985,7 +991,9 @@ describe('XdsResolver: calls on the previous selector, when resolution starts ag
     const outcome = outcomeOf(scene.channel.call('/s/m'));
     scene.serveListener();
     expect(await outcome).toEqual(
-      unavailable('No route of xds:///svc matches /s/m: add one, or see why with grpc-xds explain'),
+      unavailable(
+        'No route of xds:///svc matches /s/m: add one, or see why with grpc-xds explain' + ORIGIN,
+      ),
     );
   });
 

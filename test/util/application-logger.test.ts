@@ -89,6 +89,30 @@ describe('the logger of an application', () => {
     expect(adaptLogger(Object.assign({ ...base }, { level: () => 30 })).level).toBe('info');
   });
 
+  it.each([
+    [
+      'log4js',
+      { level: { level: 20_000, levelStr: 'INFO' }, isDebugEnabled: (): boolean => false },
+      'info',
+    ],
+    [
+      'log4js, with details',
+      { level: { levelStr: 'DEBUG' }, isDebugEnabled: (): boolean => true },
+      'debug',
+    ],
+    ['consola', { level: 3 }, 'info'],
+    ['a wrapper that writes nothing', { level: 'silent' }, 'info'],
+  ])('has the method log for other arguments, as %s has it', (_, rest, level) => {
+    const calls: unknown[] = [];
+    const write = (...args: readonly unknown[]) => void calls.push(args);
+    const options: object = { log: () => calls.push('log'), error: write, info: write, ...rest };
+    if (!isLogger(options)) throw new Error('It is no logger.');
+    const logger = adaptLogger(options);
+    expect(logger.level).toBe(level);
+    logger.log(failed);
+    expect(calls).toEqual([['cluster failed', { cluster: 'echo' }]]);
+  });
+
   it.each(['error', 'warn', 'info', 'debug', undefined] as const)(
     'may have the level %p',
     (level) => {

@@ -1,6 +1,7 @@
 import { ConnectivityState, type Picker } from '../../grpc-js';
 import type { FeatureFlags } from '../../util/feature-flags';
 import type { Handle } from '../../util/handle';
+import { SettledReport } from '../../util/settled-report';
 import { inSteps, type Steps } from '../../util/steps';
 import { SteppedUpdates } from '../../util/time-slices';
 import { createFailurePicker, describeWait, failureText, queuePicker } from '../connectivity';
@@ -54,6 +55,11 @@ class PriorityPolicy implements LbPolicy<PriorityConfig> {
   private lastUpdate: LbUpdate<PriorityConfig> | undefined;
   /** The name of the child in use. */
   private chosen: string | undefined;
+  /** The priorities that were left for a later one and are not reported yet, with the next one. */
+  private readonly failovers = new Map<string, string>();
+  private readonly settled: SettledReport;
+  /** Whether a failover was logged whose end is to be logged. */
+  private hasReported = false;
   /** The error of picks while there are no priorities. */
   private failure = '';
   private published: Published | undefined;
@@ -65,6 +71,7 @@ class PriorityPolicy implements LbPolicy<PriorityConfig> {
   ) {
     const { environment } = host;
     this.publication = environment.batch.createPublication(host.depth, this);
+    this.settled = new SettledReport(environment.clock);
     this.updates = new SteppedUpdates({ environment, apply: (update) => this.apply(update) });
   }
 
@@ -83,6 +90,7 @@ class PriorityPolicy implements LbPolicy<PriorityConfig> {
   destroy(): void {
     this.publication.cancel();
     this.updates.cancel();
+    this.settled.cancel();
     this.creation?.release();
     const children = [...this.children.values()];
     this.children.clear();
@@ -168,29 +176,49 @@ class PriorityPolicy implements LbPolicy<PriorityConfig> {
 
   private choose(name: string | undefined): void {
     if (name === this.chosen) return;
-    if (this.chosen !== undefined && name !== undefined) this.logChange(this.chosen, name);
+    if (this.chosen !== undefined && name !== undefined) this.onChange(this.chosen, name);
     this.chosen = name;
     this.trace(() => (name === undefined ? 'no priority to use' : `using ${name}`));
   }
 
-  /** Logs a failover, and the return from it; nothing if an update has removed the previous priority. */
-  private logChange(previous: string, name: string): void {
+  /** Handles a failover, or the return from it; nothing if an update has removed the previous priority. */
+  private onChange(previous: string, name: string): void {
     const { order } = this;
     const [from, to] = [order.positionOf(previous), order.positionOf(name)];
-    const policy = this.children.get(previous)?.policy;
-    if (from === undefined || to === undefined || policy === undefined) return;
-    const { logger } = this.host.environment;
-    const where = (position: number, child: string) => `priority ${position} (${child})`;
-    if (to < from) {
-      logger.info(() => `Failover ended: ${where(to, name)} is used again`, {
-        event: 'failover-recovered',
-      });
+    if (from !== undefined && to !== undefined && to > from) {
+      this.failovers.set(previous, name);
+      this.settled.schedule(() => this.reportFailovers());
       return;
     }
-    logger.error(() => {
-      const reason = policy.errorMessage ?? describeWait(policy.picker) ?? 'it is not connected';
-      return `Failover from ${where(from, previous)} to ${where(to, name)}: ${reason}`;
-    });
+    for (const left of [...this.failovers.keys()]) {
+      if ((order.positionOf(left) ?? Infinity) >= (to ?? 0)) this.failovers.delete(left);
+    }
+    if (this.failovers.size === 0) this.settled.cancel();
+    if (from !== undefined && to !== undefined && this.hasReported) {
+      this.hasReported = to > 0;
+      this.host.environment.logger.info(
+        () => `Failover ended: ${describePriority(to, name)} is used again`,
+        { event: 'failover-recovered' },
+      );
+    }
+  }
+
+  /** Logs the failovers that last: a cluster of an aggregate may be removed just before the aggregate is replaced. */
+  private reportFailovers(): void {
+    const { order, chosen = '', host } = this;
+    const current = order.positionOf(chosen) ?? 0;
+    for (const [previous, name] of this.failovers) {
+      const [from, to] = [order.positionOf(previous), order.positionOf(name)];
+      const policy = this.children.get(previous)?.policy;
+      if (from === undefined || to === undefined || policy === undefined || from >= current)
+        continue;
+      this.hasReported = true;
+      host.environment.logger.error(() => {
+        const reason = policy.errorMessage ?? describeWait(policy.picker) ?? 'it is not connected';
+        return `Failover from ${describePriority(from, previous)} to ${describePriority(to, name)}: ${reason}`;
+      });
+    }
+    this.failovers.clear();
   }
 
   private createChild(name: string): PriorityChild {
@@ -246,4 +274,8 @@ function describeEmptiness({ endpoints, resolutionNote }: LbUpdate): string {
   return endpoints.ok
     ? failureText('There are no priorities to choose from', resolutionNote)
     : endpoints.error;
+}
+
+function describePriority(position: number, name: string): string {
+  return `priority ${position} (${name})`;
 }

@@ -8,12 +8,13 @@ import {
 } from '@bufbuild/protobuf';
 import { reflect, type ReflectMessage } from '@bufbuild/protobuf/reflect';
 import { HttpRequestHeaderMatchInput } from '../generated/envoy/type/matcher/v3/http_inputs';
-import { isHiddenHeader, isSecretName } from '../../util/secrets';
-import { REDACTED } from '../../util/text';
+import { isHiddenHeader, isSecretKey, isSecretName, mayHaveSecrets } from '../../util/secrets';
+import { REDACTED, redactSecrets } from '../../util/text';
 
 /**
  * Redacts the values of hidden headers (matchers, and headers that are added), of metadata and of fields that may have a
- * secret. Everything else, unknown fields included, is unchanged.
+ * secret, and the secrets of other texts. What this package has no schema for (fields, and messages in an `Any`) is left out
+ * if it may have secrets; everything else is unchanged.
  *
  * @returns `undefined` if it cannot be decoded.
  */
@@ -45,6 +46,7 @@ class Redactor {
       this.redactAny(message);
       return;
     }
+    withoutUnknownSecrets(message);
     const isHidden = hidesValues(message);
     for (const field of message.fields) {
       if (!message.isSet(field)) continue;
@@ -57,7 +59,7 @@ class Redactor {
   private redactField(message: ReflectMessage, field: DescField, extent: Extent): void {
     switch (field.fieldKind) {
       case 'scalar':
-        if (extent === 'all') this.redactScalar(message, field);
+        this.redactScalar(message, field, extent);
         break;
       case 'message':
         message.set(field, this.redacted(message.get(field), extent));
@@ -70,7 +72,7 @@ class Redactor {
       case 'map': {
         const map = message.get(field);
         for (const [key, value] of [...map]) {
-          const isSecret = typeof key === 'string' && isSecretName(key);
+          const isSecret = typeof key === 'string' && isSecretKey(key);
           const shown = this.element(value, isSecret ? 'all' : extent);
           // The keys of a map in what is redacted are values, too, such as those of a matcher tree.
           const isHidden = extent === 'all' && typeof key === 'string';
@@ -87,16 +89,16 @@ class Redactor {
   private redactScalar(
     message: ReflectMessage,
     field: Extract<DescField, { readonly fieldKind: 'scalar' }>,
+    extent: Extent,
   ): void {
-    if (field.scalar === ScalarType.STRING) message.set(field, REDACTED);
-    else if (field.scalar === ScalarType.BYTES) message.set(field, Buffer.from(REDACTED));
+    const { STRING, BYTES } = ScalarType;
+    if (field.scalar === STRING || (field.scalar === BYTES && extent === 'all')) {
+      message.set(field, redactedValue(message.get(field), extent));
+    }
   }
 
   private element(value: unknown, extent: Extent): unknown {
-    if (isReflected(value)) return this.redacted(value, extent);
-    if (extent === 'secrets') return value;
-    if (value instanceof Uint8Array) return Buffer.from(REDACTED);
-    return typeof value === 'string' ? REDACTED : value;
+    return isReflected(value) ? this.redacted(value, extent) : redactedValue(value, extent);
   }
 
   private redacted(message: ReflectMessage, extent: Extent): ReflectMessage {
@@ -105,24 +107,42 @@ class Redactor {
       this.redact(message);
       return message;
     }
+    // Of what is redacted, also what is unknown.
+    message.setUnknown([]);
     for (const field of message.fields) {
       if (message.isSet(field)) this.redactField(message, field, 'all');
     }
     return message;
   }
 
-  /** Redacts the message in an `Any`. One of an unknown type is left as it is. */
+  /** Redacts the message in an `Any`. The value of one of an unknown type is left out if it may have secrets. */
   private redactAny(any: ReflectMessage): void {
     const value = fieldOf(any, 'value');
     if (value === undefined) return;
     const name = textOf(any, 'type_url');
     const desc = this.registry.getMessage(name.slice(name.lastIndexOf('/') + 1));
     const bytes: unknown = any.get(value);
-    if (desc === undefined || !(bytes instanceof Uint8Array)) return;
+    if (!(bytes instanceof Uint8Array)) return;
+    if (desc === undefined) {
+      if (mayHaveSecrets(bytes)) any.set(value, Buffer.alloc(0));
+      return;
+    }
     const message = fromBinary(desc, bytes);
     this.redact(reflect(desc, message));
     any.set(value, toBinary(desc, message));
   }
+}
+
+/** Removes the fields that are not in the schema of this package, and that may have secrets. */
+function withoutUnknownSecrets(message: ReflectMessage): void {
+  const unknown = message.getUnknown();
+  if (unknown === undefined || unknown.length === 0) return;
+  message.setUnknown(unknown.filter(({ data }) => !mayHaveSecrets(data)));
+}
+
+function redactedValue(value: unknown, extent: Extent): unknown {
+  if (typeof value === 'string') return extent === 'all' ? REDACTED : redactSecrets(value);
+  return value instanceof Uint8Array && extent === 'all' ? Buffer.from(REDACTED) : value;
 }
 
 /** Whether a message is about a hidden header: a matcher, a header that is added, or a predicate with such an input. */
@@ -130,6 +150,8 @@ function hidesValues(message: ReflectMessage): boolean {
   switch (message.desc.typeName) {
     case 'envoy.config.route.v3.HeaderMatcher':
       return isHiddenHeader(textOf(message, 'name'));
+    case 'envoy.config.route.v3.QueryParameterMatcher':
+      return isSecretName(textOf(message, 'name'));
     case 'envoy.config.core.v3.HeaderValue':
       return isHiddenHeader(textOf(message, 'key'));
     case 'xds.type.matcher.v3.Matcher.MatcherList.Predicate.SinglePredicate':

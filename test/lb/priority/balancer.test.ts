@@ -14,6 +14,8 @@ import { priorityPolicy } from '../../support/lb-policies';
 const { CONNECTING, IDLE, READY, TRANSIENT_FAILURE } = ConnectivityState;
 
 const FAILOVER_MS = 10_000;
+/** After which a failover is reported. */
+const SETTLED_MS = 1000;
 const RETENTION_MS = 15 * 60_000;
 
 /** A priority policy whose children are stubs, found by the policy name `stub-<child>`. */
@@ -120,6 +122,8 @@ describe('the log of priority', () => {
     subject.fail('a');
     subject.fail('b');
     subject.ready('c');
+    expect(lines).toEqual([]);
+    subject.harness.clock.advance(SETTLED_MS);
     subject.ready('a');
     expect(lines).toEqual([
       'Failover from priority 0 (a) to priority 1 (b): a is down',
@@ -131,14 +135,44 @@ describe('the log of priority', () => {
   it('says what a priority was doing that has used up its time', () => {
     const subject = new Subject();
     subject.update('ab');
-    subject.harness.clock.advance(FAILOVER_MS);
+    subject.harness.clock.advance(FAILOVER_MS + SETTLED_MS);
     expect(lines).toEqual(['Failover from priority 0 (a) to priority 1 (b): it is not connected']);
   });
 
   it('has nothing about a priority that an update removes', () => {
     const subject = serving('ab');
     subject.update('b');
+    subject.harness.clock.advance(SETTLED_MS);
     expect(lines).toEqual([]);
+  });
+
+  it('has nothing about a failover that is over, or whose priority is removed, within a second', () => {
+    const subject = serving('abc');
+    subject.fail('a');
+    subject.ready('b');
+    subject.ready('a');
+    subject.harness.clock.advance(SETTLED_MS);
+    subject.fail('a');
+    subject.update('bc');
+    subject.harness.clock.advance(SETTLED_MS);
+    expect(lines).toEqual([]);
+  });
+
+  it('has the end of a failover once for each priority that is used again', () => {
+    const subject = serving('abc');
+    subject.fail('a');
+    subject.fail('b');
+    subject.ready('c');
+    subject.harness.clock.advance(SETTLED_MS);
+    lines.length = 0;
+    subject.ready('b');
+    subject.ready('a');
+    subject.fail('a');
+    subject.ready('a');
+    expect(lines).toEqual([
+      'Failover ended: priority 1 (b) is used again',
+      'Failover ended: priority 0 (a) is used again',
+    ]);
   });
 });
 
@@ -628,7 +662,7 @@ describe('priority', () => {
   it('leaves no timer behind when a child is removed', () => {
     const subject = serving('ab');
     subject.fail('a');
-    expect(subject.harness.clock.pendingTimers).toBe(1);
+    expect(subject.harness.clock.pendingTimers).toBe(2);
     subject.update('a');
     expect(subject.harness.clock.pendingTimers).toBe(0);
   });

@@ -33,6 +33,14 @@ function routes(match: JsonObject): JsonObject {
   return { name: 'r', virtual_hosts: [{ name: 'all', domains: ['*'], routes: [route] }] };
 }
 
+/** A field with a length in the encoding of protobuf, of fewer than 128 × 128 bytes. */
+function field(number: number, value: string | Uint8Array): Buffer {
+  const bytes = Buffer.from(value);
+  const { length } = bytes;
+  const size = length < 128 ? [length] : [(length & 127) | 128, length >> 7];
+  return Buffer.concat([Buffer.from([(number << 3) | 2, ...size]), bytes]);
+}
+
 const input = (header: string): JsonObject => ({
   name: 'input',
   typed_config: {
@@ -92,6 +100,31 @@ describe('a secret in a resource', () => {
           },
         },
       },
+    ],
+    ...[
+      ...['db_password', 'authToken', 'api-key', 'x-api-key', 'accessToken', 'passphrase'],
+      ...['authorization', 'Cookie', 'credentials', 'signing_key', 'refresh_token', 'secrets'],
+    ].map((key): [string, string, JsonObject] => [
+      `metadata ${key}`,
+      CLUSTER,
+      { name: 'c', metadata: { filter_metadata: { app: { [key]: SECRET } } } },
+    ]),
+    [
+      'a URL and a token in metadata',
+      CLUSTER,
+      {
+        name: 'c',
+        metadata: {
+          filter_metadata: {
+            app: { dsn: `pg://u:${SECRET}@db`, header: `Bearer ${SECRET.repeat(2)}` },
+          },
+        },
+      },
+    ],
+    [
+      'a query parameter',
+      ROUTES,
+      routes({ query_parameters: [{ name: 'access_token', string_match: { exact: SECRET } }] }),
     ],
     [
       'a predicate',
@@ -156,6 +189,32 @@ describe('a secret in a resource', () => {
     for (const shown of shownOf(ROUTES, json)) expect(shown).toContain(SECRET);
   });
 
+  it('is left out of what this package has no schema for', () => {
+    const header = field(1, Buffer.concat([field(1, 'authorization'), field(2, SECRET)]));
+    const unknownType = Buffer.concat([
+      field(1, 'type.googleapis.com/envoy.extensions.filters.http.rbac.v3.RBACPerRoute'),
+      field(2, header),
+    ]);
+    const perRoute = Buffer.concat([field(1, 'rbac'), field(2, unknownType)]);
+    const virtualHost = Buffer.concat([
+      ...[field(1, 'all'), field(2, '*'), field(7, header), field(15, perRoute)],
+      field(9, 'unknown and shown'),
+    ]);
+    const bytes = Buffer.concat([field(1, 'r'), field(2, virtualHost), field(6, header)]);
+    const typeUrl = `type.googleapis.com/${ROUTES}`;
+    const shown = Buffer.from(withoutSecrets(typeUrl, bytes) ?? []).toString('latin1');
+    expect(bytes.toString('latin1')).toContain(SECRET);
+    expect(shown).not.toContain(SECRET);
+    for (const text of ['RBACPerRoute', 'unknown and shown']) expect(shown).toContain(text);
+  });
+
+  it('is no field that is called as a hidden header', () => {
+    const hash_policy = [{ cookie: { name: 'session-cookie' } }];
+    const route = { match: { prefix: '/' }, route: { cluster: 'c', hash_policy } };
+    const json = { name: 'r', virtual_hosts: [{ name: 'all', domains: ['*'], routes: [route] }] };
+    for (const shown of shownOf(ROUTES, json)) expect(shown).toContain('session-cookie');
+  });
+
   it('is left out with the whole resource if that cannot be decoded', () => {
     const bytes = Buffer.concat([
       encode(ROUTES, routes({})),
@@ -188,6 +247,14 @@ describe('a secret in a text', () => {
     ['db?user=a&password=pw&x=1', 'db?user=a&password=[redacted]&x=1'],
     ['{"password":"pw","a":1}', '{"password":"[redacted]","a":1}'],
     ['api_key=abc; client-secret', 'api_key=[redacted]; client-secret'],
+    ['https://user:pa/ss@host/x', 'https://[redacted]@host/x'],
+    ['http://user:p@ss@host:80/x', 'http://[redacted]@host:80/x'],
+    ['PGPASSWORD=pw db_password=pw', 'PGPASSWORD=[redacted] db_password=[redacted]'],
+    ['Password="p w"; x', 'Password="[redacted]"; x'],
+    ["{'passphrase': 'pw'}", "{'passphrase': '[redacted]'}"],
+    [String.raw`{"secret":"p\"w","a":1}`, '{"secret":"[redacted]","a":1}'],
+    ['refresh_token=abc&x=1', 'refresh_token=[redacted]&x=1'],
+    ['-----BEGIN PRIVATE KEY-----\nMIIE\n-----END PRIVATE KEY----- x', '[redacted] x'],
     ['Authorization: Bearer 0123456789abcdef0', 'Authorization: Bearer [redacted]'],
   ])('is redacted once: %s', (text, shown) => {
     expect(sanitizeText(text)).toBe(shown);
@@ -195,10 +262,13 @@ describe('a secret in a text', () => {
     expect(redact({ a: [text] })).toEqual({ a: [shown] });
   });
 
-  it.each(['xds:///shop@example', 'dns:///cp.example:443', 'the password is wrong', 'token=1'])(
-    'is not seen in %s',
-    (text) => expect(redactSecrets(text)).toBe(text),
-  );
+  it.each([
+    'xds:///shop@example',
+    'http://host:443/a@b',
+    'dns:///cp.example:443',
+    'the password is wrong',
+    'token=1',
+  ])('is not seen in %s', (text) => expect(redactSecrets(text)).toBe(text));
 
   it('is not left as its beginning where a text is cut', () => {
     expect(sanitizeText(`https://user:${'p'.repeat(100)}@x`, 60)).not.toContain('ppp');
