@@ -92,7 +92,7 @@ export function parseAuthorizationPolicy(
   const deny = readRules(fields, 'deny_rules', name, violations);
   const allow = readRules(fields, 'allow_rules', name, violations);
   const audit = readAudit(fields, auditLoggers, violations);
-  if (readList(fields, 'allow_rules', violations).length === 0 && violations.count === before) {
+  if (allow.length === 0 && violations.count === before) {
     violations.at('allow_rules').add('must not be empty');
   }
   if (violations.count > before) return undefined;

@@ -117,11 +117,11 @@ function parseRules(
 
 function parsePolicy(
   name: string,
-  { permissions, principals, condition, checkedCondition, celConfig }: PolicyMessage,
+  { permissions, principals, condition, checkedCondition }: PolicyMessage,
   regexes: RegexCompiler,
   violations: Violations,
 ): Policy | undefined {
-  const expressions = { condition, checked_condition: checkedCondition, cel_config: celConfig };
+  const expressions = { condition, checked_condition: checkedCondition };
   for (const [field, value] of Object.entries(expressions)) {
     if (value !== undefined) violations.at(field).add('unsupported: gRPC does not evaluate CEL');
   }

@@ -306,9 +306,6 @@ readonly typedConfig?: google.protobuf.Any | null;
 interface BuildVersion {
 readonly version?: envoy.type.v3.SemanticVersion | null;
 }
-/** Settings of the evaluation of CEL. */
-interface CelExpressionConfig {
-}
 /** A range of IP addresses. */
 interface CidrRange {
 readonly address_prefix?: string | null;
@@ -692,7 +689,7 @@ type ConnectionSourceType = 'ANY' | 'SAME_IP_OR_LOOPBACK' | 'EXTERNAL' | number;
 
 export declare namespace envoy.config.rbac.v3 {
 /** Metadata of a request, with its source; not supported by gRPC. */
-interface SourcedMetadata {
+interface SourcedMetadata extends Unread<'metadata_source' | 'metadataSource'> {
 readonly metadata_matcher?: envoy.type.matcher.v3.MetadataMatcher | null;
 readonly metadataMatcher?: envoy.type.matcher.v3.MetadataMatcher | null;
 }
@@ -767,7 +764,7 @@ readonly sourcedMetadata?: envoy.config.rbac.v3.SourcedMetadata | null;
 readonly custom?: envoy.config.core.v3.TypedExtensionConfig | null;
 }
 /** Matches if a permission and a principal do. */
-interface Policy {
+interface Policy extends Unread<'cel_config' | 'celConfig'> {
 readonly permissions?: readonly (envoy.config.rbac.v3.Permission)[] | null;
 readonly principals?: readonly (envoy.config.rbac.v3.Principal)[] | null;
 /** CEL; not supported by gRPC. */
@@ -776,10 +773,6 @@ readonly condition?: google.api.expr.v1alpha1.Expr | null;
 readonly checked_condition?: google.api.expr.v1alpha1.CheckedExpr | null;
 /** CEL; not supported by gRPC. */
 readonly checkedCondition?: google.api.expr.v1alpha1.CheckedExpr | null;
-/** Settings of CEL. */
-readonly cel_config?: envoy.config.core.v3.CelExpressionConfig | null;
-/** Settings of CEL. */
-readonly celConfig?: envoy.config.core.v3.CelExpressionConfig | null;
 }
 /** Policies, and what follows for a request that one of them matches. */
 interface RBAC {
@@ -1251,7 +1244,7 @@ readonly cacheConfig?: envoy.extensions.filters.http.gcp_authn.v3.TokenCacheConf
 
 export declare namespace envoy.extensions.filters.http.rbac.v3 {
 /** The filter that authorizes requests. */
-interface RBAC {
+interface RBAC extends Unread<'shadow_rules' | 'shadowRules' | 'shadow_rules_stat_prefix' | 'shadowRulesStatPrefix' | 'shadow_matcher' | 'shadowMatcher' | 'rules_stat_prefix' | 'rulesStatPrefix' | 'track_per_rule_stats' | 'trackPerRuleStats'> {
 /** Absent means that every request is allowed. */
 readonly rules?: envoy.config.rbac.v3.RBAC | null;
 /** Rules in the form of a matching tree; not supported by gRPC. */
@@ -1813,12 +1806,12 @@ interface PathMatcher {
 readonly path?: envoy.type.matcher.v3.StringMatcher | null;
 }
 /** Condition on metadata that other filters of Envoy add to a request. */
-interface MetadataMatcher {
+interface MetadataMatcher extends Unread<'filter' | 'path' | 'value'> {
 /** Negates the outcome. */
 readonly invert?: boolean | null;
 }
 /** Condition on state that other filters of Envoy keep of a request. */
-interface FilterStateMatcher {
+interface FilterStateMatcher extends Unread<'string_match' | 'stringMatch' | 'address_match' | 'addressMatch'> {
 readonly key?: string | null;
 }
 /** Replaces every match of a pattern. */
@@ -1920,7 +1913,6 @@ type Any =
 | Typed<'type.googleapis.com/envoy.config.core.v3.AggregatedConfigSource', envoy.config.core.v3.AggregatedConfigSource>
 | Typed<'type.googleapis.com/envoy.config.core.v3.ApiConfigSource', envoy.config.core.v3.ApiConfigSource>
 | Typed<'type.googleapis.com/envoy.config.core.v3.BuildVersion', envoy.config.core.v3.BuildVersion>
-| Typed<'type.googleapis.com/envoy.config.core.v3.CelExpressionConfig', envoy.config.core.v3.CelExpressionConfig>
 | Typed<'type.googleapis.com/envoy.config.core.v3.CidrRange', envoy.config.core.v3.CidrRange>
 | Typed<'type.googleapis.com/envoy.config.core.v3.ConfigSource', envoy.config.core.v3.ConfigSource>
 | Typed<'type.googleapis.com/envoy.config.core.v3.ControlPlane', envoy.config.core.v3.ControlPlane>

@@ -11,7 +11,6 @@ import { PathMatcher } from "../../../type/matcher/v3/path";
 import { StringMatcher } from "../../../type/matcher/v3/string";
 import { Int32Range } from "../../../type/v3/range";
 import { CidrRange } from "../../core/v3/address";
-import { CelExpressionConfig } from "../../core/v3/cel";
 import { TypedExtensionConfig } from "../../core/v3/extension";
 import { HeaderMatcher } from "../../route/v3/route_components";
 
@@ -56,7 +55,6 @@ export interface Policy {
   principals: Principal[];
   condition: Expr | undefined;
   checkedCondition: CheckedExpr | undefined;
-  celConfig: CelExpressionConfig | undefined;
 }
 
 export interface SourcedMetadata {
@@ -151,15 +149,14 @@ export const RBAC_PoliciesEntry: MessageCodec<RBAC_PoliciesEntry> = new MessageC
 );
 
 export const Policy: MessageCodec<Policy> = new MessageCodec<Policy>(
-  "permissions message[] 1 principals message[] 2 condition message 3 checkedCondition message 4 celConfig message 5",
+  "permissions message[] 1 principals message[] 2 condition message 3 checkedCondition message 4",
   (v: any[], i: number): Policy => ({
     permissions: v[i] ?? [],
     principals: v[i + 1] ?? [],
     condition: v[i + 2],
     checkedCondition: v[i + 3],
-    celConfig: v[i + 4],
   }),
-  () => [Permission, Principal, Expr, CheckedExpr, CelExpressionConfig],
+  () => [Permission, Principal, Expr, CheckedExpr],
 );
 
 export const SourcedMetadata: MessageCodec<SourcedMetadata> = new MessageCodec<SourcedMetadata>(
