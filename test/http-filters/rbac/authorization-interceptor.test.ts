@@ -1,15 +1,7 @@
 import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import {
-  Client,
-  credentials,
-  Metadata,
-  Server,
-  ServerCredentials,
-  status,
-  type ChannelCredentials,
-} from '@grpc/grpc-js';
+import { Client, credentials, Metadata, Server, ServerCredentials, status } from '@grpc/grpc-js';
 import type { AuditEvent } from '../../../src/http-filters/rbac/audit-logger';
 import {
   createAuthorizationInterceptor,

@@ -4,7 +4,6 @@ import { silentLogger } from '../../../src/util/logger';
 import { AuthorizationSamples } from '../../support/authorization-samples';
 import { judge } from '../../support/reference-authorization';
 import { seededRandom } from '../../support/seeded-random';
-import type { Json } from '../../support/xds-json';
 import { createRbacWorld, meter, requestOf } from './rbac-world';
 
 const POLICIES = 2000;
