@@ -190,14 +190,26 @@ function compile(condition: Condition): Predicate {
   }
 }
 
+// Loops, and no methods of lists: these run for every rule and request, and a method takes a function that is made each time.
+
 function compileAll(conditions: readonly Condition[]): Predicate {
   const of = conditions.map(compile);
-  return (request) => of.every((matches) => matches(request));
+  const [only] = of;
+  if (of.length === 1 && only !== undefined) return only;
+  return (request) => {
+    for (const matches of of) if (!matches(request)) return false;
+    return true;
+  };
 }
 
 function compileAny(conditions: readonly Condition[]): Predicate {
   const of = conditions.map(compile);
-  return (request) => of.some((matches) => matches(request));
+  const [only] = of;
+  if (of.length === 1 && only !== undefined) return only;
+  return (request) => {
+    for (const matches of of) if (matches(request)) return true;
+    return false;
+  };
 }
 
 function compileAddress({ side, range }: Extract<Condition, { kind: 'address' }>): Predicate {

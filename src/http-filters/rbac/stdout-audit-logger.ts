@@ -20,7 +20,7 @@ export function createStdoutAuditLogger(
 }
 
 /** Formats a decision. @param atMs Milliseconds since the epoch. */
-export function formatAuditEvent(event: AuditEvent, atMs: number): string {
+function formatAuditEvent(event: AuditEvent, atMs: number): string {
   return JSON.stringify({
     grpc_audit_log: {
       // The form has nanoseconds; the clock has milliseconds.
