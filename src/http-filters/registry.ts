@@ -5,6 +5,7 @@ import type * as Definitions from './define-http-filter';
 import { isClientFilter, type CallFilterFactory, type ClientFilter } from './client-filter';
 import type { HttpFilter } from './http-filter';
 import { routerFilter } from './router/router-filter';
+import { isServerFilter, type ServerFilter } from './server-filter';
 import { late } from '../util/late';
 
 const loadDefinitions = late<typeof Definitions>(() => require('./define-http-filter'));
@@ -43,6 +44,20 @@ export class HttpFilterRegistry implements HttpFilterParser {
   isSupported(configType: string): boolean {
     const filter = this.byConfigType.get(configType);
     return filter !== undefined && isClientFilter(filter);
+  }
+
+  /** The same filters for listeners of servers: those that servers can run are supported. */
+  get forServers(): HttpFilterParser {
+    return {
+      isSupported: (configType) => {
+        const filter = this.byConfigType.get(configType);
+        return filter !== undefined && isServerFilter(filter);
+      },
+      isOverrideSupported: (configType) => this.isOverrideSupported(configType),
+      isTerminal: (configType) => this.isTerminal(configType),
+      parseConfig: (config, violations) => this.parseConfig(config, violations),
+      parseOverride: (config, violations) => this.parseOverride(config, violations),
+    };
   }
 
   isOverrideSupported(configType: string): boolean {
@@ -95,6 +110,23 @@ export class HttpFilterRegistry implements HttpFilterParser {
     };
     known.set(key, prepared);
     return prepared.factory;
+  }
+
+  /**
+   * Creates the filter of the requests of a route. Its caller keeps it as long as the route: it has the loggers of audits.
+   *
+   * @param override One for which {@link isOverrideOf} holds.
+   * @param instance The name of the filter in its chain.
+   * @returns `undefined` if the filter does nothing.
+   */
+  createServerFilter(
+    config: HttpFilterConfig,
+    override: HttpFilterConfig | undefined,
+    instance: string,
+  ): ServerFilter | undefined {
+    const filter = this.makerOf(config);
+    if (isServerFilter(filter)) return filter.createServerFilter(config, override, instance);
+    throw new Error(`The HTTP filter of ${config.configType} is only for clients`);
   }
 
   private clientFilterOf(config: HttpFilterConfig): ClientFilter {

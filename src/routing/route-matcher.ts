@@ -55,11 +55,15 @@ export function matchesPath(matcher: PathMatcher, call: MatchedCall): boolean {
  * as empty (`treat_missing_header_as_empty`, which Istio sends for `withoutHeaders`).
  */
 export function matchesHeader(matcher: HeaderMatcher, call: MatchedCall): boolean {
-  const { name, condition, invert } = matcher;
+  const { name } = matcher;
   const value = call.headers.get(name);
-  if (!call.spend(STEPS_PER_MATCHER + conditionSteps(condition, value), name, lengthOf(value))) {
-    return false;
-  }
+  const length = value === undefined ? 0 : value.text.length;
+  return call.spend(headerSteps(matcher, value), name, length) && matchesValue(matcher, value);
+}
+
+/** Whether the value of a header satisfies the matcher. @param value `undefined` if the header is absent. */
+export function matchesValue(matcher: HeaderMatcher, value: MatchedText | undefined): boolean {
+  const { condition, invert } = matcher;
   if (condition.kind === 'present') {
     return ((value !== undefined) === condition.present) !== invert;
   }
@@ -67,12 +71,10 @@ export function matchesHeader(matcher: HeaderMatcher, call: MatchedCall): boolea
   return matchesCondition(condition, value ?? EMPTY) !== invert;
 }
 
-function lengthOf(value: MatchedText | undefined): number {
-  return value === undefined ? 0 : value.text.length;
-}
-
-function conditionSteps(condition: HeaderCondition, value: MatchedText | undefined): number {
-  return condition.kind === 'string' && value !== undefined ? stepsOf(condition.matcher, value) : 0;
+/** Returns the steps of matching the value of a header. */
+export function headerSteps({ condition }: HeaderMatcher, value: MatchedText | undefined): number {
+  if (condition.kind !== 'string' || value === undefined) return STEPS_PER_MATCHER;
+  return STEPS_PER_MATCHER + stepsOf(condition.matcher, value);
 }
 
 function matchesCondition(

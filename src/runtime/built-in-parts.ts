@@ -13,7 +13,11 @@ import type * as Composite from '../http-filters/composite/composite-filter';
 import type * as Fault from '../http-filters/fault/fault-filter';
 import type * as GcpAuthn from '../http-filters/gcp-authn/gcp-authn-filter';
 import type { ClientFilter } from '../http-filters/client-filter';
+import type { HttpFilter } from '../http-filters/http-filter';
+import type * as AuditLoggers from '../http-filters/rbac/process-audit-loggers';
+import type * as Rbac from '../http-filters/rbac/rbac-filter';
 import type { HttpFilterRegistry } from '../http-filters/registry';
+import type { ServerHttpFilter } from '../http-filters/server-filter';
 import type * as StatefulSession from '../http-filters/stateful-session/stateful-session-filter';
 import type { PolicyEnvironment } from '../lb/registry/policy-table';
 import type { LbPolicyRegistry } from '../lb/registry/lb-policy-registry';
@@ -28,6 +32,9 @@ import type * as Sds from '../security/providers/sds';
 import type { SdsOptions } from '../security/providers/sds';
 import { late } from '../util/late';
 
+const loadAuditLoggers = late<typeof AuditLoggers>(() =>
+  require('../http-filters/rbac/process-audit-loggers'),
+);
 const loadComposite = late<typeof Composite>(() =>
   require('../http-filters/composite/composite-filter'),
 );
@@ -41,6 +48,7 @@ const loadGcpAuthn = late<typeof GcpAuthn>(() =>
 const loadGcpIdentity = late<typeof GcpIdentity>(() =>
   require('../security/credentials/gcp-identity-token'),
 );
+const loadRbac = late<typeof Rbac>(() => require('../http-filters/rbac/rbac-filter'));
 const loadRe2 = late<typeof Re2>(() => require('../resources/matching/re2-compiler'));
 const loadSds = late<typeof Sds>(() => require('../security/providers/sds'));
 const loadStatefulSession = late<typeof StatefulSession>(() =>
@@ -77,10 +85,17 @@ export function addCertificateProviders(
 /** Adds all HTTP filters of this package. Those of the application take precedence. */
 export function addHttpFilters(
   filters: HttpFilterRegistry,
-  { flags, clock, random, logger }: PolicyEnvironment,
+  {
+    flags,
+    clock,
+    random,
+    logger,
+    limits,
+    meter,
+  }: PolicyEnvironment & { readonly meter: MatchMeter },
 ): void {
   const add = (types: FilterTypes, load: () => ClientFilter) =>
-    filters.registerDefault(lateFilter(types, load));
+    filters.registerDefault(lateClientFilter(types, load));
   if (flags.faultInjection) add(FAULT, () => loadFault().createFaultFilter({ clock, random }));
   if (flags.overrideHost)
     add(STATEFUL_SESSION, () => loadStatefulSession().createStatefulSessionFilter({ logger }));
@@ -95,9 +110,15 @@ export function addHttpFilters(
   }
   if (flags.compositeFilter)
     add(COMPOSITE, () => loadComposite().createCompositeFilter({ filters, random }));
+  const regexes = createRegexes(limits, meter);
+  const createRbac = () => {
+    const auditLoggers = loadAuditLoggers().processAuditLoggers;
+    return loadRbac().createRbacFilter({ regexes, meter, auditLoggers, logger });
+  };
+  filters.registerDefault(lateServerFilter(RBAC, createRbac));
 }
 
-type FilterTypes = Pick<ClientFilter, 'configTypes' | 'overrideTypes'>;
+type FilterTypes = Pick<HttpFilter, 'configTypes' | 'overrideTypes'>;
 
 const FAULT = sameTypes('envoy.extensions.filters.http.fault.v3.HTTPFault');
 const STATEFUL_SESSION: FilterTypes = {
@@ -110,20 +131,41 @@ const COMPOSITE: FilterTypes = {
   overrideTypes: ['envoy.extensions.common.matching.v3.ExtensionWithMatcherPerRoute'],
 };
 
+const RBAC: FilterTypes = {
+  configTypes: ['envoy.extensions.filters.http.rbac.v3.RBAC'],
+  overrideTypes: ['envoy.extensions.filters.http.rbac.v3.RBACPerRoute'],
+};
+
 /** Returns the types of a filter whose overrides are configs. */
 function sameTypes(type: string): FilterTypes {
   return { configTypes: [type], overrideTypes: [type] };
 }
 
-/** Returns a filter that is loaded for its first config. */
-function lateFilter(types: FilterTypes, load: () => ClientFilter): ClientFilter {
-  let filter: ClientFilter | undefined;
-  const loaded = () => (filter ??= load());
+/** Returns a filter of clients that is loaded for its first config. */
+function lateClientFilter(types: FilterTypes, load: () => ClientFilter): ClientFilter {
+  const loaded = once(load);
+  return { ...lateFilter(types, loaded), prepare: (...args) => loaded().prepare(...args) };
+}
+
+/** Returns a filter of servers that is loaded for its first config. */
+function lateServerFilter(types: FilterTypes, load: () => ServerHttpFilter): ServerHttpFilter {
+  const loaded = once(load);
+  return {
+    ...lateFilter(types, loaded),
+    createServerFilter: (...args) => loaded().createServerFilter(...args),
+  };
+}
+
+function once<T>(create: () => T): () => T {
+  let created: T | undefined;
+  return () => (created ??= create());
+}
+
+function lateFilter(types: FilterTypes, loaded: () => HttpFilter): HttpFilter {
   return {
     ...{ ...types, isTerminal: false },
     parseConfig: (...args) => loaded().parseConfig(...args),
     parseOverride: (...args) => loaded().parseOverride(...args),
-    prepare: (...args) => loaded().prepare(...args),
   };
 }
 
@@ -157,6 +199,10 @@ function lateRegexes(limits: Limits, load: () => RegexCompilers): RegexCompilers
   };
 }
 
+function createRegexes(limits: Limits, meter: MatchMeter): RegexCompilers {
+  return lateRegexes(limits, () => new (loadRe2().Re2Compiler)(limits, meter));
+}
+
 /** Creates the resource types of the clients of this process, with these extensions. */
 export function createRuntimeResourceTypes(
   lbConfigs: LbPolicyRegistry,
@@ -165,7 +211,7 @@ export function createRuntimeResourceTypes(
 ): ResourceTypes {
   return createResourceTypes({
     ...{ lbConfigs, httpFilters },
-    regexes: lateRegexes(limits, () => new (loadRe2().Re2Compiler)(limits, meter)),
+    regexes: createRegexes(limits, meter),
     keepDraining: flags.overrideHost,
     maxEndpointsPerAssignment: limits.maxEndpointsPerAssignment,
     maxEndpoints: limits.maxEndpoints,

@@ -109,8 +109,8 @@ export function explainResources(resources: string | object, call: ExplainedCall
   };
   const policies = createPolicyRegistry(environment);
   processLbPolicies.addTo(policies);
-  addHttpFilters(processHttpFilters, environment);
   const meter = new MatchMeter(environment.limits, silentLogger);
+  addHttpFilters(processHttpFilters, { ...environment, meter });
   const types = createRuntimeResourceTypes(policies, processHttpFilters, {
     ...{ ...environment, meter },
   });

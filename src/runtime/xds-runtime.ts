@@ -119,7 +119,7 @@ export class XdsRuntime {
     this.lbPolicyRoots = this.createPolicyRoots(policies);
     // After that: grpc-js has no use for policies that need our tree around them.
     processLbPolicies.addTo(policies);
-    addHttpFilters(processHttpFilters, environment);
+    addHttpFilters(processHttpFilters, { ...environment, meter: this.meter });
     const credentials = (this.credentials = createCredentials(environment));
     const transportFactory = new SharedTransports(
       new TransportFactory({ ...environment, credentials }),

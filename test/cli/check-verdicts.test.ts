@@ -38,9 +38,9 @@ function clientTypes(): ReadonlyMap<string, ResourceType<unknown>> {
   const flags = readFeatureFlags({});
   const environment = { ...ambient, flags, hash: new XxHash64(), limits: DEFAULT_LIMITS };
   const filters = new HttpFilterRegistry([routerFilter]);
-  addHttpFilters(filters, environment);
-  const policies = createPolicyRegistry(environment);
   const meter = new MatchMeter(environment.limits, silentLogger);
+  addHttpFilters(filters, { ...environment, meter });
+  const policies = createPolicyRegistry(environment);
   const types = createRuntimeResourceTypes(policies, filters, { ...environment, meter });
   const list: readonly ResourceType<unknown>[] = Object.values(types);
   return new Map(list.map((type) => [type.typeUrl, type]));

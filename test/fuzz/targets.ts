@@ -30,6 +30,7 @@ import type { DecodeResult, ResourceType } from '../../src/xds-client/resource-t
 import { serverWith } from '../resources/decode-json';
 import { FakeClock } from '../support/fake-clock';
 import { createAggregateTarget } from './aggregate-target';
+import { createAuthorizationTargets } from './authorization-target';
 import { createCallTarget } from './call-target';
 import { createCertificateFileTargets } from './certificate-file-targets';
 import { createEdgeTargets } from './edge-targets';
@@ -139,6 +140,7 @@ export function createTargets(random: Random, hash: XxHash64): readonly FuzzTarg
     },
     ...createEdgeTargets({ random, wire, json }),
     createAggregateTarget(random),
+    ...createAuthorizationTargets(random, wire),
     createCallTarget({ random, json, hash }),
     createPolicyTarget(random, hash),
     createSanTarget(random),

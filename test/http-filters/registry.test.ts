@@ -1,6 +1,7 @@
 import type { ClientFilter } from '../../src/http-filters/client-filter';
 import { HttpFilterRegistry } from '../../src/http-filters/registry';
 import { routerFilter } from '../../src/http-filters/router/router-filter';
+import type { ServerHttpFilter } from '../../src/http-filters/server-filter';
 import type { HttpFilterConfig } from '../../src/resources/extension-points';
 import type { ExtensionConfig } from '../../src/resources/shared/extension-parser';
 import { Violations } from '../../src/util/violations';
@@ -54,6 +55,41 @@ describe('the registry of HTTP filters', () => {
     expect(config?.configType).toBe('acme.Filter');
     expect(() => config && sut.prepare(config, undefined)).toThrow(
       'The HTTP filter of acme.Filter is only for servers',
+    );
+  });
+
+  it('supports for servers what servers can run, and creates their filters', () => {
+    const created: unknown[] = [];
+    const filter = { onRequest: () => undefined };
+    const guard: ServerHttpFilter = {
+      configTypes: ['acme.Guard'],
+      overrideTypes: ['acme.Guard'],
+      isTerminal: false,
+      parseConfig: ({ typeName }) => ({ configType: typeName }),
+      parseOverride: ({ typeName }) => ({ configType: typeName }),
+      createServerFilter(...args) {
+        created.push(args);
+        return filter;
+      },
+    };
+    const sut = new HttpFilterRegistry([customFilter, routerFilter, guard]);
+    const types = ['acme.Guard', 'acme.Filter', ROUTER, 'acme.Other'];
+    expect(types.map((type) => sut.isSupported(type))).toEqual([false, true, true, false]);
+    const { forServers } = sut;
+    expect(types.map((type) => forServers.isSupported(type))).toEqual([true, false, true, false]);
+    expect(forServers.isTerminal(ROUTER)).toBe(true);
+    expect(forServers.isOverrideSupported('acme.FilterPerRoute')).toBe(true);
+    const config = forServers.parseConfig(any('acme.Guard'), Violations.root());
+    const override = forServers.parseOverride(any('acme.Guard'), Violations.root());
+    const ofClients = sut.parseConfig(any('acme.Filter'), Violations.root());
+    const router = sut.parseConfig(any(ROUTER), Violations.root());
+    if (!config || !override || !ofClients || !router) throw new Error('rejected');
+    expect(sut.isOverrideOf(override, config)).toBe(true);
+    expect(sut.createServerFilter(config, override, 'guard')).toBe(filter);
+    expect(created).toEqual([[config, override, 'guard']]);
+    expect(sut.createServerFilter(router, undefined, 'router')).toBeUndefined();
+    expect(() => sut.createServerFilter(ofClients, undefined, 'x')).toThrow(
+      'The HTTP filter of acme.Filter is only for clients',
     );
   });
 

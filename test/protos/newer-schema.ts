@@ -16,6 +16,7 @@ const config = 'envoy.config';
 const extensions = 'envoy.extensions';
 const lb = `${extensions}.load_balancing_policies`;
 const composite = `${extensions}.filters.http.composite.v3`;
+const rbac = 'envoy.config.rbac.v3';
 const discovery = 'envoy.service.discovery.v3';
 
 /** Members of messages in one file, each as message, member and text. */
@@ -100,6 +101,24 @@ export const newerMembers: readonly NewerMember[] = [
       `${composite}.FilterChainConfiguration`,
       'typed_config',
       `1 repeated ${config}.core.v3.TypedExtensionConfig`,
+    ],
+  ]),
+  ...messages('envoy/config/rbac/v3/rbac.proto', [
+    [`${rbac}.Permission`, 'sourced_metadata', `14 optional ${rbac}.SourcedMetadata in oneof rule`],
+    [
+      `${rbac}.Principal`,
+      'sourced_metadata',
+      `13 optional ${rbac}.SourcedMetadata in oneof identifier`,
+    ],
+    [
+      `${rbac}.Principal`,
+      'custom',
+      `14 optional ${config}.core.v3.TypedExtensionConfig in oneof identifier`,
+    ],
+    [
+      `${rbac}.SourcedMetadata`,
+      'metadata_matcher',
+      '1 optional envoy.type.matcher.v3.MetadataMatcher',
     ],
   ]),
   ...messages('xds/type/matcher/v3/matcher.proto', [

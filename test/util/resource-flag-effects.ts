@@ -19,7 +19,8 @@ const TYPE = 'type.googleapis.com/envoy';
 /** The HTTP filters of the process. */
 export function filtersOf(environment: PolicyEnvironment): HttpFilterRegistry {
   const filters = new HttpFilterRegistry(new Array<ClientFilter>());
-  addHttpFilters(filters, environment);
+  const meter = new MatchMeter(environment.limits, environment.logger);
+  addHttpFilters(filters, { ...environment, meter });
   return filters;
 }
 

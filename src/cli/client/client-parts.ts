@@ -55,9 +55,9 @@ export function createClientParts({ clock, env }: ClientSurroundings): ClientPar
     ...{ hash: new XxHash64(), limits: DEFAULT_LIMITS },
   };
   const httpFilters = new HttpFilterRegistry([routerFilter]);
-  addHttpFilters(httpFilters, environment);
-  const policies = createPolicyRegistry(environment);
   const meter = new MatchMeter(environment.limits, silentLogger);
+  addHttpFilters(httpFilters, { ...environment, meter });
+  const policies = createPolicyRegistry(environment);
   const types = createRuntimeResourceTypes(policies, httpFilters, { ...environment, meter });
   return { environment, types, httpFilters, meter };
 }

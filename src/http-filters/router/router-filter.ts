@@ -2,12 +2,16 @@ import { Router } from '../../wire/generated/envoy/extensions/filters/http/route
 import type { HttpFilterConfig } from '../../resources/extension-points';
 import type { ClientFilter } from '../client-filter';
 import { decodeFilterMessage } from '../http-filter';
+import type { ServerHttpFilter } from '../server-filter';
 
 const ROUTER = 'envoy.extensions.filters.http.router.v3.Router';
 const routerConfig: HttpFilterConfig = { configType: ROUTER };
 
-/** The last filter of every chain, which sends the call to its cluster. Clients ignore its fields (gRFC A39). */
-export const routerFilter: ClientFilter = {
+/**
+ * The last filter of every chain, which sends the call of a client to its cluster, and the request of a server to its handler. Its
+ * fields are ignored (gRFC A39).
+ */
+export const routerFilter: ClientFilter & ServerHttpFilter = {
   configTypes: [ROUTER],
   overrideTypes: [ROUTER],
   isTerminal: true,
@@ -17,4 +21,5 @@ export const routerFilter: ClientFilter = {
     return violations.add('the router filter cannot be overridden');
   },
   prepare: () => undefined,
+  createServerFilter: () => undefined,
 };

@@ -87,7 +87,7 @@ function isPath(path: string): boolean {
 }
 
 /** Parses a header matcher; `undefined` after adding a violation (gRFCs A28, A63). */
-function parseHeaderMatcher(
+export function parseHeaderMatcher(
   message: HeaderMatcherMessage,
   regexes: RegexCompiler,
   violations: Violations,

@@ -71,6 +71,29 @@ export function cidrText({ bytes, prefixLength }: CidrRange): string {
   return `${Buffer.from(bytes).toString('hex')}/${prefixLength}`;
 }
 
+/**
+ * Returns the bytes of the address of a connection: 4 of an IPv4 address, also of one that is mapped to IPv6, as a socket for both
+ * families has it; 16 of another. A zone is left out.
+ *
+ * @returns `undefined` for another text, such as that of a unix socket.
+ */
+export function addressBytes(text: string): Uint8Array | undefined {
+  const zone = text.indexOf('%');
+  const bytes = parseIp(zone === -1 ? text : text.slice(0, zone));
+  return bytes !== undefined && isMappedAddress(bytes)
+    ? bytes.subarray(MAPPED_PREFIX.length)
+    : bytes;
+}
+
+/** Whether an address, as {@link addressBytes} returns it, is in a range. No range has addresses of both families. */
+export function isInRange({ bytes, prefixLength }: CidrRange, address: Uint8Array): boolean {
+  if (address.length !== bytes.length) return false;
+  const whole = prefixLength >> 3;
+  for (let i = 0; i < whole; i++) if (address[i] !== bytes[i]) return false;
+  const rest = prefixLength & 7;
+  return rest === 0 || ((address[whole] ?? 0) & (0xff00 >> rest) & 0xff) === bytes[whole];
+}
+
 function isMappedAddress(bytes: Uint8Array): boolean {
   return bytes.length === 16 && MAPPED_PREFIX.equals(bytes.subarray(0, MAPPED_PREFIX.length));
 }

@@ -687,32 +687,142 @@ type ConnectionSourceType = 'ANY' | 'SAME_IP_OR_LOOPBACK' | 'EXTERNAL' | number;
 }
 }
 
+export declare namespace envoy.config.rbac.v3 {
+/** Metadata of a request, with its source; not supported by gRPC. */
+interface SourcedMetadata extends Unread<'metadata_source' | 'metadataSource'> {
+readonly metadata_matcher?: envoy.type.matcher.v3.MetadataMatcher | null;
+readonly metadataMatcher?: envoy.type.matcher.v3.MetadataMatcher | null;
+}
+/** What a request does. */
+interface Permission {
+readonly and_rules?: envoy.config.rbac.v3.Permission.Set | null;
+readonly andRules?: envoy.config.rbac.v3.Permission.Set | null;
+readonly or_rules?: envoy.config.rbac.v3.Permission.Set | null;
+readonly orRules?: envoy.config.rbac.v3.Permission.Set | null;
+/** Must be true. */
+readonly any?: boolean | null;
+readonly header?: envoy.config.route.v3.HeaderMatcher | null;
+/** The path of the method. */
+readonly url_path?: envoy.type.matcher.v3.PathMatcher | null;
+/** The path of the method. */
+readonly urlPath?: envoy.type.matcher.v3.PathMatcher | null;
+/** The address of the server. */
+readonly destination_ip?: envoy.config.core.v3.CidrRange | null;
+/** The address of the server. */
+readonly destinationIp?: envoy.config.core.v3.CidrRange | null;
+/** The port of the server. */
+readonly destination_port?: number | `${number}` | null;
+/** The port of the server. */
+readonly destinationPort?: number | `${number}` | null;
+readonly destination_port_range?: envoy.type.v3.Int32Range | null;
+readonly destinationPortRange?: envoy.type.v3.Int32Range | null;
+/** Requests have none in gRPC. */
+readonly metadata?: envoy.type.matcher.v3.MetadataMatcher | null;
+readonly not_rule?: envoy.config.rbac.v3.Permission | null;
+readonly notRule?: envoy.config.rbac.v3.Permission | null;
+/** The server name of the handshake; empty in gRPC. */
+readonly requested_server_name?: envoy.type.matcher.v3.StringMatcher | null;
+/** The server name of the handshake; empty in gRPC. */
+readonly requestedServerName?: envoy.type.matcher.v3.StringMatcher | null;
+/** Matching by an extension. */
+readonly matcher?: envoy.config.core.v3.TypedExtensionConfig | null;
+/** Matching of the path by an extension. */
+readonly uri_template?: envoy.config.core.v3.TypedExtensionConfig | null;
+/** Matching of the path by an extension. */
+readonly uriTemplate?: envoy.config.core.v3.TypedExtensionConfig | null;
+readonly sourced_metadata?: envoy.config.rbac.v3.SourcedMetadata | null;
+readonly sourcedMetadata?: envoy.config.rbac.v3.SourcedMetadata | null;
+}
+/** Where a request comes from. */
+interface Principal {
+readonly and_ids?: envoy.config.rbac.v3.Principal.Set | null;
+readonly andIds?: envoy.config.rbac.v3.Principal.Set | null;
+readonly or_ids?: envoy.config.rbac.v3.Principal.Set | null;
+readonly orIds?: envoy.config.rbac.v3.Principal.Set | null;
+/** Must be true. */
+readonly any?: boolean | null;
+readonly authenticated?: envoy.config.rbac.v3.Principal.Authenticated | null;
+readonly source_ip?: envoy.config.core.v3.CidrRange | null;
+readonly sourceIp?: envoy.config.core.v3.CidrRange | null;
+readonly direct_remote_ip?: envoy.config.core.v3.CidrRange | null;
+readonly directRemoteIp?: envoy.config.core.v3.CidrRange | null;
+readonly remote_ip?: envoy.config.core.v3.CidrRange | null;
+readonly remoteIp?: envoy.config.core.v3.CidrRange | null;
+readonly header?: envoy.config.route.v3.HeaderMatcher | null;
+readonly url_path?: envoy.type.matcher.v3.PathMatcher | null;
+readonly urlPath?: envoy.type.matcher.v3.PathMatcher | null;
+readonly metadata?: envoy.type.matcher.v3.MetadataMatcher | null;
+/** State of other filters of Envoy. */
+readonly filter_state?: envoy.type.matcher.v3.FilterStateMatcher | null;
+/** State of other filters of Envoy. */
+readonly filterState?: envoy.type.matcher.v3.FilterStateMatcher | null;
+readonly not_id?: envoy.config.rbac.v3.Principal | null;
+readonly notId?: envoy.config.rbac.v3.Principal | null;
+readonly sourced_metadata?: envoy.config.rbac.v3.SourcedMetadata | null;
+readonly sourcedMetadata?: envoy.config.rbac.v3.SourcedMetadata | null;
+/** Matching by an extension. */
+readonly custom?: envoy.config.core.v3.TypedExtensionConfig | null;
+}
+/** Matches if a permission and a principal do. */
+interface Policy extends Unread<'cel_config' | 'celConfig'> {
+readonly permissions?: readonly (envoy.config.rbac.v3.Permission)[] | null;
+readonly principals?: readonly (envoy.config.rbac.v3.Principal)[] | null;
+/** CEL; not supported by gRPC. */
+readonly condition?: google.api.expr.v1alpha1.Expr | null;
+/** CEL; not supported by gRPC. */
+readonly checked_condition?: google.api.expr.v1alpha1.CheckedExpr | null;
+/** CEL; not supported by gRPC. */
+readonly checkedCondition?: google.api.expr.v1alpha1.CheckedExpr | null;
+}
+/** Policies, and what follows for a request that one of them matches. */
+interface RBAC {
+readonly action?: envoy.config.rbac.v3.RBAC.Action | null;
+/** By name. */
+readonly policies?: { readonly [key: string]: envoy.config.rbac.v3.Policy } | null;
+readonly audit_logging_options?: envoy.config.rbac.v3.RBAC.AuditLoggingOptions | null;
+readonly auditLoggingOptions?: envoy.config.rbac.v3.RBAC.AuditLoggingOptions | null;
+}
+namespace Permission {
+interface Set {
+readonly rules?: readonly (envoy.config.rbac.v3.Permission)[] | null;
+}
+}
+namespace Principal {
+interface Set {
+readonly ids?: readonly (envoy.config.rbac.v3.Principal)[] | null;
+}
+/** The peer of a TLS connection. */
+interface Authenticated {
+/** Absent means every peer of such a connection. */
+readonly principal_name?: envoy.type.matcher.v3.StringMatcher | null;
+/** Absent means every peer of such a connection. */
+readonly principalName?: envoy.type.matcher.v3.StringMatcher | null;
+}
+}
+namespace RBAC {
+type Action = 'ALLOW' | 'DENY' | 'LOG' | number;
+/** Who is told of decisions. */
+interface AuditLoggingOptions {
+readonly audit_condition?: envoy.config.rbac.v3.RBAC.AuditLoggingOptions.AuditCondition | null;
+readonly auditCondition?: envoy.config.rbac.v3.RBAC.AuditLoggingOptions.AuditCondition | null;
+readonly logger_configs?: readonly (envoy.config.rbac.v3.RBAC.AuditLoggingOptions.AuditLoggerConfig)[] | null;
+readonly loggerConfigs?: readonly (envoy.config.rbac.v3.RBAC.AuditLoggingOptions.AuditLoggerConfig)[] | null;
+}
+namespace AuditLoggingOptions {
+type AuditCondition = 'NONE' | 'ON_DENY' | 'ON_ALLOW' | 'ON_DENY_AND_ALLOW' | number;
+interface AuditLoggerConfig {
+readonly audit_logger?: envoy.config.core.v3.TypedExtensionConfig | null;
+readonly auditLogger?: envoy.config.core.v3.TypedExtensionConfig | null;
+/** When true a logger of an unknown type is skipped. */
+readonly is_optional?: boolean | null;
+/** When true a logger of an unknown type is skipped. */
+readonly isOptional?: boolean | null;
+}
+}
+}
+}
+
 export declare namespace envoy.config.route.v3 {
-/** An extension that chooses the cluster. */
-interface ClusterSpecifierPlugin {
-readonly extension?: envoy.config.core.v3.TypedExtensionConfig | null;
-/** When true an unknown plugin drops its routes instead of failing the resource. */
-readonly is_optional?: boolean | null;
-/** When true an unknown plugin drops its routes instead of failing the resource. */
-readonly isOptional?: boolean | null;
-}
-/** Answers without a cluster; not supported by gRPC clients. */
-interface DirectResponseAction extends Unread<'body' | 'body_format' | 'bodyFormat'> {
-readonly status?: number | `${number}` | null;
-}
-/** Leaves the response to a filter; not supported by gRPC clients. */
-interface FilterAction {
-readonly action?: google.protobuf.Any | null;
-}
-/** Wraps a filter override. */
-interface FilterConfig {
-readonly config?: google.protobuf.Any | null;
-/** When true an unknown override type is skipped instead of failing the resource. */
-readonly is_optional?: boolean | null;
-/** When true an unknown override type is skipped instead of failing the resource. */
-readonly isOptional?: boolean | null;
-readonly disabled?: boolean | null;
-}
 /** Condition on one header. */
 interface HeaderMatcher {
 readonly name?: string | null;
@@ -742,6 +852,31 @@ readonly invert_match?: boolean | null;
 readonly invertMatch?: boolean | null;
 readonly treat_missing_header_as_empty?: boolean | null;
 readonly treatMissingHeaderAsEmpty?: boolean | null;
+}
+/** An extension that chooses the cluster. */
+interface ClusterSpecifierPlugin {
+readonly extension?: envoy.config.core.v3.TypedExtensionConfig | null;
+/** When true an unknown plugin drops its routes instead of failing the resource. */
+readonly is_optional?: boolean | null;
+/** When true an unknown plugin drops its routes instead of failing the resource. */
+readonly isOptional?: boolean | null;
+}
+/** Answers without a cluster; not supported by gRPC clients. */
+interface DirectResponseAction extends Unread<'body' | 'body_format' | 'bodyFormat'> {
+readonly status?: number | `${number}` | null;
+}
+/** Leaves the response to a filter; not supported by gRPC clients. */
+interface FilterAction {
+readonly action?: google.protobuf.Any | null;
+}
+/** Wraps a filter override. */
+interface FilterConfig {
+readonly config?: google.protobuf.Any | null;
+/** When true an unknown override type is skipped instead of failing the resource. */
+readonly is_optional?: boolean | null;
+/** When true an unknown override type is skipped instead of failing the resource. */
+readonly isOptional?: boolean | null;
+readonly disabled?: boolean | null;
 }
 /** Lets a server handle the call itself; not supported by gRPC clients. */
 interface NonForwardingAction {
@@ -1107,6 +1242,21 @@ readonly cacheConfig?: envoy.extensions.filters.http.gcp_authn.v3.TokenCacheConf
 }
 }
 
+export declare namespace envoy.extensions.filters.http.rbac.v3 {
+/** The filter that authorizes requests. */
+interface RBAC extends Unread<'shadow_rules' | 'shadowRules' | 'shadow_rules_stat_prefix' | 'shadowRulesStatPrefix' | 'shadow_matcher' | 'shadowMatcher' | 'rules_stat_prefix' | 'rulesStatPrefix' | 'track_per_rule_stats' | 'trackPerRuleStats'> {
+/** Absent means that every request is allowed. */
+readonly rules?: envoy.config.rbac.v3.RBAC | null;
+/** Rules in the form of a matching tree; not supported by gRPC. */
+readonly matcher?: xds.type.matcher.v3.Matcher | null;
+}
+/** Replaces the config of the filter. */
+interface RBACPerRoute {
+/** Absent means that the filter does nothing. */
+readonly rbac?: envoy.extensions.filters.http.rbac.v3.RBAC | null;
+}
+}
+
 export declare namespace envoy.extensions.filters.http.router.v3 {
 /** The filter that ends the chain. None of its settings is read. */
 interface Router extends Unread<'dynamic_stats' | 'dynamicStats' | 'start_child_span' | 'startChildSpan' | 'upstream_log' | 'upstreamLog' | 'suppress_envoy_headers' | 'suppressEnvoyHeaders' | 'strict_check_headers' | 'strictCheckHeaders' | 'respect_expected_rq_timeout' | 'respectExpectedRqTimeout' | 'suppress_grpc_request_failure_code_stats' | 'suppressGrpcRequestFailureCodeStats' | 'upstream_http_filters' | 'upstreamHttpFilters' | 'upstream_log_options' | 'upstreamLogOptions' | 'reject_connect_request_early_data' | 'rejectConnectRequestEarlyData'> {
@@ -1368,6 +1518,12 @@ export declare namespace envoy.extensions.load_balancing_policies.wrr_locality.v
 interface WrrLocality {
 readonly endpoint_picking_policy?: envoy.config.cluster.v3.LoadBalancingPolicy | null;
 readonly endpointPickingPolicy?: envoy.config.cluster.v3.LoadBalancingPolicy | null;
+}
+}
+
+export declare namespace envoy.extensions.rbac.audit_loggers.stream.v3 {
+/** Writes each decision to the standard output. */
+interface StdoutAuditLog {
 }
 }
 
@@ -1645,6 +1801,19 @@ readonly ignore_case?: boolean | null;
 /** Compare without regard to case; has no effect on safe_regex. */
 readonly ignoreCase?: boolean | null;
 }
+/** Condition on the path of a request. */
+interface PathMatcher {
+readonly path?: envoy.type.matcher.v3.StringMatcher | null;
+}
+/** Condition on metadata that other filters of Envoy add to a request. */
+interface MetadataMatcher extends Unread<'filter' | 'path' | 'value'> {
+/** Negates the outcome. */
+readonly invert?: boolean | null;
+}
+/** Condition on state that other filters of Envoy keep of a request. */
+interface FilterStateMatcher extends Unread<'string_match' | 'stringMatch' | 'address_match' | 'addressMatch'> {
+readonly key?: string | null;
+}
 /** Replaces every match of a pattern. */
 interface RegexMatchAndSubstitute {
 /** What to look for; here a partial match is enough. */
@@ -1693,6 +1862,13 @@ readonly start?: number | `${number}` | null;
 /** First number past the range. */
 readonly end?: number | `${number}` | null;
 }
+/** Half-open range of integers. */
+interface Int32Range {
+/** First member. */
+readonly start?: number | `${number}` | null;
+/** First number past the range. */
+readonly end?: number | `${number}` | null;
+}
 /** A percentage as a floating-point number. */
 interface Percent {
 /** 0 to 100. */
@@ -1701,6 +1877,15 @@ readonly value?: number | `${number}` | 'NaN' | 'Infinity' | '-Infinity' | null;
 namespace FractionalPercent {
 /** Size of the whole. */
 type DenominatorType = 'HUNDRED' | 'TEN_THOUSAND' | 'MILLION' | number;
+}
+}
+
+export declare namespace google.api.expr.v1alpha1 {
+/** An expression; gRPC does not evaluate any. */
+interface Expr {
+}
+/** An expression whose types have been checked; gRPC does not evaluate any. */
+interface CheckedExpr {
 }
 }
 
@@ -1768,6 +1953,16 @@ type Any =
 | Typed<'type.googleapis.com/envoy.config.listener.v3.FilterChainMatch', envoy.config.listener.v3.FilterChainMatch>
 | Typed<'type.googleapis.com/envoy.config.listener.v3.Listener', envoy.config.listener.v3.Listener>
 | Typed<'type.googleapis.com/envoy.config.listener.v3.ListenerFilter', envoy.config.listener.v3.ListenerFilter>
+| Typed<'type.googleapis.com/envoy.config.rbac.v3.Permission', envoy.config.rbac.v3.Permission>
+| Typed<'type.googleapis.com/envoy.config.rbac.v3.Permission.Set', envoy.config.rbac.v3.Permission.Set>
+| Typed<'type.googleapis.com/envoy.config.rbac.v3.Policy', envoy.config.rbac.v3.Policy>
+| Typed<'type.googleapis.com/envoy.config.rbac.v3.Principal', envoy.config.rbac.v3.Principal>
+| Typed<'type.googleapis.com/envoy.config.rbac.v3.Principal.Authenticated', envoy.config.rbac.v3.Principal.Authenticated>
+| Typed<'type.googleapis.com/envoy.config.rbac.v3.Principal.Set', envoy.config.rbac.v3.Principal.Set>
+| Typed<'type.googleapis.com/envoy.config.rbac.v3.RBAC', envoy.config.rbac.v3.RBAC>
+| Typed<'type.googleapis.com/envoy.config.rbac.v3.RBAC.AuditLoggingOptions', envoy.config.rbac.v3.RBAC.AuditLoggingOptions>
+| Typed<'type.googleapis.com/envoy.config.rbac.v3.RBAC.AuditLoggingOptions.AuditLoggerConfig', envoy.config.rbac.v3.RBAC.AuditLoggingOptions.AuditLoggerConfig>
+| Typed<'type.googleapis.com/envoy.config.rbac.v3.SourcedMetadata', envoy.config.rbac.v3.SourcedMetadata>
 | Typed<'type.googleapis.com/envoy.config.route.v3.ClusterSpecifierPlugin', envoy.config.route.v3.ClusterSpecifierPlugin>
 | Typed<'type.googleapis.com/envoy.config.route.v3.DirectResponseAction', envoy.config.route.v3.DirectResponseAction>
 | Typed<'type.googleapis.com/envoy.config.route.v3.FilterAction', envoy.config.route.v3.FilterAction>
@@ -1809,6 +2004,8 @@ type Any =
 | Typed<'type.googleapis.com/envoy.extensions.filters.http.gcp_authn.v3.Audience', envoy.extensions.filters.http.gcp_authn.v3.Audience>
 | Typed<'type.googleapis.com/envoy.extensions.filters.http.gcp_authn.v3.GcpAuthnFilterConfig', envoy.extensions.filters.http.gcp_authn.v3.GcpAuthnFilterConfig>
 | Typed<'type.googleapis.com/envoy.extensions.filters.http.gcp_authn.v3.TokenCacheConfig', envoy.extensions.filters.http.gcp_authn.v3.TokenCacheConfig>
+| Typed<'type.googleapis.com/envoy.extensions.filters.http.rbac.v3.RBAC', envoy.extensions.filters.http.rbac.v3.RBAC>
+| Typed<'type.googleapis.com/envoy.extensions.filters.http.rbac.v3.RBACPerRoute', envoy.extensions.filters.http.rbac.v3.RBACPerRoute>
 | Typed<'type.googleapis.com/envoy.extensions.filters.http.router.v3.Router', envoy.extensions.filters.http.router.v3.Router>
 | Typed<'type.googleapis.com/envoy.extensions.filters.http.stateful_session.v3.StatefulSession', envoy.extensions.filters.http.stateful_session.v3.StatefulSession>
 | Typed<'type.googleapis.com/envoy.extensions.filters.http.stateful_session.v3.StatefulSessionPerRoute', envoy.extensions.filters.http.stateful_session.v3.StatefulSessionPerRoute>
@@ -1829,6 +2026,7 @@ type Any =
 | Typed<'type.googleapis.com/envoy.extensions.load_balancing_policies.ring_hash.v3.RingHash', envoy.extensions.load_balancing_policies.ring_hash.v3.RingHash>
 | Typed<'type.googleapis.com/envoy.extensions.load_balancing_policies.round_robin.v3.RoundRobin', envoy.extensions.load_balancing_policies.round_robin.v3.RoundRobin>
 | Typed<'type.googleapis.com/envoy.extensions.load_balancing_policies.wrr_locality.v3.WrrLocality', envoy.extensions.load_balancing_policies.wrr_locality.v3.WrrLocality>
+| Typed<'type.googleapis.com/envoy.extensions.rbac.audit_loggers.stream.v3.StdoutAuditLog', envoy.extensions.rbac.audit_loggers.stream.v3.StdoutAuditLog>
 | Typed<'type.googleapis.com/envoy.extensions.transport_sockets.http_11_proxy.v3.Http11ProxyUpstreamTransport', envoy.extensions.transport_sockets.http_11_proxy.v3.Http11ProxyUpstreamTransport>
 | Typed<'type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.CertificateProviderPluginInstance', envoy.extensions.transport_sockets.tls.v3.CertificateProviderPluginInstance>
 | Typed<'type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.CertificateValidationContext', envoy.extensions.transport_sockets.tls.v3.CertificateValidationContext>
@@ -1849,14 +2047,18 @@ type Any =
 | Typed<'type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.UpstreamTlsContext', envoy.extensions.transport_sockets.tls.v3.UpstreamTlsContext>
 | Typed<'type.googleapis.com/envoy.extensions.upstreams.http.v3.HttpProtocolOptions', envoy.extensions.upstreams.http.v3.HttpProtocolOptions>
 | Typed<'type.googleapis.com/envoy.type.http.v3.Cookie', envoy.type.http.v3.Cookie>
+| Typed<'type.googleapis.com/envoy.type.matcher.v3.FilterStateMatcher', envoy.type.matcher.v3.FilterStateMatcher>
 | Typed<'type.googleapis.com/envoy.type.matcher.v3.HttpRequestHeaderMatchInput', envoy.type.matcher.v3.HttpRequestHeaderMatchInput>
 | Typed<'type.googleapis.com/envoy.type.matcher.v3.ListStringMatcher', envoy.type.matcher.v3.ListStringMatcher>
+| Typed<'type.googleapis.com/envoy.type.matcher.v3.MetadataMatcher', envoy.type.matcher.v3.MetadataMatcher>
 | Typed<'type.googleapis.com/envoy.type.matcher.v3.NodeMatcher', envoy.type.matcher.v3.NodeMatcher>
+| Typed<'type.googleapis.com/envoy.type.matcher.v3.PathMatcher', envoy.type.matcher.v3.PathMatcher>
 | Typed<'type.googleapis.com/envoy.type.matcher.v3.RegexMatchAndSubstitute', envoy.type.matcher.v3.RegexMatchAndSubstitute>
 | Typed<'type.googleapis.com/envoy.type.matcher.v3.RegexMatcher', envoy.type.matcher.v3.RegexMatcher>
 | Typed<'type.googleapis.com/envoy.type.matcher.v3.RegexMatcher.GoogleRE2', envoy.type.matcher.v3.RegexMatcher.GoogleRE2>
 | Typed<'type.googleapis.com/envoy.type.matcher.v3.StringMatcher', envoy.type.matcher.v3.StringMatcher>
 | Typed<'type.googleapis.com/envoy.type.v3.FractionalPercent', envoy.type.v3.FractionalPercent>
+| Typed<'type.googleapis.com/envoy.type.v3.Int32Range', envoy.type.v3.Int32Range>
 | Typed<'type.googleapis.com/envoy.type.v3.Int64Range', envoy.type.v3.Int64Range>
 | Typed<'type.googleapis.com/envoy.type.v3.Percent', envoy.type.v3.Percent>
 | Typed<'type.googleapis.com/envoy.type.v3.SemanticVersion', envoy.type.v3.SemanticVersion>

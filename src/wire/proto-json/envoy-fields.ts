@@ -38,6 +38,8 @@ const envoyFields: Readonly<Record<string, string>> = {
   'envoy.config.listener.v3.Listener':
     'per_connection_buffer_limit_bytes:5 metadata:6 deprecated_v1:7 drain_type:8 transparent:10 freebind:11 tcp_fast_open_queue_length:12 socket_options:13 listener_filters_timeout:15 continue_on_listener_filters_timeout:17 udp_listener_config:18 connection_balance_config:20 reuse_port:21 access_log:22 tcp_backlog_size:24 bind_to_port:26 internal_listener:27 stat_prefix:28 enable_reuse_port:29 enable_mptcp:30 ignore_global_conn_limit:31 filter_chain_matcher:32 max_connections_to_accept_per_socket_event:34 bypass_overload_manager:35 fcds_config:36 tcp_keepalive:37',
   'envoy.config.listener.v3.ListenerFilter': 'typed_config:3 filter_disabled:4 config_discovery:5',
+  'envoy.config.rbac.v3.Policy': 'cel_config:5',
+  'envoy.config.rbac.v3.SourcedMetadata': 'metadata_source:2',
   'envoy.config.route.v3.DirectResponseAction': 'body:2 body_format:3',
   'envoy.config.route.v3.RedirectAction':
     'host_redirect:1 path_redirect:2 response_code:3 https_redirect:4 prefix_rewrite:5 strip_query:6 scheme_redirect:7 port_redirect:8 regex_rewrite:9',
@@ -65,6 +67,8 @@ const envoyFields: Readonly<Record<string, string>> = {
     'upstream_cluster:3 headers:4 downstream_nodes:5 response_rate_limit:7 delay_percent_runtime:8 abort_percent_runtime:9 delay_duration_runtime:10 abort_http_status_runtime:11 max_active_faults_runtime:12 response_rate_limit_percent_runtime:13 abort_grpc_status_runtime:14 disable_downstream_cluster_stats:15 filter_metadata:16',
   'envoy.extensions.filters.http.gcp_authn.v3.GcpAuthnFilterConfig':
     'http_uri:1 retry_policy:2 token_header:4 cluster:5 timeout:6',
+  'envoy.extensions.filters.http.rbac.v3.RBAC':
+    'shadow_rules:2 shadow_rules_stat_prefix:3 shadow_matcher:5 rules_stat_prefix:6 track_per_rule_stats:7',
   'envoy.extensions.filters.http.router.v3.Router':
     'dynamic_stats:1 start_child_span:2 upstream_log:3 suppress_envoy_headers:4 strict_check_headers:5 respect_expected_rq_timeout:6 suppress_grpc_request_failure_code_stats:7 upstream_http_filters:8 upstream_log_options:9 reject_connect_request_early_data:10',
   'envoy.extensions.filters.http.stateful_session.v3.StatefulSession': 'stat_prefix:3',
@@ -99,6 +103,8 @@ const envoyFields: Readonly<Record<string, string>> = {
   'envoy.extensions.upstreams.http.v3.HttpProtocolOptions':
     'upstream_http_protocol_options:2 explicit_http_config:3 use_downstream_protocol_config:4 auto_config:5 http_filters:6 header_validation_config:7 outlier_detection:8 request_mirror_policies:9 hash_policy:10 retry_policy:11',
   'envoy.type.http.v3.Cookie': 'attributes:4',
+  'envoy.type.matcher.v3.FilterStateMatcher': 'string_match:2 address_match:3',
+  'envoy.type.matcher.v3.MetadataMatcher': 'filter:1 path:2 value:3',
   'envoy.type.matcher.v3.RegexMatcher.GoogleRE2': 'max_program_size:1',
   'xds.core.v3.CollectionEntry': 'locator:1',
 };

@@ -9,10 +9,23 @@ export interface Int64Range {
   end: bigint;
 }
 
+export interface Int32Range {
+  start: number;
+  end: number;
+}
+
 export const Int64Range: MessageCodec<Int64Range> = new MessageCodec<Int64Range>(
   "start int64 1 end int64 2",
   (v: any[], i: number): Int64Range => ({
     start: v[i] ?? 0n,
     end: v[i + 1] ?? 0n,
+  }),
+);
+
+export const Int32Range: MessageCodec<Int32Range> = new MessageCodec<Int32Range>(
+  "start int32 1 end int32 2",
+  (v: any[], i: number): Int32Range => ({
+    start: v[i] ?? 0,
+    end: v[i + 1] ?? 0,
   }),
 );

@@ -1,0 +1,160 @@
+import { createGrpcLogger, currentTracers } from '../../grpc-js/grpc-logger';
+import { parseBoundedJson } from '../../util/bounded-json';
+import { ServerInterceptingCall, Status, type ServerInterceptor } from '../../grpc-js';
+import { DEFAULT_LIMITS } from '../../bootstrap/limits';
+import { MatchMeter } from '../../resources/matching/match-meter';
+import {
+  checkOptions,
+  listOf,
+  objectOf,
+  optional,
+  TEXT,
+  type MembersOf,
+} from '../../util/check-arguments';
+import { systemClock } from '../../util/clock';
+import { errorMessage } from '../../util/errors';
+import type { Logger } from '../../util/logger';
+import { err, ok, type Result } from '../../util/result';
+import { Violations } from '../../util/violations';
+import { AuditLoggerRegistry, type AuditLoggerDefinition } from './audit-logger';
+import { AuthorizationEngine } from './authorization-engine';
+import { parseAuthorizationPolicy, type AuthorizationPolicy } from './authorization-policy';
+import { tlsOf } from './call-tls';
+import { InterceptedRequest } from './intercepted-request';
+import { MAX_POLICY_BYTES, PolicyFile } from './policy-file';
+import { processAuditLoggers, AUDIT_LOGGER } from './process-audit-loggers';
+import { DENIED } from './rbac-filter';
+import type { AuthorizationRequest } from './request';
+
+/** Options of `createAuthorizationInterceptor`: a policy, or a file with one. */
+export interface AuthorizationInterceptorOptions {
+  /** The policy. */
+  readonly policy?: AuthorizationPolicy;
+  /** Path of a JSON file with the policy, which is read again when it changes. */
+  readonly file?: string;
+  /** Audit loggers for this policy, besides those of `registerAuditLogger`. */
+  readonly auditLoggers?: readonly AuditLoggerDefinition<unknown>[];
+}
+
+/** An interceptor for the `interceptors` of a server. */
+export interface AuthorizationInterceptor extends ServerInterceptor {
+  /** Ends the watch on the file. Calls are then judged by the last policy. */
+  close(): void;
+}
+
+const CALLER = 'createAuthorizationInterceptor()';
+
+const OPTIONS: MembersOf<AuthorizationInterceptorOptions> = {
+  policy: optional({
+    legal: 'an authorization policy',
+    accepts: (value) => typeof value === 'object' && value !== null,
+  }),
+  file: optional(TEXT),
+  auditLoggers: optional(listOf('a list of audit loggers', objectOf(AUDIT_LOGGER))),
+};
+
+/** Objects, lists, elements and members of a policy file. */
+const MAX_VALUES = 200_000;
+
+/**
+ * Creates an interceptor that authorizes the calls of a server (gRFCs A41, A43, A59): a call that a deny rule matches, or no allow rule,
+ * ends with PERMISSION_DENIED before its handler is called. The name of the rule is in audits and, with
+ * `GRPC_TRACE=xds_authorization`, in the log; the caller is not told. A policy file that changes is read again, and one that cannot be
+ * used replaces nothing: the last good one stays in use, which is logged once.
+ *
+ * @throws TypeError for options that are not valid; Error if the policy is not, or its file cannot be read.
+ *
+ * @example
+ * ```ts
+ * import { Server } from '@grpc/grpc-js';
+ * import { createAuthorizationInterceptor } from 'grpc-xds/server';
+ *
+ * const authorization = createAuthorizationInterceptor({ file: '/etc/shop/authorization.json' });
+ * const server = new Server({ interceptors: [authorization] });
+ * ```
+ */
+export function createAuthorizationInterceptor(
+  options: AuthorizationInterceptorOptions,
+): AuthorizationInterceptor {
+  checkOptions(CALLER, options, OPTIONS);
+  const { policy, file, auditLoggers = [] } = options;
+  if ((policy === undefined) === (file === undefined)) {
+    throw new TypeError(`grpc-xds: ${CALLER} needs either policy or file`);
+  }
+  const logger = createGrpcLogger({ isTracerOn: currentTracers(), clock: systemClock });
+  const registry = new AuditLoggerRegistry(processAuditLoggers);
+  for (const definition of auditLoggers) registry.register(definition);
+  const compile = (json: unknown) => compilePolicy(json, registry, logger);
+  if (file === undefined) {
+    const compiled = compile(policy);
+    if (!compiled.ok) throw new Error(`grpc-xds: ${CALLER}: policy: ${compiled.error}`);
+    return intercept(() => compiled.value, logger);
+  }
+  const watched = new PolicyFile({
+    ...{ path: file, clock: systemClock, logger },
+    parse: (text) => parseText(text, compile),
+  });
+  return intercept(
+    () => watched.current,
+    logger,
+    () => watched.close(),
+  );
+}
+
+/** A policy in use. */
+type Engines = readonly AuthorizationEngine[];
+
+function parseText(
+  text: string,
+  compile: (json: unknown) => Result<Engines, string>,
+): Result<Engines, string> {
+  try {
+    return compile(parseBoundedJson(text, { maxLength: MAX_POLICY_BYTES, maxValues: MAX_VALUES }));
+  } catch (error) {
+    return err(`not JSON: ${errorMessage(error)}`);
+  }
+}
+
+function compilePolicy(
+  json: unknown,
+  registry: AuditLoggerRegistry,
+  logger: Logger,
+): Result<Engines, string> {
+  const violations = Violations.root();
+  const policy = parseAuthorizationPolicy(json, registry, violations);
+  if (policy === undefined) return err(violations.all.join('; '));
+  const meter = new MatchMeter(DEFAULT_LIMITS, logger);
+  const { name, chain } = policy;
+  return ok(chain.map((rules) => new AuthorizationEngine({ rules, name, meter, logger })));
+}
+
+function intercept(
+  current: () => Engines,
+  logger: Logger,
+  close: () => void = () => undefined,
+): AuthorizationInterceptor {
+  const interceptor: ServerInterceptor = ({ path }, call) =>
+    new ServerInterceptingCall(call, {
+      start(next) {
+        next({
+          onReceiveMetadata(metadata, pass) {
+            const read = () => new InterceptedRequest(path, metadata, call, tlsOf(call));
+            if (isAllowed(current(), read, logger)) pass(metadata);
+            else call.sendStatus({ code: Status.PERMISSION_DENIED, details: DENIED });
+          },
+        });
+      },
+    });
+  return Object.assign(interceptor, { close });
+}
+
+/** An exception in an interceptor would end the process, and must not let a call through. */
+function isAllowed(engines: Engines, read: () => AuthorizationRequest, logger: Logger): boolean {
+  try {
+    const request = read();
+    return engines.every((engine) => engine.authorize(request).isAllowed);
+  } catch (error) {
+    logger.error(() => `a call is denied, which cannot be authorized: ${errorMessage(error)}`);
+    return false;
+  }
+}

@@ -1,0 +1,134 @@
+import type { MatchMeter } from '../../resources/matching/match-meter';
+import { PATH } from '../../resources/matching/match-meter';
+import {
+  MatchedText,
+  stepsOf,
+  STEPS_PER_MATCHER,
+  type StringMatcher,
+} from '../../resources/matching/string-matcher';
+import { matchesText } from '../../resources/matching/string-matcher';
+import type { HeaderMatcher } from '../../resources/route-config/route-config';
+import { addressBytes } from '../../resources/shared/address-parser';
+import { headerSteps, matchesValue } from '../../routing/route-matcher';
+import type { AuthorizationRequest } from './request';
+import type { ConnectionSide } from './rules';
+
+/** Headers of a connection, which are never those of a request (gRFC A41). */
+const ABSENT: ReadonlySet<string> = new Set([
+  ...['connection', 'keep-alive', 'proxy-authenticate', 'proxy-authorization', 'te', 'trailer'],
+  ...['transfer-encoding', 'upgrade'],
+]);
+
+/** The only method of HTTP that gRPC has. */
+const METHOD = 'POST';
+
+/**
+ * One request as conditions read it: each form of a text is made once, however many conditions there are, and every match spends
+ * steps. One object serves all requests of an engine, one after the other.
+ */
+export class EvaluatedRequest {
+  private current: AuthorizationRequest | undefined;
+  private pathText: MatchedText | undefined;
+  private names: readonly MatchedText[] | undefined;
+  private readonly headers = new Map<string, MatchedText | undefined>();
+  private readonly addresses = new Map<ConnectionSide, Uint8Array | undefined>();
+
+  constructor(private readonly meter: MatchMeter) {}
+
+  /** Begins with another request. */
+  begin(request: AuthorizationRequest): void {
+    this.current = request;
+  }
+
+  /** Forgets the request. */
+  end(): void {
+    this.current = undefined;
+    this.pathText = undefined;
+    this.names = undefined;
+    if (this.headers.size > 0) this.headers.clear();
+    if (this.addresses.size > 0) this.addresses.clear();
+  }
+
+  /** The request that is being evaluated. */
+  get request(): AuthorizationRequest {
+    if (this.current === undefined) throw new Error('no request is being evaluated');
+    return this.current;
+  }
+
+  /** Returns the address of a side; `undefined` if it is none of IP. */
+  address(side: ConnectionSide): Uint8Array | undefined {
+    const known = this.addresses.get(side);
+    if (known !== undefined || this.addresses.has(side)) return known;
+    const bytes = addressBytes(this.request[side].address);
+    this.addresses.set(side, bytes);
+    return bytes;
+  }
+
+  matchesPath(matcher: StringMatcher): boolean {
+    return this.matches(matcher, this.path, PATH);
+  }
+
+  matchesHeader(matcher: HeaderMatcher): boolean {
+    const { name } = matcher;
+    const value = this.header(name);
+    const length = value === undefined ? 0 : value.text.length;
+    return (
+      this.meter.spendText(headerSteps(matcher, value), name, length) &&
+      matchesValue(matcher, value)
+    );
+  }
+
+  /** Whether a name of the peer satisfies the matcher. No connection in plain text has a peer. */
+  matchesPeer(matcher: StringMatcher): boolean {
+    for (const name of this.peerNames()) {
+      if (this.matches(matcher, name, 'peer name')) return true;
+    }
+    return false;
+  }
+
+  private matches(matcher: StringMatcher, text: MatchedText, what: string): boolean {
+    const steps = STEPS_PER_MATCHER + stepsOf(matcher, text);
+    return this.meter.spendText(steps, what, text.text.length) && matchesText(matcher, text);
+  }
+
+  private get path(): MatchedText {
+    return (this.pathText ??= new MatchedText(this.request.path));
+  }
+
+  private header(name: string): MatchedText | undefined {
+    const known = this.headers.get(name);
+    if (known !== undefined || this.headers.has(name)) return known;
+    const value = name === PATH ? this.path : textOf(readHeader(name, this.request));
+    this.headers.set(name, value);
+    return value;
+  }
+
+  private peerNames(): readonly MatchedText[] {
+    return (this.names ??= namesOf(this.request).map((name) => new MatchedText(name)));
+  }
+}
+
+function textOf(value: string | undefined): MatchedText | undefined {
+  return value === undefined ? undefined : new MatchedText(value);
+}
+
+function readHeader(name: string, request: AuthorizationRequest): string | undefined {
+  if (ABSENT.has(name)) return undefined;
+  const value = request.header(name);
+  if (value !== undefined) return value;
+  if (name === ':method') return METHOD;
+  // What a client of HTTP/1 calls it.
+  return name === ':authority' ? request.header('host') : undefined;
+}
+
+/**
+ * Returns the names by which the peer of a TLS connection is known: those of the first kind that it has (gRFC A41). One without a
+ * certificate has the empty name.
+ */
+function namesOf({ tls }: AuthorizationRequest): readonly string[] {
+  if (tls === undefined) return [];
+  if (tls.peer === undefined) return [''];
+  const { uriSans, dnsSans, subject } = tls.peer;
+  if (uriSans.length > 0) return uriSans;
+  return dnsSans.length > 0 ? dnsSans : [subject];
+}

@@ -1,0 +1,62 @@
+import { Status } from '../../grpc-js';
+import type { RegexCompilers } from '../../resources/extension-points';
+import type { MatchMeter } from '../../resources/matching/match-meter';
+import type { Logger } from '../../util/logger';
+import { asConfig } from '../http-filter';
+import type { Refusal, ServerFilter, ServerHttpFilter } from '../server-filter';
+import type { AuditLoggerRegistry } from './audit-logger';
+import {
+  AuthorizationEngine,
+  describeDenial,
+  type AuthorizationEngineOptions,
+} from './authorization-engine';
+import { parseRbacConfig, parseRbacOverride, RBAC_FILTER, RBAC_PER_ROUTE } from './rbac-parser';
+import type { AuthorizationRequest } from './request';
+import { RbacConfig } from './rules';
+
+export interface RbacFilterOptions {
+  readonly regexes: RegexCompilers;
+  /** Counts the steps of matching a request, those of the expressions of `regexes` included. */
+  readonly meter: MatchMeter;
+  readonly auditLoggers: AuditLoggerRegistry;
+  readonly logger: Logger;
+}
+
+/** What a denied caller is told: neither the policy nor whether there is one. */
+export const DENIED = 'unauthorized RPC request rejected';
+
+/** Creates the RBAC filter of servers (gRFCs A41, A59). */
+export function createRbacFilter(options: RbacFilterOptions): ServerHttpFilter {
+  const { regexes, auditLoggers } = options;
+  const context = () => ({ regexes: regexes.forResource(), auditLoggers });
+  return {
+    configTypes: [RBAC_FILTER],
+    overrideTypes: [RBAC_PER_ROUTE],
+    isTerminal: false,
+    parseConfig: (config, violations) => parseRbacConfig(config, context(), violations),
+    parseOverride: (config, violations) => parseRbacOverride(config, context(), violations),
+    createServerFilter(config, override, name) {
+      const { rules } = asConfig(RbacConfig, override ?? config);
+      return rules && new RbacServerFilter({ ...options, rules, name });
+    },
+  };
+}
+
+class RbacServerFilter implements ServerFilter {
+  private readonly engine: AuthorizationEngine;
+
+  constructor(private readonly options: AuthorizationEngineOptions) {
+    this.engine = new AuthorizationEngine(options);
+  }
+
+  onRequest(request: AuthorizationRequest): Refusal | undefined {
+    const decision = this.engine.authorize(request);
+    if (decision.isAllowed) return undefined;
+    return {
+      code: Status.PERMISSION_DENIED,
+      details: DENIED,
+      reason: `denied by ${describeDenial(decision, this.options)}`,
+      policy: decision.policy,
+    };
+  }
+}
