@@ -9,6 +9,7 @@ export {
   ChannelCredentials,
   CallCredentials,
   Metadata,
+  ServerCredentials,
   connectivityState as ConnectivityState,
   credentials,
   getChannelzHandlers,
