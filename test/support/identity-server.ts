@@ -48,11 +48,16 @@ export class IdentityServer {
   port = 0;
   /** What interceptors saw, by call. */
   readonly intercepted: { readonly isTls: boolean; readonly peer: SeenClient | undefined }[] = [];
+  /** The ports of clients, by subject: one for each connection that had a call. */
+  readonly remotePorts = new Map<string, Set<number | undefined>>();
   private readonly server: Server;
 
   constructor() {
     const interceptor: ServerInterceptor = (_method, call) => {
-      this.intercepted.push({ isTls: tlsConnectionOf(call) !== undefined, peer: describe(call) });
+      const peer = describe(call);
+      this.intercepted.push({ isTls: tlsConnectionOf(call) !== undefined, peer });
+      const ports = this.remotePorts.get(peer?.subject ?? '') ?? new Set();
+      this.remotePorts.set(peer?.subject ?? '', ports.add(call.getConnectionInfo().remotePort));
       return new ServerInterceptingCall(call);
     };
     this.server = new Server({ interceptors: [interceptor] });
