@@ -70,7 +70,7 @@ const sharedByLate = [
   {
     file: 'certificates',
     modules:
-      /^(security\/(peer\/(check-peer|san-matcher)|providers\/(last-good|pem|trust-bundle-map|certificate-files))|resources\/tls\/common-tls-context-parser)\.js$/,
+      /^(security\/(contexts\/(ready-certificates|tls-options)|peer\/(check-peer|san-matcher)|providers\/(last-good|pem|trust-bundle-map|certificate-files))|resources\/tls\/common-tls-context-parser|util\/der)\.js$/,
   },
   // Small ones, each shared by two.
   {

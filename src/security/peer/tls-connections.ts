@@ -4,7 +4,7 @@ import { readCertificateNames, type CertificateNames } from './certificate-names
 import { spiffeIdOf } from './spiffe-id';
 
 /** The identity of the client of a connection, as its certificate states it, whose chain was verified. */
-export class ClientIdentity {
+export interface ClientIdentity {
   /** The SPIFFE id, such as `spiffe://example.org/ns/default/sa/web`; `undefined` unless there is exactly one. */
   readonly spiffeId: string | undefined;
   /** URIs among the subject alternative names, in the order of the certificate. */
@@ -13,23 +13,20 @@ export class ClientIdentity {
   readonly dnsSans: readonly string[];
   /** The subject in the text of RFC 2253, such as `CN=web,O=Acme`; empty if there is none. */
   readonly subject: string;
-  private parsed: X509Certificate | undefined;
-
-  /** @internal */
-  constructor(
-    names: CertificateNames,
-    private readonly encoded: Buffer,
-  ) {
-    this.spiffeId = spiffeIdOf(names.subjectAltNames)?.id;
-    this.uriSans = names.uriSans;
-    this.dnsSans = names.dnsSans;
-    this.subject = names.subject;
-  }
-
   /** The certificate. Parsed when it is first read. */
-  get certificate(): X509Certificate {
-    return (this.parsed ??= new X509Certificate(this.encoded));
-  }
+  readonly certificate: X509Certificate;
+}
+
+/** Returns the identity that a certificate states. @param encoded The certificate in DER. */
+export function createClientIdentity(names: CertificateNames, encoded: Buffer): ClientIdentity {
+  let certificate: X509Certificate | undefined;
+  return {
+    spiffeId: spiffeIdOf(names.subjectAltNames)?.id,
+    ...{ uriSans: names.uriSans, dnsSans: names.dnsSans, subject: names.subject },
+    get certificate() {
+      return (certificate ??= new X509Certificate(encoded));
+    },
+  };
 }
 
 /** A connection that is secured by TLS, after its handshake. */
@@ -40,19 +37,24 @@ export interface TlsConnection {
 
 /** The ends of a connection, as a server call of `@grpc/grpc-js` has them. */
 export interface ConnectionEnds {
+  /** An IP address; absent for a socket of a path. */
   readonly localAddress?: string | undefined;
+  /** Absent with the address. */
   readonly localPort?: number | undefined;
+  /** An IP address; absent for a socket of a path. */
   readonly remoteAddress?: string | undefined;
+  /** Absent with the address. */
   readonly remotePort?: number | undefined;
 }
 
 /** A call of a server of `@grpc/grpc-js`: what a handler is called with, or what an interceptor is. */
 export interface ServerCall {
+  /** Returns what is known of the client by its certificate. */
   getAuthContext(): {
     readonly transportSecurityType?: string;
     readonly sslPeerCertificate?: Pick<PeerCertificate, 'raw'>;
   } | null;
-  /** Calls in interceptors have it. */
+  /** Returns the ends of the connection. Calls in interceptors have it. */
   getConnectionInfo?(): ConnectionEnds;
 }
 
@@ -99,7 +101,7 @@ function identityOf(certificate: Pick<PeerCertificate, 'raw'>): ClientIdentity |
   if (known !== undefined) return known;
   const names = readCertificateNames(certificate.raw);
   if (!names.ok) return undefined;
-  const identity = new ClientIdentity(names.value, certificate.raw);
+  const identity = createClientIdentity(names.value, certificate.raw);
   identities.set(certificate, identity);
   return identity;
 }

@@ -6,7 +6,7 @@ import { checkPath } from '../../security/peer/certificate-path';
 import { SanMatchers } from '../../security/peer/san-matcher';
 import { describeMissingBundle, readTrustDomain } from '../../security/peer/spiffe-id';
 import { describeNames } from '../../security/peer/subject-alt-names';
-import { ClientIdentity } from '../../security/peer/tls-connections';
+import { createClientIdentity, type ClientIdentity } from '../../security/peer/tls-connections';
 import type { TrustedRoots } from '../../security/providers/certificate-provider';
 import { err, ok, type Result } from '../../util/result';
 
@@ -57,7 +57,7 @@ export function verifyClient(
   return (
     checkTrustDomain(socket, names.value, verification) ??
     checkNames(names.value, verification) ??
-    ok(new ClientIdentity(names.value, certificate.raw))
+    ok(createClientIdentity(names.value, certificate.raw))
   );
 }
 
