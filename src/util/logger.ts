@@ -5,8 +5,8 @@ export interface LogFields {
   /**
    * What happened: `server-failed`, `server-recovered`, `resource-waiting`, `resource-received`, `resource-nacked`,
    * `config-failed`, `config-recovered`, `cluster-failed`, `cluster-connecting`, `cluster-recovered`, `endpoints-failed`,
-   * `endpoints-recovered`, `dns-waiting`, `dns-answered`, `failover-recovered`, `snapshot-failed`, `snapshot-recovered` or
-   * `fields-unused`. Others may follow.
+   * `endpoints-recovered`, `dns-waiting`, `dns-answered`, `failover-recovered`, `snapshot-failed`, `snapshot-recovered`,
+   * `fields-unused` or `handshake-failed`. Others may follow.
    */
   readonly event?: string;
   /** `node.id` of the bootstrap. */
