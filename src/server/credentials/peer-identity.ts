@@ -16,10 +16,11 @@ const CALL = withMethods('a server call of @grpc/grpc-js 1.14 or later', 'getAut
  *
  * @example
  * ```ts
+ * import type { ServerUnaryCall } from '@grpc/grpc-js';
  * import { peerIdentity } from 'grpc-xds/server';
  *
- * function say(call, callback) {
- *   callback(null, { text: `hello ${peerIdentity(call)?.spiffeId}` });
+ * function greet(call: ServerUnaryCall<object, object>): string {
+ *   return `hello ${peerIdentity(call)?.spiffeId ?? 'stranger'}`;
  * }
  * ```
  */

@@ -134,7 +134,7 @@ const TRUST = 'client-trust';
  *   files: { certificateFile: '/certs/tls.crt', privateKeyFile: '/certs/tls.key' },
  *   trust: { caCertificateFile: '/certs/ca.crt' },
  * });
- * server.bindAsync('0.0.0.0:50051', credentials, callback);
+ * server.bindAsync('0.0.0.0:50051', credentials, (error) => console.log(error ?? 'bound'));
  * ```
  */
 export function createReloadingServerCredentials(
