@@ -1,4 +1,5 @@
 import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import type { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
@@ -90,6 +91,12 @@ export class IdentityServer {
       );
     });
     return this.port;
+  }
+
+  /** Returns what serves connections that others have accepted. */
+  inject(serverCredentials: ServerCredentials): (socket: Socket) => void {
+    const injector = this.server.createConnectionInjector(serverCredentials);
+    return (socket) => injector.injectConnection(socket);
   }
 
   stop(): void {

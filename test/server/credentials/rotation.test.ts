@@ -1,6 +1,6 @@
 import { rmSync } from 'node:fs';
 import { once } from 'node:events';
-import { connect as connectSocket } from 'node:net';
+import { connect as connectSocket, createServer } from 'node:net';
 import { connect } from 'node:tls';
 import type { Client } from '@grpc/grpc-js';
 import { registerCertificateProvider, type CertificateWatcher } from '../../../src';
@@ -232,6 +232,20 @@ it('closes a connection whose handshake does not end, and serves others meanwhil
   for (const socket of half) socket.write(Buffer.from([22, 3, 1, 2, 0, 1]));
   expect(await presented()).toBe('first');
   for (const socket of half) socket.destroy();
+});
+
+it('secures connections that are injected into a server', async () => {
+  const files = folder.writeIdentity(first);
+  const trust = { caCertificateFile: folder.write('ca.crt', root.certificate) };
+  const front = createServer();
+  front.on('connection', server.inject(createReloadingServerCredentials({ files, trust })));
+  await once(front.listen(0, '127.0.0.1'), 'listening');
+  const address = front.address();
+  server.port = typeof address === 'object' && address !== null ? address.port : 0;
+  expect(await whoAmI(client())).toMatchObject({ spiffeId: 'spiffe://td/web' });
+  const stranger = certificates.authority('unknown').sign('stranger');
+  expect(await presented(stranger)).toBeUndefined();
+  front.close();
 });
 
 describe('options', () => {
