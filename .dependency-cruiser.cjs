@@ -116,6 +116,12 @@ module.exports = {
       { path: inFolders(['server', 'relay']) },
     ),
     forbid(
+      'server-shares-up-to-security',
+      'a server has no channel: no resolver, no dependency manager and no policies',
+      { path: inFolders(['server']) },
+      { path: inFolders(['resolver', 'dependency-manager', 'lb', 'security/client']) },
+    ),
+    forbid(
       'shared-security-is-shared',
       'certificates, contexts made of them, and checks of the peer are for clients and servers: they know neither',
       { path: inFolders(['security/(peer|providers|contexts)']) },

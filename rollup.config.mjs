@@ -70,7 +70,7 @@ const sharedByLate = [
   {
     file: 'certificates',
     modules:
-      /^(security\/(peer\/(check-peer|san-matcher)|providers\/(last-good|pem|trust-bundle-map|certificate-files))|resources\/tls\/common-tls-context-parser)\.js$/,
+      /^(security\/(contexts\/(ready-certificates|tls-options)|peer\/(check-peer|san-matcher)|providers\/(last-good|pem|trust-bundle-map|certificate-files))|resources\/tls\/common-tls-context-parser|util\/der)\.js$/,
   },
   // Small ones, each shared by two.
   {
@@ -153,6 +153,7 @@ export default {
     'cli/main': 'build/cli/main.js',
     'observe/opentelemetry/index': 'build/observe/opentelemetry/index.js',
     'orca/index': 'build/orca/index.js',
+    'server/index': 'build/server/index.js',
     'testing/index': 'build/testing/index.js',
   },
   plugins: [folderImports, bundledWire, lateRequires, indent, ascii],

@@ -146,12 +146,13 @@ import { inspect, register, type RegisterOptions } from 'grpc-xds';
 import { ControlPlane, Snapshot } from 'grpc-xds/control-plane';
 import { observe, type ObserveOptions } from 'grpc-xds/opentelemetry';
 import { OrcaReporter } from 'grpc-xds/orca';
+import { createReloadingServerCredentials } from 'grpc-xds/server';
 import { lbPolicyContract } from 'grpc-xds/testing';
 
 type IsAny<T> = 0 extends 1 & T ? true : false;
-type Exports = [typeof register, typeof inspect, typeof ControlPlane, typeof Snapshot, typeof observe, typeof OrcaReporter, typeof lbPolicyContract];
+type Exports = [typeof register, typeof inspect, typeof ControlPlane, typeof Snapshot, typeof observe, typeof OrcaReporter, typeof createReloadingServerCredentials, typeof lbPolicyContract];
 type AreAny<T> = { [K in keyof T]: IsAny<T[K]> };
-export const areAny: AreAny<Exports> = [false, false, false, false, false, false, false];
+export const areAny: AreAny<Exports> = [false, false, false, false, false, false, false, false];
 export const options: [RegisterOptions, ObserveOptions] = [{ limits: { maxRingSize: 1 } }, {}];
 // @ts-expect-error -- a number is no bootstrap
 register({ bootstrap: 1 });

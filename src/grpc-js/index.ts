@@ -9,6 +9,7 @@ export {
   ChannelCredentials,
   CallCredentials,
   Metadata,
+  ServerCredentials,
   ServerInterceptingCall,
   connectivityState as ConnectivityState,
   credentials,

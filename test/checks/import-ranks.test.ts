@@ -129,7 +129,7 @@ const expected = [
   'crossing-loaded-late: src/cli/commands/serve.ts -> src/cli/client/given-resources.ts',
   'island: src/cli/commands/serve.ts -> src/xds-client/typed.ts',
   'rank-4-xds-client: src/xds-client/downwards.ts -> src/xds-client/lrs/load.ts',
-  'rank-9-server: src/server/server.ts -> src/resolver/resolver.ts',
+  'server-shares-up-to-security: src/server/server.ts -> src/resolver/resolver.ts',
   'rank-9-resolver: src/resolver/served.ts -> src/relay/relay.ts',
   'client-and-server-apart: src/resolver/served.ts -> src/relay/relay.ts',
   'known-folder: src/stray/stray.ts -> src/util/result.ts',

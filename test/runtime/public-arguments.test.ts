@@ -5,6 +5,7 @@ import { ROOT_CONTEXT } from '@opentelemetry/api';
 import { MeterProvider } from '@opentelemetry/sdk-metrics';
 import { BasicTracerProvider } from '@opentelemetry/sdk-trace-base';
 import * as main from '../../src';
+import * as servers from '../../src/server';
 import * as controlPlane from '../../src/control-plane';
 import * as opentelemetry from '../../src/observe/opentelemetry';
 import * as orca from '../../src/orca';
@@ -186,6 +187,12 @@ const rows: Readonly<Record<string, Row>> = {
   observe: row(opentelemetry.observe, [observeOptions]),
   withCallLabel: row(opentelemetry.withCallLabel, [ROOT_CONTEXT, 'a']),
   lbPolicyContract: row(testing.lbPolicyContract, [contract], ['0.config']),
+  createReloadingServerCredentials: row(servers.createReloadingServerCredentials, [
+    {
+      files: { certificateFile: '/a', privateKeyFile: '/b', refreshIntervalMs: 5000 },
+      ...{ trust: { caCertificateFile: '/c' }, requireClientCertificate: true },
+    } satisfies servers.ReloadingServerCredentialsOptions,
+  ]),
 };
 
 /** Called by grpc-js and OpenTelemetry, or, as the constructor of a channel, checked by grpc-js. */
@@ -197,7 +204,8 @@ const HOSTED = new Set([
 
 /** Lists what the reports of the public API have with arguments. */
 function publicCalls(): readonly string[] {
-  return ['grpc-xds', 'control-plane', 'opentelemetry', 'orca', 'testing'].flatMap((entry) => {
+  const entries = ['grpc-xds', 'control-plane', 'opentelemetry', 'orca', 'server', 'testing'];
+  const calls = entries.flatMap((entry) => {
     const report = readFileSync(join(__dirname, `../../etc/${entry}.api.md`), 'utf8');
     const functions = [...report.matchAll(/^export function (\w+)(?:<[^(]*>)?\(([^)]*)/gm)];
     const classes = [...report.matchAll(/^export class (\w+).*\{\n([^]*?)^\}/gm)];
@@ -211,6 +219,8 @@ function publicCalls(): readonly string[] {
       .filter(([name, given]) => given.trim() !== '' && !/\._/.test(name))
       .map(([name]) => name);
   });
+  // Two entries have a `peerIdentity`.
+  return [...new Set(calls)];
 }
 
 /** Resolves to what a call throws or is rejected with; `undefined` if it is accepted. What it has opened is closed. */

@@ -11,7 +11,8 @@ import {
 import type { UpstreamTls } from '../../resources/tls/tls';
 import { parseCertificateFiles, type CertificateFilesConfig } from '../providers/certificate-files';
 import { MAX_BUNDLE_BYTES } from '../providers/certificate-limits';
-import { clientContexts, clientTlsOptions } from '../client/client-contexts';
+import { clientContexts } from '../client/client-contexts';
+import { tlsOptions } from '../contexts/tls-options';
 import { XdsSecureConnector } from '../client/secure-connector';
 import { TlsPolicy } from '../client/tls-policy';
 import type { Clock } from '../../util/clock';
@@ -161,6 +162,6 @@ export function createSystemTls(
 ): Result<ChannelCredentials, string> {
   const ca = rootsPath === undefined ? undefined : readRegularFile(rootsPath, ROOTS_FILE);
   if (ca?.ok === false) return err(`${rootsPath} cannot be read: ${ca.error}`);
-  const context = createSecureContext({ ...clientTlsOptions(), ...(ca && { ca: ca.value }) });
+  const context = createSecureContext({ ...tlsOptions(), ...(ca && { ca: ca.value }) });
   return ok(credentials.createFromSecureContext(context));
 }

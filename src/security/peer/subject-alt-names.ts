@@ -18,7 +18,7 @@ const TYPES: ReadonlyMap<string, SanType> = new Map([
 ]);
 
 /** Names of one certificate, of every type. Public authorities sign at most a few hundred. */
-const MAX_NAMES = 1000;
+export const MAX_NAMES = 1000;
 
 const MAX_SHOWN_NAMES = 10;
 /** Characters of a name, or of a matcher, that are shown. */

@@ -1,3 +1,5 @@
+import { DerTag, enterDer } from '../../util/der';
+
 /**
  * What the bytes of a key say before OpenSSL reads it. OpenSSL computes with the numbers of a key while it decodes it, and their
  * sender chooses them: the public key of DSA with 32,768 bits takes 30 s of the event loop, a point on a curve of its own 90 ms.
@@ -50,11 +52,11 @@ function kindOf(label: string, der: Buffer): string | undefined {
 
 /** Returns the algorithm of a key in PKCS#8 (RFC 5958): after the version, a sequence that begins with its identifier. */
 function algorithmOf(der: Buffer): string | undefined {
-  const key = enter(der, 0, SEQUENCE);
-  const version = key === undefined ? undefined : enter(der, key.start, INTEGER);
-  const algorithm = version === undefined ? undefined : enter(der, version.end, SEQUENCE);
+  const key = enterDer(der, 0, DerTag.SEQUENCE);
+  const version = key === undefined ? undefined : enterDer(der, key.start, DerTag.INTEGER);
+  const algorithm = version === undefined ? undefined : enterDer(der, version.end, DerTag.SEQUENCE);
   if (algorithm === undefined) return undefined;
-  const id = enter(der, algorithm.start, OBJECT_IDENTIFIER);
+  const id = enterDer(der, algorithm.start, DerTag.OBJECT_IDENTIFIER);
   return id && ALGORITHMS.get(der.toString('hex', algorithm.start, id.end));
 }
 
@@ -63,31 +65,7 @@ function algorithmOf(der: Buffer): string | undefined {
  * rejected; empty if nothing does.
  */
 export function trustSettings(der: Buffer): Buffer {
-  const settings = der.subarray(enter(der, 0, SEQUENCE)?.end ?? der.length);
-  const content = enter(settings, 0, SEQUENCE);
+  const settings = der.subarray(enterDer(der, 0, DerTag.SEQUENCE)?.end ?? der.length);
+  const content = enterDer(settings, 0, DerTag.SEQUENCE);
   return content === undefined ? settings : settings.subarray(content.start);
-}
-
-const INTEGER = 0x02;
-const OBJECT_IDENTIFIER = 0x06;
-const SEQUENCE = 0x30;
-/** The longest length that is read, in bytes of it: 16 MiB. */
-const MAX_LENGTH_BYTES = 3;
-
-/** Returns where the content of a value in DER begins and ends; `undefined` if the value is of another type or not whole. */
-function enter(
-  der: Buffer,
-  at: number,
-  type: number,
-): { readonly start: number; readonly end: number } | undefined {
-  const first = der[at + 1];
-  if (der[at] !== type || first === undefined) return undefined;
-  // A length of its own size is in the bytes that follow; 0x80 would be one that is not known.
-  const lengthBytes = first < 0x80 ? 0 : first & 0x7f;
-  if (first === 0x80) return undefined;
-  const start = at + 2 + lengthBytes;
-  if (lengthBytes > MAX_LENGTH_BYTES || start > der.length) return undefined;
-  const length = lengthBytes === 0 ? first : der.readUIntBE(at + 2, lengthBytes);
-  const end = start + length;
-  return end > der.length ? undefined : { start, end };
 }

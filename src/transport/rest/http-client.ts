@@ -10,7 +10,7 @@ import type {
   CertificateProvider,
   IdentityCertificateListener,
 } from '../../grpc-js';
-import { clientTlsOptions, type ClientTlsOptions } from '../../security/client/client-contexts';
+import { tlsOptions, type TlsContextOptions } from '../../security/contexts/tls-options';
 import type { Clock } from '../../util/clock';
 import { describeDuration } from '../../util/duration';
 import { createHandle, type Handle } from '../../util/handle';
@@ -40,7 +40,7 @@ export interface HttpClientOptions {
   readonly maxMessageBytes: number;
 }
 
-interface TlsOptions extends Partial<ClientTlsOptions> {
+interface TlsOptions extends Partial<TlsContextOptions> {
   readonly ca?: Buffer;
   readonly cert?: Buffer;
   readonly key?: Buffer;
@@ -63,7 +63,7 @@ export class HttpClient {
 
   constructor(private readonly options: HttpClientOptions) {
     const { certificates } = options;
-    if (certificates !== undefined) this.tls = clientTlsOptions();
+    if (certificates !== undefined) this.tls = tlsOptions();
     const agentOptions = { keepAlive: true, timeout: IDLE_TIMEOUT_MS };
     this.agent =
       certificates === undefined ? new HttpAgent(agentOptions) : new HttpsAgent(agentOptions);

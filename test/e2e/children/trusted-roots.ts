@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { connect, createSecureContext, type SecureContext } from 'node:tls';
 import { FileCertificates } from '../../../src/security/credentials/file-certificates';
 import { parseCertificateFiles } from '../../../src/security/providers/certificate-files';
-import { clientTlsOptions } from '../../../src/security/client/client-contexts';
+import { tlsOptions } from '../../../src/security/contexts/tls-options';
 import { SecureContexts } from '../../../src/security/contexts/secure-contexts';
 import { systemClock } from '../../../src/util/clock';
 import { silentLogger } from '../../../src/util/logger';
@@ -39,7 +39,7 @@ function contextOf(config: object): SecureContext {
 async function main(port: number, folder: string): Promise<void> {
   const map = join(folder, 'map.json');
   writeFileSync(map, '{"trust_domains":{}}');
-  const contexts = new SecureContexts(clientTlsOptions);
+  const contexts = new SecureContexts(tlsOptions);
   const identity = undefined;
   const results = {
     systemRoots: await trusts(port, contexts.get({ roots: undefined, identity })),

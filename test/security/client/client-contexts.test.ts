@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createSystemTls, createTlsCredentialsType } from '../../../src/security/credentials/tls';
 import type { SecureConnector } from '../../../src/grpc-js';
-import { clientTlsOptions } from '../../../src/security/client/client-contexts';
+import { tlsOptions } from '../../../src/security/contexts/tls-options';
 import { XdsSecureConnector } from '../../../src/security/client/secure-connector';
 import { TlsPolicy } from '../../../src/security/client/tls-policy';
 import { HttpClient } from '../../../src/transport/rest/http-client';
@@ -161,7 +161,7 @@ it('the error of a cluster names the cause', async () => {
 it('the credentials google_default agree to no finite-field Diffie-Hellman', () => {
   const contexts = jest.spyOn(tls, 'createSecureContext');
   expect(createSystemTls({}).ok).toBe(true);
-  expect(contexts.mock.calls).toEqual([[clientTlsOptions()]]);
+  expect(contexts.mock.calls).toEqual([[tlsOptions()]]);
   contexts.mockRestore();
 });
 
@@ -178,7 +178,7 @@ it('the credentials google_default trust the roots of GRPC_DEFAULT_SSL_ROOTS_FIL
 
 describe('the cipher suites that clients offer', () => {
   const namesOf = (cipherSuites: string | undefined) => {
-    const { ciphers } = clientTlsOptions({ cipherSuites });
+    const { ciphers } = tlsOptions({ cipherSuites });
     createSecureContext({ ciphers });
     return ciphers;
   };
@@ -186,7 +186,7 @@ describe('the cipher suites that clients offer', () => {
   it('are those of Node.js', () => {
     expect(namesOf(undefined)).toBe(`${tls.DEFAULT_CIPHERS}:!kDHE`);
     process.env['GRPC_SSL_CIPHER_SUITES'] = '';
-    expect(clientTlsOptions()).toEqual(clientTlsOptions({ cipherSuites: undefined }));
+    expect(tlsOptions()).toEqual(tlsOptions({ cipherSuites: undefined }));
     delete process.env['GRPC_SSL_CIPHER_SUITES'];
   });
 

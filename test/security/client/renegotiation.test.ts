@@ -1,5 +1,5 @@
 import { type AddressInfo, connect, type Socket } from 'node:net';
-import { clientTlsOptions } from '../../../src/security/client/client-contexts';
+import { tlsOptions } from '../../../src/security/contexts/tls-options';
 import { SecureContexts } from '../../../src/security/contexts/secure-contexts';
 import { TestCertificates } from '../../support/test-certificates';
 
@@ -55,10 +55,10 @@ it('a client without the option renegotiates, so that the server of this test do
 
 it('a client of a cluster or a management server does not renegotiate', async () => {
   const roots = [ca.certificate];
-  const secureContext = new SecureContexts(clientTlsOptions).get({ roots, identity: undefined });
+  const secureContext = new SecureContexts(tlsOptions).get({ roots, identity: undefined });
   expect(await renegotiates({ secureContext })).toBe(false);
 });
 
 it('a client of a management server over HTTPS does not renegotiate', async () => {
-  expect(await renegotiates({ ca: ca.certificate, ...clientTlsOptions() })).toBe(false);
+  expect(await renegotiates({ ca: ca.certificate, ...tlsOptions() })).toBe(false);
 });

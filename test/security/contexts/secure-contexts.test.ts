@@ -1,7 +1,7 @@
 import tls from 'node:tls';
 import { X509Certificate } from 'node:crypto';
 import { MAX_AUTHORITIES } from '../../../src/security/providers/certificate-limits';
-import { clientTlsOptions } from '../../../src/security/client/client-contexts';
+import { tlsOptions } from '../../../src/security/contexts/tls-options';
 import { SecureContexts } from '../../../src/security/contexts/secure-contexts';
 import { parseTrustBundleMap } from '../../../src/security/providers/trust-bundle-map';
 import { TestCertificates } from '../../support/test-certificates';
@@ -13,7 +13,7 @@ const identity = root.sign('client');
 const made = jest.spyOn(tls, 'createSecureContext');
 
 // What the runtime understands is tried out once, by making contexts.
-beforeAll(() => clientTlsOptions());
+beforeAll(() => tlsOptions());
 beforeEach(() => made.mockClear());
 afterAll(() => {
   made.mockRestore();
@@ -33,7 +33,7 @@ function bundlesOf(domains: number, isEmpty = false): (readonly string[])[] {
 
 describe('the contexts of trust bundles', () => {
   it('are made once for each bundle and identity, however many there are', () => {
-    const contexts = new SecureContexts(clientTlsOptions);
+    const contexts = new SecureContexts(tlsOptions);
     const bundles = bundlesOf(MAX_AUTHORITIES);
     for (let handshake = 0; handshake < 3; handshake++) {
       for (const roots of bundles) contexts.get({ roots, identity });
@@ -46,13 +46,13 @@ describe('the contexts of trust bundles', () => {
   });
 
   it('are one for all bundles without certificates', () => {
-    const contexts = new SecureContexts(clientTlsOptions);
+    const contexts = new SecureContexts(tlsOptions);
     for (const roots of bundlesOf(1000, true)) contexts.get({ roots, identity });
     expect(made).toHaveBeenCalledTimes(1);
   });
 
   it('are others for another identity, no identity, the roots of the system, and a later generation', () => {
-    const contexts = new SecureContexts(clientTlsOptions);
+    const contexts = new SecureContexts(tlsOptions);
     const [roots] = bundlesOf(1);
     const [later] = bundlesOf(1);
     const combinations = [

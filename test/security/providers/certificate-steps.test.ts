@@ -16,7 +16,7 @@ import {
 } from '../../../src/security/providers/define-certificate-provider';
 import { CertificateFiles } from '../../../src/security/providers/certificate-files';
 import { ReadyCertificates } from '../../../src/security/contexts/ready-certificates';
-import { clientTlsOptions } from '../../../src/security/client/client-contexts';
+import { tlsOptions } from '../../../src/security/contexts/tls-options';
 import { SecureContexts } from '../../../src/security/contexts/secure-contexts';
 import { TlsPolicy } from '../../../src/security/client/tls-policy';
 import { silentLogger } from '../../../src/util/logger';
@@ -188,7 +188,7 @@ describe('TLS contexts with many roots', () => {
   it('are made in many turns when certificates arrive, once for all policies, and the last ones are used until then', () => {
     const identity = ok(client);
     const small = { roots: ok({ certificates: [root.certificate] }), identity };
-    const contexts = new SecureContexts(clientTlsOptions);
+    const contexts = new SecureContexts(tlsOptions);
     const policies = [policyOf(small), policyOf(small)];
     let changes = 0;
     const watches = policies.map(({ policy }) =>
@@ -222,7 +222,7 @@ describe('TLS contexts with many roots', () => {
   it('are not made further once no subchannel of the policy is left', () => {
     const added = countAdded();
     const { policy } = policyOf({ roots: ok(large(root)), identity: ok(client) });
-    const contexts = new SecureContexts(clientTlsOptions);
+    const contexts = new SecureContexts(tlsOptions);
     const watch = ReadyCertificates.watch(policy, () => undefined, { contexts, clock });
     expect(watch.current).toBeUndefined();
     clock.advance(5);

@@ -3,7 +3,7 @@ import { Secret } from '../../../src/wire/generated/envoy/extensions/transport_s
 import type { UpstreamTls } from '../../../src/resources/tls/tls';
 import { ReadyCertificates } from '../../../src/security/contexts/ready-certificates';
 import { createSds } from '../../../src/security/providers/sds';
-import { clientTlsOptions } from '../../../src/security/client/client-contexts';
+import { tlsOptions } from '../../../src/security/contexts/tls-options';
 import { SecureContexts } from '../../../src/security/contexts/secure-contexts';
 import { TlsPolicy } from '../../../src/security/client/tls-policy';
 import { silentLogger } from '../../../src/util/logger';
@@ -106,7 +106,7 @@ it('delays them once the TLS contexts of a secret have used it up, which are mad
     nodeId: '',
     watch: (_instance, name, onChanged) => costly.provider.watch(name, onChanged),
   });
-  const contexts = new SecureContexts(clientTlsOptions);
+  const contexts = new SecureContexts(tlsOptions);
   const ready = ReadyCertificates.watch(policy, () => {}, { contexts, clock });
   sendRoots(other.server, 0);
   sendRoots(costly.server, (roots[1] ?? '').repeat(200));

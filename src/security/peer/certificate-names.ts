@@ -1,0 +1,131 @@
+import { isIP } from 'node:net';
+import { DerTag, readDer, readDerChildren, type DerValue } from '../../util/der';
+import { err, ok, type Result } from '../../util/result';
+import { distinguishedName } from './distinguished-name';
+import { canonicalAddress, MAX_NAMES, type SubjectAltName } from './subject-alt-names';
+
+/** What a certificate states about its holder. */
+export interface CertificateNames {
+  /** In the order of the certificate. Names of other types are left out. */
+  readonly subjectAltNames: readonly SubjectAltName[];
+  /** The URIs among them. */
+  readonly uriSans: readonly string[];
+  /** The DNS names among them. */
+  readonly dnsSans: readonly string[];
+  /** The subject in the text of RFC 2253, such as `CN=web,O=Acme`; empty if there is none. */
+  readonly subject: string;
+}
+
+/** The fields of a certificate (RFC 5280, 4.1) that are read. */
+interface CertificateFields {
+  readonly subject: DerValue;
+  /** The contents of the extensions, by object identifier in hexadecimal. */
+  readonly extensions: ReadonlyMap<string, Buffer>;
+}
+
+/** Object identifiers of extensions in hexadecimal, without tag and length. */
+export const Extension = {
+  SUBJECT_ALT_NAME: '551d11',
+  BASIC_CONSTRAINTS: '551d13',
+  NAME_CONSTRAINTS: '551d1e',
+} as const;
+
+const NOT_READABLE = 'the certificate cannot be read';
+
+/**
+ * Reads the names of a certificate from its bytes. The text that Node.js makes of them quotes some names, and is `null` if one of
+ * them is not valid; a certificate is judged here by all of its names or not at all.
+ *
+ * @returns why the certificate must not be used, otherwise.
+ */
+export function readCertificateNames(der: Buffer): Result<CertificateNames, string> {
+  const fields = readFields(der);
+  const subject = fields && distinguishedName(der, fields.subject);
+  if (fields === undefined || subject === undefined) return err(NOT_READABLE);
+  const encoded = fields.extensions.get(Extension.SUBJECT_ALT_NAME);
+  const names = encoded === undefined ? ok([]) : readNames(encoded);
+  if (!names.ok) return names;
+  const subjectAltNames = names.value;
+  const ofType = (type: SubjectAltName['type']) =>
+    subjectAltNames.filter((name) => name.type === type).map(({ value }) => value);
+  return ok({ subjectAltNames, uriSans: ofType('uri'), dnsSans: ofType('dns'), subject });
+}
+
+/** Returns the extensions of a certificate, by object identifier; `undefined` if it cannot be read. */
+export function readExtensions(der: Buffer): ReadonlyMap<string, Buffer> | undefined {
+  return readFields(der)?.extensions;
+}
+
+const VERSION_TAG = 0xa0;
+const EXTENSIONS_TAG = 0xa3;
+
+function readFields(der: Buffer): CertificateFields | undefined {
+  const certificate = readDer(der, 0);
+  const content = certificate && readDer(der, certificate.start, certificate.end);
+  const parts = content && readDerChildren(der, content);
+  if (parts === undefined) return undefined;
+  // After the version, which may be absent: serial number, algorithm, issuer, validity, subject, key.
+  const subject = parts[parts[0]?.tag === VERSION_TAG ? 5 : 4];
+  const last = parts.find(({ tag }) => tag === EXTENSIONS_TAG);
+  const extensions = last === undefined ? new Map<string, Buffer>() : readList(der, last);
+  return subject && extensions && { subject, extensions };
+}
+
+/** @returns `undefined` if one is not whole, or if there are two of a kind, of which others might read the other one. */
+function readList(der: Buffer, around: DerValue): Map<string, Buffer> | undefined {
+  const list = readDer(der, around.start, around.end);
+  const items = list && readDerChildren(der, list);
+  if (items === undefined) return undefined;
+  const extensions = new Map<string, Buffer>();
+  for (const item of items) {
+    const parts = readDerChildren(der, item);
+    const id = parts?.[0];
+    const value = parts?.at(-1);
+    if (id?.tag !== DerTag.OBJECT_IDENTIFIER || value?.tag !== DerTag.OCTET_STRING)
+      return undefined;
+    const name = der.toString('hex', id.start, id.end);
+    if (extensions.has(name)) return undefined;
+    extensions.set(name, der.subarray(value.start, value.end));
+  }
+  return extensions;
+}
+
+/** The types of names by their tags (RFC 5280, 4.2.1.6): 1 email, 2 DNS, 6 URI, 7 IP. */
+const TEXT_TYPES: ReadonlyMap<number, SubjectAltName['type']> = new Map([
+  [0x81, 'email'],
+  [0x82, 'dns'],
+  [0x86, 'uri'],
+]);
+const IP_TAG = 0x87;
+
+function readNames(encoded: Buffer): Result<readonly SubjectAltName[], string> {
+  const list = readDer(encoded, 0);
+  const values = list?.tag === DerTag.SEQUENCE ? readDerChildren(encoded, list) : undefined;
+  if (values === undefined) return err(NOT_READABLE);
+  if (values.length > MAX_NAMES) {
+    return err(`the certificate has more than ${MAX_NAMES} subject alternative names`);
+  }
+  const names: SubjectAltName[] = [];
+  for (const { tag, start, end } of values) {
+    const type = TEXT_TYPES.get(tag);
+    if (type === undefined && tag !== IP_TAG) continue;
+    const bytes = encoded.subarray(start, end);
+    const value = type === undefined ? readAddress(bytes) : readText(bytes);
+    if (value === undefined) {
+      return err('the certificate has a subject alternative name that is not valid');
+    }
+    names.push({ type: type ?? 'ip', value });
+  }
+  return ok(names);
+}
+
+/** Reads printable ASCII: another byte, such as 0, ends the name for some readers and not for others. */
+function readText(bytes: Buffer): string | undefined {
+  return bytes.every((byte) => byte >= 0x20 && byte < 0x7f) ? bytes.toString('latin1') : undefined;
+}
+
+function readAddress(bytes: Buffer): string | undefined {
+  const isV4 = bytes.length === 4;
+  const text = isV4 ? [...bytes].join('.') : (bytes.toString('hex').match(/.{4}/g) ?? []).join(':');
+  return isIP(text) === 0 ? undefined : canonicalAddress(text);
+}

@@ -1,0 +1,114 @@
+import { X509Certificate } from 'node:crypto';
+import type { PeerCertificate, TLSSocket } from 'node:tls';
+import { readCertificateNames, type CertificateNames } from './certificate-names';
+import { spiffeIdOf } from './spiffe-id';
+
+/** The identity of the client of a connection, as its certificate states it, whose chain was verified. */
+export interface ClientIdentity {
+  /** The SPIFFE id, such as `spiffe://example.org/ns/default/sa/web`; `undefined` unless there is exactly one. */
+  readonly spiffeId: string | undefined;
+  /** URIs among the subject alternative names, in the order of the certificate. */
+  readonly uriSans: readonly string[];
+  /** DNS names among them. */
+  readonly dnsSans: readonly string[];
+  /** The subject in the text of RFC 2253, such as `CN=web,O=Acme`; empty if there is none. */
+  readonly subject: string;
+  /** The certificate. Parsed when it is first read. */
+  readonly certificate: X509Certificate;
+}
+
+/** Returns the identity that a certificate states. @param encoded The certificate in DER. */
+export function createClientIdentity(names: CertificateNames, encoded: Buffer): ClientIdentity {
+  let certificate: X509Certificate | undefined;
+  return {
+    spiffeId: spiffeIdOf(names.subjectAltNames)?.id,
+    ...{ uriSans: names.uriSans, dnsSans: names.dnsSans, subject: names.subject },
+    get certificate() {
+      return (certificate ??= new X509Certificate(encoded));
+    },
+  };
+}
+
+/** A connection that is secured by TLS, after its handshake. */
+export interface TlsConnection {
+  /** `undefined` if the client presented no certificate. */
+  readonly peer: ClientIdentity | undefined;
+}
+
+/** The ends of a connection, as a server call of `@grpc/grpc-js` has them. */
+export interface ConnectionEnds {
+  /** An IP address; absent for a socket of a path. */
+  readonly localAddress?: string | undefined;
+  /** Absent with the address. */
+  readonly localPort?: number | undefined;
+  /** An IP address; absent for a socket of a path. */
+  readonly remoteAddress?: string | undefined;
+  /** Absent with the address. */
+  readonly remotePort?: number | undefined;
+}
+
+/** A call of a server of `@grpc/grpc-js`: what a handler is called with, or what an interceptor is. */
+export interface ServerCall {
+  /** Returns what is known of the client by its certificate. */
+  getAuthContext(): {
+    readonly transportSecurityType?: string;
+    readonly sslPeerCertificate?: Pick<PeerCertificate, 'raw'>;
+  } | null;
+  /** Returns the ends of the connection. Calls in interceptors have it. */
+  getConnectionInfo?(): ConnectionEnds;
+}
+
+const connections = new Map<string, TlsConnection>();
+const identities = new WeakMap<object, ClientIdentity>();
+
+/**
+ * Records the identity of the client of a connection until it closes, before its first call: grpc-js shows calls no
+ * connection, nor anything of a TLS connection whose client presented no certificate.
+ */
+export function recordTlsConnection(socket: TLSSocket, peer: ClientIdentity | undefined): void {
+  const key = keyOf(socket);
+  const connection: TlsConnection = { peer };
+  if (key !== undefined) {
+    connections.set(key, connection);
+    socket.once('close', () => {
+      if (connections.get(key) === connection) connections.delete(key);
+    });
+  }
+  if (peer === undefined) return;
+  // grpc-js converts the certificate for each call that looks at it. From here on, it is the same object for all of them.
+  const read = socket.getPeerCertificate.bind(socket);
+  const certificate = read(false);
+  identities.set(certificate, peer);
+  const value = (detailed?: boolean) => (detailed === true ? read(true) : certificate);
+  Object.defineProperty(socket, 'getPeerCertificate', { value, configurable: true });
+}
+
+/** Returns what secures the connection of a call; `undefined` if it is known to be plain text, or not known to be secured. */
+export function tlsConnectionOf(call: ServerCall): TlsConnection | undefined {
+  const ends = call.getConnectionInfo?.();
+  const key = ends && keyOf(ends);
+  const recorded = key === undefined ? undefined : connections.get(key);
+  if (recorded !== undefined) return recorded;
+  const context = call.getAuthContext();
+  const certificate = context?.sslPeerCertificate;
+  if (certificate !== undefined) return { peer: identityOf(certificate) };
+  return context?.transportSecurityType === undefined ? undefined : { peer: undefined };
+}
+
+/** @returns `undefined` if the names of the certificate cannot be read. */
+function identityOf(certificate: Pick<PeerCertificate, 'raw'>): ClientIdentity | undefined {
+  const known = identities.get(certificate);
+  if (known !== undefined) return known;
+  const names = readCertificateNames(certificate.raw);
+  if (!names.ok) return undefined;
+  const identity = createClientIdentity(names.value, certificate.raw);
+  identities.set(certificate, identity);
+  return identity;
+}
+
+/** @returns `undefined` for a socket without addresses, such as one of a path. */
+function keyOf(ends: ConnectionEnds): string | undefined {
+  const { localAddress, localPort, remoteAddress, remotePort } = ends;
+  if (remoteAddress === undefined || remotePort === undefined) return undefined;
+  return `${remoteAddress} ${remotePort} ${localAddress} ${localPort}`;
+}

@@ -1,0 +1,71 @@
+import type { CertificateProviderConfig, NodeConfig } from '../../bootstrap/bootstrap';
+import { createGrpcLogger, currentTracers } from '../../grpc-js/grpc-logger';
+import { DEFAULT_LIMITS } from '../../bootstrap/limits';
+import { addCertificateProviders, createCredentials } from '../../runtime/built-in-parts';
+import { USER_AGENT } from '../../runtime/process-clients';
+import type { CertificateSource } from '../../security/providers/certificate-provider';
+import {
+  CertificateProviders,
+  processCertificateProviders,
+} from '../../security/providers/certificate-providers';
+import { TransportFactory } from '../../transport/transport-factory';
+import { systemClock } from '../../util/clock';
+import { currentFeatureFlags } from '../../util/feature-flags';
+import { XxHash64 } from '../../util/hashes';
+import type { Logger } from '../../util/logger';
+import { systemRandom } from '../../util/random';
+import { Violations } from '../../util/violations';
+
+/** The log of servers that no control plane configures: that of grpc-js. */
+export const serverLogger: Logger = createGrpcLogger({
+  isTracerOn: currentTracers(),
+  clock: systemClock,
+});
+
+let providers: CertificateProviders | undefined;
+
+/** The certificate providers of the servers of this process that no control plane configures. */
+function serverProviders(): CertificateProviders {
+  if (providers !== undefined) return providers;
+  const environment = {
+    ...{ clock: systemClock, random: systemRandom, logger: serverLogger },
+    ...{ flags: currentFeatureFlags(), hash: new XxHash64(), limits: DEFAULT_LIMITS },
+  };
+  const credentials = createCredentials(environment);
+  const transportFactory = new TransportFactory({ ...environment, credentials });
+  addCertificateProviders(processCertificateProviders, {
+    ...{ ...environment, transportFactory, userAgent: USER_AGENT },
+    support: credentials.support,
+  });
+  providers = new CertificateProviders({ ...environment, types: processCertificateProviders });
+  return providers;
+}
+
+/**
+ * Returns the certificates of provider instances that an application configures itself.
+ *
+ * @param caller As in messages.
+ * @throws TypeError if a plugin is not registered, or a config is not valid.
+ */
+export function certificatesOf(
+  caller: string,
+  instances: ReadonlyMap<string, CertificateProviderConfig>,
+  node: NodeConfig,
+): CertificateSource {
+  const used = serverProviders();
+  for (const [name, instance] of instances) {
+    const violations = Violations.root();
+    if (processCertificateProviders.has(instance.pluginName)) {
+      processCertificateProviders.check(instance, violations.at(name));
+    } else {
+      violations.at(name).add(`no plugin "${instance.pluginName}" is registered`);
+    }
+    if (violations.count > 0)
+      throw new TypeError(`grpc-xds: ${caller}: ${violations.all.join('; ')}`);
+  }
+  return used.of({
+    ...{ source: caller, servers: [], node, authorities: new Map() },
+    clientDefaultListenerResourceNameTemplate: '%s',
+    certificateProviders: instances,
+  });
+}

@@ -1,0 +1,246 @@
+import type { CertificateProviderConfig } from '../../bootstrap/bootstrap';
+import type { ServerCredentials } from '../../grpc-js';
+import type { CertificateInstance } from '../../resources/tls/tls';
+import {
+  BOOLEAN,
+  checkOptions,
+  objectOf,
+  optional,
+  POSITIVE_MILLISECONDS,
+  STRING,
+  TEXT,
+  ANYTHING,
+  type MembersOf,
+} from '../../util/check-arguments';
+import { systemClock } from '../../util/clock';
+import { certificatesOf, serverLogger } from './process-certificates';
+import { ServerTlsCredentials } from './server-tls-credentials';
+
+/** The certificate of a server and its key, in files that are read again when they change. */
+export interface CertificateFilesSource {
+  /** In PEM: the certificate of the server first, then those that signed it. */
+  readonly certificateFile: string;
+  /** In PEM, not encrypted. */
+  readonly privateKeyFile: string;
+  /**
+   * How often files are read even if the system reports no change, in milliseconds, at least 1,000. Default: 600,000, as in
+   * gRFC A29.
+   */
+  readonly refreshIntervalMs?: number | undefined;
+}
+
+/** Secrets of a secret discovery server, such as the agents of SPIRE and Istio. */
+export interface SecretDiscoverySource {
+  /** Such as `unix:///run/spire/sockets/agent.sock`: a socket or a loopback address, since keys are sent in clear. */
+  readonly serverUri: string;
+  /** The name of the secret with the certificate and its key. Default: `default`. */
+  readonly certificateSecret?: string | undefined;
+  /** The name of the secret with the trusted authorities. Default: `ROOTCA`. */
+  readonly trustSecret?: string | undefined;
+  /** `node.id` of requests. Default: empty. */
+  readonly nodeId?: string | undefined;
+}
+
+/** An instance of a certificate provider, as in `certificate_providers` of a bootstrap (gRFC A29). */
+export interface CertificateProviderSource {
+  /** `file_watcher`, `sds`, or one that was registered by `registerCertificateProvider`. */
+  readonly pluginName: string;
+  /** Default: an empty object. */
+  readonly config?: object | undefined;
+  /** The name of the certificates, whose meaning is that of the provider. Default: empty. */
+  readonly certificateName?: string | undefined;
+}
+
+/** The authorities that sign the certificates of clients. */
+export type ClientTrust =
+  | {
+      /** Certificates in PEM. Each is an anchor. */
+      readonly caCertificateFile: string;
+    }
+  | {
+      /** A SPIFFE trust bundle map: an authority vouches only for identities of its own trust domain (gRFC A87). */
+      readonly spiffeTrustBundleMapFile: string;
+    };
+
+/** Options of `createReloadingServerCredentials`. Exactly one of the first three is given. */
+export interface ReloadingServerCredentialsOptions {
+  /** The certificate of the server, from files. */
+  readonly files?: CertificateFilesSource | undefined;
+  /** The certificate of the server, from a secret discovery server. */
+  readonly sds?: SecretDiscoverySource | undefined;
+  /** The certificate of the server, from a certificate provider. */
+  readonly certificateProvider?: CertificateProviderSource | undefined;
+  /**
+   * The authorities that sign the certificates of clients; `none` if no certificate is requested. Default: those of the secret
+   * discovery server or of the certificate provider; with `files`, none.
+   */
+  readonly trust?: ClientTrust | 'none' | undefined;
+  /**
+   * Whether clients without a certificate are refused. Otherwise a certificate is requested, and verified if it is presented.
+   * Default: yes, unless no certificate is requested.
+   */
+  readonly requireClientCertificate?: boolean | undefined;
+}
+
+const CALLER = 'createReloadingServerCredentials()';
+
+const FILES: MembersOf<CertificateFilesSource> = {
+  ...{ certificateFile: TEXT, privateKeyFile: TEXT },
+  refreshIntervalMs: optional(POSITIVE_MILLISECONDS),
+};
+const SDS: MembersOf<SecretDiscoverySource> = {
+  serverUri: TEXT,
+  ...{ certificateSecret: optional(TEXT), trustSecret: optional(TEXT), nodeId: optional(STRING) },
+};
+const PROVIDER: MembersOf<CertificateProviderSource> = {
+  pluginName: TEXT,
+  ...{ config: optional(ANYTHING), certificateName: optional(STRING) },
+};
+const OPTIONS: MembersOf<ReloadingServerCredentialsOptions> = {
+  files: optional(objectOf(FILES)),
+  sds: optional(objectOf(SDS)),
+  certificateProvider: optional(objectOf(PROVIDER)),
+  trust: optional({
+    legal: '"none", or an object with caCertificateFile or spiffeTrustBundleMapFile',
+    accepts: isTrust,
+  }),
+  requireClientCertificate: optional(BOOLEAN),
+};
+
+function isTrust(value: unknown): boolean {
+  if (value === 'none') return true;
+  if (typeof value !== 'object' || value === null) return false;
+  const [name, ...others] = Object.keys(value);
+  if (name !== 'caCertificateFile' && name !== 'spiffeTrustBundleMapFile') return false;
+  return others.length === 0 && TEXT.accepts(Reflect.get(value, name));
+}
+
+/** Names of instances, as messages have them. */
+const IDENTITY = 'server-certificate';
+const TRUST = 'client-trust';
+
+/**
+ * Creates credentials for `bindAsync` of any `grpc.Server`: TLS whose certificates are replaced while it serves, without
+ * closing a connection. A certificate, key or authority that cannot be read or used replaces nothing, and is logged. Until there
+ * are certificates, connections are closed.
+ *
+ * @throws TypeError if an option is unknown or not valid, or if a client certificate is required and none can be trusted.
+ *
+ * @example
+ * ```ts
+ * import { createReloadingServerCredentials } from 'grpc-xds/server';
+ *
+ * const credentials = createReloadingServerCredentials({
+ *   files: { certificateFile: '/certs/tls.crt', privateKeyFile: '/certs/tls.key' },
+ *   trust: { caCertificateFile: '/certs/ca.crt' },
+ * });
+ * server.bindAsync('0.0.0.0:50051', credentials, (error) => console.log(error ?? 'bound'));
+ * ```
+ */
+export function createReloadingServerCredentials(
+  options: ReloadingServerCredentialsOptions,
+): ServerCredentials {
+  checkOptions(CALLER, options, OPTIONS);
+  const { identity, nodeId } = identitySource(options);
+  const instances = new Map<string, CertificateProviderConfig>([[IDENTITY, identity.instance]]);
+  const own = { instanceName: IDENTITY, certificateName: identity.certificateName };
+  const { trust = options.files === undefined ? 'own' : 'none' } = options;
+  const { requireClientCertificate = trust !== 'none' } = options;
+  if (trust === 'none' && requireClientCertificate) {
+    throw new TypeError(
+      `grpc-xds: requireClientCertificate of ${CALLER} needs the option trust: there are no authorities to verify clients by`,
+    );
+  }
+  if (typeof trust === 'object') instances.set(TRUST, trustInstance(trust, options.files));
+  const node = { id: nodeId, cluster: '', locality: undefined, metadata: undefined };
+  return new ServerTlsCredentials({
+    tls: {
+      identity: own,
+      clientValidation:
+        trust === 'none'
+          ? undefined
+          : {
+              rootCertificates: {
+                kind: 'instance',
+                ...(trust === 'own' ? own : { instanceName: TRUST, certificateName: '' }),
+              },
+              sanMatchers: [],
+            },
+      requireClientCertificate,
+    },
+    certificates: certificatesOf(CALLER, instances, node),
+    ...{ subject: 'server credentials: ', clock: systemClock, logger: serverLogger },
+  });
+}
+
+interface IdentitySource {
+  readonly identity: Pick<CertificateInstance, 'certificateName'> & {
+    readonly instance: CertificateProviderConfig;
+  };
+  readonly nodeId: string;
+}
+
+function identitySource(options: ReloadingServerCredentialsOptions): IdentitySource {
+  const { files, sds, certificateProvider } = options;
+  const found = [
+    files && fromFiles(files),
+    sds && fromSds(sds),
+    certificateProvider && fromProvider(certificateProvider),
+  ];
+  const [source, ...others] = found.filter((each) => each !== undefined);
+  if (source === undefined || others.length > 0) {
+    throw new TypeError(
+      `grpc-xds: ${CALLER} takes exactly one of the options files, sds and certificateProvider`,
+    );
+  }
+  return source;
+}
+
+function fromFiles({
+  certificateFile,
+  privateKeyFile,
+  ...files
+}: CertificateFilesSource): IdentitySource {
+  const config = {
+    ...{ certificate_file: certificateFile, private_key_file: privateKeyFile },
+    ...refreshInterval(files),
+  };
+  const instance = { pluginName: 'file_watcher', config };
+  return { identity: { instance, certificateName: '' }, nodeId: '' };
+}
+
+function fromSds(source: SecretDiscoverySource): IdentitySource {
+  const { serverUri, certificateSecret, trustSecret, nodeId = '' } = source;
+  const config = {
+    sds_server: { server_uri: serverUri, channel_creds: [{ type: 'insecure' }] },
+    ...(certificateSecret !== undefined && { tls_certificate_secret: certificateSecret }),
+    ...(trustSecret !== undefined && { validation_context_secret: trustSecret }),
+  };
+  return { identity: { instance: { pluginName: 'sds', config }, certificateName: '' }, nodeId };
+}
+
+function fromProvider(source: CertificateProviderSource): IdentitySource {
+  const { pluginName, config = {}, certificateName = '' } = source;
+  return { identity: { instance: { pluginName, config }, certificateName }, nodeId: '' };
+}
+
+function trustInstance(
+  trust: ClientTrust,
+  files: CertificateFilesSource | undefined,
+): CertificateProviderConfig {
+  const config =
+    'caCertificateFile' in trust
+      ? { ca_certificate_file: trust.caCertificateFile }
+      : { spiffe_trust_bundle_map_file: trust.spiffeTrustBundleMapFile };
+  return { pluginName: 'file_watcher', config: { ...config, ...refreshInterval(files ?? {}) } };
+}
+
+function refreshInterval({
+  refreshIntervalMs,
+}: Pick<CertificateFilesSource, 'refreshIntervalMs'>): {
+  readonly refresh_interval?: string;
+} {
+  return refreshIntervalMs === undefined
+    ? {}
+    : { refresh_interval: `${refreshIntervalMs / 1000}s` };
+}

@@ -1,0 +1,157 @@
+import { X509Certificate } from 'node:crypto';
+import type { DetailedPeerCertificate, PeerCertificate, TLSSocket } from 'node:tls';
+import type { SanMatcher } from '../../resources/tls/tls';
+import { readCertificateNames, type CertificateNames } from '../../security/peer/certificate-names';
+import { checkPath } from '../../security/peer/certificate-path';
+import { SanMatchers } from '../../security/peer/san-matcher';
+import { describeMissingBundle, readTrustDomain } from '../../security/peer/spiffe-id';
+import { describeNames } from '../../security/peer/subject-alt-names';
+import { createClientIdentity, type ClientIdentity } from '../../security/peer/tls-connections';
+import type { TrustedRoots } from '../../security/providers/certificate-provider';
+import { err, ok, type Result } from '../../util/result';
+
+/** How the clients of a server are verified. */
+export interface ClientVerification {
+  /** Those whose authorities were in the TLS context of the handshake; `undefined` if no certificate is requested. */
+  readonly roots: TrustedRoots | 'system' | undefined;
+  readonly requireClientCertificate: boolean;
+  /** One of these must match a name of the certificate, if there is one; with none of them every name does. */
+  readonly sanMatchers: readonly SanMatcher[];
+  /** Milliseconds since the epoch. */
+  readonly nowMs: number;
+}
+
+/** Why a handshake is refused. */
+export interface HandshakeFailure {
+  /** A code of Node.js or OpenSSL, or `ALPN`, `NO_CERTIFICATE`, `NAMES` or `TRUST_DOMAIN`. */
+  readonly cause: string;
+  /** For the log. Never key material. */
+  readonly text: string;
+}
+
+/**
+ * Verifies the client of a connection when the handshake is complete, in which the chain was verified, whatever the result. The
+ * connection must not be used before that, and not at all if this refuses it.
+ *
+ * @returns the identity of the client, `undefined` if it presented no certificate and need not.
+ */
+export function verifyClient(
+  socket: TLSSocket,
+  verification: ClientVerification,
+): Result<ClientIdentity | undefined, HandshakeFailure> {
+  const { roots, requireClientCertificate } = verification;
+  if (socket.alpnProtocol !== 'h2') return failure('ALPN', 'the client did not offer "h2" by ALPN');
+  if (roots === undefined) return ok(undefined);
+  const certificate: Partial<PeerCertificate> = socket.getPeerCertificate();
+  // Node.js gives an empty object for a peer without a certificate.
+  if (certificate.raw === undefined) {
+    if (!requireClientCertificate) return ok(undefined);
+    return failure('NO_CERTIFICATE', 'the client presented no certificate');
+  }
+  const chainError = chainErrorOf(socket);
+  if (chainError !== undefined) {
+    return failure(chainError, describeChainError(chainError));
+  }
+  const names = readCertificateNames(certificate.raw);
+  if (!names.ok) return failure('NAMES', names.error);
+  return (
+    checkTrustDomain(socket, names.value, verification) ??
+    checkNames(names.value, verification) ??
+    ok(createClientIdentity(names.value, certificate.raw))
+  );
+}
+
+function failure(cause: string, text: string): Result<never, HandshakeFailure> {
+  return err({ cause, text });
+}
+
+/**
+ * Returns the code of what is wrong with the chain. A server of Node.js that does not refuse such a chain by itself says it only
+ * later; the method by which it looks is not public.
+ */
+function chainErrorOf(socket: TLSSocket): string | undefined {
+  const handle: unknown = Reflect.get(socket, '_handle');
+  if (!hasVerifyError(handle)) return 'NOT_VERIFIED';
+  const error = handle.verifyError() ?? undefined;
+  if (error === undefined) return undefined;
+  const code: unknown = typeof error === 'object' ? Reflect.get(error, 'code') : undefined;
+  return typeof code === 'string' ? code : 'NOT_VERIFIED';
+}
+
+const NOT_SIGNED =
+  'is not signed by a trusted authority, or an intermediate certificate is missing';
+
+/** What is wrong with the certificate of a client, by the code of OpenSSL. */
+const CHAIN_ERRORS: ReadonlyMap<string, string> = new Map([
+  ['CERT_HAS_EXPIRED', 'has expired, or that of its issuer has'],
+  ['CERT_NOT_YET_VALID', 'is not valid yet, or that of its issuer is not'],
+  ['UNABLE_TO_GET_ISSUER_CERT_LOCALLY', NOT_SIGNED],
+  ['UNABLE_TO_VERIFY_LEAF_SIGNATURE', NOT_SIGNED],
+  [
+    'UNABLE_TO_GET_ISSUER_CERT',
+    'leads to no trusted authority that is signed by itself, as Node.js requires of those of servers: add the root above',
+  ],
+  ['SELF_SIGNED_CERT_IN_CHAIN', 'is signed by an authority that is not trusted'],
+  ['DEPTH_ZERO_SELF_SIGNED_CERT', 'is signed by itself and not trusted'],
+  ['INVALID_PURPOSE', 'is not for clients'],
+]);
+
+function describeChainError(code: string): string {
+  return `the certificate of the client ${CHAIN_ERRORS.get(code) ?? 'is not valid'} (${code})`;
+}
+
+function hasVerifyError(handle: unknown): handle is { verifyError(): unknown } {
+  if (typeof handle !== 'object' || handle === null || !('verifyError' in handle)) return false;
+  return typeof handle.verifyError === 'function';
+}
+
+/**
+ * Checks that the authorities of the trust domain of the client signed its certificate (gRFC A87). OpenSSL has all authorities
+ * before it sees a certificate, and a server cannot begin again with those of one trust domain, as a client does.
+ */
+function checkTrustDomain(
+  socket: TLSSocket,
+  names: CertificateNames,
+  { roots, nowMs }: ClientVerification,
+): Result<never, HandshakeFailure> | undefined {
+  const bundles = typeof roots === 'object' ? roots.bundles : undefined;
+  if (bundles === undefined) return undefined;
+  const trustDomain = readTrustDomain(names.subjectAltNames);
+  if (!trustDomain.ok) return failure('TRUST_DOMAIN', trustDomain.error);
+  const bundle = bundles.get(trustDomain.value);
+  if (bundle === undefined)
+    return failure('TRUST_DOMAIN', describeMissingBundle(trustDomain.value));
+  // With one bundle, OpenSSL had no other authorities.
+  const problem = bundles.size === 1 ? undefined : checkPath(chainOf(socket), bundle, nowMs);
+  if (problem === undefined) return undefined;
+  return failure('TRUST_DOMAIN', `trust domain "${trustDomain.value}": ${problem}`);
+}
+
+/** OpenSSL follows no longer chain. */
+const MAX_CHAIN_LENGTH = 100;
+
+/** Returns the chain that the client presented, as far as one certificate is signed by the next. */
+function chainOf(socket: TLSSocket): readonly X509Certificate[] {
+  const chain: X509Certificate[] = [];
+  let certificate: DetailedPeerCertificate | undefined = socket.getPeerCertificate(true);
+  while (certificate !== undefined && chain.length < MAX_CHAIN_LENGTH) {
+    chain.push(new X509Certificate(certificate.raw));
+    // A certificate that is signed by itself is its own issuer; the last one of an incomplete chain has none.
+    const issuer: DetailedPeerCertificate | undefined = certificate.issuerCertificate;
+    certificate = issuer === certificate ? undefined : issuer;
+  }
+  return chain;
+}
+
+function checkNames(
+  { subjectAltNames }: CertificateNames,
+  { sanMatchers }: ClientVerification,
+): Result<never, HandshakeFailure> | undefined {
+  if (sanMatchers.length === 0) return undefined;
+  // An empty name matches nothing, whatever the matcher is.
+  const names = subjectAltNames.filter(({ value }) => value !== '');
+  const match = SanMatchers.of(sanMatchers).match(names);
+  const problem = match.ok ? 'satisfy none of the matchers of the listener' : match.error;
+  if (match.ok && match.value) return undefined;
+  return failure('NAMES', `${describeNames(names)}: ${problem}`);
+}

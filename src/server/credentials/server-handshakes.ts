@@ -1,0 +1,112 @@
+import { constants } from 'node:crypto';
+import type { SecureServerOptions } from 'node:http2';
+import { Server, TLSSocket } from 'node:tls';
+import type { DownstreamTls } from '../../resources/tls/tls';
+import { TLS_TIMEOUT_MS } from '../../security/contexts/ready-certificates';
+import { recordTlsConnection } from '../../security/peer/tls-connections';
+import { errorMessage, errorStack } from '../../util/errors';
+import { err, type Result } from '../../util/result';
+import { HandshakeLog, type HandshakeLogOptions } from './handshake-log';
+import { verifyClient, type ClientVerification, type HandshakeFailure } from './server-handshake';
+
+/**
+ * Sessions are not resumed: Node.js would take the client as verified by what was trusted when the session began. Without a
+ * store of sessions in the server, this leaves none.
+ */
+export const NO_SESSION_TICKETS = constants.SSL_OP_NO_TICKET;
+
+/** Clients that have ended a connection, as probes of a port do, are no failure. */
+const CLOSED_BY_CLIENT: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE']);
+
+interface ServerHandshakesOptions extends HandshakeLogOptions {
+  readonly tls: DownstreamTls;
+}
+
+/**
+ * Verifies the clients of TLS servers of grpc-js, between the end of a handshake and the beginning of HTTP/2. grpc-js has no
+ * hook for that, and hands on the options of its `http2.createSecureServer` only. One of them is called in each handshake, with
+ * the socket as `this`: the callback that selects the protocol. Without it a handshake selects none, and Node.js serves no
+ * HTTP/2 on it: a connection that is not seen here is not served.
+ */
+export class ServerHandshakes {
+  private readonly log: HandshakeLog;
+  private readonly servers = new WeakSet<Server>();
+  private roots: ClientVerification['roots'];
+
+  constructor(private readonly options: ServerHandshakesOptions) {
+    this.log = new HandshakeLog(options);
+  }
+
+  /** The options of the servers, besides the certificates. */
+  get serverOptions(): SecureServerOptions {
+    const begin = (socket: unknown): boolean => socket instanceof TLSSocket && this.begin(socket);
+    return {
+      requestCert: this.options.tls.clientValidation !== undefined,
+      // Refused by `verifyClient`, which logs why, and which lets clients without a certificate pass where they may.
+      rejectUnauthorized: false,
+      handshakeTimeout: TLS_TIMEOUT_MS,
+      ALPNCallback(this: unknown, { protocols }) {
+        return protocols.includes('h2') && begin(this) ? 'h2' : undefined;
+      },
+    };
+  }
+
+  /** Sets the authorities by which clients are verified. Those of the TLS contexts are changed with them. */
+  use(roots: ClientVerification['roots']): void {
+    this.roots = roots;
+  }
+
+  /**
+   * Puts the verification between the end of a handshake and what Node.js does then.
+   * @returns whether the handshake may go on.
+   */
+  private begin(socket: TLSSocket): boolean {
+    this.watchServer(socket);
+    const proceed = socket.listeners('secure');
+    // Node.js would go on by another way, which would not be held back.
+    if (proceed.length === 0) return false;
+    socket.removeAllListeners('secure');
+    socket.once('secure', () => {
+      const peer = this.verify(socket);
+      if (peer.ok) {
+        recordTlsConnection(socket, peer.value);
+        for (const listener of proceed) Reflect.apply(listener, socket, []);
+      } else {
+        this.log.report(socket.remoteAddress, peer.error);
+        socket.destroy();
+      }
+    });
+    return true;
+  }
+
+  /** What is thrown in the course of a handshake would end the process. */
+  private verify(socket: TLSSocket): ReturnType<typeof verifyClient> {
+    const { tls, clock } = this.options;
+    try {
+      return verifyClient(socket, {
+        roots: this.roots,
+        requireClientCertificate: tls.requireClientCertificate,
+        sanMatchers: tls.clientValidation?.sanMatchers ?? [],
+        nowMs: clock.now(),
+      });
+    } catch (error) {
+      return unexpected(error);
+    }
+  }
+
+  /** Logs the handshakes that fail before a client can be verified, once the first one of a server has begun. */
+  private watchServer(socket: TLSSocket): void {
+    const server: unknown = Reflect.get(socket, 'server');
+    if (!(server instanceof Server) || this.servers.has(server)) return;
+    this.servers.add(server);
+    server.on('tlsClientError', (error, { remoteAddress }) => {
+      const code = 'code' in error && typeof error.code === 'string' ? error.code : error.name;
+      if (CLOSED_BY_CLIENT.has(code)) return;
+      this.log.report(remoteAddress, { cause: code, text: errorMessage(error) });
+    });
+  }
+}
+
+function unexpected(error: unknown): Result<never, HandshakeFailure> {
+  return err({ cause: 'UNEXPECTED', text: `unexpected error: ${errorStack(error)}` });
+}

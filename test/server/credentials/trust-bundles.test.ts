@@ -1,0 +1,124 @@
+import { X509Certificate } from 'node:crypto';
+import type { Client } from '@grpc/grpc-js';
+import { createReloadingServerCredentials } from '../../../src/server';
+import {
+  CertificateFolder,
+  identityClient,
+  IdentityServer,
+  whoAmI,
+} from '../../support/identity-server';
+import { TestCertificates, type TestCertificate } from '../../support/test-certificates';
+
+const certificates = new TestCertificates();
+const a = certificates.authority('a');
+const b = certificates.authority('b');
+const c = certificates.authority('c');
+const serverIdentity = a.sign('server', { names: ['IP:127.0.0.1'] });
+const named = (issuer: TestCertificate, ...names: readonly string[]) =>
+  issuer.sign('client', { names: names.map((name) => `URI:${name}`) });
+const signedByLeaf = (leaf: TestCertificate) => named(leaf, 'spiffe://a.test/below');
+
+let folder: CertificateFolder;
+let server: IdentityServer;
+const clients: Client[] = [];
+
+beforeEach(() => {
+  folder = new CertificateFolder();
+  server = new IdentityServer();
+});
+afterEach(() => {
+  for (const client of clients.splice(0)) client.close();
+  server.stop();
+  folder.close();
+});
+afterAll(() => certificates.close());
+
+function bundleMap(bundles: Readonly<Record<string, readonly TestCertificate[]>>): string {
+  const domains = Object.entries(bundles).map(([name, authorities]) => {
+    const keys = authorities.map(({ certificate }) => ({
+      ...{ kty: 'EC', use: 'x509-svid' },
+      x5c: [new X509Certificate(certificate).raw.toString('base64')],
+    }));
+    return [name, { keys }] as const;
+  });
+  return JSON.stringify({ trust_domains: Object.fromEntries(domains) });
+}
+
+async function start(bundles: Readonly<Record<string, readonly TestCertificate[]>>): Promise<void> {
+  const spiffeTrustBundleMapFile = folder.write('bundles.json', bundleMap(bundles));
+  const files = folder.writeIdentity(serverIdentity);
+  await server.bind(
+    createReloadingServerCredentials({ files, trust: { spiffeTrustBundleMapFile } }),
+  );
+}
+
+async function idOf(own: TestCertificate): Promise<string | undefined> {
+  const client = identityClient(server.port, a, own);
+  clients.push(client);
+  return (await whoAmI(client, 1500))?.spiffeId;
+}
+
+const middleOfA = a.sign('middle of a', { isAuthority: true });
+const constrained = a.sign('constrained', {
+  isAuthority: true,
+  extensions: 'nameConstraints=critical,permitted;URI:a.test',
+});
+const short = a.sign('short', { isAuthority: true, pathLength: 0 });
+const belowShort = short.sign('below short', { isAuthority: true });
+/** The key and name of an authority of a, which b has signed: b could let it vouch for a. */
+const crossed = b.sign('middle of a', { isAuthority: true, keyOf: middleOfA });
+
+describe('with the bundles of two trust domains', () => {
+  beforeEach(() => start({ 'a.test': [a], 'b.test': [b, c] }));
+
+  it.each<[string, TestCertificate, string]>([
+    ['of the first', named(a, 'spiffe://a.test/web'), 'spiffe://a.test/web'],
+    ['of the second', named(b, 'spiffe://b.test/web'), 'spiffe://b.test/web'],
+    ['of another authority of it', named(c, 'spiffe://b.test/c'), 'spiffe://b.test/c'],
+    ['of an intermediate authority', named(middleOfA, 'spiffe://a.test/m'), 'spiffe://a.test/m'],
+  ])('serves an identity %s', async (_, own, id) => {
+    expect(await idOf(own)).toBe(id);
+  });
+
+  it.each<[string, TestCertificate]>([
+    ['that the authority of another trust domain signed', named(b, 'spiffe://a.test/web')],
+    ['of a third trust domain', named(a, 'spiffe://c.test/web')],
+    ['beside another URI', named(a, 'spiffe://a.test/web', 'spiffe://b.test/web')],
+    ['that is no SPIFFE id', named(a, 'https://a.test/web')],
+    ['without a name', a.sign('client')],
+    ['that a leaf signed', signedByLeaf(named(a, 'spiffe://a.test/web'))],
+    [
+      'whose intermediate authority another trust domain signed',
+      named(crossed, 'spiffe://a.test/web'),
+    ],
+    [
+      'with name constraints, which may be of another chain',
+      named(constrained, 'spiffe://a.test/w'),
+    ],
+    ['below more authorities than allowed', named(belowShort, 'spiffe://a.test/w')],
+  ])('refuses an identity %s', async (_, own) => {
+    await expect(idOf(own)).rejects.toThrow(/UNAVAILABLE|DEADLINE/);
+    expect(server.intercepted).toEqual([]);
+  });
+});
+
+describe('with the bundle of one trust domain', () => {
+  beforeEach(() => start({ 'a.test': [a] }));
+
+  it('serves its identities, also with name constraints that they satisfy', async () => {
+    expect(await idOf(named(a, 'spiffe://a.test/web'))).toBe('spiffe://a.test/web');
+    expect(await idOf(named(constrained, 'spiffe://a.test/web'))).toBe('spiffe://a.test/web');
+  });
+
+  it('refuses the identity of another one that its authority signed', async () => {
+    await expect(idOf(named(a, 'spiffe://b.test/web'))).rejects.toThrow(/UNAVAILABLE|DEADLINE/);
+    await expect(idOf(named(constrained, 'spiffe://b.test/web'))).rejects.toThrow(
+      /UNAVAILABLE|DEADLINE/,
+    );
+  });
+});
+
+it('serves nobody with a map without trust domains', async () => {
+  await start({});
+  await expect(idOf(named(a, 'spiffe://a.test/web'))).rejects.toThrow(/UNAVAILABLE|DEADLINE/);
+});
