@@ -170,6 +170,9 @@ export function openResourceText(
   path: string,
   options: ResourceFileOptions = {},
 ): Result<ResourceFileContent, ResourceFileError> {
+  checkArgument('openResourceText()', 'text', text, STRING);
+  checkArgument('openResourceText()', 'path', path, STRING);
+  checkOptions('openResourceText()', options, OPTIONS);
   return parseContent(text, path, options, Snapshot.empty);
 }
 
