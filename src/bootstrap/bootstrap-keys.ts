@@ -18,12 +18,36 @@ type Member =
   | { readonly kind: 'object'; readonly keys: Keys }
   | { readonly kind: 'list'; readonly keys: Keys }
   /** An object with any keys. */
-  | { readonly kind: 'map'; readonly keys: Keys };
+  | { readonly kind: 'map'; readonly keys: Keys }
+  /** The config of what the member beside it with this name says; that of an application has any keys. */
+  | { readonly kind: 'config'; readonly of: string; readonly keys: ReadonlyMap<string, Keys> };
 
 const value: Member = { kind: 'any' };
 const keysOf = (members: Readonly<Record<string, Member>>): Keys =>
   new Map(Object.entries(members));
-const credential = keysOf({ type: value, config: value });
+
+const certificateFiles = keysOf({
+  certificate_file: value,
+  private_key_file: value,
+  ca_certificate_file: value,
+  spiffe_trust_bundle_map_file: value,
+  refresh_interval: value,
+});
+
+const credentialConfigs = new Map([
+  ['tls', certificateFiles],
+  ['jwt_token_file', keysOf({ jwt_token_file: value })],
+]);
+const credential = keysOf({
+  type: value,
+  config: { kind: 'config', of: 'type', keys: credentialConfigs },
+});
+
+const providerConfigs = new Map([['file_watcher', certificateFiles]]);
+const provider = keysOf({
+  plugin_name: value,
+  config: { kind: 'config', of: 'plugin_name', keys: providerConfigs },
+});
 
 const server = keysOf({
   server_uri: value,
@@ -60,7 +84,7 @@ const bootstrap = keysOf({
   xds_servers: { kind: 'list', keys: server },
   node: { kind: 'object', keys: node },
   authorities: { kind: 'map', keys: authority },
-  certificate_providers: { kind: 'map', keys: keysOf({ plugin_name: value, config: value }) },
+  certificate_providers: { kind: 'map', keys: provider },
   client_default_listener_resource_name_template: value,
   server_listener_resource_name_template: value,
   allowed_grpc_services: value,
@@ -90,6 +114,7 @@ function visit(json: unknown, member: Member, path: string, found: UnknownKey[])
     return;
   }
   const { kind, keys } = member;
+  if (kind === 'config') return;
   for (const [key, inner] of Object.entries(json)) {
     if (kind === 'map') {
       visit(inner, { kind: 'object', keys }, `${path}[${JSON.stringify(key)}]`, found);
@@ -99,8 +124,14 @@ function visit(json: unknown, member: Member, path: string, found: UnknownKey[])
     const place = path === '' ? key : `${path}.${key}`;
     if (known === undefined)
       found.push({ path: place, meant: loadSimilar().findSimilar(key, [...keys.keys()]) });
-    else visit(inner, known, place, found);
+    else visit(inner, known.kind === 'config' ? configOf(json, known) : known, place, found);
   }
+}
+
+/** Returns what may be in a config, by the member beside it. */
+function configOf(json: object, { of, keys }: Extract<Member, { kind: 'config' }>): Member {
+  const config = keys.get(String(Reflect.get(json, of)));
+  return config === undefined ? value : { kind: 'object', keys: config };
 }
 
 /** Describes the keys that are probably misspelt, each as `path is ignored: did you mean key?`. */

@@ -141,8 +141,8 @@ export const BOOTSTRAP_OPTION = 'grpc_xds.bootstrap';
 /** The option of `@grpc/grpc-js-xds` with a bootstrap for a channel. */
 const PEER_OPTION = 'grpc.TEST_ONLY_DO_NOT_USE_IN_PROD.xds_bootstrap_config';
 
-/** The options of this package. */
-const OWN_OPTION = /^grpc_xds\./;
+/** The options of this package, also where the name of the package is misspelt: `grpc-xds.`, `grpcXds.`, `grpc.xds.`. */
+const OWN_OPTION = /^grpc[._-]?xds[._-]/i;
 
 /**
  * Returns why the options of a channel cannot be used; `undefined` if they can. A channel with an option that this package

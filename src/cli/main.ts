@@ -3,18 +3,24 @@ import { join } from 'node:path';
 import { systemClock } from '../util/clock';
 import { MAX_INPUT_BYTES, readRegularText } from '../util/read-regular-file';
 import { createHandle } from '../util/handle';
+import { exitCode } from './exit-codes';
 import { formatDocument, formatLine, type CliIo } from './io';
 import { runCli } from './program';
 import { openScreen } from './screen';
 
 const PACKAGE_FOLDER = join(__dirname, '..', '..');
 
+/** Not that of the console, which warns on the standard error of `NO_COLOR` beside `FORCE_COLOR`. */
+function write(stream: NodeJS.WriteStream, text: string): void {
+  stream.write(`${text}\n`);
+}
+
 const io: CliIo = {
-  print: (line) => console.log(formatLine(line)),
-  printDocument: (text) => console.log(formatDocument(text)),
+  print: (line) => write(process.stdout, formatLine(line)),
+  printDocument: (text) => write(process.stdout, formatDocument(text)),
   redraw: (lines) =>
     void process.stdout.write(`\x1b[H\x1b[2J${lines.map(formatLine).join('\n')}\n`),
-  printError: (line) => console.error(formatLine(line)),
+  printError: (line) => write(process.stderr, formatLine(line)),
   onInterrupt(callback) {
     const signals = ['SIGINT', 'SIGTERM'] as const;
     for (const signal of signals) process.once(signal, callback);
@@ -48,11 +54,14 @@ function readVersion(): string {
   return hasVersion ? String(manifest.version) : 'unknown';
 }
 
-// The reader of a pipe, such as `head`, may have seen enough.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (error.code !== 'EPIPE') throw error;
-  process.exit();
+  // The reader of a pipe, such as `head`, may have seen enough. A command that has no result yet has not succeeded.
+  if (error.code === 'EPIPE') process.exit(process.exitCode ?? exitCode.badInput);
+  io.printError(`the output cannot be written: ${error.message}`);
+  process.exit(exitCode.badInput);
 });
+// There is no place left to say so; the exit code does.
+process.stderr.on('error', () => undefined);
 
 void runCli(process.argv.slice(2), readVersion(), io).then((code) => {
   process.exitCode = code;

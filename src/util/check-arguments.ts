@@ -7,9 +7,9 @@ const loadErrors = late<typeof ArgumentErrors>(() => require('./argument-errors'
 
 export type { Members, MembersOf, Rule } from './rule';
 
-/** Whether a value is an object with members, and no list. */
+/** Whether a value is an object with members, and none with elements, such as a list or a Map. */
 function isObject(value: unknown): value is object {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+  return typeof value === 'object' && value !== null && !(Symbol.iterator in value);
 }
 
 export const ANYTHING: Rule = { legal: 'any value', accepts: () => true };

@@ -75,7 +75,7 @@ describe('grpc-xds dump and diff', () => {
     const address = await world.silentServer();
     expect((await run('dump', '--control-plane', address, '--timeout', '0.5')).code).toBe(3);
     expect(world.io.errors).toEqual([
-      `${address}: no response within 0.5 s; is node id "grpc-xds" known to it?`,
+      `control plane ${address}: no response within 0.5 s; is node id "grpc-xds" known to it?`,
     ]);
   });
 

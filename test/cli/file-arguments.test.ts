@@ -84,3 +84,14 @@ it.each(REASONS)('explainCall() and loadResourceFile() refuse a file that is %s'
     error: { message: expect.stringMatching(reason) },
   });
 });
+
+it.each([[['dump', '--control-plane', '127.0.0.1:1']], [['diff', 'ads:127.0.0.1:1', '/none']]])(
+  '%j says which control plane cannot be reached, and what to do',
+  async (args) => {
+    const io = new FakeIo();
+    expect(await io.run(...args)).toBe(3);
+    expect(io.errors).toContain(
+      'control plane 127.0.0.1:1: cannot be reached: connect ECONNREFUSED 127.0.0.1:1; check the address, and that a control plane listens there',
+    );
+  },
+);

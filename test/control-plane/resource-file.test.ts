@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import {
   loadResourceFile,
+  openResourceText,
   parseResourceFile,
   Snapshot,
   type ResourceFileOptions,
@@ -264,4 +265,13 @@ describe('examples/echo.yaml', () => {
     );
     expect(counts).toEqual([1, 1, 2, 2]);
   });
+});
+
+it.each([
+  [[undefined, 'f.yaml'], 'text of openResourceText() must be a string, not undefined'],
+  [['listeners: []'], 'path of openResourceText() must be a string, not undefined'],
+  [['listeners: []', 'f.yaml', { foo: 1 }], 'unknown option "foo" of openResourceText()'],
+])('openResourceText refuses %j', (args, text) => {
+  expect(() => Reflect.apply(openResourceText, undefined, args)).toThrow(TypeError);
+  expect(() => Reflect.apply(openResourceText, undefined, args)).toThrow(`grpc-xds: ${text}`);
 });

@@ -36,6 +36,16 @@ describe('a snapshot of services', () => {
     expect(create).toThrow(problem);
   });
 
+  it('is refused of a Map, which has no members', () => {
+    const services: object = new Map([['echo', ['127.0.0.1:1']]]);
+    expect(() => Reflect.apply(Snapshot.forServices, Snapshot, [services])).toThrow(
+      new TypeError(
+        'grpc-xds: services of Snapshot.forServices() must be an object of services with a list of addresses each, ' +
+          'not an object of the class Map',
+      ),
+    );
+  });
+
   it('has its load reported on demand', async () => {
     const mesh = await Mesh.startWith({ loadReporting: { intervalMs: 20 } });
     try {

@@ -42,6 +42,15 @@ describe('a call on a channel', () => {
     );
   });
 
+  it.each(['grpc-xds.bootstrap', 'grpcXds.bootstrap', 'grpc.xds.bootstrap', 'GRPC_XDS.bootstrap'])(
+    'names the option that %s was meant to be',
+    async (name) => {
+      expect(await failureOf('xds:///shop', { [name]: {} })).toContain(
+        `unknown channel option "${name}": did you mean "grpc_xds.bootstrap"?`,
+      );
+    },
+  );
+
   it('names unknown options of child channels', async () => {
     const options = {
       'grpc.keepalive_tim_ms': 1,

@@ -61,11 +61,11 @@ describe('what registers a definition', () => {
 });
 
 describe('a function for operators', () => {
-  it.each(['x', 42, undefined, 'toString', null])(
+  it.each(['x', 42, undefined, 'toString', null, 'SIGKILL', 'SIGSTOP'])(
     'refuses %p as the signal of a dump',
     (signal) => {
       expect(() => loose(dumpOnSignal)(signal)).toThrow(
-        /^grpc-xds: signal of dumpOnSignal\(\) must be one of this system, such as SIGUSR2, not /,
+        /^grpc-xds: signal of dumpOnSignal\(\) must be one of this system that a process can handle, such as SIGUSR2, not /,
       );
     },
   );

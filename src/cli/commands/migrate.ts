@@ -39,7 +39,7 @@ export function migrate(path: string, flags: MigrateFlags, version: string, io: 
   try {
     files = findFiles(resolve(folder, path));
   } catch (error) {
-    io.printError(errorMessage(error));
+    io.printError(`${path}: cannot be read: ${errorMessage(error)}`);
     return exitCode.badInput;
   }
   const changes = findChanges(files, version);

@@ -136,13 +136,19 @@ function dumpSignalOf(pid: number, folder: string): Result<NodeJS.Signals, Sourc
     );
   }
   try {
-    const { uid } = statSync(`/proc/${pid}`);
+    const found = statSync(`/proc/${pid}`, { throwIfNoEntry: false });
+    if (found === undefined) {
+      return failed(
+        `--pid ${pid}: there is no such process; check the id, which changes with each start`,
+        exitCode.unreachable,
+      );
+    }
     const status = readRegularText(`/proc/${pid}/status`, { maxBytes: MAX_STATUS_BYTES });
     if (!status.ok) return failed(`${source}: ${status.error}`, exitCode.unreachable);
     for (const name of readdirSync(folder)) {
       const [, signal] = name.startsWith(`grpc-xds-${pid}.`) ? name.split('.') : [];
       if (signal !== 'SIGUSR2' && signal !== 'SIGUSR1' && signal !== 'SIGHUP') continue;
-      const isOwn = lstatSync(join(folder, name)).uid === uid;
+      const isOwn = lstatSync(join(folder, name)).uid === found.uid;
       if (isOwn && isCaught(status.value, signal)) return ok(signal);
     }
   } catch (error) {

@@ -11,6 +11,7 @@ import { errorMessage } from '../../util/errors';
 import { isJsonObject } from '../../wire/proto-json/explain-json';
 import type { Clock } from '../../util/clock';
 import { err, ok, type Result } from '../../util/result';
+import { StatusCode } from '../../util/status-code';
 import type { StreamStatus, Upstream, XdsStream } from '../client';
 import { resourceToJson, type DumpedResource } from './dump';
 
@@ -32,7 +33,9 @@ export function dumpAll(
       timer.release();
       stream.close();
       transport.close();
-      resolve(walk.hasResponse ? ok(walk.resources) : err(`${serverUri}: ${failure}`));
+      resolve(
+        walk.hasResponse ? ok(walk.resources) : err(`control plane ${serverUri}: ${failure}`),
+      );
     };
     const silence = `no response within ${describeDuration(timeoutMs)}; is node id "${node.id}" known to it?`;
     const timer = clock.setTimer(() => end(silence), timeoutMs, true);
@@ -42,11 +45,18 @@ export function dumpAll(
         const problem = walk.onResponse(bytes);
         if (problem !== undefined) end(`a response that cannot be read: ${problem}`);
       },
-      onClosed: ({ code, details }: StreamStatus) => end(`status ${code}: ${details}`),
+      onClosed: (status: StreamStatus) => end(describeEnd(status)),
     });
     const walk: WildcardWalk = new WildcardWalk(stream, node, () => end('no response'));
     walk.start();
   });
+}
+
+/** Says why a stream has ended, and what to do about it. */
+function describeEnd({ code, details }: StreamStatus): string {
+  return code === StatusCode.UNAVAILABLE
+    ? `cannot be reached: ${details}; check the address, and that a control plane listens there`
+    : `it ended the stream with status ${code}: ${details}; its log may say why`;
 }
 
 /** The requests and responses of one stream. */

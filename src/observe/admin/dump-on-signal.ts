@@ -9,9 +9,13 @@ import { createHandle, type Handle } from '../../util/handle';
 import type { Logger } from '../../util/logger';
 import type { InspectReport } from './inspect-report';
 
+/** Signals that no process can handle. */
+const UNHANDLED: ReadonlySet<string> = new Set(['SIGKILL', 'SIGSTOP']);
+
 const SIGNAL: Rule = {
-  legal: 'one of this system, such as SIGUSR2',
-  accepts: (value) => typeof value === 'string' && Object.hasOwn(constants.signals, value),
+  legal: 'one of this system that a process can handle, such as SIGUSR2',
+  accepts: (value) =>
+    typeof value === 'string' && Object.hasOwn(constants.signals, value) && !UNHANDLED.has(value),
 };
 
 /** The environment of a dump. */
