@@ -1,6 +1,7 @@
 import { createGrpcLogger, currentTracers } from '../../grpc-js/grpc-logger';
 import { parseBoundedJson } from '../../util/bounded-json';
 import { ServerInterceptingCall, Status, type ServerInterceptor } from '../../grpc-js';
+import { tlsConnectionOf, type ServerCall } from '../../security/peer/tls-connections';
 import { DEFAULT_LIMITS } from '../../bootstrap/limits';
 import { MatchMeter } from '../../resources/matching/match-meter';
 import {
@@ -19,7 +20,6 @@ import { Violations } from '../../util/violations';
 import { AuditLoggerRegistry, type AuditLoggerDefinition } from './audit-logger';
 import { AuthorizationEngine } from './authorization-engine';
 import { parseAuthorizationPolicy, type AuthorizationPolicy } from './authorization-policy';
-import { tlsOf } from './call-tls';
 import { InterceptedRequest } from './intercepted-request';
 import { MAX_POLICY_BYTES, PolicyFile } from './policy-file';
 import { processAuditLoggers, AUDIT_LOGGER } from './process-audit-loggers';
@@ -146,6 +146,13 @@ function intercept(
       },
     });
   return Object.assign(interceptor, { close });
+}
+
+/** @throws Error if the names of a certificate cannot be read: a request must not be judged without them. */
+function tlsOf(call: ServerCall): AuthorizationRequest['tls'] {
+  const connection = tlsConnectionOf(call);
+  if (connection?.problem !== undefined) throw new Error(connection.problem);
+  return connection;
 }
 
 /** An exception in an interceptor would end the process, and must not let a call through. */

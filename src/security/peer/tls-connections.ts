@@ -1,5 +1,6 @@
 import { X509Certificate } from 'node:crypto';
 import type { PeerCertificate, TLSSocket } from 'node:tls';
+import { ok, type Result } from '../../util/result';
 import { readCertificateNames, type CertificateNames } from './certificate-names';
 import { spiffeIdOf } from './spiffe-id';
 
@@ -31,8 +32,10 @@ export function createClientIdentity(names: CertificateNames, encoded: Buffer): 
 
 /** A connection that is secured by TLS, after its handshake. */
 export interface TlsConnection {
-  /** `undefined` if the client presented no certificate. */
+  /** `undefined` if the client presented no certificate, or one whose names cannot be read. */
   readonly peer: ClientIdentity | undefined;
+  /** Why the names of the certificate cannot be read: what depends on them must be refused. */
+  readonly problem?: string;
 }
 
 /** The ends of a connection, as a server call of `@grpc/grpc-js` has them. */
@@ -91,19 +94,21 @@ export function tlsConnectionOf(call: ServerCall): TlsConnection | undefined {
   if (recorded !== undefined) return recorded;
   const context = call.getAuthContext();
   const certificate = context?.sslPeerCertificate;
-  if (certificate !== undefined) return { peer: identityOf(certificate) };
+  if (certificate !== undefined) {
+    const peer = identityOf(certificate);
+    return peer.ok ? { peer: peer.value } : { peer: undefined, problem: peer.error };
+  }
   return context?.transportSecurityType === undefined ? undefined : { peer: undefined };
 }
 
-/** @returns `undefined` if the names of the certificate cannot be read. */
-function identityOf(certificate: Pick<PeerCertificate, 'raw'>): ClientIdentity | undefined {
+function identityOf(certificate: Pick<PeerCertificate, 'raw'>): Result<ClientIdentity, string> {
   const known = identities.get(certificate);
-  if (known !== undefined) return known;
+  if (known !== undefined) return ok(known);
   const names = readCertificateNames(certificate.raw);
-  if (!names.ok) return undefined;
+  if (!names.ok) return names;
   const identity = createClientIdentity(names.value, certificate.raw);
   identities.set(certificate, identity);
-  return identity;
+  return ok(identity);
 }
 
 /** @returns `undefined` for a socket without addresses, such as one of a path. */
