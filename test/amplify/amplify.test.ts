@@ -82,4 +82,22 @@ const ELSEWHERE: ReadonlyMap<string, string> = new Map([
   ['xds.data.orca.v3.OrcaLoadReport.NamedMetricsEntry', 'test/lb/orca/call-load-report.test.ts'],
   ['xds.data.orca.v3.OrcaLoadReport.RequestCostEntry', 'test/lb/orca/call-load-report.test.ts'],
   ['xds.data.orca.v3.OrcaLoadReport.UtilizationEntry', 'test/lb/orca/call-load-report.test.ts'],
+  // The rules of servers, which clients have no filter for.
+  ...[
+    'envoy.config.rbac.v3.Permission',
+    'envoy.config.rbac.v3.Permission.Set',
+    'envoy.config.rbac.v3.Policy',
+    'envoy.config.rbac.v3.Principal',
+    'envoy.config.rbac.v3.Principal.Authenticated',
+    'envoy.config.rbac.v3.Principal.Set',
+    'envoy.config.rbac.v3.RBAC',
+    'envoy.config.rbac.v3.RBAC.AuditLoggingOptions',
+    'envoy.config.rbac.v3.RBAC.AuditLoggingOptions.AuditLoggerConfig',
+    'envoy.config.rbac.v3.RBAC.PoliciesEntry',
+    'envoy.config.rbac.v3.SourcedMetadata',
+    'envoy.extensions.filters.http.rbac.v3.RBAC',
+    'envoy.extensions.filters.http.rbac.v3.RBACPerRoute',
+    'envoy.type.matcher.v3.FilterStateMatcher',
+    'envoy.type.matcher.v3.PathMatcher',
+  ].map((type) => [type, 'test/http-filters/rbac/rbac-parser.test.ts'] as const),
 ]);

@@ -90,7 +90,7 @@ describe('endpoints in a collection (gRFC A95)', () => {
     );
     client.close();
     rmSync(path);
-    client = new EchoClient(`xds:///${SERVICE}`, { 'grpc-xds.test': 2 });
+    client = new EchoClient(`xds:///${SERVICE}`, { 'acme.test': 2 });
     await expect(client.say()).resolves.toBe('first');
   });
 

@@ -48,10 +48,7 @@ describe('a process with nothing else to do', () => {
   it('lets go of the control plane when the last channel closes, and of nothing before', async () => {
     const backend = await mesh.backend('b1');
     mesh.serve(simpleResources([backend.port]));
-    const [first, second] = [
-      mesh.client({ 'grpc-xds.test': 1 }),
-      mesh.client({ 'grpc-xds.test': 2 }),
-    ];
+    const [first, second] = [mesh.client({ 'acme.test': 1 }), mesh.client({ 'acme.test': 2 })];
     await Promise.all([first.say(), second.say()]);
     expect(mesh.controlPlane.clients()).toHaveLength(1);
     first.close();

@@ -22,10 +22,10 @@ describe('A second register({ bootstrap })', () => {
   }
 
   it('leaves a channel that was made before and not used yet with the first bootstrap', async () => {
-    const early = first.client({ 'grpc-xds.test': 1 });
+    const early = first.client({ 'acme.test': 1 });
     second = await serving('second');
     expect(await early.say()).toBe('first');
-    expect(await second.client({ 'grpc-xds.test': 2 }).say()).toBe('second');
+    expect(await second.client({ 'acme.test': 2 }).say()).toBe('second');
   });
 
   it('leaves a channel that goes idle and comes back with the first bootstrap', async () => {

@@ -27,7 +27,7 @@ describe('a process that keeps what it was sent', () => {
   async function earlierRun(): Promise<void> {
     const backend = await mesh.backend('as saved');
     mesh.serve(simpleResources([backend.port]));
-    const client = mesh.client({ 'grpc-xds.test': 1 });
+    const client = mesh.client({ 'acme.test': 1 });
     await client.say();
     await eventually(
       () => existsSync(snapshotPath),
@@ -40,7 +40,7 @@ describe('a process that keeps what it was sent', () => {
 
   it('can make calls when no server can be reached at its start', async () => {
     await earlierRun();
-    await expect(mesh.client({ 'grpc-xds.test': 2 }).say()).resolves.toBe('as saved');
+    await expect(mesh.client({ 'acme.test': 2 }).say()).resolves.toBe('as saved');
   });
 
   it('keeps the resources of all targets in one file', async () => {
@@ -49,7 +49,7 @@ describe('a process that keeps what it was sent', () => {
     const other = listenerJson('other.test', `${SERVICE}-routes`);
     mesh.serve({ ...resources, listeners: [...resources.listeners, other] });
     const clients = [1, 2].map((i) =>
-      mesh.client({ 'grpc-xds.test': i }, i === 1 ? `xds:///${SERVICE}` : 'xds:///other.test'),
+      mesh.client({ 'acme.test': i }, i === 1 ? `xds:///${SERVICE}` : 'xds:///other.test'),
     );
     for (const client of clients) await client.say();
     await eventually(
@@ -59,14 +59,14 @@ describe('a process that keeps what it was sent', () => {
     for (const client of clients) client.close();
     await mesh.untilNoClients();
     mesh.killControlPlane();
-    await expect(mesh.client({ 'grpc-xds.test': 3 }).say()).resolves.toBe('as saved');
-    const late = mesh.client({ 'grpc-xds.test': 3 }, 'xds:///other.test');
+    await expect(mesh.client({ 'acme.test': 3 }).say()).resolves.toBe('as saved');
+    const late = mesh.client({ 'acme.test': 3 }, 'xds:///other.test');
     await expect(late.say()).resolves.toBe('as saved');
   });
 
   it('goes by what the server says as soon as it answers', async () => {
     await earlierRun();
-    const client = mesh.client({ 'grpc-xds.test': 2 });
+    const client = mesh.client({ 'acme.test': 2 });
     await client.say();
     const other = await mesh.backend('as it is now');
     await mesh.restartControlPlane(simpleResources([other.port]));
@@ -81,7 +81,7 @@ describe('a process that keeps what it was sent', () => {
     await earlierRun();
     const content = readFileSync(snapshotPath);
     writeFileSync(snapshotPath, content.subarray(0, -1));
-    await expect(mesh.client({ 'grpc-xds.test': 2 }).say()).rejects.toThrow(
+    await expect(mesh.client({ 'acme.test': 2 }).say()).rejects.toThrow(
       `saved snapshot ${snapshotPath} (stale) cannot be used: the file is damaged`,
     );
   });
@@ -89,7 +89,7 @@ describe('a process that keeps what it was sent', () => {
   it('says in errors that the file is not used when others may write it', async () => {
     await earlierRun();
     chmodSync(snapshotPath, 0o666);
-    await expect(mesh.client({ 'grpc-xds.test': 2 }).say()).rejects.toThrow(
+    await expect(mesh.client({ 'acme.test': 2 }).say()).rejects.toThrow(
       `saved snapshot ${snapshotPath} (stale) cannot be used: can be written by others than its owner`,
     );
   });

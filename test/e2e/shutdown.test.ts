@@ -166,7 +166,7 @@ describe('shutdown()', () => {
   it('ends channels that are idle, and those that were not used yet', async () => {
     await serveBackend();
     const idle = mesh.client({ 'grpc.client_idle_timeout_ms': 1000 });
-    const unused = mesh.client({ 'grpc-xds.test': 1 });
+    const unused = mesh.client({ 'acme.test': 1 });
     await idle.say();
     await mesh.untilNoClients();
     await shutdown();
@@ -179,9 +179,9 @@ describe('shutdown()', () => {
     const before = mesh.client();
     await before.say();
     const done = shutdown();
-    const between = mesh.client({ 'grpc-xds.test': 1 });
+    const between = mesh.client({ 'acme.test': 1 });
     register({ bootstrap: bootstrapFor(mesh.address) });
-    const after = mesh.client({ 'grpc-xds.test': 2 });
+    const after = mesh.client({ 'acme.test': 2 });
     expect(await after.say()).toBe('b1');
     await done;
     expect(await after.say()).toBe('b1');

@@ -126,7 +126,7 @@ describe('the first call of a channel says at its deadline what it waited for', 
     await firstFailure(
       ending(
         `,waiting for the configuration; Listener "${SERVICE}": ` +
-          `waiting for # s: connecting to management server 127.0.0.1:${silentPort} (node "test-node"): check server_uri and the network`,
+          `waiting for # s: connecting to management server 127.0.0.1:${silentPort} (node "test-node"): check server_uri and the network (waiting since *)`,
       ),
     );
   });

@@ -193,6 +193,20 @@ const rows: Readonly<Record<string, Row>> = {
       ...{ trust: { caCertificateFile: '/c' }, requireClientCertificate: true },
     } satisfies servers.ReloadingServerCredentialsOptions,
   ]),
+  createAuthorizationInterceptor: row(servers.createAuthorizationInterceptor, [
+    {
+      policy: {
+        name: 'edge',
+        allow_rules: [
+          { name: 'all', source: { principals: ['*'] }, request: { paths: ['/a.S/*'] } },
+        ],
+      },
+      auditLoggers: [{ name: 'acme.v1.Audit', parseConfig: make, create: () => ({ log: done }) }],
+    } satisfies servers.AuthorizationInterceptorOptions,
+  ]),
+  registerAuditLogger: row(servers.registerAuditLogger, [
+    { name: 'acme.v1.Audit', parseConfig: make, create: () => ({ log: done }) },
+  ]),
 };
 
 /** Called by grpc-js and OpenTelemetry, or, as the constructor of a channel, checked by grpc-js. */
@@ -227,10 +241,11 @@ function publicCalls(): readonly string[] {
 async function refusalOf({ call }: Row, args: readonly unknown[]): Promise<unknown> {
   try {
     const result: unknown = await call(...args);
-    if (typeof result === 'function') Reflect.apply(result, undefined, []);
+    const isObject = typeof result === 'object' && result !== null;
+    if (typeof result === 'function' && !('close' in result)) Reflect.apply(result, undefined, []);
     for (const method of ['release', 'close']) {
       const end: unknown =
-        typeof result === 'object' && result !== null ? Reflect.get(result, method) : undefined;
+        isObject || typeof result === 'function' ? Reflect.get(result, method) : undefined;
       if (typeof end === 'function') await Reflect.apply(end, result, []);
     }
     return undefined;

@@ -25,7 +25,7 @@ const scenarios: Record<string, () => void | Promise<void>> = {
   call: () => new EchoClient(target).say({ deadlineMs }).then(answer, failure),
   'calls on many channels': async () => {
     for (let i = 0; i < 20; i++) {
-      const ofItsOwn = { 'grpc-xds.test': i };
+      const ofItsOwn = { 'acme.test': i };
       await new EchoClient(target, ofItsOwn).say({ deadlineMs });
     }
     print('answers');

@@ -41,7 +41,7 @@ async function recycle(rounds: number, size: number, pauseMs: number): Promise<R
 
 /** No two channels are the same for the host library, so each is a client of its own. */
 function createClient(serial: number): EchoClient {
-  return new EchoClient(process.argv[2] ?? '', { 'grpc-xds.test': serial });
+  return new EchoClient(process.argv[2] ?? '', { 'acme.test': serial });
 }
 
 async function heapInUse(): Promise<number> {
