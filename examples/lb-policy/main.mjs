@@ -53,10 +53,13 @@ function call(client, headers = {}) {
       metadata,
       options,
       (error, answer) =>
-        resolve(error ? `${grpc.status[error.code]}: ${error.details}` : String(answer)),
+        resolve(error ? `${grpc.status[error.code]}: ${causeOf(error)}` : String(answer)),
     );
   });
 }
+
+/** The text of a status without what configured the call: that names the port of the control plane. */
+const causeOf = ({ details }) => details.replace(/; configured by .*/, '');
 
 /** The different answers of ten calls, sorted. */
 async function tenCalls(client, headers) {

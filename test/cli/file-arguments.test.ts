@@ -49,7 +49,11 @@ const COMMANDS: readonly (readonly [name: string, args: (file: string) => readon
   ['watch --bootstrap', (file) => ['watch', TARGET, '--bootstrap', file]],
 ];
 const REASONS: readonly (readonly [kind: string, path: string, reason: RegExp])[] = [
-  ['a FIFO without a writer', fifo, /a FIFO, not a regular file|a FIFO into which nothing|this FIFO has been silent/],
+  [
+    'a FIFO without a writer',
+    fifo,
+    /a FIFO, not a regular file|a FIFO into which nothing|this FIFO has been silent/,
+  ],
   ['a device', '/dev/zero', /a device, not a regular file/],
   ['a directory', folder, /a directory, not a regular file/],
   ['too large', huge, /\d+ bytes, more than \d+/],

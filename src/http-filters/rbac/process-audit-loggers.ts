@@ -30,7 +30,7 @@ export const AUDIT_LOGGER: MembersOf<AuditLoggerDefinition<unknown>> = {
  * registerAuditLogger({
  *   name: 'acme.v1.DeniedCounter',
  *   parseConfig: () => undefined,
- *   create: () => ({ log: ({ authorized }) => denied.add(authorized ? 0 : 1) }),
+ *   create: () => ({ log: ({ rpcMethod, authorized }) => console.log(rpcMethod, authorized) }),
  * });
  * ```
  */

@@ -62,7 +62,10 @@ describe('the details of a resource', () => {
   it('have the last 20 changes, the newest first, and 200 unused fields', () => {
     const { changes, unusedFields } = explain(encode({}));
     expect(changes).toHaveLength(20);
-    expect(changes).toMatchObject([{ version: '49', server: 'https://[redacted]@cp' }, ...Array(19).fill({})]);
+    expect(changes).toMatchObject([
+      { version: '49', server: 'https://[redacted]@cp' },
+      ...Array(19).fill({}),
+    ]);
     expect(JSON.stringify(changes).length).toBeLessThan(20 * 1300);
     expect(unusedFields).toHaveLength(200);
   });

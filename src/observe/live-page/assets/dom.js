@@ -30,9 +30,16 @@ const TONES = new Map([
   ...['TRANSIENT_FAILURE', 'failed', 'NACKED', 'DOES_NOT_EXIST', 'RECEIVED_ERROR', 'TIMEOUT'].map(
     (s) => [s, 'bad'],
   ),
-  ...['closed', 'rejected', 'removed', 'missing', 'timed-out', 'nacked', 'server-failed', 'config-failed'].map(
-    (s) => [s, 'bad'],
-  ),
+  ...[
+    'closed',
+    'rejected',
+    'removed',
+    'missing',
+    'timed-out',
+    'nacked',
+    'server-failed',
+    'config-failed',
+  ].map((s) => [s, 'bad']),
   ...['CONNECTING', 'waiting', 'REQUESTED', 'backoff', 'connecting', 'fallback'].map((s) => [
     s,
     'busy',
