@@ -209,7 +209,7 @@ export interface KeepaliveOptions {
 const DEFAULT_KEEPALIVE: KeepaliveOptions = { timeMs: 20_000, timeoutMs: 10_000 };
 
 /** Lets a configuration of some megabytes arrive without a pause per 64 KiB. */
-const FLOW_CONTROL_WINDOW_BYTES = 1024 * 1024;
+const FLOW_CONTROL_WINDOW_BYTES = 512 * 1024;
 
 /** Options of the channel of a connection. */
 interface ConnectionChannelOptions {
