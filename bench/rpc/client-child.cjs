@@ -11,7 +11,7 @@ else if (observing !== '') observe();
 
 const clients = targets.map((target, index) => {
   // An option of its own for each client, so that none shares the connections of another.
-  const options = { ...roundRobinOptions, 'grpc-xds.bench.client': index };
+  const options = { ...roundRobinOptions, 'bench.client': index };
   return new grpc.Client(target, grpc.credentials.createInsecure(), options);
 });
 
