@@ -56,7 +56,7 @@ const addFlag = (nodes, flag, flagged) => {
 
 /**
  * Completes what seeds.yaml does not set in every place: what is in a field there is as in another place. If it is set in none,
- * nobody knows what is done with its fields.
+ * what is done with its fields is not known.
  */
 const completePlaces = (nodes) => {
   for (const { desc, verdicts, below, place } of nodes.values()) {

@@ -29,9 +29,9 @@ export interface ServerFilter {
 /** The status of a request that a filter does not pass on. */
 export interface Refusal {
   readonly code: Status;
-  /** What the caller is told. */
+  /** The details of the status. */
   readonly details: string;
-  /** Why, for logs; the caller must not be told. */
+  /** The reason, for logs; it must not be in the status. */
   readonly reason: string;
   /** The name of the policy that denies it, for logs and metrics; `undefined` if no policy allows it. */
   readonly policy: string | undefined;

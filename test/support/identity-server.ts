@@ -15,7 +15,7 @@ import {
 import { peerIdentity, type ServerCall } from '../../src/server';
 import { tlsConnectionOf } from '../../src/security/peer/tls-connections';
 import { echoMethod } from './echo-backend';
-import type { TestCertificate } from './test-certificates';
+import type { TestCertificate, TestCertificates } from './test-certificates';
 
 /** What a call sees of its client. */
 export interface SeenClient {
@@ -179,4 +179,52 @@ export class CertificateFolder {
   close(): void {
     rmSync(this.folder, { recursive: true });
   }
+}
+
+/** A server, the files of its certificates, and clients, all of one test. */
+export class IdentityWorld {
+  folder = new CertificateFolder();
+  server = new IdentityServer();
+  private readonly clients: Client[] = [];
+
+  /** A client of its own connection, which is closed after the test. */
+  client(
+    ...[root, own]: readonly [root: TestCertificate, own?: TestCertificate | undefined]
+  ): Client {
+    return this.add(identityClient(this.server.port, root, own));
+  }
+
+  add(client: Client): Client {
+    this.clients.push(client);
+    return client;
+  }
+
+  /** Replaces the server by one that is not bound yet. */
+  restart(): void {
+    this.server.stop();
+    this.server = new IdentityServer();
+  }
+
+  end(): void {
+    for (const client of this.clients.splice(0)) client.close();
+    this.folder.close();
+    this.restart();
+    this.folder = new CertificateFolder();
+  }
+
+  close(): void {
+    this.server.stop();
+    this.folder.close();
+  }
+}
+
+/** Returns the world of the tests of a file, which is a new one for each of them. */
+export function useIdentityWorld(certificates: TestCertificates): IdentityWorld {
+  const world = new IdentityWorld();
+  afterEach(() => world.end());
+  afterAll(() => {
+    world.close();
+    certificates.close();
+  });
+  return world;
 }

@@ -15,7 +15,7 @@ import { FakeNetwork, type FakeServer, type FakeStream } from '../support/fake-t
 import { withoutSince } from '../../src/util/since';
 import { TestResourceType, wrapper, type TestValue } from './test-resource';
 
-/** Writes down what it is told, one line per call, without since when a failure lasts. */
+/** Records what is logged, one line per call, without since when a failure lasts. */
 export class RecordingWatcher implements ResourceWatcher<TestValue, string> {
   readonly told: string[] = [];
   readonly values: TestValue[] = [];

@@ -22,7 +22,7 @@ export interface RbacFilterOptions {
   readonly logger: Logger;
 }
 
-/** What a denied caller is told: neither the policy nor whether there is one. */
+/** The details of the status of denied calls. They name no policy, nor whether there is one. */
 export const DENIED = 'unauthorized RPC request rejected';
 
 /** Creates the RBAC filter of servers (gRFCs A41, A59). */

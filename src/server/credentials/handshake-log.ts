@@ -4,7 +4,7 @@ import type { HandshakeFailure } from './server-handshake';
 
 /** A cause is logged again after this. */
 const INTERVAL_MS = 60_000;
-/** Causes that are told apart. Those of Node.js, OpenSSL and this package together are fewer. */
+/** The number of causes with lines of their own. Those of Node.js, OpenSSL and this package together are fewer. */
 const MAX_CAUSES = 200;
 
 /** The environment of a {@link HandshakeLog}. */

@@ -11,7 +11,7 @@ import { NO_SESSION_TICKETS, ServerHandshakes } from './server-handshakes';
 import type { HandshakeLogOptions } from './handshake-log';
 import type { ClientVerification } from './server-handshake';
 
-/** What the TLS of a server is made of. */
+/** Constructor options of the credentials. */
 export interface ServerTlsOptions extends HandshakeLogOptions {
   readonly tls: DownstreamTls;
   readonly certificates: CertificateSource;

@@ -801,7 +801,7 @@ readonly principalName?: envoy.type.matcher.v3.StringMatcher | null;
 }
 namespace RBAC {
 type Action = 'ALLOW' | 'DENY' | 'LOG' | number;
-/** Who is told of decisions. */
+/** The loggers that receive decisions. */
 interface AuditLoggingOptions {
 readonly audit_condition?: envoy.config.rbac.v3.RBAC.AuditLoggingOptions.AuditCondition | null;
 readonly auditCondition?: envoy.config.rbac.v3.RBAC.AuditLoggingOptions.AuditCondition | null;

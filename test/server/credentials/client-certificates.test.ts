@@ -3,14 +3,7 @@ import { connect, type ConnectionOptions } from 'node:tls';
 import { once } from 'node:events';
 import { Client, credentials, ServerCredentials } from '@grpc/grpc-js';
 import { createReloadingServerCredentials, peerIdentity } from '../../../src/server';
-import {
-  CertificateFolder,
-  identityClient,
-  IdentityServer,
-  methods,
-  parseAnswer,
-  whoAmI,
-} from '../../support/identity-server';
+import { methods, parseAnswer, useIdentityWorld, whoAmI } from '../../support/identity-server';
 import { TestCertificates, type TestCertificate } from '../../support/test-certificates';
 
 type Options = Parameters<typeof createReloadingServerCredentials>[0];
@@ -22,33 +15,18 @@ const serverIdentity = root.sign('server', { names: ['IP:127.0.0.1', 'DNS:localh
 const web = root.sign('web', { names: ['URI:spiffe://td/web', 'DNS:web.example'] });
 const stranger = foreign.sign('stranger', { names: ['URI:spiffe://td/web'] });
 
-let folder: CertificateFolder;
-let server: IdentityServer;
-const clients: Client[] = [];
-
-beforeEach(() => {
-  folder = new CertificateFolder();
-  server = new IdentityServer();
-});
-afterEach(() => {
-  for (const client of clients.splice(0)) client.close();
-  server.stop();
-  folder.close();
-});
-afterAll(() => certificates.close());
+const world = useIdentityWorld(certificates);
 
 async function start(options: Partial<Options> = {}, identity = serverIdentity): Promise<void> {
-  const files = folder.writeIdentity(identity);
-  const caCertificateFile = folder.write('ca.crt', root.certificate);
-  await server.bind(
+  const files = world.folder.writeIdentity(identity);
+  const caCertificateFile = world.folder.write('ca.crt', root.certificate);
+  await world.server.bind(
     createReloadingServerCredentials({ files, trust: { caCertificateFile }, ...options }),
   );
 }
 
 function client(own?: TestCertificate): Client {
-  const created = identityClient(server.port, root, own);
-  clients.push(created);
-  return created;
+  return world.client(root, own);
 }
 
 /** Performs a handshake by hand. @returns what the connection was before the server closed it, or sent something. */
@@ -56,7 +34,7 @@ async function handshake(
   options: ConnectionOptions,
 ): Promise<{ readonly isServed: boolean; readonly isReused: boolean }> {
   const socket = connect({
-    ...{ host: '127.0.0.1', port: server.port, ca: root.certificate, ALPNProtocols: ['h2'] },
+    ...{ host: '127.0.0.1', port: world.server.port, ca: root.certificate, ALPNProtocols: ['h2'] },
     ...options,
   });
   let bytes = 0;
@@ -83,7 +61,7 @@ describe('where a client certificate is required', () => {
       dnsSans: ['web.example'],
       subject: 'CN=web',
     });
-    expect(server.intercepted).toEqual([{ isTls: true, peer: seen }]);
+    expect(world.server.intercepted).toEqual([{ isTls: true, peer: seen }]);
   });
 
   it.each<[string, TestCertificate | undefined]>([
@@ -98,7 +76,7 @@ describe('where a client certificate is required', () => {
   ])('refuses a client %s', async (_, own) => {
     await start();
     await expect(whoAmI(client(own), 1500)).rejects.toThrow(/UNAVAILABLE|DEADLINE/);
-    expect(server.intercepted).toEqual([]);
+    expect(world.server.intercepted).toEqual([]);
   });
 
   it.each(['TLSv1.2', 'TLSv1.3'] as const)('refuses over %s', async (version) => {
@@ -114,7 +92,7 @@ describe('where a client certificate is required', () => {
   it('serves nothing over a connection without ALPN, which it cannot verify', async () => {
     await start();
     const socket = connect({
-      ...{ host: '127.0.0.1', port: server.port, ca: root.certificate },
+      ...{ host: '127.0.0.1', port: world.server.port, ca: root.certificate },
     });
     socket.on('error', () => undefined);
     await once(socket, 'secureConnect');
@@ -125,7 +103,7 @@ describe('where a client certificate is required', () => {
     socket.destroy();
     // Node.js answers in HTTP/1; SETTINGS would begin with their length.
     expect(Buffer.concat(chunks).toString('latin1')).toMatch(/^(?:HTTP\/1\.\d 403 |$)/);
-    expect(server.intercepted).toEqual([]);
+    expect(world.server.intercepted).toEqual([]);
   });
 
   it('refuses another protocol than HTTP/2', async () => {
@@ -136,7 +114,7 @@ describe('where a client certificate is required', () => {
 
   it('refuses plain text', async () => {
     await start();
-    const socket = connectSocket(server.port, '127.0.0.1');
+    const socket = connectSocket(world.server.port, '127.0.0.1');
     socket.on('error', () => undefined);
     socket.write('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
     await once(socket, 'close');
@@ -148,7 +126,12 @@ describe('where a client certificate is required', () => {
     const limits = { ...pem(web), minVersion: version, maxVersion: version };
     let session: Buffer | undefined;
     const first = connect({
-      ...{ host: '127.0.0.1', port: server.port, ca: root.certificate, ALPNProtocols: ['h2'] },
+      ...{
+        host: '127.0.0.1',
+        port: world.server.port,
+        ca: root.certificate,
+        ALPNProtocols: ['h2'],
+      },
       ...limits,
     });
     first.on('session', (ticket) => (session = ticket));
@@ -165,14 +148,14 @@ describe('where a client certificate is optional', () => {
   it('serves a client without one, which has no identity, over a connection known to be TLS', async () => {
     await start(optional);
     expect(await whoAmI(client())).toBeUndefined();
-    expect(server.intercepted).toEqual([{ isTls: true, peer: undefined }]);
+    expect(world.server.intercepted).toEqual([{ isTls: true, peer: undefined }]);
   });
 
   it('verifies one that is presented', async () => {
     await start(optional);
     expect(await whoAmI(client(web))).toMatchObject({ spiffeId: 'spiffe://td/web' });
     await expect(whoAmI(client(stranger), 1500)).rejects.toThrow(/UNAVAILABLE|DEADLINE/);
-    expect(server.intercepted).toHaveLength(1);
+    expect(world.server.intercepted).toHaveLength(1);
   });
 });
 
@@ -180,17 +163,17 @@ describe('where no client certificate is requested', () => {
   it('serves every client, none of which has an identity', async () => {
     await start({ trust: 'none' });
     expect(await whoAmI(client(stranger))).toBeUndefined();
-    expect(server.intercepted).toEqual([{ isTls: true, peer: undefined }]);
+    expect(world.server.intercepted).toEqual([{ isTls: true, peer: undefined }]);
   });
 });
 
 describe('the identity of a client', () => {
   it('is undefined in plain text', async () => {
-    await server.bind(ServerCredentials.createInsecure());
-    const plain = new Client(`127.0.0.1:${server.port}`, credentials.createInsecure());
-    clients.push(plain);
+    await world.server.bind(ServerCredentials.createInsecure());
+    const plain = new Client(`127.0.0.1:${world.server.port}`, credentials.createInsecure());
+    world.add(plain);
     expect(await whoAmI(plain)).toBeUndefined();
-    expect(server.intercepted).toEqual([{ isTls: false, peer: undefined }]);
+    expect(world.server.intercepted).toEqual([{ isTls: false, peer: undefined }]);
   });
 
   it('is that of the certificate with the credentials of grpc-js, too', async () => {
@@ -198,9 +181,13 @@ describe('the identity of a client', () => {
       cert_chain: Buffer.from(serverIdentity.certificateChain),
       private_key: Buffer.from(serverIdentity.privateKey),
     };
-    await server.bind(ServerCredentials.createSsl(Buffer.from(root.certificate), [pair], true));
+    await world.server.bind(
+      ServerCredentials.createSsl(Buffer.from(root.certificate), [pair], true),
+    );
     expect(await whoAmI(client(web))).toMatchObject({ spiffeId: 'spiffe://td/web' });
-    expect(server.intercepted).toMatchObject([{ isTls: true, peer: { dnsSans: ['web.example'] } }]);
+    expect(world.server.intercepted).toMatchObject([
+      { isTls: true, peer: { dnsSans: ['web.example'] } },
+    ]);
   });
 
   it('is seen by each kind of call', async () => {
@@ -265,11 +252,10 @@ describe('authorities', () => {
   it('end at one that is signed by itself: Node.js has no other way for servers', async () => {
     const intermediate = root.sign('intermediate', { isAuthority: true });
     const below = intermediate.sign('below', { names: ['URI:spiffe://td/below'] });
-    const only = folder.write('intermediate.crt', intermediate.certificate);
+    const only = world.folder.write('intermediate.crt', intermediate.certificate);
     await start({ trust: { caCertificateFile: only } });
     await expect(whoAmI(client(below), 1500)).rejects.toThrow(/UNAVAILABLE|DEADLINE/);
-    server.stop();
-    server = new IdentityServer();
+    world.restart();
     await start();
     expect(await whoAmI(client(below))).toMatchObject({ spiffeId: 'spiffe://td/below' });
   });

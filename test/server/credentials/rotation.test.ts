@@ -7,9 +7,9 @@ import { registerCertificateProvider, type CertificateWatcher } from '../../../s
 import { createReloadingServerCredentials } from '../../../src/server';
 import { eventually } from '../../support/eventually';
 import {
-  CertificateFolder,
   identityClient,
   IdentityServer,
+  useIdentityWorld,
   whoAmI,
 } from '../../support/identity-server';
 import { identitySecret, rootsSecret, SdsServer } from '../../support/sds-server';
@@ -22,40 +22,28 @@ const first = sign('first');
 const second = sign('second');
 const web = root.sign('web', { names: ['URI:spiffe://td/web'] });
 
-let folder: CertificateFolder;
-let server: IdentityServer;
-const clients: Client[] = [];
-
-beforeEach(() => {
-  folder = new CertificateFolder();
-  server = new IdentityServer();
-});
-afterEach(() => {
-  for (const client of clients.splice(0)) client.close();
-  server.stop();
-  folder.close();
-});
-afterAll(() => certificates.close());
+const world = useIdentityWorld(certificates);
 
 function client(own = web): Client {
-  const created = identityClient(server.port, root, own);
-  clients.push(created);
-  return created;
+  return world.client(root, own);
 }
 
 function bindFiles(): Promise<number> {
   const files = {
-    ...{ certificateFile: folder.path('tls.crt'), privateKeyFile: folder.path('tls.key') },
+    ...{
+      certificateFile: world.folder.path('tls.crt'),
+      privateKeyFile: world.folder.path('tls.key'),
+    },
     refreshIntervalMs: 1000,
   };
-  const trust = { caCertificateFile: folder.path('ca.crt') };
-  return server.bind(createReloadingServerCredentials({ files, trust }));
+  const trust = { caCertificateFile: world.folder.path('ca.crt') };
+  return world.server.bind(createReloadingServerCredentials({ files, trust }));
 }
 
 /** @returns the common name in the certificate of the server; `undefined` if it closes the connection. */
 async function presented(own: TestCertificate = web): Promise<string | undefined> {
   const socket = connect({
-    ...{ host: '127.0.0.1', port: server.port, ALPNProtocols: ['h2'] },
+    ...{ host: '127.0.0.1', port: world.server.port, ALPNProtocols: ['h2'] },
     ...{ ca: root.certificate, cert: own.certificateChain, key: own.privateKey },
   });
   socket.on('error', () => undefined);
@@ -69,8 +57,8 @@ async function presented(own: TestCertificate = web): Promise<string | undefined
 
 describe('certificates in files', () => {
   beforeEach(() => {
-    folder.writeIdentity(first);
-    folder.write('ca.crt', root.certificate);
+    world.folder.writeIdentity(first);
+    world.folder.write('ca.crt', root.certificate);
   });
 
   it('are replaced under load: no call fails, and no connection is closed', async () => {
@@ -86,13 +74,13 @@ describe('certificates in files', () => {
     })();
     const fresh = (async () => {
       while (!isOver) {
-        const own = identityClient(server.port, root, web);
+        const own = identityClient(world.server.port, root, web);
         await whoAmI(own);
         own.close();
       }
     })();
     for (const next of [second, first, second]) {
-      folder.writeIdentity(next);
+      world.folder.writeIdentity(next);
       const name = next === first ? 'first' : 'second';
       await eventually(
         () => presented(),
@@ -102,20 +90,20 @@ describe('certificates in files', () => {
     isOver = true;
     await Promise.all([load, fresh]);
     expect(calls).toBeGreaterThan(0);
-    expect(server.remotePorts.get('CN=steady')?.size).toBe(1);
+    expect(world.server.remotePorts.get('CN=steady')?.size).toBe(1);
   });
 
   it('stay in use while what is in the files cannot be used, and are replaced when it can', async () => {
     await bindFiles();
     expect(await presented()).toBe('first');
     const bad: readonly (() => void)[] = [
-      () => folder.write('tls.crt', 'no certificate'),
-      () => folder.write('tls.crt', first.certificate.slice(0, 200)),
+      () => world.folder.write('tls.crt', 'no certificate'),
+      () => world.folder.write('tls.crt', first.certificate.slice(0, 200)),
       // The key of another certificate, as between the two writes of an agent.
-      () => folder.write('tls.key', second.privateKey),
-      () => folder.write('ca.crt', ''),
-      () => rmSync(folder.path('tls.key')),
-      () => rmSync(folder.path('ca.crt')),
+      () => world.folder.write('tls.key', second.privateKey),
+      () => world.folder.write('ca.crt', ''),
+      () => rmSync(world.folder.path('tls.key')),
+      () => rmSync(world.folder.path('ca.crt')),
     ];
     for (const breakFiles of bad) {
       breakFiles();
@@ -123,8 +111,8 @@ describe('certificates in files', () => {
       await new Promise((resolve) => setTimeout(resolve, 150));
       expect(await presented()).toBe('first');
     }
-    folder.write('ca.crt', root.certificate);
-    folder.writeIdentity(second);
+    world.folder.write('ca.crt', root.certificate);
+    world.folder.writeIdentity(second);
     expect(await eventually(presented, (seen) => seen === 'second')).toBe('second');
   });
 
@@ -135,7 +123,7 @@ describe('certificates in files', () => {
     const steady = client();
     await whoAmI(steady);
     expect(await presented(stranger)).toBeUndefined();
-    folder.write('ca.crt', other.certificate);
+    world.folder.write('ca.crt', other.certificate);
     expect(
       await eventually(
         () => presented(stranger),
@@ -150,24 +138,23 @@ describe('certificates in files', () => {
 it('closes connections until there is a first certificate', async () => {
   await bindFiles();
   expect(await presented()).toBeUndefined();
-  folder.writeIdentity(first);
-  folder.write('ca.crt', root.certificate);
+  world.folder.writeIdentity(first);
+  world.folder.write('ca.crt', root.certificate);
   expect(await eventually(presented, (seen) => seen === 'first')).toBe('first');
 });
 
 it('serves by the same credentials on several servers, and again after all have closed', async () => {
-  const files = folder.writeIdentity(first);
-  const trust = { caCertificateFile: folder.write('ca.crt', root.certificate) };
+  const files = world.folder.writeIdentity(first);
+  const trust = { caCertificateFile: world.folder.write('ca.crt', root.certificate) };
   const credentials = createReloadingServerCredentials({ files, trust });
-  await server.bind(credentials);
+  await world.server.bind(credentials);
   const other = new IdentityServer();
   await other.bind(credentials);
   expect(await presented()).toBe('first');
-  server.stop();
   other.stop();
-  folder.writeIdentity(second);
-  server = new IdentityServer();
-  await server.bind(credentials);
+  world.folder.writeIdentity(second);
+  world.restart();
+  await world.server.bind(credentials);
   expect(await eventually(presented, (seen) => seen === 'second')).toBe('second');
 });
 
@@ -177,7 +164,9 @@ it('takes certificates from a secret discovery server', async () => {
   try {
     sds.set('default', identitySecret(first));
     sds.set('ROOTCA', rootsSecret(root.certificate));
-    await server.bind(createReloadingServerCredentials({ sds: { serverUri, nodeId: 'shop' } }));
+    await world.server.bind(
+      createReloadingServerCredentials({ sds: { serverUri, nodeId: 'shop' } }),
+    );
     expect(await eventually(presented, (seen) => seen === 'first')).toBe('first');
     sds.set('default', identitySecret(second));
     expect(await eventually(presented, (seen) => seen === 'second')).toBe('second');
@@ -185,7 +174,7 @@ it('takes certificates from a secret discovery server', async () => {
     expect(await presented()).toBe('second');
     expect(sds.requests[0]?.node?.id).toBe('shop');
   } finally {
-    server.stop();
+    world.server.stop();
     await eventually(
       () => sds.openStreams,
       (open) => open === 0,
@@ -209,13 +198,13 @@ it('takes certificates from a provider of the application, which may supply them
     }),
   });
   const certificateProvider = { pluginName: 'test_server_vault', config: { role: 'shop' } };
-  await server.bind(createReloadingServerCredentials({ certificateProvider }));
+  await world.server.bind(createReloadingServerCredentials({ certificateProvider }));
   expect(await eventually(presented, (seen) => seen === 'first')).toBe('first');
   watcher?.onIdentity(second);
   expect(await eventually(presented, (seen) => seen === 'second')).toBe('second');
   watcher?.onIdentity(new Error('sealed'));
   expect(await presented()).toBe('second');
-  server.stop();
+  world.server.stop();
   await eventually(
     () => watcher,
     (left) => left === undefined,
@@ -223,10 +212,10 @@ it('takes certificates from a provider of the application, which may supply them
 });
 
 it('closes a connection whose handshake does not end, and serves others meanwhile', async () => {
-  folder.writeIdentity(first);
-  folder.write('ca.crt', root.certificate);
+  world.folder.writeIdentity(first);
+  world.folder.write('ca.crt', root.certificate);
   await bindFiles();
-  const half = Array.from({ length: 200 }, () => connectSocket(server.port, '127.0.0.1'));
+  const half = Array.from({ length: 200 }, () => connectSocket(world.server.port, '127.0.0.1'));
   for (const socket of half) socket.on('error', () => undefined);
   await Promise.all(half.map((socket) => once(socket, 'connect')));
   for (const socket of half) socket.write(Buffer.from([22, 3, 1, 2, 0, 1]));
@@ -235,13 +224,13 @@ it('closes a connection whose handshake does not end, and serves others meanwhil
 });
 
 it('secures connections that are injected into a server', async () => {
-  const files = folder.writeIdentity(first);
-  const trust = { caCertificateFile: folder.write('ca.crt', root.certificate) };
+  const files = world.folder.writeIdentity(first);
+  const trust = { caCertificateFile: world.folder.write('ca.crt', root.certificate) };
   const front = createServer();
-  front.on('connection', server.inject(createReloadingServerCredentials({ files, trust })));
+  front.on('connection', world.server.inject(createReloadingServerCredentials({ files, trust })));
   await once(front.listen(0, '127.0.0.1'), 'listening');
   const address = front.address();
-  server.port = typeof address === 'object' && address !== null ? address.port : 0;
+  world.server.port = typeof address === 'object' && address !== null ? address.port : 0;
   expect(await whoAmI(client())).toMatchObject({ spiffeId: 'spiffe://td/web' });
   const stranger = certificates.authority('unknown').sign('stranger');
   expect(await presented(stranger)).toBeUndefined();

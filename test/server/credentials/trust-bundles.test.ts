@@ -1,12 +1,6 @@
 import { X509Certificate } from 'node:crypto';
-import type { Client } from '@grpc/grpc-js';
 import { createReloadingServerCredentials } from '../../../src/server';
-import {
-  CertificateFolder,
-  identityClient,
-  IdentityServer,
-  whoAmI,
-} from '../../support/identity-server';
+import { useIdentityWorld, whoAmI } from '../../support/identity-server';
 import { TestCertificates, type TestCertificate } from '../../support/test-certificates';
 
 const certificates = new TestCertificates();
@@ -18,20 +12,7 @@ const named = (issuer: TestCertificate, ...names: readonly string[]) =>
   issuer.sign('client', { names: names.map((name) => `URI:${name}`) });
 const signedByLeaf = (leaf: TestCertificate) => named(leaf, 'spiffe://a.test/below');
 
-let folder: CertificateFolder;
-let server: IdentityServer;
-const clients: Client[] = [];
-
-beforeEach(() => {
-  folder = new CertificateFolder();
-  server = new IdentityServer();
-});
-afterEach(() => {
-  for (const client of clients.splice(0)) client.close();
-  server.stop();
-  folder.close();
-});
-afterAll(() => certificates.close());
+const world = useIdentityWorld(certificates);
 
 function bundleMap(bundles: Readonly<Record<string, readonly TestCertificate[]>>): string {
   const domains = Object.entries(bundles).map(([name, authorities]) => {
@@ -45,16 +26,15 @@ function bundleMap(bundles: Readonly<Record<string, readonly TestCertificate[]>>
 }
 
 async function start(bundles: Readonly<Record<string, readonly TestCertificate[]>>): Promise<void> {
-  const spiffeTrustBundleMapFile = folder.write('bundles.json', bundleMap(bundles));
-  const files = folder.writeIdentity(serverIdentity);
-  await server.bind(
+  const spiffeTrustBundleMapFile = world.folder.write('bundles.json', bundleMap(bundles));
+  const files = world.folder.writeIdentity(serverIdentity);
+  await world.server.bind(
     createReloadingServerCredentials({ files, trust: { spiffeTrustBundleMapFile } }),
   );
 }
 
 async function idOf(own: TestCertificate): Promise<string | undefined> {
-  const client = identityClient(server.port, a, own);
-  clients.push(client);
+  const client = world.client(a, own);
   return (await whoAmI(client, 1500))?.spiffeId;
 }
 
@@ -98,7 +78,7 @@ describe('with the bundles of two trust domains', () => {
     ['below more authorities than allowed', named(belowShort, 'spiffe://a.test/w')],
   ])('refuses an identity %s', async (_, own) => {
     await expect(idOf(own)).rejects.toThrow(/UNAVAILABLE|DEADLINE/);
-    expect(server.intercepted).toEqual([]);
+    expect(world.server.intercepted).toEqual([]);
   });
 });
 
@@ -118,7 +98,7 @@ describe('with the bundle of one trust domain', () => {
   });
 });
 
-it('serves nobody with a map without trust domains', async () => {
+it('refuses every client with a map without trust domains', async () => {
   await start({});
   await expect(idOf(named(a, 'spiffe://a.test/web'))).rejects.toThrow(/UNAVAILABLE|DEADLINE/);
 });
