@@ -3,6 +3,7 @@ import { describeSkippedEndpoints, type EndpointsResource } from '../resources/e
 
 import { assertNever } from '../util/errors';
 import { err, ok } from '../util/result';
+import { withoutSince } from '../util/since';
 import type { XdsError } from '../xds-client/resource-watcher';
 import { dnsTargetKey, type DnsTarget, type Observations, type Observed } from './observations';
 import type { ClusterChildren, ClusterConfig, ClusterResult } from './xds-config';
@@ -133,16 +134,23 @@ function buildLeaf(
 /** A resource, and what is wrong with it. */
 const OF_RESOURCE = /^(\w+ "(?:[^"\\]|\\.)*"): (.*)$/s;
 
-/** Joins messages, with each cause once: a server that cannot be reached is the cause for every resource. */
+/**
+ * Joins messages, with each cause once: a server that cannot be reached is the cause for every resource. Of times since when
+ * it lasts, the first one is kept.
+ */
 function joinCauses(messages: readonly string[]): string {
-  const byCause = new Map<string, Set<string>>();
+  const byCause = new Map<string, { readonly cause: string; readonly resources: Set<string> }>();
   for (const message of messages) {
     const [, resource, cause = message] = OF_RESOURCE.exec(message) ?? [];
-    const resources = byCause.get(cause) ?? new Set();
-    byCause.set(cause, resources);
+    const key = withoutSince(cause);
+    const known = byCause.get(key);
+    const resources = known?.resources ?? new Set();
     if (resource !== undefined) resources.add(resource);
+    // Texts that differ in a time alone are in the order of the times.
+    const isFirst = known === undefined || cause < known.cause;
+    byCause.set(key, { cause: isFirst ? cause : known.cause, resources });
   }
-  const texts = Array.from(byCause, ([cause, resources]) =>
+  const texts = Array.from(byCause.values(), ({ cause, resources }) =>
     resources.size === 0 ? cause : `${[...resources].join(', ')}: ${cause}`,
   );
   return texts.join('; ');

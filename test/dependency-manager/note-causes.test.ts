@@ -2,11 +2,12 @@ import { buildCluster } from '../../src/dependency-manager/build-cluster';
 import type { XdsError } from '../../src/xds-client/resource-watcher';
 import { edsCluster } from '../support/xds-builders';
 
+const since = (second: number) => ` (failing since 2026-01-01T00:00:0${second}.000Z)`;
 const CAUSE = 'management server s (node "n") cannot be reached: refused';
 const error = (message: string): XdsError => ({ kind: 'unreachable', message });
 
 describe('a resolution note', () => {
-  it('says each cause once, with the resources that it concerns', () => {
+  it('says each cause once, with the resources that it concerns and the first time of it', () => {
     const resource = edsCluster('c');
     const result = buildCluster(
       'c',
@@ -16,7 +17,7 @@ describe('a resolution note', () => {
           cluster: () => ({
             kind: 'value',
             value: resource,
-            ambient: error(`Cluster "c": ${CAUSE}`),
+            ambient: error(`Cluster "c": ${CAUSE}${since(2)}`),
           }),
           endpoints: () => ({
             kind: 'error',
@@ -24,7 +25,10 @@ describe('a resolution note', () => {
           }),
           dns: () => undefined,
         },
-        ambient: [error(`Listener "l": ${CAUSE}`), error(`RouteConfiguration "r": ${CAUSE}`)],
+        ambient: [
+          error(`Listener "l": ${CAUSE}${since(3)}`),
+          error(`RouteConfiguration "r": ${CAUSE}${since(1)}`),
+        ],
         clientNote: 'n',
         leavesOf: () => ({ ok: true, value: [] }),
       },
@@ -33,7 +37,7 @@ describe('a resolution note', () => {
     expect(result).toMatchObject({
       value: {
         children: {
-          resolutionNote: `Listener "l", RouteConfiguration "r", Cluster "c": ${CAUSE}; ClusterLoadAssignment "c": gone`,
+          resolutionNote: `Listener "l", RouteConfiguration "r", Cluster "c": ${CAUSE}${since(1)}; ClusterLoadAssignment "c": gone`,
         },
       },
     });

@@ -1,3 +1,5 @@
+import { isJsonObject } from './explain-json';
+
 /** A value that differs between two JSON documents. */
 export interface Difference {
   readonly kind: 'added' | 'removed' | 'changed';
@@ -39,7 +41,7 @@ function membersOf(value: unknown, other: unknown): Members | undefined {
     ]);
     return new Map(entries);
   }
-  if (!isObject(value) || !isObject(other)) return undefined;
+  if (!isJsonObject(value) || !isJsonObject(other)) return undefined;
   return new Map(Object.entries(value));
 }
 
@@ -50,11 +52,11 @@ function hasKeys(list: readonly unknown[]): boolean {
 
 /** Returns what identifies an element: an address, a locality with its priority, or a name. */
 function keyOf(item: unknown): string | undefined {
-  if (!isObject(item)) return undefined;
+  if (!isJsonObject(item)) return undefined;
   const { locality, name } = item;
   const address = at(item, 'endpoint', 'address', 'socket_address');
-  if (isObject(address)) return `${text(address['address'])}:${text(address['port_value'])}`;
-  if (isObject(locality)) {
+  if (isJsonObject(address)) return `${text(address['address'])}:${text(address['port_value'])}`;
+  if (isJsonObject(locality)) {
     const parts = ['region', 'zone', 'sub_zone'].map((part) => text(locality[part]));
     const place = parts.filter((part) => part !== '').join('/');
     return `${place === '' ? '-' : place} p${text(item['priority'] ?? 0)}`;
@@ -64,16 +66,12 @@ function keyOf(item: unknown): string | undefined {
 
 function at(item: unknown, ...path: readonly string[]): unknown {
   let value = item;
-  for (const step of path) value = isObject(value) ? value[step] : undefined;
+  for (const step of path) value = isJsonObject(value) ? value[step] : undefined;
   return value;
 }
 
 function text(value: unknown): string {
   return typeof value === 'string' || typeof value === 'number' ? String(value) : '';
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function join(path: string, key: string): string {
