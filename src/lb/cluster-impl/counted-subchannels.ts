@@ -115,7 +115,8 @@ export class CountedSubchannels<Counter extends CallCount = CallCounter> {
       return new InterceptedSubchannel(subchannel, createCall);
     }
     this.refuses = true;
-    const refused = refusal(cluster, subchannel);
+    // A text for each endpoint would be made for calls that hardly any application makes.
+    const refused = () => refusal(cluster, subchannel);
     return new InterceptedSubchannel(subchannel, refuseCallCredentials(createCall, refused));
   }
 }
@@ -214,11 +215,11 @@ export function watchCallCredentials(metadata: Metadata): void {
 /** Returns the function that starts calls, for an insecure connection: watched calls with call credentials fail. */
 function refuseCallCredentials(
   createCall: CreateCall,
-  refused: ReturnType<typeof refusal>,
+  refused: () => ReturnType<typeof refusal>,
 ): CreateCall {
   return (metadata, host, method, listener, callId) =>
     metadata.merge === merge
-      ? new FailedCall(refused, listener, callId)
+      ? new FailedCall(refused(), listener, callId)
       : createCall(metadata, host, method, listener, callId);
 }
 
