@@ -12,8 +12,10 @@ import { err, ok, type Result } from '../../util/result';
 
 /** How the clients of a server are verified. */
 export interface ClientVerification {
-  /** Those whose authorities were in the TLS context of the handshake; `undefined` if no certificate is requested. */
+  /** The authorities in use; `undefined` if no certificate is requested. The TLS context may have earlier ones. */
   readonly roots: TrustedRoots | 'system' | undefined;
+  /** Whether the TLS context had authorities of no other trust domain than the one of `roots`. */
+  readonly hadNoOthers: boolean;
   readonly requireClientCertificate: boolean;
   /** One of these must match a name of the certificate, if there is one; with none of them every name does. */
   readonly sanMatchers: readonly SanMatcher[];
@@ -112,7 +114,7 @@ function hasVerifyError(handle: unknown): handle is { verifyError(): unknown } {
 function checkTrustDomain(
   socket: TLSSocket,
   names: CertificateNames,
-  { roots, nowMs }: ClientVerification,
+  { roots, hadNoOthers, nowMs }: ClientVerification,
 ): Result<never, HandshakeFailure> | undefined {
   const bundles = typeof roots === 'object' ? roots.bundles : undefined;
   if (bundles === undefined) return undefined;
@@ -121,8 +123,7 @@ function checkTrustDomain(
   const bundle = bundles.get(trustDomain.value);
   if (bundle === undefined)
     return failure('TRUST_DOMAIN', describeMissingBundle(trustDomain.value));
-  // With one bundle, OpenSSL had no other authorities.
-  const problem = bundles.size === 1 ? undefined : checkPath(chainOf(socket), bundle, nowMs);
+  const problem = hadNoOthers ? undefined : checkPath(chainOf(socket), bundle, nowMs);
   if (problem === undefined) return undefined;
   return failure('TRUST_DOMAIN', `trust domain "${trustDomain.value}": ${problem}`);
 }

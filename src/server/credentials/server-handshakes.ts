@@ -32,6 +32,8 @@ export class ServerHandshakes {
   private readonly log: HandshakeLog;
   private readonly servers = new WeakSet<Server>();
   private roots: ClientVerification['roots'];
+  /** Until when handshakes may have a TLS context with authorities of other trust domains, on the monotonic clock. */
+  private othersUntilMs = -Infinity;
 
   constructor(private readonly options: ServerHandshakesOptions) {
     this.log = new HandshakeLog(options);
@@ -51,8 +53,15 @@ export class ServerHandshakes {
     };
   }
 
-  /** Sets the authorities by which clients are verified. Those of the TLS contexts are changed with them. */
+  /**
+   * Sets the authorities by which clients are verified. Those of the TLS contexts are changed with them, but a connection that is
+   * accepted already has an earlier context, for as long as its handshake may take.
+   */
   use(roots: ClientVerification['roots']): void {
+    const before = onlyDomainOf(this.roots);
+    if (this.roots !== undefined && (before === undefined || before !== onlyDomainOf(roots))) {
+      this.othersUntilMs = this.options.clock.monotonicMs() + TLS_TIMEOUT_MS;
+    }
     this.roots = roots;
   }
 
@@ -85,6 +94,8 @@ export class ServerHandshakes {
     try {
       return verifyClient(socket, {
         roots: this.roots,
+        hadNoOthers:
+          onlyDomainOf(this.roots) !== undefined && clock.monotonicMs() > this.othersUntilMs,
         requireClientCertificate: tls.requireClientCertificate,
         sanMatchers: tls.clientValidation?.sanMatchers ?? [],
         nowMs: clock.now(),
@@ -105,6 +116,13 @@ export class ServerHandshakes {
       this.log.report(remoteAddress, { cause: code, text: errorMessage(error) });
     });
   }
+}
+
+/** Returns the trust domain of authorities that are those of one; `undefined` otherwise. */
+function onlyDomainOf(roots: ClientVerification['roots']): string | undefined {
+  const bundles = typeof roots === 'object' ? roots.bundles : undefined;
+  const [domain] = bundles?.size === 1 ? bundles.keys() : [];
+  return domain;
 }
 
 function unexpected(error: unknown): Result<never, HandshakeFailure> {

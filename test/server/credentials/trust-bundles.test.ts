@@ -1,5 +1,10 @@
 import { X509Certificate } from 'node:crypto';
+import { once } from 'node:events';
+import { connect as connectHttp2 } from 'node:http2';
+import { connect as connectSocket, type Socket } from 'node:net';
+import { connect as connectTls } from 'node:tls';
 import { createReloadingServerCredentials } from '../../../src/server';
+import { eventually } from '../../support/eventually';
 import { useIdentityWorld, whoAmI } from '../../support/identity-server';
 import { TestCertificates, type TestCertificate } from '../../support/test-certificates';
 
@@ -101,4 +106,49 @@ describe('with the bundle of one trust domain', () => {
 it('refuses every client with a map without trust domains', async () => {
   await start({});
   await expect(idOf(named(a, 'spiffe://a.test/web'))).rejects.toThrow(/UNAVAILABLE|DEADLINE/);
+});
+
+/** Performs the handshake on an open connection. @returns whether the server then sends its settings of HTTP/2. */
+async function isServed(socket: Socket, own: TestCertificate): Promise<boolean> {
+  const secured = connectTls({
+    ...{ socket, ALPNProtocols: ['h2'], servername: 'localhost', rejectUnauthorized: false },
+    ...{ cert: own.certificateChain, key: own.privateKey },
+  });
+  secured.on('error', () => {});
+  const session = connectHttp2('https://localhost', { createConnection: () => secured });
+  session.on('error', () => {});
+  const isAnswered = await Promise.race([
+    once(session, 'remoteSettings').then(() => true),
+    once(secured, 'close').then(() => false),
+  ]);
+  session.destroy();
+  return isAnswered;
+}
+
+describe('a connection from before a trust domain was removed', () => {
+  let early: Socket[];
+
+  beforeEach(async () => {
+    await start({ 'a.test': [a], 'b.test': [b] });
+    expect(await idOf(named(b, 'spiffe://b.test/web'))).toBe('spiffe://b.test/web');
+    early = [connectSocket(world.server.port), connectSocket(world.server.port)];
+    await Promise.all(early.map((socket) => once(socket, 'connect')));
+    // The server has accepted the ones before it.
+    expect(await idOf(named(a, 'spiffe://a.test/web'))).toBe('spiffe://a.test/web');
+    world.folder.write('bundles.json', bundleMap({ 'a.test': [a] }));
+    await eventually(
+      () => idOf(named(b, 'spiffe://b.test/web')).catch(() => 'refused'),
+      (id) => id === 'refused',
+    );
+  });
+  afterEach(() => {
+    for (const socket of early) socket.destroy();
+  });
+
+  it('is not one by which its authority vouches for the other trust domain', async () => {
+    const [first, second] = early;
+    if (first === undefined || second === undefined) throw new Error('no connections');
+    expect(await isServed(first, named(b, 'spiffe://a.test/web'))).toBe(false);
+    expect(await isServed(second, named(a, 'spiffe://a.test/web'))).toBe(true);
+  });
 });
