@@ -3,8 +3,10 @@ import { constants, openSync, readdirSync, statSync, type Stats } from 'node:fs'
 import { Socket } from 'node:net';
 import { join } from 'node:path';
 import { ByteCollector } from '../util/bytes';
+import type { Clock } from '../util/clock';
 import { describeDuration } from '../util/duration';
 import { errorMessage } from '../util/errors';
+import type { Handle } from '../util/handle';
 import { MAX_INPUT_BYTES, readRegularText } from '../util/read-regular-file';
 import { err, ok, type Result } from '../util/result';
 import type { CliIo } from './io';
@@ -26,11 +28,11 @@ const RESOURCE_FILE = /\.(ya?ml|json)$/i;
  */
 export async function readInput(
   path: string,
-  io: Pick<CliIo, 'stdin'>,
+  io: Pick<CliIo, 'stdin' | 'clock'>,
 ): Promise<Result<string, string>> {
   if (path === STDIN) return readStream(io.stdin);
   return statOf(path)?.isFIFO() === true
-    ? readFifo(path)
+    ? readFifo(path, io.clock)
     : readRegularText(path, { maxBytes: MAX_INPUT_BYTES });
 }
 
@@ -52,25 +54,36 @@ function statOf(path: string): Stats | undefined {
   }
 }
 
-async function readFifo(path: string): Promise<Result<string, string>> {
+async function readFifo(path: string, clock: Clock): Promise<Result<string, string>> {
+  let timer: Handle | undefined;
   try {
     const descriptor = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
     const socket = new Socket({ fd: descriptor, readable: true, writable: false });
-    socket.setTimeout(SILENCE_MS, () => {
-      const time = describeDuration(SILENCE_MS);
-      socket.destroy(new Error(`the writer of this FIFO has been silent for ${time}`));
-    });
-    const text = await readStream(socket);
+    const wait = () => {
+      timer?.release();
+      timer = clock.setTimer(() => {
+        const time = describeDuration(SILENCE_MS);
+        socket.destroy(new Error(`the writer of this FIFO has been silent for ${time}`));
+      }, SILENCE_MS);
+    };
+    wait();
+    const text = await readStream(socket, wait);
     return text.ok && text.value === '' ? err('a FIFO into which nothing is written') : text;
   } catch (error) {
     return err(errorMessage(error));
+  } finally {
+    timer?.release();
   }
 }
 
-async function readStream(stream: AsyncIterable<Uint8Array>): Promise<Result<string, string>> {
+async function readStream(
+  stream: AsyncIterable<Uint8Array>,
+  onChunk: () => void = () => undefined,
+): Promise<Result<string, string>> {
   const content = new ByteCollector(MAX_INPUT_BYTES);
   try {
     for await (const chunk of stream) {
+      onChunk();
       if (!content.add(chunk)) return err(`more than ${MAX_INPUT_BYTES} bytes`);
     }
     return ok(content.bytes.toString('utf8'));

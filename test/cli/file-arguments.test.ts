@@ -17,6 +17,7 @@ import { Metadata } from '../../src/grpc-js';
 import { explainResources } from '../../src/runtime/explain';
 import { loadResourceFile } from '../../src/control-plane';
 import { MAX_INPUT_BYTES } from '../../src/util/read-regular-file';
+import { systemClock, type Clock } from '../../src/util/clock';
 import { FakeIo } from './fake-io';
 
 const folder = mkdtempSync(join(tmpdir(), 'grpc-xds-'));
@@ -59,9 +60,18 @@ const REASONS: readonly (readonly [kind: string, path: string, reason: RegExp])[
   ['too large', huge, /\d+ bytes, more than \d+/],
 ];
 
+/** Waits for a writer of a FIFO for a fraction of the time. */
+class HastyIo extends FakeIo {
+  override readonly clock: Clock = {
+    ...systemClock,
+    setTimer: (task, delayMs, keepsAlive) =>
+      systemClock.setTimer(task, Math.min(delayMs, 100), keepsAlive),
+  };
+}
+
 describe.each(COMMANDS)('grpc-xds %s', (_name, args) => {
   it.each(REASONS)('refuses a file that is %s', async (_kind, path, reason) => {
-    const io = new FakeIo();
+    const io = new HastyIo();
     expect(await io.run(...args(path))).toBeGreaterThan(0);
     expect([...io.errors, ...io.out].join('\n')).toMatch(reason);
   });
@@ -92,7 +102,7 @@ it.each(REASONS)('explainCall() and loadResourceFile() refuse a file that is %s'
 it.each([[['dump', '--control-plane', '127.0.0.1:1']], [['diff', 'ads:127.0.0.1:1', '/none']]])(
   '%j says which control plane cannot be reached, and what to do',
   async (args) => {
-    const io = new FakeIo();
+    const io = new HastyIo();
     expect(await io.run(...args)).toBe(3);
     expect(io.errors).toContain(
       'control plane 127.0.0.1:1: cannot be reached: connect ECONNREFUSED 127.0.0.1:1; check the address, and that a control plane listens there',
