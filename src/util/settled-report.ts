@@ -14,11 +14,6 @@ export class SettledReport {
 
   constructor(private readonly clock: Pick<Clock, 'setTimer'>) {}
 
-  /** Whether a report is due. */
-  get isDue(): boolean {
-    return this.timer !== undefined;
-  }
-
   /** Runs the report a second after the first one that is due, unless it is cancelled. The latest one counts. */
   schedule(report: () => void): void {
     this.report = report;

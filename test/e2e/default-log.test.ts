@@ -147,7 +147,9 @@ describe('the log at the level of errors, with recoveries', () => {
     const clusters = [edsClusterJson('echo', { lb_policy: 'MAGLEV' })];
     mesh.serve({ ...simpleResources([1]), clusters });
     await connect().failure();
-    expect(records.map(({ event }) => event)).toEqual(['resource-nacked', 'cluster-failed']);
+    const events = () => records.map(({ event }) => event);
+    await eventually(events, ({ length }) => length === 2);
+    expect(events()).toEqual(['resource-nacked', 'cluster-failed']);
     for (const { message } of records) expect(message).toContain('MAGLEV');
   });
 

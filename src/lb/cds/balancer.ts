@@ -310,11 +310,10 @@ class Cds implements SingleChildDelegate<CdsConfig>, ClusterWatcher {
   }
 
   private fail(cluster: string, text: string): void {
-    const wasUsed = this.applied !== undefined;
     this.applied = undefined;
     this.plan = undefined;
     this.only.child.destroy();
-    if (this.only.setFailure(text)) this.log.onUnusable(cluster, text, wasUsed);
+    if (this.only.setFailure(text)) this.log.onUnusable(cluster, text);
   }
 }
 

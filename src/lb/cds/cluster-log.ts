@@ -52,16 +52,14 @@ export class ClusterLog {
   }
 
   /**
-   * Handles that the configuration does not let the cluster be used.
+   * Handles that the configuration does not let the cluster be used: what it lacks may be on its way, since a route may arrive
+   * before its cluster does.
+   *
    * @param text The error of its calls.
-   * @param wasUsed Whether it was used until then: a replacement may be on its way, and is no failure.
    */
-  onUnusable(cluster: string, text: string, wasUsed: boolean): void {
-    if (!wasUsed && !this.settled.isDue) {
-      this.onFailure(cluster, text);
-      return;
-    }
-    this.release();
+  onUnusable(cluster: string, text: string): void {
+    this.timer?.release();
+    this.timer = undefined;
     this.settled.schedule(() => this.onFailure(cluster, text));
   }
 

@@ -58,25 +58,27 @@ describe('ClusterLog', () => {
   it('logs a cluster that the configuration takes away, once it has settled, and not one that is replaced', () => {
     const scene = new Scene();
     scene.report(READY);
-    scene.log.onUnusable('echo', 'Cluster "echo": removed', true);
+    scene.log.onUnusable('echo', 'Cluster "echo": removed');
     scene.clock.advance(999);
     scene.report(CONNECTING);
     scene.clock.advance(4000);
     expect(scene.lines).toEqual([]);
     scene.report(READY);
-    scene.log.onUnusable('echo', 'Cluster "echo": removed', true);
+    scene.log.onUnusable('echo', 'Cluster "echo": removed');
     scene.log.release();
     scene.clock.advance(10_000);
     expect(scene.lines).toEqual([]);
-    scene.log.onUnusable('echo', 'Cluster "echo": removed', true);
-    scene.log.onUnusable('echo', 'Cluster "echo": rejected', false);
+    scene.log.onUnusable('echo', 'Cluster "echo": removed');
+    scene.log.onUnusable('echo', 'Cluster "echo": rejected');
     scene.clock.advance(10_000);
     expect(scene.lines).toEqual(['Cluster "echo": rejected']);
   });
 
-  it('logs at once a cluster that could never be used', () => {
+  it('logs a cluster that could never be used once its route has had time to settle', () => {
     const scene = new Scene();
-    scene.log.onUnusable('echo', 'Cluster "echo": no such resource', false);
+    scene.log.onUnusable('echo', 'Cluster "echo": no such resource');
+    expect(scene.lines).toEqual([]);
+    scene.clock.advance(1000);
     expect(scene.lines).toEqual(['Cluster "echo": no such resource']);
   });
 
