@@ -106,19 +106,13 @@ export const ignoredFields: Readonly<Record<string, string>> = {
   'envoy.config.rbac.v3.RBAC':
     'policies{}:2:envoy.config.rbac.v3.Policy audit_logging_options:3:envoy.config.rbac.v3.RBAC.AuditLoggingOptions',
   'envoy.config.rbac.v3.Policy':
-    'permissions[]:1:envoy.config.rbac.v3.Permission principals[]:2:envoy.config.rbac.v3.Principal cel_config:5',
+    'permissions[]:1:envoy.config.rbac.v3.Permission cel_config:5',
   'envoy.config.rbac.v3.Permission':
-    'and_rules:1:envoy.config.rbac.v3.Permission.Set or_rules:2:envoy.config.rbac.v3.Permission.Set metadata:7:envoy.type.matcher.v3.MetadataMatcher not_rule:8:envoy.config.rbac.v3.Permission requested_server_name:9:envoy.type.matcher.v3.StringMatcher',
+    'and_rules:1:envoy.config.rbac.v3.Permission.Set or_rules:2:envoy.config.rbac.v3.Permission.Set not_rule:8:envoy.config.rbac.v3.Permission requested_server_name:9:envoy.type.matcher.v3.StringMatcher',
   'envoy.config.rbac.v3.Permission.Set':
     'rules[]:1:envoy.config.rbac.v3.Permission',
-  'envoy.type.matcher.v3.MetadataMatcher':
-    'filter:1 path:2 value:3',
   'envoy.type.matcher.v3.StringMatcher':
     'ignore_case:6',
-  'envoy.config.rbac.v3.Principal':
-    'and_ids:1:envoy.config.rbac.v3.Principal.Set or_ids:2:envoy.config.rbac.v3.Principal.Set metadata:7:envoy.type.matcher.v3.MetadataMatcher not_id:8:envoy.config.rbac.v3.Principal',
-  'envoy.config.rbac.v3.Principal.Set':
-    'ids[]:1:envoy.config.rbac.v3.Principal',
   'envoy.config.rbac.v3.RBAC.AuditLoggingOptions':
     'logger_configs[]:2:envoy.config.rbac.v3.RBAC.AuditLoggingOptions.AuditLoggerConfig',
   'envoy.config.rbac.v3.RBAC.AuditLoggingOptions.AuditLoggerConfig':

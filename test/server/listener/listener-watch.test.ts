@@ -283,6 +283,27 @@ describe('the watch of the Listener of a server (gRFC A36)', () => {
     });
   });
 
+  it('starts no generation when another management server sends the same listener (gRFC A71)', () => {
+    const servers = [serverConfig('xds.test:1'), serverConfig('xds.test:2')];
+    const world = new ListenerWorld({ servers });
+    const { network, clock } = world.harness;
+    world.lds('1', listenerOf(['r'])).rds('1', routesOf('r', '/a'));
+    expect(world.take()).toEqual(['serving chain r (/a)']);
+    // What is not cached makes the client fall back, once the first server cannot be reached.
+    world.lds('2', listenerOf(['r', 's']));
+    network.server('xds.test:1').stream.end();
+    clock.advance(2000);
+    network.server('xds.test:1').stream.end();
+    clock.flush();
+    const { stream } = network.server('xds.test:2');
+    world.stream = stream;
+    world.lds('1', listenerOf(['r'])).rds('1', routesOf('r', '/a'));
+    // Its routes are compiled again, which ends no connection.
+    expect(world.take()).toEqual(['routes r: /a']);
+    world.lds('2', listenerOf(['r', 's'])).rds('2', routesOf('s', '/s'), routesOf('r', '/a'));
+    expect(world.take()).toEqual(['serving chain r (/a), chain s (/s)']);
+  });
+
   it('is not notified after its release', () => {
     const world = new ListenerWorld();
     world.lds('1', listenerOf(['r']));

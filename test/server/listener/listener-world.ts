@@ -3,6 +3,7 @@ import type { SocketListener } from '../../../src/resources/listener/listener';
 import { ListenerWatch } from '../../../src/server/listener/listener-watch';
 import { withoutSince } from '../../../src/util/since';
 import type { ResourceType } from '../../../src/xds-client/resource-type';
+import type { FakeStream } from '../../support/fake-transport';
 import {
   filterChainJson,
   routeConfigJson,
@@ -37,6 +38,8 @@ export class ListenerWorld {
   readonly told: string[] = [];
   /** The reasons as they were. */
   readonly reasons: string[] = [];
+  /** The stream that resources are sent on. Default: the newest of the first server. */
+  stream: FakeStream | undefined;
   /** Called within each notification. */
   onNotification: () => void = () => undefined;
 
@@ -105,7 +108,7 @@ export class ListenerWorld {
 
   private send(type: ResourceType<unknown>, version: string, resources: readonly Json[]): this {
     const { typeUrl } = type;
-    this.harness.stream.respond({
+    (this.stream ?? this.harness.stream).respond({
       ...{ typeUrl, versionInfo: version },
       resources: resources.map((json) => ({ typeUrl, value: encode(type, json) })),
     });
