@@ -322,6 +322,9 @@ describe('a snapshot of an earlier run', () => {
       `Endpoints "b": waiting for 0.0 s: ${DOWN} (failing since 2023-11-14T22:13:20.000Z); next attempt in 1.0 s (waiting since 2023-11-14T22:13:20.000Z)`,
       `${SAVED} is in use for 1 resources`,
     ]);
+    const linesOf = (name: string) => h.wrapped.waitingFor(1, (each) => each.name === name);
+    expect(linesOf('a')).toEqual([]);
+    expect(linesOf('b')).toEqual([expect.stringMatching(/^Endpoints "b": waiting for/)]);
   });
 
   it('decodes resources for the first server of the authority, without trust', () => {
