@@ -5,6 +5,7 @@ import type { CheckedChildOptions, ChildChannelOptions } from '../grpc-js/child-
 import {
   BOOLEAN,
   checkOptions,
+  isRecord,
   MILLISECONDS,
   objectOf,
   oneOf,
@@ -97,7 +98,8 @@ const LOGGER: Rule = {
 };
 const BOOTSTRAP: Rule = {
   legal: 'an object or JSON text',
-  accepts: (value) => typeof value === 'string' || (typeof value === 'object' && value !== null),
+  accepts: (value) => typeof value === 'string' || isRecord(value),
+  names: ['xds_servers', 'node', 'authorities', 'certificate_providers'],
   isSecret: true,
 };
 
