@@ -102,6 +102,7 @@ export function readBootstrapJson(
   if (!found.ok) return found;
   const { source, subject, text } = found.value;
   const json = text.startsWith('\uFEFF') ? text.slice(1) : text;
+  if (isQuoted(json)) return fail('not-json', `${subject} has quotes around it: remove them`);
   try {
     return ok({ source, subject, json: parseBoundedJson(json, BOOTSTRAP_LIMITS) });
   } catch (error) {
@@ -111,6 +112,12 @@ export function readBootstrapJson(
     const reason = loadJsonSyntax().findJsonError(json) ?? errorMessage(error);
     return fail('not-json', `${subject} is not JSON: ${describeOtherText(json) ?? reason}`);
   }
+}
+
+/** Whether a text has quotes around it, such as those of a file of variables that no shell has read. */
+function isQuoted(text: string): boolean {
+  const line = text.trim();
+  return line.length > 1 && /['"]/.test(line.charAt(0)) && line.endsWith(line.charAt(0));
 }
 
 /** Says what a text is in place of JSON: nothing, an address, the path of a file or YAML; `undefined` if it looks like none. */
@@ -291,8 +298,17 @@ function fromFile(path: string, readFile: (path: string) => string): Result<Foun
   try {
     return ok({ source: path, subject, text: readFile(path) });
   } catch (error) {
-    return fail('unreadable', `${subject} cannot be read: ${errorMessage(error)}`);
+    const reason = describeOtherPath(path) ?? errorMessage(error);
+    return fail('unreadable', `${subject} cannot be read: ${reason}`);
   }
+}
+
+/** Says what a path that cannot be read is in place of one; `undefined` if it looks like a path. */
+function describeOtherPath(path: string): string | undefined {
+  if (isQuoted(path)) return 'it has quotes around it: remove them';
+  if (path.startsWith('~/')) return 'only a shell replaces "~": write the whole path';
+  const isUrl = /^[a-z][\w+.-]+:\/\//i.test(path);
+  return isUrl ? 'it is a URL, and this variable takes the path of a file' : undefined;
 }
 
 /** Returns the text of a bootstrap file. @throws Error if it cannot be read. */

@@ -94,6 +94,27 @@ describe('loadBootstrap', () => {
     );
   });
 
+  it.each([
+    ['"/etc/b.json"', 'it has quotes around it: remove them'],
+    ["'/etc/b.json'", 'it has quotes around it: remove them'],
+    ['~/b.json', 'only a shell replaces "~": write the whole path'],
+    ['file:///etc/b.json', 'it is a URL, and this variable takes the path of a file'],
+    ['http://a/b.json', 'it is a URL, and this variable takes the path of a file'],
+  ])('says why there is no file %s', (path, reason) => {
+    expect(outcome({ env: { GRPC_XDS_BOOTSTRAP: path } })).toBe(
+      `unreadable: xDS bootstrap ${path} (GRPC_XDS_BOOTSTRAP) cannot be read: ${reason}`,
+    );
+  });
+
+  it.each(["'{}'", '"{}"', JSON.stringify(JSON.stringify(bootstrap('a')))])(
+    'says that %s has quotes around it',
+    (text) => {
+      expect(outcome({ env: { GRPC_XDS_BOOTSTRAP_CONFIG: text } })).toBe(
+        'not-json: xDS bootstrap in GRPC_XDS_BOOTSTRAP_CONFIG has quotes around it: remove them',
+      );
+    },
+  );
+
   it('names the variables that are set and misspelt when there is none', () => {
     const env = { GRPC_XDS_BOOTSRAP: '/b.json', GRPC_XDS_BOOTSTRAP_CONF: '{}', XDS_TOKEN: 'x' };
     expect(outcome({ env })).toBe(
