@@ -60,6 +60,7 @@ function problemWithTarget(target: string): string | undefined {
   if (isPath) return undefined;
   if (/\s/.test(target)) return 'must not have spaces';
   if (/^\.{0,2}\//.test(target)) return 'must be "file://" and an absolute path, for a file';
+  if (/^:?\d+$/.test(target)) return 'must have a host and a port, such as "localhost:18000"';
   const unnamed = /^dns:\/\/([^/]+)$/i.exec(target)?.[1];
   if (unnamed !== undefined) return `must have three slashes: ${quoteText(`dns:///${unnamed}`)}`;
   const listed = ADDRESSES.exec(target)?.[1];

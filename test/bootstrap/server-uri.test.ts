@@ -47,6 +47,8 @@ describe('a server_uri', () => {
     ['passthrough:///a:70000', 'must have a port from 1 to 65535, not "70000"'],
     ['dns:///', 'must have an address'],
     ['dns://xds.test:443', 'must have three slashes: "dns:///xds.test:443"'],
+    ['18000', 'must have a host and a port, such as "localhost:18000"'],
+    [':18000', 'must have a host and a port, such as "localhost:18000"'],
     ['/etc/resources.yaml', 'must be "file://" and an absolute path, for a file'],
     ['./resources.yaml', 'must be "file://" and an absolute path, for a file'],
     ['a b', 'must not have spaces'],
