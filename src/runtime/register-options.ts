@@ -5,7 +5,6 @@ import type { CheckedChildOptions, ChildChannelOptions } from '../grpc-js/child-
 import {
   BOOLEAN,
   checkOptions,
-  isRecord,
   MILLISECONDS,
   objectOf,
   oneOf,
@@ -14,6 +13,7 @@ import {
   STRINGS,
   type MembersOf,
   type Rule,
+  isRecord,
 } from '../util/check-arguments';
 import { late } from '../util/late';
 import type { XdsLogger } from '../util/logger';
