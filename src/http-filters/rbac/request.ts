@@ -1,3 +1,5 @@
+import { PATH } from '../../resources/matching/match-meter';
+
 /** The identity of the other side of a connection. */
 export interface PeerNames {
   readonly uriSans: readonly string[];
@@ -30,6 +32,7 @@ const METHOD = 'POST';
 /** Returns a header of a request by its lower-case name, by the rules of servers (gRFC A41); `undefined` if it is absent. */
 export function readHeader(name: string, request: AuthorizationRequest): string | undefined {
   if (ABSENT.has(name)) return undefined;
+  if (name === PATH) return request.path;
   const value = request.header(name);
   if (value !== undefined) return value;
   if (name === ':method') return METHOD;
