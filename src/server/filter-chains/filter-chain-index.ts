@@ -17,6 +17,9 @@ export interface ConnectionEnd {
   readonly port: number;
 }
 
+/** Small operations that a filter chain takes, besides those for each of many values of a criterion. */
+const CHAIN_SIZE = 16;
+
 /** The key of chains that a criterion is not set for. */
 const UNSET = 'unset';
 
@@ -37,7 +40,11 @@ export class FilterChainIndex {
   /** Makes the index of a listener, in steps. */
   static *inSteps(listener: SocketListener): Steps<FilterChainIndex> {
     const index = new FilterChainIndex(listener);
-    yield* inSteps(listener.filterChains, (chain, position) => index.add(chain, position));
+    yield* inSteps(
+      listener.filterChains,
+      (chain, position) => index.add(chain, position),
+      () => CHAIN_SIZE,
+    );
     return index;
   }
 
@@ -68,6 +75,6 @@ export class FilterChainIndex {
     addTo(this.sources, source, position);
     yield* this.sourceAddresses.add(position, sourcePrefixRanges);
     if (sourcePorts.length === 0) addTo(this.sourcePorts, UNSET, position);
-    for (const port of sourcePorts) addTo(this.sourcePorts, port, position);
+    yield* inSteps(sourcePorts, (port) => addTo(this.sourcePorts, port, position));
   }
 }
