@@ -17,9 +17,6 @@ export interface ConnectionEnd {
   readonly port: number;
 }
 
-/** Small operations that a filter chain takes, besides those for each of many values of a criterion. */
-const CHAIN_SIZE = 16;
-
 /** The key of chains that a criterion is not set for. */
 const UNSET = 'unset';
 
@@ -43,7 +40,7 @@ export class FilterChainIndex {
     yield* inSteps(
       listener.filterChains,
       (chain, position) => index.add(chain, position),
-      () => CHAIN_SIZE,
+      stepsOf,
     );
     return index;
   }
@@ -77,4 +74,10 @@ export class FilterChainIndex {
     if (sourcePorts.length === 0) addTo(this.sourcePorts, UNSET, position);
     yield* inSteps(sourcePorts, (port) => addTo(this.sourcePorts, port, position));
   }
+}
+
+/** Returns how many small operations it takes to add a chain: one for each value, and one for each criterion without any. */
+function stepsOf({ match }: MatchedFilterChain): number {
+  const { prefixRanges, sourcePrefixRanges, sourcePorts } = match;
+  return 5 + prefixRanges.length + sourcePrefixRanges.length + sourcePorts.length;
 }
