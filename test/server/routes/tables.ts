@@ -27,7 +27,7 @@ const TYPE = 'type.googleapis.com';
 export const ORIGIN = 'management server "xds:443", node "n"';
 
 export const RBAC = `${TYPE}/envoy.extensions.filters.http.rbac.v3.RBAC`;
-export const RBAC_PER_ROUTE = `${TYPE}/envoy.extensions.filters.http.rbac.v3.RBACPerRoute`;
+const RBAC_PER_ROUTE = `${TYPE}/envoy.extensions.filters.http.rbac.v3.RBACPerRoute`;
 
 /** Rules that deny the paths with a prefix. */
 export const denyPrefix = (prefix: string): Json => ({
