@@ -1,5 +1,8 @@
 import type { ServerConfig } from '../bootstrap/bootstrap';
 
+/** The target of the client that the servers of a process share, instead of one for each of them (gRFC A71). */
+export const SERVER_TARGET = '#server';
+
 /** The status of one resource (gRFCs A40 and A88). */
 export type ResourceStatus =
   'REQUESTED' | 'DOES_NOT_EXIST' | 'ACKED' | 'NACKED' | 'RECEIVED_ERROR' | 'TIMEOUT';
@@ -44,6 +47,11 @@ export interface ServerSnapshot {
   readonly failingSince: string | undefined;
   /** Milliseconds until the next attempt, in `backoff` only. */
   readonly retryInMs: number | undefined;
+  /**
+   * How many streams in a row the server has ended soon after they opened; zero unless there are pauses between them because of
+   * that. A server that keeps one stream for each host ends that of one process when another one connects.
+   */
+  readonly shortStreams: number;
 }
 
 /** A change of a resource at one server. */
