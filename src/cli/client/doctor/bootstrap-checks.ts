@@ -5,10 +5,7 @@ import { serverListenerName } from '../../../bootstrap/server-listener-name';
 import { readBootstrapJson, type BootstrapJson } from '../../../bootstrap/load-bootstrap';
 import type { FeatureFlags } from '../../../util/feature-flags';
 import { quoteText } from '../../../util/text';
-<<<<<<< HEAD
 import { parseResourceName } from '../../../xds-client/resource-name';
-=======
->>>>>>> user
 import type { Findings } from './finding';
 
 /** Where the bootstrap is. */
