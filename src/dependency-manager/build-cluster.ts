@@ -1,5 +1,9 @@
 import type { ClusterResource } from '../resources/cluster/cluster';
-import { describeSkippedEndpoints, type EndpointsResource } from '../resources/endpoints/endpoints';
+import {
+  describeEmptyLocalities,
+  describeSkippedEndpoints,
+  type EndpointsResource,
+} from '../resources/endpoints/endpoints';
 
 import { assertNever } from '../util/errors';
 import { err, ok } from '../util/result';
@@ -126,9 +130,21 @@ function buildLeaf(
   const own = observed.kind === 'value' ? observed.ambient : observed.error;
   const all = own === undefined ? errors : [...errors, own];
   const note = all.length === 0 ? clientNote : joinCauses(all);
-  const skipped = endpoints && describeSkippedEndpoints(endpoints);
+  const skipped = endpoints && describeUnusable(endpoints, resource);
   const resolutionNote = skipped === undefined ? note : `${skipped}; ${note}`;
   return share(previous, { resource, children: { kind: 'endpoints', endpoints, resolutionNote } });
+}
+
+/** Describes why endpoints are not used, or that there are none; `undefined` if all of them are used. */
+function describeUnusable(
+  endpoints: EndpointsResource,
+  { discovery }: ClusterResource,
+): string | undefined {
+  const skipped = describeSkippedEndpoints(endpoints);
+  if (skipped !== undefined) return skipped;
+  const empty = describeEmptyLocalities(endpoints);
+  if (empty === undefined || discovery.kind !== 'logical-dns') return empty;
+  return `DNS resolution of ${dnsTargetKey(discovery)}: the answer has no addresses: check the name`;
 }
 
 /**

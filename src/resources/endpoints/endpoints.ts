@@ -156,6 +156,28 @@ export function describeSkippedEndpoints({
   return texts.length === 0 ? undefined : texts.join('; ');
 }
 
+/**
+ * Describes an assignment of localities that are all empty, as its management server has sent them; `undefined` if any has an
+ * endpoint, or if there are no localities.
+ */
+export function describeEmptyLocalities({
+  clusterName,
+  priorities,
+}: Pick<EndpointsResource, 'clusterName' | 'priorities'>): string | undefined {
+  let count = 0;
+  for (const { localities } of priorities) {
+    if (localities.some(({ endpoints }) => endpoints.length > 0)) return undefined;
+    count += localities.length;
+  }
+  if (count === 0) return undefined;
+  const subject = count === 1 ? 'its only locality has' : `none of its ${count} localities has`;
+  const none = count === 1 ? 'no' : 'an';
+  return (
+    `ClusterLoadAssignment ${quoteName(clusterName)}: ${subject} ${none} endpoint: ` +
+    'check that its backends run, and that the server knows them'
+  );
+}
+
 type SkippedEndpoints = Pick<
   EndpointsResource,
   'clusterName' | 'localitiesWithoutWeight' | 'unhealthyEndpoints' | 'unusableEndpoints'
