@@ -1,5 +1,6 @@
 import type { TypedBytes } from '../extension-points';
 import type { JsonObject } from '../shared/extension-parser';
+import { inSteps, type Steps } from '../../util/steps';
 import { quoteName, quoteText } from '../../util/text';
 
 /** A literal IP address and a port; the shape a grpc-js subchannel address has. */
@@ -154,6 +155,22 @@ export function describeSkippedEndpoints({
     describeUnusable(unusableEndpoints),
   ].filter((text) => typeof text === 'string');
   return texts.length === 0 ? undefined : texts.join('; ');
+}
+
+/** Calls a function with each endpoint of an assignment, in the order of priorities and localities. */
+export function* forEachEndpoint(
+  { priorities }: Pick<EndpointsResource, 'priorities'>,
+  act: (endpoint: XdsEndpoint, locality: LocalityEndpoints) => void,
+): Steps<void> {
+  for (const { localities } of priorities) {
+    yield* inSteps(localities, (locality) => {
+      const { endpoints } = locality;
+      // A locality of a few endpoints is one operation.
+      if (endpoints.length > 1) return inSteps(endpoints, (endpoint) => act(endpoint, locality));
+      for (const endpoint of endpoints) act(endpoint, locality);
+      return undefined;
+    });
+  }
 }
 
 /**
