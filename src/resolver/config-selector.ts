@@ -1,4 +1,3 @@
-import type { ClusterStore } from '../dependency-manager/xds-config';
 import type { CallConfig, ConfigSelector, Metadata } from '../grpc-js';
 import type { ExceededSteps } from '../resources/matching/match-meter';
 import { actionName } from '../routing/action-name';
@@ -7,6 +6,7 @@ import { cutText, escapeQuotes, MAX_QUOTED_LENGTH } from '../util/text';
 import type { Handle } from '../util/handle';
 import type { Random } from '../util/random';
 import type { CompiledRoute } from './compiled-route';
+import type { CallClusters } from './late-clusters';
 import type { PendingCalls } from './pending-calls';
 import type { RequestHasher } from './request-hash';
 import type { RouteTable } from './route-table';
@@ -43,8 +43,7 @@ export interface SelectorConfig {
    * idle, and uses it for the first calls after that.
    */
   readonly isExpired: () => boolean;
-  /** Returns the resource of a cluster; see `ClusterStore`. */
-  readonly findCluster: ClusterStore['resource'];
+  readonly clusters: CallClusters;
 }
 
 /** Chooses route and cluster for each call of a target (gRFC A31). */
@@ -69,7 +68,7 @@ export class XdsConfigSelector implements ConfigSelector {
 
   /** Routes the call, or fails it. */
   route(call: XdsCall, methodName: string, headers: Metadata, channelId: number): void {
-    const { table, findCluster } = this.config;
+    const { table, clusters } = this.config;
     const { matched, meter, random, hasher } = this.channel;
     const method = methodName.startsWith('/') ? methodName : `/${methodName}`;
     matched.begin(method, headers);
@@ -86,7 +85,7 @@ export class XdsConfigSelector implements ConfigSelector {
     const hash = hasher.read({ policies, headers: matched.headers, channelId });
     matched.end();
     call.routeTo(found, ref, hash);
-    if (filters.length > 0) call.addFilters({ filters, method, headers, findCluster });
+    if (filters.length > 0) call.addFilters({ filters, method, headers, clusters });
   }
 
   unref(): void {
