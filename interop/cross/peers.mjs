@@ -101,6 +101,15 @@ export class Peers {
   }
 
   /**
+   * Judges requests by the RBAC filter of grpc-go's servers:
+   *
+   *   {"rules", "requests"}  answers {"rejected": error} or {"allowed": [boolean]}
+   */
+  authorization() {
+    return this.#start([goPeer, 'authorization']);
+  }
+
+  /**
    * Makes the calls that grpcdebug makes to the admin services of a process, and fails where it does; see `debug.go`.
    *
    *   {"do": "xds status"|"xds config"|"channels"|"servers"|"health", "address"}

@@ -15,6 +15,7 @@ const BUILDS = {
       'go.mod',
       'go.sum',
       'main.go',
+      'authorization.go',
       'client.go',
       'debug.go',
       'encoder.go',

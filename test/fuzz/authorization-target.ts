@@ -1,14 +1,6 @@
-import { DEFAULT_LIMITS } from '../../src/bootstrap/limits';
-import { AuditLoggerRegistry } from '../../src/http-filters/rbac/audit-logger';
-import { createRbacFilter } from '../../src/http-filters/rbac/rbac-filter';
-import { RBAC_FILTER } from '../../src/http-filters/rbac/rbac-parser';
-import { MatchMeter } from '../../src/resources/matching/match-meter';
-import { Re2Compiler } from '../../src/resources/matching/re2-compiler';
-import { silentLogger } from '../../src/util/logger';
 import type { Random } from '../../src/util/random';
-import { Violations } from '../../src/util/violations';
-import { encodeJson } from '../../src/wire/proto-json/encode-json';
 import { AuthorizationSamples } from '../support/authorization-samples';
+import { createOwnAuthorization, encodeRules } from '../support/own-authorization';
 import { judge, type ReferenceRequest, type RuleJson } from '../support/reference-authorization';
 import type { FuzzTarget } from './targets';
 import type { WireMutations } from './wire-mutations';
@@ -32,24 +24,7 @@ export function createAuthorizationTargets(
   wire: WireMutations,
 ): readonly FuzzTarget[] {
   const samples = new AuthorizationSamples(random);
-  const meter = new MatchMeter(DEFAULT_LIMITS, silentLogger);
-  const filter = createRbacFilter({
-    ...{ regexes: new Re2Compiler(DEFAULT_LIMITS, meter), meter, logger: silentLogger },
-    auditLoggers: new AuditLoggerRegistry(),
-  });
-  /** @returns a function that judges requests; `undefined` if the rules are rejected. */
-  const read = (bytes: Uint8Array) => {
-    const violations = Violations.root();
-    const input = { kind: 'message', typeName: RBAC_FILTER, bytes } as const;
-    const config = filter.parseConfig(input, violations, 0);
-    if ((config === undefined) !== violations.count > 0) throw new Error('no config, no violation');
-    if (config === undefined) return undefined;
-    const created = filter.createServerFilter(config, undefined, 'rbac');
-    return (request: ReferenceRequest) => {
-      const header = (name: string) => request.headers[name];
-      return created?.onRequest({ ...request, header }) === undefined ? 'allow' : 'deny';
-    };
-  };
+  const read = createOwnAuthorization();
   return [
     {
       name: 'authorization rules',
@@ -59,7 +34,7 @@ export function createAuthorizationTargets(
       },
       run(input) {
         const { rules, requests } = JSON.parse(Buffer.from(input).toString()) as Sample;
-        const decide = read(encode(rules));
+        const decide = read(encodeRules(rules));
         for (const request of requests) {
           const [expected, own] = [judge(rules, request), decide?.(request) ?? 'rejected'];
           if (own !== expected) return `${own}, where the reference says ${expected}`;
@@ -69,17 +44,11 @@ export function createAuthorizationTargets(
     },
     {
       name: 'damaged authorization rules',
-      make: () => wire.mutate(encode(samples.rules(0))),
+      make: () => wire.mutate(encodeRules(samples.rules(0))),
       run(input) {
         read(Buffer.from(input))?.(samples.request());
         return undefined;
       },
     },
   ];
-}
-
-function encode(rules: RuleJson): Uint8Array {
-  const encoded = encodeJson(RBAC_FILTER, JSON.parse(JSON.stringify({ rules })));
-  if (!encoded.ok) throw new Error(JSON.stringify(encoded.error));
-  return encoded.value;
 }
