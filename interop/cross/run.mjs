@@ -2,6 +2,7 @@
 import { Command } from 'commander';
 import { authorizationCases } from '../differential/authorization.mjs';
 import { differentialCases } from '../differential/differential.mjs';
+import { serverDifferentialCases } from '../differential/server-differential.mjs';
 import { tlsCases } from '../tls/agreement.mjs';
 import { tlsMatrix } from '../tls/matrix.mjs';
 import { securitySuite } from '../tls/security-suite.mjs';
@@ -105,6 +106,7 @@ const groups = [
   ...metricsCases,
   ...debugCases,
   ...differentialCases,
+  ...serverDifferentialCases,
   ...authorizationCases,
   ...tlsCases,
   ...tlsMatrix,

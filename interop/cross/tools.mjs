@@ -24,6 +24,7 @@ const BUILDS = {
       'secure_server.go',
       'server.go',
       'control_plane.go',
+      'xds_server.go',
     ],
     commands: [['go', 'build', '-buildvcs=false', '-o', 'build/peer', '.']],
   },
