@@ -140,7 +140,7 @@ export function createTargets(random: Random, hash: XxHash64): readonly FuzzTarg
     },
     ...createEdgeTargets({ random, wire, json }),
     createAggregateTarget(random),
-    ...createAuthorizationTargets(random, wire),
+    ...createAuthorizationTargets(random, wire, json),
     createCallTarget({ random, json, hash }),
     createPolicyTarget(random, hash),
     createSanTarget(random),

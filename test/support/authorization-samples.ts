@@ -31,7 +31,15 @@ const PREFIXES = [
   'fe80::',
   '::ffff:10.0.0.0',
 ];
-const PATTERNS = ['.*', '.+', 'gold|silver', '/a[.]S/.*', 'spiffe://td/ns/[ab]/.*', '[a-z.]+'];
+/** Expressions that mean the same in RE2 and in JavaScript. */
+export const PATTERNS = [
+  '.*',
+  '.+',
+  'gold|silver',
+  '/a[.]S/.*',
+  'spiffe://td/ns/[ab]/.*',
+  '[a-z.]+',
+];
 
 /** What no control plane may send: each arm that is not supported, and values out of their range. */
 export const UNSUPPORTED_PERMISSIONS: readonly RuleJson[] = [

@@ -1,5 +1,7 @@
 import { DEFAULT_LIMITS } from '../../src/bootstrap/limits';
 import { AuditLoggerRegistry } from '../../src/http-filters/rbac/audit-logger';
+import { AuthorizationEngine } from '../../src/http-filters/rbac/authorization-engine';
+import { parseAuthorizationPolicy } from '../../src/http-filters/rbac/authorization-policy';
 import { createRbacFilter } from '../../src/http-filters/rbac/rbac-filter';
 import { RBAC_FILTER } from '../../src/http-filters/rbac/rbac-parser';
 import { createStdoutAuditLogger } from '../../src/http-filters/rbac/stdout-audit-logger';
@@ -44,6 +46,35 @@ export function createOwnAuthorization(): (bytes: Uint8Array) => OwnJudge | unde
       const header = (name: string) => request.headers[name];
       return created?.onRequest({ ...request, header }) === undefined ? 'allow' : 'deny';
     };
+  };
+}
+
+/**
+ * Creates a reader of authorization policies (gRFC A43).
+ *
+ * @returns a function that returns `undefined` for a policy that is rejected.
+ * @throws Error if a policy is rejected without a reason.
+ */
+export function createOwnPolicies(): (policy: unknown) => OwnJudge | undefined {
+  const meter = new MatchMeter(DEFAULT_LIMITS, silentLogger);
+  const auditLoggers = new AuditLoggerRegistry();
+  return (policy) => {
+    const violations = Violations.root();
+    const parsed = parseAuthorizationPolicy(policy, auditLoggers, violations);
+    if ((parsed === undefined) !== violations.count > 0) throw new Error('no policy, no violation');
+    const engines = parsed?.chain.map(
+      (rules) => new AuthorizationEngine({ rules, name: 'policy', meter, logger: silentLogger }),
+    );
+    return (
+      engines &&
+      ((request) => {
+        const header = (name: string) => request.headers[name];
+        const isAllowed = engines.every(
+          (engine) => engine.authorize({ ...request, header }).isAllowed,
+        );
+        return isAllowed ? 'allow' : 'deny';
+      })
+    );
   };
 }
 

@@ -10,7 +10,7 @@ import { createServerListenerResourceType } from '../../src/resources/listener/s
 import { Re2Compiler } from '../../src/resources/matching/re2-compiler';
 import { systemClock } from '../../src/util/clock';
 import { silentLogger } from '../../src/util/logger';
-import type { Random } from '../../src/util/random';
+import { systemRandom } from '../../src/util/random';
 import type { Result } from '../../src/util/result';
 import { runSteps } from '../../src/util/steps';
 import type { ResourceType } from '../../src/xds-client/resource-type';
@@ -21,9 +21,9 @@ import { createOwnFilter } from './own-authorization';
 const certificateProviders: ReadonlySet<string> = new Set(['default']);
 
 /** All filters, of which those of clients are not for servers. */
-export function createServerFilters(random: Random = Math.random): HttpFilterRegistry {
+export function createServerFilters(): HttpFilterRegistry {
   return new HttpFilterRegistry([
-    createFaultFilter({ clock: systemClock, random }),
+    createFaultFilter({ clock: systemClock, random: systemRandom }),
     createStatefulSessionFilter({ logger: silentLogger }),
     createGcpAuthnFilter(() => CallCredentials.createEmpty()),
     createOwnFilter(),
@@ -31,11 +31,13 @@ export function createServerFilters(random: Random = Math.random): HttpFilterReg
   ]);
 }
 
-/** Creates the resource type of the Listeners of servers, with all filters. */
-export function createServerListeners(): ResourceType<ServerListenerResource> {
+/** Creates the resource type of the Listeners of servers. */
+export function createServerListeners(
+  filters = createServerFilters(),
+): ResourceType<ServerListenerResource> {
   return createServerListenerResourceType({
     ...extensions,
-    httpFilters: createServerFilters().forServers,
+    httpFilters: filters.forServers,
     regexes: new Re2Compiler(DEFAULT_LIMITS),
   });
 }
