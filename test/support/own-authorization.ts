@@ -11,6 +11,7 @@ import { systemClock } from '../../src/util/clock';
 import { silentLogger } from '../../src/util/logger';
 import { Violations } from '../../src/util/violations';
 import { encodeJson } from '../../src/wire/proto-json/encode-json';
+import { noNested } from './no-nested-filters';
 import type { ReferenceRequest, RuleJson } from './reference-authorization';
 
 /** Judges a request by the filter of this package. */
@@ -38,7 +39,7 @@ export function createOwnAuthorization(): (bytes: Uint8Array) => OwnJudge | unde
   return (bytes) => {
     const violations = Violations.root();
     const input = { kind: 'message', typeName: RBAC_FILTER, bytes } as const;
-    const config = filter.parseConfig(input, violations, 0);
+    const config = filter.parseConfig(input, violations, noNested);
     if ((config === undefined) !== violations.count > 0) throw new Error('no config, no violation');
     if (config === undefined) return undefined;
     const created = filter.createServerFilter(config, undefined, 'rbac');
