@@ -135,9 +135,9 @@ export class Peers {
   }
 
   /**
-   * Judges requests by the RBAC filter of grpc-go's servers:
+   * Judges requests by the RBAC filter of grpc-go's xDS servers, or by its authorization policies for plain ones:
    *
-   *   {"rules", "requests"}  answers {"rejected": error} or {"allowed": [boolean]}
+   *   {"rules"|"policy", "requests"}  answers {"rejected": error} or {"allowed": [boolean]}
    */
   authorization() {
     return this.#start([goPeer, 'authorization']);

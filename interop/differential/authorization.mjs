@@ -17,9 +17,23 @@ const load = () => {
   return {
     ...require('../../test/support/authorization-samples'),
     ...require('../../test/support/own-authorization'),
+    ...require('../../test/support/policy-samples'),
     ...require('../../test/support/reference-authorization'),
+    ...require('../../test/support/reference-policy'),
     ...require('../../test/support/seeded-random'),
   };
+};
+
+/** What grpc-go says of the request with this index. */
+const verdictOf = ({ allowed }, index) => {
+  if (allowed === undefined) return 'rejected';
+  return allowed[index] ? 'allow' : 'deny';
+};
+
+const demandNone = (failures) => {
+  if (failures.length === 0) return;
+  const shown = failures.slice(0, SHOWN).map((failure) => JSON.stringify(failure));
+  throw new Error(`${failures.length} are not:\n${shown.join('\n')}`);
 };
 
 /** Counts what the judges say of policies and requests. */
@@ -46,7 +60,7 @@ class Comparison {
     for (const [i, request] of requests.entries()) {
       const expected = this.judge(rules, request);
       const goExpected = this.judge(rules, request, this.all);
-      const goVerdict = go.allowed === undefined ? 'rejected' : go.allowed[i] ? 'allow' : 'deny';
+      const goVerdict = verdictOf(go, i);
       const ownVerdict = own?.(request) ?? 'rejected';
       this.cases[expected]++;
       if (ownVerdict !== expected || goVerdict !== goExpected) {
@@ -97,8 +111,7 @@ const run = async ({ peers, step, policies, seed }) => {
   print(comparison, policies);
   const { failures, cases, byRule } = comparison;
   await step('every decision is equal, or differs by a rule', () => {
-    const shown = failures.slice(0, SHOWN).map((failure) => JSON.stringify(failure));
-    if (failures.length > 0) throw new Error(`${failures.length} are not:\n${shown.join('\n')}`);
+    demandNone(failures);
   });
   await step('every outcome is frequent', () => {
     const rare = Object.entries(cases).filter(([, count]) => count < policies / 4);
@@ -110,6 +123,38 @@ const run = async ({ peers, step, policies, seed }) => {
   });
 };
 
+/** Policies of plain servers (gRFC A43), about which grpc-go must say the same. */
+const runPolicies = async ({ peers, step, policies, seed }) => {
+  const judges = load();
+  const random = judges.seededRandom(seed);
+  const samples = new judges.PolicySamples(random);
+  const requestSamples = new judges.AuthorizationSamples(random);
+  const read = judges.createOwnPolicies();
+  const counts = { allow: 0, deny: 0, rejected: 0 };
+  const failures = [];
+  const go = await peers.authorization();
+  try {
+    for (let i = 0; i < policies; i++) {
+      const policy = samples.policy();
+      const requests = Array.from({ length: REQUESTS }, () => requestSamples.request());
+      const answer = await go.ask({ policy, requests });
+      const own = read(policy);
+      for (const [j, request] of requests.entries()) {
+        const expected = judges.judgePolicy(policy, request);
+        const verdicts = { own: own?.(request) ?? 'rejected', go: verdictOf(answer, j) };
+        counts[expected]++;
+        if (verdicts.own === expected && verdicts.go === expected) continue;
+        failures.push({ ...verdicts, expected, error: answer.rejected, policy, request });
+      }
+    }
+  } finally {
+    await go.stop();
+  }
+  console.log(`    ${policies} policies: ${JSON.stringify(counts)}`);
+  await step('every decision by a policy of a plain server is equal', () => demandNone(failures));
+};
+
 export const authorizationCases = [
   { name: 'authorization: generated policies and requests', languages: ['go'], run },
+  { name: 'authorization: policies of plain servers', languages: ['go'], run: runPolicies },
 ];

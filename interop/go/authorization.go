@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/authz"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/internal/transport"
@@ -28,7 +29,7 @@ import (
 	filterpb "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/rbac/v3"
 )
 
-// authorization judges requests by the RBAC filter of grpc-go's servers. Requests are not sent: they have the form in which the
+// authorization judges requests by the RBAC filter of grpc-go's xDS servers, and by its policies for plain servers. Requests are not sent: they have the form in which the
 // transport of grpc-go passes them to the filter.
 type authorization struct {
 	builder httpfilter.Builder
@@ -37,7 +38,9 @@ type authorization struct {
 // authorizationCommand is one line for authorization.
 type authorizationCommand struct {
 	// Rules are an envoy.config.rbac.v3.RBAC in proto3 JSON.
-	Rules    json.RawMessage
+	Rules json.RawMessage
+	// Policy is an authorization policy (gRFC A43), in the place of Rules.
+	Policy   json.RawMessage
 	Requests []authorizationRequest
 }
 
@@ -85,49 +88,69 @@ func (a *authorization) handle(line []byte) (answer, error) {
 	if err := json.Unmarshal(line, &command); err != nil {
 		return nil, err
 	}
+	if command.Policy != nil {
+		return command.judgePolicy()
+	}
+	return command.judgeRules(a.builder)
+}
+
+// judgePolicy judges by an interceptor of a plain server.
+func (c *authorizationCommand) judgePolicy() (answer, error) {
+	interceptor, err := authz.NewStatic(string(c.Policy))
+	if err != nil {
+		return verdicts{Rejected: err.Error()}, nil
+	}
+	return c.judge(func(ctx context.Context) error {
+		handler := func(context.Context, any) (any, error) { return nil, nil }
+		_, err := interceptor.UnaryInterceptor(ctx, nil, nil, handler)
+		return err
+	})
+}
+
+// judgeRules judges by the filter of an xDS server.
+func (c *authorizationCommand) judgeRules(builder httpfilter.Builder) (answer, error) {
 	var rules rbacpb.RBAC
-	if err := protojson.Unmarshal(command.Rules, &rules); err != nil {
+	if err := protojson.Unmarshal(c.Rules, &rules); err != nil {
 		return nil, err
 	}
 	message, err := anypb.New(&filterpb.RBAC{Rules: &rules})
 	if err != nil {
 		return nil, err
 	}
-	config, err := a.builder.ParseFilterConfig(message, httpfilter.ParseOptions{})
+	config, err := builder.ParseFilterConfig(message, httpfilter.ParseOptions{})
 	if err != nil {
 		return verdicts{Rejected: err.Error()}, nil
 	}
-	filter := a.builder.(httpfilter.ServerFilterBuilder).BuildServerFilter()
+	filter := builder.(httpfilter.ServerFilterBuilder).BuildServerFilter()
 	defer filter.Close()
 	interceptor, err := filter.BuildServerInterceptor(config, nil)
 	if err != nil {
 		return nil, err
 	}
+	return c.judge(func(ctx context.Context) error {
+		if interceptor == nil { // the filter has no effect
+			return nil
+		}
+		_, err := interceptor.InterceptRPC(&callStream{ctx: ctx})
+		return err
+	})
+}
+
+// judge answers with what becomes of each request.
+func (c *authorizationCommand) judge(intercept func(context.Context) error) (answer, error) {
 	result := verdicts{Allowed: []bool{}}
-	for _, request := range command.Requests {
-		allowed, err := request.isAllowed(interceptor)
+	for _, request := range c.Requests {
+		ctx, err := request.context()
 		if err != nil {
 			return nil, err
 		}
-		result.Allowed = append(result.Allowed, allowed)
+		err = intercept(ctx)
+		if code := status.Code(err); code != codes.OK && code != codes.PermissionDenied {
+			return nil, fmt.Errorf("unexpected status: %w", err)
+		}
+		result.Allowed = append(result.Allowed, err == nil)
 	}
 	return result, nil
-}
-
-// isAllowed judges a request; a filter without an effect has no interceptor.
-func (r *authorizationRequest) isAllowed(interceptor httpfilter.ServerInterceptor) (bool, error) {
-	if interceptor == nil {
-		return true, nil
-	}
-	ctx, err := r.context()
-	if err != nil {
-		return false, err
-	}
-	_, err = interceptor.InterceptRPC(&callStream{ctx: ctx})
-	if code := status.Code(err); code != codes.OK && code != codes.PermissionDenied {
-		return false, fmt.Errorf("unexpected status: %w", err)
-	}
-	return err == nil, nil
 }
 
 // context returns what the transport makes of a request.

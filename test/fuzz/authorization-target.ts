@@ -105,7 +105,7 @@ function createPolicyTarget(random: Random, json: JsonMutations): FuzzTarget {
 }
 
 /** Returns the rules as JSON; `undefined` if there are none, or the reference cannot read them. */
-export function readRules(bytes: Uint8Array): RuleJson | undefined {
+function readRules(bytes: Uint8Array): RuleJson | undefined {
   try {
     const config: unknown = decodeToJson(RBAC_FILTER, bytes);
     const rules: unknown = Reflect.get(Object(config), 'rules');
