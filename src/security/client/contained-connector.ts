@@ -1,4 +1,5 @@
 import { CallCredentials, type ChannelCredentials, type SecureConnector } from '../../grpc-js';
+import { sendNoAddress } from '../../grpc-js/host-internals';
 import { contained } from '../../util/contained';
 import { errorMessage } from '../../util/errors';
 import { isHttpConnectConnector } from './http-connect';
@@ -15,6 +16,7 @@ export function createContainedConnector(
 ): SecureConnector {
   try {
     const connector = credentials._createSecureConnector(target, options, callCredentials);
+    sendNoAddress(connector);
     // Connectors of this package, or of another copy of it, are recognised by their brand.
     return isHttpConnectConnector(connector) ? connector : new ContainedConnector(connector);
   } catch (error) {
