@@ -285,10 +285,13 @@ export function closeUnusedConnections(): void {
  * connection are private
  * (https://github.com/grpc/grpc-node/blob/@grpc/grpc-js@1.14.0/packages/grpc-js/src/channel-credentials.ts,
  * `SecureConnectorImpl`).
+ *
+ * @returns the connector.
  */
-export function sendNoAddress(connector: SecureConnector): void {
+export function withoutAddress(connector: SecureConnector): SecureConnector {
   const options = property(connector, 'connectionOptions');
   const name = property(options, 'servername');
-  if (typeof options !== 'object' || options === null || typeof name !== 'string') return;
-  if (isIP(name) !== 0) Object.assign(options, { servername: '', host: name });
+  const hasName = typeof options === 'object' && options !== null && typeof name === 'string';
+  if (hasName && isIP(name) !== 0) Object.assign(options, { servername: '', host: name });
+  return connector;
 }
