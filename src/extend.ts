@@ -7,8 +7,8 @@ import {
   checkDefinition,
   FUNCTION,
   optional,
-  STRING,
-  STRINGS,
+  TEXT,
+  TEXTS,
   type MembersOf,
 } from './util/check-arguments';
 
@@ -20,7 +20,7 @@ import {
  * A type replaces an earlier one of the same name, also one of this package. It applies to servers that speak gRPC;
  * servers with an `https:` URI support only the type `tls`.
  *
- * @throws TypeError if the definition lacks a member, or has an unknown one; Error if the name of the type is empty.
+ * @throws TypeError if the definition lacks a member, or has an unknown one, or the name of the type is empty.
  *
  * @example
  * ```ts
@@ -52,7 +52,7 @@ export function registerChannelCredentials<Config>(
  *
  * A provider replaces an earlier one of the same name, also one of this package.
  *
- * @throws TypeError if the definition lacks a member, or has an unknown one; Error if the name is empty.
+ * @throws TypeError if the definition lacks a member, or has an unknown one, or the name is empty.
  *
  * @example
  * ```ts
@@ -118,8 +118,8 @@ export function registerHttpFilter<Config, Override = Config>(
  * A policy replaces an earlier one of the same name, also one of this package, except the policies of the tree above
  * the endpoints.
  *
- * @throws TypeError if the definition lacks a member, or has an unknown one; Error if its name is empty, or that of a policy that cannot be
- * replaced.
+ * @throws TypeError if the definition lacks a member, has an unknown one, or its name is empty; Error if its name is that of a policy
+ * that cannot be replaced.
  *
  * @example
  * ```ts
@@ -144,23 +144,23 @@ export function registerLbPolicy<Config>(definition: LbPolicyDefinition<Config>)
 }
 
 const CHANNEL_CREDENTIALS: MembersOf<ChannelCredentialsDefinition<unknown>> = {
-  type: STRING,
+  type: TEXT,
   parseConfig: FUNCTION,
   create: FUNCTION,
 };
 
 const CERTIFICATE_PROVIDER: MembersOf<CertificateProviderDefinition<unknown>> = {
-  name: STRING,
+  name: TEXT,
   parseConfig: FUNCTION,
   create: FUNCTION,
 };
 
 const HTTP_FILTER: MembersOf<HttpFilterDefinition<unknown>> = {
-  configTypes: STRINGS,
+  configTypes: TEXTS,
   parseConfig: FUNCTION,
   createCallFilter: optional(FUNCTION),
   createServerFilter: optional(FUNCTION),
-  overrideTypes: optional(STRINGS),
+  overrideTypes: optional(TEXTS),
   parseOverride: optional(FUNCTION),
   describe: optional(FUNCTION),
 };

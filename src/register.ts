@@ -26,7 +26,7 @@ import type * as Ready from './runtime/ready';
 import type { ReadyChannel, ReadyClient } from './runtime/ready';
 import type * as Runtime from './runtime/xds-runtime';
 import type { XdsRuntime } from './runtime/xds-runtime';
-import { checkArgument, METADATA, STRING, type Rule } from './util/check-arguments';
+import { checkArgument, METADATA, TEXT, type Rule } from './util/check-arguments';
 import { systemClock } from './util/clock';
 import { currentFeatureFlags } from './util/feature-flags';
 import { OpenResources } from './util/handle';
@@ -328,8 +328,13 @@ const RESOURCES: Rule = {
   },
 };
 
+const METHOD: Rule = {
+  legal: 'the path of a method, such as "/package.Service/Method"',
+  accepts: (value) => typeof value === 'string' && value.startsWith('/'),
+};
+
 /** The arguments by which a call is explained. */
-const CALL = { target: STRING, method: STRING, headers: METADATA };
+const CALL = { target: TEXT, method: METHOD, headers: METADATA };
 
 /** @throws TypeError that names the argument. */
 function checkCall(caller: string, call: Readonly<Record<keyof typeof CALL, unknown>>): void {

@@ -131,8 +131,9 @@ export const rowsOf = (nodes, notes, sinceOf) => {
   return [...byMessage.values()].flatMap((places) => {
     const [{ desc }] = places;
     return desc.fields.flatMap((field) => {
-      const { grfc, note, label } = noteOf(desc, field, notes);
-      return placesByStatus(places, field).map(({ status, flag, places: paths }, index) => {
+      const { grfc, note, label, effect } = noteOf(desc, field, notes);
+      return placesByStatus(places, field).map(({ status: found, flag, places: paths }, index) => {
+        const status = effect ?? found;
         const row = {
           message: desc.typeName,
           ...{ field: field.name, number: field.number, status },

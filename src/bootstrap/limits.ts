@@ -1,4 +1,4 @@
-import { optional, POSITIVE_INTEGER, type Members } from '../util/check-arguments';
+import { optional, PERCENT, POSITIVE_INTEGER, type Members } from '../util/check-arguments';
 
 /**
  * Upper bounds on what a management server, a backend or a caller can make this process spend. Input beyond a bound
@@ -110,9 +110,12 @@ export const DEFAULT_LIMITS: Limits = {
 };
 
 /** What the limits of an application must be. */
-export const LIMITS: Members = Object.fromEntries(
-  Object.keys(DEFAULT_LIMITS).map((name) => [name, optional(POSITIVE_INTEGER)]),
-);
+export const LIMITS: Members = {
+  ...Object.fromEntries(
+    Object.keys(DEFAULT_LIMITS).map((name) => [name, optional(POSITIVE_INTEGER)]),
+  ),
+  maxUpdateTimePercent: optional(PERCENT),
+};
 
 /** Completes the limits that an application sets with the defaults. */
 export function resolveLimits(given: Partial<Limits> = {}): Limits {

@@ -42,6 +42,8 @@ export interface LoadBootstrapOptions {
   readonly inline?: object | string | undefined;
   /** The name of that option in messages. Default: `register({ bootstrap })`. */
   readonly inlineSource?: string;
+  /** The path of a file, as an argument of a command. Takes precedence over the environment. */
+  readonly file?: string | undefined;
   /** The path of the saved snapshot. Default: the environment variable `GRPC_XDS_SNAPSHOT_PATH`. */
   readonly snapshotPath?: string | undefined;
   /** Default: `process.env`. */
@@ -96,7 +98,7 @@ export interface BootstrapJson {
 
 /** Reads the JSON of the bootstrap from the first given source; see `loadBootstrap`. */
 export function readBootstrapJson(
-  options: Pick<LoadBootstrapOptions, 'inline' | 'inlineSource' | 'env' | 'readFile'>,
+  options: Pick<LoadBootstrapOptions, 'inline' | 'inlineSource' | 'file' | 'env' | 'readFile'>,
 ): Result<BootstrapJson, BootstrapError> {
   const found = findBootstrap(options);
   if (!found.ok) return found;
@@ -237,12 +239,13 @@ function bootstrapIdentity({ node, servers, authorities }: Bootstrap): string {
 }
 
 function findBootstrap(
-  options: Pick<LoadBootstrapOptions, 'inline' | 'inlineSource' | 'env' | 'readFile'>,
+  options: Pick<LoadBootstrapOptions, 'inline' | 'inlineSource' | 'file' | 'env' | 'readFile'>,
 ): Result<Found, BootstrapError> {
-  const { inline, inlineSource, env = process.env, readFile = readBootstrapFile } = options;
+  const { inline, inlineSource, file, env = process.env, readFile = readBootstrapFile } = options;
   if (inline !== undefined) return fromOption(inline, inlineSource);
+  if (file !== undefined) return fromFile(file, `xDS bootstrap ${file}`, readFile);
   const path = env['GRPC_XDS_BOOTSTRAP'];
-  if (path !== undefined && path !== '') return fromFile(path, readFile);
+  if (path !== undefined && path !== '') return fromVariable(path, readFile);
   const text = env['GRPC_XDS_BOOTSTRAP_CONFIG'];
   if (text !== undefined && text !== '') {
     const source = 'GRPC_XDS_BOOTSTRAP_CONFIG';
@@ -288,7 +291,10 @@ function fromOption(
   }
 }
 
-function fromFile(path: string, readFile: (path: string) => string): Result<Found, BootstrapError> {
+function fromVariable(
+  path: string,
+  readFile: (path: string) => string,
+): Result<Found, BootstrapError> {
   if (path.trimStart().startsWith('{')) {
     return fail(
       'unreadable',
@@ -296,7 +302,14 @@ function fromFile(path: string, readFile: (path: string) => string): Result<Foun
         'GRPC_XDS_BOOTSTRAP_CONFIG to the text',
     );
   }
-  const subject = `xDS bootstrap ${path} (GRPC_XDS_BOOTSTRAP)`;
+  return fromFile(path, `xDS bootstrap ${path} (GRPC_XDS_BOOTSTRAP)`, readFile);
+}
+
+function fromFile(
+  path: string,
+  subject: string,
+  readFile: (path: string) => string,
+): Result<Found, BootstrapError> {
   try {
     return ok({ source: path, subject, text: readFile(path) });
   } catch (error) {

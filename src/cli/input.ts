@@ -36,12 +36,48 @@ export async function readInput(
     : readRegularText(path, { maxBytes: MAX_INPUT_BYTES });
 }
 
+/** Reads the text of a resource file, as `readInput` does. A folder is described by the resource files that it has. */
+export async function readResourceText(
+  path: string,
+  io: Pick<CliIo, 'stdin' | 'clock'>,
+): Promise<Result<string, string>> {
+  const read = await readInput(path, io);
+  const isFolder = path !== STDIN && statOf(path)?.isDirectory() === true;
+  return read.ok || !isFolder ? read : err(`${read.error}${describeFolder(path)}`);
+}
+
+function describeFolder(path: string): string {
+  const files = resourceFilesOf(path);
+  if (!files.ok) return '';
+  const [first, ...more] = files.value;
+  if (first === undefined) return ', and none of its files is called *.yaml, *.yml or *.json';
+  const count =
+    more.length === 0 ? 'its resource file' : `one of its ${more.length + 1} resource files`;
+  return `: name ${count}, such as ${first}`;
+}
+
+/** Returns the resource files of a folder in the order of their names, or why it cannot be read. */
+function resourceFilesOf(path: string): Result<readonly string[], string> {
+  try {
+    const names = readdirSync(path).filter((name) => RESOURCE_FILE.test(name));
+    return ok(names.sort().map((name) => join(path, name)));
+  } catch (error) {
+    return err(errorMessage(error));
+  }
+}
+
+/** Says of the paths of a command that the standard input is among them twice; `undefined` if it is not. */
+export function findReadTwice(paths: readonly string[]): string | undefined {
+  const isTwice = paths.indexOf(STDIN) !== paths.lastIndexOf(STDIN);
+  return isTwice ? `${STDIN} is given twice: the standard input can be read only once` : undefined;
+}
+
 /** Replaces each folder by its YAML and JSON files, in the order of their names. @returns also folders without any. */
 export function expandFolders(paths: readonly string[]): readonly string[] {
   return paths.flatMap((path) => {
     if (path === STDIN || statOf(path)?.isDirectory() !== true) return [path];
-    const names = readdirSync(path).filter((name) => RESOURCE_FILE.test(name));
-    return names.length === 0 ? [path] : names.sort().map((name) => join(path, name));
+    const files = resourceFilesOf(path);
+    return files.ok && files.value.length > 0 ? files.value : [path];
   });
 }
 

@@ -28,7 +28,8 @@ const io: CliIo = {
       for (const signal of signals) process.off(signal, callback);
     });
   },
-  isTerminal: process.stdout.isTTY,
+  // A dumb terminal has neither colors nor a screen: lines are written as to a file.
+  isTerminal: process.stdout.isTTY && process.env['TERM'] !== 'dumb',
   get size() {
     const { columns, rows, isTTY } = process.stdout;
     return isTTY ? { columns, rows } : undefined;

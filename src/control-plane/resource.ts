@@ -7,6 +7,7 @@ import {
   NUMBER,
   objectOf,
   STRING,
+  TEXT,
   type MembersOf,
   type Rule,
 } from '../util/check-arguments';
@@ -92,7 +93,7 @@ const kindsByTypeUrl = new Map(resourceKinds.map((kind) => [kind.typeUrl, kind])
 
 /** Returns the kind with this `type_url`: one of the four above, or one that `otherResourceKind` created. */
 export function findResourceKind(typeUrl: string): ResourceKind | undefined {
-  checkArgument('findResourceKind()', 'typeUrl', typeUrl, STRING);
+  checkArgument('findResourceKind()', 'typeUrl', typeUrl, TEXT);
   return kindsByTypeUrl.get(typeUrl);
 }
 
@@ -101,7 +102,7 @@ export function findResourceKind(typeUrl: string): ResourceKind | undefined {
  * secrets or the collections of gRFC A95. Such resources need an explicit name, and responses hold changed ones only.
  */
 export function otherResourceKind(typeUrl: string): ResourceKind {
-  checkArgument('otherResourceKind()', 'typeUrl', typeUrl, STRING);
+  checkArgument('otherResourceKind()', 'typeUrl', typeUrl, TEXT);
   const known = kindsByTypeUrl.get(typeUrl);
   if (known !== undefined) return known;
   const messageName = typeUrl.slice(typeUrl.lastIndexOf('/') + 1);
@@ -159,7 +160,7 @@ export interface ResourceErrorInput {
   readonly message: string;
 }
 
-/** What an error of a resource must be. */
+/** What an error of a resource must be; its name and code are checked with the others. */
 export const RESOURCE_ERROR: Rule = objectOf({
   kind: KIND,
   name: STRING,

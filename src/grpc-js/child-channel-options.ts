@@ -161,12 +161,22 @@ export class CheckedChildOptions {
   }
 }
 
+/**
+ * Returns what is wrong with the options of a channel that the application creates through this package: names of grpc-js
+ * that do not exist, and values of the wrong type. grpc-js ignores them.
+ */
+export function problemsOfChannelOptions(options: object): readonly string[] {
+  return Object.entries<unknown>({ ...options }).flatMap(([name, each]) =>
+    each === undefined || name === CHILD_CHANNEL_OPTION ? [] : problemWith(name, each),
+  );
+}
+
 function copyOf(value: unknown): unknown {
   return Array.isArray(value) ? Array.from<unknown>(value) : value;
 }
 
 function problemWith(name: string, value: unknown): readonly string[] {
-  if (CLIENT_ONLY.includes(name)) return [`${name} is not an option of child channels`];
+  if (CLIENT_ONLY.includes(name)) return [`${name} is an option of a client, not of a channel`];
   if (name === CHILD_CHANNEL_OPTION) {
     return [`${name} cannot be nested: child channels pass their options on to their children`];
   }

@@ -1,4 +1,5 @@
 import { constants } from 'node:http2';
+import { isIP } from 'node:net';
 import { checkServerIdentity, createSecureContext, type PeerCertificate } from 'node:tls';
 import {
   CallCredentials,
@@ -276,4 +277,21 @@ export function resetCall(call: object): void {
 export function closeUnusedConnections(): void {
   const options = { 'grpc.enable_channelz': 0 };
   new Channel('ipv4:127.0.0.1:1', credentials.createInsecure(), options).close();
+}
+
+/**
+ * Keeps a connector of grpc-js from sending the address of a server as its name, which RFC 6066 forbids: Node.js warns of it
+ * (DEP0123), and refuses it from version 26 on. The certificate is verified for the address as before. The options of the
+ * connection are private
+ * (https://github.com/grpc/grpc-node/blob/@grpc/grpc-js@1.14.0/packages/grpc-js/src/channel-credentials.ts,
+ * `SecureConnectorImpl`).
+ *
+ * @returns the connector.
+ */
+export function withoutAddress(connector: SecureConnector): SecureConnector {
+  const options = property(connector, 'connectionOptions');
+  const name = property(options, 'servername');
+  const hasName = typeof options === 'object' && options !== null && typeof name === 'string';
+  if (hasName && isIP(name) !== 0) Object.assign(options, { servername: '', host: name });
+  return connector;
 }

@@ -7,6 +7,7 @@ import type {
   RetryPolicy,
   Route,
 } from '../resources/route-config/route-config';
+import { redactConfig } from '../util/redact-config';
 import { isHiddenHeader } from '../util/secrets';
 import { quoteText, REDACTED } from '../util/text';
 import type { ResourceTypes } from '../resources/resource-types';
@@ -270,10 +271,11 @@ function explainOutcome(
     clusters: explainClusters(choice),
     timeoutMs,
     retry: retryPolicy,
-    hashInputs: hashContributions(input, limits).map(({ policy, text }) => ({
-      policy: policy.kind === 'header' ? `header ${policy.headerName}` : 'channel id',
-      text,
-    })),
+    hashInputs: hashContributions(input, limits).map(({ policy, text }) => {
+      if (policy.kind !== 'header') return { policy: 'channel id', text };
+      const isHidden = text !== undefined && isHiddenHeader(policy.headerName);
+      return { policy: `header ${policy.headerName}`, text: isHidden ? REDACTED : text };
+    }),
   };
 }
 
@@ -283,6 +285,9 @@ function explainClusters({ clusters }: ClusterChoice): readonly ClusterExplanati
     name: ref.cluster,
     weight,
     share: weight / total,
-    filters: filters.map(({ name, factory }) => ({ name, config: factory.describe() })),
+    filters: filters.map(({ name, factory }) => ({
+      name,
+      config: redactConfig(factory.describe()),
+    })),
   }));
 }

@@ -187,11 +187,24 @@ export function explainGiven(
   }
 }
 
+/** Returns those of given resources that a channel for a target would request. */
+export function findNeeded(
+  resources: readonly GivenResource[],
+  target: string,
+  parts: Pick<ExplainParts, 'types' | 'limits'>,
+): readonly GivenResource[] {
+  const name = parseTarget(target);
+  if (!name.ok) return [];
+  const source = new GivenResources(resources);
+  buildConfig(source, name.value, parts);
+  return [...source.requested];
+}
+
 /** Builds the config of a target: at once, because the source has all resources. */
 function buildConfig(
   source: GivenResources,
   target: TargetName,
-  { types, limits }: ExplainParts,
+  { types, limits }: Pick<ExplainParts, 'types' | 'limits'>,
 ): Result<XdsConfig, string> {
   const listenerName = listenerResourceName(bootstrapFor(target), target);
   if (!listenerName.ok) return listenerName;
@@ -270,6 +283,8 @@ const SERVER: ServerConfig = {
 
 /** A source of given resources: what it does not have does not exist. Watchers are notified at once, and never again. */
 class GivenResources implements ResourceSource {
+  /** Those that were watched. */
+  readonly requested = new Set<GivenResource>();
   private readonly byKey: ReadonlyMap<string, GivenResource>;
   private readonly queue = new SerialQueue((error) => {
     throw error;
@@ -281,6 +296,8 @@ class GivenResources implements ResourceSource {
 
   watch<T, C>(type: ResourceType<T, C>, name: string, watcher: ResourceWatcher<T, C>): Handle {
     let isReleased = false;
+    const given = this.find(type.typeUrl, name);
+    if (given !== undefined) this.requested.add(given);
     this.run(() => {
       if (!isReleased) watcher.onResourceChanged(this.read(type, name));
     });

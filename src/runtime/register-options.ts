@@ -5,12 +5,13 @@ import type { CheckedChildOptions, ChildChannelOptions } from '../grpc-js/child-
 import {
   BOOLEAN,
   checkOptions,
+  HEADER_NAME,
+  listOf,
   MILLISECONDS,
   objectOf,
   oneOf,
   optional,
-  STRING,
-  STRINGS,
+  TEXT,
   type MembersOf,
   type Rule,
   isRecord,
@@ -106,12 +107,12 @@ const BOOTSTRAP: Rule = {
 const OPTIONS: MembersOf<RegisterOptions> = {
   bootstrap: optional(BOOTSTRAP),
   childChannelOptions: optional(CHILD_OPTIONS),
-  hiddenHeaders: optional(STRINGS),
+  hiddenHeaders: optional(listOf('a list of names of headers', HEADER_NAME)),
   limits: optional(objectOf(LIMITS)),
   logger: optional(LOGGER),
   recoveryLevel: optional(oneOf('info', 'error')),
   requireBootstrap: optional(BOOLEAN),
-  snapshotPath: optional(STRING),
+  snapshotPath: optional(TEXT),
 };
 
 const SHUTDOWN_OPTIONS: MembersOf<ShutdownOptions> = { timeoutMs: optional(MILLISECONDS) };

@@ -18,9 +18,9 @@ export function noObject(
   members: Members,
 ): TypeError {
   const names = noun === 'members' ? requiredOf(members) : Object.keys(members);
-  return new TypeError(
-    `grpc-xds: ${caller} takes an object with the ${noun} ${names.join(', ')}, not ${describeValue(value)}`,
-  );
+  const takes =
+    names.length === 0 ? `no ${noun}` : `an object with the ${noun} ${names.join(', ')}`;
+  return new TypeError(`grpc-xds: ${caller} takes ${takes}, not ${describeValue(value)}`);
 }
 
 /** The error of a value that is not legal. */
@@ -41,10 +41,9 @@ export function unknownName(
   const similar = findMeant(name, members);
   const meant = similar === undefined ? '' : ` (did you mean "${similar}"?)`;
   const quoted = quoteText(prefix + name, MAX_SHOWN_LENGTH);
+  const legal = names.length === 0 ? 'there are none' : `the ${noun}s are ${names.join(', ')}`;
   return new TypeError(
-    sanitizeText(
-      `grpc-xds: unknown ${noun} ${quoted} of ${caller}${meant}; the ${noun}s are ${names.join(', ')}`,
-    ),
+    sanitizeText(`grpc-xds: unknown ${noun} ${quoted} of ${caller}${meant}; ${legal}`),
   );
 }
 

@@ -26,6 +26,11 @@ export const TEXT: Rule = {
   legal: 'a string that is not empty',
   accepts: (value) => typeof value === 'string' && value !== '',
 };
+/** What HTTP allows as the name of a header (RFC 9110, 5.6.2). */
+export const HEADER_NAME: Rule = {
+  legal: 'the name of a header: letters, digits and characters of "-_."',
+  accepts: (value) => typeof value === 'string' && /^[\w.!#$%&'*+^`|~-]+$/.test(value),
+};
 export const BOOLEAN: Rule = {
   legal: 'true or false',
   accepts: (value) => typeof value === 'boolean',
@@ -43,6 +48,12 @@ export const POSITIVE_INTEGER: Rule = {
 export const COUNT: Rule = {
   legal: 'a whole number from 0',
   accepts: (value) => Number.isSafeInteger(value) && Number(value) >= 0,
+};
+
+/** A part that cannot be without a whole, nor more than it. */
+export const PERCENT: Rule = {
+  legal: 'a whole number from 1 to 100',
+  accepts: (value) => Number.isInteger(value) && Number(value) >= 1 && Number(value) <= 100,
 };
 
 /** Milliseconds from 0, or above 0. */
@@ -99,6 +110,7 @@ export function listOf(legal: string, each: Rule): Rule {
 }
 
 export const STRINGS = listOf('a list of strings', STRING);
+export const TEXTS = listOf('a list of strings', TEXT);
 
 /** An object with any keys. @param legal Such as `an object of numbers`. */
 export function mapOf(legal: string, each: Rule): Rule {

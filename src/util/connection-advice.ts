@@ -33,7 +33,7 @@ const ADVICE: readonly (readonly [error: RegExp, advice: string])[] = [
     'connect by a name that the certificate has, or issue one that has this name',
   ],
   [
-    /^certificate check failure: /,
+    /(?:^|: )certificate check failure: /,
     'compare the names of the certificate with the security configuration of the cluster',
   ],
   [

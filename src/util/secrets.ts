@@ -2,6 +2,7 @@
 const DEFAULT: readonly string[] = ['authorization', 'proxy-authorization', 'cookie', 'set-cookie'];
 
 let hidden: ReadonlySet<string> = new Set(DEFAULT);
+let hiddenPattern = patternOf(DEFAULT);
 
 /**
  * Sets, for this process, the headers whose values are hidden wherever configuration is shown: matchers of routes may have
@@ -9,6 +10,17 @@ let hidden: ReadonlySet<string> = new Set(DEFAULT);
  */
 export function hideHeaders(names: readonly string[] = DEFAULT): void {
   hidden = new Set(names.map((name) => name.toLowerCase()));
+  hiddenPattern = patternOf([...hidden]);
+}
+
+/** The source of a regular expression for the names of the hidden headers; `undefined` if there are none. */
+export function hiddenHeadersPattern(): string | undefined {
+  return hiddenPattern;
+}
+
+function patternOf(names: readonly string[]): string | undefined {
+  const escaped = names.map((name) => name.replace(/[$()*+.?[\\\]^{|}]/g, '\\$&'));
+  return escaped.length === 0 ? undefined : escaped.join('|');
 }
 
 /** Whether the values of a header are hidden. */
@@ -16,11 +28,15 @@ export function isHiddenHeader(name: string): boolean {
   return hidden.has(name.toLowerCase());
 }
 
-/** What a field, or a key of metadata, with a key, a password or the like is called, also as a part of its name. */
-const SECRET_WORDS =
-  'passwords?|passwd|passphrase|pwd|pw|secrets?|tokens?|credentials?|bearer|private[-_]?keys?|api[-_]?keys?|access[-_]?keys?|signing[-_]?keys?|inline[-_]?(?:bytes|string)';
+/**
+ * What a password, a key or the like is called, also at the end of a longer name: of a field, a key of metadata, a parameter
+ * of a query, a variable. Shorter words than these are only names of their own.
+ */
+export const SECRET_WORDS =
+  'password|passwd|passphrase|pwd|secret|token|credential|bearer|signature|(?:private|api|access|signing)[-_]?key|inline[-_]?(?:bytes|string)';
+export const SHORT_SECRET_WORDS = 'pw|sig|jwt';
 /** The word is the end of the name, after the beginning, a separator or a small letter: `token`, `db_password`, `authToken`. */
-const SECRET_NAME = new RegExp(`(?:^|[-_.])(?:${SECRET_WORDS})$`, 'i');
+const SECRET_NAME = new RegExp(`(?:^|[-_.])(?:(?:${SECRET_WORDS})s?|${SHORT_SECRET_WORDS})$`, 'i');
 const CAMEL_CASE = /([a-z0-9])(?=[A-Z])/g;
 
 /** Whether a field, or a key of metadata, may have a secret by its name. */
@@ -33,9 +49,23 @@ export function isSecretKey(name: string): boolean {
   return isHiddenHeader(name) || isSecretName(name);
 }
 
-/** What is in the bytes of a message with secrets, besides the names of hidden headers: keys of metadata, texts, and TLS. */
+/** Members of JSON that say which header the others of their object are about. */
+const SUBJECTS: ReadonlySet<string> = new Set([
+  ...['name', 'key', 'header', 'header_name', 'headerName'],
+]);
+
+/** Whether a member of JSON may be the name of a header that the others of its object are about. */
+export function isSubjectName(name: string): boolean {
+  return SUBJECTS.has(name);
+}
+
+/**
+ * What is in the bytes of a message with secrets, besides the names of hidden headers: keys of metadata, texts, TLS, and the
+ * tags of fields 16 to 31 with a length, such as conditions of routes that this package has no schema for.
+ */
 const MARKERS =
-  /passw|passphrase|pwd|pw\b|secret|token|credential|bearer|basic |eyj|(?:private|api|access|signing)[-_]?key|:\/\/[^/\s]{0,512}@|extensions\.transport_sockets\.tls/i;
+  // eslint-disable-next-line no-control-regex -- the bytes of a message
+  /passw|passphrase|pwd|pw\b|secret|token|credential|bearer|basic |eyj|signature|sig=|jwt|(?:private|api|access|signing)[-_]?key|:\/\/[^/\s]{0,512}@|extensions\.transport_sockets\.tls|[\x82\x8a\x92\x9a\xa2\xaa\xb2\xba\xc2\xca\xd2\xda\xe2\xea\xf2\xfa]\x01/i;
 
 /** Whether an encoded message may have secrets. It is not decoded for that: most have none. */
 export function mayHaveSecrets(bytes: Uint8Array): boolean {

@@ -1,3 +1,5 @@
+import { hiddenHeadersPattern, SECRET_WORDS, SHORT_SECRET_WORDS } from './secrets';
+
 /** Characters of a text from outside that a message quotes by default. */
 export const MAX_QUOTED_LENGTH = 256;
 
@@ -45,17 +47,53 @@ const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
 
 /** A JSON Web Token, possibly truncated: its first part is base64url of an object. */
 const JWT = /\beyJ[\w-]{8,}(?:\.[\w-]*){0,2}/g;
-/** Credentials of an HTTP `Authorization` header. */
-const AUTHORIZATION = /\b(Bearer|Basic) [\w.~+/=-]{16,}/gi;
+/** Credentials of an HTTP `Authorization` header; a word of letters alone may be one of a sentence. */
+const AUTHORIZATION = /\b(Bearer|Basic) (?:[\w.~+/=-]{16,}|(?=[\w.~+/-]*[\d=])[\w.~+/=-]{6,})/gi;
 
 /** The user name and the password of a URL, which is cut if it is at the end of a text that was. */
 const USER_INFO = /:\/\/[^/\s"'<>]+@/g;
 const CUT_USER_INFO = /:\/\/[^/\s"'<>]+(?:@|$)/g;
 /** The same, with a password that has an unescaped `/`: what follows the first colon is no port. */
 const SLASHED_PASSWORD = /:\/\/[^/@:\s"'<>]*:(?!\d+\/)[^@\s"'<>]{1,256}@/g;
-/** A password or a key in a query, an environment, a connection string or JSON; the name may have a beginning. */
-const PASSWORD =
-  /(passw(?:or)?d|passphrase|pwd|secret(?:[-_]?access[-_]?key)?|(?:access|refresh|id|auth|session)[-_]?token|(?:api|private|signing)[-_]?key)(=["']?|["']?\s*:\s*["']|%3D)(?:(?<=["'])(?:\\.|[^"'\\])*|[^\s&;,"')\]]+)\]?/gi;
+/** Between quotes, which a text in a text has with a backslash. */
+const QUOTED = String.raw`(?<=\\["'])[^"'\\]*|(?<=["'])(?:\\.|[^"'\\])*`;
+const WORD = String.raw`[^\s&;,"')\]\\]+`;
+/** What is no word of a sentence, such as `token: not found`, and no path of fields, such as `token: inline_string: empty`. */
+const NO_PROSE = String.raw`(?=[a-z]*[^a-z\s&;,"')\]}.:\\])(?!\S*:(?:\s|$))`;
+/**
+ * A password or a key, with its name before it, in a query, an environment, a connection string, JSON or YAML; the name may
+ * have a beginning.
+ */
+const NAMED = new RegExp(
+  String.raw`(${SECRET_WORDS}|(?<![a-z])(?:${SHORT_SECRET_WORDS}))` +
+    String.raw`(?:(=\\*["']?|\\*["']?\s*:\s*\\*["']|%3D)(?:${QUOTED}|${WORD})|(?<!\bno token)(:\s+)${NO_PROSE}[^\s&;,"')\]\\]{6,})\]?`,
+  'gi',
+);
+
+/** A hidden header and its value, as in a request, in JSON, in YAML and as Node.js shows objects. */
+let headers: { readonly names: string | undefined; readonly pattern: RegExp | undefined } = {
+  names: undefined,
+  pattern: undefined,
+};
+
+function headerPattern(): RegExp | undefined {
+  const names = hiddenHeadersPattern();
+  if (names !== headers.names) {
+    const pattern = names === undefined ? undefined : createHeaderPattern(names);
+    headers = { names, pattern };
+  }
+  return headers.pattern;
+}
+
+function createHeaderPattern(names: string): RegExp {
+  const separator = String.raw`\\*["']?\s*(?::|=>?)\s*(?:\[\s*)?\\*["']?`;
+  const scheme = 'Bearer|Basic|Digest|Negotiate';
+  const cookies = String.raw`(?:;\s*[^\s;,"'=]+=[^\s;,"')\]]*)*`;
+  return new RegExp(
+    String.raw`(?<![\w-])(${names})(${separator})(?:((?:${scheme})\s+)${WORD}|${QUOTED}|${NO_PROSE}${WORD}${cookies})\]?`,
+    'gi',
+  );
+}
 /** A private key in PEM, of which the end may be missing. */
 const PRIVATE_KEY = /-----BEGIN [A-Z ]*PRIVATE KEY-----[^-]*(?:-----END [A-Z ]*PRIVATE KEY-----)?/g;
 
@@ -72,19 +110,21 @@ const shortEscapes: ReadonlyMap<string, string> = new Map([
 const MIN_SECRET_LENGTH = 16;
 
 /**
- * Redacts the secrets of a text that is shown or logged: tokens, credentials of headers, passwords of URLs, and what is
- * named as a password or a key. Idempotent.
+ * Redacts the secrets of a text that is shown or logged: tokens, the values of hidden headers, user names and passwords of
+ * URLs, and what is named as a password, a key or a signature. Idempotent.
  *
  * @param isCut Whether the text goes on, so that its end may be the beginning of a secret.
  */
 export function redactSecrets(text: string, isCut = false): string {
-  return text
+  const shown = text
     .replace(JWT, REDACTED)
     .replace(AUTHORIZATION, `$1 ${REDACTED}`)
     .replace(isCut ? CUT_USER_INFO : USER_INFO, `://${REDACTED}@`)
     .replace(SLASHED_PASSWORD, `://${REDACTED}@`)
     .replace(PRIVATE_KEY, REDACTED)
-    .replace(PASSWORD, `$1$2${REDACTED}`);
+    .replace(NAMED, `$1$2$3${REDACTED}`);
+  const pattern = headerPattern();
+  return pattern === undefined ? shown : shown.replace(pattern, `$1$2$3${REDACTED}`);
 }
 
 /**

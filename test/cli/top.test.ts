@@ -3,7 +3,14 @@ import { serveAdminPage } from '../../src';
 import { openScreen, type ScreenInput, type ScreenOutput } from '../../src/cli/screen';
 import { ratesOf, readSample } from '../../src/cli/top/sample';
 import type { AdminPage } from '../../src/observe/live-page/page-server';
+import { eventually } from '../support/eventually';
 import { Mesh, SERVICE, simpleResources } from '../support/mesh';
+import {
+  edsClusterJson,
+  endpointsJson,
+  routeConfigJson,
+  routeToCluster,
+} from '../support/xds-json';
 import { FakeIo } from './fake-io';
 
 const target = `xds:///${SERVICE}`;
@@ -70,6 +77,29 @@ describe('grpc-xds top', () => {
     io.user?.onKey('q');
     expect(await running).toBe(0);
     expect(io.user).toBeUndefined();
+  });
+
+  it('cuts names, so that the numbers are on the screen', async () => {
+    const cluster = 'a-cluster-with-a-name-'.repeat(5);
+    const backend = await mesh.backend('b');
+    mesh.serve({
+      ...simpleResources([]),
+      routes: [routeConfigJson(`${SERVICE}-routes`, [routeToCluster(cluster)])],
+      clusters: [edsClusterJson(cluster)],
+      endpoints: [endpointsJson(cluster, [{ zone: 'a', ports: [backend.port] }])],
+    });
+    await eventually(
+      () => client.say(),
+      (name) => name === 'b',
+    );
+    io.isTerminal = true;
+    io.size = { columns: 80, rows: 24 };
+    const running = io.run(...args('--no-color'));
+    await io.until(/^ {2}a-cluster-with-a-n.*… .*READY$/);
+    expect(io.screen[1]).toMatch(/calls\/s +errors\/s +latency +in flight +ready +state$/);
+    for (const line of io.screen) expect(line.length).toBeLessThanOrEqual(80);
+    io.user?.onKey('q');
+    expect(await running).toBe(0);
   });
 
   it('keeps the last table while the process does not answer, and ends with 3', async () => {

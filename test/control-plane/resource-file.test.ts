@@ -269,7 +269,10 @@ describe('examples/echo.yaml', () => {
 
 it.each([
   [[undefined, 'f.yaml'], 'text of openResourceText() must be a string, not undefined'],
-  [['listeners: []'], 'path of openResourceText() must be a string, not undefined'],
+  [
+    ['listeners: []'],
+    'path of openResourceText() must be a string that is not empty, not undefined',
+  ],
   [['listeners: []', 'f.yaml', { foo: 1 }], 'unknown option "foo" of openResourceText()'],
 ])('openResourceText refuses %j', (args, text) => {
   expect(() => Reflect.apply(openResourceText, undefined, args)).toThrow(TypeError);

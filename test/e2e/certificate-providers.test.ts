@@ -235,6 +235,6 @@ describe('certificates of a provider', () => {
         parseConfig: () => undefined,
         create: () => ({ watch: () => () => undefined }),
       }),
-    ).toThrow('A certificate provider needs a name');
+    ).toThrow('name of registerCertificateProvider() must be a string that is not empty');
   });
 });

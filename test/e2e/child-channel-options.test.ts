@@ -206,7 +206,7 @@ describe('child channel options (gRFC A110)', () => {
     const register_ = () => registerWith({ childChannelOptions: { channelOverride: {} } });
     expect(register_).toThrow(TypeError);
     expect(register_).toThrow(
-      'grpc-xds: childChannelOptions of register(): channelOverride is not an option of child channels',
+      'grpc-xds: childChannelOptions of register(): channelOverride is an option of a client, not of a channel',
     );
   });
 

@@ -3,6 +3,7 @@ import { status } from '@grpc/grpc-js';
 import { dnsClusterJson } from '../support/failover';
 import { bootstrapFor } from '../support/mesh';
 import { SLOW_HOST } from '../support/slow-lookups';
+import type { CertificateOptions } from '../support/test-certificates';
 import { endWith } from '../support/raw-backend';
 import {
   edsClusterJson,
@@ -18,9 +19,14 @@ export interface Failure {
   readonly name: string;
   /** Returns the target. Default: `xds:///` and the service of the world. */
   readonly target?: (service: string) => string;
+  /** Whether the channel has xDS credentials. Default: insecure ones. */
+  readonly isSecure?: boolean;
   /** Starts the servers. @returns the bootstrap; `undefined` for none. */
   readonly start: (world: World) => Promise<object | undefined>;
 }
+
+/** The name of the servers in their certificates. */
+const SERVER_IP = 'IP:127.0.0.1';
 
 const TYPE = 'type.googleapis.com';
 
@@ -28,6 +34,29 @@ const fault = (fields: Json): Json => ({
   name: 'fault',
   typed_config: { '@type': `${TYPE}/envoy.extensions.filters.http.fault.v3.HTTPFault`, ...fields },
 });
+
+/** A certificate that a client refuses. */
+interface WrongCertificate {
+  readonly what: string;
+  readonly isOfOtherAuthority?: boolean;
+  readonly options: CertificateOptions;
+}
+
+const WRONG_CERTIFICATES: readonly WrongCertificate[] = [
+  {
+    what: 'whose certificate has expired',
+    options: { names: [SERVER_IP], validity: ['20200101000000Z', '20200201000000Z'] },
+  },
+  {
+    what: 'whose certificate is of another authority',
+    options: { names: [SERVER_IP] },
+    isOfOtherAuthority: true,
+  },
+  {
+    what: 'whose certificate has another name',
+    options: { names: ['DNS:other.test', 'IP:127.0.0.2'] },
+  },
+];
 
 /** The failures whose texts an operator sees, from the bootstrap to the backend. */
 export const FAILURES: readonly Failure[] = [
@@ -237,7 +266,52 @@ export const FAILURES: readonly Failure[] = [
       return world.serve({ ...world.resources([1]), clusters });
     },
   },
+  ...WRONG_CERTIFICATES.map(controlPlaneWith),
+  ...WRONG_CERTIFICATES.map(backendWith),
 ];
+
+function controlPlaneWith({ what, ...wrong }: WrongCertificate): Failure {
+  return {
+    name: `a management server ${what}`,
+    start: async (world) => {
+      const { port, caFile } = await world.tlsPort(wrong);
+      const creds = { type: 'tls', config: { ca_certificate_file: caFile } };
+      const server = { server_uri: `127.0.0.1:${port}`, channel_creds: [creds] };
+      return { ...bootstrapFor('', []), xds_servers: [server] };
+    },
+  };
+}
+
+function backendWith({ what, ...wrong }: WrongCertificate): Failure {
+  return {
+    name: `a backend ${what}`,
+    isSecure: true,
+    start: async (world) => {
+      const { port, caFile } = await world.tlsPort(wrong);
+      const { cluster } = world;
+      const transport_socket = tlsSocket('roots', [{ exact: '127.0.0.1' }]);
+      const clusters = [edsClusterJson(cluster, { transport_socket })];
+      const provider = { plugin_name: 'file_watcher', config: { ca_certificate_file: caFile } };
+      const bootstrap = await world.serve({ ...world.resources([port]), clusters });
+      return { ...bootstrap, certificate_providers: { roots: provider } };
+    },
+  };
+}
+
+/** TLS without a client certificate. */
+function tlsSocket(instance_name: string, match_subject_alt_names: readonly Json[]): Json {
+  const validation_context = {
+    ca_certificate_provider_instance: { instance_name },
+    match_subject_alt_names,
+  };
+  return {
+    name: 'envoy.transport_sockets.tls',
+    typed_config: {
+      '@type': `${TYPE}/envoy.extensions.transport_sockets.tls.v3.UpstreamTlsContext`,
+      common_tls_context: { validation_context },
+    },
+  };
+}
 
 function withHealth(assignment: Json | undefined, states: readonly string[]): Json {
   const { endpoints: [locality] = [] }: { endpoints?: Json[] } = { ...assignment };

@@ -1,6 +1,7 @@
+import { tmpdir } from 'node:os';
 import { isDeepStrictEqual } from 'node:util';
-import { Metadata, status } from '@grpc/grpc-js';
-import { register } from '../../src';
+import { credentials, Metadata, status } from '@grpc/grpc-js';
+import { createXdsChannelCredentials, register } from '../../src';
 import { EchoClient } from '../support/echo-backend';
 import type { Failure } from './failures';
 import type { Golden, GoldenRow } from './expected';
@@ -58,7 +59,12 @@ export class Observation {
   /** Makes the first call of a new channel. */
   async call(attempt: Attempt): Promise<Outcome> {
     const { service } = this.world;
-    const client = new EchoClient(this.failure.target?.(service) ?? `xds:///${service}`);
+    const insecure = credentials.createInsecure();
+    const client = new EchoClient(
+      this.failure.target?.(service) ?? `xds:///${service}`,
+      {},
+      this.failure.isSecure === true ? createXdsChannelCredentials(insecure) : insecure,
+    );
     const { deadlineMs, waitForReady } = attempt;
     const startMs = performance.now();
     if (!this.hasCalls) this.startMs = startMs;
@@ -111,7 +117,8 @@ function withoutNumbers(text: string): string {
       .replace(/\d+\.\d+ ?s\b/g, '# s')
       .replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'TIME')
       .replace(/127\.0\.0\.1:\d{2,5}/g, '127.0.0.1:PORT')
-      .replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'TIME')
+      .replaceAll(tmpdir(), 'FOLDER')
+      .replace(/grpc-xds-failures-\w+/g, 'NAME')
       // Of a call that is made again, as calls with longer deadlines are.
       .replace(/, \d+ times since TIME/g, '')
       // Of a busy machine.

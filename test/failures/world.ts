@@ -1,4 +1,7 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import type { ServerHttp2Stream } from 'node:http2';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { status } from '@grpc/grpc-js';
 import { ControlPlane, Snapshot } from '../../src/control-plane';
 import { bootstrapFor, type MeshResources } from '../support/mesh';
@@ -7,6 +10,8 @@ import { RawBackend } from '../support/raw-backend';
 import { SilentServer } from '../support/silent-server';
 import { SlowLookups } from '../support/slow-lookups';
 import { SlowServer } from '../support/slow-server';
+import { TestCertificates, type CertificateOptions } from '../support/test-certificates';
+import { TlsBackend } from '../support/tls-backend';
 import {
   edsClusterJson,
   endpointsJson,
@@ -72,6 +77,32 @@ export class World {
     const backend = new RawBackend(onStream);
     this.stops.push(() => backend.close());
     return backend.listen();
+  }
+
+  /**
+   * Starts a server with TLS. @returns its port, and the file of the authority that clients are to trust.
+   * @param isOfOtherAuthority Whether its certificate is signed by another one.
+   */
+  async tlsPort({
+    options,
+    isOfOtherAuthority = false,
+  }: {
+    readonly options: CertificateOptions;
+    readonly isOfOtherAuthority?: boolean;
+  }): Promise<{ readonly port: number; readonly caFile: string }> {
+    const certificates = new TestCertificates();
+    const folder = mkdtempSync(join(tmpdir(), 'grpc-xds-failures-'));
+    this.stops.push(
+      () => certificates.close(),
+      () => rmSync(folder, { recursive: true }),
+    );
+    const trusted = certificates.authority('trusted');
+    const issuer = isOfOtherAuthority ? certificates.authority('other') : trusted;
+    const caFile = join(folder, 'ca.pem');
+    writeFileSync(caFile, trusted.certificate);
+    const backend = await TlsBackend.start(issuer.sign('server', options));
+    this.stops.push(() => backend.stop());
+    return { port: backend.port, caFile };
   }
 
   /** Returns a port that refuses connections. */

@@ -20,10 +20,10 @@ describe('child channel options (gRFC A110)', () => {
     [{ interceptors: pass }, 'interceptors must be an array of functions'],
     [{ interceptor_providers: [pass, 1] }, 'interceptor_providers must be an array of functions'],
     [{ channelFactoryOverride: {} }, 'channelFactoryOverride must be a function'],
-    [{ channelOverride: {} }, 'channelOverride is not an option of child channels'],
+    [{ channelOverride: {} }, 'channelOverride is an option of a client, not of a channel'],
     [
       { callInvocationTransformer: pass },
-      'callInvocationTransformer is not an option of child channels',
+      'callInvocationTransformer is an option of a client, not of a channel',
     ],
     [
       { interceptors: [], interceptor_providers: [] },

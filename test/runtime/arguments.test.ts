@@ -50,7 +50,9 @@ describe('what registers a definition', () => {
   it('may leave out what is optional, and nothing else may be there instead', () => {
     const register = loose(registerLbPolicy);
     expect(() => register({ ...policy, messageType: 5 })).toThrow(
-      new TypeError('grpc-xds: messageType of registerLbPolicy() must be a string, not 5'),
+      new TypeError(
+        'grpc-xds: messageType of registerLbPolicy() must be a string that is not empty, not 5',
+      ),
     );
     expect(() => register({ ...policy, messageType: undefined })).not.toThrow();
   });

@@ -25,11 +25,28 @@ describe('register()', () => {
     );
   });
 
-  it.each([null, 1, {}, Buffer.from('/nowhere')])(
+  it.each<[RegisterOptions, string]>([
+    [
+      { hiddenHeaders: ['x-a', 'a b'] },
+      'hiddenHeaders[1] of register() must be the name of a header: letters, digits and characters of "-_.", not "a b"',
+    ],
+    [{ hiddenHeaders: [':path'] }, 'hiddenHeaders[0] of register() must be the name of a header'],
+    [
+      { limits: { maxUpdateTimePercent: 101 } },
+      'limits.maxUpdateTimePercent of register() must be a whole number from 1 to 100, not 101',
+    ],
+    [{ limits: { maxRingSize: 0.5 } }, 'must be a positive whole number, not 0.5'],
+  ])('throws a TypeError for %p', (options, message) => {
+    expect(() => register(options)).toThrow(TypeError);
+    expect(() => register(options)).toThrow(message);
+  });
+
+  it.each([null, 1, {}, '', Buffer.from('/nowhere')])(
     'throws a TypeError for the snapshotPath %p',
     (path) => {
       const options = { snapshotPath: path } as RegisterOptions;
-      const expected = /^grpc-xds: snapshotPath of register\(\) must be a string, not /;
+      const expected =
+        /^grpc-xds: snapshotPath of register\(\) must be a string that is not empty, not /;
       expect(() => register(options)).toThrow(expected);
     },
   );

@@ -113,10 +113,10 @@ export function openBootstrap(
 function sourceOf(
   origin: BootstrapOrigin,
   { env }: ClientSurroundings,
-): Pick<LoadBootstrapOptions, 'inline' | 'env'> {
+): Pick<LoadBootstrapOptions, 'inline' | 'file' | 'env'> {
   switch (origin.kind) {
     case 'file':
-      return { env: { GRPC_XDS_BOOTSTRAP: origin.path } };
+      return { env: {}, file: origin.path };
     case 'object':
       return { env: {}, inline: origin.json };
     case 'environment':

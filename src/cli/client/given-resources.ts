@@ -5,7 +5,7 @@ import { decodeSent, describeClusterProblem, describeUnusableEndpoints } from '.
 import { Metadata } from '../../grpc-js';
 import type { CallExplanation } from '../../resolver/explain-call';
 import { formatExplanation } from '../../resolver/explanation-text';
-import { explainGiven, type GivenResource } from '../../runtime/explain';
+import { explainGiven, findNeeded, type GivenResource } from '../../runtime/explain';
 
 /** A resource as it is sent to clients. */
 export interface SentResource {
@@ -95,6 +95,17 @@ export function explain(
   );
   const known = problems.filter((each) => each !== undefined);
   return { explanation, text: formatExplanation(explanation), problems: known };
+}
+
+/** Returns those of given resources that a client requests for a target. */
+export function resourcesOfTarget<Resource extends GivenResource>(
+  resources: readonly Resource[],
+  target: string,
+  surroundings: ClientSurroundings,
+): readonly Resource[] {
+  const { environment, types } = createClientParts(surroundings);
+  const needed = findNeeded(resources, target, { types, limits: environment.limits });
+  return resources.filter((resource) => needed.includes(resource));
 }
 
 /** The clusters that calls go to. */

@@ -8,7 +8,7 @@ export { type BootstrapOrigin, findTargetProblem, validateBootstrap } from './cl
 export { connectUpstream } from './client-parts';
 export type { Upstream } from './client-parts';
 export type { StreamStatus, XdsStream, XdsTransport } from '../../xds-client/transport';
-export { explain } from './given-resources';
+export { explain, resourcesOfTarget } from './given-resources';
 export { parseTarget } from '../../resolver/xds-scheme';
 export { watchChannel } from './target-watch';
 export type { WatchedChannel } from './target-watch';

@@ -17,7 +17,7 @@ import {
   loadClient,
 } from '../io';
 
-import { expandFolders, readInput } from '../input';
+import { expandFolders, findReadTwice, readResourceText } from '../input';
 import { formatSnapshot, kindsOf, titleOf } from '../output';
 
 /** Judges all resources as a client does. */
@@ -193,6 +193,11 @@ export async function check(
   version: string,
   io: CliIo,
 ): Promise<number> {
+  const twice = findReadTwice(paths);
+  if (twice !== undefined) {
+    io.printError(twice);
+    return exitCode.badInput;
+  }
   const files: CheckedFile[] = [];
   for (const path of expandFolders(paths)) files.push(await checkFile(path, flags, io));
   if (flags.output === 'sarif' && flags.json !== true) {
@@ -209,7 +214,7 @@ export async function check(
 }
 
 async function checkFile(path: string, flags: FileFlags, io: CliIo): Promise<CheckedFile> {
-  const text = await readInput(path, io);
+  const text = await readResourceText(path, io);
   if (!text.ok) {
     const finding: CheckFinding = {
       ...{ rule: 'unreadable', level: 'error' },

@@ -11,6 +11,7 @@ import {
   type CliIo,
   type Line,
 } from '../io';
+import { findReadTwice } from '../input';
 import type { SourceFlags } from './dump';
 
 /** The differences of a resource. */
@@ -30,10 +31,20 @@ export async function diff(
   flags: SourceFlags & OutputFlags,
   io: CliIo,
 ): Promise<number> {
+  const twice = findReadTwice([before, after]);
+  if (twice !== undefined) {
+    io.printError(twice);
+    return exitCode.badInput;
+  }
   const dumps: Dump[] = [];
   for (const text of [before, after]) {
+    const source = parseSource(text, flags.nodeId);
+    if (!source.ok) {
+      io.printError(source.error);
+      return exitCode.badInput;
+    }
     const options = { target: flags.target, needsListener: true, timeoutMs: flags.timeout * 1000 };
-    const read = await readSource(parseSource(text, flags.nodeId), options, io);
+    const read = await readSource(source.value, options, io);
     if (!read.ok) {
       printErrors(read.error.problems, io);
       return read.error.code;

@@ -1,7 +1,7 @@
 import { errorMessage } from '../../util/errors';
 import type { CallExplanation } from '../client';
 import type { CallHeader } from '../arguments';
-import type { DumpedResource } from '../dump/dump';
+import { hasValue } from '../dump/dump';
 import { readSource } from '../dump/read-source';
 import { printResult, exitCode, printErrors, loadClient, type CliIo } from '../io';
 import { sourceOf, type DumpFlags } from './dump';
@@ -66,10 +66,4 @@ function isRouted(explanation: CallExplanation): boolean {
     explanation.unmatchedShare === 0 &&
     explanation.decisions.every(({ outcome }) => outcome.kind === 'forward')
   );
-}
-
-function hasValue(
-  resource: DumpedResource,
-): resource is DumpedResource & { readonly value: Uint8Array } {
-  return resource.value !== undefined;
 }

@@ -1,5 +1,6 @@
 import type { Handle } from '../../util/handle';
 import type { Result } from '../../util/result';
+import { cutText } from '../../util/text';
 import {
   failed,
   fetchPageReport,
@@ -116,9 +117,34 @@ async function pause({ interval }: TopFlags, over: Promise<void>, io: CliIo): Pr
 
 const TITLES = ['', 'calls/s', 'errors/s', 'latency', 'in flight', 'ready', 'state'];
 
-/** Formats a row for each target, below it its clusters, and below these their localities. */
-function formatRows(sample: TopSample, before: TopSample | undefined): readonly string[] {
-  const rows = sample.rows.map((row) => {
+/** Characters of a name that are shown also where the numbers do not fit beside it. */
+const MIN_NAME_WIDTH = 12;
+
+/**
+ * Formats a row for each target, below it its clusters, and below these their localities.
+ * @param columns The width of the screen: names are cut so that the numbers fit beside them. Default: any.
+ */
+function formatRows(
+  sample: TopSample,
+  before: TopSample | undefined,
+  columns = Infinity,
+): readonly string[] {
+  const rows = cellsOf(sample, before);
+  const numbers = formatTable(
+    TITLES,
+    rows.map(([, ...others]) => ['', ...others]),
+  );
+  const used = numbers.reduce((width, line) => Math.max(width, line.length), 0);
+  const room = Math.max(columns - used, MIN_NAME_WIDTH);
+  const cut = rows.map(([name = '', ...others]) => [
+    cutText(name, name.length > room ? room - 1 : room),
+    ...others,
+  ]);
+  return formatTable(TITLES, cut);
+}
+
+function cellsOf(sample: TopSample, before: TopSample | undefined): readonly (readonly string[])[] {
+  return sample.rows.map((row) => {
     const rates = ratesOf(row, sample, before);
     const name = row.locality || row.cluster || row.target;
     const indent = row.locality !== '' ? '    ' : row.cluster === '' ? '' : '  ';
@@ -130,7 +156,6 @@ function formatRows(sample: TopSample, before: TopSample | undefined): readonly 
       ...[`${row.inFlight}`, `${row.ready}/${row.endpoints}`, row.state],
     ];
   });
-  return formatTable(TITLES, rows);
 }
 
 /** The live screen. */
@@ -187,7 +212,7 @@ class TopScreen {
     if (sample === undefined) return;
     const { columns = 80, rows = 24 } = io.size ?? {};
     const title = `process ${sample.pid}  ${new Date(sample.atMs).toISOString().slice(11, 19)}Z  q: quit`;
-    const [titles = '', ...table] = formatRows(sample, this.before);
+    const [titles = '', ...table] = formatRows(sample, this.before, columns);
     const cut = (text: string) => text.slice(0, columns);
     // The last line is left free, so that the screen does not scroll.
     const room = Math.max(0, rows - (this.failure === undefined ? 4 : 5));

@@ -28,6 +28,13 @@ export interface DumpedResource {
   readonly value: Uint8Array | undefined;
 }
 
+/** Whether a resource was accepted, or is of a file. */
+export function hasValue(
+  resource: DumpedResource,
+): resource is DumpedResource & { readonly value: Uint8Array } {
+  return resource.value !== undefined;
+}
+
 /** The resources that a client, a control plane or a file has. */
 export interface Dump {
   /** Where they are from. */

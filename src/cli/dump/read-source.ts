@@ -3,9 +3,9 @@ import { listenerKind, parseResourceFile } from '../../control-plane';
 import { describeDuration } from '../../util/duration';
 import { err, ok, type Result } from '../../util/result';
 import type { BootstrapOrigin } from '../client';
-import { readInput } from '../input';
+import { readResourceText } from '../input';
 import { exitCode, loadClient, type CliIo } from '../io';
-import { dumpSnapshot, type Dump, type DumpedResource } from './dump';
+import { dumpSnapshot, hasValue, type Dump, type DumpedResource } from './dump';
 import {
   failed,
   parseInspectReport,
@@ -41,19 +41,38 @@ export type ResourceSource =
 export interface ReadSourceOptions {
   /** The target whose resources are read. Default: all of the source. */
   readonly target: string | undefined;
-  /** Whether a resource file without the listener of the target is an error. Default: it is read as a whole. */
+  /**
+   * Whether a resource file without the listener of the target is an error, and only what the target needs is read. Default: the
+   * file is read as a whole.
+   */
   readonly needsListener?: boolean;
   readonly timeoutMs: number;
 }
 
-/** Parses a source as `diff` takes it: `admin:host:port`, `ads:uri`, `page:url`, `pid:number` or the path of a file. */
-export function parseSource(text: string, nodeId: string): ResourceSource {
-  const [, scheme, rest = ''] = /^(admin|ads|page|pid):(.+)$/s.exec(text) ?? [];
-  if (scheme === 'admin') return { kind: 'admin', address: rest };
-  if (scheme === 'ads') return { kind: 'ads', bootstrap: bootstrapOf(rest, nodeId) };
-  if (scheme === 'page') return { kind: 'page', url: rest };
-  if (scheme === 'pid' && /^\d{1,10}$/.test(rest)) return { kind: 'process', pid: Number(rest) };
-  return { kind: 'file', path: text };
+/** What follows the schemes of sources. */
+const SCHEMES: ReadonlyMap<string, string> = new Map([
+  ['admin', 'the address of the admin services of a process, such as admin:127.0.0.1:9902'],
+  ['ads', 'the URI of a control plane, such as ads:127.0.0.1:18000'],
+  ['page', 'the URL of a live page, with its token'],
+  ['pid', 'the id of a process, such as pid:1234'],
+]);
+
+/**
+ * Parses a source as `diff` takes it: `admin:host:port`, `ads:uri`, `page:url`, `pid:number` or the path of a file.
+ * @returns why it is none, otherwise.
+ */
+export function parseSource(text: string, nodeId: string): Result<ResourceSource, string> {
+  const [, scheme = '', rest = ''] = /^([a-z]+):(.*)$/s.exec(text) ?? [];
+  const expected = SCHEMES.get(scheme);
+  if (expected === undefined) return ok({ kind: 'file', path: text });
+  const isPid = /^[1-9]\d{0,9}$/.test(rest);
+  if (scheme === 'pid' ? !isPid : rest === '') {
+    return err(`${text}: expected ${expected}; for a file of this name use ./${text}`);
+  }
+  if (scheme === 'admin') return ok({ kind: 'admin', address: rest });
+  if (scheme === 'ads') return ok({ kind: 'ads', bootstrap: bootstrapOf(rest, nodeId) });
+  if (scheme === 'page') return ok({ kind: 'page', url: rest });
+  return ok({ kind: 'process', pid: Number(rest) });
 }
 
 /** Flags that name a control plane. */
@@ -114,7 +133,7 @@ async function readFile(
   { target, needsListener = false }: ReadSourceOptions,
   io: CliIo,
 ): Promise<Result<Dump, SourceFailure>> {
-  const content = await readInput(path, io);
+  const content = await readResourceText(path, io);
   if (!content.ok) return failed(`${path}: cannot be read: ${content.error}`);
   const text = content.value;
   const report = parseInspectReport(path, text, target);
@@ -127,9 +146,11 @@ async function readFile(
   const names = [...snapshot.value.set(listenerKind).byName.keys()];
   const known = names.map((name) => `xds:///${name}`);
   if (target === undefined || !needsListener) return ok(dumpSnapshot(path, snapshot.value));
-  return known.includes(target) || names.includes(listenerOf(target))
-    ? ok(dumpSnapshot(path, snapshot.value))
-    : unknownTarget(path, target, known);
+  if (!known.includes(target) && !names.includes(listenerOf(target)))
+    return unknownTarget(path, target, known);
+  const dumped = dumpSnapshot(path, snapshot.value);
+  const needed = loadClient().resourcesOfTarget(dumped.resources.filter(hasValue), target, io);
+  return ok({ ...dumped, resources: needed });
 }
 
 /** The name of the listener of a target without a template. */

@@ -4,13 +4,7 @@ import {
   LoadStatsRequest,
   LoadStatsResponse,
 } from '../../wire/generated/envoy/service/load_stats/v3/lrs';
-import {
-  BOOLEAN,
-  optional,
-  MILLISECONDS,
-  STRINGS,
-  type MembersOf,
-} from '../../util/check-arguments';
+import { BOOLEAN, optional, TEXTS, type MembersOf, type Rule } from '../../util/check-arguments';
 import { msToDuration } from '../../util/duration';
 import { clientFeatures, readNode, type ClientIdentity, type ClientNode } from '../client-state';
 import { LOAD_LIMIT, MAX_STREAMS } from '../limits';
@@ -32,9 +26,17 @@ export interface LoadReporting {
   readonly reportEndpointGranularity?: boolean;
 }
 
+/** What a message of a duration can have: 10,000 years. */
+const MAX_INTERVAL_MS = 315_576_000_000_000;
+
+const INTERVAL: Rule = {
+  legal: `a number of milliseconds from 0 to ${MAX_INTERVAL_MS}`,
+  accepts: (value) => typeof value === 'number' && value >= 0 && value <= MAX_INTERVAL_MS,
+};
+
 export const LOAD_REPORTING: MembersOf<LoadReporting> = {
-  intervalMs: optional(MILLISECONDS),
-  clusters: optional(STRINGS),
+  intervalMs: optional(INTERVAL),
+  clusters: optional(TEXTS),
   reportEndpointGranularity: optional(BOOLEAN),
 };
 

@@ -9,6 +9,7 @@ import {
   optional,
   POSITIVE_MILLISECONDS,
   STRING,
+  TEXT,
   withMethods,
   type MembersOf,
 } from '../../util/check-arguments';
@@ -105,7 +106,7 @@ export class ResourceFileError extends Error {
     /** All problems, in the order in which they were found. */
     readonly problems: readonly ResourceFileProblem[],
   ) {
-    checkArgument('new ResourceFileError()', 'path', path, STRING);
+    checkArgument('new ResourceFileError()', 'path', path, TEXT);
     checkArgument('new ResourceFileError()', 'problems', problems, PROBLEMS);
     const lines = problems.map(({ position, text }) => {
       const place = position === undefined ? '' : `:${position.line}:${position.column}`;
@@ -158,7 +159,7 @@ function openFile(
   path: string,
   options: ResourceFileOptions,
 ): Result<ResourceFileContent, ResourceFileError> {
-  checkArgument(caller, 'path', path, STRING);
+  checkArgument(caller, 'path', path, TEXT);
   checkOptions(caller, options, OPTIONS);
   const text = readText(path);
   return text.ok ? openResourceText(text.value, path, options) : text;
@@ -171,7 +172,7 @@ export function openResourceText(
   options: ResourceFileOptions = {},
 ): Result<ResourceFileContent, ResourceFileError> {
   checkArgument('openResourceText()', 'text', text, STRING);
-  checkArgument('openResourceText()', 'path', path, STRING);
+  checkArgument('openResourceText()', 'path', path, TEXT);
   checkOptions('openResourceText()', options, OPTIONS);
   return parseContent(text, path, options, Snapshot.empty);
 }
@@ -199,7 +200,7 @@ export function parseResourceFile(
   previous: Snapshot = Snapshot.empty,
 ): Result<Snapshot, ResourceFileError> {
   checkArgument('parseResourceFile()', 'text', text, STRING);
-  checkArgument('parseResourceFile()', 'path', path, STRING);
+  checkArgument('parseResourceFile()', 'path', path, TEXT);
   checkOptions('parseResourceFile()', options, OPTIONS);
   checkArgument('parseResourceFile()', 'previous', previous, SNAPSHOT);
   const content = parseContent(text, path, options, previous);
@@ -391,7 +392,7 @@ export function watchResourceFile(
   listener: ResourceFileListener,
   options: ResourceFileWatchOptions = {},
 ): Handle {
-  checkArgument('watchResourceFile()', 'path', path, STRING);
+  checkArgument('watchResourceFile()', 'path', path, TEXT);
   checkArgument('watchResourceFile()', 'listener', listener, LISTENER);
   checkOptions('watchResourceFile()', options, WATCH_OPTIONS);
   const logger = containLogger(options.logger ?? silentLogger);

@@ -4,7 +4,7 @@ import {
   checkOptions,
   listOf,
   optional,
-  STRING,
+  TEXT,
   type MembersOf,
   type Rule,
 } from '../../util/check-arguments';
@@ -157,7 +157,7 @@ export class Snapshot {
   /** Returns one resource. */
   get(kind: ResourceKind, name: string): SnapshotResource | undefined {
     checkArgument('Snapshot.get()', 'kind', kind, KIND);
-    checkArgument('Snapshot.get()', 'name', name, STRING);
+    checkArgument('Snapshot.get()', 'name', name, TEXT);
     return this.sets.get(kind)?.byName.get(name);
   }
 

@@ -296,13 +296,11 @@ export interface CustomPolicyType {
   readonly converter: LbConfigConverter | undefined;
 }
 
-/** Creates a policy from its definition. @throws Error if the name or the `messageType` is empty. */
+/** Creates a policy from its definition. */
 export function createCustomPolicyType<Config>(
   definition: LbPolicyDefinition<Config>,
 ): CustomPolicyType {
   const { name, messageType } = definition;
-  if (name === '') throw new Error('A load-balancing policy needs a name');
-  if (messageType === '') throw new Error(`Load-balancing policy ${name}: messageType is empty`);
   const configs = new WeakSet<LbConfig>();
   const parse = (input: LbPolicyConfigInput, violations: Violations) => {
     const parsed = parseContained(() => definition.parseConfig(input), violations, 'the policy');

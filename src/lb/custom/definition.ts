@@ -1,4 +1,4 @@
-import { FUNCTION, optional, STRING, type MembersOf } from '../../util/check-arguments';
+import { FUNCTION, optional, TEXT, type MembersOf } from '../../util/check-arguments';
 import type { ChildChannelOptions } from '../../grpc-js/child-channel-options';
 
 /** The config of a load-balancing policy as received. */
@@ -29,10 +29,10 @@ export interface LbPolicyDefinition<Config> {
 
 /** What the members of a definition must be. */
 export const LB_POLICY: MembersOf<LbPolicyDefinition<unknown>> = {
-  name: STRING,
+  name: TEXT,
   parseConfig: FUNCTION,
   create: FUNCTION,
-  messageType: optional(STRING),
+  messageType: optional(TEXT),
 };
 
 /**

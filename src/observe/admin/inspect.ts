@@ -5,7 +5,7 @@ import {
   BYTES,
   checkOptions,
   optional,
-  STRING,
+  TEXT,
   type MembersOf,
 } from '../../util/check-arguments';
 import type { LiveResolution } from '../../resolver/resolver-dependencies';
@@ -47,7 +47,7 @@ export interface InspectedProcess {
 }
 
 const OPTIONS: MembersOf<InspectOptions> = {
-  target: optional(STRING),
+  target: optional(TEXT),
   contents: optional(BOOLEAN),
   maxBytes: optional(BYTES),
 };

@@ -4,8 +4,8 @@ import {
   checkOptions,
   optional,
   PORT,
-  STRINGS,
   TEXT,
+  TEXTS,
   type MembersOf,
   type Rule,
 } from '../../util/check-arguments';
@@ -38,7 +38,7 @@ const OPTIONS: MembersOf<AdminPageOptions> = {
   port: PORT,
   host: optional(TEXT),
   token: optional(TOKEN),
-  allowedHosts: optional(STRINGS),
+  allowedHosts: optional(TEXTS),
 };
 
 /** Options with their defaults. */

@@ -1,6 +1,7 @@
 import type { Attributes, HrTime, ValueType } from '@opentelemetry/api';
 import type { Instrument } from '../stats/instruments';
 import { systemClock, type Clock } from '../../util/clock';
+import { checkOptions } from '../../util/check-arguments';
 import { PACKAGE_VERSION } from '../../util/version';
 import { FlatBackend, FlatHistogram, type FlatSum } from './flat-backend';
 import { SCOPE, valueTypeOf } from './meter-backend';
@@ -87,8 +88,16 @@ export interface GrpcMetricProducer {
   collect(): Promise<ProducedMetrics>;
 }
 
-/** Creates the producer for `observe({ metricProducer })` and for the `metricProducers` of a reader. */
-export function createMetricProducer(): GrpcMetricProducer {
+/**
+ * Creates the producer for `observe({ metricProducer })` and for the `metricProducers` of a reader.
+ *
+ * @param options There are none.
+ * @throws TypeError if an option is given.
+ */
+export function createMetricProducer(
+  options: Readonly<Record<string, never>> = {},
+): GrpcMetricProducer {
+  checkOptions('createMetricProducer()', options, {});
   return new FlatMetricProducer(systemClock);
 }
 

@@ -8,6 +8,7 @@ import { FlatMetricProducer, type GrpcMetricProducer } from './metric-producer';
 import type { MetricsBackend } from './flat-backend';
 import { TracingPlugin, loadApi } from './tracing';
 import { Channel, type ChannelCredentials, type ChannelOptions } from '../../grpc-js';
+import { problemsOfChannelOptions } from '../../grpc-js/child-channel-options';
 import { watchCalls, type CallWatch } from '../../grpc-js/call-watch';
 import { createGrpcLogger, currentTracers } from '../../grpc-js/grpc-logger';
 import { CallStats } from '../stats/call-stats';
@@ -19,8 +20,10 @@ import {
   optional,
   STRING,
   STRINGS,
+  TEXT,
   withMethods,
   type MembersOf,
+  type Rule,
 } from '../../util/check-arguments';
 import { systemClock } from '../../util/clock';
 
@@ -124,12 +127,21 @@ const XDS = /^xds:/i;
 
 const logger = createGrpcLogger({ isTracerOn: currentTracers(), clock: systemClock });
 
+const CREDENTIALS = withMethods('ChannelCredentials of @grpc/grpc-js', '_isSecure', '_equals');
+const CHANNEL_OPTIONS: Rule = {
+  legal: 'an object of channel options',
+  accepts: (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
+};
+
 /**
  * Creates a channel that every `observe` before it observes, whatever its target is (gRFCs A66, A72): for the option
  * `channelFactoryOverride` of clients. Channels with an `xds:` target need it not, and are no different with it.
  *
  * Such a channel has the metrics and spans of its calls and attempts. Those of load balancing, and the labels of locality
  * and cluster, are of `xds:` channels.
+ *
+ * @throws TypeError if an argument is not one of a channel, or an option is unknown to grpc-js or of the wrong type. Options
+ * whose names begin with another word than `grpc` may be those of the application.
  *
  * @example
  * ```ts
@@ -146,6 +158,14 @@ export function createObservedChannel(
   credentials: ChannelCredentials,
   options: ChannelOptions,
 ): Channel {
+  const caller = 'createObservedChannel()';
+  checkArgument(caller, 'address', address, TEXT);
+  checkArgument(caller, 'credentials', credentials, CREDENTIALS);
+  checkArgument(caller, 'options', options, CHANNEL_OPTIONS);
+  const problems = problemsOfChannelOptions(options);
+  if (problems.length > 0) {
+    throw new TypeError(`grpc-xds: options of ${caller}: ${problems.join('; ')}`);
+  }
   const channel = new Channel(address, credentials, options);
   const target = channel.getTarget();
   const stats = XDS.test(target) ? undefined : processStats.forChannel(target, logger);

@@ -1,4 +1,5 @@
 import { CallCredentials, type ChannelCredentials, type SecureConnector } from '../../grpc-js';
+import { withoutAddress } from '../../grpc-js/host-internals';
 import { contained } from '../../util/contained';
 import { errorMessage } from '../../util/errors';
 import { isHttpConnectConnector } from './http-connect';
@@ -14,7 +15,8 @@ export function createContainedConnector(
   ...[target, options, callCredentials]: CreateArgs
 ): SecureConnector {
   try {
-    const connector = credentials._createSecureConnector(target, options, callCredentials);
+    const created = credentials._createSecureConnector(target, options, callCredentials);
+    const connector = withoutAddress(created);
     // Connectors of this package, or of another copy of it, are recognised by their brand.
     return isHttpConnectConnector(connector) ? connector : new ContainedConnector(connector);
   } catch (error) {

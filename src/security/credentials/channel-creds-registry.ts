@@ -118,6 +118,5 @@ export const processChannelCredentials = new ChannelCredentialsRegistry([]);
 export function registerChannelCredentials<Config>(
   definition: ChannelCredentialsDefinition<Config>,
 ): void {
-  if (definition.type === '') throw new Error('Channel credentials need the name of a type');
   processChannelCredentials.register(defineChannelCredentials(definition));
 }

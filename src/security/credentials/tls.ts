@@ -8,6 +8,7 @@ import {
   type GrpcUri,
   type SecureConnector,
 } from '../../grpc-js';
+import { withoutAddress } from '../../grpc-js/host-internals';
 import type { UpstreamTls } from '../../resources/tls/tls';
 import { parseCertificateFiles, type CertificateFilesConfig } from '../providers/certificate-files';
 import { MAX_BUNDLE_BYTES } from '../providers/certificate-limits';
@@ -115,7 +116,7 @@ class HostNameConnector implements SecureConnector {
       identity,
     });
     const secured = credentials.createFromSecureContext(context);
-    return secured._createSecureConnector(target, options).connect(socket);
+    return withoutAddress(secured._createSecureConnector(target, options)).connect(socket);
   }
 
   destroy(): void {

@@ -67,7 +67,6 @@ export const processCertificateProviders = new CertificateProviderRegistry();
 export function registerCertificateProvider<Config>(
   definition: Definitions.CertificateProviderDefinition<Config>,
 ): void {
-  if (definition.name === '') throw new Error('A certificate provider needs a name');
   processCertificateProviders.register(loadDefinitions().defineCertificateProvider(definition));
 }
 

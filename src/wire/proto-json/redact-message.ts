@@ -6,9 +6,16 @@ import {
   type DescMessage,
   type Registry,
 } from '@bufbuild/protobuf';
+import { WireType } from '@bufbuild/protobuf/wire';
 import { reflect, type ReflectMessage } from '@bufbuild/protobuf/reflect';
 import { HttpRequestHeaderMatchInput } from '../generated/envoy/type/matcher/v3/http_inputs';
-import { isHiddenHeader, isSecretKey, isSecretName, mayHaveSecrets } from '../../util/secrets';
+import {
+  isHiddenHeader,
+  isSecretKey,
+  isSecretName,
+  isSubjectName,
+  mayHaveSecrets,
+} from '../../util/secrets';
 import { REDACTED, redactSecrets } from '../../util/text';
 
 /**
@@ -33,7 +40,7 @@ export function redactMessage(
 }
 
 /** The fields that say what a value is about: they are shown. */
-const SUBJECTS: ReadonlySet<string> = new Set(['name', 'key', 'input']);
+const SUBJECTS: ReadonlySet<string> = new Set(['name', 'key', 'header_name', 'input']);
 
 /** What of a message is redacted. */
 type Extent = 'secrets' | 'all';
@@ -71,8 +78,10 @@ class Redactor {
       }
       case 'map': {
         const map = message.get(field);
+        const isAbout = isAboutHidden(map);
         for (const [key, value] of [...map]) {
-          const isSecret = typeof key === 'string' && isSecretKey(key);
+          const isSecret =
+            typeof key === 'string' && (isSecretKey(key) || (isAbout && !isSubjectName(key)));
           const shown = this.element(value, isSecret ? 'all' : extent);
           // The keys of a map in what is redacted are values, too, such as those of a matcher tree.
           const isHidden = extent === 'all' && typeof key === 'string';
@@ -137,7 +146,16 @@ class Redactor {
 function withoutUnknownSecrets(message: ReflectMessage): void {
   const unknown = message.getUnknown();
   if (unknown === undefined || unknown.length === 0) return;
-  message.setUnknown(unknown.filter(({ data }) => !mayHaveSecrets(data)));
+  message.setUnknown(
+    unknown.filter(({ wireType, data }) =>
+      isCallCondition(message) ? wireType !== WireType.LengthDelimited : !mayHaveSecrets(data),
+    ),
+  );
+}
+
+/** Whether a message has conditions on calls: one that is newer than this schema may be about a cookie or a hidden header. */
+function isCallCondition({ desc }: ReflectMessage): boolean {
+  return desc.typeName === 'envoy.config.route.v3.RouteMatch' && isHiddenHeader('cookie');
 }
 
 function redactedValue(value: unknown, extent: Extent): unknown {
@@ -154,12 +172,23 @@ function hidesValues(message: ReflectMessage): boolean {
       return isSecretName(textOf(message, 'name'));
     case 'envoy.config.core.v3.HeaderValue':
       return isHiddenHeader(textOf(message, 'key'));
+    case 'envoy.config.route.v3.RouteAction.HashPolicy.Header':
+      return isHiddenHeader(textOf(message, 'header_name'));
     case 'xds.type.matcher.v3.Matcher.MatcherList.Predicate.SinglePredicate':
     case 'xds.type.matcher.v3.Matcher.MatcherTree':
       return isHiddenInput(message);
     default:
       return false;
   }
+}
+
+/** Whether the members of an object of JSON say that it is about a hidden header. */
+function isAboutHidden(members: Iterable<[unknown, unknown]>): boolean {
+  for (const [name, value] of members) {
+    if (!isSubjectName(String(name)) || !isReflected(value)) continue;
+    if (isHiddenHeader(textOf(value, 'string_value'))) return true;
+  }
+  return false;
 }
 
 /** Whether a matcher reads a hidden header. An input of another type has no such field. */

@@ -122,6 +122,42 @@ describe('a secret in a resource', () => {
       },
     ],
     [
+      'a rewrite of a hash policy',
+      ROUTES,
+      {
+        name: 'r',
+        virtual_hosts: [
+          {
+            ...{ name: 'all', domains: ['*'] },
+            routes: [
+              {
+                match: { prefix: '/' },
+                route: {
+                  cluster: 'c',
+                  hash_policy: [
+                    {
+                      header: {
+                        header_name: 'Cookie',
+                        regex_rewrite: { pattern: { regex: SECRET }, substitution: SECRET },
+                      },
+                    },
+                  ],
+                },
+              },
+            ],
+          },
+        ],
+      },
+    ],
+    ...['name', 'key', 'header', 'headerName'].map((key): [string, string, JsonObject] => [
+      `an object of JSON whose ${key} is a hidden header`,
+      CLUSTER,
+      {
+        name: 'c',
+        metadata: { filter_metadata: { app: { add: [{ [key]: 'Cookie', to: [SECRET] }] } } },
+      },
+    ]),
+    [
       'a query parameter',
       ROUTES,
       routes({ query_parameters: [{ name: 'access_token', string_match: { exact: SECRET } }] }),
@@ -208,6 +244,22 @@ describe('a secret in a resource', () => {
     for (const text of ['RBACPerRoute', 'unknown and shown']) expect(shown).toContain(text);
   });
 
+  it('is left out of conditions of routes that this package has no schema for', () => {
+    // As `RouteMatch.cookies` of Envoy: a name, and a matcher.
+    const condition = Buffer.concat([field(1, 'sid'), field(2, field(1, SECRET))]);
+    const cookies = Buffer.concat([Buffer.from([0x8a, 0x01, condition.length]), condition]);
+    const match = Buffer.concat([field(1, '/'), cookies, Buffer.from([0x90, 0x01, 1])]);
+    const route = Buffer.concat([field(1, match), field(2, field(1, 'shown'))]);
+    const virtualHost = Buffer.concat([field(1, 'all'), field(2, '*'), field(3, route)]);
+    const bytes = Buffer.concat([field(1, 'r'), field(2, virtualHost)]);
+    const shownWith = () =>
+      Buffer.from(withoutSecrets(`type.googleapis.com/${ROUTES}`, bytes) ?? []).toString('latin1');
+    expect(shownWith()).not.toContain(SECRET);
+    for (const text of ['shown', '\x90\x01\x01']) expect(shownWith()).toContain(text);
+    hideHeaders([]);
+    expect(shownWith()).toContain(SECRET);
+  });
+
   it('is no field that is called as a hidden header', () => {
     const hash_policy = [{ cookie: { name: 'session-cookie' } }];
     const route = { match: { prefix: '/' }, route: { cluster: 'c', hash_policy } };
@@ -256,6 +308,25 @@ describe('a secret in a text', () => {
     ['refresh_token=abc&x=1', 'refresh_token=[redacted]&x=1'],
     ['-----BEGIN PRIVATE KEY-----\nMIIE\n-----END PRIVATE KEY----- x', '[redacted] x'],
     ['Authorization: Bearer 0123456789abcdef0', 'Authorization: Bearer [redacted]'],
+    ['Authorization: Bearer abc, x', 'Authorization: Bearer [redacted], x'],
+    ['got Bearer abc123', 'got Bearer [redacted]'],
+    ['authorization: k3y; x', 'authorization: [redacted]; x'],
+    ['cookie: a=1; sid=2, x', 'cookie: [redacted], x'],
+    ['{"Set-Cookie":"sid=1; Path=/"}', '{"Set-Cookie":"[redacted]"}'],
+    ["{ cookie: [ 'sid=1' ] }", "{ cookie: [ '[redacted]' ] }"],
+    ["Map(1) { 'authorization' => [ 'k3y' ] }", "Map(1) { 'authorization' => [ '[redacted]' ] }"],
+    ['https://h/p?a=1&token=1#x', 'https://h/p?a=1&token=[redacted]'],
+    ['access_token=abc token=1', 'access_token=[redacted] token=[redacted]'],
+    ['https://h/?sig=a%2Fb&se=1', 'https://h/?sig=[redacted]&se=1'],
+    [
+      '?X-Amz-Credential=AK/1&X-Amz-Signature=00',
+      '?X-Amz-Credential=[redacted]&X-Amz-Signature=[redacted]',
+    ],
+    ['password: hunter-2', 'password: [redacted]'],
+    [
+      String.raw`a: "{\"token\":\"pw\",\"a\":1}"`,
+      String.raw`a: "{\"token\":\"[redacted]\",\"a\":1}"`,
+    ],
   ])('is redacted once: %s', (text, shown) => {
     expect(sanitizeText(text)).toBe(shown);
     expect(sanitizeText(shown)).toBe(shown);
@@ -267,7 +338,13 @@ describe('a secret in a text', () => {
     'http://host:443/a@b',
     'dns:///cp.example:443',
     'the password is wrong',
-    'token=1',
+    'the token: not found',
+    'route.cookie: field not present',
+    'authorization: any is refused',
+    'config.token: inline_string: must not be empty',
+    'google_default: no token: 127.0.0.1:80 refused',
+    'max_tokens=10 {"maxTokens":10}',
+    'credentials=insecure',
   ])('is not seen in %s', (text) => expect(redactSecrets(text)).toBe(text));
 
   it('is not left as its beginning where a text is cut', () => {

@@ -1,5 +1,6 @@
 import { X509Certificate } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ServerCredentials } from '@grpc/grpc-js';
@@ -38,7 +39,10 @@ describe('a management server with TLS', () => {
     server.stop();
   });
 
-  function open(config: object, { address } = server): StreamRecorder {
+  function open(
+    config: object,
+    { address }: { readonly address: string } = server,
+  ): StreamRecorder {
     const factory = new GrpcTransportFactory({
       credentials: new ManagementCredentials({
         channel: new ChannelCredentialsRegistry(builtInChannelCredentials()),
@@ -86,6 +90,27 @@ describe('a management server with TLS', () => {
   it('rejects a client without a certificate', async () => {
     const recorder = open({ ca_certificate_file: fixture('ca.pem') });
     expect((await recorder.untilClosed()).code).toBe(14);
+  });
+
+  // RFC 6066, 3: Node.js warns of an address (DEP0123), and refuses it from version 26 on.
+  it('is not sent its address as a name', async () => {
+    const asked = createServer();
+    await new Promise<void>((resolve) => asked.listen(0, '127.0.0.1', resolve));
+    const { port } = asked.address() as AddressInfo;
+    const received = new Promise((resolve) =>
+      asked.once('connection', (socket) => {
+        socket
+          .on('error', () => {})
+          .once('data', (bytes) => {
+            resolve(bytes);
+            socket.destroy();
+          });
+      }),
+    );
+    open({ ca_certificate_file: fixture('ca.pem') }, { address: `127.0.0.1:${port}` });
+    // The ClientHello has names as text.
+    expect(String(await received)).not.toContain('127.0.0.1');
+    asked.close();
   });
 
   describe('with a trust bundle map (gRFC A87)', () => {

@@ -99,6 +99,6 @@ describe('channel credentials of an application', () => {
         parseConfig: () => undefined,
         create: () => credentials.createInsecure(),
       }),
-    ).toThrow('Channel credentials need the name of a type');
+    ).toThrow('type of registerChannelCredentials() must be a string that is not empty');
   });
 });

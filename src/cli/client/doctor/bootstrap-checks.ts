@@ -70,11 +70,7 @@ export function readBootstrapSource({
   path,
   env,
 }: BootstrapSource): ReturnType<typeof readBootstrapJson> {
-  if (path === undefined) return readBootstrapJson({ env });
-  const read = readBootstrapJson({ env: { GRPC_XDS_BOOTSTRAP: path } });
-  if (read.ok) return read;
-  const message = read.error.message.replace(' (GRPC_XDS_BOOTSTRAP)', '');
-  return { ok: false, error: { ...read.error, message } };
+  return readBootstrapJson({ file: path, env });
 }
 
 function checkText({ json }: BootstrapJson, findings: Findings): void {
