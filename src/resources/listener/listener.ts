@@ -26,14 +26,12 @@ export interface HttpConnectionManager {
   readonly maxStreamDurationMs: number | undefined;
 }
 
-/** A validated Listener. Only an API listener can serve a client (gRFC A74 decides that, not the parser). */
-export type ListenerResource =
-  | {
-      readonly kind: 'api-listener';
-      readonly name: string;
-      readonly httpConnectionManager: HttpConnectionManager;
-    }
-  | { readonly kind: 'socket-listener'; readonly name: string };
+/** A validated Listener of a client (gRFC A27). */
+export interface ApiListener {
+  readonly kind: 'api';
+  readonly name: string;
+  readonly httpConnectionManager: HttpConnectionManager;
+}
 
 /** Where the connections of a filter chain come from. */
 export type ConnectionSource = 'any' | 'same-ip-or-loopback' | 'external';
@@ -83,8 +81,9 @@ export interface SocketListener {
   /** For connections that no other chain matches; `undefined` if they are closed. */
   readonly defaultFilterChain: FilterChain | undefined;
   readonly unmatchable: readonly UnmatchableFilterChain[];
+  /** The resource as it was sent: two listeners with the same bytes are one, from whichever management server they are. */
+  readonly encoded: Uint8Array;
 }
 
-/** A validated Listener that a server has requested. One for clients is valid, and is not served. */
-export type ServerListenerResource =
-  { readonly kind: 'api'; readonly name: string } | SocketListener;
+/** A validated Listener. Which kind its user can serve is not the parser's to decide (gRFCs A36, A74). */
+export type ListenerResource = ApiListener | SocketListener;
