@@ -6,7 +6,7 @@ import {
 } from '../../http-filters/filter-overrides';
 import type { AuthorizationRequest } from '../../http-filters/rbac/request';
 import type { HttpFilterRegistry } from '../../http-filters/registry';
-import type { Refusal, ServerFilter } from '../../http-filters/server-filter';
+import type { FilterExplanation, Refusal, ServerFilter } from '../../http-filters/server-filter';
 import type { HttpFilterInstance } from '../../resources/listener/listener';
 import type { HttpFilterOverrides } from '../../resources/route-config/route-config';
 import { errorMessage } from '../../util/errors';
@@ -14,9 +14,7 @@ import { quoteName } from '../../util/text';
 
 /** The filters of the requests of a route, in the order in which they judge. */
 export class ServerFilterChain {
-  private constructor(
-    private readonly filters: readonly { readonly name: string; readonly filter: ServerFilter }[],
-  ) {}
+  private constructor(private readonly filters: readonly NamedFilter[]) {}
 
   /**
    * Creates the filters of a chain that are enabled and do anything (gRFC A39).
@@ -47,6 +45,49 @@ export class ServerFilterChain {
       if (refusal !== undefined) return refusal;
     }
     return undefined;
+  }
+
+  /** Explains what {@link judge} decides: the filters to the first that does not pass the request on. */
+  explain(request: AuthorizationRequest): readonly NamedExplanation[] {
+    return explainFilters(this.filters, request);
+  }
+}
+
+/** A filter with the name of its instance, or of its policy. */
+export interface NamedFilter {
+  readonly name: string;
+  readonly filter: ServerFilter;
+}
+
+/** What the filter with this name decides, and why. */
+export interface NamedExplanation extends FilterExplanation {
+  readonly name: string;
+}
+
+/** Explains what filters decide, one after the other, to the first that does not pass the request on. */
+export function explainFilters(
+  filters: readonly NamedFilter[],
+  request: AuthorizationRequest,
+): readonly NamedExplanation[] {
+  const explained: NamedExplanation[] = [];
+  for (const { name, filter } of filters) {
+    const own = explainFilter(name, filter, request);
+    explained.push({ name, ...own });
+    if (own.refusal !== undefined) break;
+  }
+  return explained;
+}
+
+function explainFilter(
+  name: string,
+  filter: ServerFilter,
+  request: AuthorizationRequest,
+): FilterExplanation {
+  const withoutRules = { action: undefined, rules: [] };
+  try {
+    return filter.explain?.(request) ?? { refusal: filter.onRequest(request), ...withoutRules };
+  } catch (error) {
+    return { refusal: refuseFailed(name, error), ...withoutRules };
   }
 }
 

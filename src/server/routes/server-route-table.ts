@@ -19,7 +19,7 @@ import type { Random } from '../../util/random';
 import { inSteps, type Steps } from '../../util/steps';
 import { quoteName, quoteText } from '../../util/text';
 import { WrongActions } from './wrong-actions';
-import { ServerFilterChain } from './server-filter-chain';
+import { ServerFilterChain, type NamedExplanation } from './server-filter-chain';
 
 /** What the tables of a server share. */
 export interface ServerRouteTableOptions {
@@ -38,6 +38,15 @@ interface ServerRouteTableInputs extends ServerRouteTableOptions {
   readonly registry: HttpFilterRegistry;
 }
 
+/** What decides about a request: its virtual host and route, as far as there are any, and the filters that have judged it. */
+export interface ExplainedDecision {
+  readonly virtualHost?: VirtualHost;
+  readonly route?: Route;
+  readonly filters: readonly NamedExplanation[];
+  /** `undefined` if the request is passed on. */
+  readonly refusal: Refusal | undefined;
+}
+
 /** A virtual host with what its requests need. */
 interface HostEntry {
   readonly virtualHost: VirtualHost;
@@ -48,7 +57,7 @@ interface HostEntry {
  * By the rules of routing, binary headers are absent (gRFC A28). Other headers are those that the request has: pseudo headers, and
  * those that clients set after routing, too.
  */
-const serverHeaders: HeaderReader<AuthorizationRequest> = {
+export const serverHeaders: HeaderReader<AuthorizationRequest> = {
   read: (name, request) => (name.endsWith('-bin') ? undefined : readHeader(name, request)),
 };
 
@@ -118,19 +127,37 @@ export class ServerRouteTable {
     }
   }
 
+  /** Explains what {@link judge} decides, with what each step has found. Nothing is audited or logged. */
+  explain(request: AuthorizationRequest): ExplainedDecision {
+    const host = this.findHost(request);
+    if ('code' in host) return { refusal: host, filters: [] };
+    const { virtualHost } = host;
+    const route = this.findRoute(host, request);
+    if ('code' in route) return { virtualHost, refusal: route, filters: [] };
+    const filters = this.filtersOf(route, virtualHost).explain(request);
+    const refusal = filters.at(-1)?.refusal ?? this.checkAction(route, host, request);
+    return { virtualHost, route, filters, refusal };
+  }
+
   private decide(request: AuthorizationRequest): Refusal | undefined {
-    const authority = readHeader(':authority', request) ?? '';
-    const host = this.hosts.find(authority);
-    if (host === undefined) {
-      return this.unavailable(
-        `No virtual host of ${this.name} has the domain ${quoteText(authority)}: add one, or the domain "*"`,
-      );
-    }
+    const host = this.findHost(request);
+    if ('code' in host) return host;
     const route = this.findRoute(host, request);
     if ('code' in route) return route;
     return (
       this.filtersOf(route, host.virtualHost).judge(request) ??
       this.checkAction(route, host, request)
+    );
+  }
+
+  /** Returns the virtual host of the authority, or the refusal of a request without one. */
+  private findHost(request: AuthorizationRequest): HostEntry | Refusal {
+    const authority = readHeader(':authority', request) ?? '';
+    return (
+      this.hosts.find(authority) ??
+      this.unavailable(
+        `No virtual host of ${this.name} has the domain ${quoteText(authority)}: add one, or the domain "*"`,
+      )
     );
   }
 
