@@ -1,4 +1,3 @@
-import { isIP } from 'node:net';
 import {
   mapOf,
   objectOf,
@@ -7,10 +6,10 @@ import {
   type MembersOf,
   type Rule,
 } from '../../util/check-arguments';
+import { parseIpPort, type IpPort } from '../../util/host-port';
 import type { envoy } from '../../wire/generated/resource-json';
 import { ISTIO_POLICIES, translatePolicies, type IstioAuthorizationPolicy } from './istio-policy';
 import type { ListenerJson } from './resource-input';
-import { parseAddress, type Address } from './services';
 import { SnapshotError, type SnapshotProblem } from './snapshot-builder';
 
 /** What a mesh configures of one server. */
@@ -68,10 +67,10 @@ export function listenersOfServers(
 ): readonly ListenerJson[] {
   const problems: SnapshotProblem[] = [];
   const listeners = Object.entries(servers).flatMap(([text, security]) => {
-    const address = parseAddress(text);
+    const address = parseIpPort(text);
     const add = (problem: Pick<SnapshotProblem, 'path' | 'reason'>) =>
       problems.push({ list: 'servers', name: text, ...problem });
-    if (address === undefined || isIP(address.address) === 0) {
+    if (address === undefined) {
       add({ path: [], reason: 'must be an IP address with a port, such as 127.0.0.1:50051' });
       return [];
     }
@@ -89,9 +88,10 @@ type HttpFilterJson = envoy.extensions.filters.network.http_connection_manager.v
 
 function createListener(
   name: string,
-  socket_address: Address,
+  { address, port }: IpPort,
   chain: FilterChainJson,
 ): ListenerJson {
+  const socket_address = { address, port_value: port };
   return { name, address: { socket_address }, filter_chains: [chain] };
 }
 

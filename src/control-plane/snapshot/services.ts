@@ -36,8 +36,7 @@ interface ServiceResources {
   readonly endpoints: readonly ClusterLoadAssignmentJson[];
 }
 
-/** As in `socket_address` of a resource. */
-export interface Address {
+interface Address {
   readonly address: string;
   readonly port_value: number;
 }
@@ -141,8 +140,7 @@ function problemAt(name: string, path: readonly number[], reason: string): Snaps
 /** `host:port`, with brackets around an IPv6 address. */
 const ADDRESS = /^(?:\[([^\]]+)\]|([^:[\]\s/]+)):(\d{1,5})$/;
 
-/** Parses `host:port`; `undefined` for another text, and for port 0. */
-export function parseAddress(text: string): Address | undefined {
+function parseAddress(text: string): Address | undefined {
   const [, ipv6, host, port] = ADDRESS.exec(text) ?? [];
   const number = Number(port);
   if (!(number >= 1 && number <= 65_535)) return undefined;

@@ -1,7 +1,11 @@
 import type { PeerNames, AuthorizationRequest } from '../../http-filters/rbac/request';
 import type { HttpFilterRegistry } from '../../http-filters/registry';
 import type { Refusal } from '../../http-filters/server-filter';
-import type { FilterChain, SocketListener } from '../../resources/listener/listener';
+import type {
+  FilterChain,
+  FilterChainMatch,
+  SocketListener,
+} from '../../resources/listener/listener';
 import type { MatchMeter } from '../../resources/matching/match-meter';
 import type { Route, RouteConfigResource } from '../../resources/route-config/route-config';
 import { describeMismatch } from '../../routing/describe-mismatch';
@@ -13,6 +17,7 @@ import type { Result } from '../../util/result';
 import { statusName } from '../../util/status-code';
 import { runSteps } from '../../util/steps';
 import { joinHostPort, quoteText } from '../../util/text';
+import { explainFilterChain } from '../filter-chains/explain-filter-chain';
 import { FilterChainIndex, type ConnectionEnd } from '../filter-chains/filter-chain-index';
 import type { NamedExplanation } from '../routes/server-filter-chain';
 import { serverHeaders, ServerRouteTable } from '../routes/server-route-table';
@@ -52,12 +57,14 @@ export function explainRequest(
 ): RequestExplanation {
   const { listener } = server;
   const base = { ...UNEXPLAINED, listener: listener.name };
-  const chain = runSteps(FilterChainIndex.inSteps(listener)).find(request.local, request.remote);
+  const { local, remote, client } = request;
+  const chain = runSteps(FilterChainIndex.inSteps(listener)).find(local, remote);
+  const reasons = describeChoice(listener, request);
   if (chain === undefined) {
-    return { ...base, outcome: 'closed', reason: describeUnmatched(listener, request) };
+    return { ...base, outcome: 'closed', reason: describeUnmatched(listener, request, reasons) };
   }
-  const { client } = request;
-  const ofChain = { ...base, filterChain: { name: chain.name, tls: describeTls(chain) } };
+  const filterChain = { name: chain.name, tls: describeTls(chain), reasons };
+  const ofChain = { ...base, filterChain };
   const refused = findHandshakeProblem(chain, client);
   if (refused !== undefined) return { ...ofChain, outcome: 'closed', reason: refused };
   const isIdentityUnused = chain.tls === undefined && client !== undefined;
@@ -71,13 +78,48 @@ export function explainRequest(
 const IDENTITY_UNUSED =
   'the filter chain has no TLS, so that the client has no identity, unless the fallback credentials of the server are TLS';
 
+/** Returns why a connection has its filter chain: the criteria that are set. */
+function describeChoice(
+  listener: SocketListener,
+  { local, remote }: RequestToExplain,
+): readonly string[] {
+  const { steps, isDefault } = explainFilterChain(listener, local, remote);
+  const reasons = steps.flatMap(({ criterion, reason, remaining }) =>
+    remaining.length === 0 || remaining.some((chain) => isCriterionSet(chain.match, criterion))
+      ? `${criterion}: ${reason}`
+      : [],
+  );
+  const isChosen = isDefault && listener.defaultFilterChain !== undefined;
+  return isChosen ? [...reasons, 'it is the default_filter_chain'] : reasons;
+}
+
+function isCriterionSet(match: FilterChainMatch, criterion: string): boolean {
+  switch (criterion) {
+    case 'prefix_ranges':
+      return match.prefixRanges.length > 0;
+    case 'transport_protocol':
+      return match.isRawBuffer;
+    case 'source_type':
+      return match.source !== 'any';
+    case 'source_prefix_ranges':
+      return match.sourcePrefixRanges.length > 0;
+    default:
+      return match.sourcePorts.length > 0;
+  }
+}
+
 function describeUnmatched(
   { unmatchable }: SocketListener,
   { local, remote }: RequestToExplain,
+  reasons: readonly string[],
 ): string {
   const skipped = unmatchable.map(({ name, criterion }) => `${quoteText(name)} (${criterion})`);
-  const never = skipped.length === 0 ? '' : `; never used by a gRPC server: ${skipped.join(', ')}`;
-  return `no filter chain is for a connection from ${textOf(remote)} to ${textOf(local)}, and there is no default_filter_chain${never}`;
+  const last = reasons.at(-1);
+  return [
+    `no filter chain is for a connection from ${textOf(remote)} to ${textOf(local)}, and there is no default_filter_chain`,
+    ...(last === undefined ? [] : [last]),
+    ...(skipped.length === 0 ? [] : [`never used by a gRPC server: ${skipped.join(', ')}`]),
+  ].join('; ');
 }
 
 function textOf({ address, port }: ConnectionEnd): string {

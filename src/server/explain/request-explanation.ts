@@ -22,6 +22,16 @@ export interface FilterTrial {
   readonly rules: readonly RuleTrial[];
 }
 
+/** The filter chain of a connection. */
+export interface ChosenFilterChain {
+  /** May be empty. */
+  readonly name: string;
+  /** What TLS it demands, such as `TLS, client certificate required`. */
+  readonly tls: string;
+  /** Why it is that of the connection, one line for each criterion that is set. */
+  readonly reasons: readonly string[];
+}
+
 /** What becomes of a request to a server, and why. Plain data, but for its text. */
 export interface RequestExplanation {
   /**
@@ -35,8 +45,8 @@ export interface RequestExplanation {
   readonly status: { readonly code: string; readonly details: string } | undefined;
   /** The name of the Listener; `undefined` if there is none. */
   readonly listener: string | undefined;
-  /** The chain of the connection, whose name may be empty, and what TLS it demands. */
-  readonly filterChain: { readonly name: string; readonly tls: string } | undefined;
+  /** The chain of the connection. */
+  readonly filterChain: ChosenFilterChain | undefined;
   readonly virtualHost: string | undefined;
   /** The index of the route in the virtual host. */
   readonly route: number | undefined;
@@ -60,7 +70,10 @@ export function formatRequestExplanation(explanation: RequestExplanation): strin
     ...(listener === undefined ? [] : [`Listener ${quoteText(listener)}`]),
     ...(filterChain === undefined
       ? []
-      : [`filter chain ${quoteText(filterChain.name)}: ${filterChain.tls}`]),
+      : [
+          `filter chain ${quoteText(filterChain.name)}: ${filterChain.tls}`,
+          ...filterChain.reasons.map((reason) => `  ${reason}`),
+        ]),
     ...(virtualHost === undefined ? [] : [`virtual host ${quoteText(virtualHost)}`]),
     ...routes.map((trial) => `  ${formatRoute(trial)}`),
     ...filters.flatMap(formatFilter),
