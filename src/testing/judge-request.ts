@@ -17,13 +17,19 @@ import {
   formatRequestExplanation,
   type RequestExplanation,
 } from '../server/explain/request-explanation';
+import {
+  connectedTo,
+  DEFAULT_ADDRESS,
+  DEFAULT_REMOTE,
+  headersOf,
+} from '../server/explain/request-parts';
 import { explainFilters, type NamedFilter } from '../server/routes/server-filter-chain';
 import { parseBoundedJson } from '../util/bounded-json';
 import { errorMessage } from '../util/errors';
 import { parseIpPort, type IpPort } from '../util/host-port';
 import { silentLogger } from '../util/logger';
 import { MAX_INPUT_BYTES, readRegularText } from '../util/read-regular-file';
-import { joinHostPort, joinLines } from '../util/text';
+import { joinLines } from '../util/text';
 import { Violations } from '../util/violations';
 import { encodeJson } from '../wire/proto-json/encode-json';
 import { describeJson, isJsonObject } from '../wire/proto-json/explain-json';
@@ -32,9 +38,6 @@ import type { AuthorizationResult, RequestToAuthorize } from './authorize';
 
 /** Objects, lists, elements and members of a file. */
 const MAX_VALUES = 2_000_000;
-
-const DEFAULT_ADDRESS: IpPort = { address: '127.0.0.1', port: 50_051 };
-const DEFAULT_REMOTE: IpPort = { address: '127.0.0.1', port: 40_000 };
 
 /** What authorizes a request. */
 type Subject =
@@ -89,7 +92,7 @@ function judgeByServer(
   const address = addressOf(request.address);
   const listener = servers.find(address);
   if (!listener.ok) throw fail(listener.error);
-  const local = address ?? connectedTo(listener.value.address.host, listener.value.address.port);
+  const local = address ?? connectedTo(listener.value.address);
   const routesOf = (name: string) => servers.routesOf(name);
   return explainRequest(
     { listener: listener.value, routesOf, registry, meter },
@@ -97,27 +100,13 @@ function judgeByServer(
   );
 }
 
-/** Returns where a client connects to that is on the same machine as a server on all addresses. */
-function connectedTo(host: string, port: number): IpPort {
-  const loopback = new Map([
-    ['0.0.0.0', '127.0.0.1'],
-    ['::', '::1'],
-  ]);
-  return { address: loopback.get(host) ?? host, port: port === 0 ? DEFAULT_ADDRESS.port : port };
-}
-
 function requestAt(
   local: IpPort,
   { path, headers = {}, remote }: RequestToAuthorize,
 ): Pick<AuthorizationRequest, 'path' | 'header' | 'local' | 'remote'> {
-  const values = new Map([[':authority', joinHostPort(local.address, local.port)]]);
-  for (const [name, value] of Object.entries(headers)) values.set(name.toLowerCase(), value);
-  // As a client of HTTP/1 spells it.
-  const host = values.get('host');
-  if (host !== undefined && !(':authority' in headers)) values.set(':authority', host);
   return {
     ...{ path, local, remote: addressOf(remote) ?? DEFAULT_REMOTE },
-    header: (name) => (name === ':path' ? path : values.get(name)),
+    header: headersOf(path, local, Object.entries(headers)),
   };
 }
 

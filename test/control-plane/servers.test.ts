@@ -9,6 +9,7 @@ import {
   type ListenerJson,
   type Servers,
 } from '../../src/control-plane';
+import { serverListenerName } from '../../src/bootstrap/server-listener-name';
 import { Listener } from '../../src/wire/generated/envoy/config/listener/v3/listener';
 import type { Json } from '../support/xds-json';
 import { cluster, route } from './resources';
@@ -145,6 +146,20 @@ describe('Listeners of servers', () => {
       'grpc/server?listening=[::]:8080&again=[::]:8080',
       'grpc/server?listening=127.0.0.1:1&again=127.0.0.1:1',
     ]);
+  });
+
+  it.each<[address: string, template: string, name: string]>([
+    ['[0:0::0:1]:80', 'a/%s', 'a/[::1]:80'],
+    ['[::ffff:1.2.3.4]:80', 'a/%s', 'a/[::ffff:1.2.3.4]:80'],
+    ['[::1]:80', 'xdstp://a/envoy.config.listener.v3.Listener/%s', '%5B::1%5D:80'],
+    ['1.2.3.4:80', 'xdstp://a/envoy.config.listener.v3.Listener/%s', '/1.2.3.4:80'],
+  ])('have the names that servers request: %s in %s', (address, nameTemplate, name) => {
+    const snapshot = Snapshot.forServers({ [address]: { mtls: 'DISABLE' } }, { nameTemplate });
+    const [found = ''] = snapshot.set(listenerKind).byName.keys();
+    expect(found.endsWith(name)).toBe(true);
+    const bootstrap = { source: 'test', serverListenerResourceNameTemplate: nameTemplate };
+    const host = address.replace(/:80$/, '').replace(/^\[|\]$/g, '');
+    expect(serverListenerName(bootstrap, host, 80)).toEqual({ ok: true, value: found });
   });
 
   it('are merged with services', () => {

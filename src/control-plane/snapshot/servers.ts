@@ -7,6 +7,7 @@ import {
   type Rule,
 } from '../../util/check-arguments';
 import { parseIpPort, type IpPort } from '../../util/host-port';
+import { joinHostPort } from '../../util/text';
 import type { envoy } from '../../wire/generated/resource-json';
 import { ISTIO_POLICIES, translatePolicies, type IstioAuthorizationPolicy } from './istio-policy';
 import type { ListenerJson } from './resource-input';
@@ -76,11 +77,20 @@ export function listenersOfServers(
     }
     const filters = createFilters(security.policies ?? [], add);
     const chain = createChain(security.mtls, filters);
-    // Every one: that is how servers read their template (gRFC A36).
-    return createListener(nameTemplate.replaceAll('%s', text), address, chain);
+    return createListener(nameOf(nameTemplate, address), address, chain);
   });
   if (problems.length > 0) throw new SnapshotError(problems);
   return listeners;
+}
+
+/** Names a Listener as servers read their template (gRFC A36): with every `%s`, and an IPv6 address in its shortest form. */
+function nameOf(template: string, { address, port }: IpPort): string {
+  const isShortened = address.includes(':') && !/[%.]/.test(address);
+  const host = isShortened ? new URL(`http://[${address}]`).hostname.slice(1, -1) : address;
+  const text = joinHostPort(host, port);
+  // The path of a URI has no brackets (gRFC A47).
+  const name = template.startsWith('xdstp:') ? text.replace(/[[\]%]/g, encodeURIComponent) : text;
+  return template.replaceAll('%s', () => name);
 }
 
 type FilterChainJson = envoy.config.listener.v3.FilterChain;
