@@ -155,7 +155,7 @@ export interface Upstream {
   /** Identifies the command to the server, as the bootstrap says. */
   readonly node: Node;
   /** Returns the name of the Listener of a server at `IP:port`, or why it has none. */
-  nameListener(address: string): Result<string, string>;
+  readonly nameListener: (address: string) => Result<string, string>;
 }
 
 /** Connects to the first server of a bootstrap, with its credentials. Nothing is sent before a stream is opened. */
