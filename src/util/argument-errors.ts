@@ -9,6 +9,8 @@ const MAX_SHOWN_LENGTH = 60;
 const MAX_NAMED_MEMBERS = 4;
 /** Letters with which two names begin that are taken for one. */
 const MIN_SHARED_LETTERS = 4;
+/** Characters of the path before a name. */
+const MAX_SHOWN_PATH = 30;
 
 /** The error of something that is no object with options or members. */
 export function noObject(
@@ -40,7 +42,7 @@ export function unknownName(
   const names = Object.keys(members);
   const similar = findMeant(name, members);
   const meant = similar === undefined ? '' : ` (did you mean "${similar}"?)`;
-  const quoted = quoteText(prefix + name, MAX_SHOWN_LENGTH);
+  const quoted = quoteText(endOf(prefix) + name, MAX_SHOWN_LENGTH);
   const legal = names.length === 0 ? 'there are none' : `the ${noun}s are ${names.join(', ')}`;
   return new TypeError(
     sanitizeText(`grpc-xds: unknown ${noun} ${quoted} of ${caller}${meant}; ${legal}`),
@@ -66,6 +68,11 @@ function findMeant(name: string, members: Members): string | undefined {
     if (Math.min(known.length, given.length) < MIN_SHARED_LETTERS) return false;
     return given.startsWith(known) || known.startsWith(given);
   });
+}
+
+/** Cuts the beginning of a path, so that a message shows the name at its end. */
+function endOf(path: string): string {
+  return path.length > MAX_SHOWN_PATH ? `…${path.slice(-MAX_SHOWN_PATH)}` : path;
 }
 
 /** Describes a name that is none of those that are known, as `unknown option "x": did you mean "y"?`. */
