@@ -101,7 +101,11 @@ async function main() {
     await call(client, 'Buy', 'mallory'),
     'PERMISSION_DENIED: mallory is not a tenant',
   );
-  check('somebody buys', await call(client, 'Buy'), 'PERMISSION_DENIED: nobody is not a tenant');
+  check(
+    'a caller without a tenant buys',
+    await call(client, 'Buy'),
+    'PERMISSION_DENIED: nobody is not a tenant',
+  );
   check('alice wants a refund', await call(client, 'Refund', 'alice'), 'answered for tier gold');
   check(
     'bob wants a refund',
@@ -114,7 +118,7 @@ async function main() {
   check('the client says', await serveAndWait(better), 'accepted');
   check('bob wants a refund', await call(client, 'Refund', 'bob'), 'answered for tier gold');
 
-  console.log('somebody makes a mistake');
+  console.log('a faulty config is sent');
   const verdict = await serveAndWait(resourcesFor({ alice: 7, bob: null }, port));
   console.log(`  the client says        ${verdict}`);
   for (const tenant of ['alice', 'bob']) {

@@ -21,7 +21,7 @@ export const tenantFilter = {
   configTypes: ['acme.v1.Tenants'],
   overrideTypes: ['acme.v1.TenantsPerRoute'],
 
-  // What these two throw is what the control plane is told; the last good configuration stays in force.
+  // The control plane receives the text of what these two throw; the last good configuration stays in use.
   parseConfig(input) {
     const { tiers } = readJson(input);
     if (typeof tiers !== 'object' || tiers === null) throw new Error('tiers: must be an object');

@@ -108,7 +108,7 @@ async function main() {
     'UNAVAILABLE: Cluster "shop": Load-balancing policy acme.v1.ByVersion failed: there is no version red',
   ]);
 
-  console.log('somebody makes a mistake; the last good configuration stays in force');
+  console.log('a faulty config is sent; the last good one stays in use');
   controlPlane.setSnapshot(Snapshot.from(resourcesFor(ports, { header: 7 })));
   while (verdicts.length === 0) await new Promise((resolve) => setTimeout(resolve, 10));
   const reason = 'header: must be a name';

@@ -45,6 +45,16 @@ export const CLIENTS = {
   java: { command: ['java', '-cp', `${java}/classes:${java}/lib/*`, 'interop.Client'] },
 };
 
+/** A certificate provider whose files are not there: Listeners that name it are valid all the same. */
+const CERTIFICATE_FILES = {
+  plugin_name: 'file_watcher',
+  config: {
+    certificate_file: '/nonexistent/certificate.pem',
+    private_key_file: '/nonexistent/key.pem',
+    ca_certificate_file: '/nonexistent/ca.pem',
+  },
+};
+
 /** Clients, servers and control planes of one run, and the files they need. */
 export class Peers {
   #folder = mkdtempSync(join(tmpdir(), 'grpc-xds-cross-'));
@@ -58,8 +68,12 @@ export class Peers {
    * @param options.bootstrap What else is in its bootstrap.
    * @param options.environment Environment variables.
    */
-  async client(name, address, { node = name, bootstrap = {}, environment = {} } = {}) {
-    const { command, env, features = [] } = CLIENTS[name];
+  client(name, address, { node = name, bootstrap = {}, environment = {} } = {}) {
+    return this.#startWith(CLIENTS[name], address, { node, bootstrap, environment });
+  }
+
+  /** Starts a program with a bootstrap. */
+  #startWith({ command, env, features = [] }, address, { node, bootstrap, environment = {} }) {
     const path = join(this.#folder, `bootstrap-${this.#count++}.json`);
     const server = {
       server_uri: address,
@@ -95,9 +109,38 @@ export class Peers {
     return this.#start(commands[language], {});
   }
 
+  /**
+   * Starts servers that are configured by Listeners, whose names are `server/` and their address; the node id is the language.
+   *
+   *   {"do": "serve"}  starts a server, which requests its Listener; answers {"host", "port"}
+   *
+   * @param language `go` or `python`.
+   */
+  xdsServers(language, address) {
+    const commands = {
+      go: { command: [goPeer, 'xds-servers'] },
+      python: { ...CLIENTS.python, command: ['python3', join(python, 'xds_server.py')] },
+    };
+    const certificate_providers = { default: CERTIFICATE_FILES };
+    const bootstrap = {
+      certificate_providers,
+      server_listener_resource_name_template: 'server/%s',
+    };
+    return this.#startWith(commands[language], address, { node: language, bootstrap });
+  }
+
   /** Turns resources in proto3 JSON into bytes. */
   encoder() {
     return this.#start([goPeer, 'encoder']);
+  }
+
+  /**
+   * Judges requests by the RBAC filter of grpc-go's xDS servers, or by its authorization policies for plain ones:
+   *
+   *   {"rules"|"policy", "requests"}  answers {"rejected": error} or {"allowed": [boolean]}
+   */
+  authorization() {
+    return this.#start([goPeer, 'authorization']);
   }
 
   /**

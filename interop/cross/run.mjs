@@ -1,6 +1,8 @@
 // Runs our client against a foreign control plane, and foreign clients against ours. Builds what they need first.
 import { Command } from 'commander';
+import { authorizationCases } from '../differential/authorization.mjs';
 import { differentialCases } from '../differential/differential.mjs';
+import { serverDifferentialCases } from '../differential/server-differential.mjs';
 import { tlsCases } from '../tls/agreement.mjs';
 import { tlsMatrix } from '../tls/matrix.mjs';
 import { securitySuite } from '../tls/security-suite.mjs';
@@ -17,9 +19,11 @@ const SERVER_NAMES = ['server-0', 'server-1', 'server-2', 'server-3', 'server-4'
 const program = new Command('npm run interop:cross --')
   .description('Runs this package against implementations in other languages.')
   .argument('[words...]', 'run only groups whose name contains one of these')
+  .option('--policies <number>', 'policies that the authorization test generates', Number, 2000)
+  .option('--seed <number>', 'what they are generated from', Number, 29)
   .option('--verbose', 'print every step, not only those that fail')
   .parse();
-const { verbose } = program.opts();
+const { verbose, policies, seed } = program.opts();
 
 const seconds = (since) => ((performance.now() - since) / 1000).toFixed(1).padStart(6);
 const failed = [];
@@ -89,7 +93,7 @@ process.once('SIGTERM', () => process.exit(143));
 const startedAt = performance.now();
 const available = await prepareAll();
 const peers = new Peers();
-const context = { available, peers, servers: [], backends: undefined };
+const context = { available, peers, policies, seed, servers: [], backends: undefined };
 if (available.has('go')) {
   context.backends = await peers.servers(SERVER_NAMES);
   const { ports } = context.backends.greeting;
@@ -102,6 +106,8 @@ const groups = [
   ...metricsCases,
   ...debugCases,
   ...differentialCases,
+  ...serverDifferentialCases,
+  ...authorizationCases,
   ...tlsCases,
   ...tlsMatrix,
   ...securitySuite,

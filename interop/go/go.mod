@@ -1,4 +1,5 @@
-module grpc-xds-interop
+// Below the name of grpc-go: Go lets only such modules import its internal packages, as authorization.go does.
+module google.golang.org/grpc/interop/grpc-xds
 
 go 1.26.0
 

@@ -20,7 +20,7 @@ type session interface {
 
 func main() {
 	if len(os.Args) < 2 {
-		log.Fatal("usage: peer client | debugger | encoder | server NAME... | secure-servers | control-plane snapshot|linear PORT")
+		log.Fatal("usage: peer client | debugger | encoder | authorization | server NAME... | secure-servers | xds-servers | control-plane snapshot|linear PORT")
 	}
 	var program session
 	var greeting answer
@@ -32,8 +32,12 @@ func main() {
 		program, greeting, err = newServers(os.Args[2:])
 	case "secure-servers":
 		program, greeting = newSecureServers(), struct{}{}
+	case "xds-servers":
+		program, greeting = newXdsServers(), struct{}{}
 	case "debugger":
 		program, greeting = newDebugger(), struct{}{}
+	case "authorization":
+		program, greeting, err = newAuthorization()
 	case "encoder":
 		program, greeting, err = newEncoder()
 	case "control-plane":

@@ -1,6 +1,7 @@
 import { late } from '../util/late';
 import type * as SimilarName from '../util/similar-name';
-import { sanitizeText } from '../util/text';
+import { quoteText, sanitizeText } from '../util/text';
+import { KNOWN_FEATURES } from './server-config-parser';
 
 /** Loaded for the first key that no client reads. */
 const loadSimilar = late<typeof SimilarName>(() => require('../util/similar-name'));
@@ -15,6 +16,8 @@ type Keys = ReadonlyMap<string, Member>;
 type Member =
   /** A value, or JSON that is passed on. */
   | { readonly kind: 'any' }
+  /** The name of something, or a list of such names; applications and other clients may have more of them. */
+  | { readonly kind: 'name'; readonly known: readonly string[] }
   | { readonly kind: 'object'; readonly keys: Keys }
   | { readonly kind: 'list'; readonly keys: Keys }
   /** An object with any keys. */
@@ -39,13 +42,13 @@ const credentialConfigs = new Map([
   ['jwt_token_file', keysOf({ jwt_token_file: value })],
 ]);
 const credential = keysOf({
-  type: value,
+  type: { kind: 'name', known: ['insecure', 'tls', 'google_default', 'jwt_token_file'] },
   config: { kind: 'config', of: 'type', keys: credentialConfigs },
 });
 
 const providerConfigs = new Map([['file_watcher', certificateFiles]]);
 const provider = keysOf({
-  plugin_name: value,
+  plugin_name: { kind: 'name', known: ['file_watcher', 'sds'] },
   config: { kind: 'config', of: 'plugin_name', keys: providerConfigs },
 });
 
@@ -53,7 +56,7 @@ const server = keysOf({
   server_uri: value,
   channel_creds: { kind: 'list', keys: credential },
   call_creds: { kind: 'list', keys: credential },
-  server_features: value,
+  server_features: { kind: 'name', known: [...KNOWN_FEATURES, 'xds_v3'] },
   refresh_delay: value,
   request_timeout: value,
   ignore_unknown_fields: value,
@@ -90,15 +93,17 @@ const bootstrap = keysOf({
   allowed_grpc_services: value,
 });
 
-/** A key of the bootstrap that no gRPC client reads. */
+/** A key of the bootstrap that no gRPC client reads, or the name of a feature, a credential or a plugin that is not known. */
 export interface UnknownKey {
   /** Such as `xds_servers[0].server_url`. */
   readonly path: string;
-  /** The known key that was probably meant. */
+  /** The value, if that is what is not known. Only those are found that look like a known one. */
+  readonly value?: string;
+  /** The known key or name that was probably meant. */
   readonly meant: string | undefined;
 }
 
-/** Finds the keys of a bootstrap that no gRPC client reads. */
+/** Finds the keys and names of a bootstrap that no gRPC client reads. */
 export function findUnknownKeys(json: unknown): readonly UnknownKey[] {
   const found: UnknownKey[] = [];
   visit(json, { kind: 'object', keys: bootstrap }, '', found);
@@ -106,6 +111,7 @@ export function findUnknownKeys(json: unknown): readonly UnknownKey[] {
 }
 
 function visit(json: unknown, member: Member, path: string, found: UnknownKey[]): void {
+  if (member.kind === 'name') return visitNames(json, member.known, path, found);
   if (typeof json !== 'object' || json === null || member.kind === 'any') return;
   if (member.kind === 'list') {
     if (!Array.isArray(json)) return;
@@ -128,17 +134,40 @@ function visit(json: unknown, member: Member, path: string, found: UnknownKey[])
   }
 }
 
+function visitNames(
+  json: unknown,
+  known: readonly string[],
+  path: string,
+  found: UnknownKey[],
+): void {
+  if (Array.isArray(json)) {
+    json.forEach((name: unknown, i) => visitNames(name, known, `${path}[${i}]`, found));
+  }
+  if (typeof json !== 'string' || known.includes(json)) return;
+  const meant = loadSimilar().findSimilar(json, known);
+  if (meant !== undefined) found.push({ path, value: json, meant });
+}
+
 /** Returns what may be in a config, by the member beside it. */
 function configOf(json: object, { of, keys }: Extract<Member, { kind: 'config' }>): Member {
   const config = keys.get(String(Reflect.get(json, of)));
   return config === undefined ? value : { kind: 'object', keys: config };
 }
 
-/** Describes the keys that are probably misspelt, each as `path is ignored: did you mean key?`. */
-export function findMisspelt(json: unknown): readonly string[] {
-  return findUnknownKeys(json).flatMap(({ path, meant }) =>
-    meant === undefined
-      ? []
-      : `${sanitizeText(path, MAX_PATH_LENGTH)} is ignored: did you mean ${meant}?`,
-  );
+/**
+ * Describes the keys and names that are probably misspelt, each as `path is ignored: did you mean key?`.
+ *
+ * @param isRegistered Whether an application has registered credentials or a plugin with this name.
+ */
+export function findMisspelt(
+  json: unknown,
+  isRegistered: (name: string) => boolean,
+): readonly string[] {
+  return findUnknownKeys(json).flatMap(({ path, value, meant }) => {
+    if (meant === undefined || (value !== undefined && isRegistered(value))) return [];
+    const place = sanitizeText(path, MAX_PATH_LENGTH);
+    return value === undefined
+      ? `${place} is ignored: did you mean ${meant}?`
+      : `${place} ${quoteText(value, MAX_PATH_LENGTH)} is ignored: did you mean "${meant}"?`;
+  });
 }

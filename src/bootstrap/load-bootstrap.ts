@@ -9,9 +9,13 @@ import { findMisspelt } from './bootstrap-keys';
 import { parseBootstrap, type BootstrapFlags, type BootstrapSupport } from './bootstrap-parser';
 import type * as JsonSyntax from './json-syntax';
 import type * as ArgumentErrors from '../util/argument-errors';
+import type * as SimilarName from '../util/similar-name';
+import { isRecord } from '../util/check-arguments';
+import { sanitizeText } from '../util/text';
 import { late } from '../util/late';
 
 const loadErrors = late<typeof ArgumentErrors>(() => require('../util/argument-errors'));
+const loadSimilar = late<typeof SimilarName>(() => require('../util/similar-name'));
 const loadJsonSyntax = late<typeof JsonSyntax>(() => require('./json-syntax'));
 
 /** A bootstrap has a few kilobytes, and metadata of the node. */
@@ -63,7 +67,9 @@ export function loadBootstrap(options: LoadBootstrapOptions): Result<Bootstrap, 
   if (!found.ok) return found;
   const { source, subject, json } = found.value;
   const bootstrap = parseBootstrap(json, source, options.support, options.flags);
-  const misspelt = findMisspelt(json);
+  const { channelCreds, callCreds, certificateProviders } = options.support;
+  const registries = [channelCreds, callCreds, certificateProviders];
+  const misspelt = findMisspelt(json, (name) => registries.some((known) => known.has(name)));
   if (!bootstrap.ok) {
     return fail(
       'invalid',
@@ -96,6 +102,7 @@ export function readBootstrapJson(
   if (!found.ok) return found;
   const { source, subject, text } = found.value;
   const json = text.startsWith('\uFEFF') ? text.slice(1) : text;
+  if (isQuoted(json)) return fail('not-json', `${subject} has quotes around it: remove them`);
   try {
     return ok({ source, subject, json: parseBoundedJson(json, BOOTSTRAP_LIMITS) });
   } catch (error) {
@@ -103,14 +110,26 @@ export function readBootstrapJson(
       return fail('invalid', `${subject} is invalid: ${error.message}`);
     }
     const reason = loadJsonSyntax().findJsonError(json) ?? errorMessage(error);
-    return fail('not-json', `${subject} is not JSON: ${describePath(json) ?? reason}`);
+    return fail('not-json', `${subject} is not JSON: ${describeOtherText(json) ?? reason}`);
   }
 }
 
-/** Says of a text that it is the path of a file; `undefined` if it does not look like one. */
-function describePath(text: string): string | undefined {
+/** Whether a text has quotes around it, such as those of a file of variables that no shell has read. */
+function isQuoted(text: string): boolean {
   const line = text.trim();
-  if (/[\s{}[\]"]/.test(line) || !/[\\/]|\.json$/.test(line)) return undefined;
+  return line.length > 1 && /['"]/.test(line.charAt(0)) && line.endsWith(line.charAt(0));
+}
+
+/** Says what a text is in place of JSON: nothing, an address, the path of a file or YAML; `undefined` if it looks like none. */
+function describeOtherText(text: string): string | undefined {
+  const line = text.trim();
+  if (line === '') return 'it is empty';
+  if (/^["{[]/.test(line)) return undefined;
+  if (/^(?:dns:\/*)?[\w.-]+:\d+$/.test(line)) {
+    return 'it looks like the address of a server: npx grpc-xds bootstrap plain --server writes a bootstrap with it';
+  }
+  if (/^(?:---|\w+:\s)/.test(line)) return 'it looks like YAML: write it as JSON';
+  if (/[\s{}[\]"]/.test(line) || !/[\\/]|\.(?:json|ya?ml)$/.test(line)) return undefined;
   return 'it looks like the path of a file: set GRPC_XDS_BOOTSTRAP to it, or give the text in it';
 }
 
@@ -141,8 +160,8 @@ export const BOOTSTRAP_OPTION = 'grpc_xds.bootstrap';
 /** The option of `@grpc/grpc-js-xds` with a bootstrap for a channel. */
 const PEER_OPTION = 'grpc.TEST_ONLY_DO_NOT_USE_IN_PROD.xds_bootstrap_config';
 
-/** The options of this package, also where the name of the package is misspelt: `grpc-xds.`, `grpcXds.`, `grpc.xds.`. */
-const OWN_OPTION = /^grpc[._-]?xds[._-]/i;
+/** The options of this package, also where the name of the package is misspelt: `grpc-xds.`, `grpcXds.`, `grpc.xds.`, `xds.`. */
+const OWN_OPTION = /^(?:grpc[._-]?)?xds[._-]/i;
 
 /**
  * Returns why the options of a channel cannot be used; `undefined` if they can. A channel with an option that this package
@@ -201,8 +220,7 @@ export class OptionBootstraps {
 function readOption(option: unknown, source: string): Result<string, string> {
   if (typeof option === 'string') return ok(option);
   try {
-    const text: unknown =
-      typeof option === 'object' && option !== null ? JSON.stringify(option) : undefined;
+    const text: unknown = isRecord(option) ? JSON.stringify(option) : undefined;
     if (typeof text === 'string') return ok(text);
   } catch (error) {
     return err(`${source} is not JSON: ${errorMessage(error)}`);
@@ -233,8 +251,22 @@ function findBootstrap(
   return fail(
     'missing',
     'xDS bootstrap is missing: set GRPC_XDS_BOOTSTRAP to a file or GRPC_XDS_BOOTSTRAP_CONFIG to JSON, ' +
-      'or pass register({ bootstrap })',
+      `or pass register({ bootstrap })${describeMisspeltVariables(env)}`,
   );
+}
+
+/** The variables that have a bootstrap. */
+const VARIABLES = ['GRPC_XDS_BOOTSTRAP', 'GRPC_XDS_BOOTSTRAP_CONFIG'];
+
+/** Names the variables that are set and were probably meant to have the bootstrap, to follow the text that none has. */
+function describeMisspeltVariables(env: NodeJS.ProcessEnv): string {
+  const texts = Object.keys(env)
+    .filter((name) => /xds|bootst/i.test(name) && !VARIABLES.includes(name))
+    .flatMap((name) => {
+      const meant = loadSimilar().findSimilar(name, VARIABLES);
+      return meant === undefined ? [] : `; ${sanitizeText(name)} is set: did you mean ${meant}?`;
+    });
+  return texts.join('');
 }
 
 function fromOption(
@@ -268,8 +300,17 @@ function fromFile(path: string, readFile: (path: string) => string): Result<Foun
   try {
     return ok({ source: path, subject, text: readFile(path) });
   } catch (error) {
-    return fail('unreadable', `${subject} cannot be read: ${errorMessage(error)}`);
+    const reason = describeOtherPath(path) ?? errorMessage(error);
+    return fail('unreadable', `${subject} cannot be read: ${reason}`);
   }
+}
+
+/** Says what a path that cannot be read is in place of one; `undefined` if it looks like a path. */
+function describeOtherPath(path: string): string | undefined {
+  if (isQuoted(path)) return 'it has quotes around it: remove them';
+  if (path.startsWith('~/')) return 'only a shell replaces "~": write the whole path';
+  const isUrl = /^[a-z][\w+.-]+:\/\//i.test(path);
+  return isUrl ? 'it is a URL, and this variable takes the path of a file' : undefined;
 }
 
 /** Returns the text of a bootstrap file. @throws Error if it cannot be read. */

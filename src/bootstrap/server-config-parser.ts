@@ -187,7 +187,7 @@ function parseCredentials(
 }
 
 /** The supported server features. */
-const KNOWN_FEATURES: ReadonlySet<unknown> = new Set([
+export const KNOWN_FEATURES: ReadonlySet<string> = new Set([
   'fail_on_data_errors',
   'grpc_xds_delta',
   'grpc_xds_delta_auto',
@@ -205,7 +205,7 @@ function parseFeatures(fields: JsonFields, violations: Violations): ReadonlySet<
 }
 
 function isKnownFeature(feature: unknown): feature is string {
-  return KNOWN_FEATURES.has(feature);
+  return typeof feature === 'string' && KNOWN_FEATURES.has(feature);
 }
 
 function toJson({ type, config }: ParsedCredential): JsonObject {

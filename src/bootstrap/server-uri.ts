@@ -59,6 +59,10 @@ function problemWithTarget(target: string): string | undefined {
   const isPath = /^unix(?:-abstract)?:/i.test(target);
   if (isPath) return undefined;
   if (/\s/.test(target)) return 'must not have spaces';
+  if (/^\.{0,2}\//.test(target)) return 'must be "file://" and an absolute path, for a file';
+  if (/^:?\d+$/.test(target)) return 'must have a host and a port, such as "localhost:18000"';
+  const unnamed = /^dns:\/\/([^/]+)$/i.exec(target)?.[1];
+  if (unnamed !== undefined) return `must have three slashes: ${quoteText(`dns:///${unnamed}`)}`;
   const listed = ADDRESSES.exec(target)?.[1];
   if (listed === '') return 'must have an address';
   // Without a scheme, a target is a name that may have a port; with an unknown one, it is anything.

@@ -41,6 +41,9 @@ export const parseTarget = expectForm(/^xds:./, 'an xds: target, such as xds:///
 /** Checks a project number of Google Cloud. */
 export const parseProjectNumber = expectForm(/^\d+$/, 'a number');
 
+/** Checks the address of a server, which may be any target: a port alone is none. */
+export const parseAddress = expectForm(/^(?!:?\d+$)\S+$/, 'an address, such as 127.0.0.1:50052');
+
 /** Checks an address with a port. */
 export function parseHostPort(text: string): string {
   const [, host, bracketed, port] = /^(?:([^\s:/[\]]+)|\[([^\]]+)\]):(\d{1,5})$/.exec(text) ?? [];

@@ -3,6 +3,7 @@ import { Argument, Command, CommanderError, Option } from 'commander';
 import {
   addHeader,
   addService,
+  parseAddress,
   parseMethod,
   parsePageUrl,
   parsePid,
@@ -223,7 +224,11 @@ function addWatch(program: Command, io: CliIo, setCode: SetCode): void {
         'terminal as a screen, otherwise as a line for each event.',
     )
     .argument('<target>', 'such as xds:///shop')
-    .option('--control-plane [uri]', 'control plane (ADS); default: that of the environment')
+    .option(
+      '--control-plane [uri]',
+      'control plane (ADS); default: that of the environment',
+      parseAddress,
+    )
     .option('--bootstrap <file>', 'bootstrap; default: that of the environment')
     .option('--node-id <id>', 'node id for a control plane', 'grpc-xds')
     .option('--once', 'end when the target is ready or has failed')
@@ -324,10 +329,14 @@ function addListenOptions(command: Command): Command {
 /** Adds the sources of `dump` besides files. */
 function addServerOptions(command: Command): Command {
   command
-    .option('--admin <address>', 'admin services of a process (CSDS)')
+    .option('--admin <address>', 'admin services of a process (CSDS)', parseAddress)
     .option('--page <url>', 'live page of a process, with its token', parsePageUrl)
     .option('--pid <id>', 'process that has called dumpOnSignal()', parsePid)
-    .option('--control-plane [uri]', 'control plane (ADS); default: that of the environment')
+    .option(
+      '--control-plane [uri]',
+      'control plane (ADS); default: that of the environment',
+      parseAddress,
+    )
     .option('--bootstrap <file>', 'bootstrap of the control plane');
   return addRequestOptions(command);
 }

@@ -1,9 +1,13 @@
 import type { ClusterResource } from '../resources/cluster/cluster';
-import { describeSkippedEndpoints, type EndpointsResource } from '../resources/endpoints/endpoints';
+import {
+  describeEmptyLocalities,
+  describeSkippedEndpoints,
+  type EndpointsResource,
+} from '../resources/endpoints/endpoints';
 
 import { assertNever } from '../util/errors';
 import { err, ok } from '../util/result';
-import { withoutSince } from '../util/since';
+import { withSince } from '../util/since';
 import type { XdsError } from '../xds-client/resource-watcher';
 import { dnsTargetKey, type DnsTarget, type Observations, type Observed } from './observations';
 import type { ClusterChildren, ClusterConfig, ClusterResult } from './xds-config';
@@ -124,35 +128,41 @@ function buildLeaf(
   if (observed === undefined || observed.kind === 'waiting') return undefined;
   const endpoints = observed.kind === 'value' ? observed.value : undefined;
   const own = observed.kind === 'value' ? observed.ambient : observed.error;
-  const messages = (own === undefined ? errors : [...errors, own]).map(({ message }) => message);
-  const note = messages.length === 0 ? clientNote : joinCauses(messages);
-  const skipped = endpoints && describeSkippedEndpoints(endpoints);
+  const all = own === undefined ? errors : [...errors, own];
+  const note = all.length === 0 ? clientNote : joinCauses(all);
+  const skipped = endpoints && describeUnusable(endpoints, resource);
   const resolutionNote = skipped === undefined ? note : `${skipped}; ${note}`;
   return share(previous, { resource, children: { kind: 'endpoints', endpoints, resolutionNote } });
 }
 
-/** A resource, and what is wrong with it. */
-const OF_RESOURCE = /^(\w+ "(?:[^"\\]|\\.)*"): (.*)$/s;
+/** Describes why endpoints are not used, or that there are none; `undefined` if all of them are used. */
+function describeUnusable(
+  endpoints: EndpointsResource,
+  { discovery }: ClusterResource,
+): string | undefined {
+  const skipped = describeSkippedEndpoints(endpoints);
+  if (skipped !== undefined) return skipped;
+  const empty = describeEmptyLocalities(endpoints);
+  if (empty === undefined || discovery.kind !== 'logical-dns') return empty;
+  return `DNS resolution of ${dnsTargetKey(discovery)}: the answer has no addresses: check the name`;
+}
 
 /**
- * Joins messages, with each cause once: a server that cannot be reached is the cause for every resource. Of times since when
- * it lasts, the first one is kept.
+ * Joins errors, with each cause once: a server that cannot be reached is the cause for every resource. Of times since when it
+ * lasts, the first one is shown.
  */
-function joinCauses(messages: readonly string[]): string {
-  const byCause = new Map<string, { readonly cause: string; readonly resources: Set<string> }>();
-  for (const message of messages) {
-    const [, resource, cause = message] = OF_RESOURCE.exec(message) ?? [];
-    const key = withoutSince(cause);
-    const known = byCause.get(key);
-    const resources = known?.resources ?? new Set();
-    if (resource !== undefined) resources.add(resource);
-    // Texts that differ in a time alone are in the order of the times.
-    const isFirst = known === undefined || cause < known.cause;
-    byCause.set(key, { cause: isFirst ? cause : known.cause, resources });
+function joinCauses(errors: readonly XdsError[]): string {
+  const byCause = new Map<string, { resources: Set<string>; sinceMs: number | undefined }>();
+  for (const { message, resource, cause = message, sinceMs } of errors) {
+    const known = byCause.get(cause) ?? { resources: new Set(), sinceMs };
+    if (resource !== undefined) known.resources.add(resource);
+    if (sinceMs !== undefined) known.sinceMs = Math.min(sinceMs, known.sinceMs ?? sinceMs);
+    byCause.set(cause, known);
   }
-  const texts = Array.from(byCause.values(), ({ cause, resources }) =>
-    resources.size === 0 ? cause : `${[...resources].join(', ')}: ${cause}`,
-  );
+  const texts = Array.from(byCause, ([cause, { resources, sinceMs }]) => {
+    const text = sinceMs === undefined ? cause : withSince(cause, sinceMs);
+    return resources.size === 0 ? text : `${[...resources].join(', ')}: ${text}`;
+  });
   return texts.join('; ');
 }
 

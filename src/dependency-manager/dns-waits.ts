@@ -14,7 +14,8 @@ const DNS_TIMEOUT_MS = 15_000;
 /** The number of names that have a line of their own in the log, of those that are reported together. */
 const MAX_LINES = 10;
 
-const NEXT_STEP = 'check the name, and the DNS servers of this host';
+/** What to check of a name that the resolver of this host does not resolve. */
+export const NEXT_STEP = 'check the name, and the DNS servers of this host';
 
 /** Constructor options of the waits. */
 export interface DnsWaitsOptions {

@@ -19,6 +19,7 @@ import type { Handle } from '../util/handle';
 import type { Logger } from '../util/logger';
 import { sanitizeText } from '../util/text';
 import { err, ok, type Result } from '../util/result';
+import { NEXT_STEP } from './dns-waits';
 import { dnsTargetKey, type DnsTarget } from './observations';
 
 /** Addresses of one answer that are used: all are those of one endpoint, which pick_first tries one after the other. */
@@ -38,6 +39,8 @@ type DnsResult = Result<EndpointsResource, string>;
 export class HostDnsWatch implements DnsWatch {
   readonly resolverName: string;
   private readonly path: string;
+  /** What to check when it fails. */
+  private readonly advice: string;
   private readonly resolver: Pick<
     ReturnType<typeof createResolver>,
     'updateResolution' | 'destroy'
@@ -65,7 +68,9 @@ export class HostDnsWatch implements DnsWatch {
       watchLookups(resolver, (text) => {
         this.cause = text;
       });
-    this.resolverName = isOfHost ? currentNameLookup() : 'the resolver of the application for dns:';
+    const ofApplication = 'the resolver of the application for dns:';
+    this.resolverName = isOfHost ? currentNameLookup() : ofApplication;
+    this.advice = isOfHost ? NEXT_STEP : `check the name, and ${ofApplication}`;
     this.resolver = {
       updateResolution: contained(() => resolver?.updateResolution(), onError),
       destroy: contained(() => resolver?.destroy(), onError),
@@ -106,7 +111,7 @@ export class HostDnsWatch implements DnsWatch {
       this.onResult(ok(this.latest));
     } else {
       const reason = sanitizeText(this.cause ?? endpoints.error.details);
-      this.onResult(err(`DNS resolution of ${path} failed: ${reason}`));
+      this.onResult(err(`DNS resolution of ${path} failed: ${reason}: ${this.advice}`));
       // The resolver backs off by itself, yet only tries again when it is called.
       this.resolver.updateResolution();
     }

@@ -77,7 +77,7 @@ function createWriter({ application, recoveryLevel, clock }: GrpcLoggerOptions) 
     const suppressed = limiters[level].admit(causeOf(subject, fields), subject);
     if (suppressed === undefined) return undefined;
     if (target === undefined) {
-      const note = suppressed === 0 ? '' : ` (${suppressed} such lines were left out before)`;
+      const note = describeSuppressed(suppressed);
       const severity = level === 'error' ? logVerbosity.ERROR : logVerbosity.INFO;
       // As in the traces of grpc-js, whose other lines have no time.
       log(severity, `${toIso(clock.now())} | ${message}${note}`);
@@ -85,6 +85,12 @@ function createWriter({ application, recoveryLevel, clock }: GrpcLoggerOptions) 
     }
     return target.log({ level, message, ...fields, ...(suppressed > 0 && { suppressed }) });
   };
+}
+
+function describeSuppressed(count: number): string {
+  if (count === 0) return '';
+  const lines = count === 1 ? '1 such line was' : `${count} such lines were`;
+  return ` (${lines} left out before)`;
 }
 
 /** Sanitizes the texts of a line besides its message: a logger of the application writes them as they are. */

@@ -54,14 +54,16 @@ export interface FilterCall extends CallInfo {
   readonly routing?: CallRouting;
 }
 
+/** The metadata of a cluster, `undefined` if it has none; an error text if the cluster cannot be used. */
+export type FoundMetadata = Result<ResourceMetadata | undefined, string>;
+
 /** What a filter may learn from the channel of its call, and add to the call (gRFC A83). */
 export interface CallRouting {
   readonly states: FilterStates;
   /**
-   * Returns the metadata of the call's cluster in the config in use, `undefined` if it has none; an error text if the
-   * cluster cannot be used.
+   * Returns the metadata of the call's cluster in the config in use; a promise of it while the cluster is not received yet.
    */
-  clusterMetadata(): Result<ResourceMetadata | undefined, string>;
+  clusterMetadata(): FoundMetadata | Promise<FoundMetadata>;
   /**
    * Runs a function that matches the headers of the call, which counts its steps. All filters of a call share them.
    * @throws CallFailedError if the call has no steps left.

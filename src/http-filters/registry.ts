@@ -8,16 +8,32 @@ import { readExtension } from '../resources/shared/extension-parser';
 import type { Violations } from '../util/violations';
 import type * as Definitions from './define-http-filter';
 import { isClientFilter, type CallFilterFactory, type ClientFilter } from './client-filter';
-import type { HttpFilter } from './http-filter';
+import type { HttpFilter, NestedFilterParser } from './http-filter';
 import { routerFilter } from './router/router-filter';
 import { isServerFilter, type ServerFilter } from './server-filter';
 import { late } from '../util/late';
 
 const loadDefinitions = late<typeof Definitions>(() => require('./define-http-filter'));
 
-/** The result of {@link ClientFilter.prepare}. */
-interface Prepared {
-  readonly factory: CallFilterFactory | undefined;
+/** Whether a filter can run on a side: on clients, on servers, or on either. */
+type Side = (filter: HttpFilter) => boolean;
+
+/** What is created of a config and an override, once and as long as both are used. */
+class PerConfig<T> {
+  /** By config and by override; without an override, by the config again. */
+  private readonly created = new WeakMap<
+    HttpFilterConfig,
+    WeakMap<HttpFilterConfig, { readonly value: T }>
+  >();
+
+  get(config: HttpFilterConfig, override: HttpFilterConfig | undefined, create: () => T): T {
+    const known = this.created.get(config) ?? new WeakMap<HttpFilterConfig, { value: T }>();
+    this.created.set(config, known);
+    const key = override ?? config;
+    const entry = known.get(key) ?? { value: create() };
+    known.set(key, entry);
+    return entry.value;
+  }
 }
 
 /** The HTTP filters by the types of their configs and overrides (gRFC A39). A later registration replaces an earlier. */
@@ -26,8 +42,8 @@ export class HttpFilterRegistry implements HttpFilterParsers {
   private readonly byOverrideType = new Map<string, HttpFilter>();
   /** The filter that parsed a config or override, and that alone can read it, even after another replaced it. */
   private readonly makers = new WeakMap<HttpFilterConfig, HttpFilter>();
-  /** By config and by override; without an override, by the config again. */
-  private readonly prepared = new WeakMap<HttpFilterConfig, WeakMap<HttpFilterConfig, Prepared>>();
+  private readonly prepared = new PerConfig<CallFilterFactory | undefined>();
+  private readonly serverFilters = new PerConfig<ServerFilter | undefined>();
 
   constructor(filters: readonly HttpFilter[]) {
     for (const filter of filters) this.register(filter);
@@ -47,20 +63,16 @@ export class HttpFilterRegistry implements HttpFilterParsers {
   }
 
   isSupported(configType: string): boolean {
-    const filter = this.byConfigType.get(configType);
-    return filter !== undefined && isClientFilter(filter);
+    return this.has(configType, isClientFilter);
   }
 
   /** The same filters for listeners of servers: those that servers can run are supported. */
   get forServers(): HttpFilterParser {
     return {
-      isSupported: (configType) => {
-        const filter = this.byConfigType.get(configType);
-        return filter !== undefined && isServerFilter(filter);
-      },
+      isSupported: (configType) => this.has(configType, isServerFilter),
       isOverrideSupported: (configType) => this.isOverrideSupported(configType),
       isTerminal: (configType) => this.isTerminal(configType),
-      parseConfig: (config, violations) => this.parseConfig(config, violations),
+      parseConfig: (config, violations) => this.parse(config, violations, isServerFilter),
       parseOverride: (config, violations) => this.parseOverride(config, violations),
     };
   }
@@ -73,14 +85,24 @@ export class HttpFilterRegistry implements HttpFilterParsers {
     return this.byConfigType.get(configType)?.isTerminal === true;
   }
 
+  parseConfig(config: TypedBytes, violations: Violations): HttpFilterConfig | undefined {
+    return this.parse(config, violations, isClientFilter);
+  }
+
   /** @param depth Number of filters around this one. */
-  parseConfig(config: TypedBytes, violations: Violations, depth = 0): HttpFilterConfig | undefined {
+  private parse(
+    config: TypedBytes,
+    violations: Violations,
+    side: Side,
+    depth = 0,
+  ): HttpFilterConfig | undefined {
     const extension = readExtension(config, violations);
     if (extension === undefined) return undefined;
     const filter = this.byConfigType.get(extension.typeName);
     if (filter === undefined)
       return violations.add(`unsupported HTTP filter ${extension.typeName}`);
-    return this.remember(filter.parseConfig(extension, violations, depth), filter);
+    const nested = this.nestedParser(side, depth + 1);
+    return this.remember(filter.parseConfig(extension, violations, nested), filter);
   }
 
   parseOverride(config: TypedBytes, violations: Violations): HttpFilterConfig | undefined {
@@ -89,7 +111,22 @@ export class HttpFilterRegistry implements HttpFilterParsers {
     const filter = this.byOverrideType.get(extension.typeName);
     if (filter === undefined)
       return violations.add(`unsupported HTTP filter override ${extension.typeName}`);
-    return this.remember(filter.parseOverride(extension, violations), filter);
+    const nested = this.nestedParser(() => true, 1);
+    return this.remember(filter.parseOverride(extension, violations, nested), filter);
+  }
+
+  private nestedParser(side: Side, depth: number): NestedFilterParser {
+    return {
+      depth,
+      isSupported: (configType) => this.has(configType, side),
+      isTerminal: (configType) => this.isTerminal(configType),
+      parseConfig: (config, violations) => this.parse(config, violations, side, depth),
+    };
+  }
+
+  private has(configType: string, side: Side): boolean {
+    const filter = this.byConfigType.get(configType);
+    return filter !== undefined && side(filter);
   }
 
   /** Whether both were parsed by the same filter. */
@@ -107,18 +144,13 @@ export class HttpFilterRegistry implements HttpFilterParsers {
     config: HttpFilterConfig,
     override: HttpFilterConfig | undefined,
   ): CallFilterFactory | undefined {
-    const known = this.prepared.get(config) ?? new WeakMap<HttpFilterConfig, Prepared>();
-    this.prepared.set(config, known);
-    const key = override ?? config;
-    const prepared = known.get(key) ?? {
-      factory: this.clientFilterOf(config).prepare(config, override),
-    };
-    known.set(key, prepared);
-    return prepared.factory;
+    return this.prepared.get(config, override, () =>
+      this.clientFilterOf(config).prepare(config, override),
+    );
   }
 
   /**
-   * Creates the filter of the requests of a route. Its caller keeps it as long as the route: it has the loggers of audits.
+   * Creates the filter of the requests of servers, one for all routes and updates with the same config and override.
    *
    * @param override One for which {@link isOverrideOf} holds.
    * @param instance The name of the filter in its chain.
@@ -129,9 +161,11 @@ export class HttpFilterRegistry implements HttpFilterParsers {
     override: HttpFilterConfig | undefined,
     instance: string,
   ): ServerFilter | undefined {
-    const filter = this.makerOf(config);
-    if (isServerFilter(filter)) return filter.createServerFilter(config, override, instance);
-    throw new Error(`The HTTP filter of ${config.configType} is only for clients`);
+    return this.serverFilters.get(config, override, () => {
+      const filter = this.makerOf(config);
+      if (isServerFilter(filter)) return filter.createServerFilter(config, override, instance);
+      throw new Error(`The HTTP filter of ${config.configType} is only for clients`);
+    });
   }
 
   private clientFilterOf(config: HttpFilterConfig): ClientFilter {

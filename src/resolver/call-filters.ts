@@ -1,4 +1,3 @@
-import type { ClusterStore } from '../dependency-manager/xds-config';
 import { Metadata, Status, type CallCredentials, type Filter, type StatusObject } from '../grpc-js';
 import {
   CallFailedError,
@@ -7,15 +6,26 @@ import {
   type CallAffinity,
 } from '../http-filters/call-filter';
 import { CallFilterChain } from '../http-filters/call-filter-chain';
-import type { CallRouting, FilterStates, PreparedFilter } from '../http-filters/client-filter';
+import type {
+  CallRouting,
+  FilterStates,
+  FoundMetadata,
+  PreparedFilter,
+} from '../http-filters/client-filter';
 import type { OverrideHost } from '../lb/call-attributes';
-import type { ResourceMetadata } from '../resources/cluster/cluster';
+import type { ClusterResource } from '../resources/cluster/cluster';
 import type { ExceededSteps, MatchMeter, MatchSteps } from '../resources/matching/match-meter';
 import { isPromiseLike } from '../util/contained';
 import { errorStack } from '../util/errors';
 import type { Logger } from '../util/logger';
-import { err, ok, type Result } from '../util/result';
-import { explainStage, IN_FILTERS } from './deadline-status';
+import { ok, type Result } from '../util/result';
+import { explainPending, explainStage, IN_FILTERS } from './deadline-status';
+import {
+  findCluster,
+  type CallClusters,
+  type LateCluster,
+  type LateClusters,
+} from './late-clusters';
 
 /** What filters see of the channel of their call. */
 export interface FilterChannel {
@@ -24,6 +34,8 @@ export interface FilterChannel {
   readonly meter: MatchMeter;
   /** For the exceptions of filters. */
   readonly logger: Logger;
+  /** The calls that wait for their clusters. */
+  readonly lateClusters: LateClusters;
 }
 
 /** The call of filters. */
@@ -37,8 +49,7 @@ export interface CallFiltersOptions {
   /** Full path, such as `/package.Service/Method`. */
   readonly method: string;
   readonly headers: Metadata;
-  /** Returns the resource of a cluster; see `ClusterStore`. */
-  readonly findCluster: ClusterStore['resource'];
+  readonly clusters: CallClusters;
 }
 
 type WriteObject = Awaited<ReturnType<Filter['sendMessage']>>;
@@ -58,7 +69,9 @@ export class CallFilters implements CallAffinity, CallRouting, OverrideHost {
   addresses: readonly string[] = [];
   picked: readonly string[] | undefined;
   private readonly chain: CallFilterChain;
-  private readonly findCluster: CallFiltersOptions['findCluster'];
+  private readonly clusters: CallClusters;
+  /** The wait for the cluster of the call. */
+  private late: LateCluster | undefined;
   /** The steps of the filters; `undefined` before the first. */
   private steps: MatchSteps | undefined;
 
@@ -66,9 +79,9 @@ export class CallFilters implements CallAffinity, CallRouting, OverrideHost {
   constructor(
     private readonly call: FilteredCall,
     private readonly channel: FilterChannel,
-    { filters, method, headers, findCluster }: CallFiltersOptions,
+    { filters, method, headers, clusters }: CallFiltersOptions,
   ) {
-    this.findCluster = findCluster;
+    this.clusters = clusters;
     this.chain = new CallFilterChain(filters, {
       ...{ method, headers, affinity: this, routing: this },
       get cluster() {
@@ -100,10 +113,17 @@ export class CallFilters implements CallAffinity, CallRouting, OverrideHost {
     return this.channel.filterStates;
   }
 
-  clusterMetadata(): Result<ResourceMetadata | undefined, string> {
-    const cluster = this.findCluster(this.call.clusterName);
-    if (cluster === undefined) return err('not part of the xDS config');
-    return cluster.ok ? ok(cluster.value.metadata) : cluster;
+  clusterMetadata(): FoundMetadata | Promise<FoundMetadata> {
+    const { clusters, call } = this;
+    const found = findCluster(clusters, call.clusterName);
+    if (found !== undefined) return metadataOf(found);
+    this.late?.release();
+    const late = this.channel.lateClusters.wait(clusters, call.clusterName);
+    this.late = late;
+    return late.resource.then((cluster) => {
+      if (this.late === late) this.late = undefined;
+      return metadataOf(cluster);
+    });
   }
 
   match<T>(find: (meter: MatchMeter) => T): T {
@@ -168,11 +188,23 @@ export class CallFilters implements CallAffinity, CallRouting, OverrideHost {
 
   /** Passes the status of the call through the filters. @returns the status for the application. */
   end(status: StatusObject): StatusObject {
-    const { delayedBy } = this.chain;
-    const shown =
-      delayedBy === undefined ? status : explainStage(status, IN_FILTERS, () => [delayedBy]);
+    const shown = this.explainDelay(status);
+    this.late?.release();
     return this.chain.onStatus(shown);
   }
+
+  private explainDelay(status: StatusObject): StatusObject {
+    const { delayedBy } = this.chain;
+    if (delayedBy === undefined) return status;
+    const wait = this.late?.describe();
+    return wait === undefined
+      ? explainStage(status, IN_FILTERS, () => [delayedBy])
+      : explainPending(status, () => [wait]);
+  }
+}
+
+function metadataOf(cluster: Result<ClusterResource, string>): FoundMetadata {
+  return cluster.ok ? ok(cluster.value.metadata) : cluster;
 }
 
 /** Returns the result, or a promise rejected with a status of the host library. */

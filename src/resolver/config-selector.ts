@@ -1,11 +1,12 @@
-import type { ClusterStore } from '../dependency-manager/xds-config';
 import type { CallConfig, ConfigSelector, Metadata } from '../grpc-js';
 import type { ExceededSteps } from '../resources/matching/match-meter';
+import { actionName } from '../routing/action-name';
 import type { MatchedCall } from '../routing/matched-call';
 import { cutText, escapeQuotes, MAX_QUOTED_LENGTH } from '../util/text';
 import type { Handle } from '../util/handle';
 import type { Random } from '../util/random';
 import type { CompiledRoute } from './compiled-route';
+import type { CallClusters } from './late-clusters';
 import type { PendingCalls } from './pending-calls';
 import type { RequestHasher } from './request-hash';
 import type { RouteTable } from './route-table';
@@ -42,8 +43,7 @@ export interface SelectorConfig {
    * idle, and uses it for the first calls after that.
    */
   readonly isExpired: () => boolean;
-  /** Returns the resource of a cluster; see `ClusterStore`. */
-  readonly findCluster: ClusterStore['resource'];
+  readonly clusters: CallClusters;
 }
 
 /** Chooses route and cluster for each call of a target (gRFC A31). */
@@ -68,7 +68,7 @@ export class XdsConfigSelector implements ConfigSelector {
 
   /** Routes the call, or fails it. */
   route(call: XdsCall, methodName: string, headers: Metadata, channelId: number): void {
-    const { table, findCluster } = this.config;
+    const { table, clusters } = this.config;
     const { matched, meter, random, hasher } = this.channel;
     const method = methodName.startsWith('/') ? methodName : `/${methodName}`;
     matched.begin(method, headers);
@@ -85,7 +85,7 @@ export class XdsConfigSelector implements ConfigSelector {
     const hash = hasher.read({ policies, headers: matched.headers, channelId });
     matched.end();
     call.routeTo(found, ref, hash);
-    if (filters.length > 0) call.addFilters({ filters, method, headers, findCluster });
+    if (filters.length > 0) call.addFilters({ filters, method, headers, clusters });
   }
 
   unref(): void {
@@ -111,7 +111,7 @@ export class XdsConfigSelector implements ConfigSelector {
 }
 
 function describeAction({ route: { action } }: CompiledRoute): string {
-  return action.kind === 'unsupported'
-    ? `has the action ${action.action}, which a gRPC client cannot carry out: use the action route`
+  return action.kind !== 'forward'
+    ? `has the action ${actionName(action)}, which a gRPC client cannot carry out: use the action route`
     : 'cannot be used';
 }

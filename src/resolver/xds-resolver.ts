@@ -13,8 +13,9 @@ import { FilterStates } from '../http-filters/client-filter';
 import { ClusterManagerConfig, type Unresolved } from '../lb/cluster-manager/config';
 import { xdsLbContextArg } from '../lb/lb-policy';
 import type { LbConfig } from '../resources/extension-points';
-import { MatchedCall } from '../routing/matched-call';
+import { CallHeaders, clientHeaders, MatchedCall } from '../routing/matched-call';
 import { PendingSelector, XdsConfigSelector, type RoutingChannel } from './config-selector';
+import { LateClusters } from './late-clusters';
 import { PendingCalls } from './pending-calls';
 import { RequestHasher } from './request-hash';
 import { Resolution, type ResolutionOwner, type ResolvedConfig } from './resolution';
@@ -89,7 +90,9 @@ export class XdsResolver implements Resolver, ResolutionOwner {
     this.errorDue = undefined;
     this.settled.cancel();
     this.unresolved = undefined;
-    this.pendingCalls.failAll('The channel was closed before the call was sent');
+    const reason = 'The channel was closed before the call was sent';
+    this.pendingCalls.failAll(reason);
+    this.channel.lateClusters.failAll(reason);
     this.resolution = undefined;
     resolution?.close();
   }
@@ -102,7 +105,7 @@ export class XdsResolver implements Resolver, ResolutionOwner {
     const selector = new XdsConfigSelector(this.channel, {
       table,
       isExpired: () => resolution.isExpired,
-      findCluster: (name) => lbContext.clusters.resource(name),
+      clusters: lbContext.clusters,
     });
     let isAccepted = false;
     try {
@@ -173,6 +176,7 @@ export class XdsResolver implements Resolver, ResolutionOwner {
     this.settled.cancel();
     this.resolution = undefined;
     this.pendingCalls.end(SHUT_DOWN);
+    this.channel.lateClusters.failAll(SHUT_DOWN);
     this.publishUnresolved(SHUT_DOWN, true);
     resolution?.close();
   }
@@ -211,9 +215,10 @@ export class XdsResolver implements Resolver, ResolutionOwner {
     return {
       ...{ clock, logger, meter, random, target, pendingCalls },
       filterStates: new FilterStates(),
+      lateClusters: new LateClusters(clock),
       origin: () => this.resolution?.origin,
       hasher: new RequestHasher({ target, hash, random, meter, limits }),
-      matched: new MatchedCall(random, meter),
+      matched: new MatchedCall(random, new CallHeaders(clientHeaders), meter),
       stats: stats?.forChannel(target, logger),
     };
   }

@@ -13,6 +13,7 @@ import {
   STRINGS,
   type MembersOf,
   type Rule,
+  isRecord,
 } from '../util/check-arguments';
 import { late } from '../util/late';
 import type { XdsLogger } from '../util/logger';
@@ -97,7 +98,8 @@ const LOGGER: Rule = {
 };
 const BOOTSTRAP: Rule = {
   legal: 'an object or JSON text',
-  accepts: (value) => typeof value === 'string' || (typeof value === 'object' && value !== null),
+  accepts: (value) => typeof value === 'string' || isRecord(value),
+  names: ['xds_servers', 'node', 'authorities', 'certificate_providers'],
   isSecret: true,
 };
 

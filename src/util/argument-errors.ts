@@ -5,6 +5,10 @@ import { quoteText, sanitizeText } from './text';
 
 /** Characters of a value that a message shows. */
 const MAX_SHOWN_LENGTH = 60;
+/** Members of an object that a message names. */
+const MAX_NAMED_MEMBERS = 4;
+/** Letters with which two names begin that are taken for one. */
+const MIN_SHARED_LETTERS = 4;
 
 /** The error of something that is no object with options or members. */
 export function noObject(
@@ -21,7 +25,9 @@ export function noObject(
 
 /** The error of a value that is not legal. */
 export function wrongValue(caller: string, path: string, value: unknown, rule: Rule): TypeError {
-  const shown = rule.isSecret === true ? '' : `, not ${describeValue(value)}`;
+  // What an object is shows nothing that is in it.
+  const isShown = rule.isSecret !== true || typeof value !== 'string';
+  const shown = isShown ? `, not ${describeValue(value)}` : '';
   return new TypeError(`grpc-xds: ${path} of ${caller} must be ${rule.legal}${shown}`);
 }
 
@@ -32,7 +38,7 @@ export function unknownName(
   members: Members,
 ): TypeError {
   const names = Object.keys(members);
-  const similar = findSimilar(name, names);
+  const similar = findMeant(name, members);
   const meant = similar === undefined ? '' : ` (did you mean "${similar}"?)`;
   const quoted = quoteText(prefix + name, MAX_SHOWN_LENGTH);
   return new TypeError(
@@ -40,6 +46,27 @@ export function unknownName(
       `grpc-xds: unknown ${noun} ${quoted} of ${caller}${meant}; the ${noun}s are ${names.join(', ')}`,
     ),
   );
+}
+
+/**
+ * Returns what an unknown name was probably meant to be: a similar name, a member of one of the members, such as `limits.maxRingSize`
+ * for `maxRingSize`, or a name that it begins with or that begins with it, such as `bootstrap` for `bootstrapPath`.
+ */
+function findMeant(name: string, members: Members): string | undefined {
+  const names = Object.keys(members);
+  const similar = findSimilar(name, names);
+  if (similar !== undefined) return similar;
+  const owner = names.find((each) => {
+    const rule = members[each];
+    return Object.hasOwn(rule?.members ?? {}, name) || rule?.names?.includes(name) === true;
+  });
+  if (owner !== undefined) return `${owner}.${name}`;
+  const given = name.toLowerCase();
+  return names.find((each) => {
+    const known = each.toLowerCase();
+    if (Math.min(known.length, given.length) < MIN_SHARED_LETTERS) return false;
+    return given.startsWith(known) || known.startsWith(given);
+  });
 }
 
 /** Describes a name that is none of those that are known, as `unknown option "x": did you mean "y"?`. */
@@ -70,8 +97,18 @@ function describeObject(value: object | null): string {
   const prototype: unknown = Object.getPrototypeOf(value);
   const type: unknown =
     typeof prototype === 'object' && prototype !== null ? prototype.constructor : undefined;
-  if (typeof type !== 'function' || type === Object || type.name === '') return 'an object';
+  if (typeof type !== 'function' || type === Object || type.name === '')
+    return describeMembers(value);
   return `an object of the class ${sanitizeText(type.name, MAX_SHOWN_LENGTH)}`;
+}
+
+/** Names the members of an object, whose values may be secrets. */
+function describeMembers(value: object): string {
+  const names = Object.keys(value);
+  if (names.length === 0) return 'an empty object';
+  const shown = names.slice(0, MAX_NAMED_MEMBERS).join(', ');
+  const more = names.length > MAX_NAMED_MEMBERS ? ', …' : '';
+  return `an object with ${sanitizeText(shown + more, MAX_SHOWN_LENGTH)}`;
 }
 
 function requiredOf(members: Members): readonly string[] {

@@ -12,6 +12,14 @@ function isObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null && !(Symbol.iterator in value);
 }
 
+/**
+ * Whether a value is an object whose members can be read as those of JSON: a literal, or one of a class with members of its
+ * own, and no list, Map, Promise or URL.
+ */
+export function isRecord(value: unknown): value is object {
+  return isObject(value) && (isPlain(value) || Object.keys(value).length > 0);
+}
+
 export const ANYTHING: Rule = { legal: 'any value', accepts: () => true };
 export const STRING: Rule = { legal: 'a string', accepts: (value) => typeof value === 'string' };
 export const TEXT: Rule = {

@@ -1,6 +1,9 @@
 /** What to check after an error of Node.js or of the host library, by a part of its text. The first that matches is used. */
 const ADVICE: readonly (readonly [error: RegExp, advice: string])[] = [
   [/\bECONNREFUSED\b/, 'check that a server listens there'],
+  // The host library takes a scheme that it does not know for a part of a name in DNS.
+  [/\bdns:[a-z][\w+.-]*:\/\//i, 'this scheme is not known: write host:port or dns:///host:port'],
+  [/^Failed to parse DNS address/, 'this is no host:port with a port from 1 to 65535'],
   [/\b(?:ENOTFOUND|EAI_AGAIN)\b|Name resolution failed/, 'check the host name and DNS'],
   [
     /\b(?:ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|EHOSTDOWN|ENETDOWN)\b|^no connection within /,

@@ -8,6 +8,8 @@ export interface Rule {
   readonly accepts: (value: unknown) => boolean;
   /** The rules of the members; others are refused. Default: members are not checked. */
   readonly members?: Members;
+  /** Names of members that are checked elsewhere, if at all, for an error that names where they belong. */
+  readonly names?: readonly string[];
   /** The rule of each element of a list, or of each value of an object with any keys. Default: they are not checked. */
   readonly each?: Rule;
   /** Whether `undefined` stands for a default. */

@@ -146,7 +146,8 @@ function withBeginning<T>(before: ResourceState<T>, state: ResourceState<T>): Re
   const known = failureOf(before);
   if (failure === known) return state;
   const sinceMs = known?.sinceMs ?? failure.sinceMs;
-  const error = { ...failure.error, message: withSince(failure.error.message, sinceMs) };
+  const message = withSince(failure.error.message, sinceMs);
+  const error = { ...failure.error, message, sinceMs };
   return { ...state, failure: { ...failure, sinceMs, error } };
 }
 

@@ -18,6 +18,12 @@ export interface XdsError {
     /** The name is malformed, or of an authority that is not in the bootstrap. */
     | 'bad-name';
   readonly message: string;
+  /** The resource of the message, such as `Listener "l"`. Default: the whole message is the cause. */
+  readonly resource?: string;
+  /** The message without its resource, and without since when the failure of this resource lasts. Default: the message. */
+  readonly cause?: string;
+  /** Since when the failure of this resource lasts, in milliseconds since the epoch. Default: not known. */
+  readonly sinceMs?: number;
   /** Names the server and the node, if time ran out and the server has not answered this node at all. Default: none. */
   readonly silentServer?: string;
 }

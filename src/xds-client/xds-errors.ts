@@ -88,17 +88,26 @@ const CHECK_NAME = 'check the name, and that the server has it for this node';
 /** What to check when a server does not answer at all: those that look up the node ignore an unknown one. */
 const CHECK_NODE = 'is node.id known to the server?';
 
+function createError(kind: XdsError['kind'], id: ResourceId, cause: string): XdsError {
+  const resource = describeResource(id);
+  return { kind, message: `${resource}: ${cause}`, resource, cause };
+}
+
+/** Returns an error with a further sentence. */
+export function withMore(error: XdsError, sentence: string): XdsError {
+  const { message, cause = message } = error;
+  return { ...error, message: `${message}; ${sentence}`, cause: `${cause}; ${sentence}` };
+}
+
 /** The error of a name that is not usable. */
 export function badNameError(id: ResourceId, reason: string, nodeId: string): XdsError {
-  return {
-    kind: 'bad-name',
-    message: `${describeResource(id)}: not a usable resource name: ${sanitizeText(reason)} (node "${nodeId}")`,
-  };
+  const cause = `not a usable resource name: ${sanitizeText(reason)} (node "${nodeId}")`;
+  return createError('bad-name', id, cause);
 }
 
 /** The error of a resource while no server can be reached. @param causes One sentence per server, in order of priority. */
 export function unreachableError(id: ResourceId, causes: readonly string[]): XdsError {
-  return { kind: 'unreachable', message: `${describeResource(id)}: ${causes.join('; ')}` };
+  return createError('unreachable', id, causes.join('; '));
 }
 
 /** The error of a resource that is not valid. */
@@ -107,34 +116,27 @@ export function rejectedError(
   server: string,
   violations: readonly string[],
 ): XdsError {
-  return {
-    kind: 'invalid',
-    message: `${describeResource(id)}: update from ${server} rejected (NACK): ${joinBounded(violations)}`,
-  };
+  const cause = `update from ${server} rejected (NACK): ${joinBounded(violations)}`;
+  return createError('invalid', id, cause);
 }
 
 /** The error of a resource that a complete response does not have. */
 export function deletedError(id: ResourceId, server: string): XdsError {
-  return {
-    kind: 'does-not-exist',
-    message: `${describeResource(id)}: no such resource: ${server} has removed it: add it there, or change what refers to it`,
-  };
+  const advice = 'add it there, or change what refers to it';
+  return createError('does-not-exist', id, `no such resource: ${server} has removed it: ${advice}`);
 }
 
 /** The error of a resource that does not exist, according to its server. */
 export function absentError(id: ResourceId, server: string): XdsError {
-  return {
-    kind: 'does-not-exist',
-    message: `${describeResource(id)}: no such resource: ${server} does not have it: ${CHECK_NAME}`,
-  };
+  const cause = `no such resource: ${server} does not have it: ${CHECK_NAME}`;
+  return createError('does-not-exist', id, cause);
 }
 
 /** The error of a resource that its server has not renewed in time. */
 export function expiredError(id: ResourceId, server: string, ttlMs: number): XdsError {
-  return {
-    kind: 'does-not-exist',
-    message: `${describeResource(id)}: no such resource: ${server} has not renewed it within its time to live of ${describeDuration(ttlMs)}: see its log`,
-  };
+  const ttl = describeDuration(ttlMs);
+  const cause = `no such resource: ${server} has not renewed it within its time to live of ${ttl}: see its log`;
+  return createError('does-not-exist', id, cause);
 }
 
 /** The circumstances of a resource that was not received in time. */
@@ -153,19 +155,16 @@ export function timeoutError(id: ResourceId, server: string, timeout: ResourceTi
   const hint = timeout.serverAnswered
     ? `: ${CHECK_NAME}`
     : ` and has not answered this node at all: ${CHECK_NODE}`;
-  return {
-    kind: timeout.isTransient ? 'timeout' : 'does-not-exist',
-    message: `${describeResource(id)}: ${conclusion}: ${fact}${hint}`,
-    ...(!timeout.serverAnswered && { silentServer: server }),
-  };
+  const kind = timeout.isTransient ? 'timeout' : 'does-not-exist';
+  const error = createError(kind, id, `${conclusion}: ${fact}${hint}`);
+  return timeout.serverAnswered ? error : { ...error, silentServer: server };
 }
 
 /** The error of a resource that its server cannot supply (gRFC A88). */
 export function serverError(id: ResourceId, server: string, status: StreamStatus): XdsError {
-  return {
-    kind: status.code === StatusCode.NOT_FOUND ? 'does-not-exist' : 'server-error',
-    message: `${describeResource(id)}: ${server} reports ${statusName(status.code)}: ${sanitizeText(status.details, MAX_LIST_LENGTH)}`,
-  };
+  const kind = status.code === StatusCode.NOT_FOUND ? 'does-not-exist' : 'server-error';
+  const details = sanitizeText(status.details, MAX_LIST_LENGTH);
+  return createError(kind, id, `${server} reports ${statusName(status.code)}: ${details}`);
 }
 
 /** Describes that a server has not sent a resource yet, to follow the name of the server. @param hasAnswered Whether the server has answered at all. */

@@ -94,6 +94,36 @@ describe('loadBootstrap', () => {
     );
   });
 
+  it.each([
+    ['"/etc/b.json"', 'it has quotes around it: remove them'],
+    ["'/etc/b.json'", 'it has quotes around it: remove them'],
+    ['~/b.json', 'only a shell replaces "~": write the whole path'],
+    ['file:///etc/b.json', 'it is a URL, and this variable takes the path of a file'],
+    ['http://a/b.json', 'it is a URL, and this variable takes the path of a file'],
+  ])('says why there is no file %s', (path, reason) => {
+    expect(outcome({ env: { GRPC_XDS_BOOTSTRAP: path } })).toBe(
+      `unreadable: xDS bootstrap ${path} (GRPC_XDS_BOOTSTRAP) cannot be read: ${reason}`,
+    );
+  });
+
+  it.each(["'{}'", '"{}"', JSON.stringify(JSON.stringify(bootstrap('a')))])(
+    'says that %s has quotes around it',
+    (text) => {
+      expect(outcome({ env: { GRPC_XDS_BOOTSTRAP_CONFIG: text } })).toBe(
+        'not-json: xDS bootstrap in GRPC_XDS_BOOTSTRAP_CONFIG has quotes around it: remove them',
+      );
+    },
+  );
+
+  it('names the variables that are set and misspelt when there is none', () => {
+    const env = { GRPC_XDS_BOOTSRAP: '/b.json', GRPC_XDS_BOOTSTRAP_CONF: '{}', XDS_TOKEN: 'x' };
+    expect(outcome({ env })).toBe(
+      'missing: xDS bootstrap is missing: set GRPC_XDS_BOOTSTRAP to a file or GRPC_XDS_BOOTSTRAP_CONFIG to JSON, ' +
+        'or pass register({ bootstrap }); GRPC_XDS_BOOTSRAP is set: did you mean GRPC_XDS_BOOTSTRAP?; ' +
+        'GRPC_XDS_BOOTSTRAP_CONF is set: did you mean GRPC_XDS_BOOTSTRAP_CONFIG?',
+    );
+  });
+
   it('does not try the next source when a file cannot be read', () => {
     const path = join(folder, 'none.json');
     const GRPC_XDS_BOOTSTRAP_CONFIG = JSON.stringify(bootstrap('variable'));
@@ -135,9 +165,18 @@ describe('loadBootstrap', () => {
         'a file: set GRPC_XDS_BOOTSTRAP_CONFIG to the text',
     );
     expect(outcome({ inline: '' })).toBe(
-      'not-json: xDS bootstrap given to register({ bootstrap }) is not JSON: ' +
-        'line 1, column 1: expected a value',
+      'not-json: xDS bootstrap given to register({ bootstrap }) is not JSON: ' + 'it is empty',
     );
+  });
+
+  it.each([
+    ['127.0.0.1:18000', 'the address of a server'],
+    ['dns:///xds.example.com:443', 'the address of a server'],
+    ['xds_servers:\n  - server_uri: a:1', 'YAML'],
+    ['---\nxds_servers: []', 'YAML'],
+    ['conf/bootstrap.yaml', 'the path of a file'],
+  ])('says what %j is in place of JSON', (inline, kind) => {
+    expect(outcome({ inline })).toContain(`is not JSON: it looks like ${kind}: `);
   });
 
   it.each(['bootstrap.json', './x.json', 'C:\\\\xds\\\\b.json', '/etc/xds', 'file:///etc/b.json'])(

@@ -50,10 +50,21 @@ describe('grpc-xds bootstrap', () => {
     ['cp:99999', 'must have a port from 1 to 65535, not "99999"'],
     ['dns:///cp:0', 'must have a port from 1 to 65535, not "0"'],
     ['a\nb', 'must not have control characters'],
+    ['18000', 'must have a host and a port, such as "localhost:18000"'],
   ])('writes none for the server %j', async (uri, problem) => {
     expect(await run('plain', '-s', uri, '--node-id', 'n')).toBe(2);
     expect(world.io.errors.join()).toContain(`xds_servers[0].server_uri: ${problem}`);
     expect(world.io.out).toEqual([]);
+  });
+
+  it.each([
+    [['--sever', 'cp:1', '--node-id', 'n'], "unknown option '--sever'", '(Did you mean --server?)'],
+    [['--server', 'cp:1', '--nodeid=n'], "unknown option '--nodeid'", '(Did you mean --node-id?)'],
+    [['--server', 'cp:1'], "required option '--node-id <id>' not specified", 'Add --help'],
+  ])('names what is misspelt before what is missing in %p', async (args, error, next) => {
+    expect(await run('plain', ...args)).toBe(2);
+    expect(world.io.errors[0]).toBe(`error: ${error}`);
+    expect(world.io.errors[1]).toContain(next);
   });
 
   it('writes one for Istio, with the pod of the environment', async () => {

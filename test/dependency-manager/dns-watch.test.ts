@@ -184,7 +184,7 @@ describe('createDnsWatcherFactory', () => {
     const scene = new Scene('db.example', 80);
     const failure = (cause: string) => ({
       ok: false,
-      error: `DNS resolution of db.example:80 failed: getaddrinfo ${cause} db.example`,
+      error: `DNS resolution of db.example:80 failed: getaddrinfo ${cause} db.example: check the name, and the DNS servers of this host`,
     });
     expect(await scene.result(1)).toEqual(failure('ENOTFOUND'));
     expect(await scene.result(2)).toEqual(failure('EAI_AGAIN'));
@@ -227,7 +227,9 @@ describe('createDnsWatcherFactory', () => {
     const scene = new Scene('[broken', 80);
     expect(await scene.result(1)).toEqual({
       ok: false,
-      error: 'DNS resolution of [broken:80 failed: Failed to parse DNS address dns:[broken:80',
+      error:
+        'DNS resolution of [broken:80 failed: Failed to parse DNS address dns:[broken:80: ' +
+        'check the name, and the DNS servers of this host',
     });
     scene.watch.release();
     const before = scene.results.length;

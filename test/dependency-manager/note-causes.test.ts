@@ -4,7 +4,10 @@ import { edsCluster } from '../support/xds-builders';
 
 const since = (second: number) => ` (failing since 2026-01-01T00:00:0${second}.000Z)`;
 const CAUSE = 'management server s (node "n") cannot be reached: refused';
-const error = (message: string): XdsError => ({ kind: 'unreachable', message });
+const error = (resource: string, cause: string, second: number): XdsError => ({
+  ...{ kind: 'unreachable', message: `${resource}: ${cause}${since(second)}`, resource, cause },
+  sinceMs: Date.UTC(2026, 0, 1, 0, 0, second),
+});
 
 describe('a resolution note', () => {
   it('says each cause once, with the resources that it concerns and the first time of it', () => {
@@ -17,18 +20,15 @@ describe('a resolution note', () => {
           cluster: () => ({
             kind: 'value',
             value: resource,
-            ambient: error(`Cluster "c": ${CAUSE}${since(2)}`),
+            ambient: error('Cluster "c"', CAUSE, 2),
           }),
           endpoints: () => ({
             kind: 'error',
-            error: error(`ClusterLoadAssignment "c": gone`),
+            error: { kind: 'does-not-exist', message: 'gone, and "x": more' },
           }),
           dns: () => undefined,
         },
-        ambient: [
-          error(`Listener "l": ${CAUSE}${since(3)}`),
-          error(`RouteConfiguration "r": ${CAUSE}${since(1)}`),
-        ],
+        ambient: [error('Listener "l"', CAUSE, 3), error('RouteConfiguration "r"', CAUSE, 1)],
         clientNote: 'n',
         leavesOf: () => ({ ok: true, value: [] }),
       },
@@ -37,7 +37,7 @@ describe('a resolution note', () => {
     expect(result).toMatchObject({
       value: {
         children: {
-          resolutionNote: `Listener "l", RouteConfiguration "r", Cluster "c": ${CAUSE}${since(1)}; ClusterLoadAssignment "c": gone`,
+          resolutionNote: `Listener "l", RouteConfiguration "r", Cluster "c": ${CAUSE}${since(1)}; gone, and "x": more`,
         },
       },
     });

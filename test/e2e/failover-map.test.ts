@@ -185,7 +185,7 @@ const aggregates: readonly Row[] = [
     MANAGER,
     'keeps the last answer over an error, with a note, until there is another answer',
   ],
-  ['BadEDS_BadDNS', CDS, 'reports the error of the last leaf when none can be used'],
+  ['BadEDS_BadDNS', CDS, 'reports the errors of all leaves when none can be used'],
   [
     'BadEDS_BadDNS',
     AGGREGATES,

@@ -1,17 +1,19 @@
 // The GCP authentication filter (gRFC A83) from the listener to the backend, with a metadata server on this machine.
 
-import { credentials, ServerCredentials, type ChannelCredentials } from '@grpc/grpc-js';
-import { createXdsChannelCredentials } from '../../src';
+import { credentials, Metadata, ServerCredentials, type ChannelCredentials } from '@grpc/grpc-js';
+import { createXdsChannelCredentials, register } from '../../src';
 import { Status } from '../../src/grpc-js';
 import { EchoBackend, EchoClient } from '../support/echo-backend';
 import { eventually } from '../support/eventually';
-import { Mesh, SERVICE, simpleResources, type MeshResources } from '../support/mesh';
+import { bootstrapFor, Mesh, SERVICE, simpleResources, type MeshResources } from '../support/mesh';
 import { MetadataServer } from '../support/metadata-server';
 import { TestCertificates } from '../support/test-certificates';
 import {
   edsClusterJson,
   endpointsJson,
   listenerJson,
+  routeConfigJson,
+  routeToCluster,
   routerFilter,
   type Json,
 } from '../support/xds-json';
@@ -251,6 +253,64 @@ describe('calls to a cluster with an audience', () => {
     );
     expect([...seen].sort()).toEqual(['for x', 'for y']);
     expect([...server.audiences].sort()).toEqual(['for x', 'for y']);
+  });
+
+  describe('that is late in the first configuration', () => {
+    // Where a resource that is not sent may still come: an incremental stream says that it does not exist.
+    beforeEach(() => register({ bootstrap: bootstrapFor(mesh.address, []) }));
+
+    const toLate = () => {
+      const metadata = new Metadata();
+      metadata.set('to', 'late');
+      return metadata;
+    };
+    /** A route to the cluster `late` before that to `echo`. @param clusters Those that are sent. */
+    const withLate = (clusters: readonly string[]): MeshResources => ({
+      ...resources(secured),
+      routes: [
+        routeConfigJson(`${SERVICE}-routes`, [
+          {
+            match: { prefix: '', headers: [{ name: 'to', string_match: { exact: 'late' } }] },
+            route: { cluster: 'late' },
+          },
+          routeToCluster('echo'),
+        ]),
+      ],
+      clusters: clusters.map((name) =>
+        edsClusterJson(name, metadataOf({ authn: audience(`for ${name}`) })),
+      ),
+      endpoints: clusters.map((name) =>
+        endpointsJson(name, [{ zone: 'a', ports: [secured.port] }]),
+      ),
+    });
+
+    it('wait for it, and carry its token', async () => {
+      mesh.serve(withLate(['echo']));
+      const client = connect();
+      await client.say();
+      const { code, details } = await client.failure({ deadlineMs: 300, metadata: toLate() });
+      expect(code).toBe(Status.DEADLINE_EXCEEDED);
+      expect(details).toMatch(
+        /waiting for the configuration; Cluster "late": .*waiting for \d.* \(management server 127\.0\.0\.1:\d+ \(node "test-node"\)/,
+      );
+      const calls = [1, 2, 3].map(() => client.say({ metadata: toLate() }));
+      mesh.serve(withLate(['echo', 'late']));
+      expect(await Promise.all(calls)).toEqual(['secured', 'secured', 'secured']);
+      expect(received(secured)).toMatchObject({ aud: 'for late' });
+    });
+
+    it('end when the channel is closed', async () => {
+      mesh.serve(withLate(['echo']));
+      const client = connect();
+      await client.say();
+      const failure = client.failure({ metadata: toLate() });
+      await new Promise((resolve) => setImmediate(resolve));
+      client.close();
+      expect(await failure).toMatchObject({
+        code: Status.UNAVAILABLE,
+        details: expect.stringContaining('The channel was closed before the call was sent'),
+      });
+    });
   });
 
   it('carry it with every attempt', async () => {

@@ -51,6 +51,21 @@ describe('a call on a channel', () => {
     },
   );
 
+  it('names the options of this package for one of xds', async () => {
+    expect(await failureOf('xds:///shop', { 'xds.bootstrap': {} })).toBe(
+      'unknown channel option "xds.bootstrap"; those of grpc-xds are grpc_xds.bootstrap, grpc_xds.child_channel_options',
+    );
+  });
+
+  it.each([[[{}]], [Promise.resolve({})], [new URL('file:///b.json')], [3]])(
+    'refuses %p as the bootstrap of a channel',
+    async (bootstrap) => {
+      expect(await failureOf('xds:///shop', { 'grpc_xds.bootstrap': bootstrap })).toBe(
+        'channel option grpc_xds.bootstrap must be an object or JSON text',
+      );
+    },
+  );
+
   it('names unknown options of child channels', async () => {
     const options = {
       'grpc.keepalive_tim_ms': 1,

@@ -43,6 +43,7 @@ import { checkRouting } from './routing';
 import { createRequestTargets } from './request-targets';
 import { createSanTarget } from './san-target';
 import { createSecurityTarget } from './security-target';
+import { createServerListenerTarget } from './server-listener-target';
 import { createSecretTargets } from './secret-targets';
 import { bootstrapSample } from './samples/bootstrap';
 import { lbConfigSamples } from './samples/lb-configs';
@@ -143,11 +144,12 @@ export function createTargets(random: Random, hash: XxHash64): readonly FuzzTarg
     },
     ...createEdgeTargets({ random, wire, json }),
     createAggregateTarget(random),
-    ...createAuthorizationTargets(random, wire),
+    ...createAuthorizationTargets(random, wire, json),
     createCallTarget({ random, json, hash }),
     createPolicyTarget(random, hash),
     createSanTarget(random),
     createSecurityTarget(random),
+    createServerListenerTarget(random, wire),
     ...createCertificateFileTargets({ wire, json }),
     ...createSecretTargets(wire),
     ...createRequestTargets(wire),
@@ -181,12 +183,13 @@ function createTypes(): ResourceTypes {
     createGcpAuthnFilter(() => CallCredentials.createEmpty()),
     routerFilter,
   ];
-  const nested = new HttpFilterRegistry(builtIn);
-  const composite = createCompositeFilter({ filters: nested, random: environment.random });
+  const httpFilters = new HttpFilterRegistry(builtIn);
+  const { random } = environment;
+  httpFilters.register(createCompositeFilter({ filters: httpFilters, random, meter }));
   return createResourceTypes({
     ...{ systemRootCerts: true, sni: true },
     lbConfigs: policies,
-    httpFilters: new HttpFilterRegistry([...builtIn, composite]),
+    httpFilters,
     regexes,
     gcpAuthentication: true,
     httpConnect: true,

@@ -9,7 +9,7 @@ import { compileRoute } from '../../src/resolver/compiled-route';
 import { XdsCall } from '../../src/resolver/xds-call';
 import { createHandle } from '../../src/util/handle';
 import { headersOf, instance, statusOf } from '../http-filters/calls';
-import { clusterRefs, routingChannel } from '../support/routed-calls';
+import { clusterRefs, clustersOf, routingChannel } from '../support/routed-calls';
 import { forwardTo, route, virtualHost } from '../support/xds-builders';
 
 /** What the host makes of a call once its headers are through the filters. */
@@ -66,8 +66,8 @@ function routedCall(
   call.routeTo(compiled, ref, { compute: () => 0n });
   ref.release();
   if (filters.length > 0) {
-    const findCluster = () => undefined;
-    call.addFilters({ filters, method: '/test.Echo/Say', headers: headersOf(), findCluster });
+    const clusters = clustersOf(() => undefined);
+    call.addFilters({ filters, method: '/test.Echo/Say', headers: headersOf(), clusters });
   }
   return call;
 }

@@ -13,7 +13,7 @@ import { XdsCall } from '../../src/resolver/xds-call';
 import { createHandle } from '../../src/util/handle';
 import { err, ok, type Result } from '../../src/util/result';
 import { statusOf } from '../http-filters/calls';
-import { clusterRefs, routingChannel } from '../support/routed-calls';
+import { clusterRefs, clustersOf, routingChannel } from '../support/routed-calls';
 import { edsCluster, forwardTo, route, virtualHost } from '../support/xds-builders';
 
 /** A route with the clusters `a`, which is drawn, and `b`. */
@@ -66,7 +66,7 @@ class Scene {
     };
     call.addFilters({
       ...{ filters: [filter], method: '/s/m', headers: new Metadata() },
-      findCluster: (name) => this.clusters.get(name),
+      clusters: clustersOf((name) => this.clusters.get(name)),
     });
     const { affinity, routing } = created ?? {};
     if (created === undefined || affinity === undefined || routing === undefined) {

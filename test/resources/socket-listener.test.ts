@@ -317,6 +317,27 @@ describe('the match of a filter chain', () => {
       'source_ports[0]: must be from 1 to 65535, but is 65536',
     ],
     [
+      'a range twice, in two spellings',
+      { prefix_ranges: ranges('10.1.0.0/8', '11.0.0.0/8', '::ffff:10.2.0.0/104') },
+      'prefix_ranges[2]: is the same as [0]',
+    ],
+    [
+      'a range of sources twice',
+      { source_prefix_ranges: ranges('::/0', '::/0') },
+      'source_prefix_ranges[1]: is the same as [0]',
+    ],
+    ['a port twice', { source_ports: [1, 2, 2] }, 'source_ports[2]: is the same as [1]'],
+    [
+      'a value twice of what never matches',
+      { server_names: ['a', 'a'] },
+      'server_names[1]: is the same as [0]',
+    ],
+    [
+      'a protocol twice',
+      { application_protocols: ['h2', 'h2'] },
+      'application_protocols[1]: is the same as [0]',
+    ],
+    [
       'too many values',
       { server_names: Array.from({ length: 1001 }, (_, i) => `n${i}`) },
       'server_names: must not have more than 1000 entries, but has 1001',
@@ -503,7 +524,7 @@ describe('the listeners that istiod sends', () => {
       virtualHosts: [
         {
           domains: ['*'],
-          routes: [{ action: { kind: 'unsupported', action: 'non_forwarding_action' } }],
+          routes: [{ action: { kind: 'non-forwarding' } }],
         },
       ],
     },

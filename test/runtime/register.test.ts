@@ -34,6 +34,42 @@ describe('register()', () => {
     },
   );
 
+  it.each([
+    ['bootstrapPath', 'bootstrap'],
+    ['bootstrapConfig', 'bootstrap'],
+    ['log', undefined],
+    ['snapshot', 'snapshotPath'],
+    ['maxRingSize', 'limits.maxRingSize'],
+    ['xds_servers', 'bootstrap.xds_servers'],
+  ])('names what %s was probably meant to be', (name, meant) => {
+    const call = () => register({ [name]: 1 });
+    const hint = meant === undefined ? '; the options are' : ` (did you mean "${meant}"?)`;
+    expect(call).toThrow(`grpc-xds: unknown option "${name}" of register()${hint}`);
+  });
+
+  it.each([
+    ['null', null],
+    ['a list of 1', [{}]],
+    ['an object of the class Buffer', Buffer.from('{}')],
+    ['an object of the class URL', new URL('file:///b.json')],
+    ['an object of the class Promise', Promise.resolve({})],
+    ['an object of the class Map', new Map()],
+    ['a function', () => ({})],
+    ['7', 7],
+  ])('refuses a bootstrap that is %s', (text, value) => {
+    const options = { bootstrap: value } as unknown as RegisterOptions;
+    expect(() => register(options)).toThrow(
+      `grpc-xds: bootstrap of register() must be an object or JSON text, not ${text}`,
+    );
+  });
+
+  it('names the members of an object that is no logger', () => {
+    const options = { logger: { level: 'debug' } } as unknown as RegisterOptions;
+    expect(() => register(options)).toThrow(
+      / or with the methods error and info, not an object with level$/,
+    );
+  });
+
   it('accepts every option, also without a value', () => {
     expect(() =>
       register({ bootstrap: { xds_servers: [] }, snapshotPath: '/nowhere', limits: {} }),

@@ -11,6 +11,7 @@ const IDENTITIES = [
   'CN=web,O=Acme',
   '',
 ];
+const SUBJECTS = ['CN=web,O=Acme', 'CN=api', ''];
 const ADDRESSES = [
   '10.0.0.1',
   '10.0.1.9',
@@ -20,8 +21,25 @@ const ADDRESSES = [
   '::ffff:10.0.0.1',
   'fe80::1%eth0',
 ];
-const PREFIXES = ['10.0.0.0', '10.0.0.1', '0.0.0.0', '::', '2001:db8::', '::1', 'fe80::'];
-const PATTERNS = ['.*', '.+', 'gold|silver', '/a[.]S/.*', 'spiffe://td/ns/[ab]/.*', '[a-z.]+'];
+const PREFIXES = [
+  '10.0.0.0',
+  '10.0.0.1',
+  '0.0.0.0',
+  '::',
+  '2001:db8::',
+  '::1',
+  'fe80::',
+  '::ffff:10.0.0.0',
+];
+/** Expressions that mean the same in RE2 and in JavaScript. */
+export const PATTERNS = [
+  '.*',
+  '.+',
+  'gold|silver',
+  '/a[.]S/.*',
+  'spiffe://td/ns/[ab]/.*',
+  '[a-z.]+',
+];
 
 /** What no control plane may send: each arm that is not supported, and values out of their range. */
 export const UNSUPPORTED_PERMISSIONS: readonly RuleJson[] = [
@@ -43,6 +61,11 @@ export const UNSUPPORTED_PERMISSIONS: readonly RuleJson[] = [
   { header: { name: 'GRPC-Timeout', present_match: true } },
   { header: { name: ':Scheme', exact_match: 'https' } },
   { header: { name: 'x-a', range_match: { start: '9', end: '1' } } },
+  { header: { name: 'x-a', prefix_match: '' } },
+  { header: { name: 'x-a', suffix_match: '', invert_match: true } },
+  { header: { name: 'x-a', contains_match: '' } },
+  { header: { name: 'x-a', safe_regex_match: {} } },
+  { url_path: { path: { safe_regex: { regex: '' } } } },
   { destination_ip: { address_prefix: 'shop' } },
   { destination_port: 65_536 },
   { destination_port_range: { start: 9, end: 9 } },
@@ -70,6 +93,30 @@ export const UNSUPPORTED_PRINCIPALS: readonly RuleJson[] = [
   { remote_ip: { address_prefix: 'fe80::1%eth0' } },
 ];
 
+/** CEL. */
+const CONDITIONS: readonly RuleJson[] = [{ condition: {} }, { checked_condition: {} }];
+
+/** Each of what no control plane may send, as it is and negated, in rules of each action. */
+export function unsupportedRules(): readonly RuleJson[] {
+  const any = { any: true };
+  const policies: readonly RuleJson[] = [
+    ...UNSUPPORTED_PERMISSIONS.flatMap((permission) => [
+      { permissions: [permission], principals: [any] },
+      { permissions: [{ not_rule: permission }], principals: [any] },
+    ]),
+    ...UNSUPPORTED_PRINCIPALS.flatMap((principal) => [
+      { permissions: [any], principals: [principal] },
+      { permissions: [any], principals: [{ not_id: principal }] },
+    ]),
+    ...CONDITIONS.map((condition) => ({ permissions: [any], principals: [any], ...condition })),
+    { permissions: [], principals: [any] },
+    { permissions: [any], principals: [] },
+  ];
+  return ['ALLOW', 'DENY', 'LOG'].flatMap((action) =>
+    policies.map((policy) => ({ action, policies: { p: policy } })),
+  );
+}
+
 /** Makes rules and requests of few values, so that they often meet. */
 export class AuthorizationSamples {
   constructor(private readonly random: Random) {}
@@ -95,6 +142,7 @@ export class AuthorizationSamples {
       {
         permissions: this.some(() => this.permission(0, unsupported)),
         principals: this.some(() => this.principal(0, unsupported)),
+        ...(this.chance(unsupported) ? this.pick(CONDITIONS) : {}),
       },
     ]);
     const action = this.pick(['ALLOW', 'ALLOW', 'DENY', 'DENY', 'LOG']);
@@ -105,7 +153,7 @@ export class AuthorizationSamples {
     if (this.chance(0.2)) return undefined;
     if (this.chance(0.15)) return { peer: undefined };
     const few = () => (this.chance(0.5) ? [] : this.some(() => this.pick(IDENTITIES)));
-    return { peer: { uriSans: few(), dnsSans: few(), subject: this.pick(IDENTITIES) } };
+    return { peer: { uriSans: few(), dnsSans: few(), subject: this.pick(SUBJECTS) } };
   }
 
   private permission(depth: number, unsupported: number): RuleJson {
@@ -191,9 +239,11 @@ export class AuthorizationSamples {
   }
 
   private range(): RuleJson {
-    const length = this.pick([0, 8, 15, 24, 31, 32, 64, 128]);
+    const prefix = this.pick(PREFIXES);
+    const isLong = prefix.includes(':') || this.chance(0.05);
+    const length = this.pick(isLong ? [0, 8, 64, 96, 104, 127, 128] : [0, 8, 15, 24, 31, 32]);
     return {
-      address_prefix: this.pick(PREFIXES),
+      address_prefix: prefix,
       ...(this.chance(0.9) ? { prefix_len: length } : {}),
     };
   }

@@ -7,11 +7,12 @@ import { FilterStates } from '../../src/http-filters/client-filter';
 import { ClusterRefs } from '../../src/resolver/cluster-refs';
 import { XdsConfigSelector, type RoutingChannel } from '../../src/resolver/config-selector';
 import type { FilterPreparer } from '../../src/resolver/filter-chain';
+import { LateClusters, type CallClusters } from '../../src/resolver/late-clusters';
 import { PendingCalls } from '../../src/resolver/pending-calls';
 import { RequestHasher, type HashLimits, type TextHash } from '../../src/resolver/request-hash';
 import { RouteTable } from '../../src/resolver/route-table';
 import { MatchMeter } from '../../src/resources/matching/match-meter';
-import { MatchedCall } from '../../src/routing/matched-call';
+import { CallHeaders, clientHeaders, MatchedCall } from '../../src/routing/matched-call';
 import { createHandle, type Handle } from '../../src/util/handle';
 import { silentLogger } from '../../src/util/logger';
 import { runSteps } from '../../src/util/steps';
@@ -61,9 +62,19 @@ export function routingChannel({
   return {
     ...{ clock, meter, random, target, logger: silentLogger, stats: undefined },
     filterStates: new FilterStates(),
+    lateClusters: new LateClusters(clock),
     hasher: new RequestHasher({ target, hash, random, meter, limits }),
-    matched: new MatchedCall(random, meter),
+    matched: new MatchedCall(random, new CallHeaders(clientHeaders), meter),
     pendingCalls: new PendingCalls({ clock, waitingFor: () => [], pickAgain: () => {} }),
+  };
+}
+
+/** The clusters of a config in which none is late. */
+export function clustersOf(resource: CallClusters['resource']): CallClusters {
+  return {
+    resource,
+    describeWait: () => undefined,
+    watchCluster: () => createHandle(() => {}),
   };
 }
 
@@ -73,9 +84,9 @@ export function selectorOf(
   channel: RoutingChannel = routingChannel(),
   clusters: ReadonlyMap<string, ClusterResult> = new Map(),
 ): XdsConfigSelector {
-  const findCluster = (name: string) => {
+  const resources = clustersOf((name) => {
     const cluster = clusters.get(name);
     return cluster?.ok === true ? ok(cluster.value.resource) : cluster;
-  };
-  return new XdsConfigSelector(channel, { table, isExpired: () => false, findCluster });
+  });
+  return new XdsConfigSelector(channel, { table, isExpired: () => false, clusters: resources });
 }

@@ -233,6 +233,8 @@ describe('errors about resources (gRFC A88)', () => {
         error: {
           kind: 'does-not-exist',
           message: 'T "missing": s reports NOT_FOUND: no missing',
+          resource: 'T "missing"',
+          cause: 's reports NOT_FOUND: no missing',
         },
         version: '7',
         atMs: 3,

@@ -35,7 +35,7 @@ const accepted = (value: string, version = '1'): Accepted<string> => ({
 });
 const failure = (status: Failure['status'], message: string = status): Failure => ({
   status,
-  error: error(withSince(message, 7)),
+  error: { ...error(withSince(message, 7)), sinceMs: 7 },
   version: '2',
   atMs: 7,
   sinceMs: 7,

@@ -117,6 +117,72 @@ describe('SotwProtocol', () => {
     expect(wanted.drain()).toEqual([[[], []]]);
   });
 
+  // The response has crossed the request that left the name out, which the server then ignores as outdated.
+  it('leaves a removed name out of the next acknowledgement before it requests it again', () => {
+    const wanted = new Wanted();
+    wanted.add('a');
+    wanted.add('b');
+    wanted.drain();
+    wanted.drop('a');
+    expect(wanted.drain()).toEqual([[['b'], []]]);
+    wanted.requests.answer(response('n2', '2'), undefined);
+    wanted.add('a');
+    expect(wanted.drain()).toEqual([
+      [['b'], []],
+      [['b', 'a'], ['a']],
+    ]);
+    wanted.requests.confirmName(TYPE, 'a');
+    wanted.requests.answer(response('n3', '3'), undefined);
+    expect(wanted.drain()).toEqual([[['b', 'a'], []]]);
+  });
+
+  it('does so for each response that may have crossed the one before', () => {
+    const wanted = new Wanted();
+    wanted.add('a');
+    wanted.add('b');
+    wanted.drain();
+    wanted.drop('a');
+    wanted.drain();
+    wanted.requests.answer(response('n2', '2'), undefined);
+    expect(wanted.drain()).toEqual([[['b'], []]]);
+    wanted.requests.answer(response('n3', '3'), undefined);
+    wanted.add('a');
+    expect(wanted.drain()).toEqual([
+      [['b'], []],
+      [['b', 'a'], ['a']],
+    ]);
+  });
+
+  it('does the same if it was requested again before, unless the response contains it', () => {
+    for (const isContained of [false, true]) {
+      const wanted = new Wanted();
+      wanted.add('a');
+      wanted.add('b');
+      wanted.drain();
+      wanted.drop('a');
+      wanted.drain();
+      wanted.add('a');
+      wanted.drain();
+      if (isContained) wanted.requests.confirmName(TYPE, 'a');
+      wanted.requests.answer(response('n2', '2'), undefined);
+      const acknowledged = [[['b', 'a'], []]];
+      const requestedAgain = [
+        [['b'], []],
+        [['b', 'a'], ['a']],
+      ];
+      expect(wanted.drain()).toEqual(isContained ? acknowledged : requestedAgain);
+      // Three times at most: a server that responds to every request makes no loop of it.
+      for (const [nonce, isLast] of [
+        ['n3', false],
+        ['n4', false],
+        ['n5', true],
+      ] as const) {
+        wanted.requests.answer(response(nonce), undefined);
+        expect(wanted.drain()).toEqual(isContained || isLast ? acknowledged : requestedAgain);
+      }
+    }
+  });
+
   it('carries the newest nonce and the error of the newest response only', () => {
     const wanted = new Wanted();
     wanted.add('a');

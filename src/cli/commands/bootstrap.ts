@@ -5,6 +5,7 @@ import { randomUUID } from 'node:crypto';
 import { parseHostPort, parseIp, parseProjectNumber } from '../arguments';
 import { exitCode, loadClient, type CliIo } from '../io';
 import { errorMessage } from '../../util/errors';
+import { findSimilar } from '../../util/similar-name';
 import { openOutputFile } from '../output-file';
 
 type SetCode = (code: number) => void;
@@ -21,12 +22,27 @@ export function addBootstrapCommand(program: Command, io: CliIo, setCode: SetCod
 }
 
 function addKind(command: Command, name: string, summary: string): Command {
-  return command
-    .command(name)
+  return namesUnknownFirst(command.command(name))
     .summary(summary)
     .description(`Writes a bootstrap ${summary}.`)
     .option('-f, --file <path>', 'write it to a file')
     .option('--force', 'replace the file if it exists');
+}
+
+/** Has a misspelt option named before the required one that is then missing: commander looks for what is missing first. */
+function namesUnknownFirst(command: Command): Command {
+  const report = command.error.bind(command);
+  command.error = (message, details) => {
+    const isMissing = details?.code === 'commander.missingMandatoryOptionValue';
+    const unknown = isMissing ? command.args.find((arg) => /^--?\w/.test(arg)) : undefined;
+    if (unknown === undefined) return report(message, details);
+    const [name = ''] = unknown.split('=', 1);
+    const known = command.options.flatMap(({ long }) => long ?? []);
+    const similar = findSimilar(name, known);
+    const meant = similar === undefined ? '' : `\n(Did you mean ${similar}?)`;
+    return report(`error: unknown option '${name}'${meant}`, details);
+  };
+  return command;
 }
 
 function addPlain(command: Command, io: CliIo, setCode: SetCode): void {

@@ -1,11 +1,12 @@
 import { Status, type CallCredentials } from '../../grpc-js';
 import type { HttpFilterConfig } from '../../resources/extension-points';
 import type { ExtensionConfig } from '../../resources/shared/extension-parser';
+import { isPromiseLike } from '../../util/contained';
 import { quoteName, quoteText } from '../../util/text';
 import type { Violations } from '../../util/violations';
 import { GcpAuthnFilterConfig } from '../../wire/generated/envoy/extensions/filters/http/gcp_authn/v3/gcp_authn';
 import { CallFailedError } from '../call-filter';
-import type { ClientFilter, FilterCall } from '../client-filter';
+import type { CallRouting, ClientFilter, FilterCall, FoundMetadata } from '../client-filter';
 import { asConfig, decodeFilterMessage } from '../http-filter';
 
 /** The full name of the message, for configs and overrides alike. */
@@ -57,9 +58,20 @@ export function createGcpAuthnFilter(createCredentials: CreateCredentials): Clie
       const { cacheSize } = asConfig(GcpAuthnConfig, config);
       return {
         create: (call, instance) => ({
-          onRequestHeaders: (headers) => {
-            authenticate(call, { instance, cacheSize, createCredentials });
-            return headers;
+          onRequestHeaders(headers) {
+            const { routing } = call;
+            if (routing === undefined) return headers;
+            const authn = { call, routing, instance, cacheSize, createCredentials };
+            // In the request headers: a filter may have chosen another cluster before.
+            const metadata = routing.clusterMetadata();
+            if (!isPromiseLike(metadata)) {
+              authenticate(metadata, authn);
+              return headers;
+            }
+            return metadata.then((late) => {
+              authenticate(late, authn);
+              return headers;
+            });
           },
         }),
         describe: () => ({ cacheSize }),
@@ -69,16 +81,17 @@ export function createGcpAuthnFilter(createCredentials: CreateCredentials): Clie
 }
 
 interface AuthnContext {
+  readonly call: FilterCall;
+  readonly routing: CallRouting;
   readonly instance: string;
   readonly cacheSize: number;
   readonly createCredentials: CreateCredentials;
 }
 
-/** Adds the credentials to a call. In its request headers: a filter may have chosen another cluster before. */
-function authenticate({ cluster, routing }: FilterCall, context: AuthnContext): void {
-  if (routing === undefined) return;
-  const { instance, cacheSize, createCredentials } = context;
-  const metadata = routing.clusterMetadata();
+/** Adds the credentials to a call. */
+function authenticate(metadata: FoundMetadata, context: AuthnContext): void {
+  const { call, routing, instance, cacheSize, createCredentials } = context;
+  const { cluster } = call;
   if (!metadata.ok) throw unavailable(cluster, metadata.error);
   const value = metadata.value?.get(instance);
   if (value === undefined) return;

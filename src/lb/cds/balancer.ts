@@ -13,6 +13,8 @@ import {
 import type { EndpointsResource } from '../../resources/endpoints/endpoints';
 import type { FeatureFlags } from '../../util/feature-flags';
 import { ok } from '../../util/result';
+import type { Steps } from '../../util/steps';
+import { SteppedUpdates } from '../../util/time-slices';
 import { createPolicyType, isInstanceOf } from '../tree/checked-policy';
 import { failureText, WaitPicker } from '../connectivity';
 import { emptyEndpointSet } from '../endpoints/endpoint-set';
@@ -92,13 +94,16 @@ class Cds implements SingleChildDelegate<CdsConfig>, ClusterWatcher {
   private applied: Applied | undefined;
   /** The plan of the child, reused by the next one. */
   private plan: LeafPlan | PriorityConfig | undefined;
+  private readonly updates: SteppedUpdates<LbUpdate<CdsConfig>>;
 
   constructor(
     private readonly only: OnlyChild<DeferredChild>,
     private readonly shared: Shared,
   ) {
-    const { batch, logger } = only.host.environment;
+    const { environment } = only.host;
+    const { batch, logger } = environment;
     this.batch = batch;
+    this.updates = new SteppedUpdates({ environment, apply: (update) => this.apply(update) });
     this.security = new TransportSecurity(shared.tls, logger);
     this.log = new ClusterLog(only.host.environment, () => only.child);
   }
@@ -125,13 +130,18 @@ class Cds implements SingleChildDelegate<CdsConfig>, ClusterWatcher {
   }
 
   onClusterChanged(): void {
-    const { latest } = this;
-    if (latest?.xds === undefined) return;
-    const { config, xds } = latest;
+    if (this.latest !== undefined) this.updates.add(this.latest);
+  }
+
+  /** Applies the cluster as it is in the config in use now. */
+  private *apply(update: LbUpdate<CdsConfig>): Steps<void> {
+    const { config, xds } = update;
+    if (xds === undefined) return;
     const cluster = xds.clusters.cluster(config.cluster);
     if (cluster === undefined) this.onMissing(config, xds.clusters);
     else if (cluster.ok) {
-      this.updateChild(config.cluster, this.sharedPolicy.applyTo(cluster.value, config), latest);
+      const applied = this.sharedPolicy.applyTo(cluster.value, config);
+      yield* this.updateChild(config.cluster, applied, update);
     } else this.fail(config.cluster, cluster.error);
   }
 
@@ -163,6 +173,7 @@ class Cds implements SingleChildDelegate<CdsConfig>, ClusterWatcher {
     this.log.release();
     this.failing?.release();
     this.subscription.release();
+    this.updates.cancel();
     this.latest = undefined;
     this.applied = undefined;
   }
@@ -193,17 +204,17 @@ class Cds implements SingleChildDelegate<CdsConfig>, ClusterWatcher {
     );
   }
 
-  private updateChild(name: string, cluster: ClusterConfig, update: LbUpdate): void {
+  private *updateChild(name: string, cluster: ClusterConfig, update: LbUpdate): Steps<void> {
     const { children } = cluster;
-    if (children.kind === 'endpoints') this.updateLeaf({ name, cluster }, children, update);
+    if (children.kind === 'endpoints') yield* this.updateLeaf({ name, cluster }, children, update);
     else this.updateAggregate({ name, cluster }, children, update);
   }
 
-  private updateLeaf(
+  private *updateLeaf(
     { name, cluster }: Pick<Applied, 'name' | 'cluster'>,
     { endpoints, resolutionNote }: LeafChildren,
     update: LbUpdate,
-  ): void {
+  ): Steps<void> {
     const { resource } = cluster;
     const { options, xds } = update;
     if (this.applied?.cluster === cluster && this.applied.options === options) return;
@@ -213,8 +224,11 @@ class Cds implements SingleChildDelegate<CdsConfig>, ClusterWatcher {
       return;
     }
     const applied: Applied = { name, cluster, options, xds };
-    const isNewPolicy = this.security.update(name, resource, xds?.certificates, endpoints);
-    const isNewPath = this.proxies.update(resource, endpoints);
+    const { security, proxies } = this;
+    const takeSecurity = yield* security.prepare(name, resource, xds?.certificates, endpoints);
+    const takeProxies = yield* proxies.prepare(resource, endpoints);
+    const isNewPolicy = takeSecurity();
+    const isNewPath = takeProxies();
     // No connection made in another way serves a new call; running calls end where they are.
     if ((isNewPolicy || isNewPath) && this.applied !== undefined) this.only.child.destroy();
     this.use(applied);

@@ -6,8 +6,13 @@ import {
 } from '../../grpc-js';
 import { replaceConnector } from '../../grpc-js/host-internals';
 import { RelayedSubchannel } from '../../grpc-js/subchannel-wrappers';
+import { inSteps, type Steps } from '../../util/steps';
 import type { ClusterResource } from '../../resources/cluster/cluster';
-import type { EndpointsResource, SocketAddress } from '../../resources/endpoints/endpoints';
+import {
+  forEachEndpoint,
+  type EndpointsResource,
+  type SocketAddress,
+} from '../../resources/endpoints/endpoints';
 import {
   HTTP_CONNECT_ARG,
   HttpConnectConnector,
@@ -24,22 +29,44 @@ export class EndpointProxies {
   /** `undefined` while no endpoint has a proxy: it takes a text for each address. */
   private proxies: Proxies | undefined;
 
-  /** Takes the configuration of the cluster. @returns whether an endpoint is to be connected to in another way. */
-  update({ httpConnect = false }: ClusterResource, endpoints: EndpointsResource): boolean {
-    const { source: before, proxies: proxiesBefore } = this;
+  /**
+   * Reads the configuration of the cluster, in steps: there may be hundreds of thousands of endpoints. Only one at a time.
+   * @returns a function that takes it, and returns whether an endpoint is to be connected to in another way.
+   */
+  *prepare(
+    { httpConnect = false }: ClusterResource,
+    endpoints: EndpointsResource,
+  ): Steps<() => boolean> {
     const source = httpConnect ? endpoints : undefined;
-    if (source === before) return false;
-    this.source = source;
-    this.proxies = source && hasProxies(source) ? proxiesOf(source) : undefined;
-    if (this.proxies === undefined && proxiesBefore === undefined) return false;
+    if (source === this.source) return () => false;
+    const proxies =
+      source !== undefined && (yield* hasProxies(source)) ? yield* proxiesOf(source) : undefined;
+    const isChanged = yield* this.isChanged(source, proxies);
+    return () => {
+      this.source = source;
+      this.proxies = proxies;
+      return isChanged;
+    };
+  }
+
+  private *isChanged(
+    source: EndpointsResource | undefined,
+    proxies: Proxies | undefined,
+  ): Steps<boolean> {
+    const { source: before, proxies: proxiesBefore } = this;
+    if (proxies === undefined && proxiesBefore === undefined) return false;
+    let isFound = false;
     if (before === undefined || source === undefined) {
-      return hasProxy(this.proxies ?? proxiesBefore);
+      yield* inSteps(proxies ?? proxiesBefore ?? [], ([, proxy]) => {
+        isFound ||= proxy !== undefined;
+      });
+      return isFound;
     }
-    const earlier = proxiesBefore ?? proxiesOf(before);
-    for (const [address, proxy] of this.proxies ?? proxiesOf(source)) {
-      if (earlier.has(address) && !isSame(proxy, earlier.get(address))) return true;
-    }
-    return false;
+    const earlier = proxiesBefore ?? (yield* proxiesOf(before));
+    yield* inSteps(proxies ?? (yield* proxiesOf(source)), ([address, proxy]) => {
+      isFound ||= earlier.has(address) && !isSame(proxy, earlier.get(address));
+    });
+    return isFound;
   }
 
   /** Forgets the endpoints of a cluster that has none of its own any more. */
@@ -69,32 +96,25 @@ export class EndpointProxies {
   }
 }
 
-function proxiesOf({ priorities }: EndpointsResource): Proxies {
+function* proxiesOf(resource: EndpointsResource): Steps<Proxies> {
   const proxies = new Map<string, SocketAddress | undefined>();
-  for (const locality of priorities.flatMap(({ localities }) => localities)) {
-    for (const { addresses, proxy = locality.proxy } of locality.endpoints) {
-      for (const address of addresses) {
-        const key = subchannelAddressToString(address);
-        // Of an address that several endpoints have, that of the first one.
-        if (!proxies.has(key)) proxies.set(key, proxy);
-      }
+  yield* forEachEndpoint(resource, ({ addresses, proxy }, locality) => {
+    for (const address of addresses) {
+      const key = subchannelAddressToString(address);
+      // Of an address that several endpoints have, that of the first one.
+      if (!proxies.has(key)) proxies.set(key, proxy ?? locality.proxy);
     }
-  }
+  });
   return proxies;
 }
 
 /** Whether any endpoint has a proxy. */
-function hasProxies({ priorities }: EndpointsResource): boolean {
-  return priorities.some(({ localities }) =>
-    localities.some(
-      ({ endpoints, proxy }) =>
-        proxy !== undefined || endpoints.some((endpoint) => endpoint.proxy !== undefined),
-    ),
-  );
-}
-
-function hasProxy(proxies: Proxies | undefined): boolean {
-  return [...(proxies?.values() ?? [])].some((proxy) => proxy !== undefined);
+function* hasProxies(resource: EndpointsResource): Steps<boolean> {
+  let isFound = false;
+  yield* forEachEndpoint(resource, ({ proxy }, locality) => {
+    isFound ||= (proxy ?? locality.proxy) !== undefined;
+  });
+  return isFound;
 }
 
 function isSame(a: SocketAddress | undefined, b: SocketAddress | undefined): boolean {

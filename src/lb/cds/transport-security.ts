@@ -8,7 +8,7 @@ import {
 import { channelCredentialsOf, replaceConnector, secureAsHost } from '../../grpc-js/host-internals';
 import type { ClusterResource } from '../../resources/cluster/cluster';
 import type { UpstreamTls } from '../../resources/tls/tls';
-import type { EndpointsResource } from '../../resources/endpoints/endpoints';
+import { forEachEndpoint, type EndpointsResource } from '../../resources/endpoints/endpoints';
 import { RefusingConnector, SecureOnlyConnector } from '../../security/client/contained-connector';
 import {
   describeForeignXdsCredentials,
@@ -25,6 +25,7 @@ import {
 } from '../../security/client/tls-policy';
 import type { CertificateSource } from '../../security/providers/certificate-provider';
 import type { Logger } from '../../util/logger';
+import { inSteps, type Steps } from '../../util/steps';
 import { diagnostics } from '../../xds-client/diagnostics';
 import { quoteName } from '../../util/text';
 
@@ -95,7 +96,7 @@ export class TransportSecurity {
   /** By address, the server names, if the policy takes them from the endpoints; `noNames` if none has one. */
   private serverNames: ReadonlyMap<string, string> = noNames;
   /** What the server names are those of. */
-  private named: { readonly endpoints: EndpointsResource; readonly tls: UpstreamTls } | undefined;
+  private named: Named | undefined;
 
   /** The latest arguments without a policy. */
   private plainArgs: { readonly from: ChannelOptions; readonly args: ChannelOptions } | undefined;
@@ -117,18 +118,26 @@ export class TransportSecurity {
   }
 
   /**
-   * Takes the security configuration of the cluster, and the endpoints that it applies to.
-   * @returns whether a connection must be made in another way than before.
+   * Reads the security configuration of the cluster, and the names of the endpoints that it applies to. Only one at a time.
+   * @returns a function that takes them, and returns whether a connection must be made in another way than before.
    */
-  update(
+  *prepare(
     cluster: string,
     { tls }: ClusterResource,
     certificates: CertificateSource | undefined,
     endpoints: EndpointsResource,
-  ): boolean {
+  ): Steps<() => boolean> {
+    const policy = nextPolicy(this.policy, cluster, tls, certificates);
+    const names = yield* this.readNames(policy?.tls, endpoints);
+    return () => this.take(cluster, policy, names);
+  }
+
+  private take(cluster: string, policy: TlsPolicy | undefined, names: NextNames): boolean {
     const before = this.policy;
-    this.policy = nextPolicy(before, cluster, tls, certificates);
-    const isRenamed = this.updateServerNames(endpoints);
+    const { isRenamed } = names;
+    this.policy = policy;
+    this.named = names.named;
+    this.serverNames = names.serverNames;
     if (before === this.policy) return isRenamed && this.isEffective;
     this.isIgnored = false;
     // Other credentials ignore the policy, and need no other connections.
@@ -207,25 +216,24 @@ export class TransportSecurity {
     return `the cluster configures TLS, the channel's credentials are ${kind}`;
   }
 
-  /** @returns whether the server name of an address is another one than before. */
-  private updateServerNames(endpoints: EndpointsResource): boolean {
-    const { tls } = this.policy ?? {};
-    if (tls?.autoHostSni !== true) {
-      this.named = undefined;
-      this.serverNames = noNames;
-      return false;
+  /** Reads the server names of endpoints, in steps: there may be hundreds of thousands. */
+  private *readNames(tls: UpstreamTls | undefined, endpoints: EndpointsResource): Steps<NextNames> {
+    if (tls?.autoHostSni !== true) return NO_NEXT_NAMES;
+    const { named, serverNames: before } = this;
+    if (named?.endpoints === endpoints && named.tls === tls) {
+      return { named, serverNames: before, isRenamed: false };
     }
-    const { named, serverNames } = this;
-    if (named?.endpoints === endpoints && named.tls === tls) return false;
-    this.named = { endpoints, tls };
-    const hasNames = serverNameOf(tls, '') !== '' || hasHostnames(endpoints);
-    this.serverNames = hasNames ? serverNamesOf(endpoints, tls) : noNames;
-    if (named === undefined || (!hasNames && serverNames === noNames)) return false;
-    const isKnown = serverNames !== noNames;
-    return isAnyRenamed(
-      isKnown ? serverNames : serverNamesOf(named.endpoints, named.tls),
-      hasNames ? this.serverNames : serverNamesOf(endpoints, tls),
+    const next = { endpoints, tls };
+    const hasNames = serverNameOf(tls, '') !== '' || (yield* hasHostnames(endpoints));
+    const serverNames = hasNames ? yield* serverNamesOf(endpoints, tls) : noNames;
+    if (named === undefined || (!hasNames && before === noNames)) {
+      return { named: next, serverNames, isRenamed: false };
+    }
+    const isRenamed = yield* isAnyRenamed(
+      before === noNames ? yield* serverNamesOf(named.endpoints, named.tls) : before,
+      hasNames ? serverNames : yield* serverNamesOf(endpoints, tls),
     );
+    return { named: next, serverNames, isRenamed };
   }
 
   private reportEnd(cluster: string): void {
@@ -238,6 +246,22 @@ export class TransportSecurity {
 }
 
 const noNames: ReadonlyMap<string, string> = new Map();
+
+/** What the server names were read from. */
+interface Named {
+  readonly endpoints: EndpointsResource;
+  readonly tls: UpstreamTls;
+}
+
+/** The server names of the next configuration. */
+interface NextNames {
+  readonly named: Named | undefined;
+  readonly serverNames: ReadonlyMap<string, string>;
+  /** Whether the server name of an address is another one than before. */
+  readonly isRenamed: boolean;
+}
+
+const NO_NEXT_NAMES: NextNames = { named: undefined, serverNames: noNames, isRenamed: false };
 
 /** Without certificates, connections under the policy fail: none is made in another way. */
 function nextPolicy(
@@ -276,36 +300,37 @@ function refuseForeign(subchannel: Subchannel, channelCredentials: ChannelCreden
  * Returns the server name of each address, empty for one without; of an address that several endpoints have, that of the first
  * one with a name.
  */
-function serverNamesOf(
-  { priorities }: EndpointsResource,
+function* serverNamesOf(
+  resource: EndpointsResource,
   tls: UpstreamTls,
-): ReadonlyMap<string, string> {
+): Steps<ReadonlyMap<string, string>> {
   const names = new Map<string, string>();
-  for (const { localities } of priorities) {
-    for (const { addresses, hostname } of localities.flatMap(({ endpoints }) => endpoints)) {
-      for (const address of addresses) {
-        const key = subchannelAddressToString(address);
-        if ((names.get(key) ?? '') === '') names.set(key, serverNameOf(tls, hostname));
-      }
+  yield* forEachEndpoint(resource, ({ addresses, hostname }) => {
+    for (const address of addresses) {
+      const key = subchannelAddressToString(address);
+      if ((names.get(key) ?? '') === '') names.set(key, serverNameOf(tls, hostname));
     }
-  }
+  });
   return names;
 }
 
 /** Whether any endpoint has a hostname. */
-function hasHostnames({ priorities }: EndpointsResource): boolean {
-  return priorities.some(({ localities }) =>
-    localities.some(({ endpoints }) => endpoints.some(({ hostname }) => hostname !== '')),
-  );
+function* hasHostnames(resource: EndpointsResource): Steps<boolean> {
+  let isFound = false;
+  yield* forEachEndpoint(resource, ({ hostname }) => {
+    isFound ||= hostname !== '';
+  });
+  return isFound;
 }
 
 /** Whether an address that was there before has another name now. */
-function isAnyRenamed(
+function* isAnyRenamed(
   before: ReadonlyMap<string, string>,
   names: ReadonlyMap<string, string>,
-): boolean {
-  for (const [address, name] of names) {
-    if ((before.get(address) ?? name) !== name) return true;
-  }
-  return false;
+): Steps<boolean> {
+  let isFound = false;
+  yield* inSteps(names, ([address, name]) => {
+    isFound ||= (before.get(address) ?? name) !== name;
+  });
+  return isFound;
 }

@@ -4,13 +4,21 @@ import type { Handle } from '../../util/handle';
 import { SettledReport } from '../../util/settled-report';
 import { inSteps, type Steps } from '../../util/steps';
 import { SteppedUpdates } from '../../util/time-slices';
-import { createFailurePicker, describeWait, failureText, queuePicker } from '../connectivity';
+import { createFailurePicker, failureText, queuePicker } from '../connectivity';
 import type { LbHost, LbPolicy, LbPolicyType, LbUpdate } from '../lb-policy';
 import { createPolicyType, isInstanceOf } from '../tree/checked-policy';
 import { destroyInSteps, OPERATIONS_OF_A_POLICY, type Publication } from '../tree/lb-batch';
 import type { ChildState, PolicyParts } from '../tree/policy-state';
 import { PriorityChild } from './child';
 import { type PriorityChoice, PriorityOrder } from './choose-priority';
+import {
+  describeFailed,
+  describePriority,
+  FailedPicker,
+  failureOf,
+  MAX_SEARCHED,
+  type FailedPriority,
+} from './failed-priorities';
 import { parsePriorityConfig, PRIORITY, PriorityConfig } from './config';
 
 export interface PriorityPolicyOptions {
@@ -34,6 +42,7 @@ const CREATED_AT_ONCE = 8;
 
 interface Published {
   readonly state: ConnectivityState;
+  /** That of the child, if it is one. */
   readonly picker: Picker;
   readonly errorMessage: string | null;
 }
@@ -214,7 +223,7 @@ class PriorityPolicy implements LbPolicy<PriorityConfig> {
         continue;
       this.hasReported = true;
       host.environment.logger.error(() => {
-        const reason = policy.errorMessage ?? describeWait(policy.picker) ?? 'it is not connected';
+        const reason = failureOf(policy);
         return `Failover from ${describePriority(from, previous)} to ${describePriority(to, name)}: ${reason}`;
       });
     }
@@ -253,15 +262,31 @@ class PriorityPolicy implements LbPolicy<PriorityConfig> {
   }
 
   /** Publishes the state of the child in use, unless it is the published one. */
-  private publishState({ state, policy: { picker, errorMessage } }: PriorityChild): void {
+  private publishState({ state, policy: { picker, errorMessage: own } }: PriorityChild): void {
     const { published } = this;
+    const others = state === ConnectivityState.TRANSIENT_FAILURE ? this.describeOthers() : '';
+    const errorMessage = others === '' ? own : `${own ?? 'it is not connected'}${others}`;
     const same =
       published?.state === state &&
       published.picker === picker &&
       published.errorMessage === errorMessage;
     if (same) return;
     this.published = { state, picker, errorMessage };
-    this.host.updateState(state, picker, errorMessage);
+    const shown = others === '' ? picker : new FailedPicker(picker, others);
+    this.host.updateState(state, shown, errorMessage);
+  }
+
+  /** Describes the priorities before the one in use, which has failed: all of them have failed, too. */
+  private describeOthers(): string {
+    const { order, chosen = '', children, lastUpdate } = this;
+    const count = order.positionOf(chosen) ?? 0;
+    if (count === 0) return '';
+    const first: FailedPriority[] = [];
+    for (const [position, name] of order.names.slice(0, Math.min(count, MAX_SEARCHED)).entries()) {
+      const policy = children.get(name)?.policy;
+      if (policy !== undefined) first.push({ position, name, policy });
+    }
+    return describeFailed({ first, count, resolutionNote: lastUpdate?.resolutionNote ?? '' });
   }
 
   private trace(text: () => string): void {
@@ -274,8 +299,4 @@ function describeEmptiness({ endpoints, resolutionNote }: LbUpdate): string {
   return endpoints.ok
     ? failureText('There are no priorities to choose from', resolutionNote)
     : endpoints.error;
-}
-
-function describePriority(position: number, name: string): string {
-  return `priority ${position} (${name})`;
 }

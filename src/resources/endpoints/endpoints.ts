@@ -1,5 +1,6 @@
 import type { TypedBytes } from '../extension-points';
 import type { JsonObject } from '../shared/extension-parser';
+import { inSteps, type Steps } from '../../util/steps';
 import { quoteName, quoteText } from '../../util/text';
 
 /** A literal IP address and a port; the shape a grpc-js subchannel address has. */
@@ -154,6 +155,44 @@ export function describeSkippedEndpoints({
     describeUnusable(unusableEndpoints),
   ].filter((text) => typeof text === 'string');
   return texts.length === 0 ? undefined : texts.join('; ');
+}
+
+/** Calls a function with each endpoint of an assignment, in the order of priorities and localities. */
+export function* forEachEndpoint(
+  { priorities }: Pick<EndpointsResource, 'priorities'>,
+  act: (endpoint: XdsEndpoint, locality: LocalityEndpoints) => void,
+): Steps<void> {
+  for (const { localities } of priorities) {
+    yield* inSteps(localities, (locality) => {
+      const { endpoints } = locality;
+      // A locality of a few endpoints is one operation.
+      if (endpoints.length > 1) return inSteps(endpoints, (endpoint) => act(endpoint, locality));
+      for (const endpoint of endpoints) act(endpoint, locality);
+      return undefined;
+    });
+  }
+}
+
+/**
+ * Describes an assignment of localities that are all empty, as its management server has sent them; `undefined` if any has an
+ * endpoint, or if there are no localities.
+ */
+export function describeEmptyLocalities({
+  clusterName,
+  priorities,
+}: Pick<EndpointsResource, 'clusterName' | 'priorities'>): string | undefined {
+  let count = 0;
+  for (const { localities } of priorities) {
+    if (localities.some(({ endpoints }) => endpoints.length > 0)) return undefined;
+    count += localities.length;
+  }
+  if (count === 0) return undefined;
+  const subject = count === 1 ? 'its only locality has' : `none of its ${count} localities has`;
+  const none = count === 1 ? 'no' : 'an';
+  return (
+    `ClusterLoadAssignment ${quoteName(clusterName)}: ${subject} ${none} endpoint: ` +
+    'check that its backends run, and that the server knows them'
+  );
 }
 
 type SkippedEndpoints = Pick<

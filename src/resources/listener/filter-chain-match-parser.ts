@@ -46,31 +46,34 @@ export function parseFilterChainMatch(
   if (message.directSourcePrefixRanges.length > 0) {
     violations.at('direct_source_prefix_ranges').add('unsupported: use source_prefix_ranges');
   }
-  const source = sources.get(sourceType);
-  if (source === undefined) {
-    const found = enumName(SourceType, sourceType);
-    violations
-      .at('source_type')
-      .add(`must be ANY, SAME_IP_OR_LOOPBACK or EXTERNAL, but is ${found}`);
-  }
+  const source = parseSource(sourceType, violations.at('source_type'));
   for (const [i, port] of sourcePorts.entries()) {
     if (port >= 1 && port <= MAX_PORT) continue;
     violations.at('source_ports').index(i).add(`must be from 1 to ${MAX_PORT}, but is ${port}`);
   }
+  if (violations.count > before) return undefined;
+  const criteria = [
+    parseCriterion(prefixRanges.map(cidrText), violations.at('prefix_ranges')),
+    parseCriterion(sourcePrefixRanges.map(cidrText), sourceRangesAt),
+    parseCriterion(sourcePorts.map(String), violations.at('source_ports')),
+    parseCriterion(message.serverNames, violations.at('server_names')),
+    parseCriterion(message.applicationProtocols, violations.at('application_protocols')),
+  ];
   if (source === undefined || violations.count > before) return undefined;
   const isRawBuffer = transportProtocol === RAW_BUFFER;
   return {
     value: { prefixRanges, isRawBuffer, source, sourcePrefixRanges, sourcePorts },
     unmatchable: findUnmatchable(message),
     key: `${destinationPort ?? ''} ${source} ${transportProtocol}`,
-    criteria: [
-      criterionOf(prefixRanges.map(cidrText)),
-      criterionOf(sourcePrefixRanges.map(cidrText)),
-      criterionOf(sourcePorts.map(String)),
-      criterionOf(message.serverNames),
-      criterionOf(message.applicationProtocols),
-    ],
+    criteria,
   };
+}
+
+function parseSource(sourceType: SourceType, violations: Violations): ConnectionSource | undefined {
+  const source = sources.get(sourceType);
+  if (source !== undefined) return source;
+  const found = enumName(SourceType, sourceType);
+  return violations.add(`must be ANY, SAME_IP_OR_LOOPBACK or EXTERNAL, but is ${found}`);
 }
 
 /** Returns whether two matches have a combination of criteria in common, which is not allowed. */
@@ -83,9 +86,22 @@ export function overlaps(a: ParsedMatch, b: ParsedMatch): boolean {
   });
 }
 
-function criterionOf(values: readonly string[]): ReadonlySet<string | undefined> {
-  return new Set(values.length === 0 ? [undefined] : values);
+/** Returns the values of a criterion; adds a violation for each repetition, with which the match would be its own duplicate. */
+function parseCriterion(
+  values: readonly string[],
+  violations: Violations,
+): ReadonlySet<string | undefined> {
+  if (values.length === 0) return NOT_SET;
+  const indices = new Map<string, number>();
+  for (const [i, value] of values.entries()) {
+    const earlier = indices.get(value);
+    if (earlier === undefined) indices.set(value, i);
+    else violations.index(i).add(`is the same as [${earlier}]`);
+  }
+  return new Set(indices.keys());
 }
+
+const NOT_SET: ReadonlySet<string | undefined> = new Set([undefined]);
 
 /** What a server could know of a connection only by reading it before a filter chain is chosen never matches. */
 function findUnmatchable({

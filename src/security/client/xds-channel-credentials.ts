@@ -7,10 +7,18 @@ import {
 } from '../../grpc-js';
 import { Brand, copyOf, describeOtherCopy, ownCopy } from '../../util/package-copy';
 import type * as Connectors from './channel-connector';
+import { checkArgument, type Rule } from '../../util/check-arguments';
 import { late } from '../../util/late';
 
 /** Late: an application creates credentials before there is a channel. */
 const loadConnectors = late<typeof Connectors>(() => require('./channel-connector'));
+
+const FALLBACK: Rule = {
+  legal:
+    'channel credentials, such as grpc.credentials.createSsl(), of the copy of @grpc/grpc-js that grpc-xds uses (npm ls ' +
+    '@grpc/grpc-js shows whether there are two)',
+  accepts: (value) => value instanceof ChannelCredentials,
+};
 
 /** Not the name of the class below, which a bundler may shorten to that of any other class. */
 const CLASS_NAME = 'XdsChannelCredentials';
@@ -58,13 +66,7 @@ export class XdsChannelCredentials extends ChannelCredentials {
    */
   constructor(private readonly fallback: ChannelCredentials) {
     super();
-    if (!(fallback instanceof ChannelCredentials)) {
-      throw new TypeError(
-        'grpc-xds: createXdsChannelCredentials() needs the channel credentials to use for targets and clusters without ' +
-          'a security configuration; these are none of the @grpc/grpc-js that grpc-xds uses. If they are credentials, ' +
-          'two copies of @grpc/grpc-js are installed: see npm ls @grpc/grpc-js',
-      );
-    }
+    checkArgument('createXdsChannelCredentials()', 'fallback', fallback, FALLBACK);
   }
 
   /** Whether call credentials may be added: a connection that turns out insecure refuses them. */

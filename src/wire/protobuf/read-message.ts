@@ -164,7 +164,7 @@ class MessageReader {
     }
     this.readFields(layout, end, depth + 1, next);
     const first = this.valueOf(layout, 0, next);
-    if (occurrence === 'map') this.addEntry(index, first, this.valueOf(layout, 1, next));
+    if (occurrence === 'map') this.addEntry(index, first, this.entryValue(layout, depth, next));
     else this.store(field, index, first);
     this.clear(layout, next);
   }
@@ -206,9 +206,15 @@ class MessageReader {
     else this.values[index] = [value];
   }
 
+  /** Returns the value of an entry of a map: an empty message if the entry has none. */
+  private entryValue(layout: MessageLayout, depth: number, start: number): unknown {
+    const value = this.valueOf(layout, 1, start);
+    const type = layout.fields[1]?.type;
+    if (value !== undefined || type === undefined) return value;
+    return this.read(type, this.reader.pos, depth + 2, start + layout.size);
+  }
+
   private addEntry(index: number, key: unknown, value: unknown): void {
-    // An entry without the message that is its value is left out.
-    if (value === undefined) return;
     const map = this.values[index];
     if (map instanceof Map) map.set(key, value);
     else this.values[index] = new Map([[key, value]]);

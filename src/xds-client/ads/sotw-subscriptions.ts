@@ -18,6 +18,8 @@ interface Nack {
   isHeld: boolean;
 }
 
+const NO_NAMES: ReadonlyMap<string, number> = new Map();
+
 /** The subscription state of one type. */
 interface TypeState {
   /** The nonce of the latest response; empty before there was one. */
@@ -31,6 +33,11 @@ interface TypeState {
   mustSend: boolean;
   /** Names removed since the last request. */
   readonly removed: Set<string>;
+  /**
+   * Names that requests before the latest response have left out, and how often: the response may have crossed them, which makes
+   * them outdated.
+   */
+  unseen: ReadonlyMap<string, number>;
   readonly unconfirmed: UnconfirmedNames;
 }
 
@@ -108,7 +115,8 @@ class SotwSubscriptions implements Subscriptions {
       this.versions.set(typeUrl, version);
       state.nack = undefined;
       state.mustSend = true;
-      state.unconfirmed.onAck();
+      state.unseen = state.unconfirmed.onAck();
+      if (state.unseen.size > 0) state.namesChanged = true;
     } else {
       state.nack = { rejection, isHeld };
       state.mustSend = state.unconfirmed.onNack() || state.mustSend;
@@ -148,6 +156,7 @@ class SotwSubscriptions implements Subscriptions {
     if (newNames.length === 0 && sent === undefined) return undefined;
     state.mustSend = false;
     if (isNews) sendNames(state, names ?? [], newNames);
+    omitUnseen(state);
     return this.request(typeUrl, state, { newNames, isFirst: sent === undefined });
   }
 
@@ -171,12 +180,14 @@ class SotwSubscriptions implements Subscriptions {
 
   /**
    * The cached value of a name that was removed and added again is gone. A server sends it again only if it sees the
-   * name removed and added, so one request omits it and a second one follows.
+   * name removed and added, so one request omits it and a second one follows. The same holds if it may have missed the removal.
    */
   private takeNames(typeUrl: string, state: TypeState): string[] {
-    const { removed } = state;
+    const { removed, unseen } = state;
     const names = [...this.source.resources(typeUrl).keys()];
-    const kept = removed.size === 0 ? names : names.filter((name) => !removed.has(name));
+    const isOmitted = (name: string) => removed.has(name) || unseen.has(name);
+    const kept =
+      removed.size + unseen.size === 0 ? names : names.filter((name) => !isOmitted(name));
     removed.clear();
     state.namesChanged = kept.length < names.length;
     return kept;
@@ -188,6 +199,7 @@ class SotwSubscriptions implements Subscriptions {
       state = {
         ...{ nonce: '', nack: undefined, sent: undefined, namesChanged: false, mustSend: false },
         removed: new Set(),
+        unseen: NO_NAMES,
         unconfirmed: new UnconfirmedNames(),
       };
       this.types.set(typeUrl, state);
@@ -209,15 +221,24 @@ class SentNames {
 
 /** Notes the names of a request. Every server reads the first request of a stream: no response can cross it. */
 function sendNames(state: TypeState, names: string[], newNames: readonly string[]): void {
-  const { sent, unconfirmed } = state;
+  const { sent, unconfirmed, unseen } = state;
   const next = new SentNames(names);
   state.sent = next;
   if (sent === undefined) return;
   for (const name of newNames) unconfirmed.add(name);
   if (names.length - newNames.length === sent.names.size) return;
   for (const name of sent.names) {
-    if (!next.names.has(name)) unconfirmed.remove(name);
+    if (!next.names.has(name) && !unseen.has(name)) unconfirmed.remove(name);
   }
+}
+
+/** Notes which names a request leaves out once more: another response may cross it, too. */
+function omitUnseen(state: TypeState): void {
+  const { unseen, sent, unconfirmed } = state;
+  for (const [name, count] of unseen) {
+    if (sent?.names.has(name) !== true) unconfirmed.remove(name, count);
+  }
+  state.unseen = NO_NAMES;
 }
 
 /**
@@ -231,8 +252,8 @@ class UnconfirmedNames {
   private readonly added = new Map<string, number>();
   /** How many of them may be. */
   private repeatable = 0;
-  /** Whether a name has been removed that no later request has left out again. */
-  private hasUnrepeatedRemoval = false;
+  /** Removed by requests since the latest response, with how often each was. */
+  private removed = new Map<string, number>();
 
   /** Whether every added name is confirmed. */
   get isEmpty(): boolean {
@@ -241,28 +262,43 @@ class UnconfirmedNames {
 
   /** Notes a name that a request has added. */
   add(name: string): void {
-    this.confirm(name);
+    this.endAdded(name);
     this.added.set(name, MAX_NAME_REPEATS);
     this.repeatable++;
   }
 
-  /** Notes a name that a request has left out for the first time. */
-  remove(name: string): void {
-    this.confirm(name);
-    this.hasUnrepeatedRemoval = true;
+  /**
+   * Notes a name that a request has left out. There are servers that respond to every request, so that it is repeated a few times
+   * only.
+   * @param before How often it was left out before, since a response contained it. Default: never.
+   */
+  remove(name: string, before = 0): void {
+    this.endAdded(name);
+    if (before < MAX_NAME_REPEATS) this.removed.set(name, before + 1);
   }
 
   /** Notes that a response contains a resource. */
   confirm(name: string): void {
+    this.removed.delete(name);
+    this.endAdded(name);
+  }
+
+  private endAdded(name: string): void {
     const left = this.added.get(name);
     if (left === undefined) return;
     this.added.delete(name);
     if (left > 0) this.repeatable--;
   }
 
-  /** Notes that a response is acknowledged: the ACK names everything, but may be outdated, too. */
-  onAck(): void {
-    this.hasUnrepeatedRemoval = false;
+  /**
+   * Notes that a response is acknowledged: the ACK names everything, but may be outdated, too.
+   * @returns the names whose removal the response may have crossed. If they are requested again, the server must see them
+   * removed before.
+   */
+  onAck(): ReadonlyMap<string, number> {
+    const { removed } = this;
+    if (removed.size > 0) this.removed = new Map();
+    return removed;
   }
 
   /**
@@ -271,9 +307,9 @@ class UnconfirmedNames {
    * that respond to every request, and a name that does not exist would make a loop.
    */
   onNack(): boolean {
-    const mustRepeat = this.repeatable > 0 || this.hasUnrepeatedRemoval;
+    const mustRepeat = this.repeatable > 0 || this.removed.size > 0;
     if (this.repeatable > 0) this.countRepeats();
-    this.hasUnrepeatedRemoval = false;
+    this.removed.clear();
     return mustRepeat;
   }
 

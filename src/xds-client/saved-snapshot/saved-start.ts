@@ -4,7 +4,7 @@ import type { ParseResourceName, ResourceName } from '../resource-name';
 import type { ResourceType } from '../resource-type';
 import type { ResourceWatcher, XdsError } from '../resource-watcher';
 import type { WatchClient } from '../xds-client';
-import { describeResource } from '../xds-errors';
+import { unreachableError, withMore } from '../xds-errors';
 import { createHandle, type Handle } from '../../util/handle';
 import { err, ok, type Result } from '../../util/result';
 import {
@@ -185,7 +185,7 @@ class SavedStartWatch implements ResourceWatcher<unknown> {
   /** The wait until the file has been read, and the resource decoded. */
   private reading: Handle | undefined;
   /** Why no server can be used, in the last error. */
-  private cause = '';
+  private failure: XdsError | undefined;
   private saved: ResourceSnapshot['accepted'];
   private ambient: string | undefined;
   /** A server has sent the resource, or said that it does not exist. */
@@ -223,7 +223,7 @@ class SavedStartWatch implements ResourceWatcher<unknown> {
       return;
     }
     const { error } = update;
-    if (error.kind === 'unreachable') this.useSaved(error.message);
+    if (error.kind === 'unreachable') this.useSaved(error);
     else if (error.silentServer !== undefined) this.onSilence(error.silentServer);
     else if (error.kind === 'does-not-exist' || this.saved === undefined) this.settle(update);
     else this.warn(error);
@@ -259,15 +259,15 @@ class SavedStartWatch implements ResourceWatcher<unknown> {
   /** A server that is silent after it could not be reached adds nothing. */
   private onSilence(silentServer: string): void {
     if (this.file !== undefined) return;
-    const id = describeResource({ typeName: this.type.typeName, name: this.name });
-    this.useSaved(`${id}: ${silentServer} has not answered`);
+    const id = { typeName: this.type.typeName, name: this.name };
+    this.useSaved(unreachableError(id, [`${silentServer} has not answered`]));
   }
 
-  /** @param cause Why each server cannot be used. */
-  private useSaved(cause: string): void {
+  /** @param failure Why each server cannot be used. */
+  private useSaved(failure: XdsError): void {
     const { saved } = this.context;
     this.file ??= saved.acquire();
-    this.cause = cause;
+    this.failure = failure;
     if (this.reading !== undefined) return;
     const search = this.file.value.find(this.type, this.parsed, () => {
       this.context.run(() => this.useSavedAfterReading());
@@ -279,8 +279,7 @@ class SavedStartWatch implements ResourceWatcher<unknown> {
     const { found } = search;
     if (!found.ok || found.value === undefined) {
       const reason = found.ok ? 'does not have it' : `cannot be used: ${found.error}`;
-      const message = `${cause}; ${saved.description} ${reason}`;
-      this.watcher?.onResourceChanged(err({ kind: 'unreachable', message }));
+      this.watcher?.onResourceChanged(err(withMore(failure, `${saved.description} ${reason}`)));
       return;
     }
     if (this.saved === undefined) {
@@ -290,15 +289,15 @@ class SavedStartWatch implements ResourceWatcher<unknown> {
       this.publishAccepted(accepted.version);
       this.watcher?.onResourceChanged(ok(value));
     }
-    const message = `${cause}; ${saved.description} is in use`;
-    if (this.ambient !== message) this.publishStale(message);
-    this.warn({ kind: 'unreachable', message });
+    const stale = withMore(failure, `${saved.description} is in use`);
+    if (this.ambient !== stale.message) this.publishStale(stale.message);
+    this.warn(stale);
   }
 
   private useSavedAfterReading(): void {
     if (this.reading === undefined) return;
     this.reading = undefined;
-    this.useSaved(this.cause);
+    if (this.failure !== undefined) this.useSaved(this.failure);
   }
 
   private warn(error: XdsError): void {

@@ -1,5 +1,9 @@
 import { CallCredentials, Metadata } from '../../../src/grpc-js';
-import { FilterStates, type CallRouting } from '../../../src/http-filters/client-filter';
+import {
+  FilterStates,
+  type CallRouting,
+  type FoundMetadata,
+} from '../../../src/http-filters/client-filter';
 import {
   createGcpAuthnFilter,
   GCP_AUTHN,
@@ -36,11 +40,11 @@ class Routing implements CallRouting {
   readonly added: (string | undefined)[] = [];
 
   constructor(
-    private readonly metadata: Result<ResourceMetadata | undefined, string>,
+    private readonly metadata: FoundMetadata | Promise<FoundMetadata>,
     readonly states = new FilterStates(),
   ) {}
 
-  clusterMetadata(): Result<ResourceMetadata | undefined, string> {
+  clusterMetadata(): FoundMetadata | Promise<FoundMetadata> {
     return this.metadata;
   }
 
@@ -102,6 +106,38 @@ describe('the GCP authentication filter', () => {
       `14: GCP authentication: Cluster "echo": ${reason}`,
     );
     expect(routing.added).toEqual([]);
+  });
+
+  it.each<[string, Result<ResourceMetadata | undefined, string>, readonly string[]]>([
+    ['has an audience', metadataOf({ authn: audience('a') }), ['a']],
+    ['has none', ok(undefined), []],
+  ])('waits for a cluster that is late and %s', async (_case, metadata, added) => {
+    let settle: (metadata: Result<ResourceMetadata | undefined, string>) => void = () => {};
+    const routing = new Routing(
+      new Promise((resolve) => {
+        settle = resolve;
+      }),
+    );
+    const headers = new Metadata();
+    const factory = filter.prepare(new GcpAuthnConfig(10), undefined);
+    const held = factory
+      ?.create({ ...callWith(headers), routing }, 'authn')
+      ?.onRequestHeaders?.(headers);
+    expect(routing.added).toEqual([]);
+    settle(metadata);
+    expect(await held).toBe(headers);
+    expect(routing.added).toEqual(added);
+  });
+
+  it('fails a call whose late cluster cannot be used', async () => {
+    const routing = new Routing(Promise.resolve(err('no such resource')));
+    const headers = new Metadata();
+    const created = filter
+      .prepare(new GcpAuthnConfig(10), undefined)
+      ?.create({ ...callWith(headers), routing }, 'authn');
+    expect(await failureOf(() => created?.onRequestHeaders?.(headers))).toBe(
+      '14: GCP authentication: Cluster "echo": no such resource',
+    );
   });
 
   it('does nothing for a call that belongs to no channel', () => {

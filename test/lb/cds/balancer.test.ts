@@ -592,10 +592,12 @@ describe('cds with everything below it', () => {
     expect(tree.error).toBe('Cluster "y": dns');
   });
 
-  it('reports the error of the last leaf when none can be used', () => {
+  it('reports the errors of all leaves when none can be used', () => {
     const tree = new Tree();
     tree.update({ c: whole, x: err('Cluster "x" does not exist'), y: err('no such host') });
-    expect(tree.error).toBe('no such host');
+    expect(tree.error).toBe(
+      'no such host; before it failed priority 0 (x): Cluster "x" does not exist',
+    );
     expect(tree.harness.host.published).toHaveLength(1);
   });
 

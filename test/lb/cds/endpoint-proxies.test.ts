@@ -3,6 +3,7 @@
 import type { Subchannel, SubchannelAddress } from '../../../src/grpc-js';
 import { EndpointProxies } from '../../../src/lb/cds/endpoint-proxies';
 import type { EndpointsResource, SocketAddress } from '../../../src/resources/endpoints/endpoints';
+import { runSteps } from '../../../src/util/steps';
 import { LbHarness } from '../../support/lb-harness';
 import { edsCluster, endpoints } from '../../support/xds-builders';
 
@@ -35,6 +36,9 @@ describe('the proxies of a cluster', () => {
     proxies = new EndpointProxies();
   });
 
+  const update = (...configuration: Parameters<EndpointProxies['prepare']>): boolean =>
+    runSteps(proxies.prepare(...configuration))();
+
   const create = (address: string): Subchannel =>
     proxies.createSubchannel({ host: address, port: 80 }, { a: 1 }, (to, args) => {
       created.push([to, args]);
@@ -42,7 +46,7 @@ describe('the proxies of a cluster', () => {
     });
 
   it('are used for the endpoints that have one, or whose locality has one', () => {
-    proxies.update(proxied, assignment({ [A]: 'p1', [B]: '' }, 'p2'));
+    update(proxied, assignment({ [A]: 'p1', [B]: '' }, 'p2'));
     expect([create(A).getAddress(), create(B).getAddress()]).toEqual([`${A}:80`, `${B}:80`]);
     expect(created).toEqual([
       [proxy('p1'), { a: 1, 'grpc_xds.http_connect': `${A}:80` }],
@@ -69,18 +73,18 @@ describe('the proxies of a cluster', () => {
       countReads(assignment(hosts)),
     );
     for (const each of [first, second]) {
-      expect(each && proxies.update(proxied, each.resource)).toBe(false);
+      expect(each && update(proxied, each.resource)).toBe(false);
       expect(each?.reads).not.toHaveBeenCalled();
     }
     // The address was there before, without a proxy.
-    expect(proxies.update(proxied, assignment({ [A]: 'p1' }))).toBe(true);
+    expect(update(proxied, assignment({ [A]: 'p1' }))).toBe(true);
     expect(second?.reads).toHaveBeenCalled();
   });
 
   it('are not used where there is none, or by a cluster that does not use them', () => {
-    proxies.update(proxied, assignment({ [A]: '' }));
+    update(proxied, assignment({ [A]: '' }));
     create(A);
-    proxies.update(direct, assignment({ [A]: 'p1' }));
+    update(direct, assignment({ [A]: 'p1' }));
     create(A);
     expect(created).toEqual([
       [{ host: A, port: 80 }, { a: 1 }],
@@ -112,17 +116,17 @@ describe('the proxies of a cluster', () => {
     ],
     ['nothing changes', false, assignment({ [A]: 'p1' }), assignment({ [A]: 'p1' })],
   ])('need new connections if %s: %s', (_case, isNew, before, after) => {
-    proxies.update(proxied, before);
-    expect(proxies.update(proxied, after)).toBe(isNew);
+    update(proxied, before);
+    expect(update(proxied, after)).toBe(isNew);
   });
 
   it('need new connections when the cluster begins or ceases to use them', () => {
     const set = assignment({ [A]: 'p1' });
-    expect(proxies.update(direct, set)).toBe(false);
-    expect(proxies.update(proxied, set)).toBe(true);
-    expect(proxies.update(proxied, set)).toBe(false);
-    expect(proxies.update(direct, set)).toBe(true);
+    expect(update(direct, set)).toBe(false);
+    expect(update(proxied, set)).toBe(true);
+    expect(update(proxied, set)).toBe(false);
+    expect(update(direct, set)).toBe(true);
     const none = assignment({ [A]: '' });
-    expect([proxies.update(proxied, none), proxies.update(direct, none)]).toEqual([false, false]);
+    expect([update(proxied, none), update(direct, none)]).toEqual([false, false]);
   });
 });

@@ -23,6 +23,7 @@ import {
 } from '../../../src/security/client/xds-channel-credentials';
 import { silentLogger } from '../../../src/util/logger';
 import { ownCopy } from '../../../src/util/package-copy';
+import { runSteps } from '../../../src/util/steps';
 import { makeLocality } from '../../support/lb-harness';
 import { edsCluster } from '../../support/xds-builders';
 
@@ -47,6 +48,12 @@ const endpoints = endpointsOf('');
 
 const create = () => new TransportSecurity(new UnusedTlsReports(), silentLogger);
 
+/** Takes a configuration. @returns whether a connection must be made in another way. */
+const update = (
+  security: TransportSecurity,
+  ...configuration: Parameters<TransportSecurity['prepare']>
+): boolean => runSteps(security.prepare(...configuration))();
+
 const hasPolicy = (security: TransportSecurity) =>
   security.argsOf(address, {})[TLS_POLICY_ARG] instanceof TlsPolicy;
 
@@ -67,7 +74,7 @@ describe('the security of a cluster', () => {
     const security = create();
     const instance = { instanceName: 'i', certificateName: '' };
     const own = { ...tls, rootCertificates: { kind: 'instance', ...instance } as const };
-    expect(security.update('c', { ...plain, tls: own }, undefined, endpoints)).toBe(true);
+    expect(update(security, 'c', { ...plain, tls: own }, undefined, endpoints)).toBe(true);
     const args = security.argsOf(address, {});
     expect(args[TLS_POLICY_ARG]).toBeInstanceOf(TlsPolicy);
     const xds = createXdsChannelCredentials(credentials.createInsecure());
@@ -79,10 +86,10 @@ describe('the security of a cluster', () => {
 
   it('replaces the arguments that a policy in between has dropped or kept from before', () => {
     const security = create();
-    security.update('c', secured, certificates, endpoints);
+    update(security, 'c', secured, certificates, endpoints);
     const first = security.argsOf(address, {});
     const other = { ...tls, sni: 'b.example' };
-    expect(security.update('c', { ...plain, tls: other }, certificates, endpoints)).toBe(true);
+    expect(update(security, 'c', { ...plain, tls: other }, certificates, endpoints)).toBe(true);
     const second = security.argsOf(address, first);
     expect(second[TLS_POLICY_ARG]).not.toBe(first[TLS_POLICY_ARG]);
     expect(security.argsOf(address, {})).toEqual(second);
@@ -98,10 +105,10 @@ describe('the security of a cluster', () => {
       createXdsChannelCredentials(credentials.createInsecure()),
     ]) {
       const security = create();
-      security.update('c', before, certificates, endpoints);
+      update(security, 'c', before, certificates, endpoints);
       if (channelCredentials !== undefined)
         security.observe(subchannelOf(channelCredentials).subchannel);
-      expect(security.update('c', after, certificates, endpoints)).toBe(expected);
+      expect(update(security, 'c', after, certificates, endpoints)).toBe(expected);
       expect(hasPolicy(security)).toBe(after.tls !== undefined);
     }
   });
@@ -125,12 +132,12 @@ describe('the security of a cluster', () => {
     };
     const security = create();
     const onAddress = jest.fn();
-    security.update('c', named, certificates, withHostname('', onAddress));
-    expect(security.update('c', named, certificates, withHostname('', onAddress))).toBe(false);
+    update(security, 'c', named, certificates, withHostname('', onAddress));
+    expect(update(security, 'c', named, certificates, withHostname('', onAddress))).toBe(false);
     expect(onAddress).not.toHaveBeenCalled();
-    expect(security.update('c', named, certificates, withHostname('a.example'))).toBe(true);
-    expect(security.update('c', named, certificates, withHostname('a.example'))).toBe(false);
-    expect(security.update('c', named, certificates, withHostname(''))).toBe(true);
+    expect(update(security, 'c', named, certificates, withHostname('a.example'))).toBe(true);
+    expect(update(security, 'c', named, certificates, withHostname('a.example'))).toBe(false);
+    expect(update(security, 'c', named, certificates, withHostname(''))).toBe(true);
   });
 
   it('leaves credentials of grpc-js alone, and keeps the policy for any others', () => {
@@ -161,7 +168,7 @@ describe('the security of a cluster', () => {
     ];
     for (const [channelCredentials, isKept] of all) {
       const security = create();
-      security.update('c', secured, certificates, endpoints);
+      update(security, 'c', secured, certificates, endpoints);
       const args = security.argsOf(address, {});
       expect(security.isUnused).toBe(false);
       const { subchannel } = subchannelOf(new Mine(), args);
@@ -208,7 +215,7 @@ describe('the security of a cluster', () => {
     ] as const;
     for (const [channelCredentials, reason] of reasons) {
       const security = create();
-      security.update('c', secured, certificates, endpoints);
+      update(security, 'c', secured, certificates, endpoints);
       const { real, subchannel } = subchannelOf(channelCredentials, security.argsOf(address, {}));
       security.observe(subchannel);
       await expect(real.secureConnector.waitForReady()).rejects.toThrow(reason);
@@ -250,7 +257,8 @@ describe('the security of a cluster', () => {
       const reports = new UnusedTlsReports();
       for (let time = 0; time < 2; time++) {
         const security = new TransportSecurity(reports, logger);
-        security.update(
+        update(
+          security,
           'c',
           { ...plain, tls: { ...tls, ...extra } },
           certificates,
@@ -266,8 +274,13 @@ describe('the security of a cluster', () => {
   });
 
   it('needs other connections when the name of a server changes, if that is the one of the endpoint', () => {
-    const update = (security: TransportSecurity, hostname: string, extra: Partial<UpstreamTls>) =>
-      security.update(
+    const updateName = (
+      security: TransportSecurity,
+      hostname: string,
+      extra: Partial<UpstreamTls>,
+    ) =>
+      update(
+        security,
         'c',
         { ...plain, tls: { ...tls, ...extra } },
         certificates,
@@ -275,16 +288,16 @@ describe('the security of a cluster', () => {
       );
     const security = create();
     const auto = { autoHostSni: true };
-    expect(update(security, 'a.example', {})).toBe(true);
-    expect(update(security, 'b.example', {})).toBe(false);
+    expect(updateName(security, 'a.example', {})).toBe(true);
+    expect(updateName(security, 'b.example', {})).toBe(false);
     expect(security.argsOf(address, {})[ENDPOINT_HOSTNAME_ARG]).toBeUndefined();
-    expect(update(security, 'b.example', auto)).toBe(true);
+    expect(updateName(security, 'b.example', auto)).toBe(true);
     expect(security.argsOf(address, {})[ENDPOINT_HOSTNAME_ARG]).toBe('b.example');
-    expect(update(security, 'b.example', auto)).toBe(false);
-    expect(update(security, 'b.example:80', auto)).toBe(false);
-    expect(update(security, '', auto)).toBe(true);
+    expect(updateName(security, 'b.example', auto)).toBe(false);
+    expect(updateName(security, 'b.example:80', auto)).toBe(false);
+    expect(updateName(security, '', auto)).toBe(true);
     expect(security.argsOf(address, {})[ENDPOINT_HOSTNAME_ARG]).toBeUndefined();
-    expect(update(security, '127.0.0.1', auto)).toBe(true);
+    expect(updateName(security, '127.0.0.1', auto)).toBe(true);
   });
 });
 

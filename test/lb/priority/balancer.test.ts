@@ -232,8 +232,10 @@ describe('priority', () => {
       subject.fail('b');
       expect(subject.state).toBe(CONNECTING);
       subject.fail('c');
-      expect(subject.pick).toBe('TRANSIENT_FAILURE c is down');
-      expect(subject.harness.last.errorMessage).toBe('c is down');
+      const text =
+        'c is down; before it failed priority 0 (a): a is down; priority 1 (b): b is down';
+      expect(subject.pick).toBe(`TRANSIENT_FAILURE ${text}`);
+      expect(subject.harness.last.errorMessage).toBe(text);
     });
 
     it('takes a child that begins idle and does not create the others', () => {
@@ -254,7 +256,9 @@ describe('priority', () => {
       harness.updateEndpoints(policy, new PriorityConfig(priorities), emptyEndpointSet);
       expect(failing.created).toBe(3);
       expect(harness.host.published).toHaveLength(1);
-      expect(pickError(harness.last.picker)).toBe('failure 3');
+      expect(pickError(harness.last.picker)).toBe(
+        'failure 3; before it failed priority 0 (a): failure 1; priority 1 (b): failure 2',
+      );
     });
   });
 
@@ -454,7 +458,9 @@ describe('priority', () => {
       subject.update('ab');
       subject.fail('a');
       subject.fail('b');
-      expect(subject.pick).toBe('TRANSIENT_FAILURE b is down');
+      expect(subject.pick).toBe(
+        'TRANSIENT_FAILURE b is down; before it failed priority 0 (a): a is down',
+      );
       subject.update('abc');
       expect(subject.alive).toBe('abc');
       expect(subject.state).toBe(CONNECTING);

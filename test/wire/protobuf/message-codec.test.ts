@@ -15,10 +15,13 @@ describe('a codec', () => {
     expect([...HealthStatusSet.encode({ statuses: [] }).finish()]).toEqual([]);
   });
 
-  it('leaves out an entry of a map that has no message as its value', () => {
+  it('gives an entry of a map that has no message as its value an empty one, as other implementations do', () => {
     // An entry with the key "a" only, and one with an empty message as well.
     const bytes = Uint8Array.of(0x0a, 3, 0x0a, 1, 0x61, 0x0a, 5, 0x0a, 1, 0x62, 0x12, 0);
-    expect([...Struct.decode(bytes).fields]).toEqual([['b', { kind: undefined }]]);
+    expect([...Struct.decode(bytes).fields]).toEqual([
+      ['a', { kind: undefined }],
+      ['b', { kind: undefined }],
+    ]);
   });
 
   it('gives a number without a value in an entry its default', () => {

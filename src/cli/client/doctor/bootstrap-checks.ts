@@ -78,9 +78,11 @@ export function readBootstrapSource({
 }
 
 function checkText({ json }: BootstrapJson, findings: Findings): void {
-  for (const { path, meant } of findUnknownKeys(json)) {
+  for (const { path, value, meant } of findUnknownKeys(json)) {
     const remedy = meant === undefined ? 'remove it' : `did you mean ${meant}?`;
-    findings.warn('bootstrap-key', SUBJECT, `${path}: no gRPC client reads this`, remedy);
+    const text =
+      value === undefined ? 'no gRPC client reads this' : `${quoteText(value)} is ignored`;
+    findings.warn('bootstrap-key', SUBJECT, `${path}: ${text}`, remedy);
   }
   for (const place of findPlaceholders(json)) {
     const text = `${place} looks like a placeholder that was not filled in`;

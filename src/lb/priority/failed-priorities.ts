@@ -1,0 +1,83 @@
+import { PickResultType, type PickArgs, type PickResult } from '../../grpc-js';
+import { sanitizeText } from '../../util/text';
+import { describeWait, failureText, type DescribedPicker } from '../connectivity';
+import type { ChildPolicy } from '../tree/child-policy';
+
+/** The number of priorities that are looked at for a text. */
+export const MAX_SEARCHED = 10;
+/** The number of causes in it. */
+const MAX_CAUSES = 3;
+
+/** Characters of the text: each cause may have several errors of endpoints. */
+const MAX_LENGTH = 3000;
+
+/** A priority that has failed. */
+export interface FailedPriority {
+  readonly position: number;
+  readonly name: string;
+  readonly policy: Pick<ChildPolicy, 'errorMessage' | 'picker'>;
+}
+
+/** Names a priority. */
+export function describePriority(position: number, name: string): string {
+  return `priority ${position} (${name})`;
+}
+
+/** Returns why a priority is not used. */
+export function failureOf({ errorMessage, picker }: FailedPriority['policy']): string {
+  return errorMessage ?? describeWait(picker) ?? 'it is not connected';
+}
+
+/** The priorities before the one in use, which have all failed, too. */
+export interface FailedBefore {
+  /** The first of them. */
+  readonly first: readonly FailedPriority[];
+  readonly count: number;
+  /** The resolution note that the causes may end with, and which the text has already. */
+  readonly resolutionNote: string;
+}
+
+/**
+ * Returns the causes of the priorities before the one in use, to follow its own cause, each once; empty if there are none.
+ */
+export function describeFailed({ first, count, resolutionNote }: FailedBefore): string {
+  const note = failureText('', resolutionNote);
+  const byCause = new Map<string, FailedPriority[]>();
+  for (const priority of first) {
+    const text = failureOf(priority.policy);
+    const cause = text.endsWith(note) ? text.slice(0, text.length - note.length) : text;
+    const known = byCause.get(cause);
+    if (known === undefined) byCause.set(cause, [priority]);
+    else known.push(priority);
+  }
+  const texts: string[] = [];
+  let left = count;
+  for (const [cause, [named, ...others]] of byCause) {
+    if (named === undefined || texts.length === MAX_CAUSES) break;
+    const more = others.length === 0 ? '' : ` and ${others.length} more`;
+    texts.push(`${describePriority(named.position, named.name)}${more}: ${cause}`);
+    left -= 1 + others.length;
+  }
+  if (texts.length === 0) return '';
+  const hidden = left === 0 ? '' : `; and ${left} more`;
+  return sanitizeText(`; before it failed ${texts.join('; ')}${hidden}`, MAX_LENGTH);
+}
+
+/** The picker of the last of several priorities that have all failed: its errors have the causes of the others, too. */
+export class FailedPicker implements DescribedPicker {
+  constructor(
+    private readonly child: FailedPriority['policy']['picker'],
+    private readonly others: string,
+  ) {}
+
+  pick(args: PickArgs): PickResult {
+    const result = this.child.pick(args);
+    const { pickResultType, status } = result;
+    if (pickResultType !== PickResultType.TRANSIENT_FAILURE || status === null) return result;
+    return { ...result, status: { ...status, details: status.details + this.others } };
+  }
+
+  describeWait(): string | undefined {
+    return describeWait(this.child);
+  }
+}

@@ -1,0 +1,213 @@
+import { Status } from '../../grpc-js';
+import { readHeader, type AuthorizationRequest } from '../../http-filters/rbac/request';
+import type { HttpFilterRegistry } from '../../http-filters/registry';
+import { enabledFilters } from '../../http-filters/filter-overrides';
+import { ServerFilterChain } from '../../http-filters/server-filter-chain';
+import { serverHeaders } from '../../http-filters/server-headers';
+import type { Refusal } from '../../http-filters/server-filter';
+import type { HttpFilterInstance } from '../../resources/listener/listener';
+import type { MatchMeter } from '../../resources/matching/match-meter';
+import type {
+  HttpFilterOverrides,
+  Route,
+  RouteConfigResource,
+  VirtualHost,
+} from '../../resources/route-config/route-config';
+import { actionName } from '../../routing/action-name';
+import { CallHeaders, MatchedCall } from '../../routing/matched-call';
+import { RouteIndex } from '../../routing/route-index';
+import { VirtualHostIndex } from '../../routing/virtual-host-index';
+import { errorMessage } from '../../util/errors';
+import type { Random } from '../../util/random';
+import { inSteps, type Steps } from '../../util/steps';
+import { quoteName, quoteText } from '../../util/text';
+import { WrongActions } from './wrong-actions';
+
+/** What the tables of a server share. */
+export interface ServerRouteTableOptions {
+  /** The management server and the node, such as `management server "xds:443", node "n"`, for the statuses of requests. */
+  readonly origin: string;
+  /** Draws the shares of routes. */
+  readonly random: Random;
+  /** Counts the steps of matching a request, those of the regular expressions of the routes included. */
+  readonly meter: MatchMeter;
+}
+
+/** Constructor options of a table. */
+interface ServerRouteTableInputs extends ServerRouteTableOptions {
+  readonly routeConfig: RouteConfigResource;
+  readonly httpFilters: readonly HttpFilterInstance[];
+  readonly registry: HttpFilterRegistry;
+}
+
+/** A virtual host with what its requests need. */
+interface HostEntry {
+  readonly virtualHost: VirtualHost;
+  readonly index: RouteIndex;
+  readonly wrongActions: WrongActions;
+}
+
+/** Made once for a virtual host that an update leaves, or that several chains have in common. */
+const known = new WeakMap<VirtualHost, HostEntry>();
+
+function* createEntry(virtualHost: VirtualHost): Steps<HostEntry> {
+  const { routes } = virtualHost;
+  const index = yield* RouteIndex.inSteps(routes);
+  const wrongActions = new WrongActions(virtualHost);
+  yield* inSteps(routes, (route) => wrongActions.add(route));
+  return { virtualHost, index, wrongActions };
+}
+
+/** Of routes and virtual hosts without overrides. */
+const NO_OVERRIDES: HttpFilterOverrides = new Map();
+
+/**
+ * The routes of a filter chain of a server, which decide about each request (gRFC A36). Filters are created when a request first
+ * needs them, and are kept over updates that leave their configs.
+ */
+export class ServerRouteTable {
+  private readonly call: MatchedCall<AuthorizationRequest>;
+  /** By the overrides of the route, or by those of the virtual host if the route has none. */
+  private readonly filters = new Map<HttpFilterOverrides, ServerFilterChain>();
+
+  private constructor(
+    private readonly inputs: ServerRouteTableInputs,
+    private readonly hosts: VirtualHostIndex<HostEntry>,
+    /** Describes the routes that no request can use, and the cure, for the log; `undefined` if there are none. */
+    readonly problem: string | undefined,
+  ) {
+    const { random, meter } = inputs;
+    this.call = new MatchedCall(random, new CallHeaders(serverHeaders), meter);
+  }
+
+  /**
+   * Makes a table, in steps.
+   *
+   * @param httpFilters Those of the filter chain.
+   * @param registry Creates the filters.
+   */
+  static *inSteps(
+    routeConfig: RouteConfigResource,
+    httpFilters: readonly HttpFilterInstance[],
+    registry: HttpFilterRegistry,
+    options: ServerRouteTableOptions,
+  ): Steps<ServerRouteTable> {
+    const { virtualHosts } = routeConfig;
+    const entries: HostEntry[] = [];
+    yield* inSteps(virtualHosts, function* (virtualHost) {
+      const entry = known.get(virtualHost) ?? (yield* createEntry(virtualHost));
+      known.set(virtualHost, entry);
+      entries.push(entry);
+    });
+    const hosts = yield* VirtualHostIndex.inSteps(virtualHosts, entries);
+    const wrong = entries.map(({ wrongActions }) => wrongActions);
+    const problem = WrongActions.describe(describeRoutes(routeConfig), wrong);
+    return new ServerRouteTable({ routeConfig, httpFilters, registry, ...options }, hosts, problem);
+  }
+
+  /**
+   * Returns the status with which a request ends, by the virtual host of its `:authority`, its route, the filters of that, and at
+   * last its action (gRFC A36); `undefined` if the request is passed on. Never throws: what cannot be judged is refused.
+   */
+  judge(request: AuthorizationRequest): Refusal | undefined {
+    try {
+      return this.decide(request);
+    } catch (error) {
+      const details = 'The request cannot be judged';
+      return {
+        code: Status.INTERNAL,
+        details,
+        reason: `${details}: ${errorMessage(error)}`,
+        policy: undefined,
+      };
+    }
+  }
+
+  private decide(request: AuthorizationRequest): Refusal | undefined {
+    const authority = readHeader(':authority', request) ?? '';
+    const host = this.hosts.find(authority);
+    if (host === undefined) {
+      return this.unavailable(
+        `No virtual host of ${this.name} has the domain ${quoteText(authority)}: add one, or the domain "*"`,
+      );
+    }
+    const route = this.findRoute(host, request);
+    if ('code' in route) return route;
+    return (
+      this.filtersOf(route, host.virtualHost).onRequest(request) ??
+      this.checkAction(route, host, request)
+    );
+  }
+
+  /** Returns the first route that matches, or the refusal of a request whose route is not known. */
+  private findRoute(host: HostEntry, request: AuthorizationRequest): Route | Refusal {
+    const { meter } = this.inputs;
+    let route: Route | undefined;
+    meter.begin();
+    this.call.begin(request.path, request);
+    try {
+      route = host.index.find(this.call);
+    } finally {
+      this.call.end();
+      meter.end();
+    }
+    const { exceeded } = meter;
+    if (exceeded === undefined && route !== undefined) return route;
+    const where = this.describeHost(host);
+    const path = quoteText(request.path);
+    if (exceeded === undefined) {
+      return this.unavailable(`No route of ${where} matches ${path}: add one`);
+    }
+    const reason = meter.describe(exceeded);
+    return this.unavailable(`The route of ${where} for ${path} cannot be determined: ${reason}`);
+  }
+
+  private checkAction(
+    { action }: Route,
+    host: HostEntry,
+    { path }: AuthorizationRequest,
+  ): Refusal | undefined {
+    if (action.kind === 'non-forwarding') return undefined;
+    return this.unavailable(
+      `The route of ${this.describeHost(host)} for ${quoteText(path)} has the action ${actionName(action)}, ` +
+        'which a gRPC server cannot carry out: use the action non_forwarding_action',
+    );
+  }
+
+  private filtersOf(route: Route, virtualHost: VirtualHost): ServerFilterChain {
+    const ofHost = orNone(virtualHost.filterOverrides);
+    const ofRoute = orNone(route.filterOverrides);
+    const key = ofRoute === NO_OVERRIDES ? ofHost : ofRoute;
+    const known = this.filters.get(key);
+    if (known !== undefined) return known;
+    const { httpFilters, registry } = this.inputs;
+    const created = ServerFilterChain.create(
+      enabledFilters(httpFilters, [ofRoute, ofHost]),
+      registry,
+    );
+    this.filters.set(key, created);
+    return created;
+  }
+
+  private unavailable(reason: string): Refusal {
+    const details = `${reason}; configured by ${this.inputs.origin}`;
+    return { code: Status.UNAVAILABLE, details, reason, policy: undefined };
+  }
+
+  private describeHost({ virtualHost }: HostEntry): string {
+    return `virtual host ${quoteText(virtualHost.name)} of ${this.name}`;
+  }
+
+  private get name(): string {
+    return describeRoutes(this.inputs.routeConfig);
+  }
+}
+
+function orNone(overrides: HttpFilterOverrides): HttpFilterOverrides {
+  return overrides.size === 0 ? NO_OVERRIDES : overrides;
+}
+
+/** Routes inside of a listener may have no name. */
+function describeRoutes({ name }: RouteConfigResource): string {
+  return name === '' ? 'the routes of the listener' : `RouteConfiguration ${quoteName(name)}`;
+}

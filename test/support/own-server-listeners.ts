@@ -1,0 +1,52 @@
+import { DEFAULT_LIMITS } from '../../src/bootstrap/limits';
+import { CallCredentials } from '../../src/grpc-js';
+import { createFaultFilter } from '../../src/http-filters/fault/fault-filter';
+import { createGcpAuthnFilter } from '../../src/http-filters/gcp-authn/gcp-authn-filter';
+import { HttpFilterRegistry } from '../../src/http-filters/registry';
+import { routerFilter } from '../../src/http-filters/router/router-filter';
+import { createStatefulSessionFilter } from '../../src/http-filters/stateful-session/stateful-session-filter';
+import type { ServerListenerResource } from '../../src/resources/listener/listener';
+import { createServerListenerResourceType } from '../../src/resources/listener/socket-listener-parser';
+import { Re2Compiler } from '../../src/resources/matching/re2-compiler';
+import { systemClock } from '../../src/util/clock';
+import { silentLogger } from '../../src/util/logger';
+import { systemRandom } from '../../src/util/random';
+import type { Result } from '../../src/util/result';
+import { runSteps } from '../../src/util/steps';
+import type { ResourceType } from '../../src/xds-client/resource-type';
+import { extensions, serverWith } from '../resources/decode-json';
+import { createOwnFilter } from './own-authorization';
+
+/** The certificate provider instances of the bootstrap. */
+const certificateProviders: ReadonlySet<string> = new Set(['default']);
+
+/** All filters, of which those of clients are not for servers. */
+export function createServerFilters(): HttpFilterRegistry {
+  return new HttpFilterRegistry([
+    createFaultFilter({ clock: systemClock, random: systemRandom }),
+    createStatefulSessionFilter({ logger: silentLogger }),
+    createGcpAuthnFilter(() => CallCredentials.createEmpty()),
+    createOwnFilter(),
+    routerFilter,
+  ]);
+}
+
+/** Creates the resource type of the Listeners of servers. */
+export function createServerListeners(
+  filters = createServerFilters(),
+): ResourceType<ServerListenerResource> {
+  return createServerListenerResourceType({
+    ...extensions,
+    httpFilters: filters.forServers,
+    regexes: new Re2Compiler(DEFAULT_LIMITS),
+  });
+}
+
+/** Decodes a Listener. */
+export function decodeServerListener(
+  type: ResourceType<ServerListenerResource>,
+  bytes: Uint8Array,
+): Result<ServerListenerResource, readonly string[]> {
+  const context = { server: serverWith(), certificateProviders, previous: () => undefined };
+  return runSteps(type.decode(bytes, context)).result;
+}
