@@ -5,8 +5,8 @@ import { createGcpAuthnFilter } from '../../src/http-filters/gcp-authn/gcp-authn
 import { HttpFilterRegistry } from '../../src/http-filters/registry';
 import { routerFilter } from '../../src/http-filters/router/router-filter';
 import { createStatefulSessionFilter } from '../../src/http-filters/stateful-session/stateful-session-filter';
-import type { ServerListenerResource } from '../../src/resources/listener/listener';
-import { createServerListenerResourceType } from '../../src/resources/listener/socket-listener-parser';
+import type { ListenerResource } from '../../src/resources/listener/listener';
+import { createListenerResourceType } from '../../src/resources/listener/listener-parser';
 import { Re2Compiler } from '../../src/resources/matching/re2-compiler';
 import { systemClock } from '../../src/util/clock';
 import { silentLogger } from '../../src/util/logger';
@@ -34,19 +34,19 @@ export function createServerFilters(): HttpFilterRegistry {
 /** Creates the resource type of the Listeners of servers. */
 export function createServerListeners(
   filters = createServerFilters(),
-): ResourceType<ServerListenerResource> {
-  return createServerListenerResourceType({
+): ResourceType<ListenerResource> {
+  return createListenerResourceType({
     ...extensions,
-    httpFilters: filters.forServers,
+    httpFilters: filters,
     regexes: new Re2Compiler(DEFAULT_LIMITS),
   });
 }
 
 /** Decodes a Listener. */
 export function decodeServerListener(
-  type: ResourceType<ServerListenerResource>,
+  type: ResourceType<ListenerResource>,
   bytes: Uint8Array,
-): Result<ServerListenerResource, readonly string[]> {
+): Result<ListenerResource, readonly string[]> {
   const context = { server: serverWith(), certificateProviders, previous: () => undefined };
   return runSteps(type.decode(bytes, context)).result;
 }
