@@ -5,6 +5,7 @@ import { processAuditLoggers } from '../http-filters/rbac/process-audit-loggers'
 import { RbacServerFilter } from '../http-filters/rbac/rbac-filter';
 import { RBAC_FILTER } from '../http-filters/rbac/rbac-parser';
 import type { AuthorizationRequest, PeerNames } from '../http-filters/rbac/request';
+import { ServerFilterChain, type NamedFilter } from '../http-filters/server-filter-chain';
 import {
   createProcessParts,
   readResources,
@@ -23,7 +24,6 @@ import {
   DEFAULT_REMOTE,
   headersOf,
 } from '../server/explain/request-parts';
-import { explainFilters, type NamedFilter } from '../server/routes/server-filter-chain';
 import { parseBoundedJson } from '../util/bounded-json';
 import { errorMessage } from '../util/errors';
 import { parseIpPort, type IpPort } from '../util/host-port';
@@ -72,7 +72,7 @@ function judgeByFilters(
       'the client of a connection without TLS has no names: leave out from, dnsNames and subject',
     );
   }
-  const judged = explainFilters(filters, {
+  const judged = new ServerFilterChain(filters).explainAll({
     ...requestAt(local, request),
     tls: tls ? { peer: client } : undefined,
   });

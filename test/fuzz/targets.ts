@@ -181,12 +181,13 @@ function createTypes(): ResourceTypes {
     createGcpAuthnFilter(() => CallCredentials.createEmpty()),
     routerFilter,
   ];
-  const nested = new HttpFilterRegistry(builtIn);
-  const composite = createCompositeFilter({ filters: nested, random: environment.random });
+  const httpFilters = new HttpFilterRegistry(builtIn);
+  const { random } = environment;
+  httpFilters.register(createCompositeFilter({ filters: httpFilters, random, meter }));
   return createResourceTypes({
     ...{ systemRootCerts: true, sni: true },
     lbConfigs: policies,
-    httpFilters: new HttpFilterRegistry([...builtIn, composite]),
+    httpFilters,
     regexes,
     gcpAuthentication: true,
     httpConnect: true,

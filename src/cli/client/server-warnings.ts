@@ -182,9 +182,10 @@ function collectDead(
 }
 
 function describeWrongActions({ name, virtualHosts }: RouteConfigResource): string | undefined {
-  const wrong = new WrongActions();
-  for (const virtualHost of virtualHosts) {
-    for (const route of virtualHost.routes) wrong.count(route, virtualHost);
-  }
-  return wrong.describe(name === '' ? 'its routes' : `the routes ${quoteText(name)}`);
+  const all = virtualHosts.map((virtualHost) => {
+    const wrong = new WrongActions(virtualHost);
+    for (const route of virtualHost.routes) wrong.add(route);
+    return wrong;
+  });
+  return WrongActions.describe(name === '' ? 'its routes' : `the routes ${quoteText(name)}`, all);
 }

@@ -1,6 +1,9 @@
 import { Status } from '../../grpc-js';
 import { readHeader, type AuthorizationRequest } from '../../http-filters/rbac/request';
 import type { HttpFilterRegistry } from '../../http-filters/registry';
+import { enabledFilters } from '../../http-filters/filter-overrides';
+import { ServerFilterChain, type NamedExplanation } from '../../http-filters/server-filter-chain';
+import { serverHeaders } from '../../http-filters/server-headers';
 import type { Refusal } from '../../http-filters/server-filter';
 import type { HttpFilterInstance } from '../../resources/listener/listener';
 import type { MatchMeter } from '../../resources/matching/match-meter';
@@ -11,7 +14,7 @@ import type {
   VirtualHost,
 } from '../../resources/route-config/route-config';
 import { actionName } from '../../routing/action-name';
-import { CallHeaders, MatchedCall, type HeaderReader } from '../../routing/matched-call';
+import { CallHeaders, MatchedCall } from '../../routing/matched-call';
 import { RouteIndex } from '../../routing/route-index';
 import { VirtualHostIndex } from '../../routing/virtual-host-index';
 import { errorMessage } from '../../util/errors';
@@ -19,7 +22,6 @@ import type { Random } from '../../util/random';
 import { inSteps, type Steps } from '../../util/steps';
 import { quoteName, quoteText } from '../../util/text';
 import { WrongActions } from './wrong-actions';
-import { ServerFilterChain, type NamedExplanation } from './server-filter-chain';
 
 /** What the tables of a server share. */
 export interface ServerRouteTableOptions {
@@ -51,15 +53,19 @@ export interface ExplainedDecision {
 interface HostEntry {
   readonly virtualHost: VirtualHost;
   readonly index: RouteIndex;
+  readonly wrongActions: WrongActions;
 }
 
-/**
- * By the rules of routing, binary headers are absent (gRFC A28). Other headers are those that the request has: pseudo headers, and
- * those that clients set after routing, too.
- */
-export const serverHeaders: HeaderReader<AuthorizationRequest> = {
-  read: (name, request) => (name.endsWith('-bin') ? undefined : readHeader(name, request)),
-};
+/** Made once for a virtual host that an update leaves, or that several chains have in common. */
+const known = new WeakMap<VirtualHost, HostEntry>();
+
+function* createEntry(virtualHost: VirtualHost): Steps<HostEntry> {
+  const { routes } = virtualHost;
+  const index = yield* RouteIndex.inSteps(routes);
+  const wrongActions = new WrongActions(virtualHost);
+  yield* inSteps(routes, (route) => wrongActions.add(route));
+  return { virtualHost, index, wrongActions };
+}
 
 /** Of routes and virtual hosts without overrides. */
 const NO_OVERRIDES: HttpFilterOverrides = new Map();
@@ -69,8 +75,6 @@ const NO_OVERRIDES: HttpFilterOverrides = new Map();
  * needs them, and are kept over updates that leave their configs.
  */
 export class ServerRouteTable {
-  /** Describes the routes that no request can use, and the cure, for the log; `undefined` if there are none. */
-  readonly problem: string | undefined;
   private readonly call: MatchedCall<AuthorizationRequest>;
   /** By the overrides of the route, or by those of the virtual host if the route has none. */
   private readonly filters = new Map<HttpFilterOverrides, ServerFilterChain>();
@@ -78,10 +82,10 @@ export class ServerRouteTable {
   private constructor(
     private readonly inputs: ServerRouteTableInputs,
     private readonly hosts: VirtualHostIndex<HostEntry>,
-    wrong: WrongActions,
+    /** Describes the routes that no request can use, and the cure, for the log; `undefined` if there are none. */
+    readonly problem: string | undefined,
   ) {
     const { random, meter } = inputs;
-    this.problem = wrong.describe(this.name);
     this.call = new MatchedCall(random, new CallHeaders(serverHeaders), meter);
   }
 
@@ -99,14 +103,15 @@ export class ServerRouteTable {
   ): Steps<ServerRouteTable> {
     const { virtualHosts } = routeConfig;
     const entries: HostEntry[] = [];
-    const wrong = new WrongActions();
     yield* inSteps(virtualHosts, function* (virtualHost) {
-      const index = yield* RouteIndex.inSteps(virtualHost.routes);
-      entries.push({ virtualHost, index });
-      yield* inSteps(virtualHost.routes, (route) => wrong.count(route, virtualHost));
+      const entry = known.get(virtualHost) ?? (yield* createEntry(virtualHost));
+      known.set(virtualHost, entry);
+      entries.push(entry);
     });
     const hosts = yield* VirtualHostIndex.inSteps(virtualHosts, entries);
-    return new ServerRouteTable({ routeConfig, httpFilters, registry, ...options }, hosts, wrong);
+    const wrong = entries.map(({ wrongActions }) => wrongActions);
+    const problem = WrongActions.describe(describeRoutes(routeConfig), wrong);
+    return new ServerRouteTable({ routeConfig, httpFilters, registry, ...options }, hosts, problem);
   }
 
   /**
@@ -134,7 +139,7 @@ export class ServerRouteTable {
     const { virtualHost } = host;
     const route = this.findRoute(host, request);
     if ('code' in route) return { virtualHost, refusal: route, filters: [] };
-    const filters = this.filtersOf(route, virtualHost).explain(request);
+    const filters = this.filtersOf(route, virtualHost).explainAll(request);
     const refusal = filters.at(-1)?.refusal ?? this.checkAction(route, host, request);
     return { virtualHost, route, filters, refusal };
   }
@@ -145,7 +150,7 @@ export class ServerRouteTable {
     const route = this.findRoute(host, request);
     if ('code' in route) return route;
     return (
-      this.filtersOf(route, host.virtualHost).judge(request) ??
+      this.filtersOf(route, host.virtualHost).onRequest(request) ??
       this.checkAction(route, host, request)
     );
   }
@@ -161,41 +166,38 @@ export class ServerRouteTable {
     );
   }
 
-  /** Returns the first route that matches, or the refusal of a request without one. */
-  private findRoute(
-    { virtualHost, index }: HostEntry,
-    request: AuthorizationRequest,
-  ): Route | Refusal {
+  /** Returns the first route that matches, or the refusal of a request whose route is not known. */
+  private findRoute(host: HostEntry, request: AuthorizationRequest): Route | Refusal {
     const { meter } = this.inputs;
-    const { path } = request;
     let route: Route | undefined;
     meter.begin();
-    this.call.begin(path, request);
+    this.call.begin(request.path, request);
     try {
-      route = index.find(this.call);
+      route = host.index.find(this.call);
     } finally {
       this.call.end();
       meter.end();
     }
     const { exceeded } = meter;
-    const where = `virtual host ${quoteText(virtualHost.name)} of ${this.name}`;
-    if (exceeded !== undefined) {
-      return this.unavailable(
-        `The route of ${where} for ${quoteText(path)} cannot be determined: ${meter.describe(exceeded)}`,
-      );
+    if (exceeded === undefined && route !== undefined) return route;
+    const where = this.describeHost(host);
+    const path = quoteText(request.path);
+    if (exceeded === undefined) {
+      return this.unavailable(`No route of ${where} matches ${path}: add one`);
     }
-    return route ?? this.unavailable(`No route of ${where} matches ${quoteText(path)}: add one`);
+    const reason = meter.describe(exceeded);
+    return this.unavailable(`The route of ${where} for ${path} cannot be determined: ${reason}`);
   }
 
   private checkAction(
     { action }: Route,
-    { virtualHost }: HostEntry,
+    host: HostEntry,
     { path }: AuthorizationRequest,
   ): Refusal | undefined {
     if (action.kind === 'non-forwarding') return undefined;
     return this.unavailable(
-      `The route of virtual host ${quoteText(virtualHost.name)} of ${this.name} for ${quoteText(path)} has the action ` +
-        `${actionName(action)}, which a gRPC server cannot carry out: use the action non_forwarding_action`,
+      `The route of ${this.describeHost(host)} for ${quoteText(path)} has the action ${actionName(action)}, ` +
+        'which a gRPC server cannot carry out: use the action non_forwarding_action',
     );
   }
 
@@ -206,7 +208,10 @@ export class ServerRouteTable {
     const known = this.filters.get(key);
     if (known !== undefined) return known;
     const { httpFilters, registry } = this.inputs;
-    const created = ServerFilterChain.create(httpFilters, [ofRoute, ofHost], registry);
+    const created = ServerFilterChain.create(
+      enabledFilters(httpFilters, [ofRoute, ofHost]),
+      registry,
+    );
     this.filters.set(key, created);
     return created;
   }
@@ -214,6 +219,10 @@ export class ServerRouteTable {
   private unavailable(reason: string): Refusal {
     const details = `${reason}; configured by ${this.inputs.origin}`;
     return { code: Status.UNAVAILABLE, details, reason, policy: undefined };
+  }
+
+  private describeHost({ virtualHost }: HostEntry): string {
+    return `virtual host ${quoteText(virtualHost.name)} of ${this.name}`;
   }
 
   private get name(): string {
