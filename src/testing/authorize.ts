@@ -1,5 +1,4 @@
 import type { AuthorizationPolicy } from '../http-filters/rbac/authorization-policy';
-import type { RequestExplanation } from '../server/explain/request-explanation';
 import {
   BOOLEAN,
   checkArgument,
@@ -14,50 +13,15 @@ import {
 } from '../util/check-arguments';
 import { parseIpPort } from '../util/host-port';
 import { late } from '../util/late';
+import type {
+  AuthorizationResources,
+  AuthorizationResult,
+  RequestToAuthorize,
+} from './authorization';
 import type * as Judging from './judge-request';
 
 /** Loaded for the first request: it has the parsers of all resources. */
 const loadJudging = late<typeof Judging>(() => require('./judge-request'));
-
-/** The request that `authorize` judges. */
-export interface RequestToAuthorize {
-  /** Such as `/pkg.Service/Method`. */
-  readonly path: string;
-  /** The SPIFFE id of the client, or another URI in its certificate. Default: none. */
-  readonly from?: string;
-  /** DNS names in the certificate of the client. Default: none. */
-  readonly dnsNames?: readonly string[];
-  /** The subject of the certificate of the client, in the text of RFC 2253. Default: empty. */
-  readonly subject?: string;
-  /**
-   * Whether the connection is TLS: for a policy or filter alone, since a Listener says it. Default: whether `from`, `dnsNames` or `subject`
-   * is given; with `true` and none of these, the client has no certificate.
-   */
-  readonly tls?: boolean;
-  /** Headers by their names, also `:authority`, which is the address of the server by default. Default: none. */
-  readonly headers?: Readonly<Record<string, string>>;
-  /**
-   * Where the client has connected to, `IP:port`. Default: the address of the Listener, or `127.0.0.1:50051`; `127.0.0.1` or `::1` for one on
-   * all addresses.
-   */
-  readonly address?: string;
-  /** Where the client has connected from, `IP:port`. Default: `127.0.0.1:40000`. */
-  readonly remote?: string;
-}
-
-/**
- * Resources of servers: a Listener, or a file or an object of resources, or the `Snapshot` of an embedded control plane. In JSON their
- * fields are those of the protos.
- */
-export type AuthorizationResources = object;
-
-/** The result of `authorize`: what becomes of the request, and why. */
-export interface AuthorizationResult extends RequestExplanation {
-  /** Whether the handler would be called. */
-  readonly allowed: boolean;
-  /** Returns the explanation as text, in several lines. */
-  toString(): string;
-}
 
 const IP_PORT: Rule = {
   legal: 'an IP address with a port, such as 127.0.0.1:50051 or [::1]:50051',

@@ -5,7 +5,11 @@
  * @packageDocumentation
  */
 export { authorize } from './authorize';
-export type { AuthorizationResources, AuthorizationResult, RequestToAuthorize } from './authorize';
+export type {
+  AuthorizationResources,
+  AuthorizationResult,
+  RequestToAuthorize,
+} from './authorization';
 export type {
   AuditLoggingOptions,
   AuthorizationPolicy,

@@ -34,7 +34,7 @@ import { Violations } from '../util/violations';
 import { encodeJson } from '../wire/proto-json/encode-json';
 import { describeJson, isJsonObject } from '../wire/proto-json/explain-json';
 import { formatJsonProblem } from '../wire/proto-json/json-problem';
-import type { AuthorizationResult, RequestToAuthorize } from './authorize';
+import type { AuthorizationResult, RequestToAuthorize } from './authorization';
 
 /** Objects, lists, elements and members of a file. */
 const MAX_VALUES = 2_000_000;

@@ -1,6 +1,8 @@
 import type { PeerNames, AuthorizationRequest } from '../../http-filters/rbac/request';
 import type { HttpFilterRegistry } from '../../http-filters/registry';
 import type { Refusal } from '../../http-filters/server-filter';
+import type { NamedExplanation } from '../../http-filters/server-filter-chain';
+import { serverHeaders } from '../../http-filters/server-headers';
 import type {
   FilterChain,
   FilterChainMatch,
@@ -19,8 +21,6 @@ import { runSteps } from '../../util/steps';
 import { joinHostPort, quoteText } from '../../util/text';
 import { explainFilterChain } from '../filter-chains/explain-filter-chain';
 import { FilterChainIndex, type ConnectionEnd } from '../filter-chains/filter-chain-index';
-import type { NamedExplanation } from '../../http-filters/server-filter-chain';
-import { serverHeaders } from '../../http-filters/server-headers';
 import { ServerRouteTable } from '../routes/server-route-table';
 import type { RequestExplanation, ServerRouteTrial } from './request-explanation';
 
