@@ -10,9 +10,22 @@ import { late } from '../util/late';
 
 const loadDefinitions = late<typeof Definitions>(() => require('./define-http-filter'));
 
-/** The result of {@link ClientFilter.prepare}. */
-interface Prepared {
-  readonly factory: CallFilterFactory | undefined;
+/** What is created of a config and an override, once and as long as both are used. */
+class PerConfig<T> {
+  /** By config and by override; without an override, by the config again. */
+  private readonly created = new WeakMap<
+    HttpFilterConfig,
+    WeakMap<HttpFilterConfig, { readonly value: T }>
+  >();
+
+  get(config: HttpFilterConfig, override: HttpFilterConfig | undefined, create: () => T): T {
+    const known = this.created.get(config) ?? new WeakMap<HttpFilterConfig, { value: T }>();
+    this.created.set(config, known);
+    const key = override ?? config;
+    const entry = known.get(key) ?? { value: create() };
+    known.set(key, entry);
+    return entry.value;
+  }
 }
 
 /** The HTTP filters by the types of their configs and overrides (gRFC A39). A later registration replaces an earlier. */
@@ -21,8 +34,8 @@ export class HttpFilterRegistry implements HttpFilterParser {
   private readonly byOverrideType = new Map<string, HttpFilter>();
   /** The filter that parsed a config or override, and that alone can read it, even after another replaced it. */
   private readonly makers = new WeakMap<HttpFilterConfig, HttpFilter>();
-  /** By config and by override; without an override, by the config again. */
-  private readonly prepared = new WeakMap<HttpFilterConfig, WeakMap<HttpFilterConfig, Prepared>>();
+  private readonly prepared = new PerConfig<CallFilterFactory | undefined>();
+  private readonly serverFilters = new PerConfig<ServerFilter | undefined>();
 
   constructor(filters: readonly HttpFilter[]) {
     for (const filter of filters) this.register(filter);
@@ -102,18 +115,13 @@ export class HttpFilterRegistry implements HttpFilterParser {
     config: HttpFilterConfig,
     override: HttpFilterConfig | undefined,
   ): CallFilterFactory | undefined {
-    const known = this.prepared.get(config) ?? new WeakMap<HttpFilterConfig, Prepared>();
-    this.prepared.set(config, known);
-    const key = override ?? config;
-    const prepared = known.get(key) ?? {
-      factory: this.clientFilterOf(config).prepare(config, override),
-    };
-    known.set(key, prepared);
-    return prepared.factory;
+    return this.prepared.get(config, override, () =>
+      this.clientFilterOf(config).prepare(config, override),
+    );
   }
 
   /**
-   * Creates the filter of the requests of a route. Its caller keeps it as long as the route: it has the loggers of audits.
+   * Creates the filter of the requests of servers, one for all routes and updates with the same config and override.
    *
    * @param override One for which {@link isOverrideOf} holds.
    * @param instance The name of the filter in its chain.
@@ -124,9 +132,11 @@ export class HttpFilterRegistry implements HttpFilterParser {
     override: HttpFilterConfig | undefined,
     instance: string,
   ): ServerFilter | undefined {
-    const filter = this.makerOf(config);
-    if (isServerFilter(filter)) return filter.createServerFilter(config, override, instance);
-    throw new Error(`The HTTP filter of ${config.configType} is only for clients`);
+    return this.serverFilters.get(config, override, () => {
+      const filter = this.makerOf(config);
+      if (isServerFilter(filter)) return filter.createServerFilter(config, override, instance);
+      throw new Error(`The HTTP filter of ${config.configType} is only for clients`);
+    });
   }
 
   private clientFilterOf(config: HttpFilterConfig): ClientFilter {

@@ -1,6 +1,7 @@
 import type { ClusterStore } from '../dependency-manager/xds-config';
 import type { CallConfig, ConfigSelector, Metadata } from '../grpc-js';
 import type { ExceededSteps } from '../resources/matching/match-meter';
+import { actionName } from '../routing/action-name';
 import type { MatchedCall } from '../routing/matched-call';
 import { cutText, escapeQuotes, MAX_QUOTED_LENGTH } from '../util/text';
 import type { Handle } from '../util/handle';
@@ -111,7 +112,7 @@ export class XdsConfigSelector implements ConfigSelector {
 }
 
 function describeAction({ route: { action } }: CompiledRoute): string {
-  return action.kind === 'unsupported'
-    ? `has the action ${action.action}, which a gRPC client cannot carry out: use the action route`
+  return action.kind !== 'forward'
+    ? `has the action ${actionName(action)}, which a gRPC client cannot carry out: use the action route`
     : 'cannot be used';
 }

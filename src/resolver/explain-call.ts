@@ -14,6 +14,7 @@ import type { LiveResolution } from './resolver-dependencies';
 import type { ClusterChoice, CompiledRoute } from './compiled-route';
 import { hashContributions, type HashLimits } from './request-hash';
 import { MatchedCall, type CallHeaders } from '../routing/matched-call';
+import { actionName } from '../routing/action-name';
 import { firstMismatch, matchShare } from '../routing/route-matcher';
 import type { RouteTable } from './route-table';
 
@@ -258,8 +259,8 @@ function explainOutcome(
   if (choice === undefined) {
     const { action } = route;
     const reason =
-      action.kind === 'unsupported'
-        ? `action ${action.action} cannot be carried out by a gRPC client`
+      action.kind !== 'forward'
+        ? `action ${actionName(action)} cannot be carried out by a gRPC client`
         : 'the route cannot be used';
     return { kind: 'fail', reason };
   }

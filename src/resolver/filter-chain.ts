@@ -1,11 +1,10 @@
-import { quoteName } from '../util/text';
 import { Status } from '../grpc-js';
 import { CallFailedError } from '../http-filters/call-filter';
 import type { CallFilterFactory, PreparedFilter } from '../http-filters/client-filter';
+import { enabledFilters, findMisfit } from '../http-filters/filter-overrides';
 import type { HttpFilterConfig } from '../resources/extension-points';
 import type { HttpFilterInstance } from '../resources/listener/listener';
 import type {
-  HttpFilterOverride,
   HttpFilterOverrides,
   Route,
   VirtualHost,
@@ -66,46 +65,18 @@ export function compileFilterChain(
   overrides: readonly HttpFilterOverrides[],
 ): readonly PreparedFilter[] {
   const chain: PreparedFilter[] = [];
-  for (const { name, config, disabled } of filters) {
-    const override = findOverride(overrides, name);
-    // An override enables its instance, unless it disables it.
-    if (override === undefined ? disabled : override.disabled) continue;
-    const factory = prepare(preparer, name, config, override?.config);
-    if (factory !== undefined) chain.push({ name, factory });
+  for (const filter of enabledFilters(filters, overrides)) {
+    const misfit = findMisfit(filter, preparer);
+    const factory =
+      misfit === undefined
+        ? preparer.prepare(filter.config, filter.override)
+        : createFailingFactory(misfit);
+    if (factory !== undefined) chain.push({ name: filter.name, factory });
   }
   return chain;
 }
 
-function findOverride(
-  overrides: readonly HttpFilterOverrides[],
-  name: string,
-): HttpFilterOverride | undefined {
-  for (const byName of overrides) {
-    const override = byName.get(name);
-    if (override !== undefined) return override;
-  }
-  return undefined;
-}
-
-function prepare(
-  preparer: FilterPreparer,
-  name: string,
-  config: HttpFilterConfig,
-  override: HttpFilterConfig | undefined,
-): CallFilterFactory | undefined {
-  if (override === undefined || preparer.isOverrideOf(override, config)) {
-    return preparer.prepare(config, override);
-  }
-  return createFailingFactory(
-    `The override of HTTP filter ${quoteName(name)} is ${override.configType}, ` +
-      `which does not fit ${config.configType}`,
-  );
-}
-
-/**
- * Creates a factory that fails every call. The type of an override cannot be validated when the route configuration
- * arrives, since that names instances, not types; to ignore it could disable the protection of a service.
- */
+/** Creates a factory that fails every call. */
 function createFailingFactory(details: string): CallFilterFactory {
   return {
     create() {

@@ -13,7 +13,7 @@ import { FilterStates } from '../http-filters/client-filter';
 import { ClusterManagerConfig, type Unresolved } from '../lb/cluster-manager/config';
 import { xdsLbContextArg } from '../lb/lb-policy';
 import type { LbConfig } from '../resources/extension-points';
-import { MatchedCall } from '../routing/matched-call';
+import { CallHeaders, clientHeaders, MatchedCall } from '../routing/matched-call';
 import { PendingSelector, XdsConfigSelector, type RoutingChannel } from './config-selector';
 import { PendingCalls } from './pending-calls';
 import { RequestHasher } from './request-hash';
@@ -213,7 +213,7 @@ export class XdsResolver implements Resolver, ResolutionOwner {
       filterStates: new FilterStates(),
       origin: () => this.resolution?.origin,
       hasher: new RequestHasher({ target, hash, random, meter, limits }),
-      matched: new MatchedCall(random, meter),
+      matched: new MatchedCall(random, new CallHeaders(clientHeaders), meter),
       stats: stats?.forChannel(target, logger),
     };
   }

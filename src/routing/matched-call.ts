@@ -3,9 +3,13 @@ import { PATH, type MatchMeter } from '../resources/matching/match-meter';
 import { MatchedText } from '../resources/matching/string-matcher';
 import type { Random } from '../util/random';
 
-/** What a call is matched by, with the steps that it takes. One object serves all calls of a channel, one after the other. */
-export class MatchedCall {
-  readonly headers = new CallHeaders();
+/**
+ * What a call is matched by, with the steps that it takes. One object serves all calls of a channel, or requests of a server, one
+ * after the other.
+ *
+ * @typeParam Source - What its headers are read from.
+ */
+export class MatchedCall<Source = Metadata> {
   private currentPath = '';
   private lower: string | undefined = undefined;
 
@@ -15,21 +19,22 @@ export class MatchedCall {
    */
   constructor(
     readonly random: Random,
+    readonly headers: CallHeaders<Source>,
     private readonly meter?: MatchMeter,
   ) {}
 
   /** Returns a call whose matching is not limited. */
   static of(path: string, metadata: Metadata, random: Random): MatchedCall {
-    const call = new MatchedCall(random);
+    const call = new MatchedCall(random, new CallHeaders(clientHeaders));
     call.begin(path, metadata);
     return call;
   }
 
   /** Begins with another call. @param path Such as `/package.Service/Method`. */
-  begin(path: string, metadata: Metadata): void {
+  begin(path: string, source: Source): void {
     this.currentPath = path;
     this.lower = undefined;
-    this.headers.reset(metadata);
+    this.headers.reset(source);
   }
 
   /** Forgets the call. */
@@ -64,21 +69,27 @@ export class MatchedCall {
   }
 }
 
-/**
- * The headers of one call as matchers read them, by the rules of routing (gRFC A28). Each is read once, however many
- * matchers there are.
- */
-export class CallHeaders {
-  private metadata: Metadata | undefined;
+/** Reads headers by the rules of routing (gRFC A28). */
+export interface HeaderReader<Source> {
+  /** Returns a header by its lower-case name; `undefined` if it is absent. */
+  read(name: string, source: Source): string | undefined;
+}
+
+/** The headers of one call as matchers read them. Each is read once, however many matchers there are. */
+export class CallHeaders<Source = Metadata> {
+  private source: Source | undefined;
   private texts: Map<string, MatchedText | undefined> | undefined;
 
-  constructor(metadata?: Metadata) {
-    this.metadata = metadata;
+  constructor(
+    private readonly reader: HeaderReader<Source>,
+    source?: Source,
+  ) {
+    this.source = source;
   }
 
   /** Replaces the headers by those of another call; `undefined` forgets them. */
-  reset(metadata: Metadata | undefined): void {
-    this.metadata = metadata;
+  reset(source: Source | undefined): void {
+    this.source = source;
     this.texts = undefined;
   }
 
@@ -87,7 +98,7 @@ export class CallHeaders {
     const texts = (this.texts ??= new Map<string, MatchedText | undefined>());
     const known = texts.get(name);
     if (known !== undefined || texts.has(name)) return known;
-    const value = this.metadata && headerValue(name, this.metadata);
+    const value = this.source && this.reader.read(name, this.source);
     const text = value === undefined ? undefined : new MatchedText(value);
     texts.set(name, text);
     return text;
@@ -118,3 +129,6 @@ export function headerValue(name: string, metadata: Metadata): string | undefine
   const values = metadata.get(name);
   return values.length > 0 ? values.join(',') : undefined;
 }
+
+/** Reads the headers of calls before they are sent. */
+export const clientHeaders: HeaderReader<Metadata> = { read: headerValue };

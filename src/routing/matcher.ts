@@ -8,7 +8,7 @@ import {
   type StringMatcher,
 } from '../resources/matching/string-matcher';
 import { assertNever } from '../util/errors';
-import { CallHeaders } from './matched-call';
+import { CallHeaders, clientHeaders } from './matched-call';
 
 /** A condition on the headers of a call. */
 export type Predicate =
@@ -160,7 +160,7 @@ export class ReadableHeaders implements MatchedHeaders {
     private readonly meter?: MatchMeter,
   ) {
     this.path = new MatchedText(path);
-    this.headers = new CallHeaders(headers);
+    this.headers = new CallHeaders(clientHeaders, headers);
   }
 
   get(name: string): MatchedText | undefined {

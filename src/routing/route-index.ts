@@ -20,7 +20,11 @@ export class RouteIndex {
   /** `undefined` for a few routes. */
   private readonly paths: PathIndex | undefined;
   /** Whether the route at a position is that of a call. One function, so that calls allocate none. */
-  private readonly accepts = (position: number, call: MatchedCall, lists: number): boolean => {
+  private readonly accepts = (
+    position: number,
+    call: MatchedCall<unknown>,
+    lists: number,
+  ): boolean => {
     const match = this.routes[position]?.match;
     if (match === undefined) return false;
     return !call.spendOnPath(lists) || matchesRoute(match, call);
@@ -43,7 +47,7 @@ export class RouteIndex {
   }
 
   /** Finds the first route that matches; of a call without steps left, the one that was tried then. */
-  find(call: MatchedCall): Route | undefined {
+  find(call: MatchedCall<unknown>): Route | undefined {
     const { routes, paths } = this;
     if (paths === undefined) {
       for (const route of routes) if (matchesRoute(route.match, call)) return route;

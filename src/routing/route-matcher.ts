@@ -20,7 +20,7 @@ const EMPTY = new MatchedText('');
  * Whether a call matches this route (gRFC A28). Draws a random number only if everything else matches. A call that has no
  * steps left counts as matching: it fails, and the route is named.
  */
-export function matchesRoute(match: RouteMatch, call: MatchedCall): boolean {
+export function matchesRoute(match: RouteMatch, call: MatchedCall<unknown>): boolean {
   const matches =
     firstMismatch(match, call) === undefined &&
     (match.fractionPerMillion === undefined || call.random() < matchShare(match));
@@ -30,7 +30,7 @@ export function matchesRoute(match: RouteMatch, call: MatchedCall): boolean {
 /** Returns the first matcher that a call does not satisfy; `undefined` if it satisfies all. */
 export function firstMismatch(
   match: RouteMatch,
-  call: MatchedCall,
+  call: MatchedCall<unknown>,
 ): PathMatcher | HeaderMatcher | undefined {
   if (!matchesPath(match.path, call)) return match.path;
   for (const matcher of match.headers) if (!matchesHeader(matcher, call)) return matcher;
@@ -43,7 +43,7 @@ export function matchShare({ fractionPerMillion }: RouteMatch): number {
 }
 
 /** Whether the path, such as `/package.Service/Method`, satisfies the matcher. */
-export function matchesPath(matcher: PathMatcher, call: MatchedCall): boolean {
+export function matchesPath(matcher: PathMatcher, call: MatchedCall<unknown>): boolean {
   if (!call.spendOnPath(STEPS_PER_MATCHER)) return false;
   if (matcher.kind === 'regex') return matcher.regex.matches(call.path);
   const text = matcher.caseSensitive ? call.path : call.lowerPath;
@@ -54,7 +54,7 @@ export function matchesPath(matcher: PathMatcher, call: MatchedCall): boolean {
  * Whether the call's headers satisfy the matcher. An absent header satisfies only a presence condition, unless it counts
  * as empty (`treat_missing_header_as_empty`, which Istio sends for `withoutHeaders`).
  */
-export function matchesHeader(matcher: HeaderMatcher, call: MatchedCall): boolean {
+export function matchesHeader(matcher: HeaderMatcher, call: MatchedCall<unknown>): boolean {
   const { name } = matcher;
   const value = call.headers.get(name);
   const length = value === undefined ? 0 : value.text.length;

@@ -647,7 +647,7 @@ describe('XdsResolver: calls', () => {
 
   it('fails with UNAVAILABLE and a reason when the route cannot forward', async () => {
     const scene = new Scene().serveListener();
-    scene.serveRoutes(route({ kind: 'unsupported', action: 'non_forwarding_action' }));
+    scene.serveRoutes(route({ kind: 'non-forwarding' }));
     scene.resolver.updateResolution();
     expect(await outcomeOf(scene.channel.call('/s/m'))).toEqual(
       unavailable(

@@ -490,7 +490,7 @@ describe('the listeners that istiod sends', () => {
       virtualHosts: [
         {
           domains: ['*'],
-          routes: [{ action: { kind: 'unsupported', action: 'non_forwarding_action' } }],
+          routes: [{ action: { kind: 'non-forwarding' } }],
         },
       ],
     },

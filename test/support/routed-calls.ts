@@ -11,7 +11,7 @@ import { PendingCalls } from '../../src/resolver/pending-calls';
 import { RequestHasher, type HashLimits, type TextHash } from '../../src/resolver/request-hash';
 import { RouteTable } from '../../src/resolver/route-table';
 import { MatchMeter } from '../../src/resources/matching/match-meter';
-import { MatchedCall } from '../../src/routing/matched-call';
+import { CallHeaders, clientHeaders, MatchedCall } from '../../src/routing/matched-call';
 import { createHandle, type Handle } from '../../src/util/handle';
 import { silentLogger } from '../../src/util/logger';
 import { runSteps } from '../../src/util/steps';
@@ -62,7 +62,7 @@ export function routingChannel({
     ...{ clock, meter, random, target, logger: silentLogger, stats: undefined },
     filterStates: new FilterStates(),
     hasher: new RequestHasher({ target, hash, random, meter, limits }),
-    matched: new MatchedCall(random, meter),
+    matched: new MatchedCall(random, new CallHeaders(clientHeaders), meter),
     pendingCalls: new PendingCalls({ clock, waitingFor: () => [], pickAgain: () => {} }),
   };
 }

@@ -10,17 +10,8 @@ import { matchesText } from '../../resources/matching/string-matcher';
 import type { HeaderMatcher } from '../../resources/route-config/route-config';
 import { addressBytes } from '../../resources/shared/address-parser';
 import { headerSteps, matchesValue } from '../../routing/route-matcher';
-import type { AuthorizationRequest } from './request';
+import { readHeader, type AuthorizationRequest } from './request';
 import type { ConnectionSide } from './rules';
-
-/** Headers of a connection, which are never those of a request (gRFC A41). */
-const ABSENT: ReadonlySet<string> = new Set([
-  ...['connection', 'keep-alive', 'proxy-authenticate', 'proxy-authorization', 'te', 'trailer'],
-  ...['transfer-encoding', 'upgrade'],
-]);
-
-/** The only method of HTTP that gRPC has. */
-const METHOD = 'POST';
 
 /**
  * One request as conditions read it: each form of a text is made once, however many conditions there are, and every match spends
@@ -110,15 +101,6 @@ export class EvaluatedRequest {
 
 function textOf(value: string | undefined): MatchedText | undefined {
   return value === undefined ? undefined : new MatchedText(value);
-}
-
-function readHeader(name: string, request: AuthorizationRequest): string | undefined {
-  if (ABSENT.has(name)) return undefined;
-  const value = request.header(name);
-  if (value !== undefined) return value;
-  if (name === ':method') return METHOD;
-  // What a client of HTTP/1 calls it.
-  return name === ':authority' ? request.header('host') : undefined;
 }
 
 /**

@@ -17,3 +17,22 @@ export interface AuthorizationRequest {
   /** `undefined` in plain text; without names if the client showed no certificate. */
   readonly tls: { readonly peer: PeerNames | undefined } | undefined;
 }
+
+/** Headers of a connection, which are never those of a request (gRFC A41). */
+const ABSENT: ReadonlySet<string> = new Set([
+  ...['connection', 'keep-alive', 'proxy-authenticate', 'proxy-authorization', 'te', 'trailer'],
+  ...['transfer-encoding', 'upgrade'],
+]);
+
+/** The only method of HTTP that gRPC has. */
+const METHOD = 'POST';
+
+/** Returns a header of a request by its lower-case name, by the rules of servers (gRFC A41); `undefined` if it is absent. */
+export function readHeader(name: string, request: AuthorizationRequest): string | undefined {
+  if (ABSENT.has(name)) return undefined;
+  const value = request.header(name);
+  if (value !== undefined) return value;
+  if (name === ':method') return METHOD;
+  // What a client of HTTP/1 calls it.
+  return name === ':authority' ? request.header('host') : undefined;
+}

@@ -107,6 +107,8 @@ export type RouteAction =
       /** `undefined` if the authority is not rewritten. */
       readonly hostRewrite: HostRewrite | undefined;
     }
+  /** For servers, which handle the request themselves; calls of clients fail with UNAVAILABLE (gRFC A36). */
+  | { readonly kind: 'non-forwarding' }
   /** Valid, but the call fails with UNAVAILABLE (gRFC A36). `action` is the name of the field. */
   | { readonly kind: 'unsupported'; readonly action: string };
 

@@ -45,7 +45,7 @@ export function parseRoute(
   return match && action && { name: message.name, match, action, filterOverrides };
 }
 
-/** Parses the action of a route. Others than `route` are valid, for servers; on a client the calls fail (gRFC A36). */
+/** Parses the action of a route. Others than `route` are valid; calls of clients fail (gRFC A36). */
 function parseAction(
   action: RouteMessage['action'],
   plugins: ReadonlySet<string>,
@@ -62,7 +62,7 @@ function parseAction(
     case 'filterAction':
       return { kind: 'unsupported', action: 'filter_action' };
     case 'nonForwardingAction':
-      return { kind: 'unsupported', action: 'non_forwarding_action' };
+      return { kind: 'non-forwarding' };
     case undefined:
       return { kind: 'unsupported', action: 'unset' };
     default:

@@ -170,6 +170,7 @@ function describeMatch({ path, headers, fractionPerMillion }: RouteMatch): strin
 
 function describeAction(action: RouteAction): string {
   if (action.kind === 'unsupported') return `fails: ${action.action} is not supported`;
+  if (action.kind === 'non-forwarding') return 'for servers; calls of clients fail';
   const { clusters } = action;
   if (clusters.kind === 'cluster') return `cluster ${clusters.name}`;
   const shares = clusters.clusters.map(

@@ -1,0 +1,73 @@
+import type {
+  ConnectionSource,
+  FilterChain,
+  MatchedFilterChain,
+  SocketListener,
+} from '../../resources/listener/listener';
+import { addressBytes } from '../../resources/shared/address-parser';
+import { inSteps, type Steps } from '../../util/steps';
+import { addTo, narrow, withChain, type ChainSet } from './chain-set';
+import { sourceOf } from './connection-source';
+import { PrefixSets } from './prefix-sets';
+
+/** One end of a connection. */
+export interface ConnectionEnd {
+  /** As a socket of Node.js has it: IPv4 in IPv6, and with a zone, is the same as without. */
+  readonly address: string;
+  readonly port: number;
+}
+
+/** The key of chains that a criterion is not set for. */
+const UNSET = 'unset';
+
+/**
+ * Finds the filter chain of each connection (gRFC A36). A criterion has a set of chains for each of its values; a search intersects
+ * one set of each criterion. So neither its time nor the memory depends on how many combinations of values the chains match.
+ */
+export class FilterChainIndex {
+  private readonly destinations = new PrefixSets();
+  private readonly transports = new Map<'raw-buffer' | typeof UNSET, ChainSet>();
+  private readonly sources = new Map<ConnectionSource, ChainSet>();
+  private readonly sourceAddresses = new PrefixSets();
+  private readonly sourcePorts = new Map<number | typeof UNSET, ChainSet>();
+  private all: ChainSet | undefined = undefined;
+
+  private constructor(private readonly listener: SocketListener) {}
+
+  /** Makes the index of a listener, in steps. */
+  static *inSteps(listener: SocketListener): Steps<FilterChainIndex> {
+    const index = new FilterChainIndex(listener);
+    yield* inSteps(listener.filterChains, (chain, position) => index.add(chain, position));
+    return index;
+  }
+
+  /**
+   * Finds the filter chain of a connection: of the chains that match the local address most specifically those that match the
+   * transport most specifically, and so on. A chain that was left out is not considered again (gRFC A36).
+   *
+   * @returns the default chain if no other matches; `undefined` if there is none: the connection is to be closed.
+   */
+  find(local: ConnectionEnd, remote: ConnectionEnd): FilterChain | undefined {
+    const from = addressBytes(remote.address);
+    const to = addressBytes(local.address);
+    const { transports, sources, sourcePorts } = this;
+    let chains = narrow(this.all, this.destinations.find(to));
+    chains = narrow(chains, [transports.get('raw-buffer'), transports.get(UNSET)]);
+    chains = narrow(chains, [sources.get(sourceOf(from, to)), sources.get('any')]);
+    chains = narrow(chains, this.sourceAddresses.find(from));
+    chains = narrow(chains, [sourcePorts.get(remote.port), sourcePorts.get(UNSET)]);
+    const { filterChains, defaultFilterChain } = this.listener;
+    return chains === undefined ? defaultFilterChain : filterChains[chains.first];
+  }
+
+  private *add({ match }: MatchedFilterChain, position: number): Steps<void> {
+    const { prefixRanges, isRawBuffer, source, sourcePrefixRanges, sourcePorts } = match;
+    this.all = withChain(this.all, position);
+    yield* this.destinations.add(position, prefixRanges);
+    addTo(this.transports, isRawBuffer ? 'raw-buffer' : UNSET, position);
+    addTo(this.sources, source, position);
+    yield* this.sourceAddresses.add(position, sourcePrefixRanges);
+    if (sourcePorts.length === 0) addTo(this.sourcePorts, UNSET, position);
+    for (const port of sourcePorts) addTo(this.sourcePorts, port, position);
+  }
+}

@@ -1,0 +1,64 @@
+import type { CidrRange } from '../../resources/shared/address-parser';
+import { inSteps, type Steps } from '../../util/steps';
+import { addTo, withChain, type ChainSet } from './chain-set';
+
+/** The sets of ranges of one length, by the bits that their addresses have in common. */
+interface PrefixLevel {
+  readonly prefixLength: number;
+  readonly sets: Map<string, ChainSet>;
+}
+
+/** Filter chains by the ranges of addresses that they are for. A chain without ranges is for all addresses. */
+export class PrefixSets {
+  /** By the number of bytes of an address; the longest prefix first. */
+  private readonly families = new Map<number, PrefixLevel[]>();
+  /** The chains without ranges, which are less specific than those with any. */
+  private unset: ChainSet | undefined = undefined;
+
+  /** Adds a chain, whose position is not lower than those before, in steps. */
+  *add(position: number, ranges: readonly CidrRange[]): Steps<void> {
+    if (ranges.length === 0) this.unset = withChain(this.unset, position);
+    yield* inSteps(ranges, ({ bytes, prefixLength }) => {
+      const { sets } = this.levelOf(bytes.length, prefixLength);
+      addTo(sets, prefixOf(textOf(bytes), prefixLength), position);
+    });
+  }
+
+  /** Returns the sets of the ranges that an address is in, the most specific first; `undefined` is no address of IP. */
+  find(address: Uint8Array | undefined): readonly (ChainSet | undefined)[] {
+    const found: (ChainSet | undefined)[] = [];
+    const text = address === undefined ? '' : textOf(address);
+    for (const { prefixLength, sets } of this.families.get(text.length) ?? []) {
+      const set = sets.get(prefixOf(text, prefixLength));
+      if (set !== undefined) found.push(set);
+    }
+    found.push(this.unset);
+    return found;
+  }
+
+  private levelOf(family: number, prefixLength: number): PrefixLevel {
+    const levels = this.families.get(family) ?? [];
+    this.families.set(family, levels);
+    const known = levels.find((level) => level.prefixLength === prefixLength);
+    if (known !== undefined) return known;
+    const level = { prefixLength, sets: new Map<string, ChainSet>() };
+    levels.push(level);
+    levels.sort((a, b) => b.prefixLength - a.prefixLength);
+    return level;
+  }
+}
+
+/** Returns a text with one character for each byte. */
+function textOf(bytes: Uint8Array): string {
+  return String.fromCharCode(...bytes);
+}
+
+/** Returns the first bits of an address, as a text. Bits after them in its last character are 0. */
+function prefixOf(text: string, bits: number): string {
+  const whole = bits >> 3;
+  const rest = bits & 7;
+  if (rest === 0) return text.slice(0, whole);
+  return (
+    text.slice(0, whole) + String.fromCharCode(text.charCodeAt(whole) & (0xff00 >> rest) & 0xff)
+  );
+}

@@ -1,0 +1,204 @@
+import { Status } from '../../grpc-js';
+import { readHeader, type AuthorizationRequest } from '../../http-filters/rbac/request';
+import type { HttpFilterRegistry } from '../../http-filters/registry';
+import type { Refusal } from '../../http-filters/server-filter';
+import type { HttpFilterInstance } from '../../resources/listener/listener';
+import type { MatchMeter } from '../../resources/matching/match-meter';
+import type {
+  HttpFilterOverrides,
+  Route,
+  RouteConfigResource,
+  VirtualHost,
+} from '../../resources/route-config/route-config';
+import { actionName } from '../../routing/action-name';
+import { CallHeaders, MatchedCall, type HeaderReader } from '../../routing/matched-call';
+import { RouteIndex } from '../../routing/route-index';
+import { VirtualHostIndex } from '../../routing/virtual-host-index';
+import { errorMessage } from '../../util/errors';
+import type { Random } from '../../util/random';
+import { inSteps, type Steps } from '../../util/steps';
+import { quoteName, quoteText } from '../../util/text';
+import { WrongActions } from './wrong-actions';
+import { ServerFilterChain } from './server-filter-chain';
+
+/** What the tables of a server share. */
+export interface ServerRouteTableOptions {
+  /** The management server and the node, such as `management server "xds:443", node "n"`, for the statuses of requests. */
+  readonly origin: string;
+  /** Draws the shares of routes. */
+  readonly random: Random;
+  /** Counts the steps of matching a request, those of the regular expressions of the routes included. */
+  readonly meter: MatchMeter;
+}
+
+/** Constructor options of a table. */
+interface ServerRouteTableInputs extends ServerRouteTableOptions {
+  readonly routeConfig: RouteConfigResource;
+  readonly httpFilters: readonly HttpFilterInstance[];
+  readonly registry: HttpFilterRegistry;
+}
+
+/** A virtual host with what its requests need. */
+interface HostEntry {
+  readonly virtualHost: VirtualHost;
+  readonly index: RouteIndex;
+}
+
+/**
+ * By the rules of routing, binary headers are absent (gRFC A28). Other headers are those that the request has: pseudo headers, and
+ * those that clients set after routing, too.
+ */
+const serverHeaders: HeaderReader<AuthorizationRequest> = {
+  read: (name, request) => (name.endsWith('-bin') ? undefined : readHeader(name, request)),
+};
+
+/** Of routes and virtual hosts without overrides. */
+const NO_OVERRIDES: HttpFilterOverrides = new Map();
+
+/**
+ * The routes of a filter chain of a server, which decide about each request (gRFC A36). Filters are created when a request first
+ * needs them, and are kept over updates that leave their configs.
+ */
+export class ServerRouteTable {
+  /** Describes the routes that no request can use, and the cure, for the log; `undefined` if there are none. */
+  readonly problem: string | undefined;
+  private readonly call: MatchedCall<AuthorizationRequest>;
+  /** By the overrides of the route, or by those of the virtual host if the route has none. */
+  private readonly filters = new Map<HttpFilterOverrides, ServerFilterChain>();
+
+  private constructor(
+    private readonly inputs: ServerRouteTableInputs,
+    private readonly hosts: VirtualHostIndex<HostEntry>,
+    wrong: WrongActions,
+  ) {
+    const { random, meter } = inputs;
+    this.problem = wrong.describe(this.name);
+    this.call = new MatchedCall(random, new CallHeaders(serverHeaders), meter);
+  }
+
+  /**
+   * Makes a table, in steps.
+   *
+   * @param httpFilters Those of the filter chain.
+   * @param registry Creates the filters.
+   */
+  static *inSteps(
+    routeConfig: RouteConfigResource,
+    httpFilters: readonly HttpFilterInstance[],
+    registry: HttpFilterRegistry,
+    options: ServerRouteTableOptions,
+  ): Steps<ServerRouteTable> {
+    const { virtualHosts } = routeConfig;
+    const entries: HostEntry[] = [];
+    const wrong = new WrongActions();
+    yield* inSteps(virtualHosts, function* (virtualHost) {
+      const index = yield* RouteIndex.inSteps(virtualHost.routes);
+      entries.push({ virtualHost, index });
+      yield* inSteps(virtualHost.routes, (route) => wrong.count(route, virtualHost));
+    });
+    const hosts = yield* VirtualHostIndex.inSteps(virtualHosts, entries);
+    return new ServerRouteTable({ routeConfig, httpFilters, registry, ...options }, hosts, wrong);
+  }
+
+  /**
+   * Returns the status with which a request ends, by the virtual host of its `:authority`, its route, the filters of that, and at
+   * last its action (gRFC A36); `undefined` if the request is passed on. Never throws: what cannot be judged is refused.
+   */
+  judge(request: AuthorizationRequest): Refusal | undefined {
+    try {
+      return this.decide(request);
+    } catch (error) {
+      const details = 'The request cannot be judged';
+      return {
+        code: Status.INTERNAL,
+        details,
+        reason: `${details}: ${errorMessage(error)}`,
+        policy: undefined,
+      };
+    }
+  }
+
+  private decide(request: AuthorizationRequest): Refusal | undefined {
+    const authority = readHeader(':authority', request) ?? '';
+    const host = this.hosts.find(authority);
+    if (host === undefined) {
+      return this.unavailable(
+        `No virtual host of ${this.name} has the domain ${quoteText(authority)}: add one, or the domain "*"`,
+      );
+    }
+    const route = this.findRoute(host, request);
+    if ('code' in route) return route;
+    return (
+      this.filtersOf(route, host.virtualHost).judge(request) ??
+      this.checkAction(route, host, request)
+    );
+  }
+
+  /** Returns the first route that matches, or the refusal of a request without one. */
+  private findRoute(
+    { virtualHost, index }: HostEntry,
+    request: AuthorizationRequest,
+  ): Route | Refusal {
+    const { meter } = this.inputs;
+    const { path } = request;
+    let route: Route | undefined;
+    meter.begin();
+    this.call.begin(path, request);
+    try {
+      route = index.find(this.call);
+    } finally {
+      this.call.end();
+      meter.end();
+    }
+    const { exceeded } = meter;
+    const where = `virtual host ${quoteText(virtualHost.name)} of ${this.name}`;
+    if (exceeded !== undefined) {
+      return this.unavailable(
+        `The route of ${where} for ${quoteText(path)} cannot be determined: ${meter.describe(exceeded)}`,
+      );
+    }
+    return route ?? this.unavailable(`No route of ${where} matches ${quoteText(path)}: add one`);
+  }
+
+  private checkAction(
+    { action }: Route,
+    { virtualHost }: HostEntry,
+    { path }: AuthorizationRequest,
+  ): Refusal | undefined {
+    if (action.kind === 'non-forwarding') return undefined;
+    return this.unavailable(
+      `The route of virtual host ${quoteText(virtualHost.name)} of ${this.name} for ${quoteText(path)} has the action ` +
+        `${actionName(action)}, which a gRPC server cannot carry out: use the action non_forwarding_action`,
+    );
+  }
+
+  private filtersOf(route: Route, virtualHost: VirtualHost): ServerFilterChain {
+    const ofHost = orNone(virtualHost.filterOverrides);
+    const ofRoute = orNone(route.filterOverrides);
+    const key = ofRoute === NO_OVERRIDES ? ofHost : ofRoute;
+    const known = this.filters.get(key);
+    if (known !== undefined) return known;
+    const { httpFilters, registry } = this.inputs;
+    const created = ServerFilterChain.create(httpFilters, [ofRoute, ofHost], registry);
+    this.filters.set(key, created);
+    return created;
+  }
+
+  private unavailable(reason: string): Refusal {
+    const details = `${reason}; configured by ${this.inputs.origin}`;
+    return { code: Status.UNAVAILABLE, details, reason, policy: undefined };
+  }
+
+  private get name(): string {
+    return describeRoutes(this.inputs.routeConfig);
+  }
+}
+
+function orNone(overrides: HttpFilterOverrides): HttpFilterOverrides {
+  return overrides.size === 0 ? NO_OVERRIDES : overrides;
+}
+
+/** Routes inside of a listener may have no name. */
+function describeRoutes({ name }: RouteConfigResource): string {
+  return name === '' ? 'the routes of the listener' : `RouteConfiguration ${quoteName(name)}`;
+}
