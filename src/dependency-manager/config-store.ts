@@ -145,7 +145,7 @@ export class ConfigStore {
    */
   searchInline(): Steps<void> | undefined {
     const listener = this.options.observed.listener();
-    if (listener.kind !== 'value' || listener.value.kind !== 'api-listener') return undefined;
+    if (listener.kind !== 'value' || listener.value.kind !== 'api') return undefined;
     const { routes } = listener.value.httpConnectionManager;
     return routes.kind === 'inline' ? this.hosts.prepare(routes.routeConfig) : undefined;
   }

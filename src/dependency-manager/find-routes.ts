@@ -41,7 +41,7 @@ export function findRoutes(query: RouteQuery): RouteSearch {
   if (listener.kind === 'waiting') return ends(undefined);
   if (listener.kind === 'error') return ends(err(listener.error.message));
   const { value, ambient } = listener;
-  if (value.kind === 'socket-listener') {
+  if (value.kind === 'socket') {
     return ends(
       err(
         `Listener ${quoteName(listenerName)} is a socket listener and cannot serve a client: it has no api_listener (${clientNote}): give it one, or use the name of another listener`,

@@ -1,12 +1,9 @@
 import type { ClusterResource } from '../resources/cluster/cluster';
 import type { EndpointsResource } from '../resources/endpoints/endpoints';
-import type { ListenerResource } from '../resources/listener/listener';
+import type { ApiListener } from '../resources/listener/listener';
 import type { RouteConfigResource, VirtualHost } from '../resources/route-config/route-config';
 import type { Handle } from '../util/handle';
 import type { Result } from '../util/result';
-
-/** A listener that can serve a client. */
-export type ApiListener = Extract<ListenerResource, { kind: 'api-listener' }>;
 
 /** The endpoints or leaf clusters of a cluster. */
 export type ClusterChildren =

@@ -1,4 +1,9 @@
-import type { HttpFilterConfig, HttpFilterParser, TypedBytes } from '../resources/extension-points';
+import type {
+  HttpFilterConfig,
+  HttpFilterParser,
+  HttpFilterParsers,
+  TypedBytes,
+} from '../resources/extension-points';
 import { readExtension } from '../resources/shared/extension-parser';
 import type { Violations } from '../util/violations';
 import type * as Definitions from './define-http-filter';
@@ -29,7 +34,7 @@ class PerConfig<T> {
 }
 
 /** The HTTP filters by the types of their configs and overrides (gRFC A39). A later registration replaces an earlier. */
-export class HttpFilterRegistry implements HttpFilterParser {
+export class HttpFilterRegistry implements HttpFilterParsers {
   private readonly byConfigType = new Map<string, HttpFilter>();
   private readonly byOverrideType = new Map<string, HttpFilter>();
   /** The filter that parsed a config or override, and that alone can read it, even after another replaced it. */

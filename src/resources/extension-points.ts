@@ -42,9 +42,9 @@ export interface HttpFilterConfig {
   readonly configType: string;
 }
 
-/** Parses HTTP filter configs for the Listener and RouteConfiguration parsers (gRFC A39). */
+/** Parses HTTP filter configs for the Listener and RouteConfiguration parsers (gRFC A39), for clients or for servers. */
 export interface HttpFilterParser {
-  /** Whether the type is known at all (on the client side). */
+  /** Whether the type is known at all, as one that this side can run. */
   isSupported(configType: string): boolean;
   /** Whether the type is known as that of an override, which need not be the type of the config. */
   isOverrideSupported(configType: string): boolean;
@@ -54,6 +54,11 @@ export interface HttpFilterParser {
   parseConfig(config: TypedBytes, violations: Violations): HttpFilterConfig | undefined;
   /** @returns `undefined` after adding a violation. */
   parseOverride(config: TypedBytes, violations: Violations): HttpFilterConfig | undefined;
+}
+
+/** The parsers of the filters of both sides: itself for clients. They differ in the filters that are supported. */
+export interface HttpFilterParsers extends HttpFilterParser {
+  readonly forServers: HttpFilterParser;
 }
 
 /** A compiled RE2 pattern. */
@@ -92,7 +97,7 @@ export interface RegexCompilers {
 /** Everything the resource parsers are extended by. */
 export interface ExtensionPoints {
   readonly lbConfigs: LbConfigParser;
-  readonly httpFilters: HttpFilterParser;
+  readonly httpFilters: HttpFilterParsers;
   readonly regexes: RegexCompilers;
   /** Whether DRAINING endpoints are kept, for policies that know the state (gRFC A55). Default: left out. */
   readonly keepDraining?: boolean;

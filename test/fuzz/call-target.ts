@@ -80,7 +80,7 @@ function createConfig(
   const routeConfig = decode(types.routeConfig, routes);
   const listener = decode(types.listener, listenerJson);
   const virtualHost = routeConfig?.virtualHosts[0];
-  if (virtualHost === undefined || listener?.kind !== 'api-listener') return undefined;
+  if (virtualHost === undefined || listener?.kind !== 'api') return undefined;
   return {
     listener,
     routeConfig: { name: 'r', virtualHosts: [virtualHost] },

@@ -2,6 +2,7 @@ import { Listener } from '../../src/wire/generated/envoy/config/listener/v3/list
 import { HttpConnectionManager } from '../../src/wire/generated/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager';
 import type { ListenerResource } from '../../src/resources/listener/listener';
 import {
+  filterChainJson,
   listenerJson,
   routeConfigJson,
   routerFilter,
@@ -29,14 +30,14 @@ const rejectManager = (extra: Json) => reject(listenerJson('svc', 'routes', extr
 const socketAddress = { socket_address: { address: '0.0.0.0', port_value: 80 } };
 
 function filtersOf(listener: ListenerResource) {
-  if (listener.kind === 'socket-listener') throw new Error('a socket listener has no filters');
+  if (listener.kind === 'socket') throw new Error('a socket listener has no filters');
   return listener.httpConnectionManager.httpFilters;
 }
 
 describe('a listener', () => {
   it('takes its routes from RDS', () => {
     expect(parse(listenerJson('svc', 'routes'))).toEqual({
-      kind: 'api-listener',
+      kind: 'api',
       name: 'svc',
       httpConnectionManager: {
         routes: { kind: 'rds', routeConfigName: 'routes' },
@@ -84,7 +85,7 @@ describe('a listener', () => {
         Listener.create({ name: 'svc', apiListener: { apiListener: any } }),
       ).finish();
       const { result } = decodeBytes(types.listener, bytes);
-      if (!result.ok || result.value.kind === 'socket-listener') throw new Error();
+      if (!result.ok || result.value.kind === 'socket') throw new Error();
       return result.value.httpConnectionManager.routes;
     };
     const rds = { rds: { route_config_name: 'r', config_source: { ads: {} } } };
@@ -100,11 +101,17 @@ describe('a listener', () => {
     });
   });
 
-  it('is one for servers if it has only an address', () => {
-    expect(parse({ name: 'srv', address: socketAddress })).toEqual({
-      kind: 'socket-listener',
+  it('is one for servers if it has only an address, and loads its parser for the first', () => {
+    const parser = require.resolve('../../src/resources/listener/socket-listener-parser');
+    expect(parse(listenerJson('svc', 'routes'))).toMatchObject({ kind: 'api' });
+    expect(Object.keys(require.cache)).not.toContain(parser);
+    const json = {
       name: 'srv',
-    });
+      address: socketAddress,
+      default_filter_chain: filterChainJson('routes'),
+    };
+    expect(parse(json)).toMatchObject({ kind: 'socket', name: 'srv' });
+    expect(Object.keys(require.cache)).toContain(parser);
   });
 
   it('limits calls by max_stream_duration, not by idle_timeout', () => {
@@ -192,7 +199,7 @@ describe('a listener', () => {
       ],
     };
     expect(parse(istio)).toMatchObject({
-      kind: 'api-listener',
+      kind: 'api',
       httpConnectionManager: {
         routes: { routeConfigName: 'outbound|7070||echo.echo-grpc.svc.cluster.local' },
         httpFilters: [{ name: 'envoy.filters.http.fault' }, { name: 'envoy.filters.http.router' }],

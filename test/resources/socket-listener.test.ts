@@ -1,15 +1,20 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { ServerListenerResource, SocketListener } from '../../src/resources/listener/listener';
-import { createServerListenerResourceType } from '../../src/resources/listener/socket-listener-parser';
-import { routeConfigJson, routerFilter, routeToCluster, type Json } from '../support/xds-json';
-import { extensions, types, valueOf, violationsOf } from './decode-json';
+import type { SocketListener } from '../../src/resources/listener/listener';
+import {
+  listenerJson,
+  routeConfigJson,
+  routerFilter,
+  routeToCluster,
+  type Json,
+} from '../support/xds-json';
+import { encode, types, valueOf, violationsOf } from './decode-json';
 
 const TYPE = 'type.googleapis.com';
 const MANAGER = `${TYPE}/envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager`;
 const TLS = `${TYPE}/envoy.extensions.transport_sockets.tls.v3.DownstreamTlsContext`;
 
-const type = createServerListenerResourceType(extensions);
+const type = types.listener;
 
 const manager = (extra: Json = {}): Json => ({
   name: 'hcm',
@@ -43,7 +48,7 @@ const ranges = (...texts: readonly string[]): Json[] =>
   });
 
 function parse(json: Json): SocketListener {
-  const value: ServerListenerResource = valueOf(type, json);
+  const value = valueOf(type, json);
   if (value.kind !== 'socket') throw new Error('not a socket listener');
   return value;
 }
@@ -84,6 +89,7 @@ describe('a listener of a server (gRFC A36)', () => {
       ],
       defaultFilterChain: { name: 'rest', httpConnectionManager, tls: undefined },
       unmatchable: [],
+      encoded: encode(type, json),
     });
   });
 
@@ -99,16 +105,19 @@ describe('a listener of a server (gRFC A36)', () => {
     });
   });
 
-  it('is valid for clients too, and then not for a server', () => {
-    const json = listener([chain()], { api_listener: { api_listener: manager()['typed_config'] } });
-    expect(valueOf(type, json)).toEqual({ kind: 'api', name: 'inbound' });
-    expect(valueOf(types.listener, json)).toMatchObject({ kind: 'api-listener' });
-  });
-
-  it('is not read by a client, whatever is in its filter chains', () => {
+  it('is one for clients with an API listener, whatever is in its filter chains', () => {
     const json = listener([chain({ prefix_ranges: ranges('nowhere') }, { filters: [] })]);
     expect(reject(json)).toHaveLength(2);
-    expect(valueOf(types.listener, json)).toEqual({ kind: 'socket-listener', name: 'inbound' });
+    const api_listener = { api_listener: manager()['typed_config'] };
+    expect(valueOf(type, { ...json, api_listener })).toMatchObject({
+      ...{ kind: 'api', name: 'inbound' },
+      httpConnectionManager: { routes: { kind: 'rds', routeConfigName: 'r' } },
+    });
+  });
+
+  it('may be nearly as large as one message, though its beginning is read twice', () => {
+    const additional_addresses = Array.from({ length: 40_000 }, () => ({}));
+    expect(parse(listener([chain()], { additional_addresses })).filterChains).toHaveLength(1);
   });
 
   it('may be for another transport than TCP', () => {
@@ -131,7 +140,11 @@ describe('a listener of a server (gRFC A36)', () => {
       { traffic_direction: 'OUTBOUND' },
       'traffic_direction: must not be OUTBOUND on a listener of a server',
     ],
-    ['no address', { address: undefined }, 'address: field not present'],
+    [
+      'no address',
+      { address: undefined },
+      'must have api_listener, as a listener for clients, or address',
+    ],
     ['an empty address', { address: {} }, 'address.socket_address: field not present'],
     [
       'a unix socket',
@@ -272,7 +285,7 @@ describe('the match of a filter chain', () => {
   });
 
   it('leaves out nothing of a listener for clients, nor of one whose chains all match', () => {
-    expect(type.describeSkipped({ kind: 'api', name: 'a' })).toBeUndefined();
+    expect(type.describeSkipped(valueOf(type, listenerJson('a', 'r')))).toBeUndefined();
     expect(type.describeSkipped(parse(listener([chain()])))).toBeUndefined();
   });
 

@@ -16,14 +16,10 @@ import {
   type ObservedRoutes,
 } from '../../src/dependency-manager/observations';
 import { findVirtualHost } from '../../src/routing/virtual-host';
-import type {
-  ApiListener,
-  ClusterResult,
-  XdsConfig,
-} from '../../src/dependency-manager/xds-config';
+import type { ClusterResult, XdsConfig } from '../../src/dependency-manager/xds-config';
 import type { ClusterResource } from '../../src/resources/cluster/cluster';
 import type { EndpointsResource } from '../../src/resources/endpoints/endpoints';
-import type { ListenerResource } from '../../src/resources/listener/listener';
+import type { ApiListener, ListenerResource } from '../../src/resources/listener/listener';
 import type {
   RouteConfigResource,
   VirtualHost,
@@ -169,7 +165,7 @@ class FullWalk implements NeededWatches {
     const { listener: observed } = this.world;
     if (observed.kind === 'waiting') return { kind: 'incomplete' };
     if (observed.kind === 'error') return { kind: 'error', message: observed.error.message };
-    if (observed.value.kind !== 'api-listener') return { kind: 'error', message: 'not an API' };
+    if (observed.value.kind !== 'api') return { kind: 'error', message: 'not an API' };
     this.routeConfigs.add('svc-routes');
     const { routes } = this.world;
     if (routes.kind === 'waiting') return { kind: 'incomplete' };

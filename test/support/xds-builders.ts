@@ -1,6 +1,5 @@
 // Validated resources, as the parsers would return them, with everything a test does not care about filled in.
 
-import type { ApiListener } from '../../src/dependency-manager/xds-config';
 import type { ClusterDiscovery, ClusterResource } from '../../src/resources/cluster/cluster';
 import {
   noMetadata,
@@ -10,7 +9,8 @@ import {
 import type { CompiledRegex } from '../../src/resources/extension-points';
 import type {
   HttpConnectionManager,
-  ListenerResource,
+  ApiListener,
+  SocketListener,
 } from '../../src/resources/listener/listener';
 import type {
   ClusterSpecifier,
@@ -30,7 +30,7 @@ type ForwardAction = Extract<RouteAction, { kind: 'forward' }>;
 /** An API listener that takes its routes from RDS under `<name>-routes`, unless told otherwise. */
 export function listener(name: string, change: Partial<HttpConnectionManager> = {}): ApiListener {
   return {
-    kind: 'api-listener',
+    kind: 'api',
     name,
     httpConnectionManager: {
       routes: { kind: 'rds', routeConfigName: `${name}-routes` },
@@ -47,8 +47,13 @@ export function inlineListener(name: string, routes: RouteConfigResource): ApiLi
 }
 
 /** A listener for a server. */
-export function socketListener(name: string): ListenerResource {
-  return { kind: 'socket-listener', name };
+export function socketListener(name: string, change: Partial<SocketListener> = {}): SocketListener {
+  return {
+    ...{ kind: 'socket', name, address: { host: '10.0.0.1', port: 8080 }, isTcp: true },
+    ...{ filterChains: [], defaultFilterChain: undefined, unmatchable: [] },
+    encoded: Buffer.from(name),
+    ...change,
+  };
 }
 
 /** A route configuration. */

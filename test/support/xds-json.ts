@@ -15,17 +15,34 @@ export function listenerJson(
   routeConfigName = `${name}-routes`,
   extra: Json = {},
 ): Json {
+  return { name, api_listener: apiListenerJson(routeConfigName, extra) };
+}
+
+function apiListenerJson(routeConfigName: string, extra: Json = {}): Json {
   return {
-    name,
     api_listener: {
-      api_listener: {
-        '@type': `${TYPE}/envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager`,
-        rds: { route_config_name: routeConfigName, config_source: { ads: {} } },
-        http_filters: [routerFilter],
-        ...extra,
-      },
+      '@type': `${TYPE}/envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager`,
+      rds: { route_config_name: routeConfigName, config_source: { ads: {} } },
+      http_filters: [routerFilter],
+      ...extra,
     },
   };
+}
+
+/** A filter chain of a server that takes its routes from RDS. */
+export function filterChainJson(routeConfigName: string, extra: Json = {}): Json {
+  const { api_listener: manager } = apiListenerJson(routeConfigName);
+  return { filters: [{ name: 'manager', typed_config: manager }], ...extra };
+}
+
+/** A listener of a server, with these filter chains. */
+export function socketListenerJson(
+  name: string,
+  filter_chains: readonly Json[],
+  extra: Json = {},
+): Json {
+  const address = { socket_address: { address: '10.0.0.1', port_value: 8080 } };
+  return { name, address, filter_chains, ...extra };
 }
 
 /** A route configuration of one virtual host for every domain. */

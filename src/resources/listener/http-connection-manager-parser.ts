@@ -8,7 +8,7 @@ import { durationToMs } from '../../util/duration';
 import { LIST_LIMIT, ReadBudget } from '../../util/read-budget';
 import type { Steps } from '../../util/steps';
 import type { Violations } from '../../util/violations';
-import type { ParseContext } from '../extension-points';
+import type { HttpFilterParser, ParseContext } from '../extension-points';
 import { decodeRouteConfig } from '../route-config/route-config-parser';
 import { decodePieces, elementsOf, type PieceField } from '../shared/any';
 import { checkConfigSource } from '../resource-parser';
@@ -34,11 +34,13 @@ const OTHER_SPECIFIERS = [3, 31];
 /**
  * Decodes and validates a connection manager of a listener (gRFCs A27, A31, A36, A39, A41), in steps.
  *
+ * @param filters The HTTP filters that the side which uses the listener can run.
  * @returns `undefined` after adding a violation.
  */
 export function* parseHttpConnectionManager(
   bytes: Uint8Array,
   context: ParseContext,
+  filters: HttpFilterParser,
   violations: Violations,
 ): Steps<HttpConnectionManager | undefined> {
   const encoded = yield* decodeManager(bytes, violations);
@@ -52,11 +54,7 @@ export function* parseHttpConnectionManager(
       maxStreamDuration,
       violations.at('common_http_protocol_options').at('max_stream_duration'),
     );
-  const httpFilters = parseHttpFilters(
-    message.httpFilters,
-    context.extensions.httpFilters,
-    violations.at('http_filters'),
-  );
+  const httpFilters = parseHttpFilters(message.httpFilters, filters, violations.at('http_filters'));
   const routes =
     routeConfig === undefined
       ? parseRoutes(message.routeSpecifier, violations)

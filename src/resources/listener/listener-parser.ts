@@ -1,4 +1,5 @@
 import { Listener } from '../../wire/generated/envoy/config/listener/v3/listener';
+import { late } from '../../util/late';
 import type { Steps } from '../../util/steps';
 import type { Violations } from '../../util/violations';
 import type { ResourceType } from '../../xds-client/resource-type';
@@ -9,23 +10,20 @@ import {
   httpConnectionManagerType,
   parseHttpConnectionManager,
 } from './http-connection-manager-parser';
-import type { ListenerResource } from './listener';
+import type { ApiListener, ListenerResource } from './listener';
+import type * as SocketListeners from './socket-listener-parser';
 
-/** What listeners for clients and those for servers have in common. */
-export const listenerType = {
-  typeName: 'envoy.config.listener.v3.Listener',
-  allResourcesRequiredInSotw: true,
-  discoveryService: {
-    service: 'envoy.service.listener.v3.ListenerDiscoveryService',
-    noun: 'Listeners',
-  },
-  limit: ROUTES_LIMIT,
-};
+/** Loaded for the first listener of a server: few processes receive one. */
+const loadSocketListeners = late<typeof SocketListeners>(() => require('./socket-listener-parser'));
 
-/** LDS, for clients. Filter chains are for servers: a client passes over them, whatever is in them. */
+/**
+ * LDS, for clients and servers, which share a stream and its one type of listeners. A listener with an API listener is for
+ * clients, even if it has an address as well, as Istio sends it (gRFC A27); another one is for servers (gRFC A36).
+ */
 export function createListenerResourceType(
   extensions: ExtensionPoints,
 ): ResourceType<ListenerResource> {
+  // The filter chains of a listener for clients are passed over, whatever is in them.
   const decoder = Listener.decoderWithout(
     'filterChains',
     'useOriginalDst',
@@ -33,29 +31,44 @@ export function createListenerResourceType(
     'listenerFilters',
   );
   return createResourceType({
-    ...listenerType,
-    *parse(bytes, { server }, violations) {
+    typeName: 'envoy.config.listener.v3.Listener',
+    allResourcesRequiredInSotw: true,
+    discoveryService: {
+      service: 'envoy.service.listener.v3.ListenerDiscoveryService',
+      noun: 'Listeners',
+    },
+    limit: ROUTES_LIMIT,
+    describeSkipped: (listener) =>
+      listener.kind === 'api' ? undefined : loadSocketListeners().describeUnmatchable(listener),
+    *parse(bytes, { server, certificateProviders }, violations) {
       const message = decodeMessage(decoder, bytes, violations);
       if (message === undefined) return undefined;
-      const context = createParseContext(extensions, server);
-      const value = yield* parseListener(message, context, violations);
+      const context = { ...createParseContext(extensions, server), certificateProviders };
+      const value = isForServers(message)
+        ? yield* loadSocketListeners().parseSocketListener(bytes, context, violations)
+        : yield* parseApiListener(message, context, violations);
       return value && { value };
     },
   });
 }
 
-/** Parses a listener. One with both an API listener and an address, as Istio sends it, is for clients (gRFC A27). */
-function* parseListener(
-  { name, address, apiListener }: Listener,
+function isForServers({ address, apiListener }: Listener): boolean {
+  return apiListener === undefined && address !== undefined;
+}
+
+/** Parses a listener of a client; `undefined` after adding a violation. */
+function* parseApiListener(
+  { name, apiListener }: Listener,
   context: ParseContext,
   violations: Violations,
-): Steps<ListenerResource | undefined> {
+): Steps<ApiListener | undefined> {
   if (apiListener === undefined) {
-    if (address !== undefined) return { kind: 'socket-listener', name };
     return violations.add('must have api_listener, as a listener for clients, or address');
   }
   const at = violations.at('api_listener').at('api_listener');
   const bytes = checkAny(apiListener.apiListener, httpConnectionManagerType, at);
-  const httpConnectionManager = bytes && (yield* parseHttpConnectionManager(bytes, context, at));
-  return httpConnectionManager && { kind: 'api-listener', name, httpConnectionManager };
+  const { httpFilters } = context.extensions;
+  const httpConnectionManager =
+    bytes && (yield* parseHttpConnectionManager(bytes, context, httpFilters, at));
+  return httpConnectionManager && { kind: 'api', name, httpConnectionManager };
 }

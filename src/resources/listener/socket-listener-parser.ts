@@ -12,9 +12,7 @@ import {
 import { quoteText } from '../../util/text';
 import { inSteps, type Steps } from '../../util/steps';
 import type { Violations } from '../../util/violations';
-import type { ResourceType } from '../../xds-client/resource-type';
-import { createParseContext, type ExtensionPoints, type ParseContext } from '../extension-points';
-import { createResourceType } from '../resource-parser';
+import type { ParseContext } from '../extension-points';
 import { parseAddress } from '../shared/address-parser';
 import { decodeMessage } from '../shared/any';
 import { readExtension } from '../shared/extension-parser';
@@ -27,11 +25,9 @@ import {
 import type {
   FilterChain,
   MatchedFilterChain,
-  ServerListenerResource,
   SocketListener,
   UnmatchableFilterChain,
 } from './listener';
-import { listenerType } from './listener-parser';
 
 /** Filter chains of one listener, each of which is compared with all others. */
 const MAX_FILTER_CHAINS = 1000;
@@ -39,40 +35,23 @@ const MAX_FILTER_CHAINS = 1000;
 /** Small operations that a filter chain takes. */
 const FILTER_CHAIN_SIZE = 16;
 
-/** LDS, for servers (gRFC A36). */
-export function createServerListenerResourceType(
-  extensions: ExtensionPoints,
-): ResourceType<ServerListenerResource> {
-  return createResourceType({
-    ...listenerType,
-    describeSkipped,
-    *parse(bytes, { server, certificateProviders }, violations) {
-      const message = decodeMessage(Listener, bytes, violations);
-      if (message === undefined) return undefined;
-      const { name, apiListener } = message;
-      if (apiListener !== undefined) return { value: { kind: 'api', name } };
-      const context = { ...createParseContext(extensions, server), certificateProviders };
-      const value = yield* parseSocketListener(message, context, violations);
-      return value && { value };
-    },
-  });
-}
-
 /** Describes the filter chains that no connection matches; `undefined` if there are none. */
-function describeSkipped(listener: ServerListenerResource): string | undefined {
-  if (listener.kind === 'api' || listener.unmatchable.length === 0) return undefined;
-  const chains = listener.unmatchable.map(
-    ({ name, criterion }) => `${quoteText(name)} (${criterion})`,
-  );
+export function describeUnmatchable({ unmatchable }: SocketListener): string | undefined {
+  if (unmatchable.length === 0) return undefined;
+  const chains = unmatchable.map(({ name, criterion }) => `${quoteText(name)} (${criterion})`);
   return `filter chains that match no connection of a gRPC server, not used: ${chains.join(', ')}`;
 }
 
-/** Parses a listener of a server (gRFC A36), in steps; `undefined` after adding a violation. */
-function* parseSocketListener(
-  message: Listener,
+/** Decodes and validates a listener of a server (gRFC A36), in steps; `undefined` after adding a violation. */
+export function* parseSocketListener(
+  bytes: Uint8Array,
   context: ParseContext,
   violations: Violations,
 ): Steps<SocketListener | undefined> {
+  // What was read of it to find out that it is for servers is read once more.
+  violations.budget.renew();
+  const message = decodeMessage(Listener, bytes, violations);
+  if (message === undefined) return undefined;
   const { name, address, filterChains, defaultFilterChain } = message;
   checkUnsupported(message, violations);
   const addressAt = violations.at('address');
@@ -94,13 +73,11 @@ function* parseSocketListener(
     defaultFilterChain && (yield* parseFilterChain(defaultFilterChain, context, defaultAt));
   if (parsedAddress === undefined || parsedAddress === 'unusable') return undefined;
   return {
-    kind: 'socket',
-    name,
+    ...{ kind: 'socket', name, unmatchable, encoded: bytes },
     address: parsedAddress,
     isTcp: isTcp(address),
     filterChains: chains,
     defaultFilterChain: defaultChain,
-    unmatchable,
   };
 }
 
@@ -211,7 +188,10 @@ function* parseNetworkFilters(
       configAt.add(`unsupported network filter ${extension.typeName}`);
     } else if (extension.kind === 'json') configAt.add('must be a message, not a TypedStruct');
     else if (i < filters.length - 1) at.add('an HttpConnectionManager must be the last filter');
-    else manager = yield* parseHttpConnectionManager(extension.bytes, context, configAt);
+    else {
+      const { forServers } = context.extensions.httpFilters;
+      manager = yield* parseHttpConnectionManager(extension.bytes, context, forServers, configAt);
+    }
   }
   return manager;
 }
