@@ -22,7 +22,7 @@ export interface GenerationOptions {
   readonly createChain: (chain: FilterChain) => Steps<ServedChain>;
   readonly clock: Clock;
   readonly random: Random;
-  /** Called once, when it has been drained and its last connection has closed. */
+  /** Called once, when it has been retired and its last connection has closed. */
   readonly onEnded: (generation: Generation) => void;
 }
 
@@ -33,7 +33,7 @@ const MAX_DELAY_MS = 2 ** 31 - 1;
 export class Generation {
   private readonly connections = new Set<ServerConnection>();
   private readonly timers = new Set<Handle>();
-  private isDraining = false;
+  private isRetired = false;
   private hasEnded = false;
 
   private constructor(
@@ -57,6 +57,11 @@ export class Generation {
     return new Generation(options, index, chains);
   }
 
+  get listener(): SocketListener {
+    return this.options.listener;
+  }
+
+  /** The number of connections that are open. */
   get connectionCount(): number {
     return this.connections.size;
   }
@@ -83,21 +88,31 @@ export class Generation {
     this.connections.add(served.accept(socket, (connection) => this.onClosed(connection)));
   }
 
-  /** Ends the connections: those of the past, since another generation accepts the next ones. */
+  /** Ends the connections that there are. Those that are accepted meanwhile stay. */
   drain({ graceMs, jitterMs }: DrainOptions): void {
-    this.isDraining = true;
+    const drained = new WeakSet<ServerConnection>();
     for (const connection of this.connections) {
+      drained.add(connection);
       const delayMs = Math.min(jitterMs, graceMs) * this.options.random();
       if (delayMs > 0) this.later(() => connection.drain(), delayMs);
       else connection.drain();
     }
-    if (graceMs < MAX_DELAY_MS) this.later(() => this.destroy(), graceMs);
+    if (graceMs >= MAX_DELAY_MS) return;
+    this.later(() => {
+      for (const connection of this.connections) if (drained.has(connection)) connection.destroy();
+    }, graceMs);
+  }
+
+  /** Ends the connections, and then the generation: another one accepts the next connections. */
+  retire(options: DrainOptions): void {
+    this.isRetired = true;
+    this.drain(options);
     this.endIfUnused();
   }
 
-  /** Closes the connections, with their calls. */
+  /** Closes the connections, with their calls, and ends the generation. */
   destroy(): void {
-    this.isDraining = true;
+    this.isRetired = true;
     for (const connection of this.connections) connection.destroy();
     this.endIfUnused();
   }
@@ -116,7 +131,7 @@ export class Generation {
   }
 
   private endIfUnused(): void {
-    if (!this.isDraining || this.connections.size > 0 || this.hasEnded) return;
+    if (!this.isRetired || this.connections.size > 0 || this.hasEnded) return;
     this.hasEnded = true;
     for (const timer of this.timers) timer.release();
     this.timers.clear();

@@ -1,0 +1,79 @@
+import { ServerCredentials } from '../grpc-js';
+import { checkArgument, withMethods } from '../util/check-arguments';
+
+type SecureContextWatcher = Parameters<ServerCredentials['_addWatcher']>[0];
+
+/** Accepts those of every copy of grpc-js. */
+const CREDENTIALS = withMethods(
+  'ServerCredentials of @grpc/grpc-js, such as ServerCredentials.createInsecure()',
+  ...['_isSecure', '_addWatcher', '_removeWatcher', '_getSecureContextOptions', '_getInterceptors'],
+);
+
+/**
+ * Credentials of an {@link XdsServer}: connections are secured as the control plane configures their filter chain (gRFC A29), and
+ * by the fallback if it configures nothing. A server that is none for xDS uses the fallback.
+ *
+ * @example
+ * ```ts
+ * import { ServerCredentials } from '@grpc/grpc-js';
+ * import { XdsServerCredentials } from 'grpc-xds/server';
+ *
+ * const credentials = new XdsServerCredentials(ServerCredentials.createInsecure());
+ * ```
+ */
+export class XdsServerCredentials extends ServerCredentials {
+  private readonly fallback: ServerCredentials;
+
+  /**
+   * @param fallback The credentials where the control plane configures no TLS. They are never used because of an error.
+   * @throws TypeError if there is no fallback.
+   */
+  constructor(fallback: ServerCredentials) {
+    checkArgument('XdsServerCredentials()', 'fallback', fallback, CREDENTIALS);
+    super(null);
+    this.fallback = fallback;
+  }
+
+  /** Returns the credentials where the control plane configures no TLS. */
+  getFallbackCredentials(): ServerCredentials {
+    return this.fallback;
+  }
+
+  override _isSecure(): boolean {
+    return this.fallback._isSecure();
+  }
+
+  override _equals(other: ServerCredentials): boolean {
+    return other instanceof XdsServerCredentials && this.fallback._equals(other.fallback);
+  }
+
+  override _getConstructorOptions(): ReturnType<ServerCredentials['_getConstructorOptions']> {
+    return this.fallback._getConstructorOptions();
+  }
+
+  override _getSecureContextOptions(): ReturnType<ServerCredentials['_getSecureContextOptions']> {
+    return this.fallback._getSecureContextOptions();
+  }
+
+  override _getInterceptors(): ReturnType<ServerCredentials['_getInterceptors']> {
+    return this.fallback._getInterceptors();
+  }
+
+  override _addWatcher(watcher: SecureContextWatcher): void {
+    this.fallback._addWatcher(watcher);
+  }
+
+  override _removeWatcher(watcher: SecureContextWatcher): void {
+    this.fallback._removeWatcher(watcher);
+  }
+}
+
+/**
+ * Creates {@link XdsServerCredentials}.
+ *
+ * @param fallback The credentials where the control plane configures no TLS.
+ * @throws TypeError if there is no fallback.
+ */
+export function createXdsServerCredentials(fallback: ServerCredentials): ServerCredentials {
+  return new XdsServerCredentials(fallback);
+}
