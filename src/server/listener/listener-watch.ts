@@ -1,12 +1,17 @@
 import type { ResourceTypes } from '../../resources/resource-types';
-import type { SocketListener } from '../../resources/listener/listener';
+import type { ListenerResource, SocketListener } from '../../resources/listener/listener';
 import type { RouteConfigResource } from '../../resources/route-config/route-config';
-import type { SocketAddress } from '../../resources/endpoints/endpoints';
 import type { Clock } from '../../util/clock';
 import type { Handle } from '../../util/handle';
 import type { Logger } from '../../util/logger';
-import type { Result } from '../../util/result';
+import { err, type Result } from '../../util/result';
+import { withSince } from '../../util/since';
+import { joinHostPort } from '../../util/text';
+import type { XdsError } from '../../xds-client/resource-watcher';
 import type { WatchClient } from '../../xds-client/xds-client';
+import { describeResource } from '../../xds-client/xds-errors';
+import { RouteWatch, type RouteWatchOptions } from './route-watch';
+import { usableListener, type ListenerUser } from './usable-listener';
 
 /** Notified of the configuration of one address of a server (gRFC A36), in the queue of the client. */
 export interface ListenerWatcher {
@@ -17,25 +22,146 @@ export interface ListenerWatcher {
   onServing(listener: SocketListener): void;
   /** The routes of a route configuration of the generation in use have changed: no connection is drained. */
   onRoutes(routeConfigName: string): void;
-  /** There is no listener to serve, for a reason that names it, or there is another reason than before. */
+  /** There is no listener to serve. The reason names it, its management server and the node, and says since when. */
   onNotServing(reason: string): void;
 }
 
 /** Constructor options of a watch. */
-export interface ListenerWatchOptions {
+export interface ListenerWatchOptions extends ListenerUser {
   readonly client: Pick<WatchClient, 'watch' | 'run' | 'waitingFor'>;
   readonly types: Pick<ResourceTypes, 'listener' | 'routeConfig'>;
-  /** The name of the Listener resource. */
-  readonly name: string;
-  /** The address that the server is bound to: a literal IP address and the port. */
-  readonly address: SocketAddress;
-  readonly clock: Pick<Clock, 'setTimer'>;
-  readonly logger: Logger;
+  readonly clock: Pick<Clock, 'setTimer' | 'now'>;
+  readonly logger: Pick<Logger, 'error' | 'info'>;
   readonly watcher: ListenerWatcher;
 }
 
-/** The state machine of one address of a server. */
-export interface ListenerWatchContract extends Handle {
+/** A listener, and the names of the route configurations that are not in the listener itself. */
+interface Generation {
+  readonly listener: SocketListener;
+  readonly routeConfigNames: ReadonlySet<string>;
+}
+
+/**
+ * The state machine of one address of a server (gRFC A36): which listener it serves, from the resources of the client. A
+ * changed listener is pending until its route configurations are settled; until then the one before stays in use. Whether a
+ * resource that was removed or rejected stays in use is decided by the client, for servers as for channels (gRFCs A53, A88).
+ */
+export class ListenerWatch implements Handle {
+  private listenerWatch: Handle | undefined;
+  private isReleased = false;
+  private current: Generation | undefined;
+  private pending: Generation | undefined;
+  /** The routes of both. */
+  private readonly routes = new Map<string, RouteWatch>();
+  private readonly routeOptions: RouteWatchOptions;
+  /** Since when there is no listener to serve, in milliseconds since the epoch; `undefined` if there is one, or none yet. */
+  private failingSinceMs: number | undefined;
+
+  constructor(private readonly options: ListenerWatchOptions) {
+    const { client, types, name, address } = options;
+    this.routeOptions = {
+      ...options,
+      server: `server ${joinHostPort(address.host, address.port)}`,
+      onChanged: (routeConfigName) => this.onRoutesChanged(routeConfigName),
+    };
+    client.run(() => {
+      if (this.isReleased) return;
+      this.listenerWatch = client.watch(types.listener, name, {
+        onResourceChanged: (update) => this.onListener(update),
+        // The last listener stays in use, and the client has logged it.
+        onAmbientError: () => undefined,
+      });
+    });
+  }
+
   /** The routes of the generation in use or about to be, or why calls with them fail, as the details of their status. */
-  routesOf(routeConfigName: string): Result<RouteConfigResource, string>;
+  routesOf(routeConfigName: string): Result<RouteConfigResource, string> {
+    const watch = this.routes.get(routeConfigName);
+    if (watch !== undefined) return watch.routes;
+    const id = { typeName: 'RouteConfiguration', name: routeConfigName };
+    return err(`${describeResource(id)}: not of the listener in use`);
+  }
+
+  release(): void {
+    this.isReleased = true;
+    this.listenerWatch?.release();
+    this.current = undefined;
+    this.pending = undefined;
+    this.releaseUnused();
+  }
+
+  private onListener(update: Result<ListenerResource, XdsError>): void {
+    const usable = update.ok
+      ? usableListener(update.value, this.options)
+      : err(update.error.message);
+    if (!usable.ok) this.stop(usable.error);
+    else if (isSame(usable.value, this.current)) this.prepare(undefined);
+    else if (!isSame(usable.value, this.pending)) this.prepare(usable.value);
+  }
+
+  /** Replaces the pending generation. */
+  private prepare(listener: SocketListener | undefined): void {
+    this.pending = listener && { listener, routeConfigNames: routeConfigNamesOf(listener) };
+    for (const name of this.pending?.routeConfigNames ?? []) {
+      if (!this.routes.has(name)) this.routes.set(name, new RouteWatch(name, this.routeOptions));
+    }
+    this.releaseUnused();
+    this.swapWhenSettled();
+  }
+
+  private onRoutesChanged(routeConfigName: string): void {
+    if (this.current?.routeConfigNames.has(routeConfigName) === true) {
+      this.routes.get(routeConfigName)?.reportState();
+      this.options.watcher.onRoutes(routeConfigName);
+    }
+    this.swapWhenSettled();
+  }
+
+  private swapWhenSettled(): void {
+    const { pending, routes } = this;
+    if (pending === undefined) return;
+    const { listener, routeConfigNames } = pending;
+    for (const name of routeConfigNames) if (routes.get(name)?.isSettled !== true) return;
+    this.current = pending;
+    this.pending = undefined;
+    this.failingSinceMs = undefined;
+    this.releaseUnused();
+    for (const name of routeConfigNames) routes.get(name)?.reportState();
+    this.options.watcher.onServing(listener);
+  }
+
+  /** Ends the use of every listener. */
+  private stop(reason: string): void {
+    this.current = undefined;
+    this.pending = undefined;
+    this.releaseUnused();
+    const { clock, watcher } = this.options;
+    this.failingSinceMs ??= clock.now();
+    watcher.onNotServing(withSince(reason, this.failingSinceMs));
+  }
+
+  private releaseUnused(): void {
+    const { current, pending } = this;
+    for (const [name, watch] of this.routes) {
+      if (current?.routeConfigNames.has(name) === true) continue;
+      if (pending?.routeConfigNames.has(name) === true) continue;
+      this.routes.delete(name);
+      watch.release();
+    }
+  }
+}
+
+function routeConfigNamesOf(listener: SocketListener): ReadonlySet<string> {
+  const names = new Set<string>();
+  const { filterChains, defaultFilterChain } = listener;
+  for (const chain of [...filterChains, defaultFilterChain]) {
+    const routes = chain?.httpConnectionManager.routes;
+    if (routes?.kind === 'rds') names.add(routes.routeConfigName);
+  }
+  return names;
+}
+
+/** Compares what was sent: the value is another one after a removal, and from another management server. */
+function isSame(listener: SocketListener, other: Generation | undefined): boolean {
+  return other !== undefined && Buffer.compare(listener.encoded, other.listener.encoded) === 0;
 }

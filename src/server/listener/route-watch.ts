@@ -1,0 +1,115 @@
+import type { ResourceTypes } from '../../resources/resource-types';
+import type { RouteConfigResource } from '../../resources/route-config/route-config';
+import type { Clock } from '../../util/clock';
+import type { Handle } from '../../util/handle';
+import type { Logger } from '../../util/logger';
+import { err, type Result } from '../../util/result';
+import { SettledReport } from '../../util/settled-report';
+import { withoutSince } from '../../util/since';
+import type { WatchClient } from '../../xds-client/xds-client';
+import { describeResource } from '../../xds-client/xds-errors';
+
+/** Milliseconds after which a generation is used without a route configuration that is still pending (gRFC A36). */
+const ROUTES_TIMEOUT_MS = 15_000;
+
+/** What the watches of one address share. */
+export interface RouteWatchOptions {
+  readonly client: Pick<WatchClient, 'watch' | 'run' | 'waitingFor'>;
+  readonly types: Pick<ResourceTypes, 'routeConfig'>;
+  readonly clock: Pick<Clock, 'setTimer'>;
+  readonly logger: Pick<Logger, 'error' | 'info'>;
+  /** Names the server in log lines, such as `server 10.0.0.1:8080`. */
+  readonly server: string;
+  /** Called after each change of the routes or of the reason why there are none. */
+  readonly onChanged: (routeConfigName: string) => void;
+}
+
+type Routes = Result<RouteConfigResource, string>;
+
+/** The watch of one route configuration, shared by the filter chains of an address that refer to it. */
+export class RouteWatch implements Handle {
+  private readonly watch: Handle;
+  private readonly timer: Handle;
+  private known: Routes | undefined;
+  private readonly report: SettledReport;
+  /** The failure that was logged last, without since when it lasts; `undefined` if it is over. */
+  private logged: string | undefined;
+  private isReleased = false;
+
+  /** Called in the queue of the client. */
+  constructor(
+    private readonly name: string,
+    private readonly options: RouteWatchOptions,
+  ) {
+    const { client, types, clock } = options;
+    this.report = new SettledReport(clock);
+    this.watch = client.watch(types.routeConfig, name, {
+      onResourceChanged: (update) => this.settle(update.ok ? update : err(update.error.message)),
+      // The last routes stay in use, and the client has logged it.
+      onAmbientError: () => undefined,
+    });
+    this.timer = clock.setTimer(() => client.run(() => this.onTimeout()), ROUTES_TIMEOUT_MS);
+  }
+
+  /** Whether it has been received, has failed or has been pending for too long. */
+  get isSettled(): boolean {
+    return this.known !== undefined;
+  }
+
+  /** The routes, or why there are none. */
+  get routes(): Routes {
+    return this.known ?? err(this.describeWait());
+  }
+
+  /** Logs that calls fail, or no longer fail, once that has settled. Called while a generation in use has the routes. */
+  reportState(): void {
+    this.report.schedule(() => this.log());
+  }
+
+  release(): void {
+    this.isReleased = true;
+    this.watch.release();
+    this.timer.release();
+    this.report.cancel();
+  }
+
+  private onTimeout(): void {
+    if (!this.isReleased && !this.isSettled) this.settle(err(this.describeWait()));
+  }
+
+  private settle(routes: Routes): void {
+    this.timer.release();
+    this.known = routes;
+    this.options.onChanged(this.name);
+  }
+
+  private log(): void {
+    const { known, name } = this;
+    const { logger, server } = this.options;
+    const failure = known === undefined || known.ok ? undefined : known.error;
+    const text = failure && withoutSince(failure);
+    if (text === this.logged) return;
+    this.logged = text;
+    if (failure !== undefined) {
+      logger.error(() => `${server}: calls fail with UNAVAILABLE: ${failure}`, {
+        ...{ event: 'config-failed', name, error: failure },
+      });
+      return;
+    }
+    logger.info(() => `${server}: ${this.id}: received: calls no longer fail`, {
+      ...{ event: 'config-recovered', name },
+    });
+  }
+
+  private get id(): string {
+    return describeResource({ typeName: 'RouteConfiguration', name: this.name });
+  }
+
+  private describeWait(): string {
+    const { client, types } = this.options;
+    const isThis = ({ type, name }: { readonly type: object; readonly name: string }) =>
+      type === types.routeConfig && name === this.name;
+    const [wait = `${this.id}: not received yet`] = client.waitingFor(1, isThis);
+    return wait;
+  }
+}
