@@ -4,7 +4,7 @@ import { checkArgument, withMethods } from '../util/check-arguments';
 type SecureContextWatcher = Parameters<ServerCredentials['_addWatcher']>[0];
 
 /** Accepts those of every copy of grpc-js. */
-const CREDENTIALS = withMethods(
+export const SERVER_CREDENTIALS = withMethods(
   'ServerCredentials of @grpc/grpc-js, such as ServerCredentials.createInsecure()',
   ...['_isSecure', '_addWatcher', '_removeWatcher', '_getSecureContextOptions', '_getInterceptors'],
 );
@@ -29,7 +29,7 @@ export class XdsServerCredentials extends ServerCredentials {
    * @throws TypeError if there is no fallback.
    */
   constructor(fallback: ServerCredentials) {
-    checkArgument('XdsServerCredentials()', 'fallback', fallback, CREDENTIALS);
+    checkArgument('XdsServerCredentials()', 'fallback', fallback, SERVER_CREDENTIALS);
     super(null);
     this.fallback = fallback;
   }
@@ -76,4 +76,22 @@ export class XdsServerCredentials extends ServerCredentials {
  */
 export function createXdsServerCredentials(fallback: ServerCredentials): ServerCredentials {
   return new XdsServerCredentials(fallback);
+}
+
+/**
+ * Returns the fallback of xDS credentials, of every copy of this package, with interceptors around them or without; `undefined`
+ * if they are no xDS credentials.
+ */
+export function xdsFallbackOf(credentials: ServerCredentials): ServerCredentials | undefined {
+  if (isXdsCredentials(credentials)) return credentials.getFallbackCredentials();
+  // Those of `createServerCredentialsWithInterceptors` of grpc-js, in which xDS credentials must not be overlooked:
+  // https://github.com/grpc/grpc-node/blob/@grpc/grpc-js@1.14.0/packages/grpc-js/src/server-credentials.ts
+  const child: unknown = Reflect.get(credentials, 'childCredentials');
+  return child instanceof ServerCredentials ? xdsFallbackOf(child) : undefined;
+}
+
+function isXdsCredentials(
+  credentials: ServerCredentials,
+): credentials is ServerCredentials & Pick<XdsServerCredentials, 'getFallbackCredentials'> {
+  return 'getFallbackCredentials' in credentials;
 }

@@ -1,15 +1,16 @@
 import type { Socket } from 'node:net';
 import type { SocketAddress } from '../../resources/endpoints/endpoints';
 import type { FilterChain, SocketListener } from '../../resources/listener/listener';
+import type { RouteConfigResource } from '../../resources/route-config/route-config';
 import { keepProcessAlive, type Clock } from '../../util/clock';
 import { errorStack } from '../../util/errors';
 import type { Handle } from '../../util/handle';
 import type { Logger } from '../../util/logger';
 import type { Random } from '../../util/random';
-import type { Result } from '../../util/result';
+import { ok, type Result } from '../../util/result';
 import type { Steps } from '../../util/steps';
 import { SteppedUpdates, type TimeSlices } from '../../util/time-slices';
-import type { ListenerWatchContract, ListenerWatcher } from '../listener/listener-watch';
+import type { ListenerWatch, ListenerWatcher } from '../listener/listener-watch';
 import type { ServerRouteTable } from '../routes/server-route-table';
 import { Generation, type DrainOptions } from './generation';
 import { ListenSocket } from './listen-socket';
@@ -21,11 +22,20 @@ export interface ListenerService {
   prepare(listener: SocketListener | undefined): void;
   /** Creates what serves the connections of a chain, without routes. */
   createChain(chain: FilterChain): ServedChain;
-  /** Makes the routes of a chain, in steps, or says as the details of a status why there are none. */
-  compileRoutes(
-    chain: FilterChain,
-    watch: ListenerWatchContract,
-  ): Steps<Result<ServerRouteTable, string>>;
+  /** Makes the table of the routes of a chain, in steps. */
+  compileRoutes(chain: FilterChain, routes: RouteConfigResource): Steps<ServerRouteTable>;
+}
+
+/** The watch of a Listener, with its routes. */
+export type ListenerRoutes = Pick<ListenerWatch, 'routesOf' | 'release'>;
+
+/** Route configurations by name, or why calls with them fail. */
+type RoutesByName = ReadonlyMap<string, Result<RouteConfigResource, string>>;
+
+/** A listener with its route configurations, which a newer listener need not have. */
+interface ListenerUpdate {
+  readonly listener: SocketListener;
+  readonly routes: RoutesByName;
 }
 
 /** Constructor options of an address. */
@@ -36,7 +46,7 @@ export interface BoundAddressOptions {
   /** The queue in which updates are applied. */
   readonly batch: { run(task: () => void): void };
   /** Begins to watch the Listener. The watcher is notified in the queue. */
-  readonly watch: (watcher: ListenerWatcher) => ListenerWatchContract;
+  readonly watch: (watcher: ListenerWatcher) => ListenerRoutes;
   readonly service: ListenerService;
   /** How connections are drained after an update. */
   readonly drain: DrainOptions;
@@ -56,9 +66,9 @@ export class BoundAddress implements ListenerWatcher {
   /** While there is no listener, nothing else of a server is open. */
   private readonly alive: Handle;
   private readonly generations = new Set<Generation>();
-  private watch: ListenerWatchContract | undefined;
+  private watch: ListenerRoutes | undefined;
   /** The listener to be used. */
-  private listener: SocketListener | undefined;
+  private update: ListenerUpdate | undefined;
   private current: Generation | undefined;
   /** The names of route configurations that have changed. */
   private readonly changedRoutes = new Set<string>();
@@ -79,7 +89,9 @@ export class BoundAddress implements ListenerWatcher {
   }
 
   onServing(listener: SocketListener): void {
-    this.listener = listener;
+    const names = chainsOf(listener).flatMap((chain) => routeConfigNameOf(chain) ?? []);
+    this.update = { listener, routes: this.readRoutes(names) };
+    this.changedRoutes.clear();
     this.updates.add(true);
   }
 
@@ -89,7 +101,7 @@ export class BoundAddress implements ListenerWatcher {
   }
 
   onNotServing(reason: string): void {
-    this.listener = undefined;
+    this.update = undefined;
     this.stop({ ...this.options.drain, jitterMs: 0 });
     this.setNotServing(reason);
   }
@@ -118,28 +130,29 @@ export class BoundAddress implements ListenerWatcher {
   }
 
   private *applyUpdate(): Steps<void> {
+    const { update } = this;
     try {
-      if (this.listener !== this.current?.listener) yield* this.replaceGeneration();
+      if (update === undefined) return;
+      if (update.listener !== this.current?.listener) yield* this.replaceGeneration(update);
       else yield* this.replaceRoutes();
     } catch (error) {
-      this.options.logger.error(() => `${this.options.subject}unexpected error: ${errorStack(error)}`);
-      if (this.current === undefined) this.setNotServing('its Listener cannot be used: unexpected error');
+      const { logger, subject } = this.options;
+      logger.error(() => `${subject}unexpected error: ${errorStack(error)}`);
+      if (this.current === undefined) this.setNotServing('unexpected error, which is in the log');
     }
   }
 
-  private *replaceGeneration(): Steps<void> {
-    const { listener } = this;
-    if (listener === undefined) return;
+  private *replaceGeneration({ listener, routes }: ListenerUpdate): Steps<void> {
     const { service, clock, random } = this.options;
     service.prepare(listener);
-    this.changedRoutes.clear();
     const next = yield* Generation.inSteps({
       ...{ listener, clock, random },
-      createChain: (chain) => this.createChain(chain),
+      chains: chainsOf(listener),
+      createChain: (chain) => this.createChain(chain, routes),
       onEnded: (generation) => this.onEnded(generation),
     });
-    // A newer listener follows; none at all, or the end of the server, may have come meanwhile.
-    if (this.isClosed || this.listener === undefined) return;
+    // Another listener may be there meanwhile, and replaces this one in its turn; but it must not be none.
+    if (this.isClosed || this.update === undefined) return;
     const previous = this.current;
     this.current = next;
     this.generations.add(next);
@@ -147,27 +160,45 @@ export class BoundAddress implements ListenerWatcher {
     this.listen();
   }
 
-  private *createChain(chain: FilterChain): Steps<ServedChain> {
+  private *createChain(chain: FilterChain, routes: RoutesByName): Steps<ServedChain> {
     const served = this.options.service.createChain(chain);
-    yield* this.compileRoutes(chain, served);
+    yield* this.compileRoutes(chain, served, routes);
     return served;
   }
 
-  private *compileRoutes(chain: FilterChain, served: ServedChain): Steps<void> {
-    if (this.watch === undefined) return;
-    served.use(yield* this.options.service.compileRoutes(chain, this.watch));
+  private *compileRoutes(
+    chain: FilterChain,
+    served: ServedChain,
+    routesByName: RoutesByName,
+  ): Steps<void> {
+    const { routes: source } = chain.httpConnectionManager;
+    const routes =
+      source.kind === 'inline' ? ok(source.routeConfig) : routesByName.get(source.routeConfigName);
+    if (routes?.ok !== true) {
+      if (routes !== undefined) served.use(routes);
+      return;
+    }
+    served.use(ok(yield* this.options.service.compileRoutes(chain, routes.value)));
   }
 
   /** Calls on the connections that there are use the new routes from now on. */
   private *replaceRoutes(): Steps<void> {
-    const changed = new Set(this.changedRoutes);
+    const routes = this.readRoutes(this.changedRoutes);
     this.changedRoutes.clear();
     for (const [chain, served] of this.current?.chains ?? []) {
-      const { routes } = chain.httpConnectionManager;
-      if (routes.kind === 'rds' && changed.has(routes.routeConfigName)) {
-        yield* this.compileRoutes(chain, served);
+      if (routes.has(routeConfigNameOf(chain) ?? '')) {
+        yield* this.compileRoutes(chain, served, routes);
       }
     }
+  }
+
+  private readRoutes(names: Iterable<string>): RoutesByName {
+    const routes = new Map<string, Result<RouteConfigResource, string>>();
+    for (const name of names) {
+      const found = this.watch?.routesOf(name);
+      if (found !== undefined) routes.set(name, found);
+    }
+    return routes;
   }
 
   private listen(): void {
@@ -225,4 +256,14 @@ export class BoundAddress implements ListenerWatcher {
     this.hasEnded = true;
     this.options.onEnded();
   }
+}
+
+/** Returns all chains of a listener. */
+export function chainsOf({ filterChains, defaultFilterChain }: SocketListener): readonly FilterChain[] {
+  return defaultFilterChain === undefined ? filterChains : [...filterChains, defaultFilterChain];
+}
+
+function routeConfigNameOf({ httpConnectionManager }: FilterChain): string | undefined {
+  const { routes } = httpConnectionManager;
+  return routes.kind === 'rds' ? routes.routeConfigName : undefined;
 }

@@ -18,7 +18,9 @@ export interface DrainOptions {
 
 export interface GenerationOptions {
   readonly listener: SocketListener;
-  /** Creates a chain with its routes. */
+  /** All chains of the listener. */
+  readonly chains: readonly FilterChain[];
+  /** Creates what serves a chain, with its routes. */
   readonly createChain: (chain: FilterChain) => Steps<ServedChain>;
   readonly clock: Clock;
   readonly random: Random;
@@ -45,14 +47,10 @@ export class Generation {
 
   /** Makes a generation, in steps. */
   static *inSteps(options: GenerationOptions): Steps<Generation> {
-    const { listener, createChain } = options;
-    const { filterChains, defaultFilterChain } = listener;
-    const index = yield* FilterChainIndex.inSteps(listener);
+    const index = yield* FilterChainIndex.inSteps(options.listener);
     const chains = new Map<FilterChain, ServedChain>();
-    const all: readonly FilterChain[] =
-      defaultFilterChain === undefined ? filterChains : [...filterChains, defaultFilterChain];
-    yield* inSteps(all, function* (chain) {
-      chains.set(chain, yield* createChain(chain));
+    yield* inSteps(options.chains, function* (chain) {
+      chains.set(chain, yield* options.createChain(chain));
     });
     return new Generation(options, index, chains);
   }

@@ -17,6 +17,8 @@ import { TlsAcceptor, type TlsAcceptorOptions } from './tls-acceptor';
 /** Constructor options of a chain. */
 export interface ServedChainOptions {
   readonly credentials: ServerCredentials;
+  /** Called after the judgement of a request. */
+  readonly interceptors: readonly ServerInterceptor[];
   readonly createInjector: CreateInjector;
   readonly tls: Pick<TlsAcceptorOptions, 'subject' | 'enableTrace' | 'logger'>;
   readonly refusals: RefusalLog;
@@ -33,7 +35,7 @@ export class ServedChain implements ConnectionOwner {
 
   constructor(private readonly options: ServedChainOptions) {
     this.createInjector = options.createInjector;
-    this.interceptors = options.credentials._getInterceptors();
+    this.interceptors = options.interceptors;
   }
 
   /** Replaces the routes, or says as the details of a status why there are none. */
