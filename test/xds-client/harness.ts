@@ -123,6 +123,8 @@ export class Harness {
   readonly client: XdsClient;
   /** The clients of other targets. */
   readonly others: XdsClient[] = [];
+  /** What the users of the clients have opened. */
+  readonly opened: Handle[] = [];
   private readonly options: XdsClientOptions;
   readonly servers: ManagementServers;
   /** Whether a test is about errors that are bugs. */
@@ -225,7 +227,8 @@ const harnesses: Harness[] = [];
 // No test leaves an unexpected error behind, and none leaves a timer or a connection behind once closed.
 afterEach(() => {
   for (const harness of harnesses.splice(0)) {
-    const { client, others, clock, logger, network, expectsBugs } = harness;
+    const { client, others, opened, clock, logger, network, expectsBugs } = harness;
+    for (const each of opened) each.release();
     for (const each of [client, ...others]) each.close();
     clock.flush();
     const bugs = logger.errors.filter((text) => text.startsWith('unexpected error'));
