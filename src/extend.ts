@@ -156,7 +156,8 @@ const CERTIFICATE_PROVIDER: MembersOf<CertificateProviderDefinition<unknown>> = 
 const HTTP_FILTER: MembersOf<HttpFilterDefinition<unknown>> = {
   configTypes: STRINGS,
   parseConfig: FUNCTION,
-  createCallFilter: FUNCTION,
+  createCallFilter: optional(FUNCTION),
+  createServerFilter: optional(FUNCTION),
   overrideTypes: optional(STRINGS),
   parseOverride: optional(FUNCTION),
   describe: optional(FUNCTION),

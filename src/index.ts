@@ -94,7 +94,12 @@ export type { SubjectAltName } from './security/peer/subject-alt-names';
 // For HTTP filters of the application.
 export { CallFailedError } from './http-filters/call-filter';
 export type { CallAffinity, CallFailure, CallFilter, CallInfo } from './http-filters/call-filter';
-export type { FilterConfigInput, HttpFilterDefinition } from './http-filters/define-http-filter';
+export type {
+  FilterConfigInput,
+  HttpFilterDefinition,
+  RequestFilter,
+} from './http-filters/define-http-filter';
+export type { AuthorizationRequest, PeerNames } from './http-filters/rbac/request';
 export { registerHttpFilter } from './extend';
 
 // For load-balancing policies of the application.

@@ -6,6 +6,9 @@ import { errorMessage } from '../util/errors';
 import type { Violations } from '../util/violations';
 import type { CallFilter, CallInfo } from './call-filter';
 import type { CallFilterFactory, ClientFilter } from './client-filter';
+import type { HttpFilter } from './http-filter';
+import type { AuthorizationRequest } from './rbac/request';
+import type { ServerFilter, ServerHttpFilter } from './server-filter';
 
 /** The config of a filter as the control plane sent it. */
 export type FilterConfigInput =
@@ -40,18 +43,35 @@ export interface HttpFilterDefinition<Config, Override = Config> {
   /** Parses and validates the override of a route. Without this method every override is rejected. */
   parseOverride?(input: FilterConfigInput): Override;
   /**
-   * Creates the filter of one call.
+   * Creates the filter of one call of a client. Without this method, clients cannot run the filter.
    *
    * @param override The most specific override of the call's route, if any. It need not replace the config.
    * @returns `undefined` if the filter does nothing for this call, which then costs nothing.
    */
-  createCallFilter(
+  createCallFilter?(
     config: Config,
     override: Override | undefined,
     call: CallInfo,
   ): CallFilter | undefined;
+  /**
+   * Creates the filter of the requests that a server receives with this config and override: once, and not for each
+   * request. Without this method, servers cannot run the filter.
+   *
+   * @param override The most specific override of the request's route, if any. It need not replace the config.
+   * @returns `undefined` if the filter does nothing for these requests.
+   */
+  createServerFilter?(config: Config, override: Override | undefined): RequestFilter | undefined;
   /** Describes the config in force as plain JSON, for operators. Default: the config as received. */
   describe?(config: Config, override: Override | undefined): unknown;
+}
+
+/** Judges the requests of a server before its interceptors and handlers (gRFC A39). See `registerHttpFilter`. */
+export interface RequestFilter {
+  /**
+   * Passes a request on by returning. An exception ends the request: a `CallFailedError` with the status it carries, anything
+   * else, and a returned value, such as a promise, with INTERNAL.
+   */
+  onRequest(request: AuthorizationRequest): void;
 }
 
 /** A parsed config or override with its input. */
@@ -66,11 +86,27 @@ class Parsed<T> implements HttpFilterConfig {
 /** Creates a filter from its definition. Throws if the definition is invalid. */
 export function defineHttpFilter<Config, Override>(
   definition: HttpFilterDefinition<Config, Override>,
-): ClientFilter {
-  return new DefinedHttpFilter(definition);
+): HttpFilter & Partial<ClientFilter & ServerHttpFilter> {
+  const { createCallFilter, createServerFilter } = definition;
+  if (createCallFilter === undefined && createServerFilter === undefined) {
+    throw new TypeError(
+      'grpc-xds: registerHttpFilter() needs createCallFilter or createServerFilter',
+    );
+  }
+  const filter = new DefinedHttpFilter(definition);
+  const { configTypes, overrideTypes, isTerminal } = filter;
+  return {
+    ...{ configTypes, overrideTypes, isTerminal },
+    parseConfig: (input, violations) => filter.parseConfig(input, violations),
+    parseOverride: (input, violations) => filter.parseOverride(input, violations),
+    ...(createCallFilter && { prepare: (...args) => filter.prepare(...args) }),
+    ...(createServerFilter && {
+      createServerFilter: (config, override) => filter.createServerFilter(config, override),
+    }),
+  };
 }
 
-class DefinedHttpFilter<Config, Override> implements ClientFilter {
+class DefinedHttpFilter<Config, Override> implements ClientFilter, ServerHttpFilter {
   readonly configTypes: readonly string[];
   readonly overrideTypes: readonly string[];
   readonly isTerminal = false;
@@ -106,12 +142,23 @@ class DefinedHttpFilter<Config, Override> implements ClientFilter {
     const overriding = override && mustKnow(this.overrides, override);
     return {
       create: (call) =>
-        checkCallFilter(definition.createCallFilter(parsed.value, overriding?.value, call)),
+        checkCallFilter(definition.createCallFilter?.(parsed.value, overriding?.value, call)),
       describe: () =>
         definition.describe === undefined
           ? { config: describeInput(parsed), override: overriding && describeInput(overriding) }
           : describeBy(() => definition.describe?.(parsed.value, overriding?.value)),
     };
+  }
+
+  createServerFilter(
+    config: HttpFilterConfig,
+    override: HttpFilterConfig | undefined,
+  ): ServerFilter | undefined {
+    const parsed = mustKnow(this.configs, config);
+    const overriding = override && mustKnow(this.overrides, override);
+    const created = this.definition.createServerFilter?.(parsed.value, overriding?.value);
+    const filter = checkRequestFilter(created);
+    return filter && { onRequest: (request) => checkPassed(filter.onRequest(request)) };
   }
 }
 
@@ -144,6 +191,24 @@ function checkCallFilter(filter: CallFilter | undefined): CallFilter | undefined
   const created: unknown = atOnce(filter, 'createCallFilter must not return a promise');
   if (created === undefined || (typeof created === 'object' && created !== null)) return filter;
   throw new Error('createCallFilter must return a filter or undefined');
+}
+
+function checkRequestFilter(filter: RequestFilter | undefined): RequestFilter | undefined {
+  const created: unknown = atOnce(filter, 'createServerFilter must not return a promise');
+  const isFilter =
+    typeof created === 'object' &&
+    created !== null &&
+    'onRequest' in created &&
+    typeof created.onRequest === 'function';
+  if (created === undefined || isFilter) return filter;
+  throw new Error('createServerFilter must return a filter with onRequest, or undefined');
+}
+
+/** A value may be a refusal that is meant to be thrown, or come too late: the request is not passed on. */
+function checkPassed(result: unknown): undefined {
+  const returned = atOnce(result, 'onRequest must not return a promise');
+  if (returned === undefined) return undefined;
+  throw new Error('onRequest must return nothing: throw a CallFailedError to end the request');
 }
 
 /** Returns what a filter says of its config, as plain JSON whatever it returns; the error if it throws. */

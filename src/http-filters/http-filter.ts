@@ -1,4 +1,4 @@
-import type { HttpFilterConfig } from '../resources/extension-points';
+import type { HttpFilterConfig, TypedBytes } from '../resources/extension-points';
 import { decodeMessage, type MessageDecoder } from '../resources/shared/any';
 import type { ExtensionConfig } from '../resources/shared/extension-parser';
 import type { Violations } from '../util/violations';
@@ -17,16 +17,34 @@ export interface HttpFilter {
   /**
    * Validates a config of one of {@link configTypes}.
    *
-   * @param depth How many filters this one is nested in.
+   * @param nested Parses the filters that are in this one.
    * @returns `undefined` after adding a violation.
    */
   parseConfig(
     config: ExtensionConfig,
     violations: Violations,
-    depth: number,
+    nested: NestedFilterParser,
   ): HttpFilterConfig | undefined;
   /** Validates an override of one of {@link overrideTypes}. @returns `undefined` after adding a violation. */
-  parseOverride(config: ExtensionConfig, violations: Violations): HttpFilterConfig | undefined;
+  parseOverride(
+    config: ExtensionConfig,
+    violations: Violations,
+    nested: NestedFilterParser,
+  ): HttpFilterConfig | undefined;
+}
+
+/**
+ * Parses the filters that are in a filter. Those in a listener are for the side that the listener is for; those in an override
+ * may be for either, since a route configuration does not say.
+ */
+export interface NestedFilterParser {
+  /** Number of filters around those that it parses. */
+  readonly depth: number;
+  /** Whether the type is known, on this side. */
+  isSupported(configType: string): boolean;
+  isTerminal(configType: string): boolean;
+  /** @returns `undefined` after adding a violation. */
+  parseConfig(config: TypedBytes, violations: Violations): HttpFilterConfig | undefined;
 }
 
 /** Checks that a config has the class that its filter parses to. Throws otherwise: the registry mixed up two filters. */

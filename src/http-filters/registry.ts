@@ -8,12 +8,15 @@ import { readExtension } from '../resources/shared/extension-parser';
 import type { Violations } from '../util/violations';
 import type * as Definitions from './define-http-filter';
 import { isClientFilter, type CallFilterFactory, type ClientFilter } from './client-filter';
-import type { HttpFilter } from './http-filter';
+import type { HttpFilter, NestedFilterParser } from './http-filter';
 import { routerFilter } from './router/router-filter';
 import { isServerFilter, type ServerFilter } from './server-filter';
 import { late } from '../util/late';
 
 const loadDefinitions = late<typeof Definitions>(() => require('./define-http-filter'));
+
+/** Whether a filter can run on a side: on clients, on servers, or on either. */
+type Side = (filter: HttpFilter) => boolean;
 
 /** What is created of a config and an override, once and as long as both are used. */
 class PerConfig<T> {
@@ -60,20 +63,16 @@ export class HttpFilterRegistry implements HttpFilterParsers {
   }
 
   isSupported(configType: string): boolean {
-    const filter = this.byConfigType.get(configType);
-    return filter !== undefined && isClientFilter(filter);
+    return this.has(configType, isClientFilter);
   }
 
   /** The same filters for listeners of servers: those that servers can run are supported. */
   get forServers(): HttpFilterParser {
     return {
-      isSupported: (configType) => {
-        const filter = this.byConfigType.get(configType);
-        return filter !== undefined && isServerFilter(filter);
-      },
+      isSupported: (configType) => this.has(configType, isServerFilter),
       isOverrideSupported: (configType) => this.isOverrideSupported(configType),
       isTerminal: (configType) => this.isTerminal(configType),
-      parseConfig: (config, violations) => this.parseConfig(config, violations),
+      parseConfig: (config, violations) => this.parse(config, violations, isServerFilter),
       parseOverride: (config, violations) => this.parseOverride(config, violations),
     };
   }
@@ -86,14 +85,24 @@ export class HttpFilterRegistry implements HttpFilterParsers {
     return this.byConfigType.get(configType)?.isTerminal === true;
   }
 
+  parseConfig(config: TypedBytes, violations: Violations): HttpFilterConfig | undefined {
+    return this.parse(config, violations, isClientFilter);
+  }
+
   /** @param depth Number of filters around this one. */
-  parseConfig(config: TypedBytes, violations: Violations, depth = 0): HttpFilterConfig | undefined {
+  private parse(
+    config: TypedBytes,
+    violations: Violations,
+    side: Side,
+    depth = 0,
+  ): HttpFilterConfig | undefined {
     const extension = readExtension(config, violations);
     if (extension === undefined) return undefined;
     const filter = this.byConfigType.get(extension.typeName);
     if (filter === undefined)
       return violations.add(`unsupported HTTP filter ${extension.typeName}`);
-    return this.remember(filter.parseConfig(extension, violations, depth), filter);
+    const nested = this.nestedParser(side, depth + 1);
+    return this.remember(filter.parseConfig(extension, violations, nested), filter);
   }
 
   parseOverride(config: TypedBytes, violations: Violations): HttpFilterConfig | undefined {
@@ -102,7 +111,22 @@ export class HttpFilterRegistry implements HttpFilterParsers {
     const filter = this.byOverrideType.get(extension.typeName);
     if (filter === undefined)
       return violations.add(`unsupported HTTP filter override ${extension.typeName}`);
-    return this.remember(filter.parseOverride(extension, violations), filter);
+    const nested = this.nestedParser(() => true, 1);
+    return this.remember(filter.parseOverride(extension, violations, nested), filter);
+  }
+
+  private nestedParser(side: Side, depth: number): NestedFilterParser {
+    return {
+      depth,
+      isSupported: (configType) => this.has(configType, side),
+      isTerminal: (configType) => this.isTerminal(configType),
+      parseConfig: (config, violations) => this.parse(config, violations, side, depth),
+    };
+  }
+
+  private has(configType: string, side: Side): boolean {
+    const filter = this.byConfigType.get(configType);
+    return filter !== undefined && side(filter);
   }
 
   /** Whether both were parsed by the same filter. */

@@ -1,4 +1,4 @@
-import type { Status } from '../grpc-js';
+import type { Metadata, Status } from '../grpc-js';
 import type { HttpFilterConfig } from '../resources/extension-points';
 import type { HttpFilter } from './http-filter';
 import type { AuthorizationRequest } from './rbac/request';
@@ -33,6 +33,8 @@ export interface Refusal {
   readonly details: string;
   /** The reason, for logs; it must not be in the status. */
   readonly reason: string;
+  /** Trailers; none by default. */
+  readonly metadata?: Metadata | undefined;
   /** The name of the policy that denies it, for logs and metrics; `undefined` if no policy allows it. */
   readonly policy: string | undefined;
 }

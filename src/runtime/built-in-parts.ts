@@ -108,8 +108,11 @@ export function addHttpFilters(
       );
     });
   }
-  if (flags.compositeFilter)
-    add(COMPOSITE, () => loadComposite().createCompositeFilter({ filters, random }));
+  if (flags.compositeFilter) {
+    const load = once(() => loadComposite().createCompositeFilter({ filters, random, meter }));
+    const onServers = lateServerFilter(COMPOSITE, load);
+    filters.registerDefault({ ...onServers, ...lateClientFilter(COMPOSITE, load) });
+  }
   const regexes = createRegexes(limits, meter);
   const createRbac = () => {
     const auditLoggers = loadAuditLoggers().processAuditLoggers;

@@ -12,6 +12,7 @@ import { AuthorizationSamples } from '../support/authorization-samples';
 import { judge, type ReferenceRequest, type RuleJson } from '../support/reference-authorization';
 import type { FuzzTarget } from './targets';
 import type { WireMutations } from './wire-mutations';
+import { noNested } from '../support/no-nested-filters';
 
 /** An input: rules, and requests that they judge. */
 interface Sample {
@@ -41,7 +42,7 @@ export function createAuthorizationTargets(
   const read = (bytes: Uint8Array) => {
     const violations = Violations.root();
     const input = { kind: 'message', typeName: RBAC_FILTER, bytes } as const;
-    const config = filter.parseConfig(input, violations, 0);
+    const config = filter.parseConfig(input, violations, noNested);
     if ((config === undefined) !== violations.count > 0) throw new Error('no config, no violation');
     if (config === undefined) return undefined;
     const created = filter.createServerFilter(config, undefined, 'rbac');

@@ -14,6 +14,7 @@ import { createStatefulSessionFilter } from '../../src/http-filters/stateful-ses
 import { createPolicyRegistry } from '../../src/lb/registry/create-policy-registry';
 import { decodeLoadReport } from '../../src/lb/orca/call-load-report';
 import { parseLrsResponse } from '../../src/xds-client/lrs/lrs-stream';
+import { MatchMeter } from '../../src/resources/matching/match-meter';
 import { Re2Compiler } from '../../src/resources/matching/re2-compiler';
 import { createResourceTypes, type ResourceTypes } from '../../src/resources/resource-types';
 import { CertificateProviderRegistry } from '../../src/security/providers/certificate-providers';
@@ -174,12 +175,14 @@ function createTypes(): ResourceTypes {
     createGcpAuthnFilter(() => CallCredentials.createEmpty()),
     routerFilter,
   ];
-  const nested = new HttpFilterRegistry(builtIn);
-  const composite = createCompositeFilter({ filters: nested, random: environment.random });
+  const httpFilters = new HttpFilterRegistry(builtIn);
+  const meter = new MatchMeter(DEFAULT_LIMITS, silentLogger);
+  const { random } = environment;
+  httpFilters.register(createCompositeFilter({ filters: httpFilters, random, meter }));
   return createResourceTypes({
     ...{ systemRootCerts: true, sni: true },
     lbConfigs: policies,
-    httpFilters: new HttpFilterRegistry([...builtIn, composite]),
+    httpFilters,
     regexes: new Re2Compiler(DEFAULT_LIMITS),
     gcpAuthentication: true,
     httpConnect: true,

@@ -13,6 +13,7 @@ import { Violations } from '../../src/util/violations';
 import { encodeMessage } from '../resources/decode-json';
 import type { Json } from '../support/xds-json';
 import { callWith } from './calls';
+import { noNested } from '../support/no-nested-filters';
 
 const QUOTA = 'acme.v1.Quota';
 const struct = (value: Json, type = QUOTA) => ({
@@ -227,7 +228,7 @@ describe('a filter that an application defines', () => {
     expect(filter.overrideTypes).toEqual([]);
     const violations = Violations.root();
     const input = { kind: 'json', typeName: QUOTA, json: {} } as const;
-    expect(filter.parseOverride(input, violations)).toBeUndefined();
+    expect(filter.parseOverride(input, violations, noNested)).toBeUndefined();
     expect(violations.all).toEqual([`the HTTP filter ${QUOTA} cannot be overridden`]);
   });
 
@@ -239,7 +240,7 @@ describe('a filter that an application defines', () => {
       parseConfig: parseQuota,
       createCallFilter: () => undefined,
     });
-    expect(() => another.prepare(config, undefined)).toThrow(
+    expect(() => another.prepare?.(config, undefined)).toThrow(
       `A config of type ${QUOTA} was not parsed by its filter`,
     );
   });

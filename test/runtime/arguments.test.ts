@@ -29,11 +29,7 @@ describe('what registers a definition', () => {
       registerChannelCredentials,
       { type: 't', parseConfig: make, create: make },
     ],
-    [
-      'registerHttpFilter',
-      registerHttpFilter,
-      { configTypes: ['t.T'], parseConfig: make, createCallFilter: make },
-    ],
+    ['registerHttpFilter', registerHttpFilter, { configTypes: ['t.T'], parseConfig: make }],
   ])('is refused by %s with what is missing or wrong in it', (name, call, complete) => {
     for (const definition of [undefined, null, 42, 'x', make]) {
       expect(() => loose(call)(definition)).toThrow(

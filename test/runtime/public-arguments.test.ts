@@ -66,6 +66,7 @@ const policy: Required<main.LbPolicyDefinition<unknown>> = {
 const filter: Required<main.HttpFilterDefinition<unknown>> = {
   ...{ configTypes: ['acme.v1.F'], overrideTypes: ['acme.v1.O'], parseConfig: make },
   ...{ parseOverride: make, createCallFilter: () => undefined, describe: make },
+  createServerFilter: () => undefined,
 };
 const controlPlaneOptions: Required<controlPlane.ControlPlaneOptions> = {
   ...{ snapshot: Snapshot.empty, groupOf: () => undefined, host: '127.0.0.1', identifier: 'x' },

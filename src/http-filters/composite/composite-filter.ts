@@ -2,7 +2,6 @@ import { Status, type Metadata, type StatusObject } from '../../grpc-js';
 import type { MatchMeter } from '../../resources/matching/match-meter';
 import type { Random } from '../../util/random';
 import { isPromiseLike } from '../../util/contained';
-import { quoteName } from '../../util/text';
 import { CallFailedError, type CallFilter } from '../call-filter';
 import { CallFilterChain } from '../call-filter-chain';
 import {
@@ -13,8 +12,12 @@ import {
 } from '../client-filter';
 import { asConfig } from '../http-filter';
 import type { HttpFilterRegistry } from '../registry';
+import type { ServerHttpFilter } from '../server-filter';
+import { late } from '../../util/late';
+import type * as ServerSide from './composite-server-filter';
 import {
   CompositeConfig,
+  describeNoMatch,
   EXTENSION_WITH_MATCHER,
   EXTENSION_WITH_MATCHER_PER_ROUTE,
   type CompositeAction,
@@ -28,19 +31,26 @@ export interface CompositeFilterOptions {
   /** The filters that may be nested, the composite filter included. */
   readonly filters: HttpFilterRegistry;
   readonly random: Random;
+  /** Counts the steps of matching the requests of servers. */
+  readonly meter: MatchMeter;
 }
 
+/** Loaded on servers only. */
+const loadServerSide = late<typeof ServerSide>(() => require('./composite-server-filter'));
+
 /** Creates the composite filter, which runs filters chosen for each call by its headers (gRFC A103). */
-export function createCompositeFilter({ filters, random }: CompositeFilterOptions): ClientFilter {
+export function createCompositeFilter(
+  options: CompositeFilterOptions,
+): ClientFilter & ServerHttpFilter {
+  const { filters, random } = options;
   const prepare = createNestedPreparer(filters);
   return {
     configTypes: [EXTENSION_WITH_MATCHER],
     overrideTypes: [EXTENSION_WITH_MATCHER_PER_ROUTE],
     isTerminal: false,
-    parseConfig: (config, violations, depth) =>
-      parseCompositeConfig(config, { filters, depth }, violations),
-    parseOverride: (config, violations) =>
-      parseCompositeOverride(config, { filters, depth: 0 }, violations),
+    parseConfig: (config, violations, nested) => parseCompositeConfig(config, nested, violations),
+    parseOverride: (config, violations, nested) =>
+      parseCompositeOverride(config, nested, violations),
     prepare(config, override) {
       const { matcher } = asConfig(CompositeConfig, override ?? config);
       if (matcher === undefined) return undefined;
@@ -50,6 +60,11 @@ export function createCompositeFilter({ filters, random }: CompositeFilterOption
         create: (call, instance) => new CompositeCall(call, (of) => decide(of, instance)),
         describe: () => describeMatcher(matcher, describeAction),
       };
+    },
+    createServerFilter(config, override, instance) {
+      const { matcher } = asConfig(CompositeConfig, override ?? config);
+      if (matcher === undefined) return undefined;
+      return new (loadServerSide().CompositeServerFilter)({ ...options, matcher, instance });
     },
   };
 }
@@ -84,8 +99,7 @@ function chooseFilters(
     findAction(matcher, new ReadableHeaders(method, headers, meter));
   const action = routing === undefined ? find() : routing.match(find);
   if (action === undefined) {
-    const details = `No match of the composite HTTP filter ${quoteName(instance)} fits the headers of the call: add one, or on_no_match`;
-    throw new CallFailedError({ code: Status.UNAVAILABLE, details });
+    throw new CallFailedError({ code: Status.UNAVAILABLE, details: describeNoMatch(instance) });
   }
   if (action.kind === 'skip') return [];
   return drawShare(action.perMillion, random) ? prepare(action) : [];

@@ -15,9 +15,9 @@ import type { HttpFilterConfig } from '../../resources/extension-points';
 import { decodeMessage, typeNameOf, unpackAny, type AnyType } from '../../resources/shared/any';
 import { readExtension, type ExtensionConfig } from '../../resources/shared/extension-parser';
 import { MILLION, parseFraction } from '../../resources/matching/fraction-parser';
+import { quoteName } from '../../util/text';
 import type { Violations } from '../../util/violations';
-import { decodeFilterMessage } from '../http-filter';
-import type { HttpFilterRegistry } from '../registry';
+import { decodeFilterMessage, type NestedFilterParser } from '../http-filter';
 import type { Matcher } from '../../routing/matcher';
 import { parseMatcher } from '../../routing/matcher-parser';
 
@@ -65,44 +65,38 @@ const composite: AnyType<Composite> = {
   decoder: Composite,
 };
 
-/** The parsers of nested filters, and the number of filters around this one. */
-interface CompositeParserContext {
-  readonly filters: Pick<HttpFilterRegistry, 'isSupported' | 'isTerminal' | 'parseConfig'>;
-  readonly depth: number;
-}
-
 /** Validates the config of a listener. @returns `undefined` after adding a violation (gRFC A103). */
 export function parseCompositeConfig(
   config: ExtensionConfig,
-  context: CompositeParserContext,
+  filters: NestedFilterParser,
   violations: Violations,
 ): CompositeConfig | undefined {
   const message = decodeFilterMessage(config, ExtensionWithMatcher, violations);
   if (message === undefined) return undefined;
   const extensionAt = violations.at('extension_config').at('typed_config');
   const extension = unpackAny(message.extensionConfig?.typedConfig, composite, extensionAt);
-  const parsed = createConfig(config.typeName, message.xdsMatcher, context, violations);
+  const parsed = createConfig(config.typeName, message.xdsMatcher, filters, violations);
   return extension && parsed;
 }
 
 /** Validates the override of a route. @returns `undefined` after adding a violation (gRFC A103). */
 export function parseCompositeOverride(
   config: ExtensionConfig,
-  context: CompositeParserContext,
+  filters: NestedFilterParser,
   violations: Violations,
 ): CompositeConfig | undefined {
   const message = decodeFilterMessage(config, ExtensionWithMatcherPerRoute, violations);
-  return message && createConfig(config.typeName, message.xdsMatcher, context, violations);
+  return message && createConfig(config.typeName, message.xdsMatcher, filters, violations);
 }
 
 function createConfig(
   configType: string,
   message: MatcherMessage | undefined,
-  context: CompositeParserContext,
+  filters: NestedFilterParser,
   violations: Violations,
 ): CompositeConfig | undefined {
   if (message === undefined) return new CompositeConfig(configType, undefined);
-  const parse = (action: TypedExtensionConfig, at: Violations) => parseAction(action, context, at);
+  const parse = (action: TypedExtensionConfig, at: Violations) => parseAction(action, filters, at);
   const matcher: Matcher<CompositeAction> | undefined = parseMatcher(
     message,
     parse,
@@ -113,7 +107,7 @@ function createConfig(
 
 function parseAction(
   { typedConfig }: TypedExtensionConfig,
-  context: CompositeParserContext,
+  filters: NestedFilterParser,
   violations: Violations,
 ): CompositeAction | undefined {
   const at = violations.at('typed_config');
@@ -124,7 +118,7 @@ function parseAction(
       return decodeMessage(SkipFilter, typedConfig.value, at) && { kind: 'skip' };
     case EXECUTE_FILTER_ACTION: {
       const message = decodeMessage(ExecuteFilterAction, typedConfig.value, at);
-      return message && parseExecuteAction(message, context, at);
+      return message && parseExecuteAction(message, filters, at);
     }
     default:
       return at.add(`must be ${EXECUTE_FILTER_ACTION} or ${SKIP_FILTER}, not ${typeName}`);
@@ -134,12 +128,12 @@ function parseAction(
 /** Ignores `dynamic_config`. */
 function parseExecuteAction(
   { typedConfig, filterChain, samplePercent }: ExecuteFilterAction,
-  context: CompositeParserContext,
+  parser: NestedFilterParser,
   violations: Violations,
 ): CompositeAction {
   const filters: NestedFilter[] = [];
   const add = (extension: EnvoyExtensionConfig, at: Violations) => {
-    const filter = parseNested(extension, context, at.at('typed_config'));
+    const filter = parseNested(extension, parser, at.at('typed_config'));
     if (filter !== undefined) filters.push(filter);
   };
   if (filterChain !== undefined) {
@@ -153,10 +147,10 @@ function parseExecuteAction(
 
 function parseNested(
   { name, typedConfig }: EnvoyExtensionConfig,
-  { filters, depth }: CompositeParserContext,
+  filters: NestedFilterParser,
   violations: Violations,
 ): NestedFilter | undefined {
-  if (depth + 1 >= MAX_DEPTH)
+  if (filters.depth >= MAX_DEPTH)
     return violations.add(`more than ${MAX_DEPTH} filters inside one another`);
   const extension = readExtension(typedConfig, violations);
   if (typedConfig === undefined || extension === undefined) return undefined;
@@ -164,7 +158,7 @@ function parseNested(
   if (!filters.isSupported(typeName)) return violations.add(`unsupported HTTP filter ${typeName}`);
   if (filters.isTerminal(typeName))
     return violations.add(`terminal filter ${typeName} must not be nested`);
-  const config = filters.parseConfig(typedConfig, violations, depth + 1);
+  const config = filters.parseConfig(typedConfig, violations);
   return config && { name, config };
 }
 
@@ -175,4 +169,9 @@ function parseSample(sample: RuntimeFractionalPercent | undefined, violations: V
   if (sample.defaultValue !== undefined) return parseFraction(sample.defaultValue, at) ?? 0;
   at.add('field not present');
   return 0;
+}
+
+/** Describes that no action is for a call. @param instance The name of the filter in its chain. */
+export function describeNoMatch(instance: string): string {
+  return `No match of the composite HTTP filter ${quoteName(instance)} fits the headers of the call: add one, or on_no_match`;
 }

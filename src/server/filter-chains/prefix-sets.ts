@@ -50,7 +50,9 @@ export class PrefixSets {
 
 /** Returns a text with one character for each byte. */
 function textOf(bytes: Uint8Array): string {
-  return String.fromCharCode(...bytes);
+  let text = '';
+  for (const byte of bytes) text += String.fromCharCode(byte);
+  return text;
 }
 
 /** Returns the first bits of an address, as a text. Bits after them in its last character are 0. */

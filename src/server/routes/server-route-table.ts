@@ -1,6 +1,9 @@
 import { Status } from '../../grpc-js';
 import { readHeader, type AuthorizationRequest } from '../../http-filters/rbac/request';
 import type { HttpFilterRegistry } from '../../http-filters/registry';
+import { enabledFilters } from '../../http-filters/filter-overrides';
+import { ServerFilterChain } from '../../http-filters/server-filter-chain';
+import { serverHeaders } from '../../http-filters/server-headers';
 import type { Refusal } from '../../http-filters/server-filter';
 import type { HttpFilterInstance } from '../../resources/listener/listener';
 import type { MatchMeter } from '../../resources/matching/match-meter';
@@ -11,7 +14,7 @@ import type {
   VirtualHost,
 } from '../../resources/route-config/route-config';
 import { actionName } from '../../routing/action-name';
-import { CallHeaders, MatchedCall, type HeaderReader } from '../../routing/matched-call';
+import { CallHeaders, MatchedCall } from '../../routing/matched-call';
 import { RouteIndex } from '../../routing/route-index';
 import { VirtualHostIndex } from '../../routing/virtual-host-index';
 import { errorMessage } from '../../util/errors';
@@ -19,7 +22,6 @@ import type { Random } from '../../util/random';
 import { inSteps, type Steps } from '../../util/steps';
 import { quoteName, quoteText } from '../../util/text';
 import { WrongActions } from './wrong-actions';
-import { ServerFilterChain } from './server-filter-chain';
 
 /** What the tables of a server share. */
 export interface ServerRouteTableOptions {
@@ -43,14 +45,6 @@ interface HostEntry {
   readonly virtualHost: VirtualHost;
   readonly index: RouteIndex;
 }
-
-/**
- * By the rules of routing, binary headers are absent (gRFC A28). Other headers are those that the request has: pseudo headers, and
- * those that clients set after routing, too.
- */
-const serverHeaders: HeaderReader<AuthorizationRequest> = {
-  read: (name, request) => (name.endsWith('-bin') ? undefined : readHeader(name, request)),
-};
 
 /** Of routes and virtual hosts without overrides. */
 const NO_OVERRIDES: HttpFilterOverrides = new Map();
@@ -129,7 +123,7 @@ export class ServerRouteTable {
     const route = this.findRoute(host, request);
     if ('code' in route) return route;
     return (
-      this.filtersOf(route, host.virtualHost).judge(request) ??
+      this.filtersOf(route, host.virtualHost).onRequest(request) ??
       this.checkAction(route, host, request)
     );
   }
@@ -179,7 +173,10 @@ export class ServerRouteTable {
     const known = this.filters.get(key);
     if (known !== undefined) return known;
     const { httpFilters, registry } = this.inputs;
-    const created = ServerFilterChain.create(httpFilters, [ofRoute, ofHost], registry);
+    const created = ServerFilterChain.create(
+      enabledFilters(httpFilters, [ofRoute, ofHost]),
+      registry,
+    );
     this.filters.set(key, created);
     return created;
   }

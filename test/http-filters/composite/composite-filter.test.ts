@@ -47,6 +47,8 @@ const mark = (name: string, value: Json = {}): Json => ({
 const run = (...filters: readonly Json[]): Json =>
   action(execute({ filter_chain: { typed_config: filters.map((f, i) => nested(`n${i}`, f)) } }));
 
+const meter = new MatchMeter(DEFAULT_LIMITS, silentLogger);
+
 /** A registry with everything that can be nested. */
 class Scene {
   readonly clock = new FakeClock();
@@ -68,7 +70,7 @@ class Scene {
 
   constructor() {
     const random = () => this.random;
-    this.registry.register(createCompositeFilter({ filters: this.registry, random }));
+    this.registry.register(createCompositeFilter({ filters: this.registry, random, meter }));
   }
 
   /** The filter of one call. */
@@ -428,7 +430,7 @@ describe('a composite filter is rejected', () => {
   });
 
   it('with a config of another filter', () => {
-    const filter = createCompositeFilter({ filters: scene.registry, random: () => 0 });
+    const filter = createCompositeFilter({ filters: scene.registry, random: () => 0, meter });
     expect(() => filter.prepare({ configType: 'acme.Other' }, undefined)).toThrow(
       'A config of type acme.Other was not parsed by its filter',
     );

@@ -9,6 +9,7 @@ import { encodeMessage } from '../../resources/decode-json';
 import { FakeClock } from '../../support/fake-clock';
 import type { Json } from '../../support/xds-json';
 import { callWith, failureOf, headersOf, statusOf } from '../calls';
+import { noNested } from '../../support/no-nested-filters';
 
 const FAULT = 'envoy.extensions.filters.http.fault.v3.HTTPFault';
 const always = { numerator: 100 };
@@ -43,7 +44,7 @@ class Scene {
     const bytes = encodeMessage(FAULT, json);
     const violations = Violations.root();
     const config = { kind: 'message', typeName: FAULT, bytes } as const;
-    const parsed = this.filter.parseConfig(config, violations, 0);
+    const parsed = this.filter.parseConfig(config, violations, noNested);
     if (parsed instanceof FaultConfig) return parsed;
     throw new Error(violations.all.join('\n'));
   }
@@ -213,7 +214,7 @@ describe('the fault filter', () => {
     const foreign = routerFilter.parseConfig(
       { kind: 'message', typeName: 'x', bytes: new Uint8Array(0) },
       Violations.root(),
-      0,
+      noNested,
     );
     if (foreign === undefined) throw new Error('The router takes everything');
     expect(() => scene.filter.prepare(foreign, undefined)).toThrow(

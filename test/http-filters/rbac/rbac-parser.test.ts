@@ -8,6 +8,7 @@ import {
 import type { RuleJson } from '../../support/reference-authorization';
 import type { Json } from '../../support/xds-json';
 import { createRbacWorld } from './rbac-world';
+import { noNested } from '../../support/no-nested-filters';
 
 const world = createRbacWorld();
 const ANY: readonly Json[] = [{ any: true }];
@@ -184,7 +185,11 @@ describe('the bounds of a filter', () => {
     const policy = field(2, field(1, rule), field(2, any));
     const bytes = field(1, field(2, field(1, Buffer.from('p')), policy));
     const violations = Violations.root();
-    world.filter.parseConfig({ kind: 'message', typeName: RBAC_FILTER, bytes }, violations, 0);
+    world.filter.parseConfig(
+      { kind: 'message', typeName: RBAC_FILTER, bytes },
+      violations,
+      noNested,
+    );
     return violations.all;
   }
 

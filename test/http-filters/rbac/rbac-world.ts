@@ -17,6 +17,7 @@ import { Violations } from '../../../src/util/violations';
 import { encodeMessage } from '../../resources/decode-json';
 import type { ReferenceRequest } from '../../support/reference-authorization';
 import type { Json } from '../../support/xds-json';
+import { noNested } from '../../support/no-nested-filters';
 
 /** The RBAC filter with all that it needs. */
 export interface RbacWorld {
@@ -42,7 +43,7 @@ export function createRbacWorld(): RbacWorld {
   const parse = (typeName: string, method: 'parseConfig' | 'parseOverride', json: Json) => {
     const violations = Violations.root();
     const bytes = encodeMessage(typeName, json);
-    const config = filter[method]({ kind: 'message', typeName, bytes }, violations, 0);
+    const config = filter[method]({ kind: 'message', typeName, bytes }, violations, noNested);
     if (violations.count > 0) {
       expect(config).toBeUndefined();
       return violations.all;

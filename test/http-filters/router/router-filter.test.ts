@@ -1,6 +1,7 @@
 import { routerFilter } from '../../../src/http-filters/router/router-filter';
 import type { ExtensionConfig } from '../../../src/resources/shared/extension-parser';
 import { Violations } from '../../../src/util/violations';
+import { noNested } from '../../support/no-nested-filters';
 
 const ROUTER = 'envoy.extensions.filters.http.router.v3.Router';
 const message = (...bytes: readonly number[]): ExtensionConfig => ({
@@ -13,7 +14,7 @@ describe('the router', () => {
   it('ignores all of its fields', () => {
     const violations = Violations.root();
     // Field 2 set to 1, as by `start_child_span`.
-    expect(routerFilter.parseConfig(message(0x10, 0x01), violations, 0)).toEqual({
+    expect(routerFilter.parseConfig(message(0x10, 0x01), violations, noNested)).toEqual({
       configType: ROUTER,
     });
     expect(violations.all).toEqual([]);
@@ -27,13 +28,13 @@ describe('the router', () => {
     ],
   ])('refuses %j', (config, expected) => {
     const violations = Violations.root();
-    expect(routerFilter.parseConfig(config, violations, 0)).toBeUndefined();
+    expect(routerFilter.parseConfig(config, violations, noNested)).toBeUndefined();
     expect(violations.all).toEqual([expected]);
   });
 
   it('cannot be overridden', () => {
     const violations = Violations.root();
-    expect(routerFilter.parseOverride(message(), violations)).toBeUndefined();
+    expect(routerFilter.parseOverride(message(), violations, noNested)).toBeUndefined();
     expect(violations.all).toEqual(['the router filter cannot be overridden']);
   });
 });

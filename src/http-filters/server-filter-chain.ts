@@ -1,0 +1,78 @@
+import { Status } from '../grpc-js';
+import { errorMessage } from '../util/errors';
+import { quoteName } from '../util/text';
+import { isFailure, toCallFailedError } from './call-filter';
+import { findMisfit, type ConfiguredFilter } from './filter-overrides';
+import type { AuthorizationRequest } from './rbac/request';
+import type { HttpFilterRegistry } from './registry';
+import type { Refusal, ServerFilter } from './server-filter';
+
+/** Creates the filters of servers. */
+type ServerFilterCreator = Pick<HttpFilterRegistry, 'isOverrideOf' | 'createServerFilter'>;
+
+/** The filters of the requests of a route, in the order in which they judge. */
+export class ServerFilterChain implements ServerFilter {
+  private constructor(
+    private readonly filters: readonly { readonly name: string; readonly filter: ServerFilter }[],
+  ) {}
+
+  /** Creates those of the filters that do anything (gRFC A39). */
+  static create(
+    configured: readonly ConfiguredFilter[],
+    creator: ServerFilterCreator,
+  ): ServerFilterChain {
+    const filters = configured.flatMap((each) => {
+      const filter = createFilter(each, creator);
+      return filter === undefined ? [] : [{ name: each.name, filter }];
+    });
+    return new ServerFilterChain(filters);
+  }
+
+  /** Returns the refusal of the first filter that does not pass a request on; `undefined` if all do. Never throws. */
+  onRequest(request: AuthorizationRequest): Refusal | undefined {
+    for (const { name, filter } of this.filters) {
+      let refusal: Refusal | undefined;
+      try {
+        refusal = filter.onRequest(request);
+      } catch (error) {
+        return refusalOf(name, error);
+      }
+      if (refusal !== undefined) return refusal;
+    }
+    return undefined;
+  }
+}
+
+/** A filter that cannot be created refuses all requests: they would not be protected by it. */
+function createFilter(
+  configured: ConfiguredFilter,
+  creator: ServerFilterCreator,
+): ServerFilter | undefined {
+  const { name, config, override } = configured;
+  const misfit = findMisfit(configured, creator);
+  if (misfit !== undefined) {
+    const refusal = { code: Status.UNAVAILABLE, details: misfit, reason: misfit };
+    return refuseAll({ ...refusal, policy: undefined });
+  }
+  try {
+    return creator.createServerFilter(config, override, name);
+  } catch (error) {
+    return refuseAll(refusalOf(name, error));
+  }
+}
+
+function refuseAll(refusal: Refusal): ServerFilter {
+  return { onRequest: () => refusal };
+}
+
+/** Returns the refusal of a request by what a filter has thrown. The caller is told a status that is meant for it, but no bug. */
+function refusalOf(name: string, error: unknown): Refusal {
+  const where = `HTTP filter ${quoteName(name)}`;
+  if (isFailure(error)) {
+    const { code, details, metadata } = toCallFailedError(error, where).failure;
+    return { code, details, metadata, reason: `${where}: ${details}`, policy: undefined };
+  }
+  const details = `${where} failed`;
+  const reason = `${details}: ${errorMessage(error)}`;
+  return { code: Status.INTERNAL, details, reason, policy: undefined };
+}
