@@ -17,7 +17,7 @@ export interface BootstrapConfig {
     Readonly<Record<string, CertificateProviderInstanceConfig>> | undefined;
   /** The name of the Listener of a target without an authority; `%s` is the target. Default: `%s`. */
   readonly client_default_listener_resource_name_template?: string | undefined;
-  /** Only for servers, and ignored. */
+  /** The name of the Listener of an xDS server; `%s` is its address and port (gRFC A36). No default: xDS servers need it. */
   readonly server_listener_resource_name_template?: string | undefined;
   /** The JSON Schema of the file, for editors. Ignored. */
   readonly $schema?: string | undefined;

@@ -66,9 +66,9 @@ export function parseBootstrap(
       support,
       violations.at('authorities'),
     ),
-    clientDefaultListenerResourceNameTemplate: flags.federation
-      ? readDefaultTemplate(fields, violations)
-      : '%s',
+    clientDefaultListenerResourceNameTemplate:
+      (flags.federation && readTopLevelTemplate(fields, CLIENT_TEMPLATE, violations)) || '%s',
+    serverListenerResourceNameTemplate: readTopLevelTemplate(fields, SERVER_TEMPLATE, violations),
     certificateProviders: parseCertificateProviders(
       fields.get('certificate_providers'),
       support.certificateProviders,
@@ -110,10 +110,16 @@ function parseTopLevelServers(
   return servers;
 }
 
-function readDefaultTemplate(fields: JsonFields, violations: Violations): string {
-  const name = 'client_default_listener_resource_name_template';
-  if (!fields.has(name)) return '%s';
-  return readRequiredString(fields, name, violations) ?? '%s';
+const CLIENT_TEMPLATE = 'client_default_listener_resource_name_template';
+const SERVER_TEMPLATE = 'server_listener_resource_name_template';
+
+/** Reads a template that may be absent, and then has no default here. */
+function readTopLevelTemplate(
+  fields: JsonFields,
+  name: string,
+  violations: Violations,
+): string | undefined {
+  return fields.has(name) ? readRequiredString(fields, name, violations) : undefined;
 }
 
 /**

@@ -90,6 +90,8 @@ export interface Bootstrap {
   readonly authorities: ReadonlyMap<string, AuthorityConfig>;
   /** Default `%s`. */
   readonly clientDefaultListenerResourceNameTemplate: string;
+  /** For xDS servers (gRFC A36). Default: none, and a server cannot be configured. */
+  readonly serverListenerResourceNameTemplate?: string | undefined;
   /** Those of plugins that are registered. */
   readonly certificateProviders: ReadonlyMap<string, CertificateProviderConfig>;
   /** Descriptions of what is ignored but was probably meant to count. Default: none. */

@@ -41,7 +41,7 @@ function findTemplate(
 }
 
 /** Encodes the characters that are invalid in the path of a URI (RFC 3986, section 3.3), except `/`. */
-function percentEncodePath(text: string): string {
+export function percentEncodePath(text: string): string {
   return text.replace(/[^A-Za-z0-9\-._~!$&'()*+,;=:@/]/gu, percentEncode);
 }
 

@@ -283,7 +283,6 @@ describe('parseBootstrap', () => {
       node: { ...extra, id: 'n', user_agent_name: 'liar', locality: { ...extra, zone: 'z' } },
       authorities: { a: extra },
       certificate_providers: { p: { ...extra, plugin_name: 'x' } },
-      server_listener_resource_name_template: 'for servers only',
     });
     expect(bootstrap.node).toEqual({
       id: 'n',

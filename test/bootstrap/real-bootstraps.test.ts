@@ -1,6 +1,7 @@
 import { parseBootstrap } from '../../src/bootstrap/bootstrap-parser';
 import type { Bootstrap } from '../../src/bootstrap/bootstrap';
 import { listenerResourceName } from '../../src/bootstrap/resource-template';
+import { serverListenerName } from '../../src/bootstrap/server-listener-name';
 import { CertificateProviderRegistry } from '../../src/security/providers/certificate-providers';
 import { createFileWatcher } from '../../src/security/providers/file-watcher';
 
@@ -130,6 +131,9 @@ describe('bootstraps found in the field', () => {
     expect(
       listenerResourceName(bootstrap, { authority: '', path: 'catalog.shop.svc:7070' }),
     ).toEqual({ ok: true, value: 'catalog.shop.svc:7070' });
+    expect(serverListenerName(bootstrap, '10.1.2.3', 7070)).toEqual({
+      ...{ ok: true, value: 'xds.istio.io/grpc/lds/inbound/10.1.2.3:7070' },
+    });
   });
 
   it('parses that of Istio for a pod without an agent: no locality, no cluster', () => {
@@ -151,6 +155,9 @@ describe('bootstraps found in the field', () => {
       ok: true,
       value:
         'xdstp://traffic-director-global.xds.googleapis.com/envoy.config.listener.v3.Listener/1234/shop/catalog:80',
+    });
+    expect(serverListenerName(bootstrap, '::', 7070)).toEqual({
+      ...{ ok: true, value: 'grpc/server?xds.resource.listening_address=[::]:7070' },
     });
   });
 });

@@ -35,7 +35,9 @@ const VALID: Readonly<Record<string, unknown>> = {
     authorities: null,
     certificate_providers: null,
     client_default_listener_resource_name_template: null,
+    server_listener_resource_name_template: null,
   }),
+  'a template for servers': with_({ server_listener_resource_name_template: 'in/%s' }),
   'a whole node': with_({
     node: {
       id: 'a',
@@ -122,6 +124,8 @@ const INVALID: Readonly<Record<string, unknown>> = {
   }),
   'a server of an authority without a URI': with_({ authorities: { a: without('server_uri') } }),
   'an empty template': with_({ client_default_listener_resource_name_template: '' }),
+  'an empty template for servers': with_({ server_listener_resource_name_template: '' }),
+  'a template for servers that is a number': with_({ server_listener_resource_name_template: 7 }),
   'a provider without a plugin': with_({ certificate_providers: { a: { config: {} } } }),
   'a provider with a config of text': with_({
     certificate_providers: { a: { plugin_name: 'file_watcher', config: 'x' } },

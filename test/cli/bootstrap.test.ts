@@ -20,7 +20,7 @@ describe('grpc-xds bootstrap', () => {
 
   it('writes a plain one', async () => {
     const files = ['--ca', '/ca.pem', '--cert', '/c.pem', '--key', '/k.pem', '--token', '/t'];
-    const place = ['--region', 'eu', '--zone', 'a'];
+    const place = ['--region', 'eu', '--zone', 'a', '--server-template', 'in/%s'];
     expect(await run('plain', '-s', 'cp:1', 'cp:2', '--node-id', 'n', ...files, ...place)).toBe(0);
     const server = {
       channel_creds: [
@@ -41,6 +41,7 @@ describe('grpc-xds bootstrap', () => {
         { server_uri: 'cp:2', ...server },
       ],
       node: { id: 'n', locality: { region: 'eu', zone: 'a', sub_zone: '' } },
+      server_listener_resource_name_template: 'in/%s',
     });
   });
 
@@ -65,6 +66,7 @@ describe('grpc-xds bootstrap', () => {
         metadata: { GENERATOR: 'grpc' },
       },
       certificate_providers: { default: { plugin_name: 'file_watcher' } },
+      server_listener_resource_name_template: 'xds.istio.io/grpc/lds/inbound/%s',
     });
   });
 
@@ -77,6 +79,7 @@ describe('grpc-xds bootstrap', () => {
         locality: { zone: 'z' },
       },
       client_default_listener_resource_name_template: templateOf('mesh:m'),
+      server_listener_resource_name_template: 'grpc/server?xds.resource.listening_address=%s',
       authorities: {
         'traffic-director-global.xds.googleapis.com': {
           client_listener_resource_name_template: templateOf('mesh:m'),

@@ -226,6 +226,54 @@ const faults: readonly Fault[] = [
     },
   },
   {
+    title: 'a template for servers without a place for the address',
+    ...{
+      level: 'warn',
+      check: 'server-template',
+      text: /^server_listener_resource_name_template "inbound" has no %s/,
+      remedy: /put %s/,
+    },
+    plant: async (world) => {
+      const path = world.bootstrap(await world.serveAll(), (bootstrap) => ({
+        ...bootstrap,
+        server_listener_resource_name_template: 'inbound',
+      }));
+      return world.check(path);
+    },
+  },
+  {
+    title: 'a template for servers of an authority that there is not',
+    ...{
+      level: 'fail',
+      check: 'server-template',
+      text: /authority that is not among the authorities/,
+      remedy: /add the authority/,
+    },
+    plant: async (world) => {
+      const path = world.bootstrap(await world.serveAll(), (bootstrap) => ({
+        ...bootstrap,
+        server_listener_resource_name_template: 'xdstp://a/envoy.config.listener.v3.Listener/%s',
+      }));
+      return world.check(path);
+    },
+  },
+  {
+    title: 'a template for servers of another type',
+    ...{
+      level: 'fail',
+      check: 'server-template',
+      text: /makes no usable names: its type is "x"/,
+      remedy: /correct/,
+    },
+    plant: async (world) => {
+      const path = world.bootstrap(await world.serveAll(), (bootstrap) => ({
+        ...bootstrap,
+        server_listener_resource_name_template: 'xdstp://a/x/%s',
+      }));
+      return world.check(path);
+    },
+  },
+  {
     title: 'a certificate provider without its file',
     ...{ level: 'fail', check: 'certificate-file', text: /ca\.pem cannot be read/, remedy: /path/ },
     plant: async (world) => {

@@ -42,6 +42,7 @@ function addPlain(command: Command, io: CliIo, setCode: SetCode): void {
     .option('--cert <file>', 'certificate of the client, in PEM')
     .option('--key <file>', 'private key of the client, in PEM')
     .option('--token <file>', 'token that is sent with each stream (gRFC A97)')
+    .option('--server-template <text>', 'names the Listeners of xDS servers; %s is an address')
     .action((flags: PlainFlags & BootstrapFlags) =>
       setCode(writeBootstrap(plainBootstrap(flags), flags, io)),
     );
@@ -147,11 +148,13 @@ export interface PlainFlags extends LocalityFlags {
   readonly key?: string;
   /** A file with a token (gRFC A97). */
   readonly token?: string;
+  /** Names the Listeners of xDS servers (gRFC A36). */
+  readonly serverTemplate?: string;
 }
 
 /** Creates the bootstrap of a plain control plane. */
 function plainBootstrap(flags: PlainFlags): BootstrapTemplate {
-  const { ca, cert, key, token } = flags;
+  const { ca, cert, key, token, serverTemplate } = flags;
   const files = {
     ...(ca !== undefined && { ca_certificate_file: ca }),
     ...(cert !== undefined && { certificate_file: cert }),
@@ -171,6 +174,7 @@ function plainBootstrap(flags: PlainFlags): BootstrapTemplate {
       ...(flags.cluster !== undefined && { cluster: flags.cluster }),
       ...localityOf(flags),
     },
+    ...(serverTemplate !== undefined && { server_listener_resource_name_template: serverTemplate }),
   };
 }
 
@@ -224,6 +228,7 @@ function istioBootstrap(flags: IstioFlags): BootstrapTemplate {
       metadata,
     },
     ...(istiod === undefined && { certificate_providers: { default: provider } }),
+    server_listener_resource_name_template: 'xds.istio.io/grpc/lds/inbound/%s',
   };
 }
 
@@ -274,6 +279,7 @@ function gcpBootstrap(flags: GcpFlags): BootstrapTemplate {
     },
     authorities: { [GCP_AUTHORITY]: { client_listener_resource_name_template: template } },
     client_default_listener_resource_name_template: template,
+    server_listener_resource_name_template: 'grpc/server?xds.resource.listening_address=%s',
     certificate_providers: { google_cloud_private_spiffe: GCP_CERTIFICATES },
   };
 }

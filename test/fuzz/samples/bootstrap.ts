@@ -26,6 +26,7 @@ export const bootstrapSample: Json = {
     },
   },
   client_default_listener_resource_name_template: 'grpc/%s',
+  server_listener_resource_name_template: 'xdstp://x.test/envoy.config.listener.v3.Listener/%s',
   certificate_providers: {
     files: {
       plugin_name: 'file_watcher',

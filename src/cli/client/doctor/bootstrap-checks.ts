@@ -1,8 +1,11 @@
 import type { Bootstrap, ServerConfig } from '../../../bootstrap/bootstrap';
 import { findUnknownKeys } from '../../../bootstrap/bootstrap-keys';
 import { parseBootstrap, type BootstrapSupport } from '../../../bootstrap/bootstrap-parser';
+import { serverListenerName } from '../../../bootstrap/server-listener-name';
 import { readBootstrapJson, type BootstrapJson } from '../../../bootstrap/load-bootstrap';
 import type { FeatureFlags } from '../../../util/feature-flags';
+import { quoteText } from '../../../util/text';
+import { parseResourceName } from '../../../xds-client/resource-name';
 import type { Findings } from './finding';
 
 /** Where the bootstrap is. */
@@ -50,6 +53,7 @@ export function checkBootstrap(
     );
   }
   checkNode(value, findings);
+  checkServerTemplate(value, findings);
   findings.ok('bootstrap', SUBJECT, describe(value));
   return value;
 }
@@ -88,6 +92,28 @@ function checkNode({ node }: Bootstrap, findings: Findings): void {
   if (node.id === '') {
     const text = 'node.id is empty: control planes choose the configuration by it';
     findings.warn('node-id', SUBJECT, text, 'set node.id');
+  }
+}
+
+/** Checks the template by which xDS servers find their Listeners (gRFC A36): only they need it. */
+function checkServerTemplate(bootstrap: Bootstrap, findings: Findings): void {
+  const { serverListenerResourceNameTemplate: template, authorities } = bootstrap;
+  if (template === undefined) return;
+  const at = `server_listener_resource_name_template ${quoteText(template)}`;
+  if (!template.includes('%s')) {
+    const text = `${at} has no %s: all addresses of a server have the same Listener, which is for one of them`;
+    findings.warn('server-template', SUBJECT, text, 'put %s where the address belongs');
+  }
+  const listener = serverListenerName(bootstrap, '10.0.0.1', 443);
+  const name = listener.ok
+    ? parseResourceName(listener.value, 'type.googleapis.com/envoy.config.listener.v3.Listener')
+    : listener;
+  if (!name.ok) {
+    const text = `${at} makes no usable names: ${name.error}`;
+    findings.fail('server-template', SUBJECT, text, 'correct this member');
+  } else if (name.value.authority !== undefined && !authorities.has(name.value.authority)) {
+    const text = `${at} is of an authority that is not among the authorities`;
+    findings.fail('server-template', SUBJECT, text, 'add the authority, or correct this member');
   }
 }
 
