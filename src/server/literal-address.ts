@@ -32,16 +32,13 @@ export function parseLiteralAddress(caller: string, text: unknown): LiteralAddre
   return { host, port, text: joinHostPort(host, port) };
 }
 
-const EXAMPLES = 'use an IP address and a port, such as 0.0.0.0:50051 or [::]:50051';
+const EXAMPLES =
+  'its Listener is found by an IP address: use one with a port, such as 0.0.0.0:50051 or [::]:50051';
 
 function cureOf(text: string): string {
-  if (/^unix(?:-abstract)?:/.test(text)) {
-    return 'xDS servers have no sockets of paths: use a Server of @grpc/grpc-js for it';
-  }
-  const [withoutScheme] = /[^/:]+:\d+$/.exec(text) ?? [];
-  return withoutScheme === undefined
-    ? EXAMPLES
-    : `its Listener is found by an IP address: ${EXAMPLES}`;
+  return /^unix(?:-abstract)?:/.test(text)
+    ? 'xDS servers have no sockets of paths: use a Server of @grpc/grpc-js for it'
+    : EXAMPLES;
 }
 
 function refuse(caller: string, text: string, cure: string): TypeError {

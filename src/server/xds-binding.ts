@@ -64,7 +64,8 @@ export class XdsBinding {
 
   /** Calls the callback when the address is served for the first time, or is closed before that. */
   whenServed(callback: BindCallback): void {
-    if (this.wasServed) process.nextTick(() => callback(null, this.options.address.port));
+    if (this.wasServed)
+      this.options.environment.clock.soon(() => callback(null, this.options.address.port));
     else this.pending.add(callback);
   }
 
@@ -94,7 +95,16 @@ export class XdsBinding {
     const { credentials, createInjector, enableTrace, environment } = this.options;
     const { certificates, httpFilters, routing, clock, logger } = environment;
     return new XdsListenerService({
-      ...{ credentials, createInjector, enableTrace, subject, certificates, routing, clock, logger },
+      ...{
+        credentials,
+        createInjector,
+        enableTrace,
+        subject,
+        certificates,
+        routing,
+        clock,
+        logger,
+      },
       fallback: xdsFallbackOf(credentials),
       registry: httpFilters,
     });
@@ -125,6 +135,7 @@ export class XdsBinding {
   private settle(act: (callback: BindCallback) => void): void {
     const callbacks = [...this.pending];
     this.pending.clear();
-    for (const callback of callbacks) process.nextTick(() => act(callback));
+    const { clock } = this.options.environment;
+    for (const callback of callbacks) clock.soon(() => act(callback));
   }
 }

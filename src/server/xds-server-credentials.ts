@@ -6,7 +6,11 @@ type SecureContextWatcher = Parameters<ServerCredentials['_addWatcher']>[0];
 /** Accepts those of every copy of grpc-js. */
 export const SERVER_CREDENTIALS = withMethods(
   'ServerCredentials of @grpc/grpc-js, such as ServerCredentials.createInsecure()',
-  ...['_isSecure', '_addWatcher', '_removeWatcher', '_getSecureContextOptions', '_getInterceptors'],
+  '_isSecure',
+  '_addWatcher',
+  '_removeWatcher',
+  '_getSecureContextOptions',
+  '_getInterceptors',
 );
 
 /**

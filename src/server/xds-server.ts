@@ -7,6 +7,7 @@ import {
   type StatusObject,
 } from '../grpc-js';
 import { checkArgument, FUNCTION, MILLISECONDS } from '../util/check-arguments';
+import { systemClock } from '../util/clock';
 import { contained } from '../util/contained';
 import { errorMessage, errorStack } from '../util/errors';
 import type { DrainOptions } from './connections/generation';
@@ -65,7 +66,7 @@ export class XdsServer extends Server {
   private readonly statusListeners = new Map<string, StatusListeners>();
   private readonly onServingState: ServingStateListener | undefined;
   /** Called when nothing is left. */
-  private onAllEnded: (() => void)[] = [];
+  private readonly onAllEnded: (() => void)[] = [];
   private hasShutDown = false;
 
   /** @throws TypeError if an option is unknown or has a value that it cannot have. */
@@ -99,14 +100,14 @@ export class XdsServer extends Server {
     const bound = this.bindings.get(literal.text);
     if (bound?.credentials._equals(credentials) === false) {
       const error = new Error(`${literal.text} already bound with incompatible credentials`);
-      process.nextTick(() => callback(error, 0));
+      systemClock.soon(() => callback(error, 0));
       return;
     }
     try {
       (bound ?? this.bindAddress(literal, credentials)).whenServed(callback);
     } catch (error) {
       const message = `grpc-xds: bindAsync(): ${literal.text}: ${errorMessage(error)}`;
-      process.nextTick(() => callback(new Error(message), 0));
+      systemClock.soon(() => callback(new Error(message), 0));
     }
   }
 
@@ -161,7 +162,8 @@ export class XdsServer extends Server {
   addServingStateListener(address: string, listener: ServingStatusListener): void {
     checkArgument('addServingStateListener()', 'listener', listener, FUNCTION);
     const { text } = parseLiteralAddress('addServingStateListener()', address);
-    const listeners = this.statusListeners.get(text) ?? new Map();
+    const listeners =
+      this.statusListeners.get(text) ?? new Map<ServingStatusListener, ServingStatusListener>();
     this.statusListeners.set(text, listeners.set(listener, contained(listener, reportListener)));
   }
 

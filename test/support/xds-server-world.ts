@@ -41,8 +41,12 @@ export function serverRouteConfig(name: string, routes: readonly Json[] = [ownRo
 }
 
 /** The RBAC filter with one policy, by a rule of permissions. */
-export function rbacFilter(action: 'ALLOW' | 'DENY', permissions: readonly Json[]): Json {
-  const policies = { 'the-policy': { permissions, principals: [{ any: true }] } };
+export function rbacFilter(
+  action: 'ALLOW' | 'DENY',
+  permissions: readonly Json[],
+  principals: readonly Json[] = [{ any: true }],
+): Json {
+  const policies = { 'the-policy': { permissions, principals } };
   return {
     name: 'rbac',
     typed_config: {
@@ -87,7 +91,12 @@ export interface SeenState {
 }
 
 const same = (bytes: Buffer) => bytes;
-const bidiMethod = { ...echoMethod, path: '/test.Echo/Chat', requestStream: true, responseStream: true };
+const bidiMethod = {
+  ...echoMethod,
+  path: '/test.Echo/Chat',
+  requestStream: true,
+  responseStream: true,
+};
 
 /** An xDS server with its control plane and clients, all real and of one test. */
 export class XdsServerWorld {
@@ -171,7 +180,7 @@ export class XdsServerWorld {
   /** Binds a server to the address. @returns what its callback is called with. */
   bind(
     server: XdsServer,
-    own = new XdsServerCredentials(ServerCredentials.createInsecure()),
+    own: ServerCredentials = new XdsServerCredentials(ServerCredentials.createInsecure()),
   ): Promise<{ readonly error: Error | null; readonly port: number }> {
     return new Promise((resolve) => {
       server.bindAsync(this.address, own, (error, port) => resolve({ error, port }));
@@ -189,14 +198,16 @@ export class XdsServerWorld {
   }
 
   /** Connects to the address. @returns whether that is refused, closed without a byte, or answered. */
-  async connects(): Promise<'refused' | 'closed' | 'open'> {
-    const socket = connect({ host: '127.0.0.1', port: this.port });
+  async connects(host = '127.0.0.1'): Promise<'refused' | 'closed' | 'open'> {
+    const socket = connect({ host, port: this.port });
     const outcome = await new Promise<'refused' | 'closed' | 'open'>((resolve) => {
       socket.once('error', () => resolve('refused'));
       socket.once('close', () => resolve('closed'));
       socket.once('data', () => resolve('open'));
       // A server of HTTP/2 begins with its settings.
-      socket.once('connect', () => socket.write('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0'));
+      socket.once('connect', () =>
+        socket.write('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0'),
+      );
     });
     socket.destroy();
     return outcome;

@@ -222,7 +222,9 @@ export class BoundAddress implements ListenerWatcher {
     } catch (error) {
       socket.destroy();
       const { logger, subject } = this.options;
-      logger.error(() => `${subject}a connection is closed: unexpected error: ${errorStack(error)}`);
+      logger.error(
+        () => `${subject}a connection is closed: unexpected error: ${errorStack(error)}`,
+      );
     }
   }
 
@@ -259,7 +261,10 @@ export class BoundAddress implements ListenerWatcher {
 }
 
 /** Returns all chains of a listener. */
-export function chainsOf({ filterChains, defaultFilterChain }: SocketListener): readonly FilterChain[] {
+export function chainsOf({
+  filterChains,
+  defaultFilterChain,
+}: SocketListener): readonly FilterChain[] {
   return defaultFilterChain === undefined ? filterChains : [...filterChains, defaultFilterChain];
 }
 

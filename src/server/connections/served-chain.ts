@@ -7,11 +7,7 @@ import { errorMessage } from '../../util/errors';
 import { err, type Result } from '../../util/result';
 import type { ServerRouteTable } from '../routes/server-route-table';
 import type { RefusalLog } from './refusal-log';
-import {
-  ServerConnection,
-  type ConnectionOwner,
-  type CreateInjector,
-} from './server-connection';
+import { ServerConnection, type ConnectionOwner, type CreateInjector } from './server-connection';
 import { TlsAcceptor, type TlsAcceptorOptions } from './tls-acceptor';
 
 /** Constructor options of a chain. */

@@ -1,4 +1,4 @@
-import { Server as TlsServer, createServer, type SecureContextOptions, type TLSSocket } from 'node:tls';
+import { createServer, type SecureContextOptions, type Server, type TLSSocket } from 'node:tls';
 import type { Socket } from 'node:net';
 import type { ServerCredentials } from '../../grpc-js';
 import { connectionKeyOf } from '../../security/peer/tls-connections';
@@ -23,7 +23,7 @@ export interface TlsAcceptorOptions {
  * when a handshake has ended, so that its servers cannot drain a connection that is in one.
  */
 export class TlsAcceptor {
-  private readonly server: TlsServer;
+  private readonly server: Server;
   /** The connections in a handshake, by their ends: the socket of TLS does not show the one below it. */
   private readonly pending = new Map<string, OnSecured>();
   private hasContext = false;
