@@ -1,3 +1,4 @@
+import { serverListenerName } from '../bootstrap/server-listener-name';
 import { runtimeTemporary } from '../register';
 import type { ServerEnvironment } from './server-environment';
 import type { LiteralAddress } from './literal-address';
@@ -17,5 +18,9 @@ export function acquireEnvironment({
   const { meter, ...others } = got.value;
   const routing = { origin: 'todo', random: others.random, meter };
   const environment = { ...others, routing };
-  return { environment, name: listenerName?.(address.text) ?? `server/${address.text}` };
+  if (listenerName !== undefined) return { environment, name: listenerName(address.text) };
+  const name = serverListenerName(others.bootstrap, address.host, address.port);
+  if (name.ok) return { environment, name: name.value };
+  environment.release();
+  throw new Error(name.error);
 }
