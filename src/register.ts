@@ -300,17 +300,6 @@ export function serveAdminPage(options: AdminPageOptions): Promise<AdminPage> {
   return serving.then((page) => ({ ...page, close }));
 }
 
-/** TEMPORARY */
-export function runtimeTemporary(): XdsRuntime {
-  registration ??= announce({});
-  const { options } = registration;
-  const logger = createLogger(() => registration?.options);
-  return (registration.runtime ??= new (loadRuntime().XdsRuntime)(
-    { logger, flags: currentFeatureFlags() },
-    options,
-  ));
-}
-
 const RESOURCES: Rule = {
   legal: 'the path of a file or an object with the lists listeners, routes, clusters and endpoints',
   accepts: (value) =>

@@ -199,29 +199,6 @@ export class XdsRuntime {
     return this.loadStreams.end(timeoutMs);
   }
 
-  /** TEMPORARY */
-  acquireServerTemporary(option: unknown): any { // eslint-disable-line
-    const load = this.channelBootstraps.loaderOf(option) ?? this.loadBootstrap;
-    const loaded = load();
-    if (!loaded.ok) return loaded;
-    const bootstrap = loaded.value;
-    const pooled = this.clients.acquire(bootstrap, '#server', undefined);
-    const { clock, random, logger } = this.environment;
-    return {
-      ok: true as const,
-      value: {
-        ...{ bootstrap, client: pooled.client, clock, random, logger },
-        types: this.resolverDependencies.types,
-        certificates: this.certificates.of(bootstrap),
-        httpFilters: processHttpFilters,
-        meter: this.meter,
-        timeSlices: this.resolverDependencies.timeSlices,
-        shutdown: this.lifetime.signal,
-        release: () => pooled.release(),
-      },
-    };
-  }
-
   /** Returns the parts of the process by which calls are explained. */
   explained(): ExplainedChannels {
     return {
