@@ -52,16 +52,18 @@ const loadCsds = late<typeof Csds>(() => require('./observe/admin/csds'));
 interface Registration {
   /** The options of the latest call. */
   options: CheckedOptions;
-  /** Loaded for the first channel. */
+  /** Loaded for the first channel or server. */
   runtime: XdsRuntime | undefined;
+  /** Whether `register` was called, and not only a server created. */
+  isRegistered: boolean;
   /** Whether `shutdown` was called after the latest `register`. */
   isShutDown: boolean;
   /** Finds other copies of grpc-js. */
   readonly copies: CopyWatch;
   /** Registers the scheme `xds:`, also after another package did. */
   takeScheme(): void;
-  /** @throws Error if the bootstrap is missing or invalid. */
-  requireBootstrap(): void;
+  /** Loads the runtime, unless it is loaded. */
+  loadRuntime(): XdsRuntime;
 }
 
 const NOT_REGISTERED = 'register() of grpc-xds has not been called in this process';
@@ -104,7 +106,21 @@ export function register(options: RegisterOptions = {}): void {
     runtime?.use(checked);
   }
   registration.takeScheme();
-  if (checked.requireBootstrap === true) registration.requireBootstrap();
+  if (checked.requireBootstrap === true) registration.loadRuntime().requireBootstrap();
+}
+
+/**
+ * Returns the runtime of this process, for servers. Without an earlier `register` neither the scheme nor the names of policies are
+ * registered; a later one sets the bootstrap of what is created from then on, and the logger.
+ *
+ * @throws Error if `@grpc/grpc-js` lacks what this package needs.
+ */
+export function processRuntime(): XdsRuntime {
+  if (registration === undefined) {
+    checkHost();
+    registration = announce(checkRegisterOptions({}));
+  }
+  return registration.loadRuntime();
 }
 
 /**
@@ -158,12 +174,12 @@ export function explainCall(
   headers: Metadata = new Metadata(),
 ): CallExplanation {
   checkCall('explainCall()', { target, method, headers });
-  const { runtime } = registration ?? {};
-  if (runtime !== undefined) {
+  const { runtime, isRegistered = false } = registration ?? {};
+  if (runtime !== undefined && isRegistered) {
     return loadExplain().explainOnChannel(runtime.explained(), { target, method, headers });
   }
   const reason =
-    registration === undefined
+    !isRegistered
       ? NOT_REGISTERED
       : 'no channel for an xds: target has been created in this process';
   return loadText().withText({ kind: 'unrouted', reason, waitingFor: [] });
@@ -217,7 +233,7 @@ export async function ready(
 ): Promise<void> {
   const { checkReadyArguments, waitUntilReady } = loadReady();
   checkReadyArguments(target, deadline);
-  if (registration === undefined) {
+  if (registration?.isRegistered !== true) {
     throw new Error(`grpc-xds: ready(): ${NOT_REGISTERED}`);
   }
   await waitUntilReady(target, deadline, () => registration?.runtime?.explained());
@@ -321,12 +337,12 @@ function checkCall(caller: string, call: Readonly<Record<keyof typeof CALL, unkn
     checkArgument(caller, name, Reflect.get(call, name), rule);
 }
 
-/** Registers everything but the scheme with grpc-js; most code is loaded when a channel needs it. */
+/** Registers CSDS with grpc-js, and returns what registers the rest; most code is loaded when a channel or server needs it. */
 function announce(options: CheckedOptions): Registration {
   const logger = createLogger(() => current.options);
   const copies = new CopyWatch({ modules: loadedModules, clock: systemClock, logger });
   const flags = currentFeatureFlags();
-  const runtime = () => {
+  const runtimeOf = (): XdsRuntime => {
     if (current.runtime !== undefined) return current.runtime;
     const created = new (loadRuntime().XdsRuntime)({ logger, flags }, current.options);
     if (current.isShutDown) void created.shutDown(0);
@@ -336,20 +352,24 @@ function announce(options: CheckedOptions): Registration {
   const current: Registration = {
     options,
     runtime: undefined,
+    isRegistered: false,
     isShutDown: false,
     copies,
     takeScheme() {
       copies.reportPeer();
+      if (!current.isRegistered) {
+        current.isRegistered = true;
+        reportProxy(logger);
+        registerLbPolicies(policyNames(flags), () => runtimeOf().lbPolicyRoots);
+      }
       registerXdsResolver((...args) => {
         copies.scan();
-        return runtime().createResolver(...args);
+        return runtimeOf().createResolver(...args);
       });
     },
-    requireBootstrap: () => runtime().requireBootstrap(),
+    loadRuntime: runtimeOf,
   };
   copies.start();
-  reportProxy(logger);
-  registerLbPolicies(policyNames(flags), () => runtime().lbPolicyRoots);
   offerStatus(() => current.runtime?.observe() ?? []);
   return current;
 }

@@ -163,27 +163,29 @@ export function findOptionProblem(options: object, known: readonly string[]): st
   return undefined;
 }
 
-/** The number of bootstraps of channels that are known by their text. */
+/** The number of bootstraps of channels or servers that are known by their text. */
 const MAX_LOADERS = 100;
 
-/** The loaders of bootstraps that are options of channels. Channels with equal bootstraps share one, and so their streams. */
-export class ChannelBootstraps {
+/** The loaders of bootstraps that are options of channels or servers. Those with equal bootstraps share one, and so their streams. */
+export class OptionBootstraps {
   private readonly loaders = new Map<string, () => Result<Bootstrap, string>>();
 
+  /** @param source The option in messages, such as `XdsServer({ bootstrap })`. */
   constructor(
+    private readonly source: string,
     private readonly options: Pick<LoadBootstrapOptions, 'support' | 'flags'>,
     private readonly logger: Logger,
   ) {}
 
-  /** Returns the loader of the bootstrap in the options of a channel; `undefined` if there is none. */
+  /** Returns the loader of the bootstrap in the options of a channel or server; `undefined` if there is none. */
   loaderOf(option: unknown): (() => Result<Bootstrap, string>) | undefined {
     if (option === undefined) return undefined;
-    const found = readOption(option);
+    const { source: inlineSource } = this;
+    const found = readOption(option, inlineSource);
     if (!found.ok) return () => found;
     const { value: inline } = found;
     const known = this.loaders.get(inline);
     if (known !== undefined) return known;
-    const inlineSource = `channel option ${BOOTSTRAP_OPTION}`;
     // A file for saved resources is that of the process, for its own bootstrap.
     const options = { ...this.options, inline, inlineSource, snapshotPath: '' };
     const loader = createBootstrapLoader(options, this.logger);
@@ -196,16 +198,16 @@ export class ChannelBootstraps {
   }
 }
 
-function readOption(option: unknown): Result<string, string> {
+function readOption(option: unknown, source: string): Result<string, string> {
   if (typeof option === 'string') return ok(option);
   try {
     const text: unknown =
       typeof option === 'object' && option !== null ? JSON.stringify(option) : undefined;
     if (typeof text === 'string') return ok(text);
   } catch (error) {
-    return err(`channel option ${BOOTSTRAP_OPTION} is not JSON: ${errorMessage(error)}`);
+    return err(`${source} is not JSON: ${errorMessage(error)}`);
   }
-  return err(`channel option ${BOOTSTRAP_OPTION} must be an object or JSON text`);
+  return err(`${source} must be an object or JSON text`);
 }
 
 /** Returns a text that is equal for two bootstraps with the same node and servers. */

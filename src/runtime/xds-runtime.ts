@@ -5,9 +5,9 @@ import type { Bootstrap } from '../bootstrap/bootstrap';
 import { resolveLimits, type Limits } from '../bootstrap/limits';
 import {
   BOOTSTRAP_OPTION,
-  ChannelBootstraps,
   createBootstrapLoader,
   findOptionProblem,
+  OptionBootstraps,
   type LoadBootstrapOptions,
 } from '../bootstrap/load-bootstrap';
 import type { ManagementCredentials } from '../security/credentials/management-credentials';
@@ -19,7 +19,7 @@ import {
   type ChildChannelOptions,
 } from '../grpc-js/child-channel-options';
 import { XxHash64 } from '../util/hashes';
-import { processHttpFilters } from '../http-filters/registry';
+import { processHttpFilters, type HttpFilterRegistry } from '../http-filters/registry';
 import { ConnectionAttempts } from '../lb/connections/connection-attempts';
 import { createPolicyRegistry } from '../lb/registry/create-policy-registry';
 import type { PolicyEnvironment } from '../lb/registry/policy-table';
@@ -29,6 +29,7 @@ import type { LbPolicyRegistry } from '../lb/registry/lb-policy-registry';
 import { TimeSlices } from '../util/time-slices';
 import { LoadStreams } from '../xds-client/lrs/load-reporter';
 import { MatchMeter } from '../resources/matching/match-meter';
+import type { ResourceTypes } from '../resources/resource-types';
 import type { ResolverArgs } from '../resolver/xds-scheme';
 import {
   LiveResolutions,
@@ -44,10 +45,12 @@ import { TransportFactory } from '../transport/transport-factory';
 import { processStats } from '../observe/stats/stats-registry';
 import { systemClock } from '../util/clock';
 import { systemRandom } from '../util/random';
-import { err, type Result } from '../util/result';
+import { createHandle, type Handle } from '../util/handle';
+import { err, ok, type Result } from '../util/result';
 import type { ClientPool } from '../xds-client/client-pool';
 import { SharedTransports } from '../xds-client/transport';
 import type { ResourceType } from '../xds-client/resource-type';
+import { SERVER_TARGET } from '../xds-client/client-snapshot';
 import type { WatchClient } from '../xds-client/xds-client';
 import {
   addCertificateProviders,
@@ -63,6 +66,7 @@ import {
 } from './process-clients';
 import type { ExplainedChannels } from './explain';
 import { readChildOptions } from './register-options';
+import type { ServerClient } from './server-client';
 
 // The registrations of an application are in the same module instances.
 export { registerChannelCredentials } from '../security/credentials/channel-creds-registry';
@@ -82,10 +86,13 @@ export interface RuntimeOptions {
 }
 
 /** The dependencies that do not depend on the channel. */
-type SharedDependencies = Omit<
+interface SharedDependencies extends Omit<
   XdsResolverDependencies,
   'loadBootstrap' | 'acquireClient' | 'childChannelOptions' | 'shutdown'
->;
+> {
+  readonly types: ResourceTypes;
+  readonly httpFilters: HttpFilterRegistry;
+}
 
 /** The composition root of the `xds:` channels of a process. */
 export class XdsRuntime {
@@ -99,7 +106,8 @@ export class XdsRuntime {
   private readonly clients: ClientPool<WatchClient, XdsClientGroup>;
   private readonly resolverDependencies: SharedDependencies;
   private readonly childOptions: ChildOptionsChoice;
-  private readonly channelBootstraps: ChannelBootstraps;
+  private readonly channelBootstraps: OptionBootstraps;
+  private readonly serverBootstraps: OptionBootstraps;
   private loadBootstrap: () => Result<Bootstrap, string>;
   private readonly loadStreams = new LoadStreams(systemClock);
   /** Aborted by a shutdown; replaced by the next registration. */
@@ -132,7 +140,8 @@ export class XdsRuntime {
       ...environment,
       types: processCertificateProviders,
     });
-    this.channelBootstraps = new ChannelBootstraps(this.loaderOptions(), ambient.logger);
+    this.channelBootstraps = this.createBootstraps(`channel option ${BOOTSTRAP_OPTION}`);
+    this.serverBootstraps = this.createBootstraps('XdsServer({ bootstrap })');
     this.childOptions = new ChildOptionsChoice(ambient.logger);
     this.childOptions.register(readChildOptions(options.childChannelOptions));
     this.loadBootstrap = this.createLoader(options);
@@ -191,7 +200,35 @@ export class XdsRuntime {
   }
 
   /**
-   * Ends every channel, until the next `use`, and the load reports.
+   * Acquires the client that the servers of the process share (gRFC A71), with the bootstrap registered by now.
+   *
+   * @param bootstrap That of the server, as an object or JSON text; `undefined` for the one of the process.
+   * @returns the client, or why there is none.
+   */
+  acquireServerClient(bootstrap: unknown): Result<ServerClient, string> {
+    const { signal: shutdown } = this.lifetime;
+    if (shutdown.aborted) return err('shutdown() of grpc-xds was called: call register() before');
+    const loaded = (this.serverBootstraps.loaderOf(bootstrap) ?? this.loadBootstrap)();
+    if (!loaded.ok) return loaded;
+    const options = this.childOptions.of(undefined);
+    const pooled = this.clients.acquire(
+      loaded.value,
+      SERVER_TARGET,
+      options.ok ? options.value : undefined,
+    );
+    const { client, group } = pooled;
+    const { types, httpFilters, timeSlices } = this.resolverDependencies;
+    const { clock, random, logger } = this.environment;
+    const release = releaseOnAbort(pooled, shutdown);
+    return ok({
+      ...{ bootstrap: loaded.value, client, types, httpFilters, meter: this.meter, timeSlices },
+      certificates: this.certificates.of(loaded.value, group.connectionOptions),
+      ...{ clock, random, logger, shutdown, release },
+    });
+  }
+
+  /**
+   * Ends every channel and the watches of servers, until the next `use`, and the load reports.
    * @returns A promise that is resolved after the last load reports.
    */
   shutDown(timeoutMs: number): Promise<void> {
@@ -246,6 +283,10 @@ export class XdsRuntime {
     return createBootstrapLoader(options, this.environment.logger);
   }
 
+  private createBootstraps(source: string): OptionBootstraps {
+    return new OptionBootstraps(source, this.loaderOptions(), this.environment.logger);
+  }
+
   private loaderOptions(): Pick<LoadBootstrapOptions, 'support' | 'flags'> {
     const support = {
       ...this.credentials.support,
@@ -284,6 +325,17 @@ export class XdsRuntime {
       stats: processStats,
     };
   }
+}
+
+/** Returns the release of a handle that a shutdown releases as well. */
+function releaseOnAbort(handle: Handle, signal: AbortSignal): () => void {
+  const once = createHandle(() => {
+    signal.removeEventListener('abort', release);
+    handle.release();
+  });
+  const release = () => once.release();
+  signal.addEventListener('abort', release);
+  return release;
 }
 
 /** Every channel listens: Node.js would warn of a leak from the eleventh on. */

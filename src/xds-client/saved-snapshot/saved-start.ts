@@ -130,14 +130,15 @@ class SavedStartClient implements WatchClient {
   }
 
   /** A saved resource in use is not listed as pending, but counted in a line about the file. */
-  waitingFor(atMost?: number): readonly string[] {
+  waitingFor(...[atMost, isListed]: Parameters<WatchClient['waitingFor']>): readonly string[] {
     // Each call whose deadline passes reads this, which is to take no time for each of thousands of watches.
-    if (this.inUse.size === 0) return this.client.waitingFor(atMost);
+    if (this.inUse.size === 0) return this.client.waitingFor(atMost, isListed);
     const inUse = this.resourcesInUse();
-    const lines = this.client.waitingFor(
-      atMost,
-      ({ type, name }) => !inUse.has(`${type.typeUrl} ${name}`),
-    );
+    const lines = this.client.waitingFor(atMost, (resource) => {
+      const { type, name } = resource;
+      return !inUse.has(`${type.typeUrl} ${name}`) && isListed?.(resource) !== false;
+    });
+    if (isListed !== undefined) return lines;
     return [...lines, `${this.context.saved.description} is in use for ${inUse.size} resources`];
   }
 
