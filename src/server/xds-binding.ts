@@ -1,11 +1,12 @@
 import type { ServerCredentials } from '../grpc-js';
+import type { ServerClient } from '../runtime/server-client';
+import { describeServers } from '../xds-client/xds-errors';
 import { BoundAddress } from './connections/bound-address';
 import type { DrainOptions } from './connections/generation';
 import type { CreateInjector } from './connections/server-connection';
 import { XdsListenerService } from './connections/xds-listener-service';
 import { ListenerWatch } from './listener/listener-watch';
 import type { LiteralAddress } from './literal-address';
-import type { ServerEnvironment } from './server-environment';
 import { xdsFallbackOf } from './xds-server-credentials';
 import type { ServingStateListener } from './xds-server-options';
 
@@ -17,7 +18,8 @@ export interface XdsBindingOptions {
   readonly address: LiteralAddress;
   readonly credentials: ServerCredentials;
   readonly listenerName: string;
-  readonly environment: ServerEnvironment;
+  /** Released when the address is closed. */
+  readonly client: ServerClient;
   readonly createInjector: CreateInjector;
   /** Whether Node.js traces the TLS protocol. */
   readonly enableTrace: boolean;
@@ -41,8 +43,8 @@ export class XdsBinding {
   private isClosed = false;
 
   constructor(private readonly options: XdsBindingOptions) {
-    const { address, listenerName: name, environment, drain, onEnded } = options;
-    const { client, types, bootstrap, logger, clock, random, timeSlices } = environment;
+    const { address, listenerName: name, drain, onEnded } = options;
+    const { client, types, bootstrap, logger, clock, random, timeSlices } = options.client;
     const subject = `server ${address.text}: `;
     this.bound = new BoundAddress({
       ...{ address, subject, drain, onEnded, clock, logger, random, timeSlices },
@@ -55,7 +57,7 @@ export class XdsBinding {
         else this.onNotServing(notServing);
       },
     });
-    environment.shutdown.addEventListener('abort', this.onShutdown);
+    options.client.shutdown.addEventListener('abort', this.onShutdown);
   }
 
   get credentials(): ServerCredentials {
@@ -65,7 +67,7 @@ export class XdsBinding {
   /** Calls the callback when the address is served for the first time, or is closed before that. */
   whenServed(callback: BindCallback): void {
     if (this.wasServed)
-      this.options.environment.clock.soon(() => callback(null, this.options.address.port));
+      this.options.client.clock.soon(() => callback(null, this.options.address.port));
     else this.pending.add(callback);
   }
 
@@ -78,9 +80,9 @@ export class XdsBinding {
     if (this.isClosed) return;
     this.isClosed = true;
     this.bound.close(drain);
-    const { environment } = this.options;
-    environment.shutdown.removeEventListener('abort', this.onShutdown);
-    environment.release();
+    const { client } = this.options;
+    client.shutdown.removeEventListener('abort', this.onShutdown);
+    client.release();
     const error = new Error(`grpc-xds: bindAsync(): ${this.options.address.text}: ${reason}`);
     this.settle((callback) => callback(error, 0));
   }
@@ -92,8 +94,10 @@ export class XdsBinding {
   }
 
   private createService(subject: string): XdsListenerService {
-    const { credentials, createInjector, enableTrace, environment } = this.options;
-    const { certificates, httpFilters, routing, clock, logger } = environment;
+    const { credentials, createInjector, enableTrace, client, listenerName } = this.options;
+    const { certificates, httpFilters, bootstrap, types, random, meter, clock, logger } = client;
+    const origin = describeServers(bootstrap, listenerName, types.listener.typeUrl);
+    const routing = { origin, random, meter };
     return new XdsListenerService({
       ...{
         credentials,
@@ -111,10 +115,10 @@ export class XdsBinding {
   }
 
   private onServing(): void {
-    const { address, listenerName: name, environment } = this.options;
+    const { address, listenerName: name, client } = this.options;
     const event = this.hasFailed ? 'serving-recovered' : 'serving';
     this.hasFailed = false;
-    environment.logger.info(() => `server ${address.text}: serving by Listener "${name}"`, {
+    client.logger.info(() => `server ${address.text}: serving by Listener "${name}"`, {
       ...{ event, name },
     });
     this.options.onState(address.text, 'SERVING', undefined);
@@ -123,9 +127,9 @@ export class XdsBinding {
   }
 
   private onNotServing(reason: string): void {
-    const { address, listenerName: name, environment } = this.options;
+    const { address, listenerName: name, client } = this.options;
     this.hasFailed = true;
-    environment.logger.error(() => `server ${address.text}: not serving: ${reason}`, {
+    client.logger.error(() => `server ${address.text}: not serving: ${reason}`, {
       ...{ event: 'serving-failed', name, error: reason },
     });
     this.options.onState(address.text, 'NOT_SERVING', new Error(reason));
@@ -135,7 +139,7 @@ export class XdsBinding {
   private settle(act: (callback: BindCallback) => void): void {
     const callbacks = [...this.pending];
     this.pending.clear();
-    const { clock } = this.options.environment;
+    const { clock } = this.options.client;
     for (const callback of callbacks) clock.soon(() => act(callback));
   }
 }

@@ -9,12 +9,13 @@ import {
 import { checkArgument, FUNCTION, MILLISECONDS } from '../util/check-arguments';
 import { systemClock } from '../util/clock';
 import { contained } from '../util/contained';
-import { errorMessage, errorStack } from '../util/errors';
+import { errorStack } from '../util/errors';
+import { ok, type Result } from '../util/result';
 import type { DrainOptions } from './connections/generation';
 import type { CreateInjector } from './connections/server-connection';
 import { parseLiteralAddress, type LiteralAddress } from './literal-address';
 import { serverLogger } from './credentials/process-certificates';
-import { acquireEnvironment } from './process-environment';
+import { acquireClient } from './acquire-client';
 import { XdsBinding, type BindCallback } from './xds-binding';
 import { SERVER_CREDENTIALS } from './xds-server-credentials';
 import {
@@ -103,12 +104,13 @@ export class XdsServer extends Server {
       systemClock.soon(() => callback(error, 0));
       return;
     }
-    try {
-      (bound ?? this.bindAddress(literal, credentials)).whenServed(callback);
-    } catch (error) {
-      const message = `grpc-xds: bindAsync(): ${literal.text}: ${errorMessage(error)}`;
-      systemClock.soon(() => callback(new Error(message), 0));
+    const binding = bound ? ok(bound) : this.bindAddress(literal, credentials);
+    if (binding.ok) {
+      binding.value.whenServed(callback);
+      return;
     }
+    const message = `grpc-xds: bindAsync(): ${literal.text}: ${binding.error}`;
+    systemClock.soon(() => callback(new Error(message), 0));
   }
 
   /** Stops listening on an address. Its connections close when their calls have ended. */
@@ -173,10 +175,13 @@ export class XdsServer extends Server {
     this.statusListeners.get(text)?.delete(listener);
   }
 
-  /** @throws Error if there is no bootstrap, or no name for the Listener. */
-  private bindAddress(address: LiteralAddress, credentials: ServerCredentials): XdsBinding {
-    const { bootstrap, listenerName, drainGraceTimeMs: graceMs, drainJitterMs } = this.xds;
-    const { environment, name } = acquireEnvironment({ bootstrap, listenerName, address });
+  private bindAddress(
+    address: LiteralAddress,
+    credentials: ServerCredentials,
+  ): Result<XdsBinding, string> {
+    const { drainGraceTimeMs: graceMs, drainJitterMs } = this.xds;
+    const acquired = acquireClient(address, this.xds);
+    if (!acquired.ok) return acquired;
     const channelz = this.experimentalRegisterListenerToChannelz(address);
     const createInjector: CreateInjector = (interceptors) =>
       this.experimentalCreateConnectionInjectorWithChannelzRef(
@@ -184,7 +189,7 @@ export class XdsServer extends Server {
         channelz,
       );
     const binding = new XdsBinding({
-      ...{ address, credentials, environment, createInjector, listenerName: name },
+      ...{ address, credentials, createInjector, ...acquired.value },
       enableTrace: this.enableTrace,
       drain: { graceMs, jitterMs: drainJitterMs },
       onState: (...state) => this.notify(...state),
@@ -196,7 +201,7 @@ export class XdsServer extends Server {
     });
     this.bindings.set(address.text, binding);
     this.unended.add(binding);
-    return binding;
+    return ok(binding);
   }
 
   private notify(address: string, state: ServingState, error: Error | undefined): void {

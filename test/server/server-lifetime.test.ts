@@ -11,7 +11,7 @@ import {
   status,
   type ServerInterceptor,
 } from '@grpc/grpc-js';
-import { shutdown } from '../../src';
+import { register, shutdown } from '../../src';
 import { createXdsServerCredentials, XdsServer } from '../../src/server';
 import { eventually } from '../support/eventually';
 import { FastClock } from '../support/fast-clock';
@@ -147,8 +147,14 @@ it('unbind() stops listening, and lets calls end', async () => {
 it('shutdown() of the package stops listening', async () => {
   world.serve([world.listener()]);
   await world.bind(world.server());
-  await shutdown();
-  expect(await world.connects()).toBe('refused');
+  try {
+    await shutdown();
+    expect(await world.connects()).toBe('refused');
+    const { error } = await world.bind(world.server());
+    expect(error?.message).toContain('call register() before');
+  } finally {
+    register();
+  }
 });
 
 it('an exception of a listener of the state is dropped', async () => {
