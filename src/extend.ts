@@ -79,12 +79,14 @@ export function registerCertificateProvider<Config>(
 }
 
 /**
- * Registers an HTTP filter of the application for all `xds:` channels of the process (gRFC A39). Call it before the first
- * call on such a channel: a listener that names an unknown filter is rejected, and is not parsed again until it changes.
+ * Registers an HTTP filter of the application for all `xds:` channels of the process, and all servers that a control plane configures
+ * (gRFC A39). Call it before the first call on such a channel: a listener that names an unknown filter is rejected, and is not
+ * parsed again until it changes.
  *
  * A filter replaces an earlier one of the same type, also one of this package, except the router.
  *
- * @throws TypeError if the definition lacks a member, or has an unknown one; Error if it names no types, or that of the router.
+ * @throws TypeError if the definition lacks a member, such as both `createCallFilter` and `createServerFilter`, or has an unknown one;
+ * Error if it names no types, or that of the router.
  *
  * @example
  * ```ts

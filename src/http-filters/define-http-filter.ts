@@ -87,8 +87,9 @@ class Parsed<T> implements HttpFilterConfig {
 export function defineHttpFilter<Config, Override>(
   definition: HttpFilterDefinition<Config, Override>,
 ): HttpFilter & Partial<ClientFilter & ServerHttpFilter> {
-  const { createCallFilter, createServerFilter } = definition;
-  if (createCallFilter === undefined && createServerFilter === undefined) {
+  const isForClients = definition.createCallFilter !== undefined;
+  const isForServers = definition.createServerFilter !== undefined;
+  if (!isForClients && !isForServers) {
     throw new TypeError(
       'grpc-xds: registerHttpFilter() needs createCallFilter or createServerFilter',
     );
@@ -99,8 +100,8 @@ export function defineHttpFilter<Config, Override>(
     ...{ configTypes, overrideTypes, isTerminal },
     parseConfig: (input, violations) => filter.parseConfig(input, violations),
     parseOverride: (input, violations) => filter.parseOverride(input, violations),
-    ...(createCallFilter && { prepare: (...args) => filter.prepare(...args) }),
-    ...(createServerFilter && {
+    ...(isForClients && { prepare: (...args) => filter.prepare(...args) }),
+    ...(isForServers && {
       createServerFilter: (config, override) => filter.createServerFilter(config, override),
     }),
   };

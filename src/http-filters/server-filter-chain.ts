@@ -1,7 +1,7 @@
 import { Status } from '../grpc-js';
 import { errorMessage } from '../util/errors';
 import { quoteName } from '../util/text';
-import { isFailure, toCallFailedError } from './call-filter';
+import { isFailure, toCallFailedError, toStatusObject } from './call-filter';
 import { findMisfit, type ConfiguredFilter } from './filter-overrides';
 import type { AuthorizationRequest } from './rbac/request';
 import type { HttpFilterRegistry } from './registry';
@@ -69,8 +69,8 @@ function refuseAll(refusal: Refusal): ServerFilter {
 function refusalOf(name: string, error: unknown): Refusal {
   const where = `HTTP filter ${quoteName(name)}`;
   if (isFailure(error)) {
-    const { code, details, metadata } = toCallFailedError(error, where).failure;
-    return { code, details, metadata, reason: `${where}: ${details}`, policy: undefined };
+    const status = toStatusObject(toCallFailedError(error, where).failure);
+    return { ...status, reason: `${where}: ${status.details}`, policy: undefined };
   }
   const details = `${where} failed`;
   const reason = `${details}: ${errorMessage(error)}`;

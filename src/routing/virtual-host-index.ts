@@ -9,9 +9,9 @@ import { PrefixTree, type Positions } from './prefix-tree';
 export class VirtualHostIndex<Host> {
   private readonly exact = new Map<string, number>();
   /** The texts after the star, reversed. */
-  private readonly suffixes = new PrefixTree();
+  private suffixes: PrefixTree | undefined = undefined;
   /** The texts before the star. */
-  private readonly prefixes = new PrefixTree();
+  private prefixes: PrefixTree | undefined = undefined;
   private universal: number | undefined = undefined;
 
   private constructor(private readonly hosts: readonly Host[]) {}
@@ -34,8 +34,8 @@ export class VirtualHostIndex<Host> {
     const position =
       this.exact.get(name) ??
       // A star stands for at least one character.
-      longest(this.suffixes, reverse(name).slice(0, -1)) ??
-      longest(this.prefixes, name.slice(0, -1)) ??
+      (this.suffixes && longest(this.suffixes, reverse(name).slice(0, -1))) ??
+      (this.prefixes && longest(this.prefixes, name.slice(0, -1))) ??
       this.universal;
     return position === undefined ? undefined : this.hosts[position];
   }
@@ -43,9 +43,11 @@ export class VirtualHostIndex<Host> {
   /** Of equal domains, that of the earlier host is found. */
   private add(domain: string, position: number): void {
     if (domain === '*') this.universal ??= position;
-    else if (domain.startsWith('*')) this.suffixes.add(reverse(domain.slice(1)), position);
-    else if (domain.endsWith('*')) this.prefixes.add(domain.slice(0, -1), position);
-    else if (!this.exact.has(domain)) this.exact.set(domain, position);
+    else if (domain.startsWith('*')) {
+      (this.suffixes ??= new PrefixTree()).add(reverse(domain.slice(1)), position);
+    } else if (domain.endsWith('*')) {
+      (this.prefixes ??= new PrefixTree()).add(domain.slice(0, -1), position);
+    } else if (!this.exact.has(domain)) this.exact.set(domain, position);
   }
 }
 

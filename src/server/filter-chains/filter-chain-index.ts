@@ -37,7 +37,11 @@ export class FilterChainIndex {
   /** Makes the index of a listener, in steps. */
   static *inSteps(listener: SocketListener): Steps<FilterChainIndex> {
     const index = new FilterChainIndex(listener);
-    yield* inSteps(listener.filterChains, (chain, position) => index.add(chain, position));
+    yield* inSteps(
+      listener.filterChains,
+      (chain, position) => index.add(chain, position),
+      stepsOf,
+    );
     return index;
   }
 
@@ -68,6 +72,12 @@ export class FilterChainIndex {
     addTo(this.sources, source, position);
     yield* this.sourceAddresses.add(position, sourcePrefixRanges);
     if (sourcePorts.length === 0) addTo(this.sourcePorts, UNSET, position);
-    for (const port of sourcePorts) addTo(this.sourcePorts, port, position);
+    yield* inSteps(sourcePorts, (port) => addTo(this.sourcePorts, port, position));
   }
+}
+
+/** Returns how many small operations it takes to add a chain: one for each value, and one for each criterion without any. */
+function stepsOf({ match }: MatchedFilterChain): number {
+  const { prefixRanges, sourcePrefixRanges, sourcePorts } = match;
+  return 5 + prefixRanges.length + sourcePrefixRanges.length + sourcePorts.length;
 }

@@ -128,41 +128,38 @@ export class ServerRouteTable {
     );
   }
 
-  /** Returns the first route that matches, or the refusal of a request without one. */
-  private findRoute(
-    { virtualHost, index }: HostEntry,
-    request: AuthorizationRequest,
-  ): Route | Refusal {
+  /** Returns the first route that matches, or the refusal of a request whose route is not known. */
+  private findRoute(host: HostEntry, request: AuthorizationRequest): Route | Refusal {
     const { meter } = this.inputs;
-    const { path } = request;
     let route: Route | undefined;
     meter.begin();
-    this.call.begin(path, request);
+    this.call.begin(request.path, request);
     try {
-      route = index.find(this.call);
+      route = host.index.find(this.call);
     } finally {
       this.call.end();
       meter.end();
     }
     const { exceeded } = meter;
-    const where = `virtual host ${quoteText(virtualHost.name)} of ${this.name}`;
-    if (exceeded !== undefined) {
-      return this.unavailable(
-        `The route of ${where} for ${quoteText(path)} cannot be determined: ${meter.describe(exceeded)}`,
-      );
+    if (exceeded === undefined && route !== undefined) return route;
+    const where = this.describeHost(host);
+    const path = quoteText(request.path);
+    if (exceeded === undefined) {
+      return this.unavailable(`No route of ${where} matches ${path}: add one`);
     }
-    return route ?? this.unavailable(`No route of ${where} matches ${quoteText(path)}: add one`);
+    const reason = meter.describe(exceeded);
+    return this.unavailable(`The route of ${where} for ${path} cannot be determined: ${reason}`);
   }
 
   private checkAction(
     { action }: Route,
-    { virtualHost }: HostEntry,
+    host: HostEntry,
     { path }: AuthorizationRequest,
   ): Refusal | undefined {
     if (action.kind === 'non-forwarding') return undefined;
     return this.unavailable(
-      `The route of virtual host ${quoteText(virtualHost.name)} of ${this.name} for ${quoteText(path)} has the action ` +
-        `${actionName(action)}, which a gRPC server cannot carry out: use the action non_forwarding_action`,
+      `The route of ${this.describeHost(host)} for ${quoteText(path)} has the action ${actionName(action)}, ` +
+        'which a gRPC server cannot carry out: use the action non_forwarding_action',
     );
   }
 
@@ -184,6 +181,10 @@ export class ServerRouteTable {
   private unavailable(reason: string): Refusal {
     const details = `${reason}; configured by ${this.inputs.origin}`;
     return { code: Status.UNAVAILABLE, details, reason, policy: undefined };
+  }
+
+  private describeHost({ virtualHost }: HostEntry): string {
+    return `virtual host ${quoteText(virtualHost.name)} of ${this.name}`;
   }
 
   private get name(): string {

@@ -20,7 +20,7 @@ export interface ShortMatch {
   readonly ports?: readonly number[];
 }
 
-export function filterChain(name: string): FilterChain {
+function filterChain(name: string): FilterChain {
   const routes = { kind: 'rds', routeConfigName: name } as const;
   return {
     name,
@@ -54,7 +54,7 @@ export function listenerOf(
   };
 }
 
-export function rangeOf(text: string): CidrRange {
+function rangeOf(text: string): CidrRange {
   const [addressPrefix = '', length = ''] = text.split('/');
   const violations = Violations.root();
   const range = parseCidrRange({ addressPrefix, prefixLen: Number(length) }, violations);
