@@ -62,6 +62,7 @@ const isLeaf = ({ typeName }) => /^google\.protobuf\.(?!Any$)/.test(typeName);
 
 /** Encoded values that applications may ask for are left out: they are copies, whatever is in them. */
 const toPlain = (_key, value) => {
+  if (value?.prefixLength !== undefined) return `${value.bytes}/${value.prefixLength}`;
   if (value instanceof Map || value instanceof Set) return [...value];
   if (value?.type === 'Buffer' || value instanceof Uint8Array) return 'bytes';
   if (typeof value === 'number' && !Number.isFinite(value)) return String(value);

@@ -7,7 +7,10 @@ import { XxHash64 } from '../../src/util/hashes';
 import { createCompositeFilter } from '../../src/http-filters/composite/composite-filter';
 import { createGcpAuthnFilter } from '../../src/http-filters/gcp-authn/gcp-authn-filter';
 import { createFaultFilter } from '../../src/http-filters/fault/fault-filter';
-import type { ClientFilter } from '../../src/http-filters/client-filter';
+import type { HttpFilter } from '../../src/http-filters/http-filter';
+import { AuditLoggerRegistry } from '../../src/http-filters/rbac/audit-logger';
+import { createRbacFilter } from '../../src/http-filters/rbac/rbac-filter';
+import { MatchMeter } from '../../src/resources/matching/match-meter';
 import { HttpFilterRegistry } from '../../src/http-filters/registry';
 import { routerFilter } from '../../src/http-filters/router/router-filter';
 import { createStatefulSessionFilter } from '../../src/http-filters/stateful-session/stateful-session-filter';
@@ -169,21 +172,24 @@ const environment = {
 const policies = createPolicyRegistry(environment);
 
 function createTypes(): ResourceTypes {
-  const builtIn: ClientFilter[] = [
+  const regexes = new Re2Compiler(DEFAULT_LIMITS);
+  const meter = new MatchMeter(DEFAULT_LIMITS, silentLogger);
+  const auditLoggers = new AuditLoggerRegistry();
+  const builtIn: HttpFilter[] = [
+    createRbacFilter({ regexes, meter, auditLoggers, logger: silentLogger }),
     createFaultFilter(environment),
     createStatefulSessionFilter(environment),
     createGcpAuthnFilter(() => CallCredentials.createEmpty()),
     routerFilter,
   ];
   const httpFilters = new HttpFilterRegistry(builtIn);
-  const meter = new MatchMeter(DEFAULT_LIMITS, silentLogger);
   const { random } = environment;
   httpFilters.register(createCompositeFilter({ filters: httpFilters, random, meter }));
   return createResourceTypes({
     ...{ systemRootCerts: true, sni: true },
     lbConfigs: policies,
     httpFilters,
-    regexes: new Re2Compiler(DEFAULT_LIMITS),
+    regexes,
     gcpAuthentication: true,
     httpConnect: true,
   });

@@ -50,7 +50,11 @@ describe('the table of fields', () => {
   }, 120_000);
 
   it.each([
-    ['envoy.config.listener.v3.Listener', 'filter_chains', 'ignored'],
+    ['envoy.config.listener.v3.Listener', 'filter_chains', 'used'],
+    ['envoy.config.listener.v3.Listener', 'listener_filters', 'refused'],
+    ['envoy.config.listener.v3.Listener', 'access_log', 'ignored'],
+    ['envoy.config.listener.v3.FilterChainMatch', 'prefix_ranges', 'used'],
+    ['envoy.config.rbac.v3.Policy', 'condition', 'refused'],
     ['envoy.config.route.v3.RouteAction', 'timeout', 'ignored'],
     ['envoy.config.route.v3.RouteAction', 'request_mirror_policies', 'ignored'],
     ['envoy.config.route.v3.RouteAction', 'max_stream_duration', 'used'],

@@ -30,8 +30,12 @@ function apiListenerJson(routeConfigName: string, extra: Json = {}): Json {
 }
 
 /** A filter chain of a server that takes its routes from RDS. */
-export function filterChainJson(routeConfigName: string, extra: Json = {}): Json {
-  const { api_listener: manager } = apiListenerJson(routeConfigName);
+export function filterChainJson(
+  routeConfigName: string,
+  extra: Json = {},
+  managerExtra: Json = {},
+): Json {
+  const { api_listener: manager } = apiListenerJson(routeConfigName, managerExtra);
   return { filters: [{ name: 'manager', typed_config: manager }], ...extra };
 }
 

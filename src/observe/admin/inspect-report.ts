@@ -34,6 +34,7 @@ export interface InspectReport {
 
 /** The state of one target. */
 export interface TargetReport {
+  /** `#server` for the client that the servers of the process share (gRFC A71). */
   readonly target: string;
   /** The ids of its clients to management servers. */
   readonly nodeId: string;

@@ -13,7 +13,11 @@ import type { PolicyState } from '../../lb/tree/policy-state';
 import type { CertificatesInUse } from '../../security/providers/certificate-providers';
 import type { Clock } from '../../util/clock';
 import { PACKAGE_VERSION } from '../../util/version';
-import type { ClientSnapshot, ResourceSnapshot } from '../../xds-client/client-snapshot';
+import {
+  SERVER_TARGET,
+  type ClientSnapshot,
+  type ResourceSnapshot,
+} from '../../xds-client/client-snapshot';
 import type {
   HeldBackReport,
   InspectOptions,
@@ -24,6 +28,7 @@ import type {
   CertificateState,
 } from './inspect-report';
 import { describeChannels } from './channel-report';
+import { describeServerTarget } from './server-target';
 import { toIso } from '../../util/since';
 import { describeChanges, Contents, redact, shortName } from './resource-report';
 
@@ -74,7 +79,7 @@ export function inspectProcess(
     time: toIso(clock.now()),
     targets: targets.map(({ scope, nodeId, snapshot }) => ({
       ...{ target: scope, nodeId },
-      ...describeTarget(inspected, scope),
+      ...describeTarget(inspected, { scope, snapshot }),
       heldBack: describeHeld(findResolution(inspected.resolutions, scope), clock.now()),
       channels: channels.get(scope) ?? [],
       ...describeClient(snapshot(), inspected, contents),
@@ -96,9 +101,10 @@ export function findResolution(
 /** Describes the config of a target and the policies of its channel. */
 export function describeTarget(
   { resolutions, describePolicies }: InspectedProcess,
-  target: string,
+  { scope, snapshot }: Pick<InspectedProcess['clients'][number], 'scope' | 'snapshot'>,
 ): Pick<TargetReport, 'state' | 'failure' | 'failingSince' | 'waitingFor' | 'config' | 'policies'> {
-  const resolution = findResolution(resolutions, target);
+  if (scope === SERVER_TARGET) return describeServerTarget(snapshot(), MAX_WAITS);
+  const resolution = findResolution(resolutions, scope);
   if (resolution === undefined) return { state: 'waiting', waitingFor: [] };
   const { failure, failingSince, live } = resolution;
   const waitingFor = resolution.waitingFor(MAX_WAITS);

@@ -6,7 +6,7 @@
  */
 export const ignoredFields: Readonly<Record<string, string>> = {
   'envoy.config.listener.v3.Listener':
-    'filter_chains:3 use_original_dst:4 default_filter_chain:25 listener_filters:9 traffic_direction:16 api_listener:19:envoy.config.listener.v3.ApiListener per_connection_buffer_limit_bytes:5 metadata:6 deprecated_v1:7 drain_type:8 transparent:10 freebind:11 tcp_fast_open_queue_length:12 socket_options:13 listener_filters_timeout:15 continue_on_listener_filters_timeout:17 udp_listener_config:18 connection_balance_config:20 reuse_port:21 access_log:22 tcp_backlog_size:24 bind_to_port:26 internal_listener:27 stat_prefix:28 enable_reuse_port:29 enable_mptcp:30 ignore_global_conn_limit:31 filter_chain_matcher:32 max_connections_to_accept_per_socket_event:34 bypass_overload_manager:35 fcds_config:36 tcp_keepalive:37',
+    'address:2:envoy.config.core.v3.Address filter_chains[]:3:envoy.config.listener.v3.FilterChain default_filter_chain:25:envoy.config.listener.v3.FilterChain#2 api_listener:19:envoy.config.listener.v3.ApiListener per_connection_buffer_limit_bytes:5 metadata:6 deprecated_v1:7 drain_type:8 transparent:10 freebind:11 tcp_fast_open_queue_length:12 socket_options:13 listener_filters_timeout:15 continue_on_listener_filters_timeout:17 udp_listener_config:18 connection_balance_config:20 reuse_port:21 access_log:22 tcp_backlog_size:24 bind_to_port:26 internal_listener:27 stat_prefix:28 enable_reuse_port:29 enable_mptcp:30 ignore_global_conn_limit:31 filter_chain_matcher:32 max_connections_to_accept_per_socket_event:34 bypass_overload_manager:35 fcds_config:36 tcp_keepalive:37',
   'envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager':
     'rds:3:envoy.extensions.filters.network.http_connection_manager.v3.Rds route_config:4:envoy.config.route.v3.RouteConfiguration http_filters[]:5:envoy.extensions.filters.network.http_connection_manager.v3.HttpFilter common_http_protocol_options:35:envoy.config.core.v3.HttpProtocolOptions codec_type:1 add_user_agent:6 tracing:7 http_protocol_options:8 http2_protocol_options:9 server_name:10 drain_timeout:12 access_log:13 use_remote_address:14 generate_request_id:15 forward_client_cert_details:16 set_current_client_cert_details:17 proxy_100_continue:18 represent_ipv4_remote_address_as_ipv4_mapped_ipv6:20 skip_xff_append:21 via:22 upgrade_configs:23 stream_idle_timeout:24 internal_address_config:25 delayed_close_timeout:26 request_timeout:28 max_request_headers_kb:29 normalize_path:30 preserve_external_request_id:32 merge_slashes:33 server_header_transformation:34 request_id_extension:36 always_set_request_id_in_response:37 local_reply_config:38 strip_matching_host_port:39 stream_error_on_invalid_http_message:40 request_headers_timeout:41 strip_any_host_port:42 path_normalization_options:43 http3_protocol_options:44 path_with_escaped_slashes_action:45 strip_trailing_host_dot:47 scheme_header_transformation:48 proxy_status_config:49 typed_header_validation_config:50 append_x_forwarded_port:51 early_header_mutation_extensions:52 add_proxy_protocol_connection_state:53 access_log_flush_interval:54 flush_access_log_on_new_request:55 access_log_options:56 append_local_overload:57 http1_safe_max_connection_duration:58 stream_flush_timeout:59 forward_client_cert_matcher:60 forward_proto_config:61',
   'envoy.config.route.v3.FilterConfig':
@@ -19,16 +19,22 @@ export const ignoredFields: Readonly<Record<string, string>> = {
     'cookie:1:envoy.type.http.v3.Cookie',
   'envoy.extensions.filters.http.gcp_authn.v3.GcpAuthnFilterConfig':
     'http_uri:1 retry_policy:2 token_header:4 cluster:5 timeout:6',
+  'envoy.extensions.filters.http.rbac.v3.RBACPerRoute':
+    'rbac:2:envoy.extensions.filters.http.rbac.v3.RBAC',
   'envoy.extensions.filters.http.stateful_session.v3.StatefulSession':
     'session_state:1:envoy.config.core.v3.TypedExtensionConfig strict:2 stat_prefix:3',
   'envoy.extensions.filters.http.router.v3.Router':
     'dynamic_stats:1 start_child_span:2 upstream_log:3 suppress_envoy_headers:4 strict_check_headers:5 respect_expected_rq_timeout:6 suppress_grpc_request_failure_code_stats:7 upstream_http_filters:8 upstream_log_options:9 reject_connect_request_early_data:10',
+  'envoy.extensions.filters.http.rbac.v3.RBAC':
+    'rules:1:envoy.config.rbac.v3.RBAC shadow_matcher:5 rules_stat_prefix:6 track_per_rule_stats:7',
   'envoy.extensions.common.matching.v3.ExtensionWithMatcher':
     'xds_matcher:3:xds.type.matcher.v3.Matcher extension_config:2:envoy.config.core.v3.TypedExtensionConfig matcher:1',
   'envoy.extensions.filters.http.composite.v3.ExecuteFilterAction':
     'typed_config:1:envoy.config.core.v3.TypedExtensionConfig dynamic_config:2 filter_chain:4:envoy.extensions.filters.http.composite.v3.FilterChainConfiguration filter_chain_name:5',
   'envoy.extensions.filters.http.composite.v3.Composite':
     'named_filter_chains:1',
+  'envoy.extensions.transport_sockets.tls.v3.DownstreamTlsContext':
+    'common_tls_context:1:envoy.extensions.transport_sockets.tls.v3.CommonTlsContext session_ticket_keys:4 session_ticket_keys_sds_secret_config:5 session_timeout:6 disable_stateless_session_resumption:7 full_scan_certs_on_sni_mismatch:9 disable_stateful_session_resumption:10 prefer_client_ciphers:11',
   'envoy.config.route.v3.RouteConfiguration':
     'virtual_hosts[]:2:envoy.config.route.v3.VirtualHost cluster_specifier_plugins[]:12:envoy.config.route.v3.ClusterSpecifierPlugin typed_per_filter_config:16 metadata:17 internal_only_headers:3 response_headers_to_add:4 response_headers_to_remove:5 request_headers_to_add:6 validate_clusters:7 request_headers_to_remove:8 vhds:9 most_specific_header_mutations_wins:10 max_direct_response_body_size_bytes:11 request_mirror_policies:13 ignore_port_in_host_matching:14 ignore_path_parameters_in_path_matching:15 vhost_header:18',
   'envoy.extensions.common.matching.v3.ExtensionWithMatcherPerRoute':
@@ -36,11 +42,11 @@ export const ignoredFields: Readonly<Record<string, string>> = {
   'envoy.config.cluster.v3.Cluster':
     'cluster_type:38:envoy.config.cluster.v3.Cluster.CustomClusterType eds_cluster_config:3:envoy.config.cluster.v3.Cluster.EdsClusterConfig connect_timeout:4 load_assignment:33:envoy.config.endpoint.v3.ClusterLoadAssignment#2 circuit_breakers:10:envoy.config.cluster.v3.CircuitBreakers dns_lookup_family:17 outlier_detection:19:envoy.config.cluster.v3.OutlierDetection least_request_lb_config:37:envoy.config.cluster.v3.Cluster.LeastRequestLbConfig common_lb_config:27:envoy.config.cluster.v3.Cluster.CommonLbConfig transport_socket:24:envoy.config.core.v3.TransportSocket metadata:25:envoy.config.core.v3.Metadata load_balancing_policy:41:envoy.config.cluster.v3.LoadBalancingPolicy lrs_server:42:envoy.config.core.v3.ConfigSource upstream_config:48:envoy.config.core.v3.TypedExtensionConfig per_connection_buffer_limit_bytes:5 health_checks:8 max_requests_per_connection:9 http_protocol_options:13 http2_protocol_options:14 dns_refresh_rate:16 dns_resolvers:18 cleanup_interval:20 upstream_bind_config:21 lb_subset_config:22 protocol_selection:26 alt_stat_name:28 common_http_protocol_options:29 upstream_connection_options:30 close_connections_on_host_health_failure:31 ignore_health_on_host_removal:32 original_dst_lb_config:34 typed_extension_protocol_options:36 respect_dns_ttl:39 filters:40 dns_failure_refresh_rate:44 use_tcp_for_dns_lookups:45 upstream_http_protocol_options:46 track_timeout_budgets:47 track_cluster_stats:49 preconnect_policy:50 connection_pool_per_downstream_connection:51 maglev_lb_config:52 dns_resolution_config:53 wait_for_warm_on_init:54 typed_dns_resolver_config:55 dns_jitter:58 transport_socket_matcher:59',
   'envoy.extensions.transport_sockets.tls.v3.UpstreamTlsContext':
-    'common_tls_context:1:envoy.extensions.transport_sockets.tls.v3.CommonTlsContext allow_renegotiation:3 max_session_keys:4 enforce_rsa_key_usage:5',
+    'common_tls_context:1:envoy.extensions.transport_sockets.tls.v3.CommonTlsContext#2 allow_renegotiation:3 max_session_keys:4 enforce_rsa_key_usage:5',
   'envoy.extensions.transport_sockets.http_11_proxy.v3.Http11ProxyUpstreamTransport':
     'transport_socket:1:envoy.config.core.v3.TransportSocket',
   'envoy.config.core.v3.Address':
-    'socket_address:1:envoy.config.core.v3.SocketAddress#2',
+    'socket_address:1:envoy.config.core.v3.SocketAddress',
   'envoy.extensions.load_balancing_policies.wrr_locality.v3.WrrLocality':
     'endpoint_picking_policy:1:envoy.config.cluster.v3.LoadBalancingPolicy',
   'envoy.extensions.load_balancing_policies.round_robin.v3.RoundRobin':
@@ -61,8 +67,14 @@ export const ignoredFields: Readonly<Record<string, string>> = {
     'entries[]:1:xds.core.v3.CollectionEntry',
   'envoy.config.endpoint.v3.LbEndpoint':
     'endpoint:1:envoy.config.endpoint.v3.Endpoint#2 metadata:3:envoy.config.core.v3.Metadata',
-  'envoy.config.listener.v3.ApiListener':
-    'api_listener:1:@',
+  'envoy.config.core.v3.SocketAddress':
+    'resolver_name:5 ipv4_compat:6 network_namespace_filepath:7',
+  'envoy.config.listener.v3.FilterChain':
+    'filter_chain_match:1:envoy.config.listener.v3.FilterChainMatch filters[]:3:envoy.config.listener.v3.Filter transport_socket:6:envoy.config.core.v3.TransportSocket use_proxy_proto:4 metadata:5 transport_socket_connect_timeout:9 on_demand_configuration:8',
+  'envoy.config.listener.v3.FilterChainMatch':
+    'address_suffix:4 suffix_len:5',
+  'envoy.config.listener.v3.Filter':
+    'typed_config:4:@ config_discovery:5',
   'envoy.extensions.filters.network.http_connection_manager.v3.Rds':
     'config_source:1:envoy.config.core.v3.ConfigSource',
   'envoy.config.core.v3.ConfigSource':
@@ -91,6 +103,26 @@ export const ignoredFields: Readonly<Record<string, string>> = {
     'grpc_timeout_header_offset:3',
   'envoy.config.route.v3.DirectResponseAction':
     'status:1 body:2 body_format:3',
+  'envoy.config.rbac.v3.RBAC':
+    'policies{}:2:envoy.config.rbac.v3.Policy audit_logging_options:3:envoy.config.rbac.v3.RBAC.AuditLoggingOptions',
+  'envoy.config.rbac.v3.Policy':
+    'permissions[]:1:envoy.config.rbac.v3.Permission principals[]:2:envoy.config.rbac.v3.Principal cel_config:5',
+  'envoy.config.rbac.v3.Permission':
+    'and_rules:1:envoy.config.rbac.v3.Permission.Set or_rules:2:envoy.config.rbac.v3.Permission.Set metadata:7:envoy.type.matcher.v3.MetadataMatcher not_rule:8:envoy.config.rbac.v3.Permission requested_server_name:9:envoy.type.matcher.v3.StringMatcher',
+  'envoy.config.rbac.v3.Permission.Set':
+    'rules[]:1:envoy.config.rbac.v3.Permission',
+  'envoy.type.matcher.v3.MetadataMatcher':
+    'filter:1 path:2 value:3',
+  'envoy.type.matcher.v3.StringMatcher':
+    'ignore_case:6',
+  'envoy.config.rbac.v3.Principal':
+    'and_ids:1:envoy.config.rbac.v3.Principal.Set or_ids:2:envoy.config.rbac.v3.Principal.Set metadata:7:envoy.type.matcher.v3.MetadataMatcher not_id:8:envoy.config.rbac.v3.Principal',
+  'envoy.config.rbac.v3.Principal.Set':
+    'ids[]:1:envoy.config.rbac.v3.Principal',
+  'envoy.config.rbac.v3.RBAC.AuditLoggingOptions':
+    'logger_configs[]:2:envoy.config.rbac.v3.RBAC.AuditLoggingOptions.AuditLoggerConfig',
+  'envoy.config.rbac.v3.RBAC.AuditLoggingOptions.AuditLoggerConfig':
+    'audit_logger:1:envoy.config.core.v3.TypedExtensionConfig',
   'envoy.config.route.v3.ClusterSpecifierPlugin':
     'extension:1:envoy.config.core.v3.TypedExtensionConfig',
   'envoy.extensions.filters.network.http_connection_manager.v3.HttpFilter':
@@ -121,6 +153,20 @@ export const ignoredFields: Readonly<Record<string, string>> = {
     'config_source:1 default_config:2 type_urls:4 apply_default_config_without_warming:3',
   'envoy.config.core.v3.HttpProtocolOptions':
     'idle_timeout:1 max_headers_count:2 max_connection_duration:3 headers_with_underscores_action:5 max_requests_per_connection:6 max_response_headers_kb:7',
+  'envoy.config.core.v3.TransportSocket':
+    'typed_config:3:@',
+  'envoy.extensions.transport_sockets.tls.v3.CommonTlsContext':
+    'tls_certificates:2 tls_certificate_sds_secret_configs:6 validation_context:3:envoy.extensions.transport_sockets.tls.v3.CertificateValidationContext combined_validation_context:8:envoy.extensions.transport_sockets.tls.v3.CommonTlsContext.CombinedCertificateValidationContext tls_certificate_certificate_provider:9 validation_context_certificate_provider:10 key_log:15 custom_tls_certificate_selector:16',
+  'envoy.extensions.transport_sockets.tls.v3.CertificateValidationContext':
+    'trusted_ca:1 system_root_certs:17 match_typed_subject_alt_names[]:15:envoy.extensions.transport_sockets.tls.v3.SubjectAltNameMatcher allow_expired_certificate:8 trust_chain_verification:10 watched_directory:11 only_verify_leaf_cert_crl:14',
+  'envoy.extensions.transport_sockets.tls.v3.SubjectAltNameMatcher':
+    'oid:3',
+  'envoy.extensions.transport_sockets.tls.v3.CommonTlsContext.CombinedCertificateValidationContext':
+    'default_validation_context:1:envoy.extensions.transport_sockets.tls.v3.CertificateValidationContext validation_context_sds_secret_config:2 validation_context_certificate_provider_instance:4 validation_context_certificate_provider:3',
+  'envoy.config.listener.v3.FilterChain#2':
+    'filter_chain_match:1 filters[]:3:envoy.config.listener.v3.Filter transport_socket:6:envoy.config.core.v3.TransportSocket use_proxy_proto:4 metadata:5 transport_socket_connect_timeout:9 on_demand_configuration:8',
+  'envoy.config.listener.v3.ApiListener':
+    'api_listener:1:@',
   'envoy.config.cluster.v3.Cluster.CustomClusterType':
     'typed_config:2:@',
   'envoy.config.cluster.v3.Cluster.EdsClusterConfig':
@@ -134,8 +180,8 @@ export const ignoredFields: Readonly<Record<string, string>> = {
   'envoy.config.endpoint.v3.Endpoint':
     'address:1:envoy.config.core.v3.Address#2 hostname:3 additional_addresses:4 health_check_config:2',
   'envoy.config.core.v3.Address#2':
-    'socket_address:1:envoy.config.core.v3.SocketAddress',
-  'envoy.config.core.v3.SocketAddress':
+    'socket_address:1:envoy.config.core.v3.SocketAddress#2',
+  'envoy.config.core.v3.SocketAddress#2':
     'ipv4_compat:6 network_namespace_filepath:7',
   'envoy.config.cluster.v3.CircuitBreakers':
     'thresholds[]:1:envoy.config.cluster.v3.CircuitBreakers.Thresholds per_host_thresholds:2',
@@ -147,20 +193,14 @@ export const ignoredFields: Readonly<Record<string, string>> = {
     'active_request_bias:2 slow_start_config:3',
   'envoy.config.cluster.v3.Cluster.CommonLbConfig':
     'healthy_panic_threshold:1 zone_aware_lb_config:2 locality_weighted_lb_config:3 update_merge_window:4 ignore_new_hosts_until_first_hc:5 close_connections_on_host_set_change:6 consistent_hashing_lb_config:7',
-  'envoy.config.core.v3.TransportSocket':
-    'typed_config:3:@',
-  'envoy.extensions.transport_sockets.tls.v3.CommonTlsContext':
-    'validation_context:3:envoy.extensions.transport_sockets.tls.v3.CertificateValidationContext combined_validation_context:8:envoy.extensions.transport_sockets.tls.v3.CommonTlsContext.CombinedCertificateValidationContext tls_certificate_certificate_provider:9 validation_context_certificate_provider:10 key_log:15 custom_tls_certificate_selector:16',
-  'envoy.extensions.transport_sockets.tls.v3.CertificateValidationContext':
+  'envoy.extensions.transport_sockets.tls.v3.CommonTlsContext#2':
+    'validation_context:3:envoy.extensions.transport_sockets.tls.v3.CertificateValidationContext#2 combined_validation_context:8:envoy.extensions.transport_sockets.tls.v3.CommonTlsContext.CombinedCertificateValidationContext#2 tls_certificate_certificate_provider:9 validation_context_certificate_provider:10 key_log:15 custom_tls_certificate_selector:16',
+  'envoy.extensions.transport_sockets.tls.v3.CertificateValidationContext#2':
     'trusted_ca:1 match_typed_subject_alt_names[]:15:envoy.extensions.transport_sockets.tls.v3.SubjectAltNameMatcher allow_expired_certificate:8 trust_chain_verification:10 watched_directory:11 only_verify_leaf_cert_crl:14',
-  'envoy.extensions.transport_sockets.tls.v3.SubjectAltNameMatcher':
-    'oid:3',
-  'envoy.extensions.transport_sockets.tls.v3.CommonTlsContext.CombinedCertificateValidationContext':
-    'default_validation_context:1:envoy.extensions.transport_sockets.tls.v3.CertificateValidationContext validation_context_sds_secret_config:2 validation_context_certificate_provider:3',
+  'envoy.extensions.transport_sockets.tls.v3.CommonTlsContext.CombinedCertificateValidationContext#2':
+    'default_validation_context:1:envoy.extensions.transport_sockets.tls.v3.CertificateValidationContext#2 validation_context_sds_secret_config:2 validation_context_certificate_provider:3',
   'envoy.config.core.v3.Metadata':
     'typed_filter_metadata{}:2:@',
-  'envoy.config.core.v3.SocketAddress#2':
-    'resolver_name:5 ipv4_compat:6 network_namespace_filepath:7',
   'envoy.config.cluster.v3.LoadBalancingPolicy':
     'policies[]:1:envoy.config.cluster.v3.LoadBalancingPolicy.Policy',
   'envoy.config.cluster.v3.LoadBalancingPolicy.Policy':

@@ -201,7 +201,7 @@ export class ClientState implements PageState {
     const { servers, resources } = this.snapshot(id);
     const { state, failure, waitingFor, config } = describeTarget(
       { ...inspected, describePolicies: () => undefined },
-      scope,
+      { scope, snapshot: () => this.snapshot(id) },
     );
     const held = findResolution(inspected.resolutions, scope)?.heldBack(MAX_HELD) ?? [];
     return {
