@@ -17,7 +17,6 @@ import { createStatefulSessionFilter } from '../../src/http-filters/stateful-ses
 import { createPolicyRegistry } from '../../src/lb/registry/create-policy-registry';
 import { decodeLoadReport } from '../../src/lb/orca/call-load-report';
 import { parseLrsResponse } from '../../src/xds-client/lrs/lrs-stream';
-import { MatchMeter } from '../../src/resources/matching/match-meter';
 import { Re2Compiler } from '../../src/resources/matching/re2-compiler';
 import { createResourceTypes, type ResourceTypes } from '../../src/resources/resource-types';
 import { CertificateProviderRegistry } from '../../src/security/providers/certificate-providers';

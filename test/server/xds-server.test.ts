@@ -249,7 +249,7 @@ describe('bindAsync', () => {
   });
 
   it('ends with an error without a bootstrap', async () => {
-    const { error } = await world.bind(world.server({ bootstrap: {} }));
+    const { error } = await world.bind(world.server({ bootstrap: '{}' }));
     expect(error?.message).toContain('bootstrap');
   });
 

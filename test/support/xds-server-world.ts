@@ -8,6 +8,7 @@ import {
   type ClientDuplexStream,
   type ServiceError,
 } from '@grpc/grpc-js';
+import type { BootstrapConfig } from '../../src';
 import { ControlPlane, Snapshot } from '../../src/control-plane';
 import { XdsServer, XdsServerCredentials, type XdsServerOptions } from '../../src/server';
 import { echoMethod } from './echo-backend';
@@ -123,7 +124,7 @@ export class XdsServerWorld {
     return new XdsServerWorld(controlPlane, port, await freePort(), host);
   }
 
-  get bootstrap(): object {
+  get bootstrap(): BootstrapConfig {
     return {
       ...bootstrapFor(`127.0.0.1:${this.controlPort}`),
       server_listener_resource_name_template: 'server/%s',
@@ -131,7 +132,7 @@ export class XdsServerWorld {
     };
   }
 
-  bootstrapExtra: Json = {};
+  bootstrapExtra: Partial<BootstrapConfig> = {};
 
   get listenerName(): string {
     return `server/${this.address}`;

@@ -51,6 +51,7 @@ export function listenerOf(
     })),
     defaultFilterChain: hasDefault ? filterChain('default') : undefined,
     unmatchable: [],
+    encoded: new Uint8Array(),
   };
 }
 

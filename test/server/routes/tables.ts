@@ -10,7 +10,7 @@ import { HttpFilterRegistry } from '../../../src/http-filters/registry';
 import { routerFilter as router } from '../../../src/http-filters/router/router-filter';
 import type { Refusal } from '../../../src/http-filters/server-filter';
 import type { SocketListener } from '../../../src/resources/listener/listener';
-import { createServerListenerResourceType } from '../../../src/resources/listener/socket-listener-parser';
+import { createListenerResourceType } from '../../../src/resources/listener/listener-parser';
 import { MatchMeter } from '../../../src/resources/matching/match-meter';
 import { Re2Compiler } from '../../../src/resources/matching/re2-compiler';
 import { ServerRouteTable } from '../../../src/server/routes/server-route-table';
@@ -87,8 +87,7 @@ export class ServerScene {
     ]);
     const { registry } = this;
     registry.register(createCompositeFilter({ filters: registry, random, meter }));
-    const httpFilters = registry.forServers;
-    this.type = createServerListenerResourceType({ ...extensions, httpFilters, regexes });
+    this.type = createListenerResourceType({ ...extensions, httpFilters: registry, regexes });
   }
 
   /** Parses a listener with one filter chain. @throws Error with the violations. */
