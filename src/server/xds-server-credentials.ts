@@ -1,8 +1,6 @@
 import { ServerCredentials } from '../grpc-js';
 import { checkArgument, withMethods } from '../util/check-arguments';
 
-type SecureContextWatcher = Parameters<ServerCredentials['_addWatcher']>[0];
-
 /** Accepts those of every copy of grpc-js. */
 export const SERVER_CREDENTIALS = withMethods(
   'ServerCredentials of @grpc/grpc-js, such as ServerCredentials.createInsecure()',
@@ -63,11 +61,11 @@ export class XdsServerCredentials extends ServerCredentials {
     return this.fallback._getInterceptors();
   }
 
-  override _addWatcher(watcher: SecureContextWatcher): void {
+  override _addWatcher(...[watcher]: Parameters<ServerCredentials['_addWatcher']>): void {
     this.fallback._addWatcher(watcher);
   }
 
-  override _removeWatcher(watcher: SecureContextWatcher): void {
+  override _removeWatcher(...[watcher]: Parameters<ServerCredentials['_removeWatcher']>): void {
     this.fallback._removeWatcher(watcher);
   }
 }

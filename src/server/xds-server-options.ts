@@ -1,4 +1,3 @@
-import type { BootstrapConfig } from '../bootstrap/bootstrap-config';
 import type { ServerOptions } from '../grpc-js';
 import {
   checkOptions,
@@ -31,7 +30,7 @@ export interface XdsOptions {
    * The bootstrap of this server, as an object or as JSON text. Default: that of `register()`, or else of the environment
    * variables `GRPC_XDS_BOOTSTRAP` and `GRPC_XDS_BOOTSTRAP_CONFIG`.
    */
-  readonly bootstrap?: BootstrapConfig | string | undefined;
+  readonly bootstrap?: object | string | undefined;
   /**
    * Returns the name of the Listener of an address, such as `0.0.0.0:50051` or `[::]:50051`. Default: by
    * `server_listener_resource_name_template` of the bootstrap (gRFC A36).

@@ -16,7 +16,7 @@ import type { CreateInjector } from './connections/server-connection';
 import { parseLiteralAddress, type LiteralAddress } from './literal-address';
 import { serverLogger } from './credentials/process-certificates';
 import { acquireClient } from './acquire-client';
-import { XdsBinding, type BindCallback } from './xds-binding';
+import { XdsBinding } from './xds-binding';
 import { SERVER_CREDENTIALS } from './xds-server-credentials';
 import {
   checkXdsServerOptions,
@@ -92,7 +92,7 @@ export class XdsServer extends Server {
   override bindAsync(
     address: string,
     credentials: ServerCredentials,
-    callback: BindCallback,
+    callback: (error: Error | null, port: number) => void,
   ): void {
     if (this.hasShutDown) throw new Error('grpc-xds: bindAsync() called after shutdown');
     const literal = parseLiteralAddress('bindAsync()', address);
@@ -155,7 +155,11 @@ export class XdsServer extends Server {
     super.forceShutdown();
   }
 
-  /** @deprecated Does nothing, as a server needs no start. */
+  /**
+   * Does nothing: a server needs no start.
+   *
+   * @deprecated As in grpc-js.
+   */
   override start(): void {}
 
   /**

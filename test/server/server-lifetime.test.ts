@@ -27,7 +27,7 @@ import {
 
 const run = promisify(execFile);
 const hook = join(__dirname, '../support/run-typescript.cjs');
-const script = join(__dirname, 'children/serve-once.ts');
+const script = join(__dirname, '../e2e/children/serve-once.ts');
 
 let world: XdsServerWorld;
 

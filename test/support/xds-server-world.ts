@@ -19,7 +19,7 @@ const TYPE = 'type.googleapis.com';
 const MANAGER = `${TYPE}/envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager`;
 
 /** A route for every call that a server handles itself. */
-export const ownRoute: Json = { match: { prefix: '' }, non_forwarding_action: {} };
+const ownRoute: Json = { match: { prefix: '' }, non_forwarding_action: {} };
 
 /** The routes of a listener, inside of it. */
 export function inlineRoutes(routes: readonly Json[] = [ownRoute]): Json {
@@ -77,7 +77,7 @@ export function strictTls(extra: Json = {}): Json {
 }
 
 /** Returns a port that nothing uses. */
-export async function freePort(host = '127.0.0.1'): Promise<number> {
+async function freePort(host = '127.0.0.1'): Promise<number> {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, host, resolve));
   const { port } = server.address() as AddressInfo;
