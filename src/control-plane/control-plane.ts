@@ -56,10 +56,11 @@ export interface ControlPlaneOptions {
    */
   readonly wrapResources?: boolean;
   /**
-   * Handles requests as another server does, to test clients against it. `istiod` ignores each request that rejects a
+   * Behaves as another server does, to test clients against it. `istiod` ignores each request that rejects a
    * response or that holds the nonce of an earlier response than the last, with its names; treats a state-of-the-world
    * request without a nonce as the first of its type; and sends each client every subscribed resource after every
-   * `setSnapshot`. Default: no imitation.
+   * `setSnapshot`. `istio-agent`, behind which is istiod, does the same, and keeps one discovery stream for all clients: each
+   * one that begins ends the one before. Default: no imitation.
    */
   readonly imitate?: ImitatedServer;
   /**
@@ -90,7 +91,7 @@ const OPTIONS: MembersOf<ControlPlaneOptions> = {
   host: optional(TEXT),
   identifier: optional(STRING),
   wrapResources: optional(BOOLEAN),
-  imitate: optional(oneOf('istiod')),
+  imitate: optional(oneOf('istiod', 'istio-agent')),
   heartbeats: optional(BOOLEAN),
   onClientEvent: optional(FUNCTION),
   onRequest: optional(FUNCTION),

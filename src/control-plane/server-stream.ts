@@ -93,11 +93,7 @@ export class ServerStream<Request, Response> {
       if (this.open) listener.onUnblocked();
       if (!this.isBlocked) call.resume();
     });
-    call.on('end', () => {
-      if (!this.open) return;
-      this.close();
-      call.end();
-    });
+    call.on('end', () => this.end());
     for (const event of ['cancelled', 'error', 'close']) call.on(event, () => this.close());
   }
 
@@ -124,6 +120,13 @@ export class ServerStream<Request, Response> {
     if (!this.open) return;
     this.close();
     this.call.emit('error', { code, details });
+  }
+
+  /** Ends the stream with OK. */
+  end(): void {
+    if (!this.open) return;
+    this.close();
+    this.call.end();
   }
 
   private close(): void {

@@ -71,8 +71,9 @@ export class ClientStats implements ClientEvents {
     const observed = { client, stats };
     this.observed.add(observed);
     const { CONNECTED, RESOURCES } = ClientInstruments;
-    const { FALLBACK_ACTIVE } = OwnInstruments;
-    const gauges = stats.observeGauges([CONNECTED, RESOURCES, FALLBACK_ACTIVE], (report) => {
+    const { FALLBACK_ACTIVE, SHORT_STREAMS } = OwnInstruments;
+    const instruments = [CONNECTED, RESOURCES, FALLBACK_ACTIVE, SHORT_STREAMS];
+    const gauges = stats.observeGauges(instruments, (report) => {
       reportServers(client, report);
       reportResources(client, parseName, report);
     });
@@ -113,9 +114,10 @@ export class ClientStats implements ClientEvents {
 
 /** A server counts as connected from the creation of its stream until a failure, and after the next response (gRFC A78). */
 function reportServers(client: StatsSource, report: ReportGauge): void {
-  for (const { serverUri, lastError } of client.serverStates()) {
+  for (const { serverUri, lastError, shortStreams } of client.serverStates()) {
     const labels = { [ClientLabel.SERVER]: serverUri };
     report(ClientInstruments.CONNECTED, lastError === undefined ? 1 : 0, labels);
+    report(OwnInstruments.SHORT_STREAMS, shortStreams, labels);
   }
   for (const { authority = NO_AUTHORITY, isActive } of client.fallbacks()) {
     const labels = { [ClientLabel.AUTHORITY]: authority };

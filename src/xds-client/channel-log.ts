@@ -1,4 +1,5 @@
 import type { Clock } from '../util/clock';
+import { inSeconds } from '../util/duration';
 import { errorStack } from '../util/errors';
 import type { Logger } from '../util/logger';
 import { MAX_SHOWN_NAME } from '../util/text';
@@ -8,6 +9,7 @@ import type { Channel, ChannelResource, ResourceListener } from './channel-resou
 import type { ChangeHistory, ResourceChange } from './client-snapshot';
 import { MAX_INITIAL_VERSIONS_LENGTH, MAX_LOGGED_BUGS, MAX_LOGGED_UNREQUESTED } from './limits';
 import type { Accepted, ResourceEvent, ResourceState } from './resource-state';
+import type { CutStreams } from './stream-cuts';
 import { describeResource, type ResourceId } from './xds-errors';
 
 /** The name under which the details of responses and resources are traced (`GRPC_TRACE`). */
@@ -75,12 +77,22 @@ export class ChannelLog implements ResourceListener {
     );
   }
 
-  /** Logs that the server ends its streams. @param reason The status of the last one. */
-  unstable(reason: string): void {
-    this.options.logger.error(
+  /**
+   * Logs that the server ends its streams soon after they opened, and that it does no longer.
+   * @param reason The status of the last one.
+   */
+  cut(cut: CutStreams | undefined, reason: string): void {
+    const { logger } = this.options;
+    if (cut === undefined) {
+      logger.info(() => `${this.server}: a stream has lasted again`, { event: 'streams-lasting' });
+      return;
+    }
+    logger.error(
       () =>
-        `${this.server} ends its streams soon after a response, the last one with ${reason}: see its log; ` +
-        'new ones are opened at most once a second',
+        `${this.server} ends each stream soon after it opened, the last one after ${inSeconds(cut.lastAgeMs)} with ${reason}: ` +
+        'see its log. A server that keeps one stream for each host, as the agent of Istio does, does so when several ' +
+        'processes connect. Streams are opened after pauses of up to 2 minutes now; the configuration stays in use',
+      { event: 'streams-cut', error: reason },
     );
   }
 

@@ -47,6 +47,11 @@ export interface ServerSnapshot {
   readonly failingSince: string | undefined;
   /** Milliseconds until the next attempt, in `backoff` only. */
   readonly retryInMs: number | undefined;
+  /**
+   * How many streams in a row the server has ended soon after they opened; zero unless there are pauses between them because of
+   * that. A server that keeps one stream for each host ends that of one process when another one connects.
+   */
+  readonly shortStreams: number;
 }
 
 /** A change of a resource at one server. */

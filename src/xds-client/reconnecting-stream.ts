@@ -5,6 +5,7 @@ import type { Handle } from '../util/handle';
 import type { Random } from '../util/random';
 import type { Result } from '../util/result';
 import type { SerialQueue } from '../util/serial-queue';
+import { StreamCuts, type CutStreams } from './stream-cuts';
 import type { StreamStatus, XdsStream, XdsTransport } from './transport';
 
 /** The time of one stream. Timers run in the queue, and only while the stream is open. */
@@ -23,8 +24,15 @@ export interface OpenStream {
 export type NextStream =
   /** The server did not answer, or not with anything usable: a new stream is opened after the connection backoff. */
   | { readonly kind: 'after-backoff'; readonly reason: string }
-  /** The server answered: a new stream is opened at once, but no sooner than `MIN_STREAM_INTERVAL_MS` after this one. */
-  | { readonly kind: 'after-interval' }
+  /**
+   * The server answered: a new stream is opened at once, but no sooner than `MIN_STREAM_INTERVAL_MS` after this one; after a
+   * pause if the server ends its streams soon after they opened.
+   */
+  | {
+      readonly kind: 'after-interval';
+      /** Whether something is awaited, for which a pause would be too long. */
+      readonly isAwaited: boolean;
+    }
   /** A new stream is opened at once. */
   | { readonly kind: 'at-once' };
 
@@ -57,6 +65,11 @@ export interface ReconnectingStreamOptions<S extends StreamSession> {
    * @param retryInMs When the next attempt is made.
    */
   readonly onFailed: (reason: string, retryInMs: number) => void;
+  /**
+   * Called when the server begins to end its streams soon after they opened, and when one has lasted.
+   * @param cut `undefined` when it is over.
+   */
+  readonly onCut?: (cut: CutStreams | undefined) => void;
   /** Called with an exception of anything that runs on a stream. It ends the stream. */
   readonly onError: (error: unknown) => void;
 }
@@ -66,6 +79,8 @@ interface BackoffState {
   readonly timer: Handle;
   /** On the monotonic clock. */
   readonly retryAtMs: number;
+  /** When the next attempt may be made if something is awaited, on the monotonic clock. */
+  readonly urgentAtMs: number;
 }
 
 interface OpenState<S> {
@@ -75,6 +90,8 @@ interface OpenState<S> {
   readonly session: S;
   /** How long to wait if the server does not answer on this stream either. */
   readonly backoff: BackoffStep;
+  /** Runs out when the stream has lasted, after others that were cut. */
+  readonly lasting: Handle | undefined;
 }
 
 type StreamState<S> =
@@ -95,8 +112,11 @@ const MIN_STREAM_INTERVAL_MS = 1000;
  */
 export class ReconnectingStream<S extends StreamSession> {
   private state: StreamState<S> = { kind: 'idle' };
+  private readonly cuts: StreamCuts;
 
-  constructor(private readonly options: ReconnectingStreamOptions<S>) {}
+  constructor(private readonly options: ReconnectingStreamOptions<S>) {
+    this.cuts = new StreamCuts(options.random);
+  }
 
   /** `open` from the creation of a stream on, connected or not. */
   get kind(): StreamState<S>['kind'] {
@@ -112,6 +132,19 @@ export class ReconnectingStream<S extends StreamSession> {
   get retryInMs(): number | undefined {
     if (this.state.kind !== 'backoff') return undefined;
     return Math.max(0, this.state.retryAtMs - this.options.clock.monotonicMs());
+  }
+
+  /** What is seen of a server that ends its streams soon after they opened; `undefined` if it does not. */
+  get cut(): CutStreams | undefined {
+    return this.cuts.current;
+  }
+
+  /** Ends a pause that only spares the server: something is awaited. */
+  hurry(): void {
+    const { state } = this;
+    if (state.kind !== 'backoff' || state.urgentAtMs >= state.retryAtMs) return;
+    const delayMs = Math.max(0, state.urgentAtMs - this.options.clock.monotonicMs());
+    this.waitAndOpen(delayMs, this.firstBackoff());
   }
 
   /** Opens a stream if none is open or due. */
@@ -146,6 +179,7 @@ export class ReconnectingStream<S extends StreamSession> {
     this.state = next;
     if (state.kind === 'backoff') state.timer.release();
     if (state.kind !== 'open') return;
+    state.lasting?.release();
     this.report(() => state.stream.close());
     this.report(() => state.session.release());
   }
@@ -210,7 +244,9 @@ export class ReconnectingStream<S extends StreamSession> {
       { stream, transport, openedAtMs, clock: streamClock },
       replaced,
     );
-    this.setState({ kind: 'open', stream, openedAtMs, session, backoff });
+    const { current, lastingMs } = this.cuts;
+    const lasting = current && streamClock.setTimer(() => this.endCuts(), lastingMs);
+    this.setState({ kind: 'open', stream, openedAtMs, session, backoff, lasting });
   }
 
   private createSession(open: OpenStream, replaced: S | undefined): S {
@@ -238,7 +274,7 @@ export class ReconnectingStream<S extends StreamSession> {
         this.fail(next.reason, this.backoffAfter(open));
         break;
       case 'after-interval':
-        this.openAfterInterval(open);
+        this.openAfterInterval(open, next.isAwaited);
         break;
       case 'at-once':
         this.replace();
@@ -248,13 +284,26 @@ export class ReconnectingStream<S extends StreamSession> {
     }
   }
 
-  private openAfterInterval({ openedAtMs }: OpenState<S>): void {
-    const ageMs = this.options.clock.monotonicMs() - openedAtMs;
-    if (ageMs < MIN_STREAM_INTERVAL_MS) {
-      this.waitAndOpen(MIN_STREAM_INTERVAL_MS - ageMs, this.firstBackoff());
-    } else {
-      this.open(this.firstBackoff());
-    }
+  private openAfterInterval({ openedAtMs }: OpenState<S>, isAwaited: boolean): void {
+    const nowMs = this.options.clock.monotonicMs();
+    const cut = this.countEnd(openedAtMs, nowMs);
+    const urgentInMs = openedAtMs + MIN_STREAM_INTERVAL_MS - nowMs;
+    const delayMs = cut === undefined || isAwaited ? urgentInMs : cut.pauseMs;
+    if (delayMs <= 0) this.open(this.firstBackoff());
+    else this.waitAndOpen(delayMs, this.firstBackoff(), urgentInMs);
+  }
+
+  /** Counts a stream that the server has ended after a response. */
+  private countEnd(openedAtMs: number, nowMs: number): CutStreams | undefined {
+    const before = this.cuts.current;
+    const cut = this.cuts.onEnded(openedAtMs, nowMs);
+    if ((before === undefined) !== (cut === undefined)) this.options.onCut?.(cut);
+    return cut;
+  }
+
+  private endCuts(): void {
+    this.cuts.reset();
+    this.options.onCut?.(undefined);
   }
 
   private fail(reason: string, backoff: BackoffStep): void {
@@ -262,12 +311,16 @@ export class ReconnectingStream<S extends StreamSession> {
     this.options.onFailed(reason, backoff.delayMs);
   }
 
-  /** @param backoff How long to wait after the attempt that follows. */
-  private waitAndOpen(delayMs: number, backoff: BackoffStep): void {
+  /**
+   * @param backoff How long to wait after the attempt that follows.
+   * @param urgentInMs After how many milliseconds the attempt is made if something is awaited.
+   */
+  private waitAndOpen(delayMs: number, backoff: BackoffStep, urgentInMs = delayMs): void {
     const { clock, queue } = this.options;
+    const nowMs = clock.monotonicMs();
     const waiting: BackoffState = {
       kind: 'backoff',
-      retryAtMs: clock.monotonicMs() + delayMs,
+      ...{ retryAtMs: nowMs + delayMs, urgentAtMs: nowMs + urgentInMs },
       timer: clock.setTimer(() => {
         queue.run(() => {
           if (this.state === waiting) this.open(backoff);

@@ -172,9 +172,10 @@ export class ServerChannel implements Channel {
     const { serverUri } = this.server;
     const states = [...this.streams.values()].map((stream) => stream.snapshot());
     const [worst] = states.sort((a, b) => PROGRESS.indexOf(a.state) - PROGRESS.indexOf(b.state));
-    const { state, retryInMs } = worst ?? NO_STREAM;
+    const { state, retryInMs, cut } = worst ?? NO_STREAM;
     const { failure: lastError, failingSince } = this.health;
-    return { serverUri, state, lastError, failingSince, retryInMs };
+    const shortStreams = cut?.count ?? 0;
+    return { serverUri, state, lastError, failingSince, retryInMs, shortStreams };
   }
 
   /** Describes what a pending resource waits for, as the end of a sentence. */
@@ -229,7 +230,7 @@ export class ServerChannel implements Channel {
       onResponse: (response) => this.onResponse(response),
       onStateChanged: (change) => {
         if (change.kind === 'reachable') this.onReachable(service);
-        else if (change.kind === 'unstable') this.log.unstable(change.reason);
+        else if (change.kind === 'cut') this.log.cut(change.cut, change.reason);
         else this.onFailed(service, change.reason, change.retryInMs);
       },
       onTimeout: (key, kind, serverAnswered) => {
@@ -325,7 +326,12 @@ class Subscription implements ChannelSubscription {
   }
 }
 
-const NO_STREAM: AdsStreamSnapshot = { state: 'idle', retryInMs: undefined, hasAnswered: false };
+const NO_STREAM: AdsStreamSnapshot = {
+  state: 'idle',
+  retryInMs: undefined,
+  hasAnswered: false,
+  cut: undefined,
+};
 
 /** The states of a stream, from the one that is furthest from working. */
 const PROGRESS = ['closed', 'backoff', 'idle', 'connecting', 'open'];

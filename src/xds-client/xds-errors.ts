@@ -70,7 +70,7 @@ export function describeStreamEnd(status: StreamStatus): string {
 
 /** The status with which a server has ended a stream. */
 export function describeStatus({ code, details }: StreamStatus): string {
-  return `${statusName(code)}: ${sanitizeText(details)}`;
+  return details === '' ? statusName(code) : `${statusName(code)}: ${sanitizeText(details)}`;
 }
 
 const IDENTITY = 'check node and channel_creds of the bootstrap';

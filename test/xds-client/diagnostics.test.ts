@@ -156,7 +156,7 @@ describe('snapshot', () => {
     const server = () => h.client.snapshot().servers;
     const base = {
       ...{ serverUri: 'xds.test:1', lastError: undefined },
-      ...{ failingSince: undefined, retryInMs: undefined },
+      ...{ failingSince: undefined, retryInMs: undefined, shortStreams: 0 },
     };
     expect(server()).toEqual([{ ...base, state: 'connecting' }]);
     h.stream.confirmSent();

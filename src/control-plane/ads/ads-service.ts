@@ -116,6 +116,9 @@ export class AdsService {
         variant,
         onClosed: () => this.streams.delete(stream),
       };
+      if (this.options.settings.imitate === 'istio-agent') {
+        for (const earlier of [...this.streams]) earlier.end();
+      }
       const stream: DiscoveryStream = new AdsStream(call, options, this.options);
       this.streams.add(stream);
     };

@@ -53,6 +53,8 @@ export interface DiscoveryStream {
   heartbeat(): void;
   /** Ends the stream with an error status. */
   fail(code: status, details: string): void;
+  /** Ends the stream with OK. */
+  end(): void;
 }
 
 /** The state of a stream after its first request, which holds the node. */
@@ -116,6 +118,10 @@ export class AdsStream<Request extends AnyRequest, Response> implements Discover
 
   fail(code: status, details: string): void {
     this.stream.fail(code, details);
+  }
+
+  end(): void {
+    this.stream.end();
   }
 
   private onRequest(request: Request): void {

@@ -35,7 +35,7 @@ export function createSotwSubscriptions(
     imitate,
     // istiod treats a request without a nonce as the first of its type:
     // https://github.com/istio/istio/blob/1.27.0/pkg/xds/server.go#L163
-    restartsWithoutNonce: imitate === 'istiod',
+    restartsWithoutNonce: imitate !== undefined,
   });
 }
 

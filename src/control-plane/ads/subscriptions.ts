@@ -11,8 +11,8 @@ import {
 } from '../resource';
 import { ViewChanges, type ServedResources, type ViewChange } from './resource-view';
 
-/** A management server whose handling of requests can be imitated. */
-export type ImitatedServer = 'istiod';
+/** A management server that can be imitated. */
+export type ImitatedServer = 'istiod' | 'istio-agent';
 
 /** The fields that requests of both variants have. */
 export interface SubscriptionRequest {
@@ -143,7 +143,7 @@ export class Subscriptions<Request extends SubscriptionRequest> {
     const acknowledgement = known?.responses.acknowledge(responseNonce, errorMessage, versionInfo);
     const isIgnored =
       known?.isStale(responseNonce) === true ||
-      (this.options.imitate === 'istiod' && isIgnoredByIstiod(request, lastNonce));
+      (this.options.imitate !== undefined && isIgnoredByIstiod(request, lastNonce));
     if (isIgnored) return { acknowledgement, subscribed: undefined, response: undefined };
     const type = known ?? this.addType(typeUrl);
     const { subscribed, update } = type.onRequest(request, this.resources);
@@ -201,7 +201,7 @@ export class Subscriptions<Request extends SubscriptionRequest> {
 
   private pendingUpdates(change: ViewChange): readonly PendingUpdate<Request>[] {
     const updates: PendingUpdate<Request>[] = [];
-    const resendAll = this.options.imitate === 'istiod';
+    const resendAll = this.options.imitate !== undefined;
     for (const type of inSendingOrder(this.types)) {
       if (change.next.set(type.typeUrl) === undefined) continue;
       const update = type.onChanged(change, resendAll);

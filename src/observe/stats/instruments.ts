@@ -267,6 +267,14 @@ export const OwnInstruments = {
     unit: 's',
     kind: 'gauge',
   }),
+  SHORT_STREAMS: defineInstrument({
+    name: 'grpc_xds.xds_client.short_streams',
+    description:
+      'The number of streams in a row that a management server has ended soon after they opened, while there are pauses between them because of that; else 0.',
+    unit: '{stream}',
+    kind: 'gauge',
+    labels: [TARGET, ClientLabel.SERVER],
+  }),
   FALLBACK_ACTIVE: defineInstrument({
     name: 'grpc_xds.fallback_active',
     description: 'Whether another management server than the first of an authority is in use.',

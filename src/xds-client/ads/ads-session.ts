@@ -22,8 +22,8 @@ export interface AdsSessionOwner extends Pick<AdsStreamHandler, 'onResponse'> {
   /** @param isSilent Whether it is known by the server's silence, and not by a response. */
   onReachable(isSilent: boolean): void;
   onTimeout(key: ResourceKey, kind: 'overdue' | 'missing'): void;
-  /** The server has ended the stream after a response; `ageMs` is how long it was open. */
-  onEndedAfterResponse(status: StreamStatus, ageMs: number): void;
+  /** The server has ended the stream after `ageMs`, after a response or without one. */
+  onEnded(status: StreamStatus, hasAnswered: boolean, ageMs: number): void;
 }
 
 /** Constructor options of a session. */
@@ -202,10 +202,10 @@ export class AdsSession implements StreamSession {
   }
 
   onClosed(status: StreamStatus): NextStream {
-    const { protocol, variant, open, owner } = this.options;
+    const { protocol, variant, owner, open } = this.options;
+    owner.onEnded(status, this.sawResponse, open.clock.monotonicMs() - open.openedAtMs);
     if (this.sawResponse) {
-      owner.onEndedAfterResponse(status, open.clock.monotonicMs() - open.openedAtMs);
-      return { kind: 'after-interval' };
+      return { kind: 'after-interval', isAwaited: !this.waits.isEmpty };
     }
     const lacksVariant = status.code === StatusCode.UNIMPLEMENTED && protocol.isDelta;
     if (lacksVariant && variant.onDeltaUnimplemented()) return { kind: 'at-once' };

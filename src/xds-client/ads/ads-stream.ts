@@ -3,6 +3,7 @@ import type { Result } from '../../util/result';
 import type { SerialQueue } from '../../util/serial-queue';
 import type { ServerSnapshot } from '../client-snapshot';
 import { ReconnectingStream } from '../reconnecting-stream';
+import type { CutStreams } from '../stream-cuts';
 import type { StreamStatus, XdsTransport } from '../transport';
 import { describeStatus } from '../xds-errors';
 import { StatusCode } from '../../util/status-code';
@@ -27,16 +28,15 @@ export interface AdsStreamOptions extends Pick<
 /** The state of a stream as far as others may know it. */
 export type AdsStreamSnapshot = Pick<ServerSnapshot, 'state' | 'retryInMs'> & {
   readonly hasAnswered: boolean;
+  readonly cut: CutStreams | undefined;
 };
 
 /** A stream is replaced at most this often because a resource requested on it was not received. */
 const MIN_RENEWAL_INTERVAL_MS = 30_000;
 
-/** A stream that ends sooner than this with an error is a short one. */
-const SHORT_STREAM_MS = 10_000;
-
-/** So many short streams in a row are logged. */
-const SHORT_STREAMS = 3;
+/** So many streams in a row may end with OK before a response, sooner than this after they opened. */
+const MAX_SILENT_ENDS = 2;
+const SOON_MS = 5000;
 
 /** An ADS stream to one server, and the streams that replace it: what is known of the server beyond one of them. */
 export class AdsStream {
@@ -46,8 +46,12 @@ export class AdsStream {
   private health: 'unknown' | 'answering' | 'failing' = 'unknown';
   /** When a stream may next be replaced because a resource was not received, on the monotonic clock. */
   private mayRenewAtMs = -Infinity;
-  /** How many streams in a row have ended with an error soon after a response. */
-  private shortStreams = 0;
+  /** How the last stream ended that the server has ended. */
+  private lastEnd: StreamStatus = { code: StatusCode.OK, details: '' };
+  /** How many streams in a row the server has ended with OK soon after they opened, before it answered. */
+  private silentEnds = 0;
+  /** Whether the failure that follows is such an end, and none yet. */
+  private isTolerated = false;
 
   constructor(private readonly options: AdsStreamOptions) {
     const { source, variant, queue, clock, random, connect, time, resourceTimeoutMs } = options;
@@ -61,8 +65,13 @@ export class AdsStream {
         const rest = { source, variant, time, random, resourceTimeoutMs };
         return new AdsSession({ open, owner, protocol, replaced, ...rest });
       },
+      onCut: (cut) =>
+        options.handler.onStateChanged({ kind: 'cut', cut, reason: describeStatus(this.lastEnd) }),
       onError: (error) => options.handler.onError(error),
       onFailed: (reason, retryInMs) => {
+        const { isTolerated } = this;
+        this.isTolerated = false;
+        if (isTolerated) return;
         this.health = 'failing';
         options.handler.onStateChanged({ kind: 'failed', reason, retryInMs });
       },
@@ -72,6 +81,7 @@ export class AdsStream {
   /** Requests a name that was added to the source. */
   addName(typeUrl: string, name: string): void {
     this.stream.session?.addName(typeUrl, name);
+    this.stream.hurry();
   }
 
   /** Ends the request of a name that was removed from the source. */
@@ -112,10 +122,10 @@ export class AdsStream {
 
   /** A copy for diagnostics. */
   snapshot(): AdsStreamSnapshot {
-    const { kind, retryInMs, session } = this.stream;
+    const { kind, retryInMs, session, cut } = this.stream;
     const state = kind === 'open' && session?.isConnected !== true ? 'connecting' : kind;
     const hasAnswered = kind === 'open' && this.health === 'answering';
-    return { state, retryInMs, hasAnswered };
+    return { state, retryInMs, hasAnswered, cut };
   }
 
   /** Milliseconds until a resource is concluded to be missing; `undefined` while nothing is timed. */
@@ -145,17 +155,19 @@ export class AdsStream {
         if (kind === 'overdue') this.requestOnNewStream(key);
         else handler.onTimeout(key, kind, this.health === 'answering');
       },
-      onEndedAfterResponse: (status, ageMs) => this.noteEnd(status, ageMs),
+      onEnded: (status, hasAnswered, ageMs) => this.onEnded(status, hasAnswered, ageMs),
     };
   }
 
-  /** It is no failure (gRFC A57), so that a server that ends each of its streams would go unnoticed otherwise. */
-  private noteEnd(status: StreamStatus, ageMs: number): void {
-    const isShort = status.code !== StatusCode.OK && ageMs < SHORT_STREAM_MS;
-    this.shortStreams = isShort ? this.shortStreams + 1 : 0;
-    if (this.shortStreams !== SHORT_STREAMS) return;
-    const reason = describeStatus(status);
-    this.options.handler.onStateChanged({ kind: 'unstable', reason });
+  /**
+   * Notes the end of a stream. A server that keeps one stream for each host may end it with OK before it answers, which is no
+   * failure the first times. See docs/decisions/0037-streams-that-are-cut.md.
+   */
+  private onEnded(status: StreamStatus, hasAnswered: boolean, ageMs: number): void {
+    this.lastEnd = status;
+    const isSilent = !hasAnswered && status.code === StatusCode.OK && ageMs < SOON_MS;
+    this.silentEnds = isSilent ? this.silentEnds + 1 : 0;
+    this.isTolerated = isSilent && this.silentEnds <= MAX_SILENT_ENDS && this.health !== 'failing';
   }
 
   /**

@@ -1,4 +1,5 @@
 import { inSteps, type Steps } from '../../util/steps';
+import type { CutStreams } from '../stream-cuts';
 import { joinBounded } from '../xds-errors';
 import type { AdsResponse } from './ads-response';
 import type { ReadResponse } from './response-reader';
@@ -87,8 +88,11 @@ export type AdsStreamChange =
    * `reason` follows the name of the server; the next attempt is made in `retryInMs`.
    */
   | { readonly kind: 'failed'; readonly reason: string; readonly retryInMs: number }
-  /** Several streams in a row have ended with an error soon after a response. `reason` is the last status. */
-  | { readonly kind: 'unstable'; readonly reason: string };
+  /**
+   * The server has begun to end its streams soon after they opened; without `cut`, one has lasted. `reason` is the status
+   * of the last one.
+   */
+  | { readonly kind: 'cut'; readonly cut: CutStreams | undefined; readonly reason: string };
 
 /** Receives the events of an ADS stream. All methods are called from the client's queue. */
 export interface AdsStreamHandler {

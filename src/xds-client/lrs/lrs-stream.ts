@@ -284,7 +284,7 @@ class LrsSession implements StreamSession {
     }
     if (!this.hasAnswered) return { kind: 'after-backoff', reason: describeEnd(status) };
     trace(() => describeEnd(status));
-    return { kind: 'after-interval' };
+    return { kind: 'after-interval', isAwaited: false };
   }
 
   /** Sends what is left to report, and then ends the stream. */

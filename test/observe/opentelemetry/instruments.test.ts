@@ -107,6 +107,10 @@ const ROWS: readonly Row[] = [
   ['grpc_xds.config.held_back_duration', ...(['gauge', 's', [T], [], [], false] as const)],
   ['grpc_xds.config.apply_duration', ...(['histogram', 's', [T], [], LATENCY, false] as const)],
   [
+    'grpc_xds.xds_client.short_streams',
+    ...(['gauge', '{stream}', [T, 'grpc.xds.server'], [], [], false] as const),
+  ],
+  [
     'grpc_xds.fallback_active',
     ...(['gauge', '{bool}', [T, 'grpc.xds.authority'], [], [], false] as const),
   ],

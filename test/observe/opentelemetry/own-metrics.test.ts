@@ -18,6 +18,7 @@ const NAMES = [
   'grpc_xds.lb.priority_in_use',
   'grpc_xds.lb.endpoints',
   'grpc_xds.lb.drops',
+  'grpc_xds.xds_client.short_streams',
   'grpc_xds.fallback_active',
   'grpc_xds.config.apply_duration',
   'grpc_xds.config.held_back_duration',
@@ -148,6 +149,8 @@ describe.each(WAYS)('metrics that no gRFC defines, with a %s', (way) => {
     const authority = { ...target, 'grpc.xds.authority': '#old' };
     await mesh.client().say();
     expect(await series('grpc_xds.fallback_active')).toEqual([[authority, 0]]);
+    const ofServer = { ...target, 'grpc.xds.server': mesh.address };
+    expect(await series('grpc_xds.xds_client.short_streams')).toEqual([[ofServer, 0]]);
     // Nothing listens on port 1.
     const [unreachable, server] = [bootstrapFor('127.0.0.1:1'), bootstrapFor(mesh.address)];
     const servers = [unreachable, server].map(({ xds_servers }) => xds_servers);

@@ -224,10 +224,16 @@ export class ClientState implements PageState {
   }
 }
 
-function serverRow({ serverUri, state, lastError, retryInMs }: ServerSnapshot, index: number): Row {
+function serverRow(
+  { serverUri, state, lastError, retryInMs, shortStreams }: ServerSnapshot,
+  index: number,
+): Row {
+  const error =
+    lastError ??
+    (shortStreams > 0 ? `ended ${shortStreams} streams soon after they opened` : undefined);
   return {
     ...{ id: `${index}`, server: cellText(serverUri), state },
-    ...(lastError !== undefined && { error: cellText(lastError) }),
+    ...(error !== undefined && { error: cellText(error) }),
     ...(retryInMs !== undefined && { retry: `in ${Math.ceil(retryInMs / 1000)} s` }),
   };
 }

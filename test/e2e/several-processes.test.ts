@@ -1,0 +1,45 @@
+import { inspect, register, type LogRecord } from '../../src';
+import { eventually } from '../support/eventually';
+import { bootstrapFor, Mesh, simpleResources } from '../support/mesh';
+
+describe('several processes behind an agent that keeps one stream', () => {
+  const records: LogRecord[] = [];
+  let mesh: Mesh;
+  let streams = 0;
+
+  beforeEach(async () => {
+    [records.length, streams] = [0, 0];
+    mesh = await Mesh.startWith({
+      imitate: 'istio-agent',
+      onClientEvent: ({ kind }) => {
+        if (kind === 'connected') streams++;
+      },
+    });
+    register({
+      bootstrap: bootstrapFor(mesh.address),
+      logger: { log: (record) => void records.push(record) },
+    });
+  });
+  afterEach(() => {
+    mesh.stop();
+    register({});
+  });
+
+  it('go on with the configuration that they have, and say once what is seen', async () => {
+    mesh.serve(simpleResources([(await mesh.backend('b')).port]));
+    // A process is a bootstrap: each has a stream of its own.
+    const clients = ['one', 'two', 'three', 'four'].map((id) => {
+      const bootstrap = { ...bootstrapFor(mesh.address), node: { id } };
+      return mesh.client({ 'grpc_xds.bootstrap': JSON.stringify(bootstrap) });
+    });
+    const answers = await eventually(
+      () => Promise.all(clients.map((client) => client.say())),
+      () => inspect().targets.every(({ servers }) => servers.some((one) => one.shortStreams >= 3)),
+    );
+    expect(answers).toEqual(['b', 'b', 'b', 'b']);
+    expect(streams).toBeLessThanOrEqual(16);
+    const cut = records.filter(({ event }) => event === 'streams-cut');
+    expect(cut).toHaveLength(4);
+    expect(records.filter(({ level }) => level === 'error')).toEqual(cut);
+  });
+});
