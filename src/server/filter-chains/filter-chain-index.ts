@@ -37,11 +37,7 @@ export class FilterChainIndex {
   /** Makes the index of a listener, in steps. */
   static *inSteps(listener: SocketListener): Steps<FilterChainIndex> {
     const index = new FilterChainIndex(listener);
-    yield* inSteps(
-      listener.filterChains,
-      (chain, position) => index.add(chain, position),
-      stepsOf,
-    );
+    yield* inSteps(listener.filterChains, (chain, position) => index.add(chain, position), stepsOf);
     return index;
   }
 

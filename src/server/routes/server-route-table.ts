@@ -44,6 +44,18 @@ interface ServerRouteTableInputs extends ServerRouteTableOptions {
 interface HostEntry {
   readonly virtualHost: VirtualHost;
   readonly index: RouteIndex;
+  readonly wrongActions: WrongActions;
+}
+
+/** Made once for a virtual host that an update leaves, or that several chains have in common. */
+const known = new WeakMap<VirtualHost, HostEntry>();
+
+function* createEntry(virtualHost: VirtualHost): Steps<HostEntry> {
+  const { routes } = virtualHost;
+  const index = yield* RouteIndex.inSteps(routes);
+  const wrongActions = new WrongActions(virtualHost);
+  yield* inSteps(routes, (route) => wrongActions.add(route));
+  return { virtualHost, index, wrongActions };
 }
 
 /** Of routes and virtual hosts without overrides. */
@@ -54,8 +66,6 @@ const NO_OVERRIDES: HttpFilterOverrides = new Map();
  * needs them, and are kept over updates that leave their configs.
  */
 export class ServerRouteTable {
-  /** Describes the routes that no request can use, and the cure, for the log; `undefined` if there are none. */
-  readonly problem: string | undefined;
   private readonly call: MatchedCall<AuthorizationRequest>;
   /** By the overrides of the route, or by those of the virtual host if the route has none. */
   private readonly filters = new Map<HttpFilterOverrides, ServerFilterChain>();
@@ -63,10 +73,10 @@ export class ServerRouteTable {
   private constructor(
     private readonly inputs: ServerRouteTableInputs,
     private readonly hosts: VirtualHostIndex<HostEntry>,
-    wrong: WrongActions,
+    /** Describes the routes that no request can use, and the cure, for the log; `undefined` if there are none. */
+    readonly problem: string | undefined,
   ) {
     const { random, meter } = inputs;
-    this.problem = wrong.describe(this.name);
     this.call = new MatchedCall(random, new CallHeaders(serverHeaders), meter);
   }
 
@@ -84,14 +94,15 @@ export class ServerRouteTable {
   ): Steps<ServerRouteTable> {
     const { virtualHosts } = routeConfig;
     const entries: HostEntry[] = [];
-    const wrong = new WrongActions();
     yield* inSteps(virtualHosts, function* (virtualHost) {
-      const index = yield* RouteIndex.inSteps(virtualHost.routes);
-      entries.push({ virtualHost, index });
-      yield* inSteps(virtualHost.routes, (route) => wrong.count(route, virtualHost));
+      const entry = known.get(virtualHost) ?? (yield* createEntry(virtualHost));
+      known.set(virtualHost, entry);
+      entries.push(entry);
     });
     const hosts = yield* VirtualHostIndex.inSteps(virtualHosts, entries);
-    return new ServerRouteTable({ routeConfig, httpFilters, registry, ...options }, hosts, wrong);
+    const wrong = entries.map(({ wrongActions }) => wrongActions);
+    const problem = WrongActions.describe(describeRoutes(routeConfig), wrong);
+    return new ServerRouteTable({ routeConfig, httpFilters, registry, ...options }, hosts, problem);
   }
 
   /**

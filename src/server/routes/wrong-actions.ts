@@ -2,29 +2,41 @@ import type { Route, VirtualHost } from '../../resources/route-config/route-conf
 import { actionName } from '../../routing/action-name';
 import { quoteText } from '../../util/text';
 
-/** Counts the routes of a server that have another action than `non_forwarding_action`: their requests fail (gRFC A36). */
+/** The routes of a virtual host that have another action than `non_forwarding_action`: their requests fail (gRFC A36). */
 export class WrongActions {
-  private routes = 0;
-  private wrong = 0;
-  private first: { readonly route: Route; readonly virtualHost: VirtualHost } | undefined =
-    undefined;
+  private count = 0;
+  private first: Route | undefined = undefined;
 
-  count(route: Route, virtualHost: VirtualHost): void {
-    this.routes++;
+  constructor(private readonly virtualHost: VirtualHost) {}
+
+  add(route: Route): void {
     if (route.action.kind === 'non-forwarding') return;
-    this.wrong++;
-    this.first ??= { route, virtualHost };
+    this.count++;
+    this.first ??= route;
   }
 
-  /** Returns a text for the log; `undefined` if there is no such route. @param routes The name of the route configuration. */
-  describe(routes: string): string | undefined {
-    if (this.first === undefined) return undefined;
-    const { route, virtualHost } = this.first;
-    const name = route.name === '' ? '' : ` (${quoteText(route.name)})`;
+  /** Describes those of all virtual hosts, for the log; `undefined` if there are none. @param name That of the route configuration. */
+  static describe(name: string, hosts: readonly WrongActions[]): string | undefined {
+    let wrong = 0;
+    let all = 0;
+    let example: string | undefined;
+    for (const { virtualHost, count, first } of hosts) {
+      wrong += count;
+      all += virtualHost.routes.length;
+      if (first !== undefined) example ??= describeRoute(first, virtualHost);
+    }
+    if (example === undefined) return undefined;
     return (
-      `${routes}: ${this.wrong} of ${this.routes} routes fail their requests with UNAVAILABLE, because their action is not ` +
-      `non_forwarding_action, as it must be on a server: the first one is route ${virtualHost.routes.indexOf(route)}${name} of ` +
-      `virtual host ${quoteText(virtualHost.name)}, with the action ${actionName(route.action)}`
+      `${name}: ${wrong} of ${all} routes fail their requests with UNAVAILABLE, because their action is not ` +
+      `non_forwarding_action, as it must be on a server: the first one is ${example}`
     );
   }
+}
+
+function describeRoute(route: Route, { name, routes }: VirtualHost): string {
+  const ofRoute = route.name === '' ? '' : ` (${quoteText(route.name)})`;
+  return (
+    `route ${routes.indexOf(route)}${ofRoute} of virtual host ${quoteText(name)}, ` +
+    `with the action ${actionName(route.action)}`
+  );
 }

@@ -429,6 +429,24 @@ describe('a composite filter is rejected', () => {
     ]);
   });
 
+  it('with a filter that only servers can run, but not in an override, whose calls fail', () => {
+    const guard = defineHttpFilter({
+      configTypes: ['acme.Guard'],
+      parseConfig: () => undefined,
+      createServerFilter: () => undefined,
+    });
+    scene.registry.register(guard);
+    const matcher = list([x1, run({ ...mark('g'), type_url: 'acme.Guard' })]);
+    expect(scene.violations(composite(matcher))).toEqual([
+      `${AT}.filter_chain.typed_config[0].typed_config: unsupported HTTP filter acme.Guard`,
+    ]);
+    const call = scene.start(composite(), compositeOverride(matcher));
+    // An exception of a filter fails its call with INTERNAL.
+    expect(() => call?.onRequestHeaders?.(headersOf({ x: '1' }))).toThrow(
+      'The HTTP filter of acme.Guard is only for servers',
+    );
+  });
+
   it('with a config of another filter', () => {
     const filter = createCompositeFilter({ filters: scene.registry, random: () => 0, meter });
     expect(() => filter.prepare({ configType: 'acme.Other' }, undefined)).toThrow(

@@ -1,5 +1,6 @@
 import { DEFAULT_LIMITS } from '../../../src/bootstrap/limits';
 import { Status } from '../../../src/grpc-js';
+import { countWork } from '../../support/count-work';
 import {
   denyPrefix,
   host,
@@ -173,6 +174,15 @@ describe('the route of a request', () => {
         'non_forwarding_action, as it must be on a server: the first one is route 1 ("old") of virtual host "v", with the action route',
     );
   });
+});
+
+it('indexes the routes of a virtual host once, however many tables have it', () => {
+  const routes = Array.from({ length: 2000 }, (_, i) => served(`/s${i}/`));
+  const listener = scene.listener([], [host('v', ['*'], routes)]);
+  const work = () => countWork(() => scene.tableOf(listener));
+  const first = work();
+  expect(work()).toBeLessThan(first / 10);
+  expect(judge(scene.tableOf(listener), '/s1999/m')).toBeUndefined();
 });
 
 describe('the filters of a request', () => {

@@ -97,11 +97,16 @@ export class ServerScene {
       route_config: { name, virtual_hosts: hosts },
       http_filters: [...filters, routerFilter],
     };
-    const value = valueOf(this.type, {
+    return this.parse({
       name: 'inbound',
       address: { socket_address: { address: '0.0.0.0', port_value: 8080 } },
       filter_chains: [{ filters: [{ name: 'hcm', typed_config: manager }] }],
     });
+  }
+
+  /** Parses a listener. @throws Error with the violations. */
+  parse(json: Json): SocketListener {
+    const value = valueOf(this.type, json);
     if (value.kind !== 'socket') throw new Error('not a socket listener');
     return value;
   }
