@@ -1,4 +1,6 @@
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { connect as connectHttp2 } from 'node:http2';
 import { connect as connectSocket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -185,17 +187,83 @@ describe('STRICT', () => {
   }
 });
 
-it('a fallback with TLS serves chains without TLS', async () => {
+describe('a fallback with TLS', () => {
   const pair = {
     cert_chain: Buffer.from(identity.certificateChain),
     private_key: Buffer.from(identity.privateKey),
   };
-  world.serve([plain()]);
-  const fallback = ServerCredentials.createSsl(Buffer.from(root.certificate), [pair], true);
-  await world.bind(world.server(), new XdsServerCredentials(fallback));
+  const fallback = (isRequired: boolean) =>
+    new XdsServerCredentials(
+      ServerCredentials.createSsl(Buffer.from(root.certificate), [pair], isRequired),
+    );
+
+  it('serves chains without TLS', async () => {
+    world.serve([plain()]);
+    await world.bind(world.server(), fallback(true));
+    expect(await callServer(world.client(secured(web)))).toBe('OK');
+    expect(await callServer(world.client(secured(stranger)))).toMatch(/^UNAVAILABLE/);
+    expect(await callServer(world.client())).toMatch(/^UNAVAILABLE/);
+  });
+
+  it.each<readonly [string, Json, string, string]>([
+    ['any client of TLS', {}, 'OK', 'OK'],
+    ['a name', { principal_name: { exact: 'spiffe://td/web' } }, 'OK', 'PERMISSION_DENIED'],
+  ])('is seen by a policy for %s', async (_name, authenticated, withName, without) => {
+    const filters = [rbacFilter('ALLOW', [{ any: true }], [{ authenticated }]), routerFilter];
+    world.serve([world.listener([serverChain({ ...inlineRoutes(), http_filters: filters })])]);
+    const isRequired = withName === 'OK' && without !== 'OK';
+    await world.bind(world.server(), fallback(isRequired));
+    expect(await callServer(world.client(secured(web)))).toBe(withName);
+    const other = isRequired ? root.sign('job', { names: ['URI:spiffe://td/job'] }) : undefined;
+    expect(await callServer(world.client(secured(other)))).toMatch(new RegExp(`^${without}`));
+  });
+});
+
+describe('a Listener of istiod', () => {
+  it.each<readonly [name: string, withCertificate: string, inPlainText: string]>([
+    ['inbound-strict', 'OK', 'UNAVAILABLE'],
+    ['inbound-plaintext', 'UNAVAILABLE', 'OK'],
+    ['inbound-deny-all', 'PERMISSION_DENIED', 'UNAVAILABLE'],
+  ])('%s is served as it says', async (name, withCertificate, inPlainText) => {
+    const text = readFileSync(join(__dirname, `../fixtures/istiod/${name}.json`), 'utf8');
+    const [listener] = JSON.parse(text.replaceAll('10.244.0.2:50051', world.address)) as Json[];
+    const resource = unwrapped({ ...listener });
+    delete resource['@type'];
+    const address = { socket_address: { address: '127.0.0.1', port_value: world.port } };
+    world.serve([{ ...resource, address }]);
+    const listenerName = (own: string) => `xds.istio.io/grpc/lds/inbound/${own}`;
+    expect((await world.bind(world.server({ listenerName }))).error).toBeNull();
+    const statuses = [
+      await callServer(world.client(secured(web))),
+      await callServer(world.client()),
+    ].map((status) => status.split(':')[0]);
+    expect(statuses).toEqual([withCertificate, inPlainText]);
+  });
+
+  /** In the fixtures, a wrapper such as BoolValue is an object; in JSON of protos, it is the value in it. */
+  function unwrapped(json: Json): Json {
+    const text = JSON.stringify(json).replaceAll(/\{"value":(true|false|\d+)\}/g, '$1');
+    return JSON.parse(text) as Json;
+  }
+});
+
+it('half-open handshakes hold up neither calls nor a shutdown', async () => {
+  world.serve([strict()]);
+  const server = world.server();
+  await world.bind(server);
+  const sockets = Array.from({ length: 200 }, () => connectSocket(world.port, '127.0.0.1'));
+  const closed = sockets.map((socket) =>
+    once(
+      socket.on('error', () => undefined),
+      'close',
+    ),
+  );
+  await Promise.all(sockets.map((socket) => once(socket, 'connect')));
+  for (const socket of sockets) socket.write(Buffer.from([22, 3, 1, 2]));
   expect(await callServer(world.client(secured(web)))).toBe('OK');
-  expect(await callServer(world.client(secured(stranger)))).toMatch(/^UNAVAILABLE/);
-  expect(await callServer(world.client())).toMatch(/^UNAVAILABLE/);
+  server.forceShutdown();
+  await Promise.all(closed);
+  await new Promise((resolve) => server.tryShutdown(resolve));
 });
 
 /** @returns the common name in the certificate of the server. */

@@ -83,7 +83,9 @@ export class Generation {
       socket.destroy();
       return;
     }
-    this.connections.add(served.accept(socket, (connection) => this.onClosed(connection)));
+    const ends = { localAddress, localPort, remoteAddress, remotePort };
+    const onClosed = (connection: ServerConnection) => this.onClosed(connection);
+    this.connections.add(served.accept(socket, ends, onClosed));
   }
 
   /** Ends the connections that there are. Those that are accepted meanwhile stay. */

@@ -3,7 +3,8 @@ import { Status, type ServerCredentials, type ServerInterceptor } from '../../gr
 import { DENIED } from '../../http-filters/rbac/rbac-filter';
 import type { AuthorizationRequest } from '../../http-filters/rbac/request';
 import type { Refusal } from '../../http-filters/server-filter';
-import { errorMessage } from '../../util/errors';
+import { errorStack } from '../../util/errors';
+import type { ConnectionEnds } from '../../security/peer/tls-connections';
 import { err, type Result } from '../../util/result';
 import type { ServerRouteTable } from '../routes/server-route-table';
 import type { RefusalLog } from './refusal-log';
@@ -40,8 +41,12 @@ export class ServedChain implements ConnectionOwner {
   }
 
   /** @param onClosed Called when the connection has closed. */
-  accept(socket: Socket, onClosed: (connection: ServerConnection) => void): ServerConnection {
-    const connection = new ServerConnection(socket, this, onClosed);
+  accept(
+    socket: Socket,
+    ends: ConnectionEnds,
+    onClosed: (connection: ServerConnection) => void,
+  ): ServerConnection {
+    const connection = new ServerConnection(socket, ends, this, onClosed);
     const { credentials, tls } = this.options;
     if (credentials._isSecure()) {
       this.acceptor ??= new TlsAcceptor({ ...tls, credentials });
@@ -58,13 +63,18 @@ export class ServedChain implements ConnectionOwner {
     return refusal;
   }
 
-  refuse(error: unknown, path: string): Refusal {
+  refuse(reason: string, path: string): Refusal {
     const refusal = {
       ...{ code: Status.PERMISSION_DENIED, details: DENIED },
-      ...{ reason: `it cannot be judged: ${errorMessage(error)}`, policy: undefined },
+      ...{ reason: `it cannot be judged: ${reason}`, policy: undefined },
     };
     this.options.refusals.report(refusal, { path });
     return refusal;
+  }
+
+  onFailed(error: unknown): void {
+    const { subject, logger } = this.options.tls;
+    logger.error(() => `${subject}a connection is closed: unexpected error: ${errorStack(error)}`);
   }
 
   /** Releases what the handshakes need. There must be no connection left. */

@@ -1,5 +1,6 @@
 import type { Duplex } from 'node:stream';
 import type { Socket } from 'node:net';
+import { TLSSocket, type PeerCertificate } from 'node:tls';
 import type { ConnectionInjector, Metadata, ServerInterceptor } from '../../grpc-js';
 import {
   InterceptedRequest,
@@ -8,7 +9,12 @@ import {
 } from '../../http-filters/rbac/intercepted-request';
 import type { AuthorizationRequest } from '../../http-filters/rbac/request';
 import type { Refusal } from '../../http-filters/server-filter';
-import { tlsConnectionOf } from '../../security/peer/tls-connections';
+import {
+  tlsConnectionOf,
+  type ConnectionEnds,
+  type ServerCall,
+} from '../../security/peer/tls-connections';
+import { err, ok, type Result } from '../../util/result';
 import { JudgedCall, type CallJudge } from './judged-call';
 
 /** Creates what serves the calls of one connection by the handlers of a server, after these interceptors. */
@@ -21,8 +27,10 @@ export interface ConnectionOwner {
   readonly interceptors: readonly ServerInterceptor[];
   /** Judges a request. @returns the status with which it ends; `undefined` if it is passed on. Does not throw. */
   judge(request: AuthorizationRequest): Refusal | undefined;
-  /** Returns the status of a request that cannot be read. @param error What was thrown. */
-  refuse(error: unknown, path: string): Refusal;
+  /** Returns the status of a request that must not be judged. */
+  refuse(reason: string, path: string): Refusal;
+  /** Called if the connection cannot be served. */
+  onFailed(error: unknown): void;
 }
 
 type InterceptedCall = Parameters<ServerInterceptor>[1];
@@ -34,11 +42,12 @@ type InterceptedCall = Parameters<ServerInterceptor>[1];
 export class ServerConnection implements CallJudge {
   private injector: ConnectionInjector | undefined;
   private isDraining = false;
-  private known: RequestConnection | undefined;
+  private seen: Result<RequestConnection, string> = err('the connection is not open');
 
   /** @param onClosed Called once. */
   constructor(
     private readonly socket: Socket,
+    private readonly ends: ConnectionEnds,
     private readonly owner: ConnectionOwner,
     onClosed: (connection: ServerConnection) => void,
   ) {
@@ -51,17 +60,27 @@ export class ServerConnection implements CallJudge {
     });
   }
 
-  /** Serves calls. @param stream The socket itself, or that of TLS above it after the handshake. */
+  /**
+   * Serves calls. Does not throw: nothing above would catch it.
+   * @param stream The socket itself, or that of TLS above it after the handshake.
+   */
   open(stream: Duplex): void {
     const { owner } = this;
-    const injector = owner.createInjector([
-      ({ path }, call) => new JudgedCall(call, path, this),
-      ...owner.interceptors,
-    ]);
-    injector.injectConnection(stream);
+    try {
+      this.seen = describe(this.ends, stream);
+      const injector = owner.createInjector([
+        ({ path }, call) => new JudgedCall(call, path, this),
+        ...owner.interceptors,
+      ]);
+      this.injector = injector;
+      injector.injectConnection(stream);
+    } catch (error) {
+      owner.onFailed(error);
+      this.destroy();
+      return;
+    }
     // The handshake has ended after the begin of the drain: the client connects again, and no call fails.
-    if (this.isDraining) injector.destroy();
-    else this.injector = injector;
+    if (this.isDraining) this.drain();
   }
 
   /** Accepts no more calls (GOAWAY), and closes when those that have begun have ended. */
@@ -77,20 +96,32 @@ export class ServerConnection implements CallJudge {
   }
 
   judge(path: string, metadata: Metadata, call: InterceptedCall): Refusal | undefined {
-    try {
-      this.known ??= describe(call);
-    } catch (error) {
-      return this.owner.refuse(error, path);
-    }
-    return this.owner.judge(new InterceptedRequest(path, metadata, call, this.known));
+    const { seen, owner } = this;
+    if (!seen.ok) return owner.refuse(seen.error, path);
+    return owner.judge(new InterceptedRequest(path, metadata, call, seen.value));
   }
 }
 
-/** @throws Error if the names of the certificate cannot be read: a request must not be judged without them. */
-function describe(call: InterceptedCall): RequestConnection {
-  const tls = tlsConnectionOf(call);
-  if (tls?.problem !== undefined) throw new Error(tls.problem);
-  return requestConnection(call.getConnectionInfo(), tls);
+/**
+ * Returns what policies see of a connection, or why it must not be judged. Read when it begins: a socket that has closed has no
+ * addresses, and would be judged as if it were another one.
+ */
+function describe(ends: ConnectionEnds, stream: Duplex): Result<RequestConnection, string> {
+  const tls = tlsConnectionOf({
+    getConnectionInfo: () => ends,
+    getAuthContext: () => (stream instanceof TLSSocket ? authContextOf(stream) : {}),
+  });
+  if (tls?.problem !== undefined) return err(tls.problem);
+  return ok(requestConnection(ends, tls));
+}
+
+/** As grpc-js has it for calls, but for a connection without a verified client: it is secured all the same. */
+function authContextOf(socket: TLSSocket): ReturnType<ServerCall['getAuthContext']> {
+  const transportSecurityType = 'ssl';
+  if (!socket.authorized) return { transportSecurityType };
+  const certificate: Partial<PeerCertificate> = socket.getPeerCertificate();
+  const { raw } = certificate;
+  return { transportSecurityType, ...(raw && { sslPeerCertificate: { raw } }) };
 }
 
 function ignore(): void {}
