@@ -113,7 +113,7 @@ module.exports = {
     forbid(
       'client-and-server-apart',
       'a server shares everything up to security with the client; neither imports the other, and a client loads no server',
-      { path: '^src/', pathNot: inFolders(['server', 'relay', 'cli']) },
+      { path: '^src/', pathNot: inFolders(['server', 'relay', 'cli', 'testing']) },
       { path: inFolders(['server', 'relay']) },
     ),
     forbid(

@@ -1,6 +1,7 @@
 import { isIP, isIPv6 } from 'node:net';
 import { InvalidArgumentError } from 'commander';
 import type { Services } from '../control-plane';
+import { parseIpPort } from '../util/host-port';
 
 /** Adds `name=host:port,host:port` to the services of the options before. */
 export function addService(text: string, before: Services = {}): Services {
@@ -54,6 +55,18 @@ export function parseIp(text: string): string {
   if (isIP(text) !== 0) return text;
   throw new InvalidArgumentError('Expected an IP address.');
 }
+
+/** Checks an IP address with a port. */
+export function parseAddress(text: string): string {
+  if (parseIpPort(text) !== undefined) return text;
+  throw new InvalidArgumentError('Expected IP:PORT, such as 10.0.0.2:50051 or [::1]:50051.');
+}
+
+/** Checks the identity of a client. */
+export const parseIdentity = expectForm(
+  /^[A-Za-z][\w+.-]*:\S+$/,
+  'a URI, such as spiffe://cluster.local/ns/default/sa/web',
+);
 
 /** Checks the URL of a live page. */
 export function parsePageUrl(text: string): string {

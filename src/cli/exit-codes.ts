@@ -33,8 +33,8 @@ export const exitMeanings = {
   },
   diff: { 0: 'no difference', 1: 'differences', 3: 'a source cannot be reached' },
   explain: {
-    0: 'each such call has a route and endpoints',
-    1: 'the call, or a share of such calls, fails',
+    0: 'each such call has a route and endpoints; the server allows the request',
+    1: 'the call, or a share of such calls, fails; the server refuses the request',
     3: 'the process or control plane cannot be reached',
   },
   watch: {

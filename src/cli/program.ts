@@ -3,6 +3,8 @@ import { Argument, Command, CommanderError, Option } from 'commander';
 import {
   addHeader,
   addService,
+  parseAddress,
+  parseIdentity,
   parseMethod,
   parsePageUrl,
   parsePid,
@@ -194,22 +196,32 @@ function addDiff(program: Command, io: CliIo, setCode: SetCode): void {
 function addExplain(program: Command, io: CliIo, setCode: SetCode): void {
   const command = program
     .command('explain')
-    .summary('explain how a call would be routed')
+    .summary('explain how a call would be routed, or judged by a server')
     .description(
       'Prints which routes a call does not match and why, which one takes it, and its clusters, filters, timeout, ' +
-        'retries and hash. Makes no connection to endpoints.',
+        'retries and hash. Makes no connection to endpoints. With --path, prints what a server does with a request: ' +
+        'which filter chain, route and policy decide, and why: grpc-xds explain --from spiffe://… --path /pkg.Service/Method FILE',
     )
-    .argument('<target>', 'such as xds:///shop')
-    .argument('<method>', 'such as /package.Service/Method', parseMethod)
+    .argument('[target]', 'such as xds:///shop; with --path, a resource file or dump')
+    .argument('[method]', 'such as /package.Service/Method', parseMethod)
     .option(
       '-H, --header <name:value>',
       'header of the call, or name=value; may be repeated',
       addHeader,
       [],
     )
-    .option('-f, --file <path>', 'resource file or dump');
+    .option('-f, --file <path>', 'resource file or dump')
+    .option('--path <method>', 'method of a request to a server', parseMethod)
+    .option(
+      '--from <uri>',
+      'identity of the client of a server, such as a SPIFFE id',
+      parseIdentity,
+    )
+    .option('--address <ip:port>', 'where the server listens; default: its Listener', parseAddress)
+    .option('--remote <ip:port>', 'where the client connects from', parseAddress)
+    .option('--authority <name>', ':authority of the request; default: the address of the server');
   addOutputOptions(addServerOptions(command)).action(
-    async (target: string, method: string, flags: ExplainFlags) =>
+    async (target: string | undefined, method: string | undefined, flags: ExplainFlags) =>
       setCode(await explain(target, method, flags, io)),
   );
 }

@@ -32,6 +32,7 @@ import { GrpcListener } from './grpc-listener';
 import { MAX_LOAD_ENTRIES, MAX_LOAD_ENTRIES_OF_CLUSTER, MAX_REQUEST_BYTES } from './limits';
 import type { ClusterLoad, LoadReport } from './lrs/load-totals';
 import { LOAD_REPORTING, LoadService, type LoadReporting } from './lrs/load-service';
+import { SERVER_LISTENER_TEMPLATE } from './snapshot/servers';
 import { SNAPSHOT, type Snapshot } from './snapshot/snapshot';
 import { SET_OPTIONS, SnapshotStore, type SetSnapshotOptions } from './snapshot/snapshot-store';
 import { joinHostPort } from '../util/text';
@@ -119,6 +120,8 @@ export interface ClientBootstrap {
     readonly server_features: readonly string[];
   }[];
   readonly node: { readonly id: string };
+  /** Of the Listeners of `Snapshot.forServers`. Clients do not read it. */
+  readonly server_listener_resource_name_template: string;
 }
 
 type State =
@@ -340,7 +343,11 @@ function toListeningAddress(host: string, port: number): ListeningAddress {
     channel_creds: [{ type: 'insecure' }],
     server_features: ['xds_v3'],
   };
-  const bootstrap = { xds_servers: [server], node: { id: 'my-client' } };
+  const bootstrap = {
+    xds_servers: [server],
+    node: { id: 'my-client' },
+    server_listener_resource_name_template: SERVER_LISTENER_TEMPLATE,
+  };
   return { port, address, bootstrap };
 }
 

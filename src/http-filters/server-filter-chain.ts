@@ -5,16 +5,14 @@ import { isFailure, toCallFailedError, toStatusObject } from './call-filter';
 import { findMisfit, type ConfiguredFilter } from './filter-overrides';
 import type { AuthorizationRequest } from './rbac/request';
 import type { HttpFilterRegistry } from './registry';
-import type { Refusal, ServerFilter } from './server-filter';
+import type { FilterExplanation, Refusal, ServerFilter } from './server-filter';
 
 /** Creates the filters of servers. */
 type ServerFilterCreator = Pick<HttpFilterRegistry, 'isOverrideOf' | 'createServerFilter'>;
 
 /** The filters of the requests of a route, in the order in which they judge. */
 export class ServerFilterChain implements ServerFilter {
-  private constructor(
-    private readonly filters: readonly { readonly name: string; readonly filter: ServerFilter }[],
-  ) {}
+  private constructor(private readonly filters: readonly NamedFilter[]) {}
 
   /** Creates those of the filters that do anything (gRFC A39). */
   static create(
@@ -40,6 +38,49 @@ export class ServerFilterChain implements ServerFilter {
       if (refusal !== undefined) return refusal;
     }
     return undefined;
+  }
+
+  /** Explains what {@link onRequest} decides: the filters to the first that does not pass the request on. */
+  explainEach(request: AuthorizationRequest): readonly NamedExplanation[] {
+    return explainFilters(this.filters, request);
+  }
+}
+
+/** A filter with the name of its instance, or of its policy. */
+export interface NamedFilter {
+  readonly name: string;
+  readonly filter: ServerFilter;
+}
+
+/** What the filter with this name decides, and why. */
+export interface NamedExplanation extends FilterExplanation {
+  readonly name: string;
+}
+
+/** Explains what filters decide, one after the other, to the first that does not pass the request on. */
+export function explainFilters(
+  filters: readonly NamedFilter[],
+  request: AuthorizationRequest,
+): readonly NamedExplanation[] {
+  const explained: NamedExplanation[] = [];
+  for (const { name, filter } of filters) {
+    const own = explainFilter(name, filter, request);
+    explained.push({ name, ...own });
+    if (own.refusal !== undefined) break;
+  }
+  return explained;
+}
+
+function explainFilter(
+  name: string,
+  filter: ServerFilter,
+  request: AuthorizationRequest,
+): FilterExplanation {
+  const withoutRules = { action: undefined, rules: [] };
+  try {
+    return filter.explain?.(request) ?? { refusal: filter.onRequest(request), ...withoutRules };
+  } catch (error) {
+    return { refusal: refusalOf(name, error), ...withoutRules };
   }
 }
 

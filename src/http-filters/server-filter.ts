@@ -24,6 +24,25 @@ export interface ServerHttpFilter extends HttpFilter {
 export interface ServerFilter {
   /** Returns the status with which a request ends; `undefined` if it is passed on. Does not throw. */
   onRequest(request: AuthorizationRequest): Refusal | undefined;
+  /** Explains the same decision without a trace of it: no audit, no log. Default: `onRequest` is called for it. */
+  explain?(request: AuthorizationRequest): FilterExplanation;
+}
+
+/** A rule of a filter that was tried. */
+export interface RuleTrial {
+  readonly name: string;
+  /** Why it does not match; `undefined` if it does. */
+  readonly mismatch: string | undefined;
+}
+
+/** What a filter decides about a request, and why. */
+export interface FilterExplanation {
+  /** `undefined` if the request is passed on. */
+  readonly refusal: Refusal | undefined;
+  /** Whether the rules deny what they match, or allow it; `undefined` for a filter without rules. */
+  readonly action: 'allow' | 'deny' | undefined;
+  /** The rules that were tried, in their order. */
+  readonly rules: readonly RuleTrial[];
 }
 
 /** The status of a request that a filter does not pass on. */

@@ -1,20 +1,14 @@
 import { describeHeldBack } from '../dependency-manager/held-back';
 import type { XdsConfig } from '../dependency-manager/xds-config';
 import type { Metadata } from '../grpc-js';
-import type {
-  HeaderMatcher,
-  PathMatcher,
-  RetryPolicy,
-  Route,
-} from '../resources/route-config/route-config';
-import { isHiddenHeader } from '../util/secrets';
-import { quoteText, REDACTED } from '../util/text';
+import type { RetryPolicy, Route } from '../resources/route-config/route-config';
 import type { ResourceTypes } from '../resources/resource-types';
 import type { LiveResolution } from './resolver-dependencies';
 import type { ClusterChoice, CompiledRoute } from './compiled-route';
 import { hashContributions, type HashLimits } from './request-hash';
 import { MatchedCall, type CallHeaders } from '../routing/matched-call';
 import { actionName } from '../routing/action-name';
+import { describeMismatch } from '../routing/describe-mismatch';
 import { firstMismatch, matchShare } from '../routing/route-matcher';
 import type { RouteTable } from './route-table';
 
@@ -216,39 +210,8 @@ function explainedResources(
 
 function tryRoute(index: number, { name, match }: Route, call: MatchedCall): RouteTrial {
   const failing = firstMismatch(match, call);
-  const mismatch = failing && describeMismatch(failing, call.headers);
+  const mismatch = failing && describeMismatch(failing, (header) => call.headers.get(header)?.text);
   return { index, name, mismatch, share: matchShare(match) };
-}
-
-function describeMismatch(matcher: PathMatcher | HeaderMatcher, headers: CallHeaders): string {
-  if ('condition' in matcher) return describeHeaderMismatch(matcher, headers);
-  const text = matcher.kind === 'regex' ? matcher.regex.pattern : matcher.text;
-  return `path is not ${matcher.kind} ${text}`;
-}
-
-function describeHeaderMismatch(matcher: HeaderMatcher, headers: CallHeaders): string {
-  const value = headers.get(matcher.name)?.text;
-  const absent = matcher.missingAsEmpty ? 'absent, which counts as empty' : 'absent';
-  const shown = isHiddenHeader(matcher.name) ? REDACTED : quoteText(value ?? '');
-  const found = value === undefined ? absent : shown;
-  const inverted = matcher.invert ? ', inverted' : '';
-  return `header ${matcher.name} is ${found}, which does not satisfy ${describeCondition(matcher)}${inverted}`;
-}
-
-function describeCondition({ name, condition }: HeaderMatcher): string {
-  if (condition.kind !== 'present' && isHiddenHeader(name)) return REDACTED;
-  switch (condition.kind) {
-    case 'present':
-      return condition.present ? 'present' : 'absent';
-    case 'range':
-      return `range [${condition.start}, ${condition.end})`;
-    case 'string': {
-      const { matcher } = condition;
-      if (matcher.kind === 'regex') return `regex ${matcher.regex.pattern}`;
-      const insensitive = matcher.ignoreCase ? ', ignoring case' : '';
-      return `${matcher.kind} ${quoteText(matcher.text)}${insensitive}`;
-    }
-  }
 }
 
 function explainOutcome(

@@ -103,6 +103,11 @@ export function explainOnChannel(
 
 /** Implements `explainResources` of the package, with the extensions of the application. */
 export function explainResources(resources: string | object, call: ExplainedCall): CallExplanation {
+  return explainGiven(readResources(resources), call, createProcessParts());
+}
+
+/** Creates the parts of a client or server with the policies and filters of this package and of the application. */
+export function createProcessParts(): ExplainParts {
   const environment = {
     ...{ clock: systemClock, random: systemRandom, logger: silentLogger },
     ...{ flags: currentFeatureFlags(), hash: new XxHash64(), limits: DEFAULT_LIMITS },
@@ -114,12 +119,11 @@ export function explainResources(resources: string | object, call: ExplainedCall
   const types = createRuntimeResourceTypes(policies, processHttpFilters, {
     ...{ ...environment, meter },
   });
-  const parts = { types, httpFilters: processHttpFilters, meter, limits: environment.limits };
-  return explainGiven(readResources(resources), call, parts);
+  return { types, httpFilters: processHttpFilters, meter, limits: environment.limits };
 }
 
-/** @throws Error with all problems of the file or object. */
-function readResources(resources: string | object): readonly GivenResource[] {
+/** Reads the resources of a file, by its path, or of an object. @throws Error with all problems of it. */
+export function readResources(resources: string | object): readonly GivenResource[] {
   const isPath = typeof resources === 'string';
   const path = isPath ? resources : 'resources.json';
   const content = isPath ? readContent(path) : toJson(resources);

@@ -1,8 +1,23 @@
 /**
- * Tests for load-balancing policies of applications: `import … from 'grpc-xds/testing'`.
+ * Tests for load-balancing policies of applications, and for the authorization of their servers:
+ * `import … from 'grpc-xds/testing'`.
  *
  * @packageDocumentation
  */
+export { authorize } from './authorize';
+export type { AuthorizationResources, AuthorizationResult, RequestToAuthorize } from './authorize';
+export type {
+  AuditLoggingOptions,
+  AuthorizationPolicy,
+  AuthorizationRule,
+} from '../http-filters/rbac/authorization-policy';
+export type { RuleTrial } from '../http-filters/server-filter';
+export type {
+  ChosenFilterChain,
+  FilterTrial,
+  RequestExplanation,
+  ServerRouteTrial,
+} from '../server/explain/request-explanation';
 export type { ChildChannelFactory, ChildChannelOptions } from '../grpc-js/child-channel-options';
 export { lbPolicyContract } from './lb-policy-contract';
 export type { LbPolicyContractOptions } from './lb-policy-contract';

@@ -5,6 +5,8 @@ import { quoteText, sanitizeText } from './text';
 
 /** Characters of a value that a message shows. */
 const MAX_SHOWN_LENGTH = 60;
+/** Characters of the path before a name. */
+const MAX_SHOWN_PATH = 30;
 
 /** The error of something that is no object with options or members. */
 export function noObject(
@@ -34,12 +36,17 @@ export function unknownName(
   const names = Object.keys(members);
   const similar = findSimilar(name, names);
   const meant = similar === undefined ? '' : ` (did you mean "${similar}"?)`;
-  const quoted = quoteText(prefix + name, MAX_SHOWN_LENGTH);
+  const quoted = quoteText(endOf(prefix) + name, MAX_SHOWN_LENGTH);
   return new TypeError(
     sanitizeText(
       `grpc-xds: unknown ${noun} ${quoted} of ${caller}${meant}; the ${noun}s are ${names.join(', ')}`,
     ),
   );
+}
+
+/** Cuts the beginning of a path, so that a message shows the name at its end. */
+function endOf(path: string): string {
+  return path.length > MAX_SHOWN_PATH ? `…${path.slice(-MAX_SHOWN_PATH)}` : path;
 }
 
 /** Describes a name that is none of those that are known, as `unknown option "x": did you mean "y"?`. */

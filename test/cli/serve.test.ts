@@ -8,6 +8,7 @@ import { readPage } from '../support/page-reader';
 import { FakeIo } from './fake-io';
 import { CDS, LDS } from '../control-plane/resources';
 
+const ROUTER = 'type.googleapis.com/envoy.extensions.filters.http.router.v3.Router';
 const example = join(__dirname, '..', '..', 'examples', 'echo.yaml');
 
 describe('grpc-xds serve', () => {
@@ -49,7 +50,8 @@ describe('grpc-xds serve', () => {
       'Bootstrap for clients:',
       `  export GRPC_XDS_BOOTSTRAP_CONFIG='{"xds_servers":[{"server_uri":"${address}",` +
         '"channel_creds":[{"type":"insecure"}],"server_features":["xds_v3"]}],' +
-        '"node":{"id":"my-client"}}\'',
+        '"node":{"id":"my-client"},' +
+        '"server_listener_resource_name_template":"xds.istio.io/grpc/lds/inbound/%s"}\'',
       'Target: xds:///echo.example.com:50051',
       'Changes of the file are served at once.',
       '',
@@ -66,6 +68,33 @@ describe('grpc-xds serve', () => {
     const stream = new AdsClient(line.split(' ').at(-1) ?? '').open();
     stream.subscribe(CDS, []);
     expect((await stream.next()).resources).toHaveLength(2);
+  });
+
+  it('serves the Listener of a server, and names its address', async () => {
+    const manager = {
+      '@type':
+        'type.googleapis.com/envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager',
+      rds: { route_config_name: 'inbound', config_source: { ads: {} } },
+      http_filters: [{ name: 'router', typed_config: { '@type': ROUTER } }],
+    };
+    const listeners = ['127.0.0.1', '::'].map((address) => ({
+      name: `servers/${address}`,
+      address: { socket_address: { address, port_value: 50051 } },
+      filter_chains: [{ filters: [{ name: 'hcm', typed_config: manager }] }],
+    }));
+    const virtual_hosts = [
+      { domains: ['*'], routes: [{ match: { prefix: '' }, non_forwarding_action: {} }] },
+    ];
+    writeFileSync(
+      file,
+      JSON.stringify({ listeners, routes: [{ name: 'inbound', virtual_hosts }] }),
+    );
+    await start();
+    await io.until(/^Changes/);
+    expect(io.out.filter((line) => /^(Target|Server)/.test(line))).toEqual([
+      'Server: 127.0.0.1:50051, by the Listener "servers/127.0.0.1"',
+      'Server: [::]:50051, by the Listener "servers/::"',
+    ]);
   });
 
   it.each([

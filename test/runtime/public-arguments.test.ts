@@ -148,6 +148,26 @@ const rows: Readonly<Record<string, Row>> = {
     { echo: ['127.0.0.1:1'] },
     { reportsLoad: true },
   ]),
+  'Snapshot.forServers': methodRow(Snapshot, 'forServers', [
+    {
+      '127.0.0.1:1': {
+        mtls: 'STRICT',
+        policies: [
+          {
+            ...{ name: 'a', namespace: 'b', action: 'DENY' },
+            rules: [
+              {
+                from: [{ source: { principals: ['a'], notIpBlocks: ['10.0.0.1'] } }],
+                to: [{ operation: { paths: ['/a'] } }],
+                when: [{ key: 'source.ip', values: ['10.0.0.1'], notValues: ['10.0.0.2'] }],
+              },
+            ],
+          },
+        ],
+      },
+    } satisfies controlPlane.Servers,
+    { nameTemplate: 'servers/%s' } satisfies controlPlane.ServerListenerOptions,
+  ]),
   'Snapshot.with': methodRow(Snapshot.empty, 'with', [snapshotInput, jsonOptions]),
   'Snapshot.merge': methodRow(Snapshot.empty, 'merge', [snapshotInput, jsonOptions]),
   'Snapshot.set': methodRow(Snapshot.empty, 'set', [clusterKind]),
@@ -187,6 +207,17 @@ const rows: Readonly<Record<string, Row>> = {
 
   observe: row(opentelemetry.observe, [observeOptions]),
   withCallLabel: row(opentelemetry.withCallLabel, [ROOT_CONTEXT, 'a']),
+  authorize: row(
+    testing.authorize,
+    [
+      { name: 'a', allow_rules: [{ name: 'b' }] },
+      {
+        ...{ path: '/a.B/C', from: 'spiffe://a/b', dnsNames: ['a'], subject: 'CN=a', tls: true },
+        ...{ headers: { a: 'b' }, address: '127.0.0.1:1', remote: '127.0.0.1:2' },
+      } satisfies testing.RequestToAuthorize,
+    ],
+    ['0.*'],
+  ),
   lbPolicyContract: row(testing.lbPolicyContract, [contract], ['0.config']),
   createReloadingServerCredentials: row(servers.createReloadingServerCredentials, [
     {

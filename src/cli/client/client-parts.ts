@@ -25,6 +25,8 @@ import { PACKAGE_VERSION } from '../../util/version';
 import { createNode, type UserAgent } from '../../xds-client/management-servers';
 import type { XdsTransportFactory, XdsTransport } from '../../xds-client/transport';
 import { loadBootstrap, type LoadBootstrapOptions } from '../../bootstrap/load-bootstrap';
+import { serverListenerName } from '../../bootstrap/server-listener-name';
+import { parseIpPort } from '../../util/host-port';
 import { parseTarget } from '../../resolver/xds-scheme';
 import { err, ok, type Result } from '../../util/result';
 import type { Node } from '../../wire/generated/envoy/config/core/v3/base';
@@ -152,6 +154,8 @@ export interface Upstream {
   readonly transport: XdsTransport;
   /** Identifies the command to the server, as the bootstrap says. */
   readonly node: Node;
+  /** Returns the name of the Listener of a server at `IP:port`, or why it has none. */
+  readonly nameListener: (address: string) => Result<string, string>;
 }
 
 /** Connects to the first server of a bootstrap, with its credentials. Nothing is sent before a stream is opened. */
@@ -167,5 +171,10 @@ export function connectUpstream(
   const transport = access.transportFactory.create(server);
   if (!transport.ok) return transport;
   const node = createNode(bootstrap.node, USER_AGENT);
-  return ok({ serverUri: server.serverUri, transport: transport.value, node });
+  const nameListener = (text: string) => {
+    const parsed = parseIpPort(text);
+    if (parsed === undefined) return err(`not an IP address with a port: ${text}`);
+    return serverListenerName(bootstrap, parsed.address, parsed.port);
+  };
+  return ok({ serverUri: server.serverUri, transport: transport.value, node, nameListener });
 }

@@ -1,6 +1,8 @@
 import { parseOpaqueName, parseResourceName } from '../../xds-client/resource-name';
 import type { ResourceType } from '../../xds-client/resource-type';
+import { Listener } from '../../wire/generated/envoy/config/listener/v3/listener';
 import { createClientParts, type ClientSurroundings } from './client-parts';
+import { describeUseless } from './server-warnings';
 import { decodeSent, describeClusterProblem, describeUnusableEndpoints } from './unusable';
 import { Metadata } from '../../grpc-js';
 import type { CallExplanation } from '../../resolver/explain-call';
@@ -14,20 +16,24 @@ export interface SentResource {
   readonly value: Uint8Array;
 }
 
-/** What a client makes of a resource. */
+/** What a client or server makes of a resource. */
 export interface Verdict {
+  /** Which of them reads it. */
+  readonly reader: 'clients' | 'servers';
   /** Why it rejects the resource. */
   readonly violations: readonly string[];
   /** The fields that it does not use of a resource that it accepts. */
   readonly unusedFields: readonly string[];
   /** Why endpoints of an assignment that it accepts get no calls; `undefined` if they do. */
   readonly unusable?: string | undefined;
+  /** What of a Listener of a server has no effect, or another one than it seems to have. */
+  readonly useless?: readonly string[];
 }
 
 /** Judges a resource as a client does. */
 export type ResourceJudge = (resource: SentResource) => Verdict;
 
-const NOT_REQUESTED: Verdict = { violations: [], unusedFields: [] };
+const NOT_REQUESTED: Verdict = { reader: 'clients', violations: [], unusedFields: [] };
 
 /**
  * Creates the decoders of the client, with every policy and filter of this package that the environment variables
@@ -45,21 +51,37 @@ export function createResourceJudge(surroundings: ClientSurroundings): ResourceJ
     const type = byUrl.get(typeUrl);
     if (type === undefined) return NOT_REQUESTED;
     const parsed = parseName(name, typeUrl);
-    if (!parsed.ok) return rejected([`not a usable resource name: ${parsed.error}`]);
-    const decoded = decodeSent(type, value);
-    if (!decoded.ok) return rejected(decoded.error);
+    const reader = type === types.listener && isOfServer(value) ? 'servers' : 'clients';
+    if (!parsed.ok) return rejected(reader, [`not a usable resource name: ${parsed.error}`]);
+    // Every server has providers of certificates, which are in its bootstrap and not known here.
+    const sender = reader === 'servers' ? { certificateProviders: { has: () => true } } : {};
+    const decoded = decodeSent(type, value, sender);
+    if (!decoded.ok) return rejected(reader, decoded.error);
     const endpoints = typeUrl === types.endpoints.typeUrl && decodeSent(types.endpoints, value);
+    const listener =
+      typeUrl === types.listener.typeUrl && decodeSent(types.listener, value, sender);
+    const isServer = listener !== false && listener.ok && listener.value.kind === 'socket';
     return {
-      violations: [],
+      ...{ reader, violations: [] },
       unusedFields: type.describeUnusedFields(value),
       ...(endpoints !== false &&
         endpoints.ok && { unusable: describeUnusableEndpoints(endpoints.value) }),
+      ...(isServer && { useless: describeUseless(listener.value) }),
     };
   };
 }
 
-function rejected(violations: readonly string[]): Verdict {
-  return { violations, unusedFields: [] };
+function rejected(reader: Verdict['reader'], violations: readonly string[]): Verdict {
+  return { reader, violations, unusedFields: [] };
+}
+
+/** Whether a Listener is for a server, also one that is rejected. */
+function isOfServer(value: Uint8Array): boolean {
+  try {
+    return Listener.decode(value).apiListener === undefined;
+  } catch {
+    return false;
+  }
 }
 
 /** A call that is not made. */

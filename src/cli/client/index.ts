@@ -4,6 +4,7 @@ export { createResourceJudge } from './given-resources';
 export { runDoctor } from './doctor/doctor';
 export type { Finding, FindingLevel } from './doctor/finding';
 export { readTarget } from './target-watch';
+export { explainServer } from './given-servers';
 export { type BootstrapOrigin, findTargetProblem, validateBootstrap } from './client-parts';
 export { connectUpstream } from './client-parts';
 export type { Upstream } from './client-parts';

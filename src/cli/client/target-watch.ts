@@ -24,6 +24,18 @@ import {
   type OpenedBootstrap,
 } from './client-parts';
 
+/** Creates an xDS client of its own, which logs nothing. */
+export function createXdsClient({ bootstrap, parts, access }: OpenedBootstrap): XdsClient {
+  const { clock, random, flags } = parts.environment;
+  const { transportFactory } = access;
+  return new XdsClient({
+    ...{ bootstrap, transportFactory, clock, random, userAgent: USER_AGENT },
+    logger: silentLogger,
+    dataErrorHandling: flags.dataErrorHandling,
+    federation: flags.federation,
+  });
+}
+
 /** Watches everything that one target depends on, as a channel does. */
 export class TargetWatch {
   readonly client: XdsClient;
@@ -32,18 +44,13 @@ export class TargetWatch {
   latest: Result<XdsConfig, string> | undefined;
 
   private constructor(
-    { bootstrap, parts, access }: OpenedBootstrap,
+    opened: OpenedBootstrap,
     names: { readonly listenerName: string; readonly host: string },
     onUpdate: (update: Result<XdsConfig, string>) => void,
   ) {
-    const { clock, random, limits, flags } = parts.environment;
-    const { transportFactory } = access;
-    this.client = new XdsClient({
-      ...{ bootstrap, transportFactory, clock, random, userAgent: USER_AGENT },
-      logger: silentLogger,
-      dataErrorHandling: flags.dataErrorHandling,
-      federation: flags.federation,
-    });
+    const { bootstrap, parts } = opened;
+    const { clock, limits } = parts.environment;
+    this.client = createXdsClient(opened);
     this.manager = new XdsDependencyManager({
       source: this.client,
       types: parts.types,

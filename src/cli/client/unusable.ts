@@ -8,7 +8,7 @@ import type { ResourceTypes } from '../../resources/resource-types';
 import { err, ok, type Result } from '../../util/result';
 import { runSteps } from '../../util/steps';
 import { quoteText } from '../../util/text';
-import type { ResourceType } from '../../xds-client/resource-type';
+import type { DecodeContext, ResourceType } from '../../xds-client/resource-type';
 
 /** A server without features, whose resources clients trust as by default. */
 const SERVER: ServerConfig = {
@@ -19,12 +19,19 @@ const SERVER: ServerConfig = {
   key: '',
 };
 
-/** Decodes a resource as a client does. @returns the value, or all violations. */
+/**
+ * Decodes a resource as a client or server does.
+ *
+ * @param sender The certificate providers of the bootstrap. Default: none.
+ * @returns the value, or all violations.
+ */
 export function decodeSent<T>(
   type: ResourceType<T>,
   bytes: Uint8Array,
+  sender: Pick<DecodeContext<T>, 'certificateProviders'> = {},
 ): Result<T, readonly string[]> {
-  const { result } = runSteps(type.decode(bytes, { server: SERVER, previous: () => undefined }));
+  const context = { server: SERVER, previous: () => undefined, ...sender };
+  const { result } = runSteps(type.decode(bytes, context));
   return result.ok ? ok(result.value) : result;
 }
 

@@ -30,11 +30,13 @@ export function judgeAll(content: ResourceFileContent, io: CliIo): readonly Chec
   }));
   for (const kind of snapshot.kinds()) {
     for (const { name, value } of snapshot.set(kind).byName.values()) {
-      const { violations, unusedFields, unusable } = judge({ typeUrl: kind.typeUrl, name, value });
+      const { reader, violations, unusedFields, unusable, useless } = judge({
+        ...{ typeUrl: kind.typeUrl, name, value },
+      });
       const resource = `${kind.label} ${JSON.stringify(name)}`;
       const locate = (text: string) => content.locate(kind, name, pathOf(text));
       for (const violation of violations) {
-        const text = `${resource}: clients reject it (NACK): ${violation}`;
+        const text = `${resource}: ${reader} reject it (NACK): ${violation}`;
         const position = locate(violation);
         found.push({ rule: 'nack', level: 'error', position, resource, text });
       }
@@ -43,8 +45,13 @@ export function judgeAll(content: ResourceFileContent, io: CliIo): readonly Chec
         const position = locate('');
         warnings.push({ rule: 'unusable-endpoints', level: 'warning', position, resource, text });
       }
+      for (const each of useless ?? []) {
+        const text = `${resource}: ${each}`;
+        const position = locate('');
+        warnings.push({ rule: 'useless-on-server', level: 'warning', position, resource, text });
+      }
       for (const field of unusedFields) {
-        const text = `${resource}: without effect on gRPC clients: ${field}`;
+        const text = `${resource}: without effect on gRPC ${reader}: ${field}`;
         const position = locate(field);
         warnings.push({ rule: 'unused-field', level: 'warning', position, resource, text });
       }
@@ -80,7 +87,8 @@ export type CheckRule =
   | 'nack'
   | 'unused-field'
   | 'envoy-field'
-  | 'unusable-endpoints';
+  | 'unusable-endpoints'
+  | 'useless-on-server';
 
 /** An error or a warning about a resource file. */
 export interface CheckFinding {
@@ -97,10 +105,12 @@ const rules: Readonly<Record<CheckRule, string>> = {
   syntax: 'The text is not YAML or JSON.',
   schema: 'A resource does not have the form of its type.',
   reference: 'A resource refers to one that the file does not have.',
-  nack: 'gRPC clients reject the resource (NACK).',
-  'unused-field': 'The field has no effect on gRPC clients.',
+  nack: 'gRPC clients, or servers, reject the resource (NACK).',
+  'unused-field': 'The field has no effect on gRPC clients, or servers.',
   'envoy-field': 'Only Envoy reads the field; gRPC clients drop it.',
   'unusable-endpoints': 'Endpoints get no calls, or a cluster has none that does.',
+  'useless-on-server':
+    'A part of the Listener of a server has no effect, or another one than it seems to have.',
 };
 
 /**

@@ -41,6 +41,8 @@ export type ResourceSource =
 export interface ReadSourceOptions {
   /** The target whose resources are read. Default: all of the source. */
   readonly target: string | undefined;
+  /** The address of the server, `IP:port`, whose Listener is read from a control plane. Default: everything is. */
+  readonly server?: string | undefined;
   /** Whether a resource file without the listener of the target is an error. Default: it is read as a whole. */
   readonly needsListener?: boolean;
   readonly timeoutMs: number;
@@ -72,10 +74,15 @@ export function originOf({ controlPlane, bootstrap, nodeId }: ServerFlags): Boot
   return { kind: 'environment' };
 }
 
-/** The bootstrap for one server, without credentials. */
+/** The bootstrap for one server, without credentials, and with Istio's names for the Listeners of servers. */
 export function bootstrapOf(serverUri: string, nodeId: string): BootstrapOrigin {
   const server = { server_uri: serverUri, channel_creds: [{ type: 'insecure' }] };
-  return { kind: 'object', json: { xds_servers: [server], node: { id: nodeId } } };
+  const server_listener_resource_name_template = 'xds.istio.io/grpc/lds/inbound/%s';
+  const node = { id: nodeId };
+  return {
+    kind: 'object',
+    json: { xds_servers: [server], node, server_listener_resource_name_template },
+  };
 }
 
 /** Reads the resources of a source. */
@@ -139,11 +146,11 @@ function listenerOf(target: string): string {
 
 async function readControlPlane(
   bootstrap: BootstrapOrigin,
-  { target, timeoutMs }: ReadSourceOptions,
+  { target, server, timeoutMs }: ReadSourceOptions,
   io: CliIo,
 ): Promise<Result<Dump, SourceFailure>> {
   const { clock, env } = io;
-  if (target === undefined) return readWholeControlPlane(bootstrap, timeoutMs, io);
+  if (target === undefined) return readWholeControlPlane(bootstrap, { server, timeoutMs }, io);
   const read = await loadClient().readTarget({ bootstrap, target, timeoutMs, clock, env });
   if (!read.ok) return err({ problems: [read.error], code: exitCode.badInput });
   const { servers, resources } = read.value;
@@ -171,14 +178,20 @@ async function readControlPlane(
 
 async function readWholeControlPlane(
   bootstrap: BootstrapOrigin,
-  timeoutMs: number,
+  { server, timeoutMs }: Pick<ReadSourceOptions, 'server' | 'timeoutMs'>,
   io: CliIo,
 ): Promise<Result<Dump, SourceFailure>> {
   const { clock } = io;
   const connected = loadClient().connectUpstream(bootstrap, io);
   if (!connected.ok) return err({ problems: [connected.error], code: exitCode.badInput });
-  const { serverUri, node } = connected.value;
-  const resources = await dumpAll(connected.value, { clock, timeoutMs });
+  const { serverUri, node, transport, nameListener } = connected.value;
+  const name = server === undefined ? undefined : nameListener(server);
+  if (name?.ok === false) {
+    transport.close();
+    return err({ problems: [name.error], code: exitCode.badInput });
+  }
+  const listeners = name === undefined ? [] : [name.value];
+  const resources = await dumpAll(connected.value, { clock, timeoutMs, listeners });
   if (!resources.ok) return err({ problems: [resources.error], code: exitCode.unreachable });
   return ok({ source: serverUri, nodeId: node.id, resources: resources.value });
 }

@@ -18,15 +18,24 @@ import { resourceToJson, type DumpedResource } from './dump';
 const METHOD = '/envoy.service.discovery.v3.AggregatedDiscoveryService/StreamAggregatedResources';
 const WRAPPER = 'type.googleapis.com/envoy.service.discovery.v3.Resource';
 
+/** Options of `dumpAll`. */
+export interface DumpAllOptions {
+  readonly clock: Clock;
+  readonly timeoutMs: number;
+  /** The only listeners that are requested, without clusters. Default: all listeners and clusters. */
+  readonly listeners?: readonly string[];
+}
+
 /**
- * Requests all listeners and clusters of a control plane, and the routes and endpoints that they name, over one stream.
+ * Requests all listeners and clusters of a control plane, or the given listeners, and the routes and endpoints that they name, over one
+ * stream.
  * Resources are not judged, so that those that clients reject are there too.
  *
  * @returns the resources that were received in time; an error if there was no response at all.
  */
 export function dumpAll(
   { serverUri, transport, node }: Upstream,
-  { clock, timeoutMs }: { readonly clock: Clock; readonly timeoutMs: number },
+  { clock, timeoutMs, listeners = [] }: DumpAllOptions,
 ): Promise<Result<readonly DumpedResource[], string>> {
   return new Promise((resolve) => {
     const end = (failure: string) => {
@@ -47,7 +56,9 @@ export function dumpAll(
       },
       onClosed: (status: StreamStatus) => end(describeEnd(status)),
     });
-    const walk: WildcardWalk = new WildcardWalk(stream, node, () => end('no response'));
+    const walk: WildcardWalk = new WildcardWalk(stream, { node, listeners }, () =>
+      end('no response'),
+    );
     walk.start();
   });
 }
@@ -71,7 +82,7 @@ class WildcardWalk {
 
   constructor(
     private readonly stream: XdsStream,
-    private readonly node: Node,
+    private readonly options: { readonly node: Node; readonly listeners: readonly string[] },
     private readonly onDone: () => void,
   ) {}
 
@@ -80,8 +91,9 @@ class WildcardWalk {
   }
 
   start(): void {
-    this.request(clusterKind.typeUrl, []);
-    this.request(listenerKind.typeUrl, []);
+    const { listeners } = this.options;
+    if (listeners.length === 0) this.request(clusterKind.typeUrl, []);
+    this.request(listenerKind.typeUrl, [...listeners]);
     this.stream.read();
   }
 
@@ -127,6 +139,7 @@ class WildcardWalk {
 
   private namesOf(typeUrl: string): string[] {
     if (typeUrl === endpointKind.typeUrl) return this.endpointNames();
+    if (typeUrl === listenerKind.typeUrl) return [...this.options.listeners];
     return typeUrl === routeKind.typeUrl ? this.routeNames() : [];
   }
 
@@ -158,7 +171,7 @@ class WildcardWalk {
   }
 
   private send(request: Partial<DiscoveryRequest>): void {
-    const node = this.isFirst ? this.node : undefined;
+    const node = this.isFirst ? this.options.node : undefined;
     this.isFirst = false;
     this.outbox.push(DiscoveryRequest.create({ ...request, ...(node && { node }) }));
     this.pump();

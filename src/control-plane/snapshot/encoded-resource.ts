@@ -4,10 +4,12 @@ import {
   Cluster_DiscoveryType,
 } from '../../wire/generated/envoy/config/cluster/v3/cluster';
 import { Listener } from '../../wire/generated/envoy/config/listener/v3/listener';
+import type { FilterChain } from '../../wire/generated/envoy/config/listener/v3/listener_components';
 import { RouteConfiguration } from '../../wire/generated/envoy/config/route/v3/route';
 import type { RouteAction } from '../../wire/generated/envoy/config/route/v3/route_components';
 import { ClusterConfig } from '../../wire/generated/envoy/extensions/clusters/aggregate/v3/cluster';
 import { HttpConnectionManager } from '../../wire/generated/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager';
+import type { Any } from '../../wire/generated/google/protobuf/any';
 import type { PathSegment } from '../../wire/proto-json/json-problem';
 import { errorMessage } from '../../util/errors';
 import { err, ok, type Result } from '../../util/result';
@@ -129,11 +131,31 @@ const httpConnectionManagerUrl = typeUrlOf(
   'envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager',
 );
 
+/**
+ * Listeners of clients have one connection manager, those of servers one in each filter chain, in whose routes clusters have no meaning.
+ */
 function findInListener(listener: Listener): readonly Reference[] {
   const api = listener.apiListener?.apiListener;
-  if (api?.typeUrl !== httpConnectionManagerUrl) return [];
-  const specifier = HttpConnectionManager.decode(api.value).routeSpecifier;
-  const path = ['api_listener', 'api_listener'];
+  if (api !== undefined) return findInManager(api, ['api_listener', 'api_listener'], findInRoutes);
+  const { filterChains, defaultFilterChain } = listener;
+  const chains: (readonly [FilterChain, Path])[] = [];
+  for (const [i, chain] of filterChains.entries()) chains.push([chain, ['filter_chains', i]]);
+  if (defaultFilterChain !== undefined) chains.push([defaultFilterChain, ['default_filter_chain']]);
+  return chains.flatMap(([{ filters }, path]) =>
+    filters.flatMap(({ configType }, i) =>
+      findInManager(configType?.value, [...path, 'filters', i, 'typed_config'], () => []),
+    ),
+  );
+}
+
+/** Other filters than a connection manager have no references. */
+function findInManager(
+  config: Any | undefined,
+  path: Path,
+  findInline: typeof findInRoutes,
+): readonly Reference[] {
+  if (config?.typeUrl !== httpConnectionManagerUrl) return [];
+  const specifier = HttpConnectionManager.decode(config.value).routeSpecifier;
   switch (specifier?.$case) {
     case 'rds':
       return [
@@ -144,7 +166,7 @@ function findInListener(listener: Listener): readonly Reference[] {
         },
       ];
     case 'routeConfig':
-      return findInRoutes(specifier.value, [...path, 'route_config']);
+      return findInline(specifier.value, [...path, 'route_config']);
     default:
       return [];
   }

@@ -38,6 +38,13 @@ import {
   type ServiceOptions,
   type Services,
 } from './services';
+import {
+  listenersOfServers,
+  SERVER_OPTIONS,
+  SERVERS,
+  type ServerListenerOptions,
+  type Servers,
+} from './servers';
 import { buildErrors, buildResources, SnapshotError, type ResourceList } from './snapshot-builder';
 
 /** Resources for a snapshot, by kind. */
@@ -122,6 +129,33 @@ export class Snapshot {
   }
 
   /**
+   * Creates a snapshot with Listeners of servers, as istiod sends them for the same PeerAuthentication and AuthorizationPolicy, so that
+   * an application tests what its mesh will allow and deny.
+   *
+   * @param servers What is configured of each server, by the address at which it listens: `IP:port`, without port 0.
+   * @param options The template of the names. Default: that of Istio.
+   * @throws `SnapshotError` for addresses and policies that cannot be used.
+   *
+   * @example
+   * ```ts
+   * import { Snapshot } from 'grpc-xds/control-plane';
+   *
+   * const servers = Snapshot.forServers({
+   *   '127.0.0.1:50051': {
+   *     mtls: 'STRICT',
+   *     policies: [{ name: 'web', rules: [{ from: [{ source: { namespaces: ['web'] } }] }] }],
+   *   },
+   * });
+   * const snapshot = Snapshot.forServices({ echo: ['127.0.0.1:50051'] }).merge(servers);
+   * ```
+   */
+  static forServers(servers: Servers, options: ServerListenerOptions = {}): Snapshot {
+    checkArgument('Snapshot.forServers()', 'servers', servers, SERVERS);
+    checkOptions('Snapshot.forServers()', options, SERVER_OPTIONS);
+    return Snapshot.from({ listeners: listenersOfServers(servers, options) });
+  }
+
+  /**
    * Returns a snapshot in which each given list replaces all resources of its kind, `resources` those of every kind it
    * holds, and `errors` all errors. Lists that are not given leave their resources unchanged.
    *
@@ -134,13 +168,22 @@ export class Snapshot {
   /**
    * Returns a snapshot in which each given resource is added or replaces the one of the same name.
    *
+   * @param input Resources, or another snapshot with its resources and errors.
    * @throws `SnapshotError` as `from` does.
    */
-  merge(input: SnapshotInput, options: JsonOptions = {}): Snapshot {
-    return this.change('Snapshot.merge()', input, options, {
+  merge(input: SnapshotInput | Snapshot, options: JsonOptions = {}): Snapshot {
+    const merge: Merge = {
       resources: (given, kind) => new Map([...this.set(kind).byName, ...given]),
       errors: (given, kind) => new Map([...this.set(kind).errors, ...given]),
-    });
+    };
+    if (!(input instanceof Snapshot)) return this.change('Snapshot.merge()', input, options, merge);
+    const sets = new Map(this.sets);
+    for (const [kind, { byName, errors }] of input.sets) {
+      const before = this.set(kind);
+      const resources = merge.resources(byName, kind);
+      sets.set(kind, createResourceSet(resources, before, merge.errors(errors, kind)));
+    }
+    return new Snapshot(sets);
   }
 
   /** Returns the resources and errors of a kind. */

@@ -7,7 +7,7 @@ import { quoteName } from '../../util/text';
 import { drawShare } from '../client-filter';
 import type { AuthorizationRequest } from '../rbac/request';
 import type { HttpFilterRegistry } from '../registry';
-import type { Refusal, ServerFilter } from '../server-filter';
+import type { FilterExplanation, Refusal, ServerFilter } from '../server-filter';
 import { ServerFilterChain } from '../server-filter-chain';
 import { serverHeaders } from '../server-headers';
 import { describeNoMatch, type CompositeAction, type ExecuteAction } from './composite-parser';
@@ -38,6 +38,20 @@ export class CompositeServerFilter implements ServerFilter {
   }
 
   onRequest(request: AuthorizationRequest): Refusal | undefined {
+    const chosen = this.chainFor(request);
+    return chosen instanceof ServerFilterChain ? chosen.onRequest(request) : chosen;
+  }
+
+  explain(request: AuthorizationRequest): FilterExplanation {
+    const chosen = this.chainFor(request);
+    const inside =
+      chosen instanceof ServerFilterChain ? chosen.explainEach(request).at(-1) : undefined;
+    const refusal = chosen instanceof ServerFilterChain ? inside?.refusal : chosen;
+    return { refusal, action: inside?.action, rules: inside?.rules ?? [] };
+  }
+
+  /** Returns the filters for a request, `undefined` if there are none; the refusal of a request for which they are not known. */
+  private chainFor(request: AuthorizationRequest): ServerFilterChain | Refusal | undefined {
     const { instance, meter, random } = this.options;
     const action = this.choose(request);
     const { exceeded } = meter;
@@ -46,7 +60,7 @@ export class CompositeServerFilter implements ServerFilter {
     }
     if (action === undefined) return unavailable(describeNoMatch(instance));
     if (action.kind === 'skip' || !drawShare(action.perMillion, random)) return undefined;
-    return this.chainOf(action).onRequest(request);
+    return this.chainOf(action);
   }
 
   private choose(request: AuthorizationRequest): CompositeAction | undefined {

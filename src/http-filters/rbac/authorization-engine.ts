@@ -29,6 +29,7 @@ export interface AuthorizationEngineOptions {
   readonly logger: Logger;
 }
 
+/** Whether a request satisfies a condition. */
 type Predicate = (request: EvaluatedRequest) => boolean;
 
 interface CompiledPolicy {
@@ -49,7 +50,7 @@ export class AuthorizationEngine {
     const { rules, meter, logger, name } = options;
     const isAllowed = rules.action === 'allow';
     this.policies = rules.policies.map(({ name: policy, permissions, principals }) => {
-      const [can, is] = [compile(permissions), compile(principals)];
+      const [can, is] = [compileCondition(permissions), compileCondition(principals)];
       const matches: Predicate = (request) => can(request) && is(request);
       return { matches, decision: { isAllowed, policy } };
     });
@@ -152,7 +153,8 @@ function createLog(
   return contained((event) => logger.log(event), onError);
 }
 
-function compile(condition: Condition): Predicate {
+/** Compiles a condition. */
+export function compileCondition(condition: Condition): Predicate {
   switch (condition.kind) {
     case 'constant': {
       const { value } = condition;
@@ -163,7 +165,7 @@ function compile(condition: Condition): Predicate {
     case 'or':
       return compileAny(condition.of);
     case 'not': {
-      const matches = compile(condition.of);
+      const matches = compileCondition(condition.of);
       return (request) => !matches(request);
     }
     case 'header': {
@@ -193,7 +195,7 @@ function compile(condition: Condition): Predicate {
 // Loops, and no methods of lists: these run for every rule and request, and a method takes a function that is made each time.
 
 function compileAll(conditions: readonly Condition[]): Predicate {
-  const of = conditions.map(compile);
+  const of = conditions.map(compileCondition);
   const [only] = of;
   if (of.length === 1 && only !== undefined) return only;
   return (request) => {
@@ -203,7 +205,7 @@ function compileAll(conditions: readonly Condition[]): Predicate {
 }
 
 function compileAny(conditions: readonly Condition[]): Predicate {
-  const of = conditions.map(compile);
+  const of = conditions.map(compileCondition);
   const [only] = of;
   if (of.length === 1 && only !== undefined) return only;
   return (request) => {

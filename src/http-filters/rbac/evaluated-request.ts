@@ -107,7 +107,7 @@ function textOf(value: string | undefined): MatchedText | undefined {
  * Returns the names by which the peer of a TLS connection is known: those of the first kind that it has (gRFC A41). One without a
  * certificate has the empty name.
  */
-function namesOf({ tls }: AuthorizationRequest): readonly string[] {
+export function namesOf({ tls }: AuthorizationRequest): readonly string[] {
   if (tls === undefined) return [];
   if (tls.peer === undefined) return [''];
   const { uriSans, dnsSans, subject } = tls.peer;

@@ -1,18 +1,24 @@
 import { Status } from '../../grpc-js';
 import type { RegexCompilers } from '../../resources/extension-points';
 import type { MatchMeter } from '../../resources/matching/match-meter';
+import { late } from '../../util/late';
 import type { Logger } from '../../util/logger';
 import { asConfig } from '../http-filter';
-import type { Refusal, ServerFilter, ServerHttpFilter } from '../server-filter';
+import type { FilterExplanation, Refusal, ServerFilter, ServerHttpFilter } from '../server-filter';
 import type { AuditLoggerRegistry } from './audit-logger';
 import {
   AuthorizationEngine,
   describeDenial,
   type AuthorizationEngineOptions,
+  type Decision,
 } from './authorization-engine';
+import type * as Explaining from './explain-rules';
 import { parseRbacConfig, parseRbacOverride, RBAC_FILTER, RBAC_PER_ROUTE } from './rbac-parser';
 import type { AuthorizationRequest } from './request';
 import { RbacConfig } from './rules';
+
+/** Loaded for the first explanation. */
+const loadExplaining = late<typeof Explaining>(() => require('./explain-rules'));
 
 export interface RbacFilterOptions {
   readonly regexes: RegexCompilers;
@@ -42,7 +48,8 @@ export function createRbacFilter(options: RbacFilterOptions): ServerHttpFilter {
   };
 }
 
-class RbacServerFilter implements ServerFilter {
+/** Judges requests by one set of rules. */
+export class RbacServerFilter implements ServerFilter {
   private readonly engine: AuthorizationEngine;
 
   constructor(private readonly options: AuthorizationEngineOptions) {
@@ -51,7 +58,20 @@ class RbacServerFilter implements ServerFilter {
 
   onRequest(request: AuthorizationRequest): Refusal | undefined {
     const decision = this.engine.authorize(request);
-    if (decision.isAllowed) return undefined;
+    return decision.isAllowed ? undefined : this.refuse(decision);
+  }
+
+  explain(request: AuthorizationRequest): FilterExplanation {
+    const { rules, meter } = this.options;
+    const decision = this.engine.decide(request);
+    return {
+      refusal: decision.isAllowed ? undefined : this.refuse(decision),
+      action: rules.action,
+      rules: loadExplaining().tryPolicies(rules, request, meter),
+    };
+  }
+
+  private refuse(decision: Decision): Refusal {
     return {
       code: Status.PERMISSION_DENIED,
       details: DENIED,

@@ -71,6 +71,14 @@ export function cidrText({ bytes, prefixLength }: CidrRange): string {
   return `${Buffer.from(bytes).toString('hex')}/${prefixLength}`;
 }
 
+/** Returns a range as people write it, such as `10.0.0.0/8`. */
+export function cidrRangeText({ bytes, prefixLength }: CidrRange): string {
+  if (bytes.length === 4) return `${bytes.join('.')}/${prefixLength}`;
+  const groups = Buffer.from(bytes).toString('hex').match(/.{4}/g) ?? [];
+  // In the normal form of a URL zeros are left out.
+  return `${new URL(`http://[${groups.join(':')}]`).hostname.slice(1, -1)}/${prefixLength}`;
+}
+
 /**
  * Returns the bytes of the address of a connection: 4 of an IPv4 address, also of one that is mapped to IPv6, as a socket for both
  * families has it; 16 of another. A zone is left out.

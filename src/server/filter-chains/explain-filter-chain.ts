@@ -4,7 +4,12 @@ import type {
   MatchedFilterChain,
   SocketListener,
 } from '../../resources/listener/listener';
-import { addressBytes, isInRange, type CidrRange } from '../../resources/shared/address-parser';
+import {
+  addressBytes,
+  cidrRangeText,
+  isInRange,
+  type CidrRange,
+} from '../../resources/shared/address-parser';
 import { sourceOf } from './connection-source';
 import type { ConnectionEnd } from './filter-chain-index';
 
@@ -135,16 +140,8 @@ function rangeCriterion(
       const range = longest(match);
       return range === undefined
         ? 'not set'
-        : `${rangeText(range)} is the longest range with ${address}`;
+        : `${cidrRangeText(range)} is the longest range with ${address}`;
     },
     none: `${address} is in none of the ranges`,
   };
-}
-
-/** Formats a range, such as `10.0.0.0/8`. */
-function rangeText({ bytes, prefixLength }: CidrRange): string {
-  if (bytes.length === 4) return `${bytes.join('.')}/${prefixLength}`;
-  const groups = Buffer.from(bytes).toString('hex').match(/.{4}/g) ?? [];
-  const { hostname } = new URL(`http://[${groups.join(':')}]`);
-  return `${hostname.slice(1, -1)}/${prefixLength}`;
 }

@@ -2,7 +2,7 @@ import { Status } from '../../grpc-js';
 import { readHeader, type AuthorizationRequest } from '../../http-filters/rbac/request';
 import type { HttpFilterRegistry } from '../../http-filters/registry';
 import { enabledFilters } from '../../http-filters/filter-overrides';
-import { ServerFilterChain } from '../../http-filters/server-filter-chain';
+import { ServerFilterChain, type NamedExplanation } from '../../http-filters/server-filter-chain';
 import { serverHeaders } from '../../http-filters/server-headers';
 import type { Refusal } from '../../http-filters/server-filter';
 import type { HttpFilterInstance } from '../../resources/listener/listener';
@@ -38,6 +38,15 @@ interface ServerRouteTableInputs extends ServerRouteTableOptions {
   readonly routeConfig: RouteConfigResource;
   readonly httpFilters: readonly HttpFilterInstance[];
   readonly registry: HttpFilterRegistry;
+}
+
+/** What decides about a request: its virtual host and route, as far as there are any, and the filters that have judged it. */
+export interface ExplainedDecision {
+  readonly virtualHost?: VirtualHost;
+  readonly route?: Route;
+  readonly filters: readonly NamedExplanation[];
+  /** `undefined` if the request is passed on. */
+  readonly refusal: Refusal | undefined;
 }
 
 /** A virtual host with what its requests need. */
@@ -123,19 +132,37 @@ export class ServerRouteTable {
     }
   }
 
+  /** Explains what {@link judge} decides, with what each step has found. Nothing is audited or logged. */
+  explain(request: AuthorizationRequest): ExplainedDecision {
+    const host = this.findHost(request);
+    if ('code' in host) return { refusal: host, filters: [] };
+    const { virtualHost } = host;
+    const route = this.findRoute(host, request);
+    if ('code' in route) return { virtualHost, refusal: route, filters: [] };
+    const filters = this.filtersOf(route, virtualHost).explainEach(request);
+    const refusal = filters.at(-1)?.refusal ?? this.checkAction(route, host, request);
+    return { virtualHost, route, filters, refusal };
+  }
+
   private decide(request: AuthorizationRequest): Refusal | undefined {
-    const authority = readHeader(':authority', request) ?? '';
-    const host = this.hosts.find(authority);
-    if (host === undefined) {
-      return this.unavailable(
-        `No virtual host of ${this.name} has the domain ${quoteText(authority)}: add one, or the domain "*"`,
-      );
-    }
+    const host = this.findHost(request);
+    if ('code' in host) return host;
     const route = this.findRoute(host, request);
     if ('code' in route) return route;
     return (
       this.filtersOf(route, host.virtualHost).onRequest(request) ??
       this.checkAction(route, host, request)
+    );
+  }
+
+  /** Returns the virtual host of the authority, or the refusal of a request without one. */
+  private findHost(request: AuthorizationRequest): HostEntry | Refusal {
+    const authority = readHeader(':authority', request) ?? '';
+    return (
+      this.hosts.find(authority) ??
+      this.unavailable(
+        `No virtual host of ${this.name} has the domain ${quoteText(authority)}: add one, or the domain "*"`,
+      )
     );
   }
 

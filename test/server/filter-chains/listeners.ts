@@ -51,7 +51,7 @@ export function listenerOf(
     })),
     defaultFilterChain: hasDefault ? filterChain('default') : undefined,
     unmatchable: [],
-    encoded: new Uint8Array(),
+    encoded: new Uint8Array(0),
   };
 }
 

@@ -11,6 +11,7 @@ import {
   nested,
   skip,
 } from '../../http-filters/composite/matcher-json';
+import { requestOf } from '../../http-filters/rbac/rbac-world';
 import type { Json } from '../../support/xds-json';
 import { denyPrefix, host, judge, probing, RBAC, served, ServerScene } from './tables';
 
@@ -49,6 +50,23 @@ describe('the composite filter on a server (gRFC A103)', () => {
     expect(judge(sut, '/c/m', 's', withHeaders({ team: 'skip' }))).toBeUndefined();
     expect(judge(sut, '/c/m', 's', withHeaders({ team: 'x' }))).toBeUndefined();
     expect(scene.probed.slice(1)).toEqual(['1 /c/m', '2 /c/m', 'else /c/m']);
+  });
+
+  it('explains what the filters inside decide', () => {
+    const sut = chosen(
+      list([equals('team', 'a'), run(deny('/a'))], [equals('team', 'b'), action(skip)]),
+    );
+    const explain = (path: string, team: string) =>
+      sut.explain(requestOf({ path, headers: { ':authority': 's', team } })).filters;
+    const rules = [{ name: 'denied', mismatch: undefined }];
+    expect(explain('/a/m', 'a')).toMatchObject([
+      { name: 'c', action: 'deny', refusal: { policy: 'denied' }, rules },
+    ]);
+    expect(explain('/b/m', 'a')).toMatchObject([{ name: 'c', action: 'deny', refusal: undefined }]);
+    expect(explain('/a/m', 'b')).toEqual([
+      { name: 'c', action: undefined, refusal: undefined, rules: [] },
+    ]);
+    expect(explain('/a/m', 'x')).toMatchObject([{ refusal: { code: Status.UNAVAILABLE } }]);
   });
 
   it('fails a request that no action is for', () => {

@@ -10,8 +10,8 @@ import { HttpFilterRegistry } from '../../../src/http-filters/registry';
 import { routerFilter as router } from '../../../src/http-filters/router/router-filter';
 import type { Refusal } from '../../../src/http-filters/server-filter';
 import type { SocketListener } from '../../../src/resources/listener/listener';
-import { createListenerResourceType } from '../../../src/resources/listener/listener-parser';
 import { MatchMeter } from '../../../src/resources/matching/match-meter';
+import { createResourceTypes } from '../../../src/resources/resource-types';
 import { Re2Compiler } from '../../../src/resources/matching/re2-compiler';
 import { ServerRouteTable } from '../../../src/server/routes/server-route-table';
 import { silentLogger } from '../../../src/util/logger';
@@ -87,7 +87,8 @@ export class ServerScene {
     ]);
     const { registry } = this;
     registry.register(createCompositeFilter({ filters: registry, random, meter }));
-    this.type = createListenerResourceType({ ...extensions, httpFilters: registry, regexes });
+    const types = createResourceTypes({ ...extensions, httpFilters: registry, regexes });
+    this.type = types.listener;
   }
 
   /** Parses a listener with one filter chain. @throws Error with the violations. */

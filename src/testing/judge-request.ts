@@ -1,0 +1,230 @@
+import { inspect } from 'node:util';
+import { AuditLoggerRegistry } from '../http-filters/rbac/audit-logger';
+import { parseAuthorizationPolicy } from '../http-filters/rbac/authorization-policy';
+import { processAuditLoggers } from '../http-filters/rbac/process-audit-loggers';
+import { RbacServerFilter } from '../http-filters/rbac/rbac-filter';
+import { RBAC_FILTER } from '../http-filters/rbac/rbac-parser';
+import type { AuthorizationRequest, PeerNames } from '../http-filters/rbac/request';
+import {
+  createProcessParts,
+  readResources,
+  type ExplainParts,
+  type GivenResource,
+} from '../runtime/explain';
+import { explainFiltered, explainRequest, UNEXPLAINED } from '../server/explain/explain-request';
+import { GivenServers } from '../server/explain/given-servers';
+import {
+  formatRequestExplanation,
+  type RequestExplanation,
+} from '../server/explain/request-explanation';
+import {
+  connectedTo,
+  DEFAULT_ADDRESS,
+  DEFAULT_REMOTE,
+  headersOf,
+} from '../server/explain/request-parts';
+import { explainFilters, type NamedFilter } from '../http-filters/server-filter-chain';
+import { parseBoundedJson } from '../util/bounded-json';
+import { errorMessage } from '../util/errors';
+import { parseIpPort, type IpPort } from '../util/host-port';
+import { silentLogger } from '../util/logger';
+import { MAX_INPUT_BYTES, readRegularText } from '../util/read-regular-file';
+import { joinLines } from '../util/text';
+import { Violations } from '../util/violations';
+import { encodeJson } from '../wire/proto-json/encode-json';
+import { describeJson, isJsonObject } from '../wire/proto-json/explain-json';
+import { formatJsonProblem } from '../wire/proto-json/json-problem';
+import type { AuthorizationResult, RequestToAuthorize } from './authorize';
+
+/** Objects, lists, elements and members of a file. */
+const MAX_VALUES = 2_000_000;
+
+/** What authorizes a request. */
+type Subject =
+  | { readonly kind: 'filters'; readonly filters: readonly NamedFilter[] }
+  | { readonly kind: 'servers'; readonly servers: GivenServers };
+
+/** Implements `authorize`. @throws Error if the policy cannot be used. */
+export function judgeRequest(
+  policy: object | string,
+  request: RequestToAuthorize,
+): AuthorizationResult {
+  const parts = createProcessParts();
+  const subject = readSubject(policy, parts);
+  const explanation =
+    subject.kind === 'filters'
+      ? judgeByFilters(subject.filters, request)
+      : judgeByServer(subject.servers, request, parts);
+  const value = () => formatRequestExplanation(explanation);
+  const result = { ...explanation, allowed: explanation.outcome === 'allowed' };
+  return Object.defineProperties(result, { toString: { value }, [inspect.custom]: { value } });
+}
+
+function judgeByFilters(
+  filters: readonly NamedFilter[],
+  request: RequestToAuthorize,
+): RequestExplanation {
+  const local = addressOf(request.address) ?? DEFAULT_ADDRESS;
+  const client = clientOf(request);
+  const { tls = client !== undefined } = request;
+  if (!tls && client !== undefined) {
+    throw fail(
+      'the client of a connection without TLS has no names: leave out from, dnsNames and subject',
+    );
+  }
+  const judged = explainFilters(filters, {
+    ...requestAt(local, request),
+    tls: tls ? { peer: client } : undefined,
+  });
+  return { ...UNEXPLAINED, ...explainFiltered(judged, judged.at(-1)?.refusal) };
+}
+
+function judgeByServer(
+  servers: GivenServers,
+  request: RequestToAuthorize,
+  { httpFilters: registry, meter }: ExplainParts,
+): RequestExplanation {
+  if (request.tls !== undefined) {
+    throw fail(
+      'tls is for a policy or filter alone: the Listener says whether a connection is TLS',
+    );
+  }
+  const address = addressOf(request.address);
+  const listener = servers.find(address);
+  if (!listener.ok) throw fail(listener.error);
+  const local = address ?? connectedTo(listener.value.address);
+  const routesOf = (name: string) => servers.routesOf(name);
+  return explainRequest(
+    { listener: listener.value, routesOf, registry, meter },
+    { ...requestAt(local, request), client: clientOf(request) },
+  );
+}
+
+function requestAt(
+  local: IpPort,
+  { path, headers = {}, remote }: RequestToAuthorize,
+): Pick<AuthorizationRequest, 'path' | 'header' | 'local' | 'remote'> {
+  return {
+    ...{ path, local, remote: addressOf(remote) ?? DEFAULT_REMOTE },
+    header: headersOf(path, local, Object.entries(headers)),
+  };
+}
+
+function addressOf(text: string | undefined): IpPort | undefined {
+  return text === undefined ? undefined : parseIpPort(text);
+}
+
+/** Returns the names of the client; `undefined` if it has no certificate. */
+function clientOf({ from, dnsNames, subject }: RequestToAuthorize): PeerNames | undefined {
+  if (from === undefined && dnsNames === undefined && subject === undefined) return undefined;
+  const uriSans = from === undefined ? [] : [from];
+  return { uriSans, dnsSans: dnsNames ?? [], subject: subject ?? '' };
+}
+
+function readSubject(policy: object | string, parts: ExplainParts): Subject {
+  const ofServers = (resources: readonly GivenResource[]): Subject => {
+    return { kind: 'servers', servers: new GivenServers(resources, parts.types) };
+  };
+  if (typeof policy !== 'string') {
+    if (isSnapshot(policy)) return ofServers([...resourcesOf(policy)]);
+    return readFilters(policy, parts) ?? ofServers(readResources(toResourceFile(policy)));
+  }
+  if (!policy.endsWith('.json')) return ofServers(readResources(policy));
+  const json = readJson(policy);
+  const filters = readFilters(json, parts);
+  if (filters !== undefined) return filters;
+  const file = toResourceFile(json);
+  // With the place of a mistake in the file, unless that is a Listener alone.
+  return ofServers(readResources(file === json ? policy : file));
+}
+
+function readJson(path: string): object {
+  const text = readRegularText(path, { maxBytes: MAX_INPUT_BYTES });
+  if (!text.ok) throw fail(`${path} cannot be read: ${text.error}`);
+  try {
+    const json = parseBoundedJson(text.value, {
+      maxLength: MAX_INPUT_BYTES,
+      maxValues: MAX_VALUES,
+    });
+    if (typeof json === 'object' && json !== null) return json;
+    throw new Error(`expected an object, got ${describeJson(json)}`);
+  } catch (error) {
+    throw fail(`${path}: ${errorMessage(error)}`);
+  }
+}
+
+/** Returns the filters of a policy or of the config of an RBAC filter; `undefined` for what has neither form. */
+function readFilters(json: object, parts: ExplainParts): Subject | undefined {
+  if ('allow_rules' in json || 'deny_rules' in json) {
+    return { kind: 'filters', filters: readPolicy(json, parts) };
+  }
+  const type: unknown = '@type' in json ? json['@type'] : undefined;
+  const isRbac = type === `type.googleapis.com/${RBAC_FILTER}`;
+  if (!isRbac && (type !== undefined || !('rules' in json))) return undefined;
+  return { kind: 'filters', filters: readRbac(json, parts) };
+}
+
+function readPolicy(json: object, { meter }: ExplainParts): readonly NamedFilter[] {
+  const violations = Violations.root();
+  const registry = new AuditLoggerRegistry(processAuditLoggers);
+  const policy = parseAuthorizationPolicy(json, registry, violations);
+  if (policy === undefined) throw fail(`the policy cannot be used: ${violations.all.join('; ')}`);
+  const { name, chain } = policy;
+  return chain.map((rules) => ({
+    name,
+    filter: new RbacServerFilter({ rules, name, meter, logger: silentLogger }),
+  }));
+}
+
+/** The name under which an RBAC filter alone is explained. */
+const RBAC_NAME = 'rbac';
+
+function readRbac(json: object, { httpFilters }: ExplainParts): readonly NamedFilter[] {
+  if (!isJsonObject(json)) throw fail('an RBAC filter must be an object');
+  const content = { ...json };
+  delete content['@type'];
+  const encoded = encodeJson(RBAC_FILTER, content);
+  if (!encoded.ok) throw fail(joinLines(encoded.error.map(formatJsonProblem)));
+  const violations = Violations.root();
+  const typed = { typeUrl: `type.googleapis.com/${RBAC_FILTER}`, value: encoded.value };
+  const config = httpFilters.parseConfig(typed, violations);
+  if (config === undefined) {
+    throw fail(`a server rejects the RBAC filter (NACK): ${violations.all.join('; ')}`);
+  }
+  const filter = httpFilters.createServerFilter(config, undefined, RBAC_NAME);
+  return filter === undefined ? [] : [{ name: RBAC_NAME, filter }];
+}
+
+/** Returns a file of resources for a Listener alone, or for a list of resources; others are files already. */
+function toResourceFile(json: object): object {
+  if (Array.isArray(json)) return { resources: json };
+  if ('@type' in json) return { resources: [json] };
+  const isListener = ['address', 'filter_chains', 'filterChains', 'default_filter_chain'].some(
+    (field) => field in json,
+  );
+  return isListener ? { listeners: [json] } : json;
+}
+
+/** The part of a `Snapshot` of the control plane that is read: this package's client does not know that class. */
+interface SnapshotLike {
+  kinds(): Iterable<{ readonly typeUrl: string }>;
+  set(kind: unknown): {
+    readonly byName: ReadonlyMap<string, Pick<GivenResource, 'name' | 'value'>>;
+  };
+}
+
+function isSnapshot(value: object): value is SnapshotLike {
+  return ['kinds', 'set'].every((name) => typeof Reflect.get(value, name) === 'function');
+}
+
+function* resourcesOf(snapshot: SnapshotLike): Iterable<GivenResource> {
+  for (const kind of snapshot.kinds()) {
+    const { typeUrl } = kind;
+    for (const { name, value } of snapshot.set(kind).byName.values())
+      yield { typeUrl, name, value };
+  }
+}
+
+function fail(problem: string): Error {
+  return new Error(`grpc-xds: authorize(): ${problem}`);
+}

@@ -1,0 +1,271 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import {
+  checkConsistency,
+  listenerKind,
+  Snapshot,
+  SnapshotError,
+  type IstioAuthorizationPolicy,
+  type ListenerJson,
+  type Servers,
+} from '../../src/control-plane';
+import { serverListenerName } from '../../src/bootstrap/server-listener-name';
+import { Listener } from '../../src/wire/generated/envoy/config/listener/v3/listener';
+import type { Json } from '../support/xds-json';
+import { cluster, route } from './resources';
+
+const ADDRESS = '10.244.0.2:50051';
+const NAME = `xds.istio.io/grpc/lds/inbound/${ADDRESS}`;
+
+/** Istiod's encoder writes a wrapper such as `UInt32Value` as a message. */
+const unwrap = (_key: string, value: unknown): unknown => {
+  if (typeof value !== 'object' || value === null) return value;
+  return 'value' in value && Object.keys(value).length === 1 ? value.value : value;
+};
+
+/** The listener that istiod sends, without one of its policies or a principal that this package does not write. */
+function recorded(name: string, drop: (value: Json) => boolean = () => false): ListenerJson {
+  const path = join(__dirname, '..', 'fixtures', 'istiod', `inbound-${name}.json`);
+  const [listener] = JSON.parse(readFileSync(path, 'utf8'), (key, value) => {
+    const json = unwrap(key, value) as Json;
+    return Array.isArray(json) ? json.filter((each) => !drop(each)) : json;
+  }) as readonly ListenerJson[];
+  if (listener === undefined) throw new Error('no listener');
+  return listener;
+}
+
+/** Both decoded: the fields of a message have no order. */
+function decoded(snapshot: Snapshot): unknown {
+  const resource = snapshot.get(listenerKind, NAME);
+  return resource && Listener.decode(resource.value);
+}
+
+const decodedFrom = (json: ListenerJson) => decoded(Snapshot.from({ listeners: [json] }));
+
+const servers = (
+  mtls: Servers[string]['mtls'],
+  policies: readonly IstioAuthorizationPolicy[] = [],
+): Snapshot => Snapshot.forServers({ [ADDRESS]: { mtls, policies } });
+
+/** The AuthorizationPolicies from which the fixtures were made; see their README. */
+const allow: IstioAuthorizationPolicy = {
+  name: 'allow',
+  rules: [
+    {
+      from: [
+        {
+          source: {
+            principals: ['cluster.local/ns/default/sa/client'],
+            notNamespaces: ['bad'],
+          },
+        },
+      ],
+      to: [{ operation: { methods: ['POST'], paths: ['/bench.Echo/*'], ports: ['50051'] } }],
+      when: [{ key: 'request.headers[x-tier]', values: ['gold', 'sil*'] }],
+    },
+    {
+      from: [{ source: { ipBlocks: ['10.244.0.0/16'], notIpBlocks: ['10.244.9.0/24'] } }],
+      to: [{ operation: { hosts: ['echo.default*'] } }],
+    },
+  ],
+};
+
+const deny: IstioAuthorizationPolicy = {
+  name: 'deny',
+  action: 'DENY',
+  rules: [{ from: [{ source: { namespaces: ['evil'] } }] }],
+};
+
+const sources: IstioAuthorizationPolicy = {
+  name: 'sources',
+  rules: [
+    {
+      from: [
+        { source: { namespaces: ['a', 'b'], remoteIpBlocks: ['10.1.0.0/16'] } },
+        { source: { serviceAccounts: ['client'] } },
+        { source: { notPrincipals: ['*'] } },
+      ],
+      to: [{ operation: { ports: ['50051'] } }],
+      when: [
+        { key: 'source.ip', notValues: ['10.9.0.1'] },
+        { key: 'connection.sni', values: ['x'] },
+        { key: 'request.headers[user-agent]', values: ['*'] },
+      ],
+    },
+  ],
+};
+
+const isText = (value: Json, text: string) => JSON.stringify(value).includes(text);
+
+describe('Listeners of servers', () => {
+  it.each<[text: string, snapshot: Snapshot, json: ListenerJson]>([
+    ['STRICT', servers('STRICT'), recorded('strict')],
+    ['DISABLE', servers('DISABLE'), recorded('plaintext')],
+    ['PERMISSIVE, which is plain text', servers('PERMISSIVE'), recorded('plaintext')],
+    [
+      'DENY of everything',
+      servers('STRICT', [{ name: 'deny-all', action: 'DENY', rules: [{}] }]),
+      recorded('deny-all'),
+    ],
+    [
+      'ALLOW without rules, for which no filter is sent',
+      servers('STRICT', [{ name: 'allow-nothing' }]),
+      recorded('allow-nothing'),
+    ],
+  ])('equal those of istiod, field by field: %s', (_text, snapshot, json) => {
+    expect(decoded(snapshot)).toEqual(decodedFrom(json));
+  });
+
+  it('equal those of istiod with DENY before ALLOW', () => {
+    const json = recorded('policies');
+    const text = JSON.stringify(json).replace(/,"default-deny-1":.*?(?=\}\},"@type")/, '');
+    expect(text).not.toContain('default-deny-1');
+    expect(decoded(servers('STRICT', [allow, deny]))).toEqual(
+      decodedFrom(JSON.parse(text) as ListenerJson),
+    );
+  });
+
+  it('equal those of istiod with all kinds of sources, except for those of a JWT', () => {
+    const json = recorded(
+      'sources',
+      (value) => isText(value, 'jwt_authn') && !isText(value, '"and_ids"'),
+    );
+    // What remains of the identity of a JWT is an empty conjunction.
+    const text = JSON.stringify(json).replace('{"and_ids":{"ids":[]}},', '');
+    expect(decoded(servers('STRICT', [sources]))).toEqual(
+      decodedFrom(JSON.parse(text) as ListenerJson),
+    );
+  });
+
+  it('have names by the template, with an IPv6 address in brackets', () => {
+    const snapshot = Snapshot.forServers(
+      { '[::]:8080': { mtls: 'DISABLE' }, '127.0.0.1:1': { mtls: 'STRICT' } },
+      { nameTemplate: 'grpc/server?listening=%s&again=%s' },
+    );
+    expect([...snapshot.set(listenerKind).byName.keys()]).toEqual([
+      'grpc/server?listening=[::]:8080&again=[::]:8080',
+      'grpc/server?listening=127.0.0.1:1&again=127.0.0.1:1',
+    ]);
+  });
+
+  it.each<[address: string, template: string, name: string]>([
+    ['[0:0::0:1]:80', 'a/%s', 'a/[::1]:80'],
+    ['[::ffff:1.2.3.4]:80', 'a/%s', 'a/[::ffff:1.2.3.4]:80'],
+    ['[::1]:80', 'xdstp://a/envoy.config.listener.v3.Listener/%s', '%5B::1%5D:80'],
+    ['1.2.3.4:80', 'xdstp://a/envoy.config.listener.v3.Listener/%s', '/1.2.3.4:80'],
+  ])('have the names that servers request: %s in %s', (address, nameTemplate, name) => {
+    const snapshot = Snapshot.forServers({ [address]: { mtls: 'DISABLE' } }, { nameTemplate });
+    const [found = ''] = snapshot.set(listenerKind).byName.keys();
+    expect(found.endsWith(name)).toBe(true);
+    const bootstrap = { source: 'test', serverListenerResourceNameTemplate: nameTemplate };
+    const host = address.replace(/:80$/, '').replace(/^\[|\]$/g, '');
+    expect(serverListenerName(bootstrap, host, 80)).toEqual({ ok: true, value: found });
+  });
+
+  it('are merged with services', () => {
+    const services = Snapshot.forServices({ echo: [ADDRESS] });
+    const snapshot = services.merge(servers('STRICT'));
+    expect([...snapshot.set(listenerKind).byName.keys()]).toEqual(['echo', NAME]);
+    expect(checkConsistency(snapshot)).toEqual([]);
+    expect(snapshot.get(listenerKind, 'echo')).toBe(services.get(listenerKind, 'echo'));
+    expect(services.get(listenerKind, NAME)).toBeUndefined();
+  });
+
+  const source = (own: object): IstioAuthorizationPolicy => ({
+    name: 'p',
+    rules: [{ from: [{ source: own }] }],
+  });
+  const operation = (own: object): IstioAuthorizationPolicy => ({
+    name: 'p',
+    rules: [{ to: [{ operation: own }] }],
+  });
+  const condition = (own: object): IstioAuthorizationPolicy => ({
+    name: 'p',
+    rules: [{ when: [{ key: '', ...own }] }],
+  });
+
+  it.each<[string, Servers, string]>([
+    [
+      'a host name',
+      { 'localhost:1': { mtls: 'STRICT' } },
+      '("localhost:1"): must be an IP address',
+    ],
+    ['port 0', { '127.0.0.1:0': { mtls: 'STRICT' } }, 'must be an IP address with a port'],
+    ...(
+      [
+        ['a bad range', source({ ipBlocks: ['10.0.0.0/33'] }), '"10.0.0.0/33" is neither'],
+        ['a negative range', source({ ipBlocks: ['10.0.0.0/-1'] }), 'is neither an IP address'],
+        ['a host as a range', source({ notRemoteIpBlocks: ['web'] }), '"web" is neither'],
+        ['a range of the server', condition({ key: 'destination.ip', values: ['x'] }), '"x" is'],
+        ['a port', operation({ ports: ['70000'] }), '"70000" is not a port'],
+        ['a template of a path', operation({ paths: ['/{*}/Echo'] }), 'is a template'],
+        ['a claim', condition({ key: 'request.auth.claims[iss]', values: ['x'] }), 'of a JWT'],
+        ['another key', condition({ key: 'x', values: ['y'] }), 'unsupported key "x"'],
+        ['no values', condition({ key: 'source.ip' }), 'must have values or notValues'],
+      ] as const
+    ).map(([text, policy, problem]): [string, Servers, string] => [
+      text,
+      { [ADDRESS]: { mtls: 'STRICT', policies: [policy] } },
+      problem,
+    ]),
+  ])('are refused with %s', (_text, given, problem) => {
+    const create = () => Snapshot.forServers(given);
+    expect(create).toThrow(SnapshotError);
+    expect(create).toThrow(problem);
+  });
+
+  it('are refused with two rules of one name, of which one would be lost', () => {
+    const policies: readonly IstioAuthorizationPolicy[] = [
+      { name: 'a', rules: [{}] },
+      { name: 'a', rules: [{}] },
+    ];
+    expect(() => servers('STRICT', policies)).toThrow('another rule has the name "default-a-0"');
+  });
+
+  it.each<[object, string]>([
+    [{ [ADDRESS]: {} }, 'mtls'],
+    [{ [ADDRESS]: { mtls: 'strict' } }, '"STRICT" or "PERMISSIVE" or "DISABLE"'],
+    [
+      { [ADDRESS]: { mtls: 'STRICT', policies: [source({ requestPrincipals: ['*'] })] } },
+      'requestPrincipals',
+    ],
+    [new Map(), 'an object of servers'],
+  ])('are refused of values that have no such type', (given, text) => {
+    const create = () => Reflect.apply(Snapshot.forServers, Snapshot, [given]);
+    expect(create).toThrow(TypeError);
+    expect(create).toThrow(text);
+  });
+});
+
+describe('the references of a Listener of a server', () => {
+  const TYPE =
+    'type.googleapis.com/envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager';
+  const chain = (manager: object) => ({
+    filters: [{ name: 'hcm', typed_config: { '@type': TYPE, ...manager } as const }],
+  });
+  const rds = (name: string) => ({ rds: { route_config_name: name, config_source: { ads: {} } } });
+  const snapshot = Snapshot.from({
+    listeners: [
+      {
+        name: 'l',
+        address: { socket_address: { address: '127.0.0.1', port_value: 1 } },
+        filter_chains: [chain(rds('a')), chain({ route_config: route('inline', 'gone') })],
+        default_filter_chain: chain(rds('b')),
+      },
+    ],
+  });
+
+  it('are the route configurations of all of its filter chains, and no clusters', () => {
+    expect(checkConsistency(snapshot)).toEqual([
+      'listener "l": filter_chains[0].filters[0].typed_config.rds.route_config_name: route configuration "a" is not in the snapshot',
+      'listener "l": default_filter_chain.filters[0].typed_config.rds.route_config_name: route configuration "b" is not in the snapshot',
+    ]);
+  });
+
+  it('are resolved by route configurations of the snapshot', () => {
+    const routes = [route('a', 'c'), route('b', 'c')];
+    expect(checkConsistency(snapshot.merge({ routes, clusters: [cluster('c')] }))).toEqual([
+      'cluster "c": name: endpoint assignment "c" is not in the snapshot',
+    ]);
+  });
+});
