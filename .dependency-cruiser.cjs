@@ -42,7 +42,8 @@ const rankRules = rooms
     to: {
       path: [
         ...rooms.filter(({ rank, path }) => rank >= room.rank && path !== room.path).map(inRoom),
-        '^src/(register|extend|index)\\.ts$',
+        // `register.ts` has the runtime of the process, rank 11, for the servers above it.
+        room.rank > 11 ? '^src/(extend|index)\\.ts$' : '^src/(register|extend|index)\\.ts$',
       ],
     },
   }));

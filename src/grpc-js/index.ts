@@ -9,6 +9,7 @@ export {
   ChannelCredentials,
   CallCredentials,
   Metadata,
+  Server,
   ServerCredentials,
   ServerInterceptingCall,
   connectivityState as ConnectivityState,
@@ -19,10 +20,12 @@ export {
 } from '@grpc/grpc-js';
 export type {
   ChannelOptions,
+  ConnectionInjector,
   Interceptor,
   InterceptorProvider,
   ServerDuplexStream,
   ServerInterceptor,
+  ServerOptions,
   ServerUnaryCall,
   ServiceDefinition,
   StatusObject,
@@ -64,6 +67,7 @@ export const {
   UnavailablePicker,
   createChildChannelControlHelper,
   createResolver,
+  createServerCredentialsWithInterceptors,
   isLoadBalancerNameRegistered,
   log,
   parseLoadBalancingConfig,

@@ -33,3 +33,14 @@ export type {
   AuditLogger,
   AuditLoggerDefinition,
 } from '../http-filters/rbac/audit-logger';
+
+// Servers that a control plane configures.
+export { XdsServer } from './xds-server';
+export type { ServingStatusListener } from './xds-server';
+export type {
+  ServingState,
+  ServingStateListener,
+  XdsOptions,
+  XdsServerOptions,
+} from './xds-server-options';
+export { createXdsServerCredentials, XdsServerCredentials } from './xds-server-credentials';

@@ -151,7 +151,7 @@ export function parseAnswer(answer: Buffer | undefined): SeenClient | undefined 
 }
 
 /** Files of certificates in a folder of their own, each replaced at once. */
-class CertificateFolder {
+export class CertificateFolder {
   private readonly folder = mkdtempSync(join(tmpdir(), 'grpc-xds-server-'));
 
   path(name: string): string {

@@ -1,7 +1,12 @@
 import { createGrpcLogger, currentTracers } from '../../grpc-js/grpc-logger';
 import { parseBoundedJson } from '../../util/bounded-json';
-import { ServerInterceptingCall, Status, type ServerInterceptor } from '../../grpc-js';
-import { tlsConnectionOf, type ServerCall } from '../../security/peer/tls-connections';
+import {
+  ServerInterceptingCall,
+  Status,
+  type Metadata,
+  type ServerInterceptor,
+} from '../../grpc-js';
+import { tlsConnectionOf } from '../../security/peer/tls-connections';
 import { DEFAULT_LIMITS } from '../../bootstrap/limits';
 import { MatchMeter } from '../../resources/matching/match-meter';
 import {
@@ -20,7 +25,7 @@ import { Violations } from '../../util/violations';
 import { AuditLoggerRegistry, type AuditLoggerDefinition } from './audit-logger';
 import { AuthorizationEngine } from './authorization-engine';
 import { parseAuthorizationPolicy, type AuthorizationPolicy } from './authorization-policy';
-import { InterceptedRequest } from './intercepted-request';
+import { InterceptedRequest, requestConnection } from './intercepted-request';
 import { MAX_POLICY_BYTES, PolicyFile } from './policy-file';
 import { processAuditLoggers, AUDIT_LOGGER } from './process-audit-loggers';
 import { DENIED } from './rbac-filter';
@@ -138,7 +143,7 @@ function intercept(
       start(next) {
         next({
           onReceiveMetadata(metadata, pass) {
-            const read = () => new InterceptedRequest(path, metadata, call, tlsOf(call));
+            const read = () => readRequest(path, metadata, call);
             if (isAllowed(current(), read, logger)) pass(metadata);
             else call.sendStatus({ code: Status.PERMISSION_DENIED, details: DENIED });
           },
@@ -149,10 +154,15 @@ function intercept(
 }
 
 /** @throws Error if the names of a certificate cannot be read: a request must not be judged without them. */
-function tlsOf(call: ServerCall): AuthorizationRequest['tls'] {
-  const connection = tlsConnectionOf(call);
-  if (connection?.problem !== undefined) throw new Error(connection.problem);
-  return connection;
+function readRequest(
+  path: string,
+  metadata: Metadata,
+  call: Parameters<ServerInterceptor>[1],
+): AuthorizationRequest {
+  const tls = tlsConnectionOf(call);
+  if (tls?.problem !== undefined) throw new Error(tls.problem);
+  const connection = requestConnection(call.getConnectionInfo(), tls);
+  return new InterceptedRequest(path, metadata, call, connection);
 }
 
 /** An exception in an interceptor would end the process, and must not let a call through. */

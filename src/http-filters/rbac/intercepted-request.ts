@@ -1,14 +1,19 @@
 import type { Metadata } from '../../grpc-js';
+import type { ConnectionEnds } from '../../security/peer/tls-connections';
 import type { AuthorizationRequest } from './request';
 
-/** A call of a server, as an interceptor of `@grpc/grpc-js` gets it. */
-export interface InterceptedCall {
-  getHost(): string;
-  getConnectionInfo(): {
-    readonly localAddress?: string | undefined;
-    readonly localPort?: number | undefined;
-    readonly remoteAddress?: string | undefined;
-    readonly remotePort?: number | undefined;
+/** What authorizations read of a connection, which all of its calls have in common. */
+export type RequestConnection = Pick<AuthorizationRequest, 'local' | 'remote' | 'tls'>;
+
+/** Returns the connection with these ends, as an interceptor of `@grpc/grpc-js` gets them. */
+export function requestConnection(
+  { localAddress, localPort, remoteAddress, remotePort }: ConnectionEnds,
+  tls: AuthorizationRequest['tls'],
+): RequestConnection {
+  return {
+    local: { address: localAddress ?? '', port: localPort ?? 0 },
+    remote: { address: remoteAddress ?? '', port: remotePort ?? 0 },
+    tls,
   };
 }
 
@@ -17,18 +22,23 @@ const CONTENT_TYPE = 'application/grpc';
 
 /** A call of a server as authorizations read it. */
 export class InterceptedRequest implements AuthorizationRequest {
-  readonly local: AuthorizationRequest['local'];
-  readonly remote: AuthorizationRequest['remote'];
-
   constructor(
     readonly path: string,
     private readonly metadata: Metadata,
-    private readonly call: InterceptedCall,
-    readonly tls: AuthorizationRequest['tls'],
-  ) {
-    const { localAddress, localPort, remoteAddress, remotePort } = call.getConnectionInfo();
-    this.local = { address: localAddress ?? '', port: localPort ?? 0 };
-    this.remote = { address: remoteAddress ?? '', port: remotePort ?? 0 };
+    private readonly call: { getHost(): string },
+    private readonly connection: RequestConnection,
+  ) {}
+
+  get local(): AuthorizationRequest['local'] {
+    return this.connection.local;
+  }
+
+  get remote(): AuthorizationRequest['remote'] {
+    return this.connection.remote;
+  }
+
+  get tls(): AuthorizationRequest['tls'] {
+    return this.connection.tls;
   }
 
   header(name: string): string | undefined {

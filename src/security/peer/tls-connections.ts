@@ -69,7 +69,7 @@ const identities = new WeakMap<object, ClientIdentity>();
  * connection, nor anything of a TLS connection whose client presented no certificate.
  */
 export function recordTlsConnection(socket: TLSSocket, peer: ClientIdentity | undefined): void {
-  const key = keyOf(socket);
+  const key = connectionKeyOf(socket);
   const connection: TlsConnection = { peer };
   if (key !== undefined) {
     connections.set(key, connection);
@@ -89,7 +89,7 @@ export function recordTlsConnection(socket: TLSSocket, peer: ClientIdentity | un
 /** Returns what secures the connection of a call; `undefined` if it is known to be plain text, or not known to be secured. */
 export function tlsConnectionOf(call: ServerCall): TlsConnection | undefined {
   const ends = call.getConnectionInfo?.();
-  const key = ends && keyOf(ends);
+  const key = ends && connectionKeyOf(ends);
   const recorded = key === undefined ? undefined : connections.get(key);
   if (recorded !== undefined) return recorded;
   const context = call.getAuthContext();
@@ -111,8 +111,8 @@ function identityOf(certificate: Pick<PeerCertificate, 'raw'>): Result<ClientIde
   return ok(identity);
 }
 
-/** @returns `undefined` for a socket without addresses, such as one of a path. */
-function keyOf(ends: ConnectionEnds): string | undefined {
+/** Returns what no other open connection has; `undefined` for a socket without addresses, such as one of a path. */
+export function connectionKeyOf(ends: ConnectionEnds): string | undefined {
   const { localAddress, localPort, remoteAddress, remotePort } = ends;
   if (remoteAddress === undefined || remotePort === undefined) return undefined;
   return `${remoteAddress} ${remotePort} ${localAddress} ${localPort}`;

@@ -20,6 +20,8 @@ const CLOSED_BY_CLIENT: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE']);
 
 interface ServerHandshakesOptions extends HandshakeLogOptions {
   readonly tls: DownstreamTls;
+  /** Default: one of its own. */
+  readonly log?: HandshakeLog;
 }
 
 /**
@@ -36,7 +38,7 @@ export class ServerHandshakes {
   private othersUntilMs = -Infinity;
 
   constructor(private readonly options: ServerHandshakesOptions) {
-    this.log = new HandshakeLog(options);
+    this.log = options.log ?? new HandshakeLog(options);
   }
 
   /** The options of the servers, besides the certificates. */

@@ -8,13 +8,15 @@ import type {
   Identity,
 } from '../../security/providers/certificate-provider';
 import { NO_SESSION_TICKETS, ServerHandshakes } from './server-handshakes';
-import type { HandshakeLogOptions } from './handshake-log';
+import type { HandshakeLog, HandshakeLogOptions } from './handshake-log';
 import type { ClientVerification } from './server-handshake';
 
 /** Constructor options of the credentials. */
 export interface ServerTlsOptions extends HandshakeLogOptions {
   readonly tls: DownstreamTls;
   readonly certificates: CertificateSource;
+  /** Default: one of its own. */
+  readonly log?: HandshakeLog;
 }
 
 /** The certificates of new handshakes. */

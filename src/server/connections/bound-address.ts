@@ -1,0 +1,274 @@
+import type { Socket } from 'node:net';
+import type { SocketAddress } from '../../resources/endpoints/endpoints';
+import type { FilterChain, SocketListener } from '../../resources/listener/listener';
+import type { RouteConfigResource } from '../../resources/route-config/route-config';
+import { keepProcessAlive, type Clock } from '../../util/clock';
+import { errorStack } from '../../util/errors';
+import type { Handle } from '../../util/handle';
+import type { Logger } from '../../util/logger';
+import type { Random } from '../../util/random';
+import { ok, type Result } from '../../util/result';
+import type { Steps } from '../../util/steps';
+import { SteppedUpdates, type TimeSlices } from '../../util/time-slices';
+import type { ListenerWatch, ListenerWatcher } from '../listener/listener-watch';
+import type { ServerRouteTable } from '../routes/server-route-table';
+import { Generation, type DrainOptions } from './generation';
+import { ListenSocket } from './listen-socket';
+import type { ServedChain } from './served-chain';
+
+/** What serves the listeners of an address. */
+export interface ListenerService {
+  /** Called when a listener is about to be used, and when there is none. */
+  prepare(listener: SocketListener | undefined): void;
+  /** Creates what serves the connections of a chain, without routes. */
+  createChain(chain: FilterChain): ServedChain;
+  /** Makes the table of the routes of a chain, in steps. */
+  compileRoutes(chain: FilterChain, routes: RouteConfigResource): Steps<ServerRouteTable>;
+}
+
+/** The watch of a Listener, with its routes. */
+export type ListenerRoutes = Pick<ListenerWatch, 'routesOf' | 'release'>;
+
+/** Route configurations by name, or why calls with them fail. */
+type RoutesByName = ReadonlyMap<string, Result<RouteConfigResource, string>>;
+
+/** A listener with its route configurations, which a newer listener need not have. */
+interface ListenerUpdate {
+  readonly listener: SocketListener;
+  readonly routes: RoutesByName;
+}
+
+/** Constructor options of an address. */
+export interface BoundAddressOptions {
+  readonly address: SocketAddress;
+  /** Begins the messages of the log; ends in a space. */
+  readonly subject: string;
+  /** The queue in which updates are applied. */
+  readonly batch: { run(task: () => void): void };
+  /** Begins to watch the Listener. The watcher is notified in the queue. */
+  readonly watch: (watcher: ListenerWatcher) => ListenerRoutes;
+  readonly service: ListenerService;
+  /** How connections are drained after an update. */
+  readonly drain: DrainOptions;
+  /** Called when the address begins to be served, and each time there is a reason why it is not. */
+  readonly onState: (notServing: string | undefined) => void;
+  /** Called once, when it has been closed and its last connection has closed. */
+  readonly onEnded: () => void;
+  readonly timeSlices: TimeSlices;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly random: Random;
+}
+
+/** An address of a server. It listens while there is a listener to serve; each listener has its own connections (gRFC A36). */
+export class BoundAddress implements ListenerWatcher {
+  private readonly updates: SteppedUpdates<true>;
+  /** While there is no listener, nothing else of a server is open. */
+  private readonly alive: Handle;
+  private readonly generations = new Set<Generation>();
+  private watch: ListenerRoutes | undefined;
+  /** The listener to be used. */
+  private update: ListenerUpdate | undefined;
+  private current: Generation | undefined;
+  /** The names of route configurations that have changed. */
+  private readonly changedRoutes = new Set<string>();
+  private socket: ListenSocket | undefined;
+  private isServing = false;
+  private isClosed = false;
+  private hasEnded = false;
+
+  constructor(private readonly options: BoundAddressOptions) {
+    const { batch, timeSlices, clock } = options;
+    this.alive = keepProcessAlive(clock);
+    this.updates = new SteppedUpdates<true>({
+      environment: { batch, timeSlices },
+      apply: () => this.applyUpdate(),
+    });
+    // What is known already is notified after this task, when there is a watch.
+    batch.run(() => (this.watch = options.watch(this)));
+  }
+
+  onServing(listener: SocketListener): void {
+    const names = chainsOf(listener).flatMap((chain) => routeConfigNameOf(chain) ?? []);
+    this.update = { listener, routes: this.readRoutes(names) };
+    this.changedRoutes.clear();
+    this.updates.add(true);
+  }
+
+  onRoutes(routeConfigName: string): void {
+    this.changedRoutes.add(routeConfigName);
+    this.updates.add(true);
+  }
+
+  onNotServing(reason: string): void {
+    this.update = undefined;
+    this.stop({ ...this.options.drain, jitterMs: 0 });
+    this.setNotServing(reason);
+  }
+
+  /** Ends the connections that there are. New ones are accepted meanwhile. */
+  drain(options: DrainOptions): void {
+    for (const generation of this.generations) generation.drain(options);
+  }
+
+  /** Accepts no more connections, and ends those that there are. */
+  close(options: DrainOptions): void {
+    if (this.isClosed) return;
+    this.isClosed = true;
+    this.isServing = false;
+    this.updates.cancel();
+    this.watch?.release();
+    this.alive.release();
+    this.stop(options);
+    this.endIfUnused();
+  }
+
+  /** As {@link close}, and closes the connections with their calls. */
+  destroy(): void {
+    this.close({ graceMs: Infinity, jitterMs: 0 });
+    for (const generation of [...this.generations]) generation.destroy();
+  }
+
+  private *applyUpdate(): Steps<void> {
+    const { update } = this;
+    try {
+      if (update === undefined) return;
+      if (update.listener !== this.current?.listener) yield* this.replaceGeneration(update);
+      else yield* this.replaceRoutes();
+    } catch (error) {
+      const { logger, subject } = this.options;
+      logger.error(() => `${subject}unexpected error: ${errorStack(error)}`);
+      if (this.current === undefined) this.setNotServing('unexpected error, which is in the log');
+    }
+  }
+
+  private *replaceGeneration({ listener, routes }: ListenerUpdate): Steps<void> {
+    const { service, clock, random } = this.options;
+    service.prepare(listener);
+    const next = yield* Generation.inSteps({
+      ...{ listener, clock, random },
+      chains: chainsOf(listener),
+      createChain: (chain) => this.createChain(chain, routes),
+      onEnded: (generation) => this.onEnded(generation),
+    });
+    // Another listener may be there meanwhile, and replaces this one in its turn; but it must not be none.
+    if (this.isClosed || this.update === undefined) return;
+    const previous = this.current;
+    this.current = next;
+    this.generations.add(next);
+    previous?.retire(this.options.drain);
+    this.listen();
+  }
+
+  private *createChain(chain: FilterChain, routes: RoutesByName): Steps<ServedChain> {
+    const served = this.options.service.createChain(chain);
+    yield* this.compileRoutes(chain, served, routes);
+    return served;
+  }
+
+  private *compileRoutes(
+    chain: FilterChain,
+    served: ServedChain,
+    routesByName: RoutesByName,
+  ): Steps<void> {
+    const { routes: source } = chain.httpConnectionManager;
+    const routes =
+      source.kind === 'inline' ? ok(source.routeConfig) : routesByName.get(source.routeConfigName);
+    if (routes?.ok !== true) {
+      if (routes !== undefined) served.use(routes);
+      return;
+    }
+    served.use(ok(yield* this.options.service.compileRoutes(chain, routes.value)));
+  }
+
+  /** Calls on the connections that there are use the new routes from now on. */
+  private *replaceRoutes(): Steps<void> {
+    const routes = this.readRoutes(this.changedRoutes);
+    this.changedRoutes.clear();
+    for (const [chain, served] of this.current?.chains ?? []) {
+      if (routes.has(routeConfigNameOf(chain) ?? '')) {
+        yield* this.compileRoutes(chain, served, routes);
+      }
+    }
+  }
+
+  private readRoutes(names: Iterable<string>): RoutesByName {
+    const routes = new Map<string, Result<RouteConfigResource, string>>();
+    for (const name of names) {
+      const found = this.watch?.routesOf(name);
+      if (found !== undefined) routes.set(name, found);
+    }
+    return routes;
+  }
+
+  private listen(): void {
+    if (this.socket !== undefined) return;
+    const { address, clock, logger, subject } = this.options;
+    this.socket = new ListenSocket({
+      ...{ address, clock },
+      onConnection: (socket) => this.accept(socket),
+      onListening: () => this.setServing(),
+      onFailed: (reason) => this.setNotServing(reason),
+      onAcceptFailed: (reason) =>
+        logger.error(() => `${subject}a connection cannot be accepted: ${reason}`),
+    });
+  }
+
+  /** An exception here would end the process. */
+  private accept(socket: Socket): void {
+    try {
+      if (this.current === undefined) socket.destroy();
+      else this.current.accept(socket);
+    } catch (error) {
+      socket.destroy();
+      const { logger, subject } = this.options;
+      logger.error(
+        () => `${subject}a connection is closed: unexpected error: ${errorStack(error)}`,
+      );
+    }
+  }
+
+  private stop(options: DrainOptions): void {
+    this.socket?.release();
+    this.socket = undefined;
+    const { current } = this;
+    this.current = undefined;
+    current?.retire(options);
+    this.options.service.prepare(undefined);
+  }
+
+  private setServing(): void {
+    if (this.isServing) return;
+    this.isServing = true;
+    this.options.onState(undefined);
+  }
+
+  private setNotServing(reason: string): void {
+    this.isServing = false;
+    this.options.onState(reason);
+  }
+
+  private onEnded(generation: Generation): void {
+    this.generations.delete(generation);
+    this.endIfUnused();
+  }
+
+  private endIfUnused(): void {
+    if (!this.isClosed || this.generations.size > 0 || this.hasEnded) return;
+    this.hasEnded = true;
+    this.options.onEnded();
+  }
+}
+
+/** Returns all chains of a listener. */
+export function chainsOf({
+  filterChains,
+  defaultFilterChain,
+}: SocketListener): readonly FilterChain[] {
+  return defaultFilterChain === undefined ? filterChains : [...filterChains, defaultFilterChain];
+}
+
+function routeConfigNameOf({ httpConnectionManager }: FilterChain): string | undefined {
+  const { routes } = httpConnectionManager;
+  return routes.kind === 'rds' ? routes.routeConfigName : undefined;
+}

@@ -1,0 +1,92 @@
+import type { Socket } from 'node:net';
+import { Status, type ServerCredentials, type ServerInterceptor } from '../../grpc-js';
+import { DENIED } from '../../http-filters/rbac/rbac-filter';
+import type { AuthorizationRequest } from '../../http-filters/rbac/request';
+import type { Refusal } from '../../http-filters/server-filter';
+import { errorStack } from '../../util/errors';
+import type { ConnectionEnds } from '../../security/peer/tls-connections';
+import { err, type Result } from '../../util/result';
+import type { ServerRouteTable } from '../routes/server-route-table';
+import type { RefusalLog } from './refusal-log';
+import { ServerConnection, type ConnectionOwner, type CreateInjector } from './server-connection';
+import { TlsAcceptor, type TlsAcceptorOptions } from './tls-acceptor';
+
+/** Constructor options of a chain. */
+export interface ServedChainOptions {
+  readonly credentials: ServerCredentials;
+  /** Called after the judgement of a request. */
+  readonly interceptors: readonly ServerInterceptor[];
+  readonly createInjector: CreateInjector;
+  readonly tls: Pick<TlsAcceptorOptions, 'subject' | 'enableTrace' | 'logger'>;
+  readonly refusals: RefusalLog;
+}
+
+const NO_ROUTES = 'its routes have not been received';
+
+/** A filter chain of a generation: accepts connections, and judges their requests by the routes as of now. */
+export class ServedChain implements ConnectionOwner {
+  readonly createInjector: CreateInjector;
+  readonly interceptors: readonly ServerInterceptor[];
+  private routes: Result<ServerRouteTable, string> = err(NO_ROUTES);
+  private acceptor: TlsAcceptor | undefined;
+
+  constructor(private readonly options: ServedChainOptions) {
+    this.createInjector = options.createInjector;
+    this.interceptors = options.interceptors;
+  }
+
+  /** Replaces the routes, or says as the details of a status why there are none. */
+  use(routes: Result<ServerRouteTable, string>): void {
+    this.routes = routes;
+  }
+
+  /** @param onClosed Called when the connection has closed. */
+  accept(
+    socket: Socket,
+    ends: ConnectionEnds,
+    onClosed: (connection: ServerConnection) => void,
+  ): ServerConnection {
+    const connection = new ServerConnection(socket, ends, this, onClosed);
+    const { credentials, tls } = this.options;
+    if (credentials._isSecure()) {
+      this.acceptor ??= new TlsAcceptor({ ...tls, credentials });
+      this.acceptor.accept(socket, (secured) => connection.open(secured));
+    } else {
+      connection.open(socket);
+    }
+    return connection;
+  }
+
+  judge(request: AuthorizationRequest): Refusal | undefined {
+    const refusal = this.decide(request);
+    if (refusal !== undefined) this.options.refusals.report(refusal, request);
+    return refusal;
+  }
+
+  refuse(reason: string, path: string): Refusal {
+    const refusal = {
+      ...{ code: Status.PERMISSION_DENIED, details: DENIED },
+      ...{ reason: `it cannot be judged: ${reason}`, policy: undefined },
+    };
+    this.options.refusals.report(refusal, { path });
+    return refusal;
+  }
+
+  onFailed(error: unknown): void {
+    const { subject, logger } = this.options.tls;
+    logger.error(() => `${subject}a connection is closed: unexpected error: ${errorStack(error)}`);
+  }
+
+  /** Releases what the handshakes need. There must be no connection left. */
+  close(): void {
+    this.acceptor?.close();
+    this.acceptor = undefined;
+  }
+
+  private decide(request: AuthorizationRequest): Refusal | undefined {
+    const { routes } = this;
+    if (routes.ok) return routes.value.judge(request);
+    const reason = routes.error;
+    return { ...{ code: Status.UNAVAILABLE, details: reason }, ...{ reason, policy: undefined } };
+  }
+}

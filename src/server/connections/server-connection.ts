@@ -1,0 +1,127 @@
+import type { Duplex } from 'node:stream';
+import type { Socket } from 'node:net';
+import { TLSSocket, type PeerCertificate } from 'node:tls';
+import type { ConnectionInjector, Metadata, ServerInterceptor } from '../../grpc-js';
+import {
+  InterceptedRequest,
+  requestConnection,
+  type RequestConnection,
+} from '../../http-filters/rbac/intercepted-request';
+import type { AuthorizationRequest } from '../../http-filters/rbac/request';
+import type { Refusal } from '../../http-filters/server-filter';
+import {
+  tlsConnectionOf,
+  type ConnectionEnds,
+  type ServerCall,
+} from '../../security/peer/tls-connections';
+import { err, ok, type Result } from '../../util/result';
+import { JudgedCall, type CallJudge } from './judged-call';
+
+/** Creates what serves the calls of one connection by the handlers of a server, after these interceptors. */
+export type CreateInjector = (interceptors: ServerInterceptor[]) => ConnectionInjector;
+
+/** What a connection belongs to. */
+export interface ConnectionOwner {
+  readonly createInjector: CreateInjector;
+  /** The interceptors of the credentials, which are called after the judgement. */
+  readonly interceptors: readonly ServerInterceptor[];
+  /** Judges a request. @returns the status with which it ends; `undefined` if it is passed on. Does not throw. */
+  judge(request: AuthorizationRequest): Refusal | undefined;
+  /** Returns the status of a request that must not be judged. */
+  refuse(reason: string, path: string): Refusal;
+  /** Called if the connection cannot be served. */
+  onFailed(error: unknown): void;
+}
+
+type InterceptedCall = Parameters<ServerInterceptor>[1];
+
+/**
+ * A connection of a server, from its accept to its close. It has an injector of its own: that of several connections could only
+ * drain all of them at once, and none whose handshake has not ended.
+ */
+export class ServerConnection implements CallJudge {
+  private injector: ConnectionInjector | undefined;
+  private isDraining = false;
+  private seen: Result<RequestConnection, string> = err('the connection is not open');
+
+  /** @param onClosed Called once. */
+  constructor(
+    private readonly socket: Socket,
+    private readonly ends: ConnectionEnds,
+    private readonly owner: ConnectionOwner,
+    onClosed: (connection: ServerConnection) => void,
+  ) {
+    // It closes after an error, such as that of a client that resets it.
+    socket.on('error', ignore);
+    socket.once('close', () => {
+      // grpc-js keeps an injector until it is destroyed.
+      this.drain();
+      onClosed(this);
+    });
+  }
+
+  /**
+   * Serves calls. Does not throw: nothing above would catch it.
+   * @param stream The socket itself, or that of TLS above it after the handshake.
+   */
+  open(stream: Duplex): void {
+    const { owner } = this;
+    try {
+      this.seen = describe(this.ends, stream);
+      const injector = owner.createInjector([
+        ({ path }, call) => new JudgedCall(call, path, this),
+        ...owner.interceptors,
+      ]);
+      this.injector = injector;
+      injector.injectConnection(stream);
+    } catch (error) {
+      owner.onFailed(error);
+      this.destroy();
+      return;
+    }
+    // The handshake has ended after the begin of the drain: the client connects again, and no call fails.
+    if (this.isDraining) this.drain();
+  }
+
+  /** Accepts no more calls (GOAWAY), and closes when those that have begun have ended. */
+  drain(): void {
+    this.isDraining = true;
+    this.injector?.destroy();
+    this.injector = undefined;
+  }
+
+  /** Closes the connection, with its calls. */
+  destroy(): void {
+    this.socket.destroy();
+  }
+
+  judge(path: string, metadata: Metadata, call: InterceptedCall): Refusal | undefined {
+    const { seen, owner } = this;
+    if (!seen.ok) return owner.refuse(seen.error, path);
+    return owner.judge(new InterceptedRequest(path, metadata, call, seen.value));
+  }
+}
+
+/**
+ * Returns what policies see of a connection, or why it must not be judged. Read when it begins: a socket that has closed has no
+ * addresses, and would be judged as if it were another one.
+ */
+function describe(ends: ConnectionEnds, stream: Duplex): Result<RequestConnection, string> {
+  const tls = tlsConnectionOf({
+    getConnectionInfo: () => ends,
+    getAuthContext: () => (stream instanceof TLSSocket ? authContextOf(stream) : {}),
+  });
+  if (tls?.problem !== undefined) return err(tls.problem);
+  return ok(requestConnection(ends, tls));
+}
+
+/** As grpc-js has it for calls, but for a connection without a verified client: it is secured all the same. */
+function authContextOf(socket: TLSSocket): ReturnType<ServerCall['getAuthContext']> {
+  const transportSecurityType = 'ssl';
+  if (!socket.authorized) return { transportSecurityType };
+  const certificate: Partial<PeerCertificate> = socket.getPeerCertificate();
+  const { raw } = certificate;
+  return { transportSecurityType, ...(raw && { sslPeerCertificate: { raw } }) };
+}
+
+function ignore(): void {}

@@ -1,0 +1,109 @@
+import type { ServerCredentials } from '../../grpc-js';
+import type { HttpFilterRegistry } from '../../http-filters/registry';
+import type { FilterChain, SocketListener } from '../../resources/listener/listener';
+import type { RouteConfigResource } from '../../resources/route-config/route-config';
+import type { CertificateInstance, DownstreamTls } from '../../resources/tls/tls';
+import type { CertificateSource } from '../../security/providers/certificate-provider';
+import type { Clock } from '../../util/clock';
+import { createHandle, type Handle } from '../../util/handle';
+import type { Logger } from '../../util/logger';
+import type { Steps } from '../../util/steps';
+import { HandshakeLog } from '../credentials/handshake-log';
+import { ServerTlsCredentials } from '../credentials/server-tls-credentials';
+import { ServerRouteTable, type ServerRouteTableOptions } from '../routes/server-route-table';
+import { chainsOf, type ListenerService } from './bound-address';
+import { RefusalLog } from './refusal-log';
+import { ServedChain } from './served-chain';
+import type { CreateInjector } from './server-connection';
+
+export interface XdsListenerServiceOptions {
+  /** The credentials of the application. */
+  readonly credentials: ServerCredentials;
+  /** Those for chains without TLS; `undefined` if `credentials` are for all chains. */
+  readonly fallback: ServerCredentials | undefined;
+  readonly createInjector: CreateInjector;
+  readonly enableTrace: boolean;
+  readonly certificates: CertificateSource;
+  readonly registry: HttpFilterRegistry;
+  readonly routing: ServerRouteTableOptions;
+  /** Begins the messages of the log; ends in a space. */
+  readonly subject: string;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** Serves listeners as the control plane configures them: its TLS over the credentials of the application, its routes and filters. */
+export class XdsListenerService implements ListenerService {
+  private readonly handshakes: HandshakeLog;
+  private readonly refusals: RefusalLog;
+  /** By these, the certificates of the listener in use are loaded before its first connection. */
+  private loaded: readonly Handle[] = [];
+
+  constructor(private readonly options: XdsListenerServiceOptions) {
+    this.handshakes = new HandshakeLog(options);
+    this.refusals = new RefusalLog(options);
+  }
+
+  prepare(listener: SocketListener | undefined): void {
+    const { loaded } = this;
+    this.loaded = this.load(listener);
+    for (const handle of loaded) handle.release();
+  }
+
+  createChain({ tls }: FilterChain): ServedChain {
+    const { credentials, createInjector, enableTrace, subject, logger } = this.options;
+    return new ServedChain({
+      ...{ createInjector, refusals: this.refusals },
+      credentials: this.credentialsOf(tls),
+      interceptors: credentials._getInterceptors(),
+      tls: { subject, enableTrace, logger },
+    });
+  }
+
+  *compileRoutes(
+    { httpConnectionManager }: FilterChain,
+    routes: RouteConfigResource,
+  ): Steps<ServerRouteTable> {
+    const { registry, routing, logger, subject } = this.options;
+    const { httpFilters } = httpConnectionManager;
+    const table = yield* ServerRouteTable.inSteps(routes, httpFilters, registry, routing);
+    const { problem } = table;
+    if (problem !== undefined) logger.error(() => subject + problem);
+    return table;
+  }
+
+  private credentialsOf(tls: DownstreamTls | undefined): ServerCredentials {
+    const { credentials, fallback, certificates, subject, clock, logger } = this.options;
+    if (fallback === undefined) return credentials;
+    if (tls === undefined) return fallback;
+    const log = this.handshakes;
+    return new ServerTlsCredentials({ tls, certificates, subject, clock, logger, log });
+  }
+
+  /** The fallback, too, may have certificates that it loads while it is watched. */
+  private load(listener: SocketListener | undefined): readonly Handle[] {
+    if (listener === undefined) return [];
+    const { credentials, fallback, certificates } = this.options;
+    const plain = fallback ?? credentials;
+    const watcher = () => undefined;
+    plain._addWatcher(watcher);
+    const handles = [createHandle(() => plain._removeWatcher(watcher))];
+    if (fallback === undefined) return handles;
+    for (const { instanceName, certificateName } of instancesOf(listener)) {
+      handles.push(certificates.watch(instanceName, certificateName, () => undefined));
+    }
+    return handles;
+  }
+}
+
+/** Returns the certificates that a listener uses, each once. */
+function instancesOf(listener: SocketListener): readonly CertificateInstance[] {
+  const instances = new Map<string, CertificateInstance>();
+  for (const { tls } of chainsOf(listener)) {
+    const roots = tls?.clientValidation?.rootCertificates;
+    for (const each of [tls?.identity, roots?.kind === 'instance' ? roots : undefined]) {
+      if (each !== undefined) instances.set(`${each.instanceName}\n${each.certificateName}`, each);
+    }
+  }
+  return [...instances.values()];
+}

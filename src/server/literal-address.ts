@@ -1,0 +1,46 @@
+import { isIP } from 'node:net';
+import type { SocketAddress } from '../resources/endpoints/endpoints';
+import { joinHostPort, quoteText } from '../util/text';
+
+/** An IP address and a port, with IPv6 in brackets. */
+const LITERAL = /^(?:\[([^\]]+)\]|([^:]+)):(\d{1,5})$/;
+const MAX_PORT = 65_535;
+
+/** An address that a server can be bound to, which is also part of the name of its Listener. */
+export interface LiteralAddress extends SocketAddress {
+  /** Such as `10.0.0.1:50051` or `[::]:50051`. */
+  readonly text: string;
+}
+
+/**
+ * Parses the address of a server (gRFC A36): its Listener has this address in its name.
+ *
+ * @throws TypeError with the cure for host names, sockets of paths, and port 0.
+ */
+export function parseLiteralAddress(caller: string, text: unknown): LiteralAddress {
+  if (typeof text !== 'string') throw refuse(caller, String(text), EXAMPLES);
+  const [, ipv6, ipv4, digits] = LITERAL.exec(text) ?? [];
+  const host = ipv6 ?? ipv4;
+  const family = isIP(host ?? '');
+  if (host === undefined || family !== (ipv6 === undefined ? 4 : 6)) {
+    throw refuse(caller, text, cureOf(text));
+  }
+  const port = Number(digits);
+  if (port === 0 || port > MAX_PORT) {
+    throw refuse(caller, text, 'the port must be from 1 to 65535: the Listener is found by it');
+  }
+  return { host, port, text: joinHostPort(host, port) };
+}
+
+const EXAMPLES =
+  'its Listener is found by an IP address: use one with a port, such as 0.0.0.0:50051 or [::]:50051';
+
+function cureOf(text: string): string {
+  return /^unix(?:-abstract)?:/.test(text)
+    ? 'xDS servers have no sockets of paths: use a Server of @grpc/grpc-js for it'
+    : EXAMPLES;
+}
+
+function refuse(caller: string, text: string, cure: string): TypeError {
+  return new TypeError(`grpc-xds: ${caller}: cannot bind ${quoteText(text)}: ${cure}`);
+}

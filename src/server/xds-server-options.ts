@@ -1,0 +1,100 @@
+import type { ServerOptions } from '../grpc-js';
+import {
+  checkOptions,
+  FUNCTION,
+  MILLISECONDS,
+  optional,
+  type MembersOf,
+  type Rule,
+} from '../util/check-arguments';
+
+/** Whether an address of a server is served. */
+export type ServingState = 'SERVING' | 'NOT_SERVING';
+
+/**
+ * Notified of the state of an address.
+ *
+ * @param address As it was given to `bindAsync`.
+ * @param state Notified once per change to `SERVING`, and each time there is a reason not to serve.
+ * @param error Why it is not served: names the resource, the management server and the node. `undefined` while it is served.
+ */
+export type ServingStateListener = (
+  address: string,
+  state: ServingState,
+  error: Error | undefined,
+) => void;
+
+/** The options of an `XdsServer` besides those of a `Server` of `@grpc/grpc-js`. */
+export interface XdsOptions {
+  /**
+   * The bootstrap of this server, as an object or as JSON text. Default: that of `register()`, or else of the environment
+   * variables `GRPC_XDS_BOOTSTRAP` and `GRPC_XDS_BOOTSTRAP_CONFIG`.
+   */
+  readonly bootstrap?: object | string | undefined;
+  /**
+   * Returns the name of the Listener of an address, such as `0.0.0.0:50051` or `[::]:50051`. Default: by
+   * `server_listener_resource_name_template` of the bootstrap (gRFC A36).
+   */
+  readonly listenerName?: ((address: string) => string) | undefined;
+  /** Notified of the state of each address. Default: nothing is; states are logged in any case. */
+  readonly onServingState?: ServingStateListener | undefined;
+  /**
+   * Milliseconds that calls have to end, once a new Listener, or none, has begun the drain of their connection (gRFC A36). 0
+   * cancels them at once, Infinity never. Default: 600,000.
+   */
+  readonly drainGraceTimeMs?: number | undefined;
+  /**
+   * Milliseconds over which a new Listener spreads the drains of connections, so that not all clients connect again at once.
+   * Default: 1,000.
+   */
+  readonly drainJitterMs?: number | undefined;
+}
+
+/** The options of an `XdsServer`: those of a `Server` of `@grpc/grpc-js`, and its own. */
+export interface XdsServerOptions extends ServerOptions, XdsOptions {}
+
+const BOOTSTRAP: Rule = {
+  legal: 'an object or JSON text',
+  accepts: (value) => typeof value === 'string' || (typeof value === 'object' && value !== null),
+  isSecret: true,
+};
+
+const OPTIONS: MembersOf<XdsOptions> = {
+  bootstrap: optional(BOOTSTRAP),
+  listenerName: optional(FUNCTION),
+  onServingState: optional(FUNCTION),
+  drainGraceTimeMs: optional(MILLISECONDS),
+  drainJitterMs: optional(MILLISECONDS),
+};
+
+/** As in gRFC A36. */
+const DRAIN_GRACE_MS = 600_000;
+const DRAIN_JITTER_MS = 1000;
+
+/** The options with their defaults. */
+export interface CheckedXdsOptions extends XdsOptions {
+  readonly drainGraceTimeMs: number;
+  readonly drainJitterMs: number;
+}
+
+/**
+ * Checks the options of a server.
+ *
+ * @throws TypeError if one is unknown or has a value that it cannot have. Those of grpc-js have a dot in their names.
+ */
+export function checkXdsServerOptions(options: XdsServerOptions): {
+  readonly own: CheckedXdsOptions;
+  readonly ofHost: ServerOptions;
+} {
+  const entries = Object.entries(options);
+  const isOfHost = ([name]: readonly [string, unknown]) =>
+    name === 'interceptors' || name.includes('.');
+  const given = Object.fromEntries(entries.filter((entry) => !isOfHost(entry)));
+  checkOptions('XdsServer()', given, OPTIONS);
+  const { bootstrap, listenerName, onServingState } = options;
+  const { drainGraceTimeMs = DRAIN_GRACE_MS, drainJitterMs = DRAIN_JITTER_MS } = options;
+  return {
+    own: { bootstrap, listenerName, onServingState, drainGraceTimeMs, drainJitterMs },
+    ofHost: Object.fromEntries(entries.filter(isOfHost)),
+  };
+}

@@ -1,0 +1,230 @@
+import {
+  createServerCredentialsWithInterceptors,
+  Metadata,
+  Server,
+  ServerCredentials,
+  Status,
+  type StatusObject,
+} from '../grpc-js';
+import { checkArgument, FUNCTION, MILLISECONDS } from '../util/check-arguments';
+import { systemClock } from '../util/clock';
+import { contained } from '../util/contained';
+import { errorStack } from '../util/errors';
+import { ok, type Result } from '../util/result';
+import type { DrainOptions } from './connections/generation';
+import type { CreateInjector } from './connections/server-connection';
+import { parseLiteralAddress, type LiteralAddress } from './literal-address';
+import { serverLogger } from './credentials/process-certificates';
+import { acquireClient } from './acquire-client';
+import { XdsBinding } from './xds-binding';
+import { SERVER_CREDENTIALS } from './xds-server-credentials';
+import {
+  checkXdsServerOptions,
+  type CheckedXdsOptions,
+  type ServingState,
+  type ServingStateListener,
+  type XdsServerOptions,
+} from './xds-server-options';
+
+/** A listener of `addServingStateListener`: OK while an address is served, UNAVAILABLE with the reason while it is not. */
+export type ServingStatusListener = (status: StatusObject) => void;
+
+/** The listeners of an address, with those that are called for them. */
+type StatusListeners = Map<ServingStatusListener, ServingStatusListener>;
+
+/** Connections are secured before they get to the server. */
+const PLAIN = ServerCredentials.createInsecure();
+/** Calls may take as long as they need. */
+const PATIENT: DrainOptions = { graceMs: Infinity, jitterMs: 0 };
+
+/**
+ * A server of `@grpc/grpc-js` that the control plane configures (gRFCs A36, A39, A41): which connections are accepted and how they
+ * are secured, and which calls are authorized. An address is listened on only while there is a Listener for it. Services,
+ * interceptors, health, reflection and admin services are those of every `Server`; interceptors are called for calls that are
+ * authorized.
+ *
+ * @example
+ * ```ts
+ * import { ServerCredentials } from '@grpc/grpc-js';
+ * import { XdsServer, XdsServerCredentials } from 'grpc-xds/server';
+ *
+ * const server = new XdsServer({
+ *   onServingState: (address, state, error) => console.log(address, state, error?.message),
+ * });
+ * const credentials = new XdsServerCredentials(ServerCredentials.createInsecure());
+ * server.bindAsync('0.0.0.0:50051', credentials, (error) => {
+ *   if (error !== null) throw error;
+ * });
+ * ```
+ */
+export class XdsServer extends Server {
+  private readonly xds: CheckedXdsOptions;
+  private readonly enableTrace: boolean;
+  /** By address. */
+  private readonly bindings = new Map<string, XdsBinding>();
+  /** Those whose connections have not all closed, also of addresses that are not bound any more. */
+  private readonly unended = new Set<XdsBinding>();
+  private readonly statusListeners = new Map<string, StatusListeners>();
+  private readonly onServingState: ServingStateListener | undefined;
+  /** Called when nothing is left. */
+  private readonly onAllEnded: (() => void)[] = [];
+  private hasShutDown = false;
+
+  /** @throws TypeError if an option is unknown or has a value that it cannot have. */
+  constructor(options: XdsServerOptions = {}) {
+    const { own, ofHost } = checkXdsServerOptions(options);
+    super(ofHost);
+    this.xds = own;
+    this.onServingState = own.onServingState && contained(own.onServingState, reportListener);
+    this.enableTrace = ofHost['grpc-node.tls_enable_trace'] === 1;
+  }
+
+  /**
+   * Serves an address as soon as the control plane has sent a Listener for it. What fails meanwhile, such as a management server
+   * that cannot be reached, is reported by `onServingState` and in the log, and does not end the attempt.
+   *
+   * @param address An IP address and a port, such as `0.0.0.0:50051` or `[::]:50051`: the Listener is found by it.
+   * @param credentials `XdsServerCredentials`, or others, which are used whatever TLS the control plane configures.
+   * @param callback Called when the address is served for the first time; with an error if that cannot be any more: there is no
+   * bootstrap, it has no template, or the address was unbound or the server shut down before.
+   * @throws TypeError for an address that is none of these, and Error after a shutdown.
+   */
+  override bindAsync(
+    address: string,
+    credentials: ServerCredentials,
+    callback: (error: Error | null, port: number) => void,
+  ): void {
+    if (this.hasShutDown) throw new Error('grpc-xds: bindAsync() called after shutdown');
+    const literal = parseLiteralAddress('bindAsync()', address);
+    checkArgument('bindAsync()', 'credentials', credentials, SERVER_CREDENTIALS);
+    checkArgument('bindAsync()', 'callback', callback, FUNCTION);
+    const bound = this.bindings.get(literal.text);
+    if (bound?.credentials._equals(credentials) === false) {
+      const error = new Error(`${literal.text} already bound with incompatible credentials`);
+      systemClock.soon(() => callback(error, 0));
+      return;
+    }
+    const binding = bound ? ok(bound) : this.bindAddress(literal, credentials);
+    if (binding.ok) {
+      binding.value.whenServed(callback);
+      return;
+    }
+    const message = `grpc-xds: bindAsync(): ${literal.text}: ${binding.error}`;
+    systemClock.soon(() => callback(new Error(message), 0));
+  }
+
+  /** Stops listening on an address. Its connections close when their calls have ended. */
+  override unbind(address: string): void {
+    const { text } = parseLiteralAddress('unbind()', address);
+    this.bindings.get(text)?.close('unbound before it was served', PATIENT);
+    this.bindings.delete(text);
+  }
+
+  /**
+   * Ends the connections that there are: no more calls are accepted on them, and clients connect again.
+   *
+   * @param address Default: all addresses.
+   * @param graceTimeMs Milliseconds after which calls that have not ended are cancelled. Default: `drainGraceTimeMs`.
+   */
+  override drain(address?: string, graceTimeMs = this.xds.drainGraceTimeMs): void {
+    checkArgument('drain()', 'graceTimeMs', graceTimeMs, MILLISECONDS);
+    const text = address && parseLiteralAddress('drain()', address).text;
+    for (const [each, binding] of this.bindings) {
+      if (text === undefined || each === text) binding.drain({ graceMs: graceTimeMs, jitterMs: 0 });
+    }
+  }
+
+  /**
+   * Stops listening, and waits for the calls that have begun, on connections that are drained already, too. The XdsClient is
+   * released, so that the process can end.
+   */
+  override tryShutdown(callback: (error?: Error) => void): void {
+    checkArgument('tryShutdown()', 'callback', callback, FUNCTION);
+    this.hasShutDown = true;
+    this.onAllEnded.push(() => super.tryShutdown(callback));
+    for (const binding of this.unended) binding.close('shut down before it was served', PATIENT);
+    this.bindings.clear();
+    this.endIfUnused();
+  }
+
+  /** Stops listening, and closes all connections with their calls. */
+  override forceShutdown(): void {
+    this.hasShutDown = true;
+    for (const binding of this.unended) binding.destroy('shut down before it was served');
+    this.bindings.clear();
+    super.forceShutdown();
+  }
+
+  /**
+   * Does nothing: a server needs no start.
+   *
+   * @deprecated As in grpc-js.
+   */
+  override start(): void {}
+
+  /**
+   * Adds a listener of the state of an address, as in `@grpc/grpc-js-xds`. `onServingState` of the constructor misses nothing.
+   */
+  addServingStateListener(address: string, listener: ServingStatusListener): void {
+    checkArgument('addServingStateListener()', 'listener', listener, FUNCTION);
+    const { text } = parseLiteralAddress('addServingStateListener()', address);
+    const listeners =
+      this.statusListeners.get(text) ?? new Map<ServingStatusListener, ServingStatusListener>();
+    this.statusListeners.set(text, listeners.set(listener, contained(listener, reportListener)));
+  }
+
+  /** Removes a listener of the state of an address. */
+  removeServingStateListener(address: string, listener: ServingStatusListener): void {
+    const { text } = parseLiteralAddress('removeServingStateListener()', address);
+    this.statusListeners.get(text)?.delete(listener);
+  }
+
+  private bindAddress(
+    address: LiteralAddress,
+    credentials: ServerCredentials,
+  ): Result<XdsBinding, string> {
+    const { drainGraceTimeMs: graceMs, drainJitterMs } = this.xds;
+    const acquired = acquireClient(address, this.xds);
+    if (!acquired.ok) return acquired;
+    const channelz = this.experimentalRegisterListenerToChannelz(address);
+    const createInjector: CreateInjector = (interceptors) =>
+      this.experimentalCreateConnectionInjectorWithChannelzRef(
+        createServerCredentialsWithInterceptors(PLAIN, interceptors),
+        channelz,
+      );
+    const binding = new XdsBinding({
+      ...{ address, credentials, createInjector, ...acquired.value },
+      enableTrace: this.enableTrace,
+      drain: { graceMs, jitterMs: drainJitterMs },
+      onState: (...state) => this.notify(...state),
+      onEnded: () => {
+        this.experimentalUnregisterListenerFromChannelz(channelz);
+        this.unended.delete(binding);
+        this.endIfUnused();
+      },
+    });
+    this.bindings.set(address.text, binding);
+    this.unended.add(binding);
+    return ok(binding);
+  }
+
+  private notify(address: string, state: ServingState, error: Error | undefined): void {
+    this.onServingState?.(address, state, error);
+    const status: StatusObject = {
+      code: state === 'SERVING' ? Status.OK : Status.UNAVAILABLE,
+      details: error?.message ?? '',
+      metadata: new Metadata(),
+    };
+    for (const listener of this.statusListeners.get(address)?.values() ?? []) listener(status);
+  }
+
+  private endIfUnused(): void {
+    if (this.unended.size > 0) return;
+    for (const callback of this.onAllEnded.splice(0)) callback();
+  }
+}
+
+/** An exception of a listener of the application changes nothing. */
+function reportListener(error: unknown): void {
+  serverLogger.error(() => `XdsServer: a listener of its state failed: ${errorStack(error)}`);
+}

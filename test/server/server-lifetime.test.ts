@@ -1,0 +1,217 @@
+import { execFile } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import {
+  Metadata,
+  Server,
+  ServerCredentials,
+  ServerInterceptingCall,
+  status,
+  type ServerInterceptor,
+} from '@grpc/grpc-js';
+import { register, shutdown } from '../../src';
+import { createXdsServerCredentials, XdsServer } from '../../src/server';
+import { eventually } from '../support/eventually';
+import { FastClock } from '../support/fast-clock';
+import { routerFilter } from '../support/xds-json';
+import {
+  callServer,
+  inlineRoutes,
+  openStream,
+  rbacFilter,
+  serverChain,
+  XdsServerWorld,
+} from '../support/xds-server-world';
+
+const run = promisify(execFile);
+const hook = join(__dirname, '../support/run-typescript.cjs');
+const script = join(__dirname, '../e2e/children/serve-once.ts');
+
+let world: XdsServerWorld;
+
+beforeEach(async () => {
+  world = await XdsServerWorld.start();
+});
+
+afterEach(() => world.stop());
+
+const lastState = () => world.states.at(-1)?.state;
+
+it('a process waits for a Listener, and ends by itself after tryShutdown', async () => {
+  setTimeout(() => world.serve([world.listener()]), 1000);
+  const { stdout } = await run(process.execPath, ['--require', hook, script, world.address], {
+    env: { ...process.env, GRPC_XDS_BOOTSTRAP_CONFIG: JSON.stringify(world.bootstrap) },
+    timeout: 60_000,
+  });
+  expect(stdout).toBe('served\ndown\n');
+});
+
+it('is not served while another process uses the port, and is a minute after that has ended', async () => {
+  const clock = new FastClock(300);
+  try {
+    const other = createServer().listen(world.port, '127.0.0.1');
+    await once(other, 'listening');
+    const bound = world.bind(world.server());
+    world.serve([world.listener()]);
+    await eventually(lastState, (state) => state === 'NOT_SERVING');
+    expect(world.states.at(-1)?.error).toContain('EADDRINUSE');
+    other.close();
+    expect((await bound).error).toBeNull();
+    expect(await callServer(world.client())).toBe('OK');
+  } finally {
+    clock.stop();
+  }
+});
+
+it('serves IPv4 and IPv6 clients of [::], by their own addresses', async () => {
+  world.stop();
+  world = await XdsServerWorld.start('::');
+  const range = { address_prefix: '127.0.0.0', prefix_len: 8 };
+  const match = { filter_chain_match: { source_prefix_ranges: [range] } };
+  const filters = [
+    rbacFilter('DENY', [{ any: true }], [{ direct_remote_ip: range }]),
+    routerFilter,
+  ];
+  const chain = serverChain({ ...inlineRoutes(), http_filters: filters }, match);
+  world.serve([world.listener([chain], { default_filter_chain: serverChain() })]);
+  await world.bind(world.server());
+  expect(await callServer(world.client())).toMatch(/^PERMISSION_DENIED/);
+  expect(await callServer(world.client(undefined, '[::1]'))).toBe('OK');
+});
+
+describe('the interceptors of an application', () => {
+  it('are called for authorized calls only, and handlers of no kind of call for others', async () => {
+    const seen: string[] = [];
+    const interceptor: ServerInterceptor = ({ path }, call) =>
+      new ServerInterceptingCall(call, {
+        start: (next) =>
+          next({
+            onReceiveMetadata(metadata, pass) {
+              seen.push(path);
+              pass(metadata);
+            },
+          }),
+      });
+    const path = { path: { exact: '/test.Echo/Say' } };
+    const filters = [rbacFilter('ALLOW', [{ url_path: path }]), routerFilter];
+    world.serve([world.listener([serverChain({ ...inlineRoutes(), http_filters: filters })])]);
+    await world.bind(world.server({ interceptors: [interceptor] }));
+    const client = world.client();
+    expect(await callServer(client)).toBe('OK');
+    const stream = openStream(client);
+    stream.write(Buffer.from('x'));
+    const [error] = await once(stream, 'error');
+    expect(error).toMatchObject({ code: status.PERMISSION_DENIED });
+    expect(seen).toEqual(['/test.Echo/Say']);
+  });
+});
+
+it('drain() ends the connections that there are, and accepts new ones', async () => {
+  world.serve([world.listener()]);
+  const server = world.server();
+  await world.bind(server);
+  const client = world.client();
+  expect(await callServer(client)).toBe('OK');
+  server.drain(world.address, 1000);
+  await eventually(
+    () => callServer(client),
+    () => world.peers.size === 2,
+  );
+  server.drain();
+  await eventually(
+    () => callServer(client),
+    () => world.peers.size === 3,
+  );
+});
+
+it('unbind() stops listening, and lets calls end', async () => {
+  world.serve([world.listener()]);
+  const server = world.server();
+  await world.bind(server);
+  const stream = openStream(world.client());
+  stream.write(Buffer.from('x'));
+  await once(stream, 'data');
+  server.unbind(world.address);
+  expect(await world.connects()).toBe('refused');
+  stream.write(Buffer.from('y'));
+  await once(stream, 'data');
+  stream.end();
+  const [end] = await once(stream, 'status');
+  expect(end).toMatchObject({ code: status.OK });
+  expect((await world.bind(server)).error).toBeNull();
+  expect(await callServer(world.client())).toBe('OK');
+});
+
+it('shutdown() of the package stops listening', async () => {
+  world.serve([world.listener()]);
+  await world.bind(world.server());
+  try {
+    await shutdown();
+    expect(await world.connects()).toBe('refused');
+    const { error } = await world.bind(world.server());
+    expect(error?.message).toContain('call register() before');
+  } finally {
+    register();
+  }
+});
+
+it('an exception of a listener of the state is dropped', async () => {
+  world.serve([world.listener()]);
+  const codes: number[] = [];
+  const server = world.server({
+    onServingState() {
+      throw new Error('on purpose');
+    },
+  });
+  server.addServingStateListener(world.address, ({ code }) => codes.push(code));
+  await world.bind(server);
+  expect(codes).toEqual([status.OK]);
+  world.serve([]);
+  await eventually(
+    () => codes.length,
+    (count) => count > 1,
+  );
+  expect(codes[1]).toBe(status.UNAVAILABLE);
+});
+
+it('connections in a handshake or without a call do not hold up a shutdown by force', async () => {
+  world.serve([world.listener()]);
+  const server = world.server();
+  await world.bind(server);
+  const client = world.client();
+  expect(await callServer(client)).toBe('OK');
+  server.forceShutdown();
+  expect(await world.connects()).toBe('refused');
+  await new Promise<Error | undefined>((resolve) => server.tryShutdown(resolve));
+});
+
+describe('options', () => {
+  it('are checked: those of grpc-js have a dot in their names', () => {
+    const create = (options: object) => () => new XdsServer(options);
+    expect(create({ drainGraceTimeMs: -1 })).toThrow(
+      'drainGraceTimeMs of XdsServer() must be a number of milliseconds from 0',
+    );
+    expect(create({ onServingStates() {} })).toThrow('onServingState');
+    expect(create({ 'grpc.max_concurrent_streams': 1 })).not.toThrow();
+    expect(() => createXdsServerCredentials(Object(null))).toThrow('fallback');
+  });
+
+  it('listenerName overrides the template', async () => {
+    const server = world.server({ listenerName: (address) => `mine/${address}` });
+    world.serve([world.listener([serverChain()], { name: `mine/${world.address}` })]);
+    expect((await world.bind(server)).error).toBeNull();
+  });
+});
+
+it('xDS credentials are the fallback on a plain server', async () => {
+  const plain = new Server();
+  const credentials = createXdsServerCredentials(ServerCredentials.createInsecure());
+  const bound = await new Promise<number>((resolve) =>
+    plain.bindAsync(world.address, credentials, (_error, port) => resolve(port)),
+  );
+  expect(bound).toBe(world.port);
+  expect(await callServer(world.client(), { metadata: new Metadata() })).toMatch(/^UNIMPLEMENTED/);
+  plain.forceShutdown();
+});

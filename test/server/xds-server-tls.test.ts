@@ -1,0 +1,281 @@
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { connect as connectHttp2 } from 'node:http2';
+import { connect as connectSocket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { connect } from 'node:tls';
+import { credentials, ServerCredentials } from '@grpc/grpc-js';
+import { XdsServerCredentials } from '../../src/server';
+import { eventually } from '../support/eventually';
+import { CertificateFolder } from '../support/identity-server';
+import { TestCertificates, type TestCertificate } from '../support/test-certificates';
+import { routerFilter, type Json } from '../support/xds-json';
+import {
+  callServer,
+  rbacFilter,
+  serverChain,
+  strictTls,
+  inlineRoutes,
+  XdsServerWorld,
+} from '../support/xds-server-world';
+
+const certificates = new TestCertificates();
+const root = certificates.authority('root');
+const identity = root.sign('server', { names: ['IP:127.0.0.1'] });
+const second = root.sign('second', { names: ['IP:127.0.0.1'] });
+const web = root.sign('web', { names: ['URI:spiffe://td/web'] });
+const stranger = certificates.authority('other').sign('web', { names: ['URI:spiffe://td/web'] });
+
+let folder: CertificateFolder;
+let world: XdsServerWorld;
+
+beforeEach(async () => {
+  folder = new CertificateFolder();
+  folder.writeIdentity(identity);
+  world = await XdsServerWorld.start();
+  const config = {
+    certificate_file: folder.path('tls.crt'),
+    private_key_file: folder.path('tls.key'),
+    ca_certificate_file: folder.write('ca.crt', root.certificate),
+    refresh_interval: '1s',
+  };
+  world.bootstrapExtra = {
+    certificate_providers: { default: { plugin_name: 'file_watcher', config } },
+  };
+});
+
+afterEach(() => {
+  world.stop();
+  folder.close();
+});
+
+afterAll(() => certificates.close());
+
+const secured = (own?: TestCertificate) =>
+  credentials.createSsl(
+    Buffer.from(root.certificate),
+    own ? Buffer.from(own.privateKey) : null,
+    own ? Buffer.from(own.certificateChain) : null,
+  );
+
+const plain = listenerOf(() => serverChain());
+const strict = listenerOf(() => serverChain(inlineRoutes(), strictTls()));
+
+/** Returns a function that makes the listener of the world of a test. */
+function listenerOf(chain: () => Json): () => Json {
+  return () => world.listener([chain()]);
+}
+
+describe('STRICT', () => {
+  it('serves clients with a certificate of the mesh, and no others', async () => {
+    world.serve([strict()]);
+    await world.bind(world.server());
+    expect(await callServer(world.client(secured(web)))).toBe('OK');
+    expect(await callServer(world.client(secured(stranger)))).toMatch(/^UNAVAILABLE/);
+    expect(await callServer(world.client(secured()))).toMatch(/^UNAVAILABLE/);
+    expect(await callServer(world.client())).toMatch(/^UNAVAILABLE/);
+  });
+
+  it('comes and goes by update: no connection of the one before stays', async () => {
+    world.serve([plain()]);
+    await world.bind(world.server());
+    const first = world.client();
+    expect(await callServer(first)).toBe('OK');
+    world.serve([strict()]);
+    await eventually(
+      () => callServer(first),
+      (status) => status !== 'OK',
+    );
+    const second = world.client(secured(web));
+    expect(await callServer(second)).toBe('OK');
+    world.serve([plain()]);
+    await eventually(
+      () => callServer(second),
+      (status) => status !== 'OK',
+    );
+    await eventually(
+      () => callServer(first),
+      (status) => status === 'OK',
+    );
+    expect(world.states).toHaveLength(1);
+  });
+
+  it('drains a connection whose handshake ends after the drain has begun', async () => {
+    world.serve([strict()]);
+    await world.bind(world.server());
+    const socket = connectSocket(world.port, '127.0.0.1');
+    await once(socket, 'connect');
+    // The server accepts it in one of the next turns of the same event loop.
+    await sleep(50);
+    const filters = [rbacFilter('DENY', [{ any: true }]), routerFilter];
+    const chain = serverChain({ ...inlineRoutes(), http_filters: filters }, strictTls());
+    world.serve([world.listener([chain])]);
+    const client = world.client(secured(web));
+    await eventually(
+      () => callServer(client),
+      (status) => status.startsWith('PERMISSION_DENIED'),
+    );
+    const tls = connect({
+      ...{ socket, ca: root.certificate, cert: web.certificateChain, key: web.privateKey },
+      ...{ servername: 'server', checkServerIdentity: () => undefined, ALPNProtocols: ['h2'] },
+    });
+    await once(tls, 'secureConnect');
+    const session = connectHttp2('https://server', { createConnection: () => tls });
+    const [code] = await once(session, 'goaway');
+    expect(code).toBe(0);
+    await once(session, 'close');
+  });
+
+  it('authorizes by the identity of the client', async () => {
+    const principals = [{ authenticated: { principal_name: { exact: 'spiffe://td/web' } } }];
+    const filters = [rbacFilter('ALLOW', [{ any: true }], principals), routerFilter];
+    const chain = serverChain({ ...inlineRoutes(), http_filters: filters }, strictTls());
+    world.serve([world.listener([chain])]);
+    await world.bind(world.server());
+    const job = root.sign('job', { names: ['URI:spiffe://td/job'] });
+    expect(await callServer(world.client(secured(web)))).toBe('OK');
+    expect(await callServer(world.client(secured(job)))).toBe(
+      'PERMISSION_DENIED: unauthorized RPC request rejected',
+    );
+  });
+
+  it('is not used with other credentials, which are those of the application', async () => {
+    world.serve([strict()]);
+    await world.bind(world.server(), ServerCredentials.createInsecure());
+    expect(await callServer(world.client())).toBe('OK');
+  });
+
+  it('uses a new certificate for new connections, and leaves the others', async () => {
+    world.serve([strict()]);
+    await world.bind(world.server());
+    const steady = world.client(secured(web));
+    expect(await callServer(steady)).toBe('OK');
+    folder.writeIdentity(second);
+    await eventually(presented, (name) => name === 'second');
+    expect(await callServer(steady)).toBe('OK');
+    expect(world.peers.size).toBe(1);
+  });
+
+  it('closes connections while there is no certificate, never falls back, and is served all the same', async () => {
+    const provider = { plugin_name: 'file_watcher', config: nowhere() };
+    world.bootstrapExtra = { certificate_providers: { default: provider } };
+    world.serve([strict()]);
+    expect((await world.bind(world.server())).error).toBeNull();
+    expect(await world.connects()).toBe('closed');
+    expect(await callServer(world.client())).toMatch(/^UNAVAILABLE/);
+    folder.writeIdentity(identity);
+    const client = world.client(secured(web));
+    await eventually(
+      () => callServer(client),
+      (status) => status === 'OK',
+    );
+  });
+
+  function nowhere(): Json {
+    const config = {
+      certificate_file: folder.path('late.crt'),
+      private_key_file: folder.path('late.key'),
+      ca_certificate_file: folder.path('ca.crt'),
+      refresh_interval: '1s',
+    };
+    setTimeout(() => {
+      folder.write('late.key', identity.privateKey);
+      folder.write('late.crt', identity.certificateChain);
+    }, 300).unref();
+    return config;
+  }
+});
+
+describe('a fallback with TLS', () => {
+  const pair = {
+    cert_chain: Buffer.from(identity.certificateChain),
+    private_key: Buffer.from(identity.privateKey),
+  };
+  const fallback = (isRequired: boolean) =>
+    new XdsServerCredentials(
+      ServerCredentials.createSsl(Buffer.from(root.certificate), [pair], isRequired),
+    );
+
+  it('serves chains without TLS', async () => {
+    world.serve([plain()]);
+    await world.bind(world.server(), fallback(true));
+    expect(await callServer(world.client(secured(web)))).toBe('OK');
+    expect(await callServer(world.client(secured(stranger)))).toMatch(/^UNAVAILABLE/);
+    expect(await callServer(world.client())).toMatch(/^UNAVAILABLE/);
+  });
+
+  it.each<readonly [string, Json, string, string]>([
+    ['any client of TLS', {}, 'OK', 'OK'],
+    ['a name', { principal_name: { exact: 'spiffe://td/web' } }, 'OK', 'PERMISSION_DENIED'],
+  ])('is seen by a policy for %s', async (_name, authenticated, withName, without) => {
+    const filters = [rbacFilter('ALLOW', [{ any: true }], [{ authenticated }]), routerFilter];
+    world.serve([world.listener([serverChain({ ...inlineRoutes(), http_filters: filters })])]);
+    const isRequired = withName === 'OK' && without !== 'OK';
+    await world.bind(world.server(), fallback(isRequired));
+    expect(await callServer(world.client(secured(web)))).toBe(withName);
+    const other = isRequired ? root.sign('job', { names: ['URI:spiffe://td/job'] }) : undefined;
+    expect(await callServer(world.client(secured(other)))).toMatch(new RegExp(`^${without}`));
+  });
+});
+
+describe('a Listener of istiod', () => {
+  it.each<readonly [name: string, withCertificate: string, inPlainText: string]>([
+    ['inbound-strict', 'OK', 'UNAVAILABLE'],
+    ['inbound-plaintext', 'UNAVAILABLE', 'OK'],
+    ['inbound-deny-all', 'PERMISSION_DENIED', 'UNAVAILABLE'],
+  ])('%s is served as it says', async (name, withCertificate, inPlainText) => {
+    const text = readFileSync(join(__dirname, `../fixtures/istiod/${name}.json`), 'utf8');
+    const [listener] = JSON.parse(text.replaceAll('10.244.0.2:50051', world.address)) as Json[];
+    const resource = unwrapped({ ...listener });
+    delete resource['@type'];
+    const address = { socket_address: { address: '127.0.0.1', port_value: world.port } };
+    world.serve([{ ...resource, address }]);
+    const listenerName = (own: string) => `xds.istio.io/grpc/lds/inbound/${own}`;
+    expect((await world.bind(world.server({ listenerName }))).error).toBeNull();
+    const statuses = [
+      await callServer(world.client(secured(web))),
+      await callServer(world.client()),
+    ].map((status) => status.split(':')[0]);
+    expect(statuses).toEqual([withCertificate, inPlainText]);
+  });
+
+  /** In the fixtures, a wrapper such as BoolValue is an object; in JSON of protos, it is the value in it. */
+  function unwrapped(json: Json): Json {
+    const text = JSON.stringify(json).replaceAll(/\{"value":(true|false|\d+)\}/g, '$1');
+    return JSON.parse(text) as Json;
+  }
+});
+
+it('half-open handshakes hold up neither calls nor a shutdown', async () => {
+  world.serve([strict()]);
+  const server = world.server();
+  await world.bind(server);
+  const sockets = Array.from({ length: 200 }, () => connectSocket(world.port, '127.0.0.1'));
+  const closed = sockets.map((socket) =>
+    once(
+      socket.on('error', () => undefined),
+      'close',
+    ),
+  );
+  await Promise.all(sockets.map((socket) => once(socket, 'connect')));
+  for (const socket of sockets) socket.write(Buffer.from([22, 3, 1, 2]));
+  expect(await callServer(world.client(secured(web)))).toBe('OK');
+  server.forceShutdown();
+  await Promise.all(closed);
+  await new Promise((resolve) => server.tryShutdown(resolve));
+});
+
+/** @returns the common name in the certificate of the server. */
+async function presented(): Promise<string | undefined> {
+  const socket = connect({
+    ...{ host: '127.0.0.1', port: world.port, ALPNProtocols: ['h2'] },
+    ...{ ca: root.certificate, cert: web.certificateChain, key: web.privateKey },
+  });
+  socket.on('error', () => undefined);
+  let name: string | undefined;
+  socket.on('secureConnect', () => (name = String(socket.getPeerCertificate().subject.CN)));
+  await new Promise((resolve) => socket.once('data', resolve).once('close', resolve));
+  socket.destroy();
+  return name;
+}
