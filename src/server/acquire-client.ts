@@ -1,6 +1,7 @@
 import { serverListenerName } from '../bootstrap/server-listener-name';
 import { processRuntime } from '../register';
 import type { ServerClient } from '../runtime/server-client';
+import { atOnce } from '../util/contained';
 import { errorMessage } from '../util/errors';
 import { err, ok, type Result } from '../util/result';
 import type { LiteralAddress } from './literal-address';
@@ -34,7 +35,7 @@ function chosenName(
   address: string,
 ): Result<string, string> {
   try {
-    const name: unknown = choose(address);
+    const name: unknown = atOnce<unknown>(choose(address), 'it must not return a promise');
     if (typeof name === 'string' && name !== '') return ok(name);
     return err('the function listenerName returned no name');
   } catch (error) {

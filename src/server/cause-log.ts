@@ -7,6 +7,7 @@ const MAX_CAUSES = 200;
 
 /** Bounds the lines of a log by their causes: the first of each, and the next ones as a number, at most once a minute. */
 export class CauseLog {
+  /** The one that was logged longest ago is the first. */
   private readonly causes = new Map<string, { loggedAtMs: number; unlogged: number }>();
 
   constructor(private readonly clock: Pick<Clock, 'monotonicMs'>) {}
@@ -19,8 +20,17 @@ export class CauseLog {
       known.unlogged++;
       return;
     }
-    if (known === undefined && this.causes.size >= MAX_CAUSES) return;
+    if (known === undefined && this.causes.size >= MAX_CAUSES && !this.forgetOne(nowMs)) return;
+    this.causes.delete(cause);
     this.causes.set(cause, { loggedAtMs: nowMs, unlogged: 0 });
     write(known?.unlogged ?? 0);
+  }
+
+  /** Makes room for another cause: policies that were replaced cause nothing any more. @returns whether there is room. */
+  private forgetOne(nowMs: number): boolean {
+    for (const [cause, { loggedAtMs }] of this.causes) {
+      return nowMs - loggedAtMs >= INTERVAL_MS && this.causes.delete(cause);
+    }
+    return true;
   }
 }

@@ -26,6 +26,8 @@ export interface XdsBindingOptions {
   readonly drain: DrainOptions;
   /** Does not throw. */
   readonly onState: ServingStateListener;
+  /** Called once, when it is closed: it cannot be served any more. */
+  readonly onClosed: () => void;
   /** Called once, when it has been closed and its last connection has closed. */
   readonly onEnded: () => void;
 }
@@ -79,6 +81,7 @@ export class XdsBinding {
   close(reason: string, drain: DrainOptions): void {
     if (this.isClosed) return;
     this.isClosed = true;
+    this.options.onClosed();
     this.bound.close(drain);
     const { client } = this.options;
     client.shutdown.removeEventListener('abort', this.onShutdown);

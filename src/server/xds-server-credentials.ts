@@ -89,7 +89,12 @@ export function xdsFallbackOf(credentials: ServerCredentials): ServerCredentials
   // Those of `createServerCredentialsWithInterceptors` of grpc-js, in which xDS credentials must not be overlooked:
   // https://github.com/grpc/grpc-node/blob/@grpc/grpc-js@1.14.0/packages/grpc-js/src/server-credentials.ts
   const child: unknown = Reflect.get(credentials, 'childCredentials');
-  return child instanceof ServerCredentials ? xdsFallbackOf(child) : undefined;
+  return isCredentials(child) ? xdsFallbackOf(child) : undefined;
+}
+
+/** They may be those of another copy of grpc-js, as the xDS credentials of another copy of this package are. */
+function isCredentials(value: unknown): value is ServerCredentials {
+  return SERVER_CREDENTIALS.accepts(value);
 }
 
 function isXdsCredentials(

@@ -60,7 +60,7 @@ const PATIENT: DrainOptions = { graceMs: Infinity, jitterMs: 0 };
 export class XdsServer extends Server {
   private readonly xds: CheckedXdsOptions;
   private readonly enableTrace: boolean;
-  /** By address. */
+  /** Those that are not closed, by address. */
   private readonly bindings = new Map<string, XdsBinding>();
   /** Those whose connections have not all closed, also of addresses that are not bound any more. */
   private readonly unended = new Set<XdsBinding>();
@@ -117,7 +117,6 @@ export class XdsServer extends Server {
   override unbind(address: string): void {
     const { text } = parseLiteralAddress('unbind()', address);
     this.bindings.get(text)?.close('unbound before it was served', PATIENT);
-    this.bindings.delete(text);
   }
 
   /**
@@ -143,7 +142,6 @@ export class XdsServer extends Server {
     this.hasShutDown = true;
     this.onAllEnded.push(() => super.tryShutdown(callback));
     for (const binding of this.unended) binding.close('shut down before it was served', PATIENT);
-    this.bindings.clear();
     this.endIfUnused();
   }
 
@@ -151,7 +149,6 @@ export class XdsServer extends Server {
   override forceShutdown(): void {
     this.hasShutDown = true;
     for (const binding of this.unended) binding.destroy('shut down before it was served');
-    this.bindings.clear();
     super.forceShutdown();
   }
 
@@ -197,6 +194,7 @@ export class XdsServer extends Server {
       enableTrace: this.enableTrace,
       drain: { graceMs, jitterMs: drainJitterMs },
       onState: (...state) => this.notify(...state),
+      onClosed: () => this.bindings.delete(address.text),
       onEnded: () => {
         this.experimentalUnregisterListenerFromChannelz(channelz);
         this.unended.delete(binding);

@@ -187,6 +187,25 @@ describe('STRICT', () => {
   }
 });
 
+it('xDS credentials of another copy, with interceptors around them, are not overlooked', async () => {
+  let copies:
+    readonly [typeof import('@grpc/grpc-js'), typeof import('../../src/server')] | undefined;
+  jest.isolateModules(() => {
+    /* eslint-disable @typescript-eslint/no-require-imports -- a second instance of the modules */
+    copies = [require('@grpc/grpc-js'), require('../../src/server')];
+    /* eslint-enable @typescript-eslint/no-require-imports */
+  });
+  const [host, server] = copies ?? [];
+  if (host === undefined || server === undefined) throw new Error('no other copy');
+  expect(host.ServerCredentials).not.toBe(ServerCredentials);
+  const foreign = new server.XdsServerCredentials(host.ServerCredentials.createInsecure());
+  const wrapped = host.experimental.createServerCredentialsWithInterceptors(foreign, []);
+  world.serve([strict()]);
+  await world.bind(world.server(), wrapped);
+  expect(await callServer(world.client())).toMatch(/^UNAVAILABLE/);
+  expect(await callServer(world.client(secured(web)))).toBe('OK');
+});
+
 describe('a fallback with TLS', () => {
   const pair = {
     cert_chain: Buffer.from(identity.certificateChain),

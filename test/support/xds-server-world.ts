@@ -5,6 +5,7 @@ import {
   Metadata,
   ServerCredentials,
   status,
+  type ChannelOptions,
   type ClientDuplexStream,
   type ServiceError,
 } from '@grpc/grpc-js';
@@ -188,11 +189,16 @@ export class XdsServerWorld {
     });
   }
 
-  client(own = credentials.createInsecure(), host = '127.0.0.1'): Client {
+  client(
+    own = credentials.createInsecure(),
+    host = '127.0.0.1',
+    options: ChannelOptions = {},
+  ): Client {
     const client = new Client(`${host}:${this.port}`, own, {
       'grpc.use_local_subchannel_pool': 1,
       'grpc.initial_reconnect_backoff_ms': 100,
       'grpc.max_reconnect_backoff_ms': 100,
+      ...options,
     });
     this.clients.push(client);
     return client;

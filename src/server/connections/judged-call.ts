@@ -57,7 +57,8 @@ class JudgedListener implements CallListener {
       return;
     }
     this.isRefused = true;
-    this.call.sendStatus({ code: refusal.code, details: refusal.details });
+    const { code, details, metadata: trailers } = refusal;
+    this.call.sendStatus({ code, details, metadata: trailers ?? null });
   }
 
   onReceiveMessage(message: unknown): void {

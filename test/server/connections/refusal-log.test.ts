@@ -23,3 +23,27 @@ it('logs a policy that denies calls once a minute, with the calls and the number
     'server 0.0.0.0:1: call "/a.B/E" refused: denied by "p"; so were 1 others since this was last logged',
   ]);
 });
+
+it('has room for the policies of every update: those that deny nothing any more are forgotten', () => {
+  const lines: string[] = [];
+  const clock = new FakeClock();
+  const logger = { ...silentLogger, error: (text: () => string) => lines.push(text()) };
+  const log = new RefusalLog({ subject: '', clock, logger });
+  const deny = (policy: string) =>
+    log.report(
+      { code: status.PERMISSION_DENIED, details: '', reason: policy, policy },
+      { path: '/a.B/C' },
+    );
+  for (let i = 0; i < 200; i++) deny(`p${i}`);
+  deny('one too many');
+  expect(lines).toHaveLength(200);
+  clock.advance(59_000);
+  deny('still one too many');
+  expect(lines).toHaveLength(200);
+  clock.advance(1000);
+  deny('p0');
+  for (let i = 0; i < 150; i++) deny(`q${i}`);
+  deny('p0');
+  expect(lines).toHaveLength(351);
+  expect(lines.at(-1)).toContain('refused: q149');
+});

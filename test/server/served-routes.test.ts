@@ -1,0 +1,230 @@
+import { Metadata } from '@grpc/grpc-js';
+import { FastClock } from '../support/fast-clock';
+import { eventually } from '../support/eventually';
+import { routerFilter, type Json } from '../support/xds-json';
+import {
+  callServer,
+  inlineRoutes,
+  openStream,
+  rbacFilter,
+  rdsRoutes,
+  serverChain,
+  serverRouteConfig,
+  XdsServerWorld,
+} from '../support/xds-server-world';
+
+let world: XdsServerWorld;
+
+beforeEach(async () => {
+  world = await XdsServerWorld.start();
+});
+
+afterEach(() => world.stop());
+
+const TYPE = 'type.googleapis.com';
+const ownRoute: Json = { match: { prefix: '' }, non_forwarding_action: {} };
+
+/** Waits for the status that a call has after an update. */
+function becomes(expected: RegExp | string, call = () => callServer(world.client())) {
+  return eventually(call, (status) =>
+    typeof expected === 'string' ? status === expected : expected.test(status),
+  );
+}
+
+describe('routes by RDS', () => {
+  const listener = () => world.listener([serverChain(rdsRoutes('r'))]);
+
+  it('that do not exist, are rejected or are deleted fail their calls with the reason, and the address stays served', async () => {
+    world.serve([listener()]);
+    const clock = new FastClock(300);
+    try {
+      // Under the state of the world, a resource that is not sent does not exist after 15 s.
+      expect((await world.bind(world.server())).error).toBeNull();
+    } finally {
+      clock.stop();
+    }
+    const client = world.client();
+    const call = () => callServer(client);
+    expect(await call()).toMatch(
+      /^UNAVAILABLE: .*RouteConfiguration "r": no such resource: .*node "test-node"/,
+    );
+    const invalid = { match: {}, non_forwarding_action: {} };
+    world.serve([listener()], [serverRouteConfig('r', [invalid])]);
+    await becomes(
+      /^UNAVAILABLE: .*RouteConfiguration "r": .*virtual_hosts\[0\]\.routes\[0\]/,
+      call,
+    );
+    world.serve([listener()], [serverRouteConfig('r')]);
+    await becomes('OK', call);
+    world.serve([listener()], [serverRouteConfig('r', [invalid])]);
+    world.serve([listener()], [serverRouteConfig('r', [])]);
+    await becomes(/^UNAVAILABLE: No route of virtual host "all" of RouteConfiguration "r"/, call);
+    world.serve([listener()], [serverRouteConfig('r')]);
+    await becomes('OK', call);
+    expect(world.peers.size).toBe(1);
+    expect(world.states).toEqual([{ state: 'SERVING', error: undefined }]);
+  });
+
+  it('replace none of a call that has begun', async () => {
+    world.serve([listener()], [serverRouteConfig('r')]);
+    await world.bind(world.server());
+    const client = world.client();
+    const stream = openStream(client);
+    const echo = () =>
+      new Promise<void>((resolve) => {
+        stream.once('data', () => resolve());
+        stream.write(Buffer.from('x'));
+      });
+    await echo();
+    const forward = { match: { prefix: '' }, route: { cluster: 'c' } };
+    world.serve([listener()], [serverRouteConfig('r', [forward])]);
+    await becomes(/^UNAVAILABLE: .*has the action route.*non_forwarding_action/, () =>
+      callServer(client),
+    );
+    await echo();
+    stream.end();
+    stream.resume();
+    await new Promise((resolve) => stream.once('end', resolve));
+  });
+});
+
+describe('overrides of HTTP filters', () => {
+  const perRoute = (rbac?: Json): Json => ({
+    '@type': `${TYPE}/envoy.extensions.filters.http.rbac.v3.RBACPerRoute`,
+    ...(rbac && { rbac }),
+  });
+  const deny = {
+    rules: {
+      action: 'DENY',
+      policies: { p: { permissions: [{ any: true }], principals: [{ any: true }] } },
+    },
+  };
+  const off = perRoute();
+  const on = perRoute(deny);
+  const filters = ['one', 'two'].map((name) => ({ ...rbacFilter('DENY', [{ any: true }]), name }));
+
+  /** Calls by `:authority`, which is the name of the virtual host. */
+  const callHost = (host: string) => {
+    const client = world.client(undefined, undefined, { 'grpc.default_authority': host });
+    return callServer(client).then((status) => status.split(':')[0]);
+  };
+
+  it('of a route go before those of its virtual host, for each instance of a filter, also in routes that are equal', async () => {
+    const route = (typed_per_filter_config: Json): Json => ({
+      ...ownRoute,
+      typed_per_filter_config,
+    });
+    const hosts: readonly [host: string, ofHost: Json, ofRoute: Json, expected: string][] = [
+      ['none', {}, {}, 'PERMISSION_DENIED'],
+      ['host', { one: off, two: off }, {}, 'OK'],
+      ['route', {}, { one: off, two: off }, 'OK'],
+      ['both', { two: off }, { one: off }, 'OK'],
+      ['the-same-route', { two: on }, { one: off }, 'PERMISSION_DENIED'],
+      ['the-same-route-again', {}, { one: off }, 'PERMISSION_DENIED'],
+      ['the-other-instance', { one: off }, { two: off }, 'OK'],
+      ['removed-by-the-host-only', { one: off, two: off }, { one: on }, 'PERMISSION_DENIED'],
+      ['of-no-instance', { three: off }, { four: off }, 'PERMISSION_DENIED'],
+    ];
+    const virtual_hosts = hosts.map(([name, ofHost, ofRoute]) => ({
+      name,
+      domains: [name],
+      routes: [route(ofRoute)],
+      typed_per_filter_config: ofHost,
+    }));
+    const manager = { route_config: { virtual_hosts }, http_filters: [...filters, routerFilter] };
+    world.serve([world.listener([serverChain(manager)])]);
+    await world.bind(world.server());
+    for (const [host, , , expected] of [...hosts, ...hosts]) {
+      expect([host, await callHost(host)]).toEqual([host, expected]);
+    }
+  });
+
+  it('that come and go by RDS apply to the next calls', async () => {
+    const manager = { ...rdsRoutes('r'), http_filters: [filters[0], routerFilter] };
+    const listener = world.listener([serverChain(manager)]);
+    const routes = (override?: Json) =>
+      serverRouteConfig('r', [
+        { ...ownRoute, ...(override && { typed_per_filter_config: { one: override } }) },
+      ]);
+    world.serve([listener], [routes()]);
+    await world.bind(world.server());
+    const client = world.client();
+    const call = () => callServer(client);
+    expect(await call()).toMatch(/^PERMISSION_DENIED/);
+    world.serve([listener], [routes(off)]);
+    await becomes('OK', call);
+    world.serve([listener], [routes(on)]);
+    await becomes(/^PERMISSION_DENIED/, call);
+    world.serve(
+      [listener],
+      [routes({ '@type': `${TYPE}/envoy.config.route.v3.FilterConfig`, disabled: true })],
+    );
+    await becomes('OK', call);
+    world.serve([listener], [routes()]);
+    await becomes(/^PERMISSION_DENIED/, call);
+  });
+
+  it('of another type than the filter fail the calls', async () => {
+    const fault = { '@type': `${TYPE}/envoy.extensions.filters.http.fault.v3.HTTPFault` };
+    const routes = [{ ...ownRoute, typed_per_filter_config: { one: fault } }];
+    const manager = { ...inlineRoutes(routes), http_filters: [filters[0], routerFilter] };
+    world.serve([world.listener([serverChain(manager)])]);
+    await world.bind(world.server());
+    expect(await callServer(world.client())).toMatch(
+      /^UNAVAILABLE: The override of HTTP filter "one"/,
+    );
+  });
+});
+
+it('the virtual host is that of the authority, whatever its case, and no other one', async () => {
+  const virtual_hosts = [
+    { name: 'a', domains: ['Shop.example', 'shop.example:80'], routes: [ownRoute] },
+    { name: 'b', domains: ['*.example'], routes: [] },
+  ];
+  world.serve([world.listener([serverChain({ route_config: { virtual_hosts } })])]);
+  await world.bind(world.server());
+  const call = async (authority: string) => {
+    const client = world.client(undefined, undefined, { 'grpc.default_authority': authority });
+    return (await callServer(client)).slice(0, 40);
+  };
+  expect(await call('sHOP.Example')).toBe('OK');
+  expect(await call('shop.example:80')).toBe('OK');
+  expect(await call('shop.example:81')).toMatch(/^UNAVAILABLE: No virtual host/);
+  expect(await call('shop.example.')).toMatch(/^UNAVAILABLE: No virtual host/);
+  expect(await call('x.example')).toMatch(/^UNAVAILABLE: No route/);
+  expect(await call('other')).toMatch(/^UNAVAILABLE: No virtual host/);
+});
+
+describe('a Listener that is not for this server', () => {
+  it('is not served, and is once it is corrected: an API listener, another protocol', async () => {
+    const last = () => world.states.at(-1);
+    const manager = serverChain().filters as readonly { typed_config: Json }[];
+    const api_listener = { api_listener: manager[0]?.typed_config };
+    const bound = world.bind(world.server());
+    world.serve([{ name: world.listenerName, api_listener }]);
+    await eventually(last, (state) => state?.error?.includes('API listener') === true);
+    expect(await world.connects()).toBe('refused');
+    const socket_address = { address: '127.0.0.1', port_value: world.port, protocol: 'UDP' };
+    world.serve([world.listener(undefined, { address: { socket_address } })]);
+    await eventually(last, (state) => state?.error?.includes('TCP') === true);
+    const everyPort = { socket_address: { address: '127.0.0.1', port_value: 0 } };
+    world.serve([world.listener(undefined, { address: everyPort })]);
+    expect((await bound).error).toBeNull();
+    expect(await callServer(world.client())).toBe('OK');
+  });
+});
+
+it('values of 8 kB are judged as short ones are', async () => {
+  const rule = { header: { name: 'x', string_match: { safe_regex: { regex: '(a|b)*c' } } } };
+  const filters = [rbacFilter('ALLOW', [rule]), routerFilter];
+  world.serve([world.listener([serverChain({ ...inlineRoutes(), http_filters: filters })])]);
+  await world.bind(world.server());
+  const client = world.client();
+  const call = (value: string) => {
+    const metadata = new Metadata();
+    metadata.set('x', value);
+    return callServer(client, { metadata }).then((status) => status.split(':')[0]);
+  };
+  expect(await call(`${'ab'.repeat(4000)}c`)).toBe('OK');
+  expect(await call('ab'.repeat(4000))).toBe('PERMISSION_DENIED');
+});
