@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
 import type { SocketAddress } from '../resources/endpoints/endpoints';
+import { checkArgument, type Rule } from '../util/check-arguments';
 import { joinHostPort, quoteText } from '../util/text';
 
 /** An IP address and a port, with IPv6 in brackets. */
@@ -17,8 +18,8 @@ export interface LiteralAddress extends SocketAddress {
  *
  * @throws TypeError with the cure for host names, sockets of paths, and port 0.
  */
-export function parseLiteralAddress(caller: string, text: unknown): LiteralAddress {
-  if (typeof text !== 'string') throw refuse(caller, String(text), EXAMPLES);
+export function parseLiteralAddress(caller: string, text: string): LiteralAddress {
+  checkArgument(caller, 'address', text, ADDRESS);
   const [, ipv6, ipv4, digits] = LITERAL.exec(text) ?? [];
   const host = ipv6 ?? ipv4;
   const family = isIP(host ?? '');
@@ -31,6 +32,11 @@ export function parseLiteralAddress(caller: string, text: unknown): LiteralAddre
   }
   return { host, port, text: joinHostPort(host, port) };
 }
+
+const ADDRESS: Rule = {
+  legal: 'an IP address with a port, such as 0.0.0.0:50051 or [::]:50051',
+  accepts: (value) => typeof value === 'string',
+};
 
 const EXAMPLES =
   'its Listener is found by an IP address: use one with a port, such as 0.0.0.0:50051 or [::]:50051';

@@ -1,7 +1,10 @@
 import type { ServerOptions } from '../grpc-js';
 import {
+  checkArgument,
   checkOptions,
   FUNCTION,
+  isRecord,
+  listOf,
   MILLISECONDS,
   optional,
   type MembersOf,
@@ -67,6 +70,8 @@ const OPTIONS: MembersOf<XdsOptions> = {
   drainJitterMs: optional(MILLISECONDS),
 };
 
+const INTERCEPTORS = optional(listOf('a list of functions', FUNCTION));
+
 /** As in gRFC A36. */
 const DRAIN_GRACE_MS = 600_000;
 const DRAIN_JITTER_MS = 1000;
@@ -86,11 +91,13 @@ export function checkXdsServerOptions(options: XdsServerOptions): {
   readonly own: CheckedXdsOptions;
   readonly ofHost: ServerOptions;
 } {
-  const entries = Object.entries(options);
+  const entries = isRecord(options) ? Object.entries(options) : [];
   const isOfHost = ([name]: readonly [string, unknown]) =>
     name === 'interceptors' || name.includes('.');
   const given = Object.fromEntries(entries.filter((entry) => !isOfHost(entry)));
-  checkOptions('XdsServer()', given, OPTIONS);
+  checkOptions('XdsServer()', isRecord(options) ? given : options, OPTIONS);
+  // grpc-js would fail in the first call, which ends the process.
+  checkArgument('XdsServer()', 'interceptors', options.interceptors, INTERCEPTORS);
   const { bootstrap, listenerName, onServingState } = options;
   const { drainGraceTimeMs = DRAIN_GRACE_MS, drainJitterMs = DRAIN_JITTER_MS } = options;
   return {

@@ -127,7 +127,7 @@ export class XdsServer extends Server {
    */
   override drain(address?: string, graceTimeMs = this.xds.drainGraceTimeMs): void {
     checkArgument('drain()', 'graceTimeMs', graceTimeMs, MILLISECONDS);
-    const text = address && parseLiteralAddress('drain()', address).text;
+    const text = address === undefined ? undefined : parseLiteralAddress('drain()', address).text;
     for (const [each, binding] of this.bindings) {
       if (text === undefined || each === text) binding.drain({ graceMs: graceTimeMs, jitterMs: 0 });
     }

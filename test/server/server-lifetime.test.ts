@@ -194,6 +194,15 @@ describe('options', () => {
       'drainGraceTimeMs of XdsServer() must be a number of milliseconds from 0',
     );
     expect(create({ onServingStates() {} })).toThrow('onServingState');
+    expect(create({ interceptors: 1 })).toThrow('interceptors of XdsServer() must be a list');
+    expect(create({ interceptors: [1] })).toThrow(
+      'interceptors[0] of XdsServer() must be a function',
+    );
+    for (const none of [null, 1, 'x', true, () => undefined, Symbol('x'), ['x'], new Map()]) {
+      expect(create(none as object)).toThrow(
+        'XdsServer() takes an object with the options bootstrap',
+      );
+    }
     expect(create({ 'grpc.max_concurrent_streams': 1 })).not.toThrow();
     expect(() => createXdsServerCredentials(Object(null))).toThrow('fallback');
   });

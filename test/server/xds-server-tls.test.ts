@@ -5,7 +5,9 @@ import { connect as connectHttp2 } from 'node:http2';
 import { connect as connectSocket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connect } from 'node:tls';
+import type * as grpc from '@grpc/grpc-js';
 import { credentials, ServerCredentials } from '@grpc/grpc-js';
+import type * as serverModule from '../../src/server';
 import { XdsServerCredentials } from '../../src/server';
 import { eventually } from '../support/eventually';
 import { CertificateFolder } from '../support/identity-server';
@@ -188,8 +190,7 @@ describe('STRICT', () => {
 });
 
 it('xDS credentials of another copy, with interceptors around them, are not overlooked', async () => {
-  let copies:
-    readonly [typeof import('@grpc/grpc-js'), typeof import('../../src/server')] | undefined;
+  let copies: readonly [typeof grpc, typeof serverModule] | undefined;
   jest.isolateModules(() => {
     /* eslint-disable @typescript-eslint/no-require-imports -- a second instance of the modules */
     copies = [require('@grpc/grpc-js'), require('../../src/server')];

@@ -226,6 +226,32 @@ describe('bindAsync', () => {
     expect(bind(address)).toThrow(cure);
   });
 
+  it.each([undefined, null, 1, {}, Object.create(null), Symbol('x'), ['127.0.0.1:1']])(
+    'refuses %p',
+    (address: unknown) => {
+      const server = world.server();
+      const legal = 'an IP address with a port, such as 0.0.0.0:50051';
+      const text = address as string;
+      expect(() => server.bindAsync(text, credentials, () => undefined)).toThrow(
+        `grpc-xds: address of bindAsync() must be ${legal}`,
+      );
+      expect(() => server.unbind(text)).toThrow(`address of unbind() must be ${legal}`);
+      expect(() => server.removeServingStateListener(text, () => undefined)).toThrow(legal);
+      if (text !== undefined) expect(() => server.drain(text)).toThrow(legal);
+    },
+  );
+
+  it('and drain() refuse what is no address, credentials or callback', () => {
+    const server = world.server();
+    const no = undefined as never;
+    expect(() => server.drain('')).toThrow('cannot bind ""');
+    expect(() => server.drain(world.address, NaN)).toThrow('graceTimeMs of drain()');
+    expect(() => server.bindAsync(world.address, no, () => undefined)).toThrow('credentials of');
+    expect(() => server.bindAsync(world.address, credentials, no)).toThrow('callback of bindAsync');
+    expect(() => server.tryShutdown(no)).toThrow('callback of tryShutdown()');
+    expect(() => server.addServingStateListener(world.address, no)).toThrow('listener of');
+  });
+
   it('serves one address for all that bind it with the same credentials', async () => {
     world.serve([world.listener()]);
     const server = world.server();
