@@ -56,6 +56,8 @@ export interface XdsOptions {
 /** The options of an `XdsServer`: those of a `Server` of `@grpc/grpc-js`, and its own. */
 export interface XdsServerOptions extends ServerOptions, XdsOptions {}
 
+const OBJECT: Rule = { legal: 'an object', accepts: isRecord };
+
 const BOOTSTRAP: Rule = {
   legal: 'an object or JSON text',
   accepts: (value) => typeof value === 'string' || (typeof value === 'object' && value !== null),
@@ -91,13 +93,14 @@ export function checkXdsServerOptions(options: XdsServerOptions): {
   readonly own: CheckedXdsOptions;
   readonly ofHost: ServerOptions;
 } {
-  const entries = isRecord(options) ? Object.entries(options) : [];
+  checkArgument('new XdsServer()', 'options', options, OBJECT);
+  const entries = Object.entries(options);
   const isOfHost = ([name]: readonly [string, unknown]) =>
     name === 'interceptors' || name.includes('.');
   const given = Object.fromEntries(entries.filter((entry) => !isOfHost(entry)));
-  checkOptions('XdsServer()', isRecord(options) ? given : options, OPTIONS);
+  checkOptions('new XdsServer()', given, OPTIONS);
   // grpc-js would fail in the first call, which ends the process.
-  checkArgument('XdsServer()', 'interceptors', options.interceptors, INTERCEPTORS);
+  checkArgument('new XdsServer()', 'interceptors', options.interceptors, INTERCEPTORS);
   const { bootstrap, listenerName, onServingState } = options;
   const { drainGraceTimeMs = DRAIN_GRACE_MS, drainJitterMs = DRAIN_JITTER_MS } = options;
   return {

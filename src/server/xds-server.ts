@@ -172,6 +172,7 @@ export class XdsServer extends Server {
 
   /** Removes a listener of the state of an address. */
   removeServingStateListener(address: string, listener: ServingStatusListener): void {
+    checkArgument('removeServingStateListener()', 'listener', listener, FUNCTION);
     const { text } = parseLiteralAddress('removeServingStateListener()', address);
     this.statusListeners.get(text)?.delete(listener);
   }

@@ -191,17 +191,15 @@ describe('options', () => {
   it('are checked: those of grpc-js have a dot in their names', () => {
     const create = (options: object) => () => new XdsServer(options);
     expect(create({ drainGraceTimeMs: -1 })).toThrow(
-      'drainGraceTimeMs of XdsServer() must be a number of milliseconds from 0',
+      'drainGraceTimeMs of new XdsServer() must be a number of milliseconds from 0',
     );
     expect(create({ onServingStates() {} })).toThrow('onServingState');
-    expect(create({ interceptors: 1 })).toThrow('interceptors of XdsServer() must be a list');
+    expect(create({ interceptors: 1 })).toThrow('interceptors of new XdsServer() must be a list');
     expect(create({ interceptors: [1] })).toThrow(
-      'interceptors[0] of XdsServer() must be a function',
+      'interceptors[0] of new XdsServer() must be a function',
     );
     for (const none of [null, 1, 'x', true, () => undefined, Symbol('x'), ['x'], new Map()]) {
-      expect(create(none as object)).toThrow(
-        'XdsServer() takes an object with the options bootstrap',
-      );
+      expect(create(none as object)).toThrow('options of new XdsServer() must be');
     }
     expect(create({ 'grpc.max_concurrent_streams': 1 })).not.toThrow();
     expect(() => createXdsServerCredentials(Object(null))).toThrow('fallback');
