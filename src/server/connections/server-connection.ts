@@ -107,8 +107,8 @@ export class ServerConnection implements CallJudge {
  * addresses, and would be judged as if it were another one.
  */
 function describe(ends: ConnectionEnds, stream: Duplex): Result<RequestConnection, string> {
+  // Not by the ends: a connection with the same ones may have ended in this turn, whose close is not known yet.
   const tls = tlsConnectionOf({
-    getConnectionInfo: () => ends,
     getAuthContext: () => (stream instanceof TLSSocket ? authContextOf(stream) : {}),
   });
   if (tls?.problem !== undefined) return err(tls.problem);
