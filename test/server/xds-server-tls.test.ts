@@ -79,6 +79,28 @@ describe('STRICT', () => {
     expect(await callServer(world.client())).toMatch(/^UNAVAILABLE/);
   });
 
+  it.each([
+    ['without a certificate', undefined],
+    ['with one of a stranger', stranger],
+    ['with one of the mesh', web],
+  ] as const)('serves no client that does not offer HTTP/2, %s', async (_name, own) => {
+    world.serve([strict()]);
+    await world.bind(world.server());
+    for (const protocols of [undefined, ['http/1.1']]) {
+      const socket = connect({
+        ...{ host: '127.0.0.1', port: world.port, ca: root.certificate },
+        ...(own && { cert: own.certificateChain, key: own.privateKey }),
+        ...(protocols && { ALPNProtocols: protocols }),
+      });
+      socket.on('error', () => undefined);
+      let received = 0;
+      socket.on('data', (chunk: Buffer) => (received += chunk.length));
+      socket.write('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0', 'latin1');
+      await new Promise((resolve) => socket.once('close', resolve));
+      expect(received).toBe(0);
+    }
+  });
+
   it('comes and goes by update: no connection of the one before stays', async () => {
     world.serve([plain()]);
     await world.bind(world.server());

@@ -66,7 +66,8 @@ export class TlsAcceptor {
     socket.on('error', ignore);
     const key = connectionKeyOf(socket);
     const onSecured = key === undefined ? undefined : this.pending.get(key);
-    if (key === undefined || onSecured === undefined) {
+    // Clients are verified in the choice of HTTP/2 (`ServerHandshakes`): without it, nothing is known of this one.
+    if (key === undefined || onSecured === undefined || socket.alpnProtocol !== 'h2') {
       socket.destroy();
       return;
     }
