@@ -88,7 +88,7 @@ clusters:
     expect(namesOf(parse(text, { ignoreUnknownFields: true }))[0]).toEqual(['a']);
   });
 
-  it.each([
+  it.each<[field: string, value: string]>([
     [
       'filter_chains',
       '[{ filters: [{ name: t, typed_config: { "@type": type.test/Unknown, port: 1 } }] }]',
@@ -97,10 +97,20 @@ clusters:
       'defaultFilterChain',
       '{ filters: [{ name: t, typed_config: { "@type": type.test/Unknown } }] }',
     ],
-    ['filter_chains', '[{ not_a_field: 1 }]'],
   ])('accepts a listener of Envoy whose %s have extensions that are not known', (field, value) => {
-    const text = `listeners: [{ name: a, ${field}: ${value} }]`;
-    expect(namesOf(parse(text))).toEqual(namesOf(parse('listeners: [{ name: a }]')));
+    const text = (with_: string) => `listeners: [{ name: a, ${field}: ${with_} }]`;
+    // They are sent as what they are: a server rejects them.
+    const sent = parse(text(value)).get(listenerKind, 'a')?.value;
+    expect(Buffer.from(sent ?? []).toString('latin1')).toContain('/Unknown');
+    expect(fail(text(value.replace('name: t', 'nam: t')))[0]).toContain('unknown field "nam"');
+  });
+
+  it('leaves out no filter chain with a mistake: its connections would get to another one', () => {
+    const chains = '[{ filters: [], filter_chain_match: { source_port: [1] } }]';
+    const text = `listeners: [{ name: a, default_filter_chain: {}, filter_chains: ${chains} }]`;
+    expect(fail(text)).toEqual([
+      'f.yaml:1:103: listeners[0] ("a"): filter_chains[0].filter_chain_match: unknown field "source_port"',
+    ]);
   });
 
   it('shares unchanged resources with the previous snapshot', () => {

@@ -183,14 +183,13 @@ function encodeWithoutEnvoyFields(
   options: EncodeOptions & ExplainOptions,
   reason: string,
 ): Result<Uint8Array, readonly JsonProblem[]> {
-  const { problems, envoyFields, unreadable } = explainJson(desc, json, options);
+  const { problems, envoyFields } = explainJson(desc, json, options);
   if (problems.length > 0) return err(problems);
   if (envoyFields.length === 0) return err([{ path: [], reason }]);
   try {
-    const readOptions = { registry: options.registry, ignoreUnknownFields: true };
-    const isReadable = ([key]: readonly [string, unknown]) => !unreadable.includes(key);
-    const readable = Object.fromEntries(Object.entries(json).filter(isReadable));
-    const encoded = toBinary(desc, fromJson(desc, readable, readOptions));
+    // The types that are left without a problem are in the fields of servers, which reject them as unsupported.
+    const readOptions = { registry: withEveryType(loadRegistry()), ignoreUnknownFields: true };
+    const encoded = toBinary(desc, fromJson(desc, json, readOptions));
     for (const field of envoyFields) options.onEnvoyField?.(field);
     return ok(encoded);
   } catch (error) {

@@ -25,10 +25,11 @@ const MAX_PROBLEMS = 100;
 export interface JsonExplanation {
   /** What prevents reading it. */
   readonly problems: readonly JsonProblem[];
-  /** The fields that Envoy has and gRPC clients do not read, each where it is first; see `isEnvoyField`. */
+  /**
+   * The fields that Envoy has and gRPC clients do not read (`isEnvoyField`), and the types of its extensions in the fields of servers
+   * (`isServerField`), each where it is first.
+   */
   readonly envoyFields: readonly JsonProblem[];
-  /** Those of them in the message itself that cannot be read here, since they have extensions of Envoy; see `isServerField`. */
-  readonly unreadable: readonly string[];
 }
 
 /**
@@ -63,11 +64,14 @@ type Path = readonly PathSegment[];
 /** Walks schema and value together. The reader reads only leaves, one at a time. */
 class ProblemSearch implements JsonExplanation {
   readonly problems: JsonProblem[] = [];
-  readonly unreadable: string[] = [];
   /** By their paths without indices. */
   private readonly envoyFieldsByKind = new Map<string, { first: JsonProblem; count: number }>();
 
-  constructor(private readonly options: ExplainOptions) {}
+  /** @param allowsUnknownTypes Whether extensions are as without effect here as other fields of Envoy. */
+  constructor(
+    private readonly options: ExplainOptions,
+    private readonly allowsUnknownTypes = false,
+  ) {}
 
   get envoyFields(): readonly JsonProblem[] {
     return [...this.envoyFieldsByKind.values()].map(({ first, count }) =>
@@ -101,27 +105,25 @@ class ProblemSearch implements JsonExplanation {
         continue;
       }
       this.checkSetOnce(setBy, field, key, path);
-      if (path.length === 0 && isServerField(desc.typeName, field.name)) {
-        this.visitServerField(desc, field, key, value);
-      } else if (value !== null) this.visitField(desc, field, key, value, [...path, key]);
+      if (value === null) continue;
+      if (isServerField(desc.typeName, field.name)) {
+        this.visitServerField(desc, field, key, value, [...path, key]);
+      } else this.visitField(desc, field, key, value, [...path, key]);
     }
   }
 
-  /** What has a mistake in it for servers of gRPC may be for Envoy, and is as without effect as other fields of Envoy. */
+  /** Envoy has extensions here that gRPC does not know, and rejects where it reads them. */
   private visitServerField(
     desc: DescMessage,
     field: DescField,
     key: string,
     value: JsonValue,
+    path: Path,
   ): void {
-    const search = new ProblemSearch(this.options);
-    if (value !== null) search.visitField(desc, field, key, value, [key]);
-    if (search.problems.length === 0) {
-      for (const each of search.envoyFields) this.addEnvoyField(each);
-      return;
-    }
-    this.unreadable.push(key);
-    this.addEnvoyField({ path: [], reason: `no gRPC client reads ${JSON.stringify(key)}`, key });
+    const search = new ProblemSearch(this.options, true);
+    search.visitField(desc, field, key, value, path);
+    for (const each of search.problems) this.push(each);
+    for (const each of search.envoyFields) this.addEnvoyField(each);
   }
 
   private addEnvoyField(field: JsonProblem): void {
@@ -202,10 +204,16 @@ class ProblemSearch implements JsonExplanation {
       return;
     }
     const desc = this.options.registry.getMessage(typeUrl.slice(typeUrl.lastIndexOf('/') + 1));
-    if (desc === undefined) this.add([...path, '@type'], `unknown type "${typeUrl}"`);
+    if (desc === undefined) this.addUnknownType(path, typeUrl);
     else if (desc.typeName.startsWith('google.protobuf.'))
       this.tryRead(desc, content['value'] ?? null, path);
     else this.visitMessage(desc, content, path);
+  }
+
+  private addUnknownType(path: Path, typeUrl: string): void {
+    const reason = `unknown type "${typeUrl}"`;
+    if (this.allowsUnknownTypes) this.addEnvoyField({ path, reason, key: '@type' });
+    else this.add([...path, '@type'], reason);
   }
 
   private visitWellKnown(desc: DescMessage, json: JsonValue, path: Path): void {
