@@ -7,14 +7,16 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { connect } from 'node:tls';
 import type * as grpc from '@grpc/grpc-js';
 import { credentials, ServerCredentials } from '@grpc/grpc-js';
+import { Snapshot } from '../../src/control-plane';
 import type * as serverModule from '../../src/server';
-import { XdsServerCredentials } from '../../src/server';
+import { createReloadingServerCredentials, XdsServerCredentials } from '../../src/server';
 import { eventually } from '../support/eventually';
 import { CertificateFolder } from '../support/identity-server';
 import { TestCertificates, type TestCertificate } from '../support/test-certificates';
 import { routerFilter, type Json } from '../support/xds-json';
 import {
   callServer,
+  openStream,
   rbacFilter,
   serverChain,
   strictTls,
@@ -239,6 +241,23 @@ describe('a fallback with TLS', () => {
       ServerCredentials.createSsl(Buffer.from(root.certificate), [pair], isRequired),
     );
 
+  it.each(['as a fallback', 'alone'])(
+    'whose certificates rotate verifies clients, %s',
+    async (how) => {
+      world.serve([how === 'alone' ? strict() : plain()]);
+      const reloading = createReloadingServerCredentials({
+        files: { certificateFile: folder.path('tls.crt'), privateKeyFile: folder.path('tls.key') },
+        trust: { caCertificateFile: folder.path('ca.crt') },
+      });
+      const own = how === 'alone' ? reloading : new XdsServerCredentials(reloading);
+      await world.bind(world.server(), own);
+      expect(await callServer(world.client(secured(web)))).toBe('OK');
+      expect(await callServer(world.client(secured(stranger)))).toMatch(/^UNAVAILABLE/);
+      expect(await callServer(world.client(secured()))).toMatch(/^UNAVAILABLE/);
+      expect(await callServer(world.client())).toMatch(/^UNAVAILABLE/);
+    },
+  );
+
   it('serves chains without TLS', async () => {
     world.serve([plain()]);
     await world.bind(world.server(), fallback(true));
@@ -287,6 +306,47 @@ describe('a Listener of istiod', () => {
     const text = JSON.stringify(json).replaceAll(/\{"value":(true|false|\d+)\}/g, '$1');
     return JSON.parse(text) as Json;
   }
+});
+
+it('an AuthorizationPolicy of Istio applies over mutual TLS, DENY before ALLOW', async () => {
+  const sign = (account: string) =>
+    root.sign('client', { names: [`URI:spiffe://cluster.local/ns/${account}`] });
+  const principals = ['cluster.local/ns/shop/sa/web'];
+  const to = (paths: string[]) => [{ operation: { paths, methods: ['POST'] } }];
+  const servers = Snapshot.forServers(
+    {
+      [world.address]: {
+        mtls: 'STRICT',
+        policies: [
+          {
+            name: 'allow',
+            rules: [
+              { from: [{ source: { namespaces: ['shop'] } }], to: to(['/test.Echo/*']) },
+              { from: [{ source: { ipBlocks: ['10.0.0.0/8'] } }] },
+            ],
+          },
+          {
+            name: 'deny',
+            action: 'DENY',
+            rules: [{ from: [{ source: { principals } }], to: to(['/test.Echo/Chat']) }],
+          },
+        ],
+      },
+    },
+    { nameTemplate: 'server/%s' },
+  );
+  world.controlPlane.setSnapshot(servers);
+  await world.bind(world.server());
+  const web = world.client(secured(sign('shop/sa/web')));
+  expect(await callServer(web)).toBe('OK');
+  const stream = openStream(web);
+  await expect(once(stream, 'data')).rejects.toMatchObject({ code: 7 });
+  const job = openStream(world.client(secured(sign('shop/sa/job'))));
+  job.write(Buffer.from('x'));
+  await once(job, 'data');
+  job.end();
+  const other = world.client(secured(sign('shopping/sa/web')));
+  expect(await callServer(other)).toMatch(/^PERMISSION_DENIED/);
 });
 
 it('half-open handshakes hold up neither calls nor a shutdown', async () => {
