@@ -34,29 +34,41 @@ function becomes(expected: RegExp | string, call = () => callServer(world.client
 describe('routes by RDS', () => {
   const listener = () => world.listener([serverChain(rdsRoutes('r'))]);
 
-  it('that do not exist, are rejected or are deleted fail their calls with the reason, and the address stays served', async () => {
-    world.serve([listener()]);
+  it('that are not sent for 15 s fail their calls with the reason, until they are', async () => {
+    world.serve([listener()], [serverRouteConfig('r')]);
+    await world.bind(world.server());
+    const call = () => callServer(world.client());
+    const changed = world.listener([serverChain(rdsRoutes('q'))]);
     const clock = new FastClock(300);
     try {
-      // Under the state of the world, a resource that is not sent does not exist after 15 s.
-      expect((await world.bind(world.server())).error).toBeNull();
+      world.serve([changed], [serverRouteConfig('r')]);
+      await becomes(/^UNAVAILABLE: RouteConfiguration "q": .*node "test-node"/, call);
     } finally {
       clock.stop();
     }
+    world.serve([changed], [serverRouteConfig('q')]);
+    await becomes('OK', call);
+    expect(world.states).toEqual([{ state: 'SERVING', error: undefined }]);
+  });
+
+  it('that are rejected fail their calls with the reason, and the last good ones stay in use', async () => {
+    const invalid = { match: {}, non_forwarding_action: {} };
+    world.serve([listener()], [serverRouteConfig('r', [invalid])]);
+    expect((await world.bind(world.server())).error).toBeNull();
     const client = world.client();
     const call = () => callServer(client);
     expect(await call()).toMatch(
-      /^UNAVAILABLE: .*RouteConfiguration "r": no such resource: .*node "test-node"/,
-    );
-    const invalid = { match: {}, non_forwarding_action: {} };
-    world.serve([listener()], [serverRouteConfig('r', [invalid])]);
-    await becomes(
-      /^UNAVAILABLE: .*RouteConfiguration "r": .*virtual_hosts\[0\]\.routes\[0\]/,
-      call,
+      /^UNAVAILABLE: .*RouteConfiguration "r": .*node "test-node".*virtual_hosts\[0\]\.routes\[0\]/,
     );
     world.serve([listener()], [serverRouteConfig('r')]);
     await becomes('OK', call);
     world.serve([listener()], [serverRouteConfig('r', [invalid])]);
+    const typeUrl = `${TYPE}/envoy.config.route.v3.RouteConfiguration`;
+    await eventually(
+      () => world.controlPlane.clients()[0]?.types.get(typeUrl)?.rejection,
+      (rejection) => rejection !== undefined,
+    );
+    expect(await call()).toBe('OK');
     world.serve([listener()], [serverRouteConfig('r', [])]);
     await becomes(/^UNAVAILABLE: No route of virtual host "all" of RouteConfiguration "r"/, call);
     world.serve([listener()], [serverRouteConfig('r')]);
