@@ -10,6 +10,7 @@ const benchmarks = new Map([
   ['install', () => import('./install/install.mjs')],
   ['loads', () => import('./loads/loads.mjs')],
   ['tls', () => import('./tls/tls.mjs')],
+  ['server', () => import('./server/server.mjs')],
   ['hostile', () => import('./hostile/hostile.mjs')],
   ['growth', () => import('./growth/growth.mjs')],
   ['anchors', () => import('./anchors/anchors.mjs')],

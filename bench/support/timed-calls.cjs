@@ -89,4 +89,4 @@ function answerWithCpuTime(clients, label) {
   );
 }
 
-module.exports = { answerWithCpuTime, roundRobinOptions };
+module.exports = { answerWithCpuTime, callMany, roundRobinOptions };

@@ -19,6 +19,7 @@ const BUILDS = {
       'client.go',
       'debug.go',
       'encoder.go',
+      'measured_server.go',
       'metrics.go',
       'probe.go',
       'secure_server.go',

@@ -20,7 +20,7 @@ type session interface {
 
 func main() {
 	if len(os.Args) < 2 {
-		log.Fatal("usage: peer client | debugger | encoder | authorization | server NAME... | secure-servers | xds-servers | control-plane snapshot|linear PORT")
+		log.Fatal("usage: peer client | debugger | encoder | authorization | server NAME... | secure-servers | xds-servers | measured-servers | control-plane snapshot|linear PORT")
 	}
 	var program session
 	var greeting answer
@@ -34,6 +34,8 @@ func main() {
 		program, greeting = newSecureServers(), struct{}{}
 	case "xds-servers":
 		program, greeting = newXdsServers(), struct{}{}
+	case "measured-servers":
+		program, greeting = newMeasuredServers(), struct{}{}
 	case "debugger":
 		program, greeting = newDebugger(), struct{}{}
 	case "authorization":

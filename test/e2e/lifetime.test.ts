@@ -7,9 +7,17 @@ const run = promisify(execFile);
 const hook = join(__dirname, '../support/run-typescript.cjs');
 const script = join(__dirname, 'children/one-call.ts');
 
+/** Prints the modules that a process has loaded, when it ends. */
+const listModules = join(__dirname, '../support/list-modules.cjs');
+
 /** Runs the child to its own end. @returns what it printed. */
-async function runChild(bootstrap: object, target: string): Promise<string> {
-  const { stdout } = await run(process.execPath, ['--require', hook, script, target], {
+async function runChild(
+  bootstrap: object,
+  target: string,
+  hooks: readonly string[] = [],
+): Promise<string> {
+  const preloads = [hook, ...hooks].flatMap((path) => ['--require', path]);
+  const { stdout } = await run(process.execPath, [...preloads, script, target], {
     env: { ...process.env, GRPC_XDS_BOOTSTRAP_CONFIG: JSON.stringify(bootstrap) },
     timeout: 60_000,
   });
@@ -30,6 +38,20 @@ describe('a process with nothing else to do', () => {
     mesh.serve(simpleResources([backend.port]));
     const out = await runChild(bootstrapFor(mesh.address), `xds:///${SERVICE}`);
     expect(out).toBe('answer b1');
+  });
+
+  it('has loaded nothing of servers for its first call', async () => {
+    const backend = await mesh.backend('b1');
+    mesh.serve(simpleResources([backend.port]));
+    const target = `xds:///${SERVICE}`;
+    const out = await runChild(bootstrapFor(mesh.address), target, [listModules]);
+    const [answer, ...modules] = out.split('\n');
+    expect(answer).toBe('answer b1');
+    // The list is that of a client: it has what a call needs.
+    expect(modules).toContain('src/resolver/xds-resolver.ts');
+    const ofServers =
+      /^src\/(server\/|http-filters\/(rbac\/|server-(filter-chain|headers))|resources\/listener\/(socket-|filter-chain-))/;
+    expect(modules.filter((path) => ofServers.test(path))).toEqual([]);
   });
 
   it('ends by itself when the control plane was never there', async () => {

@@ -3,10 +3,13 @@ import { isInRange } from '../../resources/shared/address-parser';
 import { trustDomainOf } from '../../security/peer/spiffe-id';
 import { contained } from '../../util/contained';
 import { assertNever, errorMessage } from '../../util/errors';
+import { late } from '../../util/late';
 import type { Logger } from '../../util/logger';
 import { quoteText } from '../../util/text';
 import type { AuditEvent, AuditRules, ConfiguredAuditLogger } from './audit-logger';
 import { EvaluatedRequest } from './evaluated-request';
+import type * as Index from './policy-index';
+import type { PolicyIndex } from './policy-index';
 import type { AuthorizationRequest } from './request';
 import type { AuthorizationRules, Condition } from './rules';
 
@@ -37,11 +40,19 @@ interface CompiledPolicy {
   readonly decision: Decision;
 }
 
+/** Loaded for the first rules with more policies than are tried one after the other. */
+const loadIndex = late<typeof Index>(() => require('./policy-index'));
+
+/** The number of policies up to which trying each is faster than an index of their paths and names. */
+const MAX_UNINDEXED_POLICIES = 4;
+
 const TRACER = 'xds_authorization';
 
 /** Decides whether requests are allowed, by one set of rules (gRFC A41). Whatever fails, the request is denied. */
 export class AuthorizationEngine {
   private readonly policies: readonly CompiledPolicy[];
+  /** `undefined` for a few policies. */
+  private readonly index: PolicyIndex | undefined;
   private readonly unmatched: Decision;
   private readonly evaluated: EvaluatedRequest;
   private readonly audit: ((event: AuditEvent) => void) | undefined;
@@ -54,6 +65,11 @@ export class AuthorizationEngine {
       const matches: Predicate = (request) => can(request) && is(request);
       return { matches, decision: { isAllowed, policy } };
     });
+    if (rules.policies.length > MAX_UNINDEXED_POLICIES) {
+      const matchesAt = (position: number, request: EvaluatedRequest) =>
+        this.policies[position]?.matches(request) === true;
+      this.index = new (loadIndex().PolicyIndex)(rules.policies, matchesAt, meter);
+    }
     this.unmatched = { isAllowed: !isAllowed, policy: undefined };
     this.evaluated = new EvaluatedRequest(meter);
     this.audit = createAudit(rules.audit, (logging, error) => {
@@ -95,10 +111,19 @@ export class AuthorizationEngine {
   }
 
   private match(): Decision {
-    for (const { matches, decision } of this.policies) {
-      if (matches(this.evaluated)) return decision;
+    const { policies, evaluated, unmatched } = this;
+    if (this.index !== undefined) {
+      const position = this.index.findFirst(evaluated);
+      return position === undefined ? unmatched : this.decisionAt(position);
     }
-    return this.unmatched;
+    for (const { matches, decision } of policies) if (matches(evaluated)) return decision;
+    return unmatched;
+  }
+
+  private decisionAt(position: number): Decision {
+    const policy = this.policies[position];
+    if (policy === undefined) throw new Error(`no policy ${position}`);
+    return policy.decision;
   }
 
   private eventOf(request: AuthorizationRequest, { policy, isAllowed }: Decision): AuditEvent {

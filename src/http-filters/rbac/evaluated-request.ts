@@ -55,6 +55,11 @@ export class EvaluatedRequest {
     return bytes;
   }
 
+  /** The names by which the peer is known; none in plain text. */
+  get peerNames(): readonly MatchedText[] {
+    return (this.names ??= namesOf(this.request).map((name) => new MatchedText(name)));
+  }
+
   matchesPath(matcher: StringMatcher): boolean {
     return this.matches(matcher, this.path, PATH);
   }
@@ -71,7 +76,7 @@ export class EvaluatedRequest {
 
   /** Whether a name of the peer satisfies the matcher. No connection in plain text has a peer. */
   matchesPeer(matcher: StringMatcher): boolean {
-    for (const name of this.peerNames()) {
+    for (const name of this.peerNames) {
       if (this.matches(matcher, name, 'peer name')) return true;
     }
     return false;
@@ -92,10 +97,6 @@ export class EvaluatedRequest {
     const value = name === PATH ? this.path : textOf(readHeader(name, this.request));
     this.headers.set(name, value);
     return value;
-  }
-
-  private peerNames(): readonly MatchedText[] {
-    return (this.names ??= namesOf(this.request).map((name) => new MatchedText(name)));
   }
 }
 

@@ -78,12 +78,21 @@ export function recordTlsConnection(socket: TLSSocket, peer: ClientIdentity | un
     });
   }
   if (peer === undefined) return;
-  // grpc-js converts the certificate for each call that looks at it. From here on, it is the same object for all of them.
+  identities.set(peerCertificateOf(socket), peer);
+}
+
+/**
+ * Returns what a client presented; an empty object for one without a certificate. Node.js converts the certificate each time that it
+ * is read, and grpc-js reads it for each call that looks at it: from here on, it is the same object for all of them. Called after
+ * the handshake, of which there is only one.
+ */
+export function peerCertificateOf(socket: TLSSocket): Partial<PeerCertificate> {
+  if (Object.hasOwn(socket, 'getPeerCertificate')) return socket.getPeerCertificate();
   const read = socket.getPeerCertificate.bind(socket);
   const certificate = read(false);
-  identities.set(certificate, peer);
   const value = (detailed?: boolean) => (detailed === true ? read(true) : certificate);
   Object.defineProperty(socket, 'getPeerCertificate', { value, configurable: true });
+  return certificate;
 }
 
 /** Returns what secures the connection of a call; `undefined` if it is known to be plain text, or not known to be secured. */

@@ -1,12 +1,16 @@
 import { X509Certificate } from 'node:crypto';
-import type { DetailedPeerCertificate, PeerCertificate, TLSSocket } from 'node:tls';
+import type { DetailedPeerCertificate, TLSSocket } from 'node:tls';
 import type { SanMatcher } from '../../resources/tls/tls';
 import { readCertificateNames, type CertificateNames } from '../../security/peer/certificate-names';
 import { checkPath } from '../../security/peer/certificate-path';
 import { SanMatchers } from '../../security/peer/san-matcher';
 import { describeMissingBundle, readTrustDomain } from '../../security/peer/spiffe-id';
 import { describeNames } from '../../security/peer/subject-alt-names';
-import { createClientIdentity, type ClientIdentity } from '../../security/peer/tls-connections';
+import {
+  createClientIdentity,
+  peerCertificateOf,
+  type ClientIdentity,
+} from '../../security/peer/tls-connections';
 import type { TrustedRoots } from '../../security/providers/certificate-provider';
 import { err, ok, type Result } from '../../util/result';
 
@@ -44,7 +48,7 @@ export function verifyClient(
   const { roots, requireClientCertificate } = verification;
   if (socket.alpnProtocol !== 'h2') return failure('ALPN', 'the client did not offer "h2" by ALPN');
   if (roots === undefined) return ok(undefined);
-  const certificate: Partial<PeerCertificate> = socket.getPeerCertificate();
+  const certificate = peerCertificateOf(socket);
   // Node.js gives an empty object for a peer without a certificate.
   if (certificate.raw === undefined) {
     if (!requireClientCertificate) return ok(undefined);

@@ -1,0 +1,134 @@
+import { PATH, type MatchMeter } from '../../resources/matching/match-meter';
+import type { PathMatcher } from '../../resources/route-config/route-config';
+import { PathIndex } from '../../routing/path-index';
+import type { EvaluatedRequest } from './evaluated-request';
+import type { Condition, Policy } from './rules';
+
+/** Something that a request must have for a condition to be true: its path, or a name of its peer. */
+type Key = { readonly path: PathMatcher } | { readonly name: string };
+
+/** Whether the policy at a position matches a request. */
+type Accepts = (position: number, request: EvaluatedRequest) => boolean;
+
+/**
+ * Finds the first policy that matches a request, without trying those that name other paths or peers. It leaves out only policies
+ * that cannot match: below a `not`, and for every other condition, nothing is concluded.
+ */
+export class PolicyIndex {
+  private readonly paths = new PathIndex();
+  private readonly names = new Map<string, number[]>();
+  /** The policies that are tried for every request. */
+  private readonly always: number[] = [];
+  private hasPaths = false;
+  /** The first position that has been found to match so far. */
+  private first = Infinity;
+  private readonly acceptsPath = (
+    position: number,
+    request: EvaluatedRequest,
+    lists: number,
+  ): boolean => {
+    // Nothing after it is of interest; a request without steps left is denied.
+    if (position >= this.first || !this.spend(lists, request)) return true;
+    return this.accepts(position, request);
+  };
+
+  /**
+   * @param accepts Called with positions of the policies.
+   * @param meter Counts the look-ups, too.
+   */
+  constructor(
+    policies: readonly Policy[],
+    private readonly accepts: Accepts,
+    private readonly meter: MatchMeter,
+  ) {
+    policies.forEach(({ permissions, principals }, position) => {
+      const keys = fewest([keysOf(permissions), keysOf(principals)]);
+      if (keys === undefined) this.always.push(position);
+      else for (const key of keys) this.add(key, position);
+    });
+  }
+
+  /** Returns the position of the first policy that matches; `undefined` if none does. */
+  findFirst(request: EvaluatedRequest): number | undefined {
+    this.first = Infinity;
+    this.tryList(this.always, request);
+    if (this.hasPaths) {
+      const found = this.paths.findFirst(request.request.path, this.acceptsPath, request);
+      if (found !== undefined && found < this.first) this.first = found;
+    }
+    if (this.names.size > 0) {
+      for (const name of request.peerNames) {
+        this.tryList(this.names.get(name.text) ?? [], request);
+      }
+    }
+    return this.first === Infinity ? undefined : this.first;
+  }
+
+  private tryList(positions: readonly number[], request: EvaluatedRequest): void {
+    for (const position of positions) {
+      if (position >= this.first) return;
+      if (this.accepts(position, request)) this.first = position;
+    }
+  }
+
+  private spend(steps: number, { request }: EvaluatedRequest): boolean {
+    return this.meter.spendText(steps, PATH, request.path.length);
+  }
+
+  private add(key: Key, position: number): void {
+    if ('path' in key) {
+      this.hasPaths = true;
+      this.paths.add(key.path, position);
+      return;
+    }
+    const known = this.names.get(key.name);
+    if (known === undefined) this.names.set(key.name, [position]);
+    else known.push(position);
+  }
+}
+
+/** Returns keys of which each request that satisfies the condition has at least one; `undefined` if there are no such keys. */
+function keysOf(condition: Condition): readonly Key[] | undefined {
+  switch (condition.kind) {
+    case 'constant':
+      return condition.value ? undefined : [];
+    case 'and':
+      return fewest(condition.of.map(keysOf));
+    case 'or':
+      return unionOf(condition.of);
+    case 'path':
+      return pathKeysOf(condition);
+    case 'authenticated': {
+      const { name } = condition;
+      return name?.kind === 'exact' && !name.ignoreCase ? [{ name: name.text }] : undefined;
+    }
+    default:
+      return undefined;
+  }
+}
+
+function pathKeysOf({ matcher }: Extract<Condition, { kind: 'path' }>): readonly Key[] | undefined {
+  if (matcher.kind !== 'exact' && matcher.kind !== 'prefix') return undefined;
+  const { text, ignoreCase } = matcher;
+  const kind = matcher.kind === 'exact' ? 'path' : 'prefix';
+  return [{ path: { kind, text, caseSensitive: !ignoreCase } }];
+}
+
+function unionOf(conditions: readonly Condition[]): readonly Key[] | undefined {
+  const union: Key[] = [];
+  for (const condition of conditions) {
+    const keys = keysOf(condition);
+    if (keys === undefined) return undefined;
+    for (const key of keys) union.push(key);
+  }
+  return union;
+}
+
+/** Of conditions that must all be true, the keys of one are enough. */
+function fewest(lists: readonly (readonly Key[] | undefined)[]): readonly Key[] | undefined {
+  let best: readonly Key[] | undefined;
+  for (const keys of lists) {
+    if (keys !== undefined && (best === undefined || keys.length < best.length)) best = keys;
+  }
+  return best;
+}
