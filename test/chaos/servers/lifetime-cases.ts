@@ -95,7 +95,7 @@ const leaks: ServerCase = {
         (count) => count > requests,
       );
       if (middle !== undefined || performance.now() < middleMs) return;
-      middle = { round, heapBytes: (await server.request('usage')).heapBytes };
+      middle = { round, heapBytes: await server.request('heapBytes') };
     });
     const load = await stage.stopLoad();
     const left = await usageOfOneGeneration(server);

@@ -66,13 +66,17 @@ function bind(address: string): Promise<number> {
   });
 }
 
-function usage(): ServerUsage {
+function heapBytes(): number {
   global.gc?.();
+  return process.memoryUsage().heapUsed;
+}
+
+function usage(): ServerUsage {
   const resources: Record<string, number> = {};
   for (const kind of process.getActiveResourcesInfo()) resources[kind] = (resources[kind] ?? 0) + 1;
   const objects = Object.entries(COUNTED).map(([name, type]) => [name, queryObjects(type)]);
   return {
-    heapBytes: process.memoryUsage().heapUsed,
+    heapBytes: heapBytes(),
     objects: Object.fromEntries(objects),
     resources,
   };
@@ -81,6 +85,7 @@ function usage(): ServerUsage {
 const requests = {
   start,
   bind,
+  heapBytes,
   usage,
   states: () => states,
   shutdown: () => new Promise<void>((resolve) => server?.tryShutdown(() => resolve())),
