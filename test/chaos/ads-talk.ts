@@ -218,7 +218,10 @@ export class DeltaTalk implements AdsTalk {
 
   private answer(typeUrl: string, state: TypeState): void {
     const resources = this.states.news(typeUrl, state);
-    if (resources.length === 0) return;
+    const held = this.host.held(typeUrl);
+    const removed = [...state.sent.keys()].filter((name) => !held.has(name));
+    for (const name of removed) state.sent.delete(name);
+    if (resources.length === 0 && removed.length === 0) return;
     this.states.markSent(state, resources);
     const response = DeltaDiscoveryResponse.fromPartial({
       systemVersionInfo: this.host.version(),
@@ -227,6 +230,7 @@ export class DeltaTalk implements AdsTalk {
         version,
         resource: { typeUrl, value },
       })),
+      removedResources: removed,
       typeUrl,
       nonce: state.nonce,
       controlPlane: { identifier: 'x'.repeat(this.host.paddingBytes()) },

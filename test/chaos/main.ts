@@ -1,12 +1,13 @@
 // The fault script: `npm run chaos`. What breaks between a client and its control plane is broken, and calls to
 // endpoints that are known must not notice. `-- --case NACK` runs those with that in their names, `-- --short`
 // all of them at once and for a second only, `-- --variant incremental` one of the variants. `-- --case rotation` rotates
-// certificates and names of servers beside 500 calls a second.
+// certificates and names of servers beside 500 calls a second. `-- --servers` runs the cases of xDS servers in place of these.
 import { parseArgs } from 'node:util';
 import { chaosCases } from './cases';
 import { chaosVariants, type ChaosReport, type ChaosVariant } from './run-case';
 import { rotate } from './rotation';
 import { misses, runChaos } from './run-chaos';
+import { runServerChaos } from './servers/run-server-chaos';
 
 const ROTATION = 'rotation of certificates and names of servers';
 /** A policy that excludes a server is in force for every call after that. */
@@ -74,12 +75,18 @@ async function main(): Promise<void> {
       case: { type: 'string', default: '' },
       variant: { type: 'string', default: '' },
       short: { type: 'boolean', default: false },
+      servers: { type: 'boolean', default: false },
     },
   });
   const named = chaosCases.filter(({ name }) => name.includes(values.case));
   const cases = values.short ? named.filter(({ shortSeconds }) => shortSeconds) : named;
   const variants = Object.keys(chaosVariants) as ChaosVariant[];
   const chosen = variants.filter((name) => name.startsWith(values.variant));
+  if (values.servers) {
+    const options = { case: values.case, variants: chosen, isShort: values.short };
+    process.exitCode = (await runServerChaos(options)) ? 0 : 1;
+    return;
+  }
   const isRotated = ROTATION.includes(values.case);
   let isGood = (isRotated || cases.length > 0) && chosen.length > 0;
   if (isRotated && !(await runRotation(values.short))) isGood = false;

@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
-import { createServer } from 'node:net';
+import { connect as connectHttp2 } from 'node:http2';
+import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import {
@@ -13,6 +14,7 @@ import {
 } from '@grpc/grpc-js';
 import { register, shutdown } from '../../src';
 import { createXdsServerCredentials, XdsServer } from '../../src/server';
+import { echoMethod } from '../support/echo-backend';
 import { eventually } from '../support/eventually';
 import { FastClock } from '../support/fast-clock';
 import { routerFilter } from '../support/xds-json';
@@ -126,6 +128,25 @@ it('drain() ends the connections that there are, and accepts new ones', async ()
   );
 });
 
+it('drains no connection that has just been opened: clients send a call twice, and not a third time', async () => {
+  world.serve([world.listener()]);
+  const server = world.server();
+  await world.bind(server);
+  // A client that sends no call twice.
+  const session = connectHttp2(`http://${world.address}`);
+  const ended = Promise.all([once(session, 'goaway'), once(session, 'close')]);
+  await once(session, 'remoteSettings');
+  server.drain();
+  const headers = { ':method': 'POST', ':path': echoMethod.path, te: 'trailers' };
+  const stream = session.request({ ...headers, 'content-type': 'application/grpc' });
+  stream.end(Buffer.alloc(5));
+  const [answer] = await once(stream, 'response');
+  expect(answer[':status']).toBe(200);
+  stream.resume();
+  const [[code]] = await ended;
+  expect(code).toBe(0);
+});
+
 it('unbind() stops listening, and lets calls end', async () => {
   world.serve([world.listener()]);
   const server = world.server();
@@ -174,6 +195,20 @@ it('an exception of a listener of the state is dropped', async () => {
     (count) => count > 1,
   );
   expect(codes[1]).toBe(status.UNAVAILABLE);
+});
+
+it('tryShutdown() does not wait for clients that do not close their connections', async () => {
+  world.serve([world.listener()]);
+  const server = world.server();
+  await world.bind(server);
+  // Nothing is read from a socket without a listener of data, not even its end.
+  const silent = connect(world.port, '127.0.0.1');
+  silent.on('error', () => undefined);
+  await once(silent, 'connect');
+  // The server accepts it in one of the next turns of the same event loop.
+  expect(await callServer(world.client())).toBe('OK');
+  await new Promise<Error | undefined>((resolve) => server.tryShutdown(resolve));
+  silent.destroy();
 });
 
 it('connections in a handshake or without a call do not hold up a shutdown by force', async () => {

@@ -78,7 +78,7 @@ export function strictTls(extra: Json = {}): Json {
 }
 
 /** Returns a port that nothing uses. */
-async function freePort(host = '127.0.0.1'): Promise<number> {
+export async function freePort(host = '127.0.0.1'): Promise<number> {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, host, resolve));
   const { port } = server.address() as AddressInfo;

@@ -94,8 +94,8 @@ export class Generation {
     for (const connection of this.connections) {
       drained.add(connection);
       const delayMs = Math.min(jitterMs, graceMs) * this.options.random();
-      if (delayMs > 0) this.later(() => connection.drain(), delayMs);
-      else connection.drain();
+      if (delayMs > 0) this.later(() => connection.drain(graceMs - delayMs), delayMs);
+      else connection.drain(graceMs);
     }
     if (graceMs >= MAX_DELAY_MS) return;
     this.later(() => {

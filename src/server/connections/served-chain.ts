@@ -3,6 +3,7 @@ import { Status, type ServerCredentials, type ServerInterceptor } from '../../gr
 import { DENIED } from '../../http-filters/rbac/rbac-filter';
 import type { AuthorizationRequest } from '../../http-filters/rbac/request';
 import type { Refusal } from '../../http-filters/server-filter';
+import type { Clock } from '../../util/clock';
 import { errorStack } from '../../util/errors';
 import type { ConnectionEnds } from '../../security/peer/tls-connections';
 import { err, type Result } from '../../util/result';
@@ -19,6 +20,7 @@ export interface ServedChainOptions {
   readonly createInjector: CreateInjector;
   readonly tls: Pick<TlsAcceptorOptions, 'subject' | 'enableTrace' | 'logger'>;
   readonly refusals: RefusalLog;
+  readonly clock: Pick<Clock, 'setTimer' | 'monotonicMs'>;
 }
 
 const NO_ROUTES = 'its routes have not been received';
@@ -27,12 +29,14 @@ const NO_ROUTES = 'its routes have not been received';
 export class ServedChain implements ConnectionOwner {
   readonly createInjector: CreateInjector;
   readonly interceptors: readonly ServerInterceptor[];
+  readonly clock: Pick<Clock, 'setTimer' | 'monotonicMs'>;
   private routes: Result<ServerRouteTable, string> = err(NO_ROUTES);
   private acceptor: TlsAcceptor | undefined;
 
   constructor(private readonly options: ServedChainOptions) {
     this.createInjector = options.createInjector;
     this.interceptors = options.interceptors;
+    this.clock = options.clock;
   }
 
   /** Replaces the routes, or says as the details of a status why there are none. */

@@ -14,6 +14,8 @@ import {
   type ConnectionEnds,
   type ServerCall,
 } from '../../security/peer/tls-connections';
+import type { Clock } from '../../util/clock';
+import type { Handle } from '../../util/handle';
 import { err, ok, type Result } from '../../util/result';
 import { JudgedCall, type CallJudge } from './judged-call';
 
@@ -31,7 +33,17 @@ export interface ConnectionOwner {
   refuse(reason: string, path: string): Refusal;
   /** Called if the connection cannot be served. */
   onFailed(error: unknown): void;
+  readonly clock: Pick<Clock, 'setTimer' | 'monotonicMs'>;
 }
+
+/**
+ * Milliseconds for which a connection accepts calls at least. Calls that are on their way when that ends are refused, and their
+ * clients send each once more, on a new connection: if that one refused it, too, the call would fail. Node.js cannot announce the
+ * end before (the two GOAWAYs of https://www.rfc-editor.org/rfc/rfc9113#section-6.8): after the first, it drops new streams.
+ */
+const MIN_OPEN_MS = 1000;
+/** Milliseconds in which a client must close a connection that has ended. */
+const CLOSED_MS = 5000;
 
 type InterceptedCall = Parameters<ServerInterceptor>[1];
 
@@ -41,7 +53,10 @@ type InterceptedCall = Parameters<ServerInterceptor>[1];
  */
 export class ServerConnection implements CallJudge {
   private injector: ConnectionInjector | undefined;
-  private isDraining = false;
+  private openedAtMs = 0;
+  /** The time that calls have to end once it is drained. */
+  private graceMs: number | undefined;
+  private timer: Handle | undefined;
   private seen: Result<RequestConnection, string> = err('the connection is not open');
 
   /** @param onClosed Called once. */
@@ -55,7 +70,8 @@ export class ServerConnection implements CallJudge {
     socket.on('error', ignore);
     socket.once('close', () => {
       // grpc-js keeps an injector until it is destroyed.
-      this.drain();
+      this.endCalls();
+      this.timer?.release();
       onClosed(this);
     });
   }
@@ -73,21 +89,26 @@ export class ServerConnection implements CallJudge {
         ...owner.interceptors,
       ]);
       this.injector = injector;
+      this.openedAtMs = owner.clock.monotonicMs();
+      stream.once('finish', () => this.onFinished());
       injector.injectConnection(stream);
     } catch (error) {
       owner.onFailed(error);
       this.destroy();
       return;
     }
-    // The handshake has ended after the begin of the drain: the client connects again, and no call fails.
-    if (this.isDraining) this.drain();
+    // The handshake has ended after the begin of the drain.
+    if (this.graceMs !== undefined) this.endSoon(this.graceMs);
   }
 
-  /** Accepts no more calls (GOAWAY), and closes when those that have begun have ended. */
-  drain(): void {
-    this.isDraining = true;
-    this.injector?.destroy();
-    this.injector = undefined;
+  /**
+   * Accepts no more calls (GOAWAY), and closes when those that have begun have ended. Not at once if it has just been opened.
+   * @param graceMs Milliseconds after which it is destroyed.
+   */
+  drain(graceMs: number): void {
+    if (this.graceMs !== undefined) return;
+    this.graceMs = graceMs;
+    if (this.injector !== undefined) this.endSoon(graceMs);
   }
 
   /** Closes the connection, with its calls. */
@@ -99,6 +120,28 @@ export class ServerConnection implements CallJudge {
     const { seen, owner } = this;
     if (!seen.ok) return owner.refuse(seen.error, path);
     return owner.judge(new InterceptedRequest(path, metadata, call, seen.value));
+  }
+
+  private endSoon(graceMs: number): void {
+    const { clock } = this.owner;
+    const youngMs = this.openedAtMs + MIN_OPEN_MS - clock.monotonicMs();
+    // The calls of a short grace time have at least half of it to end.
+    const delayMs = Math.min(youngMs, graceMs / 2);
+    if (delayMs <= 0) this.endCalls();
+    else this.timer = clock.setTimer(() => this.endCalls(), delayMs);
+  }
+
+  private endCalls(): void {
+    this.timer?.release();
+    this.injector?.destroy();
+    this.injector = undefined;
+  }
+
+  /** Everything has been sent. A client that does not close its side would keep the connection for ever. */
+  private onFinished(): void {
+    if (this.socket.destroyed) return;
+    this.timer?.release();
+    this.timer = this.owner.clock.setTimer(() => this.destroy(), CLOSED_MS);
   }
 }
 

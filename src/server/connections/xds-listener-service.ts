@@ -51,9 +51,9 @@ export class XdsListenerService implements ListenerService {
   }
 
   createChain({ tls }: FilterChain): ServedChain {
-    const { credentials, createInjector, enableTrace, subject, logger } = this.options;
+    const { credentials, createInjector, enableTrace, subject, clock, logger } = this.options;
     return new ServedChain({
-      ...{ createInjector, refusals: this.refusals },
+      ...{ createInjector, clock, refusals: this.refusals },
       credentials: this.credentialsOf(tls),
       interceptors: credentials._getInterceptors(),
       tls: { subject, enableTrace, logger },

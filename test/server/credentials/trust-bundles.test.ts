@@ -1,4 +1,3 @@
-import { X509Certificate } from 'node:crypto';
 import { once } from 'node:events';
 import { connect as connectHttp2 } from 'node:http2';
 import { connect as connectSocket, type Socket } from 'node:net';
@@ -7,6 +6,7 @@ import { createReloadingServerCredentials } from '../../../src/server';
 import { eventually } from '../../support/eventually';
 import { useIdentityWorld, whoAmI } from '../../support/identity-server';
 import { TestCertificates, type TestCertificate } from '../../support/test-certificates';
+import { bundleMap } from '../../support/trust-bundles';
 
 const certificates = new TestCertificates();
 const a = certificates.authority('a');
@@ -18,17 +18,6 @@ const named = (issuer: TestCertificate, ...names: readonly string[]) =>
 const signedByLeaf = (leaf: TestCertificate) => named(leaf, 'spiffe://a.test/below');
 
 const world = useIdentityWorld(certificates);
-
-function bundleMap(bundles: Readonly<Record<string, readonly TestCertificate[]>>): string {
-  const domains = Object.entries(bundles).map(([name, authorities]) => {
-    const keys = authorities.map(({ certificate }) => ({
-      ...{ kty: 'EC', use: 'x509-svid' },
-      x5c: [new X509Certificate(certificate).raw.toString('base64')],
-    }));
-    return [name, { keys }] as const;
-  });
-  return JSON.stringify({ trust_domains: Object.fromEntries(domains) });
-}
 
 async function start(bundles: Readonly<Record<string, readonly TestCertificate[]>>): Promise<void> {
   const spiffeTrustBundleMapFile = world.folder.write('bundles.json', bundleMap(bundles));

@@ -1,0 +1,27 @@
+import type { LoadReport } from './client-process';
+import type { ServerStage } from './server-stage';
+
+/** A case of the chaos of servers. In each, no call may fail. */
+export interface ServerCase {
+  readonly name: string;
+  /** How long it lasts. */
+  readonly seconds: number;
+  /** How long it lasts in the tests. */
+  readonly shortSeconds: number;
+  /** Runs it. */
+  run(stage: ServerStage): Promise<CaseResult>;
+}
+
+/** What became of a case. */
+export interface CaseResult {
+  readonly load: LoadReport;
+  /** What is not as it should be, other than failed calls. */
+  readonly problems: readonly string[];
+  /** For the table. */
+  readonly notes?: string;
+}
+
+/** Returns the texts of the conditions that do not hold. */
+export function problemsOf(conditions: Readonly<Record<string, boolean>>): readonly string[] {
+  return Object.entries(conditions).flatMap(([text, holds]) => (holds ? [] : [text]));
+}
