@@ -4,9 +4,10 @@ import { Server, TLSSocket } from 'node:tls';
 import type { DownstreamTls } from '../../resources/tls/tls';
 import { TLS_TIMEOUT_MS } from '../../security/contexts/ready-certificates';
 import { recordTlsConnection } from '../../security/peer/tls-connections';
-import { errorMessage, errorStack } from '../../util/errors';
+import { errorStack } from '../../util/errors';
 import { err, type Result } from '../../util/result';
 import { HandshakeLog, type HandshakeLogOptions } from './handshake-log';
+import { describeTlsClientError } from './tls-client-error';
 import { verifyClient, type ClientVerification, type HandshakeFailure } from './server-handshake';
 
 /**
@@ -113,9 +114,8 @@ export class ServerHandshakes {
     if (!(server instanceof Server) || this.servers.has(server)) return;
     this.servers.add(server);
     server.on('tlsClientError', (error, { remoteAddress }) => {
-      const code = 'code' in error && typeof error.code === 'string' ? error.code : error.name;
-      if (CLOSED_BY_CLIENT.has(code)) return;
-      this.log.report(remoteAddress, { cause: code, text: errorMessage(error) });
+      const failure = describeTlsClientError(error);
+      if (!CLOSED_BY_CLIENT.has(failure.cause)) this.log.report(remoteAddress, failure);
     });
   }
 }
