@@ -53,6 +53,7 @@ export class Observation {
           observation.lines.push({ ms: performance.now() - observation.startMs, text: message }),
       },
     });
+    await failure.bind?.(observation.world);
     return observation;
   }
 

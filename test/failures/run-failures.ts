@@ -8,7 +8,8 @@ import { join } from 'node:path';
 import { isDeepStrictEqual, parseArgs, promisify } from 'node:util';
 // Loaded before the first call, which otherwise takes a part of its deadline for that.
 import '../../src/runtime/xds-runtime';
-import { FAILURES, type Failure } from './failures';
+import type { Failure } from './failures';
+import { FAILURES } from './server-failures';
 import { GOLDEN_FILE, goldenOf, rowOf, TABLE_FILE, type Golden } from './expected';
 import { Observation, observeShortly, toRow, type Line, type Outcome } from './observe';
 

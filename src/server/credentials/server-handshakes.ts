@@ -73,7 +73,9 @@ export class ServerHandshakes {
    * @returns whether the handshake may go on.
    */
   private begin(socket: TLSSocket): boolean {
-    this.watchServer(socket);
+    // The only way to the server that grpc-js makes: until the first handshake gets here, its failures are not known.
+    const server: unknown = Reflect.get(socket, 'server');
+    if (server instanceof Server) this.watchFailures(server);
     const proceed = socket.listeners('secure');
     // Node.js would go on by another way, which would not be held back.
     if (proceed.length === 0) return false;
@@ -108,10 +110,9 @@ export class ServerHandshakes {
     }
   }
 
-  /** Logs the handshakes that fail before a client can be verified, once the first one of a server has begun. */
-  private watchServer(socket: TLSSocket): void {
-    const server: unknown = Reflect.get(socket, 'server');
-    if (!(server instanceof Server) || this.servers.has(server)) return;
+  /** Logs the handshakes of a server that fail before a client can be verified. */
+  watchFailures(server: Server): void {
+    if (this.servers.has(server)) return;
     this.servers.add(server);
     server.on('tlsClientError', (error, { remoteAddress }) => {
       const failure = describeTlsClientError(error);
