@@ -1,9 +1,10 @@
-import { endpointsJson, edsClusterJson, routerFilter, type Json } from '../support/xds-json';
+import { edsClusterJson, routerFilter, type Json } from '../support/xds-json';
 import {
   inlineRoutes,
   rbacFilter,
   rdsRoutes,
   serverChain,
+  serverRouteConfig,
   strictTls,
 } from '../support/xds-server-world';
 import { CLIENT_FAILURES, tlsSocket, type Failure } from './failures';
@@ -19,13 +20,18 @@ const SERVER_FAILURES: readonly Failure[] = [
   },
   {
     name: 'a server whose listener has another address',
-    start: (world) => serveServer(world, [serverChain()], '127.0.0.9'),
+    start: (world) => serveServer(world, [serverChain()], { host: '127.0.0.9' }),
     bind: (world) => world.bindServer(),
   },
   {
-    name: 'a server whose routes do not exist',
-    start: (world) => serveServer(world, [serverChain(rdsRoutes(`${world.service}-inbound`))]),
-    bind: (world) => Promise.resolve(void world.bindServer()),
+    name: 'a server whose routes are rejected',
+    start: (world) => {
+      const name = `${world.service}-inbound`;
+      const match = { safe_regex: { regex: '(' } };
+      const routes = [serverRouteConfig(name, [{ match, non_forwarding_action: {} }])];
+      return serveServer(world, [serverChain(rdsRoutes(name))], { routes });
+    },
+    bind: (world) => world.bindServer(),
   },
   {
     name: 'a server without a route for the method',
@@ -67,7 +73,7 @@ const SERVER_FAILURES: readonly Failure[] = [
     start: (world) => {
       const transport_socket = tlsSocket('roots', [{ exact: '127.0.0.1' }]);
       const chains = [serverChain(inlineRoutes(), strictTls())];
-      return serveServer(world, chains, '127.0.0.1', { transport_socket });
+      return serveServer(world, chains, { cluster: { transport_socket } });
     },
     bind: (world) => world.bindServer(),
   },
@@ -81,26 +87,34 @@ function denying(action: 'ALLOW' | 'DENY', permissions: readonly Json[]): Json {
   return serverChain({ ...inlineRoutes(), http_filters });
 }
 
+/** What is unusual about the resources of a server and of its clients. */
+interface Unusual {
+  /** The address of the listener. */
+  readonly host?: string;
+  /** Members of the cluster. */
+  readonly cluster?: Json;
+  /** The routes of the server by RDS. */
+  readonly routes?: readonly Json[];
+}
+
 /** Serves the resources of a server and of its clients. @param chains Of its listener; none for no listener. */
 async function serveServer(
   world: World,
   chains: readonly Json[],
-  host = '127.0.0.1',
-  clusterExtra: Json = {},
+  { host = '127.0.0.1', cluster = {}, routes = [] }: Unusual = {},
 ): Promise<object> {
   const { address, port } = await world.reserveServer();
   const resources = world.resources([port]);
-  const socket_address = { address: host, port_value: port };
   const listener = {
     name: `server/${address}`,
-    address: { socket_address },
+    address: { socket_address: { address: host, port_value: port } },
     filter_chains: chains,
   };
   const bootstrap = await world.serve({
     ...resources,
     listeners: [...resources.listeners, ...(chains.length > 0 ? [listener] : [])],
-    clusters: [edsClusterJson(world.cluster, clusterExtra)],
-    endpoints: [endpointsJson(world.cluster, [{ zone: 'a', ports: [port] }])],
+    routes: [...resources.routes, ...routes],
+    clusters: [edsClusterJson(world.cluster, cluster)],
   });
   return {
     ...bootstrap,
