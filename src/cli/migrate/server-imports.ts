@@ -13,6 +13,8 @@ const LOOPBACK = /^(?:127\.\d+\.\d+\.\d+|\[::1\]):\d+$/;
 export interface Program {
   readonly text: string;
   readonly code: readonly Token[];
+  /** As the first line ends. */
+  readonly lineEnd: '\n' | '\r\n';
   /** The indices of the tokens that are a name. */
   readonly positions: ReadonlyMap<string, readonly number[]>;
 }
@@ -50,7 +52,8 @@ export function createProgram(text: string, code: readonly Token[]): Program {
     if (known === undefined) positions.set(name, [i]);
     else known.push(i);
   }
-  return { text, code, positions };
+  const lineEnd = /^[^\n]*\r\n/.test(text) ? '\r\n' : '\n';
+  return { text, code, lineEnd, positions };
 }
 
 /** Whether a program names what is for servers. */
@@ -138,8 +141,12 @@ function readStatement(
 ): Taken {
   const isList = code[close]?.text === '}';
   let open = close;
-  if (isList) while (open > 0 && code[open]?.text !== '{') open--;
+  if (isList)
+    do open--;
+    while (open >= 0 && !/^[{}]$/.test(code[open]?.text ?? ''));
   else if (code[close]?.kind !== 'name') return { kind: 'unknown' };
+  // A list within a list is none of names.
+  if (isList && code[open]?.text !== '{') return { kind: 'unknown' };
   let head = open - 1;
   if (code[head]?.text === 'as' && code[head - 1]?.text === '*') head -= 2;
   if (code[head]?.text === 'type') head--;
@@ -212,7 +219,7 @@ function changeWhole(program: Program, statement: Statement<'whole'>): readonly 
 
 /** Makes two statements of one, which bind something else of different modules. */
 function split(
-  { text, code }: Program,
+  { text, code, lineEnd }: Program,
   { head, open, close, specifier, end }: Statement<string>,
   own: string,
   ofServers: string,
@@ -226,15 +233,24 @@ function split(
     text.slice(endOf(code[close]), name) +
     module +
     text.slice(name + OLD_PACKAGE.length, stop);
-  const [, indent = ''] = /(?:^|\n)([^\S\n]*)$/.exec(text.slice(0, start)) ?? [];
-  const lineEnd = text.includes('\r\n') ? '\r\n' : '\n';
   const semicolon = code[end + 1]?.text === ';' ? ';' : '';
   const statements = [write(own, NEW_PACKAGE), write(ofServers, SERVER_ENTRY)];
   return {
     start: name,
     message: `${OLD_PACKAGE} -> ${NEW_PACKAGE} and ${SERVER_ENTRY}`,
-    edit: { start, end: stop, text: statements.join(semicolon + lineEnd + indent) },
+    edit: {
+      start,
+      end: stop,
+      text: statements.join(semicolon + lineEnd + indentBefore(text, start)),
+    },
   };
+}
+
+/** Returns the blanks before a statement, if it is the first one of its line. */
+function indentBefore(text: string, start: number): string {
+  let at = start;
+  while (/[ \t]/.test(text.charAt(at - 1))) at--;
+  return at === 0 || text.charAt(at - 1) === '\n' ? text.slice(at, start) : '';
 }
 
 function endOf(token: Token | undefined): number {
