@@ -121,14 +121,17 @@ function withoutStack(message: string): string {
   return end < 0 ? message : message.slice(0, end);
 }
 
+/** Events of clients of a server, which have no resource and no recovery. */
+const OF_CLIENTS: ReadonlySet<string> = new Set(['call-refused', 'handshake-failed']);
+
 /** Returns what lines have in common that are about the same: their subject, or the text without numbers. */
 function causeOf(message: string, fields: LogFields = {}): string {
   const { event, serverUri = '', typeUrl = '', name = '', target = '', cluster = '' } = fields;
   const { endpoint, error = '' } = fields;
   // What has no event of its own has no fields either.
   if (event === undefined || event === 'recovered') return message.replace(/\d+/g, '#');
-  // Several endpoints of a cluster fail for one cause, and others for another.
-  const detail = endpoint === undefined ? '' : error;
+  // Several endpoints of a cluster fail for one cause, and others for another; so do clients of a server.
+  const detail = endpoint === undefined && !OF_CLIENTS.has(event) ? '' : error;
   // Not the event: a failure and its recovery are about the same.
   return [serverUri, typeUrl, name, target, cluster, detail].join('\n');
 }

@@ -178,40 +178,118 @@ describe('grpc-xds migrate', () => {
   });
 });
 
+const SERVER = 'grpc-xds/server';
+
 describe('grpc-xds migrate, where there are servers', () => {
   it.each([
     [`import { XdsServer } from '${OLD}';`],
-    [`import { register, XdsServer } from '${OLD}';`],
-    [`import * as xds from '${OLD}';\nnew xds.XdsServer();`],
-    [`const xds = require('${OLD}');\nnew xds['XdsServer']();`],
-    [`const { XdsServerCredentials: C } = require('${OLD}');`],
-    [`const Server = require('${OLD}').XdsServer;`],
+    [`import type { XdsServer } from '${OLD}';`],
+    [`import {\n  XdsServer,\n  type XdsServerCredentials as C,\n} from "${OLD}";`],
     [`export { XdsServer as Server } from '${OLD}';`],
+    [`const { XdsServerCredentials: C } = require('${OLD}');`],
+    [`const { XdsServer } = await import('${OLD}');`],
+    [`const Server = require('${OLD}').XdsServer;`],
+    [`const Server = (await import('${OLD}')).XdsServer;`],
+    [`let server: import('${OLD}').XdsServer;`],
+    [`/** @type {import('${OLD}').XdsServer} */\nlet server;`],
+    [`import * as xds from '${OLD}';\nnew xds.XdsServer();`],
+    [`const xds = require('${OLD}');\nnew xds.XdsServerCredentials(new xds.XdsServer());`],
+  ])('changes the name of the module in %s', async (text) => {
+    expect(await migrated(text)).toBe(text.replaceAll(OLD, SERVER));
+    expect((await run()).code).toBe(0);
+  });
+
+  it.each([
+    [
+      `import { register, XdsServer } from '${OLD}';\nregister();`,
+      `import { register } from 'grpc-xds';\nimport { XdsServer } from '${SERVER}';\nregister();`,
+    ],
+    [
+      `import type {\n  XdsServerCredentials as S,\n  XdsChannelCredentials as C,\n} from "${OLD}"\n`,
+      `import type { XdsChannelCredentials as C } from "grpc-xds"\nimport type { XdsServerCredentials as S } from "${SERVER}"\n`,
+    ],
+    [
+      `\tconst { XdsServer: S, register } = require('${OLD}');\r\n`,
+      `\tconst { register } = require('grpc-xds');\r\n\tconst { XdsServer: S } = require('${SERVER}');\r\n`,
+    ],
+    [
+      `const { register, XdsServer } = await import('${OLD}');`,
+      `const { register } = await import('grpc-xds');\nconst { XdsServer } = await import('${SERVER}');`,
+    ],
+    [
+      `import * as xds from '${OLD}';\nxds.register();\nnew xds.XdsServer();\nnew mesh.xds.XdsServer();`,
+      `import * as xds from 'grpc-xds';\nimport * as xdsServer from '${SERVER}';\nxds.register();\nnew xdsServer.XdsServer();\nnew mesh.xds.XdsServer();`,
+    ],
+    [
+      `import xds = require('${OLD}');\nxds.register(); let a: typeof xds.XdsServer;`,
+      `import xds = require('grpc-xds');\nimport xdsServer = require('${SERVER}');\nxds.register(); let a: typeof xdsServer.XdsServer;`,
+    ],
+    [
+      `import '${OLD}';\nimport { XdsServer } from '${OLD}';\nimport { register } from '${OLD}';\n`,
+      `import 'grpc-xds';\nimport { XdsServer } from '${SERVER}';\nimport { register } from 'grpc-xds';\n`,
+    ],
+    [
+      `export {}\nimport '${OLD}';\nconst { XdsServer } = require('${OLD}'), a = 1;`,
+      `export {}\nimport 'grpc-xds';\nconst { XdsServer } = require('${SERVER}'), a = 1;`,
+    ],
+  ])('divides %s', async (text, expected) => {
+    expect(await migrated(text)).toBe(expected);
+    expect((await run()).code).toBe(0);
+  });
+
+  it.each([
+    [`const xds = require('${OLD}');\nnew xds['XdsServer']();`],
+    [`import * as xds from '${OLD}';\nxds.register();\nconst { XdsServer } = xds;`],
+    [`import * as xds from '${OLD}';\nxds.register();\nconst xdsServer = new xds.XdsServer();`],
+    [`import xds, { XdsServer } from '${OLD}';`],
+    [`import {\n  register, // first\n  XdsServer,\n} from '${OLD}';`],
+    [`const { XdsServer, ...rest } = require('${OLD}');`],
+    [`const { XdsServer: { prototype }, register } = require('${OLD}');`],
+    [`const a = 1, { XdsServer, register } = require('${OLD}');`],
+    [`import('${OLD}').then(({ register, XdsServer }) => register());`],
+    [`jest.mock('${OLD}', () => ({ XdsServer: jest.fn() }));`],
+    [`export * from '${OLD}';\nlet XdsServer;`],
+    [`export * as xds from '${OLD}';\nlet XdsServer;`],
   ])('leaves %s to be done by hand', async (text) => {
     put({ 'a.ts': text });
     const { code, out } = await run('--write');
     expect(code).toBe(1);
-    expect(out[0]).toMatch(/^by hand {2}a\.ts:1 {2}XdsServer and XdsServerCredentials have no/);
+    expect(out[0]).toMatch(
+      /^by hand {2}a\.ts:\d {2}XdsServer and XdsServerCredentials are in grpc-xds\/server: take/,
+    );
     expect(get('a.ts')).toBe(text);
   });
 
-  it('changes an import of other names beside one of servers', async () => {
-    const text = `import { XdsServer } from '${OLD}';\nimport { register } from '${OLD}';\n`;
-    expect(await migrated(text)).toBe(
-      `import { XdsServer } from '${OLD}';\nimport { register } from 'grpc-xds';\n`,
-    );
+  it.each(['127.0.0.1:50051', '[::1]:50051'])(
+    'reports that a server at %s is reached by its own host only',
+    async (address) => {
+      const text = `import { XdsServer } from '${OLD}';\nserver.bindAsync('${address}', a, b);\n`;
+      put({ 'a.ts': text, 'b.ts': `import '${OLD}';\nserver.bindAsync('${address}', a, b);\n` });
+      const { code, out } = await run('--write');
+      expect(code).toBe(1);
+      const byHand = out.filter((line) => line.startsWith('by hand'));
+      expect(byHand).toHaveLength(1);
+      expect(byHand[0]).toMatch(/a\.ts:2 .* listens on this one alone: write 0\.0\.0\.0 or \[::\]/);
+    },
+  );
+
+  it('replaces the other package in the package.json', async () => {
+    const manifest = `{\n  "dependencies": {\n    "${OLD}": "^1.14.0"\n  }\n}\n`;
+    put({ 'package.json': manifest, 'a.ts': `import { XdsServer } from '${OLD}';` });
+    expect((await run('--write')).code).toBe(0);
+    expect(JSON.parse(get('package.json'))).toEqual({ dependencies: { 'grpc-xds': '^1.2.3' } });
   });
 
-  it('keeps the other package in the package.json of these files, and in no other one', async () => {
+  it('keeps it where a file inside of it is imported, and in no other package.json', async () => {
     const manifest = `{\n  "dependencies": {\n    "${OLD}": "^1.14.0"\n  }\n}\n`;
     put({
-      'packages/server/package.json': manifest,
-      'packages/server/src/a.ts': `import { XdsServer } from '${OLD}';`,
+      'packages/deep/package.json': manifest,
+      'packages/deep/src/a.ts': `import { Route } from '${OLD}/build/src/route';`,
       'packages/client/package.json': manifest,
       'packages/client/src/a.ts': `import { register } from '${OLD}';`,
     });
     expect((await run('--write')).code).toBe(1);
-    expect(JSON.parse(get('packages/server/package.json'))).toEqual({
+    expect(JSON.parse(get('packages/deep/package.json'))).toEqual({
       dependencies: { [OLD]: '^1.14.0', 'grpc-xds': '^1.2.3' },
     });
     expect(JSON.parse(get('packages/client/package.json'))).toEqual({
@@ -271,7 +349,7 @@ describe('grpc-xds migrate, package.json', () => {
 describe('grpc-xds migrate, variables', () => {
   it('removes lines without effect from .env files', async () => {
     const text =
-      'A=1\nexport GRPC_EXPERIMENTAL_XDS_WRR_LB=true\nGRPC_EXPERIMENTAL_PICKFIRST_LB_CONFIG="true"\nB=2\n';
+      'A=1\nexport GRPC_EXPERIMENTAL_XDS_WRR_LB=true\nGRPC_XDS_EXPERIMENTAL_RBAC=true\nGRPC_EXPERIMENTAL_PICKFIRST_LB_CONFIG="true"\nB=2\n';
     expect(await migrated(text, '.env.production')).toBe('A=1\nB=2\n');
   });
 
@@ -280,7 +358,11 @@ describe('grpc-xds migrate, variables', () => {
     ['.env', 'GRPC_XDS_EXPERIMENTAL_ENABLE_RETRY=0', '"0" was false there and is the default here'],
     ['a.yaml', 'name: GRPC_EXPERIMENTAL_XDS_FEDERATION\n  value: "no"', '"no" was false there'],
     ['Dockerfile', 'ENV GRPC_EXPERIMENTAL_XDS_WRR_LB=true', 'on by default'],
-    ['a.ts', "process.env['GRPC_XDS_EXPERIMENTAL_RBAC'] = 'true';", 'xDS servers'],
+    [
+      'a.ts',
+      "process.env['GRPC_XDS_EXPERIMENTAL_RBAC'] = 'true';",
+      'RBAC filters of servers are always on',
+    ],
     ['a.json', `{ "moduleNameMapper": { "^${OLD}$": "x" } }`, 'the name here is grpc-xds'],
   ])('reports in %s: %s', async (name, text, message) => {
     put({ [name]: text });

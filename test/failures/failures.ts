@@ -23,6 +23,8 @@ export interface Failure {
   readonly isSecure?: boolean;
   /** Starts the servers. @returns the bootstrap; `undefined` for none. */
   readonly start: (world: World) => Promise<object | undefined>;
+  /** Binds the xDS server, which has the bootstrap and the log that are registered meanwhile. */
+  readonly bind?: (world: World) => Promise<void>;
 }
 
 /** The name of the servers in their certificates. */
@@ -58,8 +60,8 @@ const WRONG_CERTIFICATES: readonly WrongCertificate[] = [
   },
 ];
 
-/** The failures whose texts an operator sees, from the bootstrap to the backend. */
-export const FAILURES: readonly Failure[] = [
+/** The failures of clients whose texts an operator sees, from the bootstrap to the backend. */
+export const CLIENT_FAILURES: readonly Failure[] = [
   { name: 'no bootstrap', start: () => Promise.resolve(undefined) },
   {
     name: 'a bootstrap with mistakes',
@@ -303,7 +305,7 @@ function backendWith({ what, ...wrong }: WrongCertificate): Failure {
 }
 
 /** TLS without a client certificate. */
-function tlsSocket(instance_name: string, match_subject_alt_names: readonly Json[]): Json {
+export function tlsSocket(instance_name: string, match_subject_alt_names: readonly Json[]): Json {
   const validation_context = {
     ca_certificate_provider_instance: { instance_name },
     match_subject_alt_names,

@@ -53,6 +53,7 @@ export class Observation {
           observation.lines.push({ ms: performance.now() - observation.startMs, text: message }),
       },
     });
+    await failure.bind?.(observation.world);
     return observation;
   }
 
@@ -116,7 +117,7 @@ function withoutNumbers(text: string): string {
       .replace(/(?:wait_for_ready,)?LB pick: [\d.]+s,/, '')
       .replace(/\d+\.\d+ ?s\b/g, '# s')
       .replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'TIME')
-      .replace(/127\.0\.0\.1:\d{2,5}/g, '127.0.0.1:PORT')
+      .replace(/(127\.0\.0\.\d):\d{2,5}/g, '$1:PORT')
       .replaceAll(tmpdir(), 'FOLDER')
       .replace(/grpc-xds-failures-\w+/g, 'NAME')
       // Of a call that is made again, as calls with longer deadlines are.

@@ -2,15 +2,21 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import type { ServerHttp2Stream } from 'node:http2';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { status } from '@grpc/grpc-js';
+import { ServerCredentials, type status } from '@grpc/grpc-js';
 import { ControlPlane, Snapshot } from '../../src/control-plane';
+import { XdsServer, XdsServerCredentials } from '../../src/server';
+import { echoMethod } from '../support/echo-backend';
 import { bootstrapFor, type MeshResources } from '../support/mesh';
 import { ScriptedControlPlane } from '../support/scripted-control-plane';
 import { RawBackend } from '../support/raw-backend';
 import { SilentServer } from '../support/silent-server';
 import { SlowLookups } from '../support/slow-lookups';
 import { SlowServer } from '../support/slow-server';
-import { TestCertificates, type CertificateOptions } from '../support/test-certificates';
+import {
+  TestCertificates,
+  type CertificateOptions,
+  type TestCertificate,
+} from '../support/test-certificates';
 import { TlsBackend } from '../support/tls-backend';
 import {
   edsClusterJson,
@@ -24,6 +30,7 @@ import {
 /** The servers of one failure, and the names in it: each failure has its own, by which the log tells them apart. */
 export class World {
   private readonly stops: (() => unknown)[] = [];
+  private serverAddress = '';
 
   /** @param service The path of the target. */
   constructor(readonly service: string) {}
@@ -90,19 +97,47 @@ export class World {
     readonly options: CertificateOptions;
     readonly isOfOtherAuthority?: boolean;
   }): Promise<{ readonly port: number; readonly caFile: string }> {
-    const certificates = new TestCertificates();
-    const folder = mkdtempSync(join(tmpdir(), 'grpc-xds-failures-'));
-    this.stops.push(
-      () => certificates.close(),
-      () => rmSync(folder, { recursive: true }),
-    );
-    const trusted = certificates.authority('trusted');
+    const { certificates, issuer: trusted, caFile } = this.startAuthority();
     const issuer = isOfOtherAuthority ? certificates.authority('other') : trusted;
-    const caFile = join(folder, 'ca.pem');
-    writeFileSync(caFile, trusted.certificate);
     const backend = await TlsBackend.start(issuer.sign('server', options));
     this.stops.push(() => backend.stop());
     return { port: backend.port, caFile };
+  }
+
+  /** Chooses the address of the xDS server. */
+  async reserveServer(): Promise<{ readonly address: string; readonly port: number }> {
+    const port = await this.closedPort();
+    this.serverAddress = `127.0.0.1:${port}`;
+    return { address: this.serverAddress, port };
+  }
+
+  /** Binds the xDS server. The promise is fulfilled with its first state, be it served or not. */
+  bindServer(): Promise<void> {
+    return new Promise((resolve) => {
+      const server = new XdsServer({ onServingState: () => resolve() });
+      this.stops.push(() => server.forceShutdown());
+      const say = (_call: unknown, callback: (error: null, answer: Buffer) => void): void =>
+        callback(null, Buffer.from('ok'));
+      server.addService({ say: echoMethod }, { say });
+      const fallback = ServerCredentials.createInsecure();
+      // It is not called for an address that is never served.
+      server.bindAsync(this.serverAddress, new XdsServerCredentials(fallback), () => undefined);
+    });
+  }
+
+  /** Returns the instance `default` with an identity, and `roots` with the authority alone. */
+  certificateProviders(): Json {
+    const { issuer, caFile: ca_certificate_file, folder } = this.startAuthority();
+    const identity = issuer.sign('server', { names: ['IP:127.0.0.1'] });
+    const certificate_file = join(folder, 'tls.crt');
+    const private_key_file = join(folder, 'tls.key');
+    writeFileSync(certificate_file, identity.certificateChain);
+    writeFileSync(private_key_file, identity.privateKey);
+    const plugin_name = 'file_watcher';
+    return {
+      default: { plugin_name, config: { certificate_file, private_key_file, ca_certificate_file } },
+      roots: { plugin_name, config: { ca_certificate_file } },
+    };
   }
 
   /** Returns a port that refuses connections. */
@@ -131,6 +166,25 @@ export class World {
   slowLookups(): void {
     const lookups = new SlowLookups();
     this.stops.push(() => lookups.release());
+  }
+
+  /** Makes a certificate authority, with its certificate in a file. */
+  private startAuthority(): {
+    readonly certificates: TestCertificates;
+    readonly issuer: TestCertificate;
+    readonly folder: string;
+    readonly caFile: string;
+  } {
+    const certificates = new TestCertificates();
+    const folder = mkdtempSync(join(tmpdir(), 'grpc-xds-failures-'));
+    this.stops.push(
+      () => certificates.close(),
+      () => rmSync(folder, { recursive: true }),
+    );
+    const issuer = certificates.authority('trusted');
+    const caFile = join(folder, 'ca.pem');
+    writeFileSync(caFile, issuer.certificate);
+    return { certificates, issuer, folder, caFile };
   }
 
   async stop(): Promise<void> {

@@ -211,6 +211,26 @@ describe('the logger of an application', () => {
   });
 });
 
+describe('lines about clients of a server', () => {
+  it('are limited by what is wrong, so that none hides another', () => {
+    const texts: string[] = [];
+    const logger = createGrpcLogger({
+      isTracerOn: () => false,
+      application: () => ({ log: ({ message }) => texts.push(message) }),
+      clock: new FakeClock(),
+    });
+    for (let i = 0; i < 8; i++) {
+      const error = `denied by policy ${i}`;
+      logger.error(() => `call ${i} refused: ${error}`, { event: 'call-refused', error });
+    }
+    const error = 'the client presented no certificate';
+    for (let i = 0; i < 8; i++) {
+      logger.error(() => `handshake ${i} failed: ${error}`, { event: 'handshake-failed', error });
+    }
+    expect(texts).toHaveLength(8 + 5);
+  });
+});
+
 describe('a line about a recovery', () => {
   const levelsOf = (recoveryLevel: 'info' | 'error' | undefined) => {
     const records: LogRecord[] = [];

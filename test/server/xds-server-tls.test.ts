@@ -7,6 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { connect } from 'node:tls';
 import type * as grpc from '@grpc/grpc-js';
 import { credentials, ServerCredentials } from '@grpc/grpc-js';
+import { register } from '../../src';
 import { Snapshot } from '../../src/control-plane';
 import type * as serverModule from '../../src/server';
 import { createReloadingServerCredentials, XdsServerCredentials } from '../../src/server';
@@ -151,6 +152,42 @@ describe('STRICT', () => {
     const [code] = await once(session, 'goaway');
     expect(code).toBe(0);
     await once(session, 'close');
+  });
+
+  it('serves nothing over a connection without ALPN, which cannot be verified', async () => {
+    world.serve([strict()]);
+    await world.bind(world.server());
+    const tls = connect({ host: '127.0.0.1', port: world.port, rejectUnauthorized: false });
+    await once(tls, 'secureConnect');
+    const session = connectHttp2('http://server', { createConnection: () => tls });
+    session.on('error', () => undefined);
+    const stream = session.request({
+      ':method': 'POST',
+      ':path': '/test.Echo/Say',
+      te: 'trailers',
+    });
+    const answered = once(stream, 'response').then(
+      () => 'answered',
+      () => 'failed',
+    );
+    expect(await Promise.race([answered, once(session, 'close').then(() => 'closed')])).not.toBe(
+      'answered',
+    );
+    expect(world.calls).toBe(0);
+  });
+
+  it('logs why it refuses a client, also the first one', async () => {
+    const lines: string[] = [];
+    register({ logger: { level: 'error', log: ({ message }) => lines.push(message) } });
+    world.serve([strict()]);
+    await world.bind(world.server());
+    expect(await callServer(world.client())).toMatch(/^UNAVAILABLE/);
+    const [line] = await eventually(
+      () => lines,
+      ({ length }) => length > 0,
+    );
+    expect(line).toMatch(/^server .*: TLS handshake with 127\.0\.0\.1 failed: the client does not/);
+    register({});
   });
 
   it('authorizes by the identity of the client', async () => {

@@ -6,9 +6,6 @@ export const NEW_PACKAGE = 'grpc-xds';
 export const OLD_OPTION = 'grpc.TEST_ONLY_DO_NOT_USE_IN_PROD.xds_bootstrap_config';
 export const NEW_OPTION = 'grpc_xds.bootstrap';
 
-/** What the other package exports and this one does not: it has no xDS servers. */
-export const SERVER_NAMES: ReadonlySet<string> = new Set(['XdsServer', 'XdsServerCredentials']);
-
 /** Something to change in a text. */
 export interface Finding {
   /** Index of its first character. */
@@ -61,7 +58,9 @@ const VARIABLES: readonly Variable[] = [
   },
   {
     name: 'GRPC_XDS_EXPERIMENTAL_RBAC',
-    advice: `read by xDS servers of ${OLD_PACKAGE} only: remove it where there are none`,
+    advice:
+      'not read: the RBAC filters of servers are always on, also where it was "false" or not set',
+    needless: 'true',
   },
 ];
 

@@ -22,7 +22,7 @@ interface Member {
 export interface ManifestOptions {
   /** The version of this package. */
   readonly version: string;
-  /** Whether the other package stays, because servers need it. */
+  /** Whether the other package stays, because files inside of it are imported. */
   readonly keepsPackage: boolean;
 }
 

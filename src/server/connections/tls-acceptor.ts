@@ -3,6 +3,7 @@ import type { Socket } from 'node:net';
 import type { ServerCredentials } from '../../grpc-js';
 import { connectionKeyOf } from '../../security/peer/tls-connections';
 import { errorMessage } from '../../util/errors';
+import { ServerTlsCredentials } from '../credentials/server-tls-credentials';
 import type { Logger } from '../../util/logger';
 
 /** Receives a connection when its handshake has ended well. */
@@ -38,6 +39,7 @@ export class TlsAcceptor {
     this.server.on('secureConnection', (socket) => this.onSecured(socket));
     // Node.js leaves it to the server to end a handshake that has failed or takes too long.
     this.server.on('tlsClientError', (_error, socket) => socket.destroy());
+    if (credentials instanceof ServerTlsCredentials) credentials.watchFailures(this.server);
     credentials._addWatcher(this.watcher);
     // What a provider has supplied in the course of that has notified no watcher.
     if (!this.hasContext) this.use(credentials._getSecureContextOptions());

@@ -4,9 +4,10 @@ import { Server, TLSSocket } from 'node:tls';
 import type { DownstreamTls } from '../../resources/tls/tls';
 import { TLS_TIMEOUT_MS } from '../../security/contexts/ready-certificates';
 import { recordTlsConnection } from '../../security/peer/tls-connections';
-import { errorMessage, errorStack } from '../../util/errors';
+import { errorStack } from '../../util/errors';
 import { err, type Result } from '../../util/result';
 import { HandshakeLog, type HandshakeLogOptions } from './handshake-log';
+import { describeTlsClientError } from './tls-client-error';
 import { verifyClient, type ClientVerification, type HandshakeFailure } from './server-handshake';
 
 /**
@@ -72,7 +73,9 @@ export class ServerHandshakes {
    * @returns whether the handshake may go on.
    */
   private begin(socket: TLSSocket): boolean {
-    this.watchServer(socket);
+    // The only way to the server that grpc-js makes: until the first handshake gets here, its failures are not known.
+    const server: unknown = Reflect.get(socket, 'server');
+    if (server instanceof Server) this.watchFailures(server);
     const proceed = socket.listeners('secure');
     // Node.js would go on by another way, which would not be held back.
     if (proceed.length === 0) return false;
@@ -107,15 +110,13 @@ export class ServerHandshakes {
     }
   }
 
-  /** Logs the handshakes that fail before a client can be verified, once the first one of a server has begun. */
-  private watchServer(socket: TLSSocket): void {
-    const server: unknown = Reflect.get(socket, 'server');
-    if (!(server instanceof Server) || this.servers.has(server)) return;
+  /** Logs the handshakes of a server that fail before a client can be verified. */
+  watchFailures(server: Server): void {
+    if (this.servers.has(server)) return;
     this.servers.add(server);
     server.on('tlsClientError', (error, { remoteAddress }) => {
-      const code = 'code' in error && typeof error.code === 'string' ? error.code : error.name;
-      if (CLOSED_BY_CLIENT.has(code)) return;
-      this.log.report(remoteAddress, { cause: code, text: errorMessage(error) });
+      const failure = describeTlsClientError(error);
+      if (!CLOSED_BY_CLIENT.has(failure.cause)) this.log.report(remoteAddress, failure);
     });
   }
 }

@@ -1,4 +1,4 @@
-import type { SecureContextOptions } from 'node:tls';
+import type { SecureContextOptions, Server } from 'node:tls';
 import { ServerCredentials } from '../../grpc-js';
 import type { CertificateInstance, DownstreamTls } from '../../resources/tls/tls';
 import { tlsOptions } from '../../security/contexts/tls-options';
@@ -58,6 +58,11 @@ export class ServerTlsCredentials extends ServerCredentials {
 
   override _equals(other: ServerCredentials): boolean {
     return this === other;
+  }
+
+  /** Logs the handshakes of a server that fail before it is known by a client that gets as far as being verified. */
+  watchFailures(server: Server): void {
+    this.handshakes.watchFailures(server);
   }
 
   private start(): void {

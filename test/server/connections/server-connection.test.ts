@@ -4,6 +4,7 @@ import { TLSSocket } from 'node:tls';
 import { Metadata, Server, ServerCredentials, type ServerInterceptor } from '@grpc/grpc-js';
 import type { AuthorizationRequest } from '../../../src/http-filters/rbac/request';
 import { recordTlsConnection } from '../../../src/security/peer/tls-connections';
+import { systemClock } from '../../../src/util/clock';
 import { ServerConnection } from '../../../src/server/connections/server-connection';
 
 type InterceptedCall = Parameters<ServerInterceptor>[1];
@@ -37,6 +38,7 @@ it('in plain text has no identity, also if one with the same ends had one that h
       onFailed: (error) => {
         throw error;
       },
+      clock: systemClock,
     },
     () => undefined,
   );

@@ -1,5 +1,7 @@
-import { connect } from 'node:tls';
+import { connect as connectTcp, type Socket } from 'node:net';
+import { connect, type ConnectionOptions } from 'node:tls';
 import { HandshakeLog } from '../../../src/server/credentials/handshake-log';
+import { describeTlsClientError } from '../../../src/server/credentials/tls-client-error';
 import { ServerTlsCredentials } from '../../../src/server/credentials/server-tls-credentials';
 import type { Certificates } from '../../../src/security/providers/certificate-provider';
 import { ok } from '../../../src/util/result';
@@ -91,18 +93,60 @@ describe('a server whose clients are verified by matchers of names', () => {
     ]);
   });
 
-  it('logs a handshake that fails before a client is verified', async () => {
+  it.each<[string, (port: number) => Socket, RegExp]>([
+    [
+      'without a common protocol',
+      (port) => connectTls(port, { ALPNProtocols: ['http/1.1'] }),
+      /: the client did not offer "h2" by ALPN \(ERR_SSL_NO_APPLICATION_PROTOCOL\)$/,
+    ],
+    [
+      'in plain text',
+      (port) => {
+        const socket = connectTcp(port, '127.0.0.1');
+        socket.write('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
+        return socket;
+      },
+      /: the client does not speak TLS, as one with insecure credentials \(ERR_SSL_\w+\)$/,
+    ],
+    [
+      'with an old protocol',
+      (port) => connectTls(port, { minVersion: 'TLSv1', maxVersion: 'TLSv1.1' }),
+      /: the client offers no protocol version from TLS 1\.2 on \(ERR_SSL_UNSUPPORTED_PROTOCOL\)$/,
+    ],
+  ])('logs a handshake that fails before a client is verified: %s', async (_what, start, text) => {
     lines.length = 0;
-    const socket = connect({
-      ...{ host: '127.0.0.1', port: server.port, ca: root.certificate },
-      ALPNProtocols: ['http/1.1'],
-    });
+    const socket = start(server.port);
     socket.on('error', () => undefined);
     const [line] = await eventually(
       () => lines,
       ({ length }) => length > 0,
     );
-    expect(line).toMatch(/^listener 127\.0\.0\.1: TLS handshake with .* failed: .*protocol/);
+    expect(line).toMatch(/^listener 127\.0\.0\.1: TLS handshake with 127\.0\.0\.1 failed: /);
+    expect(line).toMatch(text);
     socket.destroy();
   });
+
+  it('describes alerts, and what it does not know by its reason', () => {
+    const error = Object.assign(
+      new Error('80:error:0A0000F4:SSL routines:f:unexpected message:c'),
+      {
+        ...{ code: 'ERR_SSL_UNEXPECTED_MESSAGE', reason: 'unexpected message' },
+      },
+    );
+    expect(describeTlsClientError(error)).toEqual({
+      cause: 'ERR_SSL_UNEXPECTED_MESSAGE',
+      text: 'unexpected message (ERR_SSL_UNEXPECTED_MESSAGE)',
+    });
+    // Clients of Node.js send no alert: they look at the certificate after the handshake.
+    const alert = Object.assign(new Error('alert'), { code: 'ERR_SSL_TLSV1_ALERT_UNKNOWN_CA' });
+    expect(describeTlsClientError(alert).text).toBe(
+      'the client does not accept the certificate of this server (ERR_SSL_TLSV1_ALERT_UNKNOWN_CA)',
+    );
+    expect(describeTlsClientError(new TypeError('odd')).text).toBe('odd (TypeError)');
+  });
+
+  function connectTls(port: number, options: ConnectionOptions): Socket {
+    const base = { host: '127.0.0.1', port, ca: root.certificate, ALPNProtocols: ['h2'] };
+    return connect({ ...base, ...options });
+  }
 });
