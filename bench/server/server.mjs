@@ -30,8 +30,13 @@ const CONFIGURED = {
 const PLAIN = { plain: 'plain' };
 const NO_OP = { plain: 'plain, no-op interceptor' };
 
+/** The peer denies what the last of these rules allows: its calls would be no calls. */
+const isServed = (library, { rules }) => library !== PEER || rules === undefined;
+
 const configuredBy = (library) =>
-  Object.entries(CONFIGURED).map(([name, kind]) => [`${library}, ${name}`, kind]);
+  Object.entries(CONFIGURED)
+    .filter(([, kind]) => isServed(library, kind))
+    .map(([name, kind]) => [`${library}, ${name}`, kind]);
 
 /** Starts a process with servers, once they serve. @param named The servers by name. */
 async function startServers({ world, environment, files }, library, named, execArgv = '') {
@@ -129,7 +134,7 @@ async function printRows(measureAll, baseline) {
   try {
     printTable([headingOf(baseline), ...rowsOf(await measureAll())]);
   } catch (error) {
-    console.log(`  not measured: ${error.message}`);
+    console.log(`  not measured: ${error.message.slice(0, 200)}`);
   }
 }
 
