@@ -32,6 +32,7 @@ function rotation(source: Exclude<CertificateSource, 'SPIFFE bundles in files'>)
     name: `certificates of ${source} rotated every second`,
     seconds: 60,
     shortSeconds: 3,
+    isVariation: source === 'SDS',
     async run(stage) {
       const mesh = await MeshCertificates.start(stage, source);
       const tls = mesh.client('client');
@@ -95,6 +96,7 @@ function rootReplacement(source: CertificateSource): ServerCase {
     name: `authorities of ${source} replaced in two steps`,
     seconds: 60,
     shortSeconds: 3,
+    isVariation: source !== 'SPIFFE bundles in files',
     run: (stage) => replaceRoots(stage, source),
   };
 }

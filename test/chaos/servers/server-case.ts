@@ -6,8 +6,10 @@ export interface ServerCase {
   readonly name: string;
   /** How long it lasts. */
   readonly seconds: number;
-  /** How long it lasts in the tests. */
+  /** How long it lasts in the short mode. */
   readonly shortSeconds: number;
+  /** Whether a case that is part of the tests shows the same by another source of certificates. Default: false. */
+  readonly isVariation?: boolean;
   /** Runs it. */
   run(stage: ServerStage): Promise<CaseResult>;
 }
