@@ -139,6 +139,11 @@ export class AdsStream<Request extends AnyRequest, Response> implements Discover
       return;
     }
     const { acknowledgement, subscribed, response } = protocol.onRequest({ ...request, typeUrl });
+    const refusal = subscribed && this.context.view.findRefusal?.(typeUrl, subscribed);
+    if (refusal !== undefined) {
+      this.fail(refusal.code, refusal.details);
+      return;
+    }
     const events: ClientEvent[] = [];
     if (acknowledgement !== undefined) events.push({ ...acknowledgement, client, typeUrl });
     if (subscribed !== undefined) {
