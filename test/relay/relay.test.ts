@@ -58,7 +58,7 @@ describe.each(VARIANTS)('a relay whose server is used in the variant: %s', (_nam
     const second = sotw.open();
     second.subscribe(CDS, ['echo'], { node: { id: 'b' } });
     second.ack(await second.next(), ['echo']);
-    const changed = { ...cluster('echo'), lb_policy: 'RING_HASH' };
+    const changed = { ...cluster('echo'), lb_policy: 'RING_HASH' as const };
     await scene.restartControlPlane({ ...echo, clusters: [changed] });
     expect((await second.next()).resources).toHaveLength(1);
     expect((await first.next()).resources).toHaveLength(1);
