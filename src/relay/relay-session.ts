@@ -96,9 +96,7 @@ export class RelaySession {
     const { bootstrap, userAgent, environment } = this.options;
     const { clock, random, logger, flags, limits } = environment;
     const { maxUpdateTimePercent, maxCachedBytes } = limits;
-    const features = flags.endpointFallback
-      ? ['xds.endpoint.supports_lb_endpoint_collection']
-      : [];
+    const features = flags.endpointFallback ? ['xds.endpoint.supports_lb_endpoint_collection'] : [];
     return {
       ...{ bootstrap, transportFactory, userAgent, clientFeatures: features },
       ...{ clock, random, logger, federation: flags.federation },

@@ -80,65 +80,68 @@ describe('four processes behind a relay below an agent that keeps one stream', (
   });
 });
 
-describe.each(VARIANTS)('loads that a relay adds up, for clients in the variant: %s', (_, features) => {
-  it('are the calls that were made, also by clients that end', async () => {
-    const reports: LoadReport[] = [];
-    const scene = await RelayScene.start({
-      loadReporting: { intervalMs: 100 },
-      onLoadReport: (_client, report) => reports.push(report),
-    });
-    const backends = [await ObedientBackend.start(), await ObedientBackend.start()];
-    const [a, b] = backends.map(({ port }) => port);
-    scene.serve({
-      ...simpleResources([]),
-      clusters: [edsClusterJson('echo', { lrs_server: { self: {} } })],
-      endpoints: [
-        endpointsJson('echo', [
-          { zone: 'a', ports: [a ?? 0] },
-          { zone: 'b', ports: [b ?? 0] },
-        ]),
-      ],
-    });
-    register({});
-    const open = (id: string) => {
-      const bootstrap = { ...bootstrapFor(scene.listen, features), node: { id } };
-      return new ObedientClient(`xds:///${SERVICE}`, {
-        'grpc_xds.bootstrap': JSON.stringify(bootstrap),
+describe.each(VARIANTS)(
+  'loads that a relay adds up, for clients in the variant: %s',
+  (_, features) => {
+    it('are the calls that were made, also by clients that end', async () => {
+      const reports: LoadReport[] = [];
+      const scene = await RelayScene.start({
+        loadReporting: { intervalMs: 100 },
+        onLoadReport: (_client, report) => reports.push(report),
       });
-    };
-    const clients = IDS.map(open);
-    const [first, second] = clients;
-    if (first === undefined || second === undefined) throw new Error('there are four clients');
-    const held = [first.call('hold'), second.call('hold')];
-    for (let round = 0; round < 5; round++) {
-      for (const [i, client] of clients.entries()) {
-        await client.calls(i + 1, 'ok');
-        await client.calls(2, 'fail');
+      const backends = [await ObedientBackend.start(), await ObedientBackend.start()];
+      const [a, b] = backends.map(({ port }) => port);
+      scene.serve({
+        ...simpleResources([]),
+        clusters: [edsClusterJson('echo', { lrs_server: { self: {} } })],
+        endpoints: [
+          endpointsJson('echo', [
+            { zone: 'a', ports: [a ?? 0] },
+            { zone: 'b', ports: [b ?? 0] },
+          ]),
+        ],
+      });
+      register({});
+      const open = (id: string) => {
+        const bootstrap = { ...bootstrapFor(scene.listen, features), node: { id } };
+        return new ObedientClient(`xds:///${SERVICE}`, {
+          'grpc_xds.bootstrap': JSON.stringify(bootstrap),
+        });
+      };
+      const clients = IDS.map(open);
+      const [first, second] = clients;
+      if (first === undefined || second === undefined) throw new Error('there are four clients');
+      const held = [first.call('hold'), second.call('hold')];
+      for (let round = 0; round < 5; round++) {
+        for (const [i, client] of clients.entries()) {
+          await client.calls(i + 1, 'ok');
+          await client.calls(2, 'fail');
+        }
       }
-    }
-    const sum = () => sumOf(reports.flatMap(({ clusters }) => clusters));
-    await eventually(sum, ({ inProgress }) => inProgress === 2);
-    for (const call of held) call.cancel();
-    first.close();
-    await second.calls(7, 'ok');
-    for (const client of clients) client.close();
-    const expected = { issued: 99, succeeded: 57, failed: 42, inProgress: 0 };
-    await eventually(sum, (all) => JSON.stringify(all) === JSON.stringify(expected)).catch(
-      () => undefined,
-    );
-    expect(sum()).toEqual(expected);
-    for (const { clusters } of reports) {
-      for (const { cluster, localities } of clusters) {
-        expect(cluster).toBe('echo');
-        const zones = localities.map(({ zone }) => zone);
-        expect(new Set(zones).size).toBe(zones.length);
+      const sum = () => sumOf(reports.flatMap(({ clusters }) => clusters));
+      await eventually(sum, ({ inProgress }) => inProgress === 2);
+      for (const call of held) call.cancel();
+      first.close();
+      await second.calls(7, 'ok');
+      for (const client of clients) client.close();
+      const expected = { issued: 99, succeeded: 57, failed: 42, inProgress: 0 };
+      await eventually(sum, (all) => JSON.stringify(all) === JSON.stringify(expected)).catch(
+        () => undefined,
+      );
+      expect(sum()).toEqual(expected);
+      for (const { clusters } of reports) {
+        for (const { cluster, localities } of clusters) {
+          expect(cluster).toBe('echo');
+          const zones = localities.map(({ zone }) => zone);
+          expect(new Set(zones).size).toBe(zones.length);
+        }
       }
-    }
-    for (const backend of backends) backend.stop();
-    scene.stop();
-    register({});
-  });
-});
+      for (const backend of backends) backend.stop();
+      scene.stop();
+      register({});
+    });
+  },
+);
 
 /** Adds up reports; calls in progress are those of the last one. */
 function sumOf(loads: readonly ClusterLoad[]) {

@@ -9,10 +9,7 @@ import type { PolicyEnvironment } from '../../lb/registry/policy-table';
 import { MatchMeter } from '../../resources/matching/match-meter';
 import type { ResourceTypes } from '../../resources/resource-types';
 import { addHttpFilters, createRuntimeResourceTypes } from '../../runtime/built-in-parts';
-import {
-  createServerAccess as createAccess,
-  type ServerAccess,
-} from '../../runtime/server-access';
+import { createServerAccess as createAccess, type ServerAccess } from '../../runtime/server-access';
 import type { Clock } from '../../util/clock';
 import { readFeatureFlags } from '../../util/feature-flags';
 import { silentLogger } from '../../util/logger';
