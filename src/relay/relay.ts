@@ -6,7 +6,7 @@ import type { PolicyEnvironment } from '../lb/registry/policy-table';
 import { createServerAccess, type ServerAccess } from '../runtime/server-access';
 import { checkOptions, CLOCK, LOGGER, optional, type MembersOf } from '../util/check-arguments';
 import { systemClock, type Clock } from '../util/clock';
-import { readFeatureFlags } from '../util/feature-flags';
+import { currentFeatureFlags, readFeatureFlags } from '../util/feature-flags';
 import { XxHash64 } from '../util/hashes';
 import { containLogger, silentLogger, type Logger } from '../util/logger';
 import { systemRandom } from '../util/random';
@@ -28,7 +28,7 @@ export interface RelayOptions {
   /** The management servers: a bootstrap as an object or JSON text (gRFC A27). Default: that of the environment. */
   readonly bootstrap?: object | string;
   /** Default: `process.env`. */
-  readonly env?: NodeJS.ProcessEnv;
+  readonly env?: Readonly<Record<string, string | undefined>>;
   /** Bounds on what management servers can make the relay spend. Default: as of a client. */
   readonly limits?: Partial<Limits>;
   /** Default: no output. */
@@ -68,18 +68,20 @@ export class Relay {
   /** @throws TypeError if an option is unknown or has an illegal value; Error if the bootstrap cannot be used. */
   constructor(options: RelayOptions) {
     checkOptions('new Relay()', options, OPTIONS);
-    const { env = process.env, logger = silentLogger, clock = systemClock } = options;
+    const { env, logger = silentLogger, clock = systemClock } = options;
     const listen = parseListenAddress(options.listen);
     if (listen === undefined) throw new TypeError(`new Relay(): listen must be ${LISTEN.legal}`);
     this.listen = listen;
     this.environment = {
       ...{ clock, random: systemRandom, logger: containLogger(logger) },
-      ...{ flags: readFeatureFlags(env), hash: new XxHash64() },
+      flags: env === undefined ? currentFeatureFlags() : readFeatureFlags(env),
+      hash: new XxHash64(),
       limits: resolveLimits(options.limits),
     };
     this.access = createServerAccess(this.environment, USER_AGENT);
     const loaded = loadBootstrap({
-      ...{ env, inline: options.bootstrap, inlineSource: 'new Relay({ bootstrap })' },
+      ...(env && { env }),
+      ...{ inline: options.bootstrap, inlineSource: 'new Relay({ bootstrap })' },
       ...{ support: this.access.support, flags: this.environment.flags },
     });
     if (!loaded.ok) throw new Error(loaded.error.message);

@@ -105,7 +105,8 @@ export class RelayedLoads {
 
   private createCluster(key: string): SharedCluster {
     const { reporter, serverOf, defaultServer } = this.options;
-    const [cluster = '', edsServiceName = ''] = JSON.parse(key) as string[];
+    const parsed: unknown = JSON.parse(key);
+    const [cluster = '', edsServiceName = ''] = Array.isArray(parsed) ? parsed.map(String) : [];
     const server = serverOf(cluster) ?? defaultServer;
     return new SharedCluster(reporter.acquire({ server, cluster, edsServiceName, metrics: [] }));
   }

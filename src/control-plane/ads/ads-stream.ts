@@ -52,7 +52,7 @@ export interface DiscoveryStream {
   /** Renews the time to live of the resources last sent. */
   heartbeat(): void;
   /** Ends the stream with an error status. */
-  fail(code: status, details: string): void;
+  fail(code: number, details: string): void;
   /** Ends the stream with OK. */
   end(): void;
 }
@@ -116,7 +116,7 @@ export class AdsStream<Request extends AnyRequest, Response> implements Discover
     }
   }
 
-  fail(code: status, details: string): void {
+  fail(code: number, details: string): void {
     this.stream.fail(code, details);
   }
 

@@ -332,10 +332,10 @@ export class LocalityLoad {
    * @param counts With the change of the calls in progress since the report before.
    */
   addReported(counts: LocalityCounts): void {
-    const wasRunning = this.isRunning;
+    const before = this.inProgress;
     this.inProgress += counts.inProgress;
     this.putBack(counts);
-    if (wasRunning && !this.isRunning) this.owner.onIdle();
+    if (before > 0 && this.inProgress === 0) this.owner.onIdle();
   }
 
   /** Adds counts that were taken and not reported. */
