@@ -63,6 +63,29 @@ describe.each(VARIANTS)('a relay whose server is used in the variant: %s', (_nam
     expect((await second.next()).resources).toHaveLength(1);
     expect((await first.next()).resources).toHaveLength(1);
   });
+
+  it('rejects at the server, once, what clients reject', async () => {
+    scene.serve(echo);
+    for (const id of ['a', 'b']) {
+      const stream = sotw.open();
+      stream.subscribe(CDS, ['echo'], { node: { id } });
+      stream.nack(await stream.next(), ['echo'], 'the field x is bad');
+    }
+    const nacked = () => scene.events.filter(({ kind }) => kind === 'nacked');
+    await eventually(nacked, ({ length }) => length > 0);
+    await eventually(
+      () => scene.relay.inspect().clients,
+      (clients) => clients.every(({ types }) => types[0]?.rejection !== undefined),
+    );
+    expect(nacked()).toEqual([
+      expect.objectContaining({
+        typeUrl: CDS,
+        message: 'client of the relay, node "a", rejected Cluster: the field x is bad',
+      }),
+    ]);
+    const [{ types } = { types: new Map() }] = scene.controlPlane.clients();
+    expect(types.get(CDS)?.rejection?.message).toContain('the field x is bad');
+  });
 });
 
 describe('a relay', () => {
@@ -111,29 +134,6 @@ describe('a relay', () => {
     stream.subscribe(SECRET, ['x'], { node });
     const [got] = (await stream.next()).resources;
     expect(got).toEqual({ type_url: SECRET, value: Buffer.from(value) });
-  });
-
-  it('rejects at the server, once, what clients reject', async () => {
-    scene.serve(echo);
-    for (const id of ['a', 'b']) {
-      const stream = sotw.open();
-      stream.subscribe(CDS, ['echo'], { node: { id } });
-      stream.nack(await stream.next(), ['echo'], 'the field x is bad');
-    }
-    const nacked = () => scene.events.filter(({ kind }) => kind === 'nacked');
-    await eventually(nacked, ({ length }) => length > 0);
-    await eventually(
-      () => scene.relay.inspect().clients,
-      (clients) => clients.every(({ types }) => types[0]?.rejection !== undefined),
-    );
-    expect(nacked()).toEqual([
-      expect.objectContaining({
-        typeUrl: CDS,
-        message: 'client of the relay, node "a", rejected Cluster: the field x is bad',
-      }),
-    ]);
-    const [{ types } = { types: new Map() }] = scene.controlPlane.clients();
-    expect(types.get(CDS)?.rejection?.message).toContain('the field x is bad');
   });
 
   it('refuses subscriptions to all resources of a type', async () => {
