@@ -6,7 +6,7 @@ import type { PolicyEnvironment } from '../lb/registry/policy-table';
 import { createServerAccess, type ServerAccess } from '../runtime/server-access';
 import { checkOptions, CLOCK, LOGGER, optional, type MembersOf } from '../util/check-arguments';
 import { systemClock, type Clock } from '../util/clock';
-import { currentFeatureFlags, readFeatureFlags } from '../util/feature-flags';
+import { readFeatureFlags } from '../util/feature-flags';
 import { XxHash64 } from '../util/hashes';
 import { containLogger, silentLogger, type Logger } from '../util/logger';
 import { systemRandom } from '../util/random';
@@ -27,8 +27,8 @@ export interface RelayOptions {
   readonly listen: string;
   /** The management servers: a bootstrap as an object or JSON text (gRFC A27). Default: that of the environment. */
   readonly bootstrap?: object | string;
-  /** Default: `process.env`. */
-  readonly env?: Readonly<Record<string, string | undefined>>;
+  /** The environment variables, as in `process.env`. `GRPC_XDS_RELAY` has no effect: a relay is not its own server. */
+  readonly env: Readonly<Record<string, string | undefined>>;
   /** Bounds on what management servers can make the relay spend. Default: as of a client. */
   readonly limits?: Partial<Limits>;
   /** Default: no output. */
@@ -40,7 +40,7 @@ export interface RelayOptions {
 const OPTIONS: MembersOf<RelayOptions> = {
   listen: LISTEN,
   bootstrap: { legal: 'an object or a string', accepts: isBootstrap },
-  env: { legal: 'an object', accepts: (value) => value === undefined || isObject(value) },
+  env: { legal: 'an object', accepts: isObject },
   limits: { legal: 'an object', accepts: (value) => value === undefined || isObject(value) },
   logger: optional(LOGGER),
   clock: optional(CLOCK),
@@ -74,13 +74,13 @@ export class Relay {
     this.listen = listen;
     this.environment = {
       ...{ clock, random: systemRandom, logger: containLogger(logger) },
-      flags: env === undefined ? currentFeatureFlags() : readFeatureFlags(env),
+      flags: readFeatureFlags(env),
       hash: new XxHash64(),
       limits: resolveLimits(options.limits),
     };
     this.access = createServerAccess(this.environment, USER_AGENT);
     const loaded = loadBootstrap({
-      ...(env && { env }),
+      env: { ...env, GRPC_XDS_RELAY: '' },
       ...{ inline: options.bootstrap, inlineSource: 'new Relay({ bootstrap })' },
       ...{ support: this.access.support, flags: this.environment.flags },
     });

@@ -84,6 +84,7 @@ export class RelayScene {
       info: (text: () => string) => void this.lines.push(text()),
       error: (text: () => string) => void this.lines.push(text()),
     };
-    return new Relay({ ...options, listen: this.listen, logger });
+    const env = { GRPC_XDS_RELAY: this.listen };
+    return new Relay({ ...options, env, listen: this.listen, logger });
   }
 }
