@@ -65,6 +65,12 @@ export function parseIpPortText(text: string): string {
   throw new InvalidArgumentError('Expected IP:PORT, such as 10.0.0.2:50051 or [::1]:50051.');
 }
 
+/** Checks where a relay listens. */
+export const parseListen = expectForm(
+  /^(?:unix:.+|(?:localhost|127(?:\.\d{1,3}){3}|\[::1\]):\d{1,5})$/,
+  'unix:/path, or a loopback address and a port, such as 127.0.0.1:18000',
+);
+
 /** Checks the identity of a client. */
 export const parseIdentity = expectForm(
   /^[A-Za-z][\w+.-]*:\S+$/,

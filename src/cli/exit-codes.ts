@@ -56,6 +56,7 @@ export const exitMeanings = {
     1: 'an answer was another, or a response was not requested',
   },
   serve: { 0: 'interrupted' },
+  relay: { 0: 'interrupted' },
   migrate: {
     0: 'nothing is left to change',
     1: 'something is left to change, by --write or by hand',

@@ -6,6 +6,7 @@ import {
   parseAddress,
   parseIdentity,
   parseIpPortText,
+  parseListen,
   parseMethod,
   parsePageUrl,
   parsePid,
@@ -26,6 +27,7 @@ import { dump, type DumpFlags, type SourceFlags } from './commands/dump';
 import { explain, type ExplainFlags } from './commands/explain';
 import { doctor, type DoctorFlags } from './commands/doctor';
 import { migrate, type MigrateFlags } from './commands/migrate';
+import { relay, type RelayFlags } from './commands/relay';
 import { record, replay, type RecordFlags, type ReplayFlags } from './commands/record';
 import { watch, type WatchFlags } from './commands/watch';
 import { serve, type ServeFlags } from './commands/serve';
@@ -87,6 +89,7 @@ function createProgram(version: string, io: CliIo, setCode: SetCode): Command {
   addWatch(program, io, setCode);
   addRecord(program, io, setCode);
   addReplay(program, io, setCode);
+  addRelay(program, io, setCode);
   addMigrate(program, version, io, setCode);
   addTop(program, io, setCode);
   addCompletion(program, io, setCode);
@@ -286,6 +289,23 @@ function addReplay(program: Command, io: CliIo, setCode: SetCode): void {
   addOutputOptions(addListenOptions(command)).action(async (file: string, flags: ReplayFlags) =>
     setCode(await replay(file, flags, io)),
   );
+}
+
+function addRelay(program: Command, io: CliIo, setCode: SetCode): void {
+  program
+    .command('relay')
+    .summary('have one stream to the control plane for all processes of a host')
+    .description(
+      'Connects to the control plane of the bootstrap in the environment for all clients of this machine: requests what ' +
+        'they subscribe to, hands resources on unchanged, serves the last ones while the control plane is away, and adds up ' +
+        'their load reports. Clients are not authenticated: a socket is for this user, a port for this machine.',
+    )
+    .requiredOption(
+      '-l, --listen <address>',
+      'unix:/path, or a loopback address and a port, such as 127.0.0.1:18000',
+      parseListen,
+    )
+    .action(async (flags: RelayFlags) => setCode(await relay(flags, io)));
 }
 
 function addTop(program: Command, io: CliIo, setCode: SetCode): void {

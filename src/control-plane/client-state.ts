@@ -152,6 +152,8 @@ export type ClientEvent =
       readonly typeUrl: string;
       /** The names of a state-of-the-world request; those that an incremental request adds. `clients()` has all. */
       readonly names: readonly string[];
+      /** Names that were subscribed to before and no longer are. */
+      readonly removed: readonly string[];
       readonly wildcard: boolean;
     }
   | {

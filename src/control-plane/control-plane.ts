@@ -1,4 +1,3 @@
-import { Server } from '@grpc/grpc-js';
 import {
   BOOLEAN,
   checkArgument,
@@ -28,10 +27,10 @@ import type {
   ClientState,
   DeltaClientRequest,
 } from './client-state';
-import { GrpcListener } from './grpc-listener';
-import { MAX_LOAD_ENTRIES, MAX_LOAD_ENTRIES_OF_CLUSTER, MAX_REQUEST_BYTES } from './limits';
-import type { ClusterLoad, LoadReport } from './lrs/load-totals';
+import { MAX_LOAD_ENTRIES, MAX_LOAD_ENTRIES_OF_CLUSTER } from './limits';
+import { LoadTotals, type ClusterLoad, type LoadReport } from './lrs/load-totals';
 import { LOAD_REPORTING, LoadService, type LoadReporting } from './lrs/load-service';
+import { ServiceHost } from './service-host';
 import { SERVER_LISTENER_TEMPLATE } from './snapshot/servers';
 import { SNAPSHOT, type Snapshot } from './snapshot/snapshot';
 import { SET_OPTIONS, SnapshotStore, type SetSnapshotOptions } from './snapshot/snapshot-store';
@@ -124,16 +123,6 @@ export interface ClientBootstrap {
   readonly server_listener_resource_name_template: string;
 }
 
-type State =
-  | { readonly kind: 'stopped' }
-  | { readonly kind: 'starting' }
-  | { readonly kind: 'started'; readonly server: Server; readonly listener: GrpcListener };
-
-const stopped: State = { kind: 'stopped' };
-
-/** How long `stop` waits for clients to close their connections, in milliseconds. */
-const stopGraceMs = 1000;
-
 /**
  * An xDS management server in this process, for development, tests and demonstrations. Serves listeners, routes,
  * clusters and endpoints over all variants of the protocol (aggregated or one stream per type, state-of-the-world or
@@ -159,8 +148,9 @@ export class ControlPlane {
   private readonly ads: AdsService;
   private readonly lrs: LoadService;
   private readonly snapshots: SnapshotStore;
+  private readonly totals: LoadTotals;
+  private readonly server: ServiceHost;
   private streamCount = 0;
-  private state: State = stopped;
 
   /**
    * @throws `ConsistencyError` if the initial snapshot is not consistent; TypeError if an option is unknown or has a value that
@@ -173,7 +163,10 @@ export class ControlPlane {
     this.clock = options.clock ?? systemClock;
     this.snapshots = new SnapshotStore(this.contain('groupOf', options.groupOf));
     this.ads = this.createAdsService();
+    this.totals = this.createTotals();
     this.lrs = this.createLoadService();
+    const services = [this.ads, this.lrs];
+    this.server = new ServiceHost({ name: 'control plane', services, clock: this.clock });
     if (options.snapshot !== undefined) this.setSnapshot(options.snapshot);
   }
 
@@ -185,31 +178,9 @@ export class ControlPlane {
    */
   async start(port = 0): Promise<ListeningAddress> {
     checkArgument('ControlPlane.start()', 'port', port, PORT);
-    if (this.state.kind !== 'stopped') throw new Error('the control plane is already started');
-    const starting: State = { kind: 'starting' };
-    this.state = starting;
-    const server = new Server({
-      'grpc.max_receive_message_length': MAX_REQUEST_BYTES,
-      // GrpcListener injects connections: the server would have a listening socket without an address, at which grpcdebug
-      // panics (https://github.com/grpc-ecosystem/grpcdebug/blob/v1.0.5/cmd/channelz.go, prettyAddress).
-      'grpc.enable_channelz': 0,
-    });
-    this.ads.addTo(server);
-    this.lrs.addTo(server);
-    try {
-      const listener = await GrpcListener.listen(server, this.host, port);
-      if (this.state !== starting) {
-        listener.destroy();
-        throw new Error('the control plane was stopped while it was starting');
-      }
-      this.state = { kind: 'started', server, listener };
-      this.scheduleHeartbeats();
-      return toListeningAddress(this.host, listener.port);
-    } catch (error) {
-      if (this.state === starting) this.state = stopped;
-      server.forceShutdown();
-      throw error;
-    }
+    const listening = await this.server.start({ host: this.host, port });
+    this.scheduleHeartbeats();
+    return toListeningAddress(this.host, listening);
   }
 
   /**
@@ -246,12 +217,12 @@ export class ControlPlane {
    */
   loads(nodeId?: string): readonly ClusterLoad[] {
     checkArgument('ControlPlane.loads()', 'nodeId', nodeId, optional(STRING));
-    return this.lrs.totals.list(nodeId);
+    return this.totals.list(nodeId);
   }
 
   /** Removes all reported loads. */
   clearLoads(): void {
-    this.lrs.totals.clear();
+    this.totals.clear();
   }
 
   /** Returns the clients with an LRS stream, in the order of their streams. */
@@ -266,34 +237,18 @@ export class ControlPlane {
 
   /** Ends all streams with UNAVAILABLE, closes the connections and stops listening. */
   async stop(): Promise<void> {
-    const { state } = this;
-    this.state = stopped;
     this.ads.scheduleHeartbeats(undefined);
-    if (state.kind !== 'started') return;
-    const { server, listener } = state;
-    listener.close();
-    for (const service of [this.ads, this.lrs]) {
-      service.endStreams('the control plane is shutting down');
-    }
-    const timer = this.clock.setTimer(() => listener.destroy(), stopGraceMs);
-    await new Promise<void>((resolve) => {
-      server.tryShutdown(() => resolve());
-    });
-    timer.release();
+    await this.server.stop();
   }
 
   /** Closes all connections and stops listening at once, as a crash does. */
   kill(): void {
-    const { state } = this;
-    this.state = stopped;
     this.ads.scheduleHeartbeats(undefined);
-    if (state.kind !== 'started') return;
-    state.listener.destroy();
-    state.server.forceShutdown();
+    this.server.kill();
   }
 
   private scheduleHeartbeats(): void {
-    if (this.state.kind !== 'started' || this.options.heartbeats === false) return;
+    if (!this.server.isStarted || this.options.heartbeats === false) return;
     this.ads.scheduleHeartbeats(this.snapshots.shortestTtlMs);
   }
 
@@ -311,16 +266,25 @@ export class ControlPlane {
     });
   }
 
+  private createTotals(): LoadTotals {
+    return new LoadTotals(() =>
+      this.logger.error(
+        () =>
+          `control plane: load reports have more than ${MAX_LOAD_ENTRIES} clusters, localities, metrics and categories, or ${MAX_LOAD_ENTRIES_OF_CLUSTER} of one cluster: loads() leaves out the others until clearLoads()`,
+      ),
+    );
+  }
+
   private createLoadService(): LoadService {
+    const onLoadReport = this.contain('onLoadReport', this.options.onLoadReport);
     return new LoadService(this.options.loadReporting ?? {}, {
       nextStreamId: () => ++this.streamCount,
       view: this.snapshots,
-      onLoadReport: this.contain('onLoadReport', this.options.onLoadReport),
-      onTotalsFull: () =>
-        this.logger.error(
-          () =>
-            `control plane: load reports have more than ${MAX_LOAD_ENTRIES} clusters, localities, metrics and categories, or ${MAX_LOAD_ENTRIES_OF_CLUSTER} of one cluster: loads() leaves out the others until clearLoads()`,
-        ),
+      onReport: (client, report) => {
+        this.totals.add(client, report);
+        onLoadReport(client, report);
+      },
+      onClosed: ({ streamId }) => this.totals.removeStream(streamId),
     });
   }
 

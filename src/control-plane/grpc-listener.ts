@@ -1,6 +1,10 @@
 import { ServerCredentials, type ConnectionInjector, type Server } from '@grpc/grpc-js';
 import { createServer, type AddressInfo, type Server as TcpServer, type Socket } from 'node:net';
 
+/** Where a server listens: a port of TCP, or a Unix socket. */
+export type ListenAddress =
+  { readonly host: string; readonly port: number } | { readonly path: string };
+
 /**
  * The listening socket of a gRPC server and its connections. Replaces `Server.bindAsync`, which cannot close connections
  * without a GOAWAY, as a crash does, and does not report why an address cannot be used
@@ -22,11 +26,11 @@ export class GrpcListener {
    *
    * @throws the system's error if the address cannot be used.
    */
-  static listen(server: Server, host: string, port: number): Promise<GrpcListener> {
+  static listen(server: Server, address: ListenAddress): Promise<GrpcListener> {
     const listener = new GrpcListener(server);
     return new Promise((resolve, reject) => {
       listener.tcp.once('error', reject);
-      listener.tcp.listen({ host, port }, () => {
+      listener.tcp.listen({ ...address }, () => {
         listener.tcp.off('error', reject);
         // A later error is that of one accept; its client sees the failed connection.
         listener.tcp.on('error', () => {});
@@ -35,7 +39,7 @@ export class GrpcListener {
     });
   }
 
-  /** The port listened on. */
+  /** The port listened on; 0 for a path. */
   get port(): number {
     const address = this.tcp.address();
     return isAddressInfo(address) ? address.port : 0;

@@ -116,7 +116,7 @@ export class ServerStream<Request, Response> {
   }
 
   /** Ends the stream with an error status. */
-  fail(code: status, details: string): void {
+  fail(code: number, details: string): void {
     if (!this.open) return;
     this.close();
     this.call.emit('error', { code, details });

@@ -24,6 +24,8 @@ export interface XdsError {
   readonly cause?: string;
   /** Since when the failure of this resource lasts, in milliseconds since the epoch. Default: not known. */
   readonly sinceMs?: number;
+  /** The status with which the server says that it cannot supply the resource (gRFC A88). Default: it says nothing of the kind. */
+  readonly status?: { readonly code: number; readonly details: string };
   /** Names the server and the node, if time ran out and the server has not answered this node at all. Default: none. */
   readonly silentServer?: string;
 }

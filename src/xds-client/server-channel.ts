@@ -150,6 +150,12 @@ export class ServerChannel implements Channel {
     this.streams.get(this.serviceOf(type))?.removeName(type.typeUrl, name);
   }
 
+  /** Rejects the latest response of a type, which was acknowledged: see `XdsClient.reject`. */
+  reject(typeUrl: string, reason: string): void {
+    const type = this.resources.type(typeUrl);
+    if (type !== undefined) this.streams.get(this.serviceOf(type))?.reject(typeUrl, reason);
+  }
+
   /** Handles that a target uses the resources of another server instead. See `AdsStream.forgetVersions`. */
   forgetVersions(): void {
     this.wasLeft = true;

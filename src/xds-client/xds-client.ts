@@ -89,6 +89,17 @@ export class XdsClient {
   }
 
   /**
+   * Rejects the latest response of a type, which was acknowledged, at each server in use that has sent one: something that
+   * uses its resources finds them invalid.
+   */
+  reject(typeUrl: string, reason: string): void {
+    this.servers.queue.run(() => {
+      const channels = [...this.authorities.values()].map(({ channels: tried }) => tried.at(-1));
+      for (const channel of new Set(channels)) channel?.reject(typeUrl, reason);
+    });
+  }
+
+  /**
    * While the effects of a response are in the queue: when it was received, in milliseconds of the monotonic clock.
    * `undefined` at any other time.
    */

@@ -164,7 +164,8 @@ export function timeoutError(id: ResourceId, server: string, timeout: ResourceTi
 export function serverError(id: ResourceId, server: string, status: StreamStatus): XdsError {
   const kind = status.code === StatusCode.NOT_FOUND ? 'does-not-exist' : 'server-error';
   const details = sanitizeText(status.details, MAX_LIST_LENGTH);
-  return createError(kind, id, `${server} reports ${statusName(status.code)}: ${details}`);
+  const error = createError(kind, id, `${server} reports ${statusName(status.code)}: ${details}`);
+  return { ...error, status: { code: status.code, details: status.details } };
 }
 
 /** Describes that a server has not sent a resource yet, to follow the name of the server. @param hasAnswered Whether the server has answered at all. */

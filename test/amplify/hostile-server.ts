@@ -106,7 +106,7 @@ export class HostileServer {
 
   /** Listens on the loopback interface. @returns `host:port`. */
   async start(): Promise<string> {
-    this.listener = await GrpcListener.listen(this.server, '127.0.0.1', 0);
+    this.listener = await GrpcListener.listen(this.server, { host: '127.0.0.1', port: 0 });
     return joinHostPort('127.0.0.1', this.listener.port);
   }
 

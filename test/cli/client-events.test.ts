@@ -6,7 +6,7 @@ describe('the line of a client that requests what the file does not have', () =>
   const client = { streamId: 1, nodeId: 'n', peer: '127.0.0.1:1' };
   const lineFor = (names: readonly string[]) =>
     formatEvent(
-      { kind: 'subscribed', client, typeUrl: LDS, names, wildcard: false },
+      { kind: 'subscribed', client, typeUrl: LDS, names, removed: [], wildcard: false },
       Snapshot.empty,
     );
 

@@ -100,6 +100,7 @@ const rows: Readonly<Record<keyof typeof exitMeanings, Row>> = {
     missing: ({ missing }) => [['serve', missing], 2],
     usage: ['serve'],
   },
+  relay: { bad: () => [['relay', '--listen', 'unix:/dev/null'], 2], usage: ['relay'] },
   migrate: {
     good: ({ good }) => [['migrate', good], 0],
     missing: ({ missing }) => [['migrate', missing], 2],

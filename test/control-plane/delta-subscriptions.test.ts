@@ -381,7 +381,7 @@ it('goes through the names of a request only, however many the subscription has'
   values.mockRestore();
   expect(large).toEqual([]);
   expect(outcomes.map(({ subscribed }) => subscribed)).toEqual(
-    outcomes.map((_, i) => ({ names: [`more ${i}`], wildcard: false })),
+    outcomes.map((_, i) => ({ names: [`more ${i}`], removed: [], wildcard: false })),
   );
 });
 
@@ -389,8 +389,11 @@ it('reports what a request adds, and that it removes', () => {
   const stream = new Stream({ endpoints: [] });
   const subscribed = (request: Parameters<typeof stream.send>[1]) =>
     stream.send(EDS, request).subscribed;
-  expect(subscribed({ sub: ['a', 'b', 'a'] })).toEqual({ names: ['a', 'b'], wildcard: false });
+  const change = (names: string[], removed: string[], wildcard: boolean) => ({
+    ...{ names, removed, wildcard },
+  });
+  expect(subscribed({ sub: ['a', 'b', 'a'] })).toEqual(change(['a', 'b'], [], false));
   expect(subscribed({ sub: ['a'] })).toBeUndefined();
-  expect(subscribed({ sub: ['*', 'c'] })).toEqual({ names: ['c'], wildcard: true });
-  expect(subscribed({ unsub: ['a', '*'] })).toEqual({ names: [], wildcard: false });
+  expect(subscribed({ sub: ['*', 'c'] })).toEqual(change(['c'], [], true));
+  expect(subscribed({ unsub: ['a', '*', 'none'] })).toEqual(change([], ['a'], false));
 });

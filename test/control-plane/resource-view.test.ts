@@ -103,14 +103,30 @@ describe('a view whose resources arrive after they were requested', () => {
   });
 
   it.each([
-    ['names', ['a', 'b'], 'b'],
+    ['names, of a client that may have them', ['a', 'b'], 'b'],
     ['all resources', ['*'], '*'],
   ])('leaves none out of a complete response to a subscription to %s', (_of, names, pending) => {
     const stream = createSotwSubscriptions(serve(CDS, ['a'], { pending: [pending] }));
-    const subscription = { ...request, typeUrl: CDS, resourceNames: names };
+    const subscription = { ...request, typeUrl: CDS, resourceNames: names, versionInfo: '6' };
     expect(stream.onRequest(subscription).response).toBeUndefined();
     const [response] = stream.onChanged(serve(CDS, ['a'], { settled: 1 }));
     expect(response?.resources.map(({ name }) => name)).toEqual(['a']);
+  });
+
+  it('holds back none of the others from a client that has not had it', () => {
+    const namesOf = (response: { resources: readonly { name: string }[] } | undefined) =>
+      response?.resources.map(({ name }) => name);
+    const stream = createSotwSubscriptions(serve(CDS, ['a'], { pending: ['b', 'c'] }));
+    const subscription = { ...request, typeUrl: CDS, resourceNames: ['a', 'b', 'c'] };
+    expect(namesOf(stream.onRequest(subscription).response)).toEqual(['a']);
+    const [second, ...others] = stream.onChanged(serve(CDS, ['a', 'b'], { pending: ['c'] }));
+    expect([namesOf(second), others]).toEqual([['a', 'b'], []]);
+    // The client has it now, and a response without it would remove it.
+    expect(stream.onChanged(serve(CDS, ['b'], { pending: ['a', 'c'], settled: 1 }))).toEqual([]);
+    const [last] = stream.onChanged(serve(CDS, ['b'], { settled: 3 }));
+    expect(namesOf(last)).toEqual(['b']);
+    const none = createSotwSubscriptions(serve(CDS, [], { pending: ['a'] }));
+    expect(none.onRequest({ ...subscription, resourceNames: ['a'] }).response).toBeUndefined();
   });
 
   it('answers a wildcard without resources when they are known', () => {

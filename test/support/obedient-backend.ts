@@ -5,6 +5,7 @@ import {
   Server,
   ServerCredentials,
   status,
+  type ChannelOptions,
   type sendUnaryData,
   type ServerUnaryCall,
   type ServiceError,
@@ -88,8 +89,8 @@ export class ObedientBackend {
 export class ObedientClient {
   private readonly client: Client;
 
-  constructor(target: string) {
-    this.client = new Client(target, credentials.createInsecure());
+  constructor(target: string, options: ChannelOptions = {}) {
+    this.client = new Client(target, credentials.createInsecure(), options);
   }
 
   /** @param headers Sent with the call. */

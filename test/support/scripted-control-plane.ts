@@ -49,7 +49,7 @@ export class ScriptedControlPlane {
       { StreamAggregatedResources: (call: Call) => this.accept(call) },
     );
     this.server = server;
-    this.listener = await GrpcListener.listen(server, '127.0.0.1', port);
+    this.listener = await GrpcListener.listen(server, { host: '127.0.0.1', port });
     return joinHostPort('127.0.0.1', this.listener.port);
   }
 

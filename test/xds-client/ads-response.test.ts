@@ -235,6 +235,7 @@ describe('errors about resources (gRFC A88)', () => {
           message: 'T "missing": s reports NOT_FOUND: no missing',
           resource: 'T "missing"',
           cause: 's reports NOT_FOUND: no missing',
+          status: { code: 5, details: 'no missing' },
         },
         version: '7',
         atMs: 3,

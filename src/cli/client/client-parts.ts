@@ -1,7 +1,6 @@
 import type { Bootstrap } from '../../bootstrap/bootstrap';
 import { DEFAULT_LIMITS } from '../../bootstrap/limits';
-import { parseBootstrap, type BootstrapSupport } from '../../bootstrap/bootstrap-parser';
-import type { ManagementCredentials } from '../../security/credentials/management-credentials';
+import { parseBootstrap } from '../../bootstrap/bootstrap-parser';
 import { XxHash64 } from '../../util/hashes';
 import { HttpFilterRegistry } from '../../http-filters/registry';
 import { routerFilter } from '../../http-filters/router/router-filter';
@@ -9,21 +8,15 @@ import { createPolicyRegistry } from '../../lb/registry/create-policy-registry';
 import type { PolicyEnvironment } from '../../lb/registry/policy-table';
 import { MatchMeter } from '../../resources/matching/match-meter';
 import type { ResourceTypes } from '../../resources/resource-types';
-import {
-  addCertificateProviders,
-  addHttpFilters,
-  createCredentials,
-  createRuntimeResourceTypes,
-} from '../../runtime/built-in-parts';
-import { processCertificateProviders } from '../../security/providers/certificate-providers';
-import { TransportFactory } from '../../transport/transport-factory';
+import { addHttpFilters, createRuntimeResourceTypes } from '../../runtime/built-in-parts';
+import { createServerAccess as createAccess, type ServerAccess } from '../../runtime/server-access';
 import type { Clock } from '../../util/clock';
 import { readFeatureFlags } from '../../util/feature-flags';
 import { silentLogger } from '../../util/logger';
 import { systemRandom } from '../../util/random';
 import { PACKAGE_VERSION } from '../../util/version';
 import { createNode, type UserAgent } from '../../xds-client/management-servers';
-import type { XdsTransportFactory, XdsTransport } from '../../xds-client/transport';
+import type { XdsTransport } from '../../xds-client/transport';
 import { loadBootstrap, type LoadBootstrapOptions } from '../../bootstrap/load-bootstrap';
 import { serverListenerName } from '../../bootstrap/server-listener-name';
 import { parseIpPort } from '../../util/host-port';
@@ -64,24 +57,9 @@ export function createClientParts({ clock, env }: ClientSurroundings): ClientPar
   return { environment, types, httpFilters, meter };
 }
 
-/** What a client needs to connect to management servers. */
-export interface ServerAccess {
-  readonly credentials: ManagementCredentials;
-  readonly transportFactory: XdsTransportFactory;
-  /** What a bootstrap may name. */
-  readonly support: BootstrapSupport;
-}
-
 /** Creates the credentials, transports and certificate providers of this package. */
 export function createServerAccess({ environment }: ClientParts): ServerAccess {
-  const credentials = createCredentials(environment);
-  const transportFactory = new TransportFactory({ ...environment, credentials });
-  addCertificateProviders(processCertificateProviders, {
-    ...{ ...environment, transportFactory, userAgent: USER_AGENT },
-    support: credentials.support,
-  });
-  const support = { ...credentials.support, certificateProviders: processCertificateProviders };
-  return { credentials, transportFactory, support };
+  return createAccess(environment, USER_AGENT);
 }
 
 /** Where the bootstrap is: a file, an object, or the environment. */

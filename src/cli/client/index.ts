@@ -1,3 +1,6 @@
+import type * as Relays from '../../relay/relay';
+import { late } from '../../util/late';
+
 /** The parts of the client that commands use, loaded late: see `loadClient`. */
 
 export { createResourceJudge } from './given-resources';
@@ -16,3 +19,6 @@ export type { WatchedChannel } from './target-watch';
 export type { ChildState, EndpointState, PolicyState, StateName } from '../../lb/tree/policy-state';
 export type { ChangeReport, TargetReport } from '../../observe/admin/inspect-report';
 export type { CallExplanation } from '../../resolver/explain-call';
+
+/** The relay has the management server above the client, which the other commands must not load. */
+export const loadRelay = late<typeof Relays>(() => require('../../relay/relay'));

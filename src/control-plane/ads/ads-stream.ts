@@ -52,7 +52,7 @@ export interface DiscoveryStream {
   /** Renews the time to live of the resources last sent. */
   heartbeat(): void;
   /** Ends the stream with an error status. */
-  fail(code: status, details: string): void;
+  fail(code: number, details: string): void;
   /** Ends the stream with OK. */
   end(): void;
 }
@@ -116,7 +116,7 @@ export class AdsStream<Request extends AnyRequest, Response> implements Discover
     }
   }
 
-  fail(code: status, details: string): void {
+  fail(code: number, details: string): void {
     this.stream.fail(code, details);
   }
 
@@ -139,6 +139,11 @@ export class AdsStream<Request extends AnyRequest, Response> implements Discover
       return;
     }
     const { acknowledgement, subscribed, response } = protocol.onRequest({ ...request, typeUrl });
+    const refusal = subscribed && this.context.view.findRefusal?.(typeUrl, subscribed);
+    if (refusal !== undefined) {
+      this.fail(refusal.code, refusal.details);
+      return;
+    }
     const events: ClientEvent[] = [];
     if (acknowledgement !== undefined) events.push({ ...acknowledgement, client, typeUrl });
     if (subscribed !== undefined) {

@@ -9,14 +9,13 @@ import {
   type ResourceSet,
   type SnapshotResource,
 } from '../resource';
-import type { ServedResources, ViewChange } from './resource-view';
+import type { ServedResources, SubscriptionChange, ViewChange } from './resource-view';
 import {
   SentResponses,
   Subscriptions,
   wildcardName,
   type DeferredRemoval,
   type ImitatedServer,
-  type SubscriptionChange,
   type SubscriptionRequest,
   type TypeSubscription,
   type TypeUpdate,
@@ -128,8 +127,13 @@ class DeltaSubscription implements TypeSubscription<DeltaRequest> {
     const { isFirst } = this;
     this.isFirst = false;
     if (isFirst) this.restore(request.initialVersions, set);
+    const removed: string[] = [];
     let isChanged = false;
-    for (const name of request.unsubscribe) isChanged = this.remove(name) || isChanged;
+    for (const name of request.unsubscribe) {
+      if (!this.remove(name)) continue;
+      isChanged = true;
+      if (name !== wildcardName) removed.push(name);
+    }
     const names: string[] = [];
     for (const name of request.subscribe) {
       if (!this.add(name, set, isFirst)) continue;
@@ -145,7 +149,7 @@ class DeltaSubscription implements TypeSubscription<DeltaRequest> {
       isChanged = this.add(wildcardName, set, isFirst);
     }
     if (isFirst) this.deleteUnsubscribed();
-    return isChanged ? { names, wildcard: this.wildcard } : undefined;
+    return isChanged ? { names, removed, wildcard: this.wildcard } : undefined;
   }
 
   /** Marks every subscribed resource as not sent. */

@@ -13,6 +13,25 @@ export interface ResourceView {
   resourcesFor(node: ClientNode): ServedResources;
   /** Calls a function after each change, until the handle is released. */
   watch(onChanged: () => void): Handle;
+  /** Returns why a subscription cannot be served, which ends its stream. Default: each can. */
+  findRefusal?(typeUrl: string, change: SubscriptionChange): Refusal | undefined;
+}
+
+/** The status of a stream whose subscription cannot be served. */
+export interface Refusal {
+  /** A gRPC status code. */
+  readonly code: number;
+  readonly details: string;
+}
+
+/** The names that a request subscribes to. They take no more time than the request, however many there were before. */
+export interface SubscriptionChange {
+  /** Those of a state-of-the-world request, and those that an incremental one adds; without `*`. */
+  readonly names: readonly string[];
+  /** Those that were subscribed to before and no longer are. */
+  readonly removed: readonly string[];
+  /** Whether the subscription is to all resources. */
+  readonly wildcard: boolean;
 }
 
 /**

@@ -49,6 +49,8 @@ class SotwSubscription implements TypeSubscription<SotwRequest> {
   private wildcard = false;
   private isFirst = true;
   private hasNamedBefore = false;
+  /** The names of a first request with a version, which the client has accepted before: it may have their resources. */
+  private restored: ReadonlySet<string> = new Set();
 
   /**
    * Digest last sent for each name; undefined if the client received that it does not exist. Unsubscribed names are
@@ -70,12 +72,15 @@ class SotwSubscription implements TypeSubscription<SotwRequest> {
     return lastNonce !== undefined && nonce !== lastNonce;
   }
 
-  onRequest({ resourceNames }: SotwRequest, resources: ServedResources) {
+  onRequest({ resourceNames, versionInfo = '' }: SotwRequest, resources: ServedResources) {
+    const { names: before } = this;
     const isChanged = this.subscribe(resourceNames);
+    if (this.isFirst && versionInfo !== '') this.restored = this.names;
     const update = isChanged || this.isFirst ? this.update(resources) : undefined;
     this.isFirst = false;
     const { names, wildcard } = this;
-    return { subscribed: isChanged ? { names: [...names], wildcard } : undefined, update };
+    const removed = isChanged ? [...before].filter((name) => !names.has(name)) : [];
+    return { subscribed: isChanged ? { names: [...names], removed, wildcard } : undefined, update };
   }
 
   onChanged({ previous, next }: ViewChange, resendAll: boolean): TypeUpdate | undefined {
@@ -151,8 +156,9 @@ class SotwSubscription implements TypeSubscription<SotwRequest> {
   private update(resources: ServedResources): TypeUpdate | undefined {
     const set = this.setOf(resources);
     if (this.isComplete) {
-      // To the client, a resource that a response leaves out does not exist.
-      if (this.hasPending(set, resources) || !this.isOutdated(set)) return undefined;
+      const isPending = (name: string) =>
+        digestOf(set, name) === undefined && resources.isPending(this.typeUrl, name);
+      if (this.isHeldBack(isPending) || !this.isOutdated(set, isPending)) return undefined;
       return this.completeUpdate(set);
     }
     const update = this.updateOf(set, (name) => {
@@ -162,17 +168,23 @@ class SotwSubscription implements TypeSubscription<SotwRequest> {
     return update.resources.length + update.errors.length === 0 ? undefined : update;
   }
 
-  private hasPending(set: ResourceSet, resources: ServedResources): boolean {
-    const names = this.wildcard ? [wildcardName, ...this.names] : [...this.names];
-    return names.some(
-      (name) => digestOf(set, name) === undefined && resources.isPending(this.typeUrl, name),
-    );
+  /**
+   * Whether a pending resource holds back the others. To the client, a resource that a response leaves out does not exist any
+   * more if it has one. If it has none, it waits for it (gRFC A57), and the others need not wait.
+   */
+  private isHeldBack(isPending: (name: string) => boolean): boolean {
+    if (this.wildcard && isPending(wildcardName)) return true;
+    const { sent, restored } = this;
+    const mayHave = (name: string) =>
+      sent.has(name) ? sent.get(name) !== undefined : restored.has(name);
+    return [...this.names].some((name) => mayHave(name) && isPending(name));
   }
 
-  private isOutdated(set: ResourceSet): boolean {
+  private isOutdated(set: ResourceSet, isPending: (name: string) => boolean): boolean {
     if (this.wildcard) return this.responses.sentVersion !== set.version;
     return [...this.names].some(
-      (name) => !this.sent.has(name) || this.sent.get(name) !== digestOf(set, name),
+      (name) =>
+        (!this.sent.has(name) || this.sent.get(name) !== digestOf(set, name)) && !isPending(name),
     );
   }
 

@@ -9,7 +9,12 @@ import {
   type ResourceError,
   type SnapshotResource,
 } from '../resource';
-import { ViewChanges, type ServedResources, type ViewChange } from './resource-view';
+import {
+  ViewChanges,
+  type ServedResources,
+  type SubscriptionChange,
+  type ViewChange,
+} from './resource-view';
 
 /** A management server that can be imitated. */
 export type ImitatedServer = 'istiod' | 'istio-agent';
@@ -45,14 +50,6 @@ export interface PlannedResponse extends TypeUpdate {
 export type Acknowledgement =
   | { readonly kind: 'acked'; readonly version: string }
   | { readonly kind: 'nacked'; readonly version: string; readonly message: string };
-
-/** The names that a request subscribes to. They take no more time than the request, however many there were before. */
-export interface SubscriptionChange {
-  /** Those of a state-of-the-world request, and those that an incremental one adds; without `*`. */
-  readonly names: readonly string[];
-  /** Whether the subscription is to all resources. */
-  readonly wildcard: boolean;
-}
 
 export interface RequestOutcome {
   /** Undefined if the request neither acknowledges nor rejects a response for the first time. */
@@ -285,7 +282,7 @@ export class SentResponses {
     errorMessage: string | undefined,
     accepted: string | undefined,
   ): Acknowledgement | undefined {
-    const version = this.unacknowledged.get(nonce);
+    const version = this.unacknowledged.get(nonce) ?? this.lateRejection(nonce, errorMessage);
     if (version === undefined) return undefined;
     if (errorMessage === undefined && accepted !== undefined && accepted !== version) {
       return undefined;
@@ -301,6 +298,12 @@ export class SentResponses {
     this.ackedVersion = version;
     this.rejection = undefined;
     return { kind: 'acked', version };
+  }
+
+  /** Returns the version of the last response if it is rejected after it was acknowledged, as a relay does for its clients. */
+  private lateRejection(nonce: string, errorMessage: string | undefined): string | undefined {
+    const isNew = errorMessage !== undefined && errorMessage !== this.rejection?.message;
+    return isNew && this.last?.nonce === nonce ? this.last.version : undefined;
   }
 
   /** Returns a copy of the state. */

@@ -11,7 +11,7 @@ import { LOAD_LIMIT, MAX_STREAMS } from '../limits';
 import { createStreamMethod, refuseStream, ServerStream, type StreamCall } from '../server-stream';
 import type { ResourceView } from '../ads/resource-view';
 import { clusterKind } from '../resource';
-import { readLoadReport, type LoadReport, LoadTotals } from './load-totals';
+import { readLoadReport, type LoadReport } from './load-totals';
 
 /** The load reports that clients are requested to send. */
 export interface LoadReporting {
@@ -44,9 +44,12 @@ export const LOAD_REPORTING: MembersOf<LoadReporting> = {
 export interface LoadServiceOptions {
   nextStreamId(): number;
   readonly view: ResourceView;
-  onLoadReport(client: ClientIdentity, report: LoadReport): void;
-  /** Called once when the totals leave out loads, and again after they were cleared. */
-  onTotalsFull(): void;
+  /** Called when a client has sent its node. Default: nothing happens. */
+  onOpened?(client: ClientIdentity): void;
+  /** Called with each report of it that has loads. */
+  onReport(client: ClientIdentity, report: LoadReport): void;
+  /** Called when the stream of a client has ended that has sent its node. */
+  onClosed(client: ClientIdentity): void;
 }
 
 const path = '/envoy.service.load_stats.v3.LoadReportingService/StreamLoadStats';
@@ -54,16 +57,15 @@ const messages = { request: LoadStatsRequest, response: LoadStatsResponse, limit
 
 type LoadCall = StreamCall<LoadStatsRequest, LoadStatsResponse>;
 
-/** The load reporting service (LRS, gRFC A27). Requests load reports and totals them. */
+/** The load reporting service (LRS, gRFC A27): requests load reports of clients, and hands them on. */
 export class LoadService {
-  readonly totals: LoadTotals;
   private readonly streams = new Set<LoadStream>();
 
+  /** @param reporting `undefined` to request none for now. */
   constructor(
-    private reporting: LoadReporting,
+    private reporting: LoadReporting | undefined,
     private readonly options: LoadServiceOptions,
   ) {
-    this.totals = new LoadTotals(() => options.onTotalsFull());
     options.view.watch(() => this.refresh());
   }
 
@@ -103,21 +105,19 @@ export class LoadService {
     const streamId = this.options.nextStreamId();
     const stream = new LoadStream(call, {
       streamId,
-      createResponse: (node) => this.createResponse(node),
-      onReport: (client, report) => {
-        this.totals.add(client, report);
-        this.options.onLoadReport(client, report);
-      },
+      createResponse: (node) => this.reporting && this.createResponse(node, this.reporting),
+      onOpened: (client) => this.options.onOpened?.(client),
+      onReport: (client, report) => this.options.onReport(client, report),
       onClosed: () => {
         this.streams.delete(stream);
-        this.totals.removeStream(streamId);
+        if (stream.client !== undefined) this.options.onClosed(stream.client);
       },
     });
     this.streams.add(stream);
   }
 
-  private createResponse(node: ClientNode): LoadStatsResponse {
-    const { clusters, intervalMs = 10_000, reportEndpointGranularity = false } = this.reporting;
+  private createResponse(node: ClientNode, reporting: LoadReporting): LoadStatsResponse {
+    const { clusters, intervalMs = 10_000, reportEndpointGranularity = false } = reporting;
     const canSendAll = node.clientFeatures.includes(clientFeatures.sendAllClusters);
     const sendAllClusters = clusters === undefined && canSendAll;
     const served = () =>
@@ -134,7 +134,9 @@ export class LoadService {
 /** The options of `LoadStream`. */
 interface LoadStreamOptions {
   readonly streamId: number;
-  createResponse(node: ClientNode): LoadStatsResponse;
+  /** Returns what is requested of a client; `undefined` if nothing is yet. */
+  createResponse(node: ClientNode): LoadStatsResponse | undefined;
+  onOpened(client: ClientIdentity): void;
   onReport(client: ClientIdentity, report: LoadReport): void;
   /** Called once, when the stream has ended. */
   onClosed(): void;
@@ -168,6 +170,7 @@ class LoadStream {
     const { isOpen, isBlocked } = this.stream;
     if (this.identified === undefined || !isOpen || isBlocked) return;
     const response = this.options.createResponse(this.identified.node);
+    if (response === undefined) return;
     const encoded = Buffer.from(LoadStatsResponse.encode(response).finish());
     if (this.lastResponse?.equals(encoded) === true) return;
     this.lastResponse = encoded;
@@ -190,6 +193,7 @@ class LoadStream {
     const client = { streamId: this.options.streamId, nodeId: node.id, peer: this.stream.peer };
     this.identified = { client, node };
     this.refresh();
+    this.options.onOpened(client);
     return client;
   }
 }

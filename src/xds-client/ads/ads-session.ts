@@ -139,6 +139,11 @@ export class AdsSession implements StreamSession {
     this.waits.end(typeUrl, name);
   }
 
+  /** Rejects the latest response of a type, which was acknowledged, with the next `flush`. */
+  reject(typeUrl: string, reason: string): void {
+    this.subscriptions.reject(typeUrl, reason);
+  }
+
   /** Milliseconds until a resource is concluded to be missing; `undefined` while nothing is timed. */
   remainingMs(typeUrl: string, name: string): number | undefined {
     return this.waits.remainingMs(typeUrl, name);

@@ -89,6 +89,11 @@ export class AdsStream {
     this.stream.session?.removeName(typeUrl, name);
   }
 
+  /** Rejects the latest response of a type, which was acknowledged. */
+  reject(typeUrl: string, reason: string): void {
+    this.stream.session?.reject(typeUrl, reason);
+  }
+
   /**
    * Makes the next stream request everything as if nothing had been received: another server's resources replace this
    * one's. A stream on which the server has learnt which versions are cached is replaced at once, because the server

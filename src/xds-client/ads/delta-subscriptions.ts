@@ -29,6 +29,8 @@ interface TypeState {
   readonly answers: Answer[];
   /** The newest rejection that is held back; those before it say the same or are outdated. */
   held: Answer | undefined;
+  /** The nonce of the latest response; `undefined` before there was one. */
+  nonce: string | undefined;
 }
 
 /**
@@ -127,11 +129,19 @@ class DeltaSubscriptions implements Subscriptions {
   answer({ typeUrl, nonce }: AdsResponse, rejection: string | undefined, isHeld = false): void {
     this.versions.onAnswer();
     const state = this.stateOf(typeUrl);
+    state.nonce = nonce;
     if (isHeld) {
       state.held = { nonce, rejection };
       return;
     }
     state.answers.push({ nonce, rejection });
+    this.due.add(typeUrl);
+  }
+
+  reject(typeUrl: string, rejection: string): void {
+    const state = this.stateOf(typeUrl);
+    if (state.nonce === undefined) return;
+    state.answers.push({ nonce: state.nonce, rejection });
     this.due.add(typeUrl);
   }
 
@@ -204,7 +214,7 @@ class DeltaSubscriptions implements Subscriptions {
     let state = this.types.get(typeUrl);
     if (state === undefined) {
       state = {
-        ...{ sent: undefined, answers: [], held: undefined },
+        ...{ sent: undefined, answers: [], held: undefined, nonce: undefined },
         toSubscribe: new Set(),
         toUnsubscribe: new Set(),
       };

@@ -1,6 +1,7 @@
 import type { Node } from '../../wire/generated/envoy/config/core/v3/base';
 import { DiscoveryRequest } from '../../wire/generated/envoy/service/discovery/v3/discovery';
 import { MAX_NAME_REPEATS } from '../limits';
+import { joinBounded } from '../xds-errors';
 import { parseSotwResponse, type AdsResponse, type ParsedResponse } from './ads-response';
 import {
   errorDetail,
@@ -121,6 +122,14 @@ class SotwSubscriptions implements Subscriptions {
       state.nack = { rejection, isHeld };
       state.mustSend = state.unconfirmed.onNack() || state.mustSend;
     }
+  }
+
+  reject(typeUrl: string, rejection: string): void {
+    const state = this.types.get(typeUrl);
+    if (state === undefined || state.nonce === '') return;
+    const { nack } = state;
+    if (nack === undefined) state.nack = { rejection, isHeld: false };
+    else state.nack = { ...nack, rejection: joinBounded([nack.rejection, rejection]) };
   }
 
   sendHeld(typeUrl: string): void {

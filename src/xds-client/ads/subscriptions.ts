@@ -57,6 +57,8 @@ export interface Subscriptions {
    * @param isHeld Whether the rejection is held back until `sendHeld`. Changes of names are not.
    */
   answer(response: AdsResponse, rejection: string | undefined, isHeld?: boolean): void;
+  /** Marks the latest response of a type to be rejected after it was acknowledged. Nothing happens before there was one. */
+  reject(typeUrl: string, rejection: string): void;
   /** Marks the rejection that is held back for a type, if there is one, to be sent. */
   sendHeld(typeUrl: string): void;
   /** Returns the request to send next; `undefined` if none is due. */

@@ -150,6 +150,11 @@ export class ClusterLoad implements LocalityOwner {
     return this.references > 0 || [...this.busy].some((locality) => locality.isRunning);
   }
 
+  /** How many localities and categories of drops have something to report. */
+  get entries(): number {
+    return this.busy.size + this.drops.size;
+  }
+
   /** Acquires a reference. After its release, only the calls in progress are counted. */
   acquire(): Handle {
     this.references++;
@@ -168,6 +173,15 @@ export class ClusterLoad implements LocalityOwner {
   countDrop(category: string | undefined): void {
     if (category === undefined) this.uncategorizedDrops++;
     else this.drops.set(category, (this.drops.get(category) ?? 0) + 1);
+  }
+
+  /** Counts dropped calls of a report, or of a report that was not sent. */
+  addDrops(drops: ReadonlyMap<string, number>, uncategorized: number): void {
+    for (const [category, count] of drops) {
+      this.drops.set(category, (this.drops.get(category) ?? 0) + count);
+    }
+    this.uncategorizedDrops += uncategorized;
+    this.owner.onBusy(this);
   }
 
   /**
@@ -221,12 +235,8 @@ export class ClusterLoad implements LocalityOwner {
   }
 
   private putBack({ drops, uncategorizedDrops, sinceMs }: ClusterCounts): void {
-    for (const [category, count] of drops) {
-      this.drops.set(category, (this.drops.get(category) ?? 0) + count);
-    }
-    this.uncategorizedDrops += uncategorizedDrops;
     this.sinceMs = Math.min(this.sinceMs, sinceMs);
-    this.owner.onBusy(this);
+    this.addDrops(drops, uncategorizedDrops);
   }
 }
 
@@ -315,6 +325,17 @@ export class LocalityLoad {
     this.succeeded = 0;
     this.failed = 0;
     return { locality, issued, succeeded, failed, inProgress, metrics };
+  }
+
+  /**
+   * Adds counts of a report that another process has made.
+   * @param counts With the change of the calls in progress since the report before.
+   */
+  addReported(counts: LocalityCounts): void {
+    const before = this.inProgress;
+    this.inProgress += counts.inProgress;
+    this.putBack(counts);
+    if (before > 0 && this.inProgress === 0) this.owner.onIdle();
   }
 
   /** Adds counts that were taken and not reported. */

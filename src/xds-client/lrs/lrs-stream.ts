@@ -61,6 +61,8 @@ export interface LrsStreamOptions {
   readonly logger: Logger;
   /** Whether clusters choose which metrics of backends are reported (gRFC A85); if not, gRFC A64 applies. */
   readonly choosesMetrics: boolean;
+  /** Called with each response of a server. Default: nothing happens. */
+  readonly onRequested?: ((server: ServerConfig, response: LrsResponse) => void) | undefined;
   /** Has the streams that are in use. Default: nothing does. */
   readonly streams?: StreamSet | undefined;
 }
@@ -193,9 +195,11 @@ export class LrsStream implements EndableStream {
     logger.error(() => `Load reports: ${description} ${reason}; ${outlook}`);
   }
 
-  private onResponse({ clusters, intervalMs }: LrsResponse): void {
+  private onResponse(response: LrsResponse): void {
     const { description } = this;
-    const { logger } = this.options;
+    const { logger, onRequested, server } = this.options;
+    const { clusters, intervalMs } = response;
+    onRequested?.(server, response);
     this.trace(() => `requests ${describeClusters(clusters)} every ${intervalMs} ms`);
     if (this.loggedFailure === undefined) return;
     this.loggedFailure = undefined;

@@ -1,0 +1,100 @@
+import { Server, type ServerOptions } from '@grpc/grpc-js';
+import type { Clock } from '../util/clock';
+import { GrpcListener, type ListenAddress } from './grpc-listener';
+import { MAX_REQUEST_BYTES } from './limits';
+
+/** A service of the host. */
+export interface HostedService {
+  addTo(server: Server): void;
+  /** Ends all streams with UNAVAILABLE. */
+  endStreams(details: string): void;
+}
+
+/** The options of `ServiceHost`. */
+export interface ServiceHostOptions {
+  /** What is hosted, in messages, such as `control plane`. */
+  readonly name: string;
+  readonly services: readonly HostedService[];
+  readonly clock: Clock;
+}
+
+type State =
+  | { readonly kind: 'stopped' }
+  | { readonly kind: 'starting' }
+  | { readonly kind: 'started'; readonly server: Server; readonly listener: GrpcListener };
+
+const stopped: State = { kind: 'stopped' };
+
+/** How long `stop` waits for clients to close their connections, in milliseconds. */
+const stopGraceMs = 1000;
+
+const serverOptions: ServerOptions = {
+  'grpc.max_receive_message_length': MAX_REQUEST_BYTES,
+  // GrpcListener injects connections: the server would have a listening socket without an address, at which grpcdebug
+  // panics (https://github.com/grpc-ecosystem/grpcdebug/blob/v1.0.5/cmd/channelz.go, prettyAddress).
+  'grpc.enable_channelz': 0,
+};
+
+/** Serves gRPC services at an address, from a start to a stop, any number of times. */
+export class ServiceHost {
+  private state: State = stopped;
+
+  constructor(private readonly options: ServiceHostOptions) {}
+
+  get isStarted(): boolean {
+    return this.state.kind === 'started';
+  }
+
+  /**
+   * Starts to listen.
+   *
+   * @returns the port; 0 for a path.
+   * @throws if the address cannot be used, or if already started.
+   */
+  async start(address: ListenAddress): Promise<number> {
+    const { name, services } = this.options;
+    if (this.state.kind !== 'stopped') throw new Error(`the ${name} is already started`);
+    const starting: State = { kind: 'starting' };
+    this.state = starting;
+    const server = new Server(serverOptions);
+    for (const service of services) service.addTo(server);
+    try {
+      const listener = await GrpcListener.listen(server, address);
+      if (this.state !== starting) {
+        listener.destroy();
+        throw new Error(`the ${name} was stopped while it was starting`);
+      }
+      this.state = { kind: 'started', server, listener };
+      return listener.port;
+    } catch (error) {
+      if (this.state === starting) this.state = stopped;
+      server.forceShutdown();
+      throw error;
+    }
+  }
+
+  /** Ends all streams with UNAVAILABLE, closes the connections and stops listening. */
+  async stop(): Promise<void> {
+    const { state } = this;
+    const { name, services, clock } = this.options;
+    this.state = stopped;
+    if (state.kind !== 'started') return;
+    const { server, listener } = state;
+    listener.close();
+    for (const service of services) service.endStreams(`the ${name} is shutting down`);
+    const timer = clock.setTimer(() => listener.destroy(), stopGraceMs);
+    await new Promise<void>((resolve) => {
+      server.tryShutdown(() => resolve());
+    });
+    timer.release();
+  }
+
+  /** Closes all connections and stops listening at once, as a crash does. */
+  kill(): void {
+    const { state } = this;
+    this.state = stopped;
+    if (state.kind !== 'started') return;
+    state.listener.destroy();
+    state.server.forceShutdown();
+  }
+}

@@ -1,0 +1,17 @@
+// Bounds on what all clients of a relay together can make it request and keep. Those of each stream are in
+// src/control-plane/limits.ts. See docs/limits.md.
+
+/** Names that are requested from management servers for all clients. */
+export const MAX_NAMES = 500_000;
+/** Types of them. A type that was requested once counts until the relay ends, because a response of it may be on its way. */
+export const MAX_TYPES = 1000;
+/** How long the resource of a name is kept that no client subscribes to any more, in milliseconds: clients come back. */
+export const LINGER_MS = 60_000;
+/** Names of which resources are kept so. The oldest give way. */
+export const MAX_LINGERING = 10_000;
+/** Rejections of clients that are remembered, so that each is handed on once. */
+export const MAX_REJECTIONS = 1000;
+/** Characters of a rejection that is handed on. */
+export const MAX_REJECTION_LENGTH = 4096;
+/** Localities and categories of drops of one cluster that load reports may have between two reports to the server. */
+export const MAX_LOAD_ENTRIES_OF_CLUSTER = 10_000;

@@ -1,0 +1,196 @@
+import type { Bootstrap } from '../bootstrap/bootstrap';
+import { AdsService } from '../control-plane/ads/ads-service';
+import type { ClientEvent, ClientState } from '../control-plane/client-state';
+import type { ListenAddress } from '../control-plane/grpc-listener';
+import { LoadService } from '../control-plane/lrs/load-service';
+import { clusterKind } from '../control-plane/resource';
+import { ServiceHost } from '../control-plane/service-host';
+import type { PolicyEnvironment } from '../lb/registry/policy-table';
+import { quoteName, sanitizeText } from '../util/text';
+import { DRAIN_TIMEOUT_MS } from '../xds-client/limits';
+import { LoadReporter, LoadStreams } from '../xds-client/lrs/load-reporter';
+import { ManagementServers, type UserAgent } from '../xds-client/management-servers';
+import { SharedTransports, type XdsTransportFactory } from '../xds-client/transport';
+import { XdsClient } from '../xds-client/xds-client';
+import { ClientRejections } from './client-rejections';
+import { ClientSubscriptions } from './client-subscriptions';
+import type { RelayClientReport, RelayReport } from './relay-report';
+import { RelayedLoads } from './relayed-loads';
+import { UpstreamResources } from './upstream-resources';
+
+/** Constructor options of a session. */
+export interface RelaySessionOptions {
+  readonly environment: PolicyEnvironment;
+  readonly bootstrap: Bootstrap;
+  readonly userAgent: UserAgent;
+  readonly transportFactory: XdsTransportFactory;
+}
+
+/** The scope of the client of a relay, for diagnostics. */
+const RELAY_TARGET = '#relay';
+
+/** A relay from its start to its stop. */
+export class RelaySession {
+  private readonly client: XdsClient;
+  private readonly resources: UpstreamResources;
+  private readonly subscriptions: ClientSubscriptions;
+  private readonly rejections = new ClientRejections();
+  private readonly loadStreams: LoadStreams;
+  private readonly ads: AdsService;
+  private readonly lrs: LoadService;
+  private readonly server: ServiceHost;
+  private streamCount = 0;
+  /** Clusters whose load was left out, of which the first is logged. */
+  private hasLeftOut = false;
+
+  constructor(private readonly options: RelaySessionOptions) {
+    const { environment } = options;
+    const { clock } = environment;
+    const transportFactory = new SharedTransports(options.transportFactory);
+    const servers = this.createServers(transportFactory);
+    this.client = new XdsClient(
+      { ...this.clientOptions(transportFactory), target: RELAY_TARGET },
+      servers,
+    );
+    this.resources = new UpstreamResources(this.client, clock);
+    this.subscriptions = new ClientSubscriptions((...change) => this.resources.refer(...change));
+    this.loadStreams = new LoadStreams(clock);
+    this.ads = this.createAdsService();
+    this.lrs = this.createLoadService(servers, transportFactory);
+    const services = [this.ads, this.lrs];
+    this.server = new ServiceHost({ name: 'relay', services, clock });
+  }
+
+  /** Starts to listen. @returns the port; 0 for a path. */
+  start(address: ListenAddress): Promise<number> {
+    return this.server.start(address);
+  }
+
+  async stop(): Promise<void> {
+    await this.server.stop();
+    await this.loadStreams.end(DRAIN_TIMEOUT_MS);
+    this.close();
+  }
+
+  kill(): void {
+    this.server.kill();
+    void this.loadStreams.end(0);
+    this.close();
+  }
+
+  inspect(): Omit<RelayReport, 'pid' | 'address' | 'nodeId'> {
+    return {
+      servers: this.client.serverStates(),
+      types: this.resources.describe(),
+      clients: this.ads.clients().map(describeClient),
+      loadClients: this.lrs.clients().map(({ nodeId }) => nodeId),
+    };
+  }
+
+  private close(): void {
+    this.resources.close();
+    this.client.close();
+  }
+
+  private clientOptions(transportFactory: XdsTransportFactory) {
+    const { bootstrap, userAgent, environment } = this.options;
+    const { clock, random, logger, flags, limits } = environment;
+    const { maxUpdateTimePercent, maxCachedBytes } = limits;
+    const features = flags.endpointFallback ? ['xds.endpoint.supports_lb_endpoint_collection'] : [];
+    return {
+      ...{ bootstrap, transportFactory, userAgent, clientFeatures: features },
+      ...{ clock, random, logger, federation: flags.federation },
+      ...{ maxUpdateTimePercent, maxCachedBytes },
+      // The errors of resources are for clients to judge.
+      dataErrorHandling: true,
+    };
+  }
+
+  /** Not those of the channels of the process: they decode resources of the same types. */
+  private createServers(transportFactory: XdsTransportFactory): ManagementServers {
+    return new ManagementServers(this.clientOptions(transportFactory));
+  }
+
+  private createAdsService(): AdsService {
+    return new AdsService({
+      settings: { identifier: 'grpc-xds relay', wrapResources: true, imitate: undefined },
+      clock: this.options.environment.clock,
+      nextStreamId: () => ++this.streamCount,
+      view: this.resources,
+      onEvent: (event) => this.onEvent(event),
+      onRequest: () => {},
+      onDeltaRequest: () => {},
+    });
+  }
+
+  private createLoadService(
+    { node }: ManagementServers,
+    transportFactory: XdsTransportFactory,
+  ): LoadService {
+    const { environment, bootstrap } = this.options;
+    const { clock, random, logger, flags } = environment;
+    const [defaultServer] = bootstrap.servers;
+    if (defaultServer === undefined) throw new Error('the bootstrap has no server');
+    const reporter = new LoadReporter({
+      ...{ node, transportFactory, choosesMetrics: flags.lrsPropagation },
+      ...{ clock, random, logger, streams: this.loadStreams },
+      onRequested: (server, response) => loads.onResponse(server, response),
+    });
+    const loads: RelayedLoads = new RelayedLoads({
+      ...{ reporter, defaultServer },
+      serverOf: (cluster) => {
+        if (!this.resources.has(clusterKind.typeUrl, cluster)) return undefined;
+        return this.resources.serverOf(clusterKind.typeUrl, cluster) ?? defaultServer;
+      },
+      onRequested: (reporting) => service.setReporting(reporting),
+      onLeftOut: (cluster) => this.onLeftOut(cluster),
+    });
+    const service: LoadService = new LoadService(undefined, {
+      nextStreamId: () => ++this.streamCount,
+      view: this.resources,
+      onOpened: (client) => loads.open(client),
+      onReport: (client, report) => loads.add(client, report),
+      onClosed: (client) => loads.close(client),
+    });
+    return service;
+  }
+
+  private onEvent(event: ClientEvent): void {
+    const { logger } = this.options.environment;
+    const { nodeId, streamId } = event.client;
+    const client = `client ${quoteName(nodeId)} (stream ${streamId})`;
+    this.subscriptions.onEvent(event);
+    if (event.kind === 'connected' || event.kind === 'disconnected') {
+      logger.info(() => sanitizeText(`relay: ${client} ${event.kind}`));
+    } else if (event.kind === 'nacked') {
+      const rejection = this.rejections.add(event);
+      if (rejection === undefined) return;
+      logger.error(() => sanitizeText(`relay: ${rejection}`));
+      this.client.reject(event.typeUrl, rejection);
+    }
+  }
+
+  private onLeftOut(cluster: string): void {
+    if (this.hasLeftOut) return;
+    this.hasLeftOut = true;
+    this.options.environment.logger.error(() =>
+      sanitizeText(
+        `relay: load reports: cluster ${quoteName(cluster)}: left out: no client subscribes to it, or it has too many localities`,
+      ),
+    );
+  }
+}
+
+function describeClient(client: ClientState): RelayClientReport {
+  const { streamId, nodeId, method, connectedAtMs, types } = client;
+  return {
+    ...{ streamId, nodeId, method, connectedAtMs },
+    types: Array.from(types.values(), (type) => ({
+      typeUrl: type.typeUrl,
+      names: type.subscribed.length,
+      sentVersion: type.sentVersion,
+      ackedVersion: type.ackedVersion,
+      rejection: type.rejection?.message,
+    })),
+  };
+}

@@ -1,0 +1,162 @@
+import type { Bootstrap } from '../bootstrap/bootstrap';
+import { resolveLimits, type Limits } from '../bootstrap/limits';
+import { loadBootstrap } from '../bootstrap/load-bootstrap';
+import type { ListenAddress } from '../control-plane/grpc-listener';
+import type { PolicyEnvironment } from '../lb/registry/policy-table';
+import { createServerAccess, type ServerAccess } from '../runtime/server-access';
+import { checkOptions, CLOCK, LOGGER, optional, type MembersOf } from '../util/check-arguments';
+import { systemClock, type Clock } from '../util/clock';
+import { readFeatureFlags } from '../util/feature-flags';
+import { XxHash64 } from '../util/hashes';
+import { containLogger, silentLogger, type Logger } from '../util/logger';
+import { systemRandom } from '../util/random';
+import { joinHostPort } from '../util/text';
+import { PACKAGE_VERSION } from '../util/version';
+import type { UserAgent } from '../xds-client/management-servers';
+import { LISTEN, parseListenAddress } from './listen-address';
+import { freePath, listenPrivately } from './listen-path';
+import type { RelayReport } from './relay-report';
+import { RelaySession } from './relay-session';
+
+/** The options of a relay. */
+export interface RelayOptions {
+  /**
+   * Where clients connect: `unix:/path`, or a loopback address and a port, such as `127.0.0.1:18000`; port 0 takes any that is
+   * free. A socket has the mode 0600.
+   */
+  readonly listen: string;
+  /** The management servers: a bootstrap as an object or JSON text (gRFC A27). Default: that of the environment. */
+  readonly bootstrap?: object | string;
+  /** The environment variables, as in `process.env`. `GRPC_XDS_RELAY` has no effect: a relay is not its own server. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Bounds on what management servers can make the relay spend. Default: as of a client. */
+  readonly limits?: Partial<Limits>;
+  /** Default: no output. */
+  readonly logger?: Logger;
+  /** Default: the system clock. */
+  readonly clock?: Clock;
+}
+
+const OPTIONS: MembersOf<RelayOptions> = {
+  listen: LISTEN,
+  bootstrap: { legal: 'an object or a string', accepts: isBootstrap },
+  env: { legal: 'an object', accepts: isObject },
+  limits: { legal: 'an object', accepts: (value) => value === undefined || isObject(value) },
+  logger: optional(LOGGER),
+  clock: optional(CLOCK),
+};
+
+/** The name that management servers receive. */
+const USER_AGENT: UserAgent = { name: 'grpc-xds (relay)', version: PACKAGE_VERSION };
+
+type State =
+  | { readonly kind: 'stopped' }
+  | { readonly kind: 'started'; readonly session: RelaySession; address: string | undefined };
+
+/**
+ * One stream to the management servers for several processes: a client of the servers, with the union of what its own clients
+ * subscribe to, and a server for those (ADS in both variants, and LRS). Resources are handed on as the bytes they came in. The
+ * last ones are served while no server can be reached.
+ */
+export class Relay {
+  private readonly listen: ListenAddress;
+  private readonly environment: PolicyEnvironment;
+  private readonly access: ServerAccess;
+  private readonly bootstrap: Bootstrap;
+  private state: State = { kind: 'stopped' };
+
+  /** @throws TypeError if an option is unknown or has an illegal value; Error if the bootstrap cannot be used. */
+  constructor(options: RelayOptions) {
+    checkOptions('new Relay()', options, OPTIONS);
+    const { env, logger = silentLogger, clock = systemClock } = options;
+    const listen = parseListenAddress(options.listen);
+    if (listen === undefined) throw new TypeError(`new Relay(): listen must be ${LISTEN.legal}`);
+    this.listen = listen;
+    this.environment = {
+      ...{ clock, random: systemRandom, logger: containLogger(logger) },
+      flags: readFeatureFlags(env),
+      hash: new XxHash64(),
+      limits: resolveLimits(options.limits),
+    };
+    this.access = createServerAccess(this.environment, USER_AGENT);
+    const loaded = loadBootstrap({
+      env: { ...env, GRPC_XDS_RELAY: '' },
+      ...{ inline: options.bootstrap, inlineSource: 'new Relay({ bootstrap })' },
+      ...{ support: this.access.support, flags: this.environment.flags },
+    });
+    if (!loaded.ok) throw new Error(loaded.error.message);
+    this.bootstrap = loaded.value;
+  }
+
+  /**
+   * Starts to listen. Streams to the management servers are opened for the first client. May be called again after `stop`.
+   *
+   * @returns the address, in the form of `server_uri` of the clients.
+   * @throws if the address cannot be used, such as a socket that another process listens on or that belongs to another user;
+   * or if already started.
+   */
+  async start(): Promise<string> {
+    if (this.state.kind !== 'stopped') throw new Error('the relay is already started');
+    const { environment, access, bootstrap } = this;
+    const session = new RelaySession({
+      ...{ environment, bootstrap, userAgent: USER_AGENT },
+      transportFactory: access.transportFactory,
+    });
+    const state: State = { kind: 'started', session, address: undefined };
+    this.state = state;
+    try {
+      return (state.address = await this.bind(session));
+    } catch (error) {
+      if (this.state === state) this.state = { kind: 'stopped' };
+      session.kill();
+      throw error;
+    }
+  }
+
+  /**
+   * Ends the streams of clients with UNAVAILABLE, stops listening, reports the loads that clients have reported, and closes the
+   * connections to the management servers.
+   */
+  async stop(): Promise<void> {
+    const { state } = this;
+    this.state = { kind: 'stopped' };
+    if (state.kind === 'started') await state.session.stop();
+  }
+
+  /** Closes all connections at once, as a crash does. */
+  kill(): void {
+    const { state } = this;
+    this.state = { kind: 'stopped' };
+    if (state.kind === 'started') state.session.kill();
+  }
+
+  /** Returns the state of the relay and of its clients. */
+  inspect(): RelayReport {
+    const { state } = this;
+    const nothing = { servers: [], types: [], clients: [], loadClients: [] };
+    return {
+      pid: process.pid,
+      address: state.kind === 'started' ? state.address : undefined,
+      nodeId: this.bootstrap.node.id,
+      ...(state.kind === 'started' ? state.session.inspect() : nothing),
+    };
+  }
+
+  private async bind(session: RelaySession): Promise<string> {
+    const { listen } = this;
+    if ('path' in listen) {
+      await freePath(listen.path);
+      await listenPrivately(listen.path, () => session.start(listen));
+      return `unix:${listen.path}`;
+    }
+    return joinHostPort(listen.host, await session.start(listen));
+  }
+}
+
+function isBootstrap(value: unknown): boolean {
+  return value === undefined || typeof value === 'string' || isObject(value);
+}
+
+function isObject(value: unknown): boolean {
+  return typeof value === 'object' && value !== null;
+}

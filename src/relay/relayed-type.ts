@@ -1,0 +1,160 @@
+import type { ResourceError, ResourceSet, SnapshotResource } from '../control-plane/resource';
+import type { Handle } from '../util/handle';
+import type { ResourceWatcher } from '../xds-client/resource-watcher';
+import type { WatchClient } from '../xds-client/xds-client';
+import type { OpaqueResource, RelayedType } from './opaque-type';
+import {
+  digestOf,
+  PENDING,
+  toRelayed,
+  type RelayedResource,
+  type UpstreamState,
+} from './relayed-resource';
+
+/** The resources of a type at one moment. */
+export interface PublishedType {
+  readonly set: ResourceSet;
+  /** The names that have no resource. */
+  readonly absent: ReadonlySet<string>;
+}
+
+/** A name that is requested. */
+interface WatchedName {
+  readonly watch: Handle;
+  state: UpstreamState;
+  /** What clients receive since it was last published. */
+  published: RelayedResource;
+}
+
+const EMPTY: PublishedType = {
+  set: { byName: new Map(), errors: new Map(), byAlias: new Map(), version: toVersion(0n) },
+  absent: new Set(),
+};
+
+/** The names of one type that are requested from management servers, and what is known of them. */
+export class RelayedNames {
+  private readonly names = new Map<string, WatchedName>();
+  /** Names that may have changed since they were published, or were released. */
+  private readonly changed = new Map<string, RelayedResource>();
+  private sum = 0n;
+  private current = EMPTY;
+
+  /** @param onChanged Called when `publish` has something to do. */
+  constructor(
+    private readonly type: RelayedType,
+    private readonly client: Pick<WatchClient, 'watch'>,
+    private readonly onChanged: () => void,
+  ) {}
+
+  get size(): number {
+    return this.names.size;
+  }
+
+  /** What was published last. */
+  get published(): PublishedType {
+    return this.current;
+  }
+
+  has(name: string): boolean {
+    return this.names.has(name);
+  }
+
+  /** Returns the last resource of a name as its server sent it. */
+  valueOf(name: string): OpaqueResource | undefined {
+    return this.names.get(name)?.state.value;
+  }
+
+  /** Requests a name, unless it is requested. */
+  add(name: string): void {
+    if (this.names.has(name)) return;
+    const watch = this.client.watch(this.type.client, name, this.watcherOf(name));
+    const state = { value: undefined, error: undefined };
+    this.names.set(name, { watch, state, published: PENDING });
+  }
+
+  /** Ends the request of a name. */
+  remove(name: string): void {
+    const watched = this.names.get(name);
+    if (watched === undefined) return;
+    this.names.delete(name);
+    watched.watch.release();
+    if (watched.published !== PENDING) this.note(name, watched.published);
+  }
+
+  /** Ends all requests. */
+  close(): void {
+    for (const { watch } of this.names.values()) watch.release();
+    this.names.clear();
+  }
+
+  /** Makes the changes since the last call visible. */
+  publish(): void {
+    const { byName, errors, absent } = new PublishedCopy(this.current);
+    for (const [name, before] of this.changed) {
+      const watched = this.names.get(name);
+      const next = watched === undefined ? PENDING : this.relay(name, watched);
+      if (next === before) continue;
+      if (watched !== undefined) watched.published = next;
+      this.sum += BigInt(`0x${digestOf(next)}`) - BigInt(`0x${digestOf(before)}`);
+      replace(byName, name, next.kind === 'resource' ? next.resource : undefined);
+      replace(errors, name, next.kind === 'error' ? next.error : undefined);
+      if (next.kind === 'absent') absent.add(name);
+      else absent.delete(name);
+    }
+    this.changed.clear();
+    const version = toVersion(this.sum);
+    if (version === this.current.set.version) return;
+    this.current = { set: { byName, errors, byAlias: EMPTY.set.byAlias, version }, absent };
+  }
+
+  private relay(name: string, { state, published }: WatchedName): RelayedResource {
+    return toRelayed(state, { kind: this.type.server, name }, published);
+  }
+
+  private watcherOf(name: string): ResourceWatcher<OpaqueResource> {
+    const show = (change: Partial<UpstreamState>) => {
+      const watched = this.names.get(name);
+      if (watched === undefined) return;
+      watched.state = { ...watched.state, ...change };
+      this.note(name, watched.published);
+    };
+    return {
+      onResourceChanged: (update) =>
+        show(
+          update.ok
+            ? { value: update.value, error: undefined }
+            : { value: undefined, error: update.error },
+        ),
+      onAmbientError: (error) => show({ error }),
+    };
+  }
+
+  /** @param published What clients have received, which stays the same until the change is published. */
+  private note(name: string, published: RelayedResource): void {
+    if (!this.changed.has(name)) this.changed.set(name, published);
+    this.onChanged();
+  }
+}
+
+/** The content of a published type, to be changed. */
+class PublishedCopy {
+  readonly byName: Map<string, SnapshotResource>;
+  readonly errors: Map<string, ResourceError>;
+  readonly absent: Set<string>;
+
+  constructor({ set, absent }: PublishedType) {
+    this.byName = new Map(set.byName);
+    this.errors = new Map(set.errors);
+    this.absent = new Set(absent);
+  }
+}
+
+function replace<T>(map: Map<string, T>, name: string, value: T | undefined): void {
+  if (value === undefined) map.delete(name);
+  else map.set(name, value);
+}
+
+/** Independent of the order of the resources. */
+function toVersion(sum: bigint): string {
+  return BigInt.asUintN(64, sum).toString(16).padStart(16, '0');
+}

@@ -1,0 +1,59 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdtempSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseListenAddress } from '../../src/relay/listen-address';
+import { freePath } from '../../src/relay/listen-path';
+
+describe('the path of a socket', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'path-'));
+  afterAll(() => rmSync(folder, { recursive: true }));
+  afterEach(() => jest.restoreAllMocks());
+
+  /** Leaves a socket, as a process that is killed does. */
+  const leaveSocket = (path: string) => {
+    const code = `require('net').createServer().listen(${JSON.stringify(path)}, () => process.kill(process.pid, 'SIGKILL'))`;
+    spawnSync(process.execPath, ['-e', code]);
+    expect(statSync(path).isSocket()).toBe(true);
+  };
+
+  it('is freed of the socket of a process that was killed', async () => {
+    const path = join(folder, 'stale');
+    leaveSocket(path);
+    await freePath(path);
+    expect(existsSync(path)).toBe(false);
+    await freePath(path);
+  });
+
+  it('keeps the socket of another user', async () => {
+    const path = join(folder, 'foreign');
+    leaveSocket(path);
+    const { uid } = statSync(path);
+    jest.spyOn(process, 'getuid').mockReturnValue(uid + 1);
+    await expect(freePath(path)).rejects.toThrow(
+      `${path}: the socket belongs to the user ${uid}, not to ${uid + 1}`,
+    );
+    expect(existsSync(path)).toBe(true);
+  });
+
+  it('is not longer than a socket may be', async () => {
+    const path = join(folder, 'x'.repeat(100));
+    await expect(freePath(path)).rejects.toThrow('longer than the 103 bytes');
+  });
+});
+
+it.each([
+  ['unix:/run/x', { path: '/run/x' }],
+  ['unix:///run/x', { path: '/run/x' }],
+  ['127.0.0.1:0', { host: '127.0.0.1', port: 0 }],
+  ['127.9.0.1:1', { host: '127.9.0.1', port: 1 }],
+  ['[::1]:18000', { host: '::1', port: 18000 }],
+  ['localhost:18000', { host: 'localhost', port: 18000 }],
+  ['10.0.0.1:18000', undefined],
+  ['127.x:18000', undefined],
+  ['[::]:18000', undefined],
+  ['127.0.0.1', undefined],
+  ['', undefined],
+])('reads where a relay listens: %j', (text, expected) => {
+  expect(parseListenAddress(text)).toEqual(expected);
+});

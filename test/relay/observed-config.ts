@@ -1,0 +1,90 @@
+import { loadBootstrap } from '../../src/bootstrap/load-bootstrap';
+import { createClientParts, createServerAccess } from '../../src/cli/client/client-parts';
+import { XdsDependencyManager } from '../../src/dependency-manager/dependency-manager';
+import type { XdsConfig } from '../../src/dependency-manager/xds-config';
+import { silentLogger } from '../../src/util/logger';
+import { TimeSlices } from '../../src/util/time-slices';
+import type { Result } from '../../src/util/result';
+import { ManagementServers } from '../../src/xds-client/management-servers';
+import { XdsClient } from '../../src/xds-client/xds-client';
+import { systemClock } from '../../src/util/clock';
+import { bootstrapFor } from '../support/mesh';
+
+/** The name of the Listener that is watched. */
+export const TARGET = 'echo';
+
+/** A client of its own with the config of one target, as a channel has it. */
+export class ObservedConfig {
+  private readonly client: XdsClient;
+  private readonly manager: XdsDependencyManager;
+  private last: Result<XdsConfig, string> | undefined;
+  private markerText = '';
+
+  /** @param marker The name of a RouteConfiguration by whose domains the test knows how far the client is. */
+  constructor(id: string, serverUri: string, features: readonly string[], marker: string) {
+    const parts = createClientParts({ clock: systemClock, env: {} });
+    const { transportFactory, support } = createServerAccess(parts);
+    const loaded = loadBootstrap({
+      ...{ env: {}, inline: { ...bootstrapFor(serverUri, features), node: { id } }, support },
+    });
+    if (!loaded.ok) throw new Error(loaded.error.message);
+    const { environment, types } = parts;
+    const { clock, random, limits } = environment;
+    const options = {
+      ...{ bootstrap: loaded.value, transportFactory, clock, random, logger: silentLogger },
+      ...{ userAgent: { name: 'test', version: '1' }, dataErrorHandling: true },
+    };
+    this.client = new XdsClient(options, new ManagementServers(options));
+    this.client.watch(types.routeConfig, marker, {
+      onResourceChanged: (update) => {
+        if (update.ok) this.markerText = update.value.virtualHosts[0]?.domains[0] ?? '';
+      },
+      onAmbientError: () => {},
+    });
+    this.manager = new XdsDependencyManager({
+      ...{ source: this.client, types, limits, clock, logger: silentLogger },
+      ...{ listenerName: TARGET, host: TARGET, clientNote: '' },
+      dns: { start: () => ({ release() {}, requestReresolution() {} }) },
+      timeSlices: new TimeSlices(clock),
+      onUpdate: (update) => (this.last = update),
+    });
+    this.client.run(() => this.manager.start());
+  }
+
+  /** The domain of the marker. */
+  get marker(): string {
+    return this.markerText;
+  }
+
+  /** The config, without what names servers and nodes. */
+  describe(): string {
+    return JSON.stringify(this.last, withoutServers) ?? 'none';
+  }
+
+  close(): void {
+    this.client.run(() => this.manager.close());
+    this.client.close();
+  }
+}
+
+/** For JSON: errors have the server in their texts, and clusters the one that they are from. */
+function withoutServers(key: string, value: unknown): unknown {
+  if (key === 'lrsServer' || key === 'resolutionNote') return undefined;
+  if (typeof value === 'bigint') return String(value);
+  if (value instanceof Set) return [...value];
+  if (isMap(value)) return [...value.entries()].sort(([a], [b]) => (a < b ? -1 : 1));
+  const isError =
+    typeof value === 'object' && value !== null && 'ok' in value && value.ok === false;
+  return isError ? { ok: false } : value;
+}
+
+/** Maps of this package have another class. */
+function isMap(value: unknown): value is ReadonlyMap<string, unknown> {
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    !Array.isArray(value) &&
+    'entries' in value &&
+    typeof value.entries === 'function'
+  );
+}

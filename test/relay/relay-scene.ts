@@ -1,0 +1,90 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import {
+  ControlPlane,
+  Snapshot,
+  type ClientEvent,
+  type ControlPlaneOptions,
+  type SnapshotInput,
+} from '../../src/control-plane';
+import { Relay, type RelayOptions } from '../../src/relay/relay';
+import { bootstrapFor } from '../support/mesh';
+
+/** A control plane and a relay below it, on a socket of its own. */
+export class RelayScene {
+  readonly folder = mkdtempSync(join(tmpdir(), 'relay-'));
+  readonly listen = `unix:${join(this.folder, 'xds.sock')}`;
+  readonly events: ClientEvent[] = [];
+  readonly lines: string[] = [];
+  controlPlane: ControlPlane;
+  relay: Relay;
+  private port = 0;
+
+  private constructor(
+    private readonly options: ControlPlaneOptions,
+    private readonly features: readonly string[],
+  ) {
+    this.controlPlane = this.createControlPlane();
+    this.relay = this.createRelay({ bootstrap: bootstrapFor('127.0.0.1:1') });
+  }
+
+  /** @param features The `server_features` by which the relay uses the control plane. */
+  static async start(
+    options: ControlPlaneOptions = {},
+    features: readonly string[] = [],
+  ): Promise<RelayScene> {
+    const scene = new RelayScene(options, features);
+    scene.port = (await scene.controlPlane.start()).port;
+    await scene.startRelay();
+    return scene;
+  }
+
+  get upstream(): string {
+    return `127.0.0.1:${this.port}`;
+  }
+
+  serve(input: SnapshotInput): void {
+    this.controlPlane.setSnapshot(Snapshot.from(input), { allowInconsistent: true });
+  }
+
+  /** How many streams the control plane has had. */
+  get streams(): number {
+    return this.events.filter(({ kind }) => kind === 'connected').length;
+  }
+
+  async startRelay(): Promise<void> {
+    const bootstrap = { ...bootstrapFor(this.upstream, this.features), node: { id: 'relay' } };
+    this.relay = this.createRelay({ bootstrap });
+    await this.relay.start();
+  }
+
+  async restartControlPlane(input: SnapshotInput): Promise<void> {
+    this.controlPlane = this.createControlPlane();
+    this.serve(input);
+    await this.controlPlane.start(this.port);
+  }
+
+  stop(): void {
+    this.relay.kill();
+    this.controlPlane.kill();
+    rmSync(this.folder, { recursive: true });
+  }
+
+  private createControlPlane(): ControlPlane {
+    return new ControlPlane({
+      ...this.options,
+      onClientEvent: (event) => this.events.push(event),
+    });
+  }
+
+  private createRelay(options: Pick<RelayOptions, 'bootstrap'>): Relay {
+    const logger = {
+      trace() {},
+      info: (text: () => string) => void this.lines.push(text()),
+      error: (text: () => string) => void this.lines.push(text()),
+    };
+    const env = { GRPC_XDS_RELAY: this.listen };
+    return new Relay({ ...options, env, listen: this.listen, logger });
+  }
+}

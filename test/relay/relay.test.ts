@@ -1,0 +1,150 @@
+import { status } from '@grpc/grpc-js';
+import { AdsClient } from '../control-plane/ads-client';
+import { DeltaClient } from '../control-plane/delta-client';
+import { CDS, EDS, LDS, cluster, echo, endpoints } from '../control-plane/resources';
+import { eventually } from '../support/eventually';
+import { VARIANTS } from '../support/mesh';
+import { RelayScene } from './relay-scene';
+
+const node = { id: 'a' };
+const SECRET = 'type.googleapis.com/example.Unknown';
+
+describe.each(VARIANTS)('a relay whose server is used in the variant: %s', (_name, features) => {
+  let scene: RelayScene;
+  let sotw: AdsClient;
+  let delta: DeltaClient;
+
+  beforeEach(async () => {
+    scene = await RelayScene.start({}, features);
+    sotw = new AdsClient(scene.listen);
+    delta = new DeltaClient(scene.listen);
+  });
+  afterEach(() => {
+    sotw.close();
+    delta.close();
+    scene.stop();
+  });
+
+  it('hands on the resources of all types, their changes and their removal, in both variants', async () => {
+    scene.serve({ ...echo, clusters: [cluster('echo'), cluster('other')] });
+    const first = sotw.open();
+    first.subscribe(CDS, ['echo', 'other'], { node });
+    const both = await first.next();
+    first.ack(both, ['echo', 'other']);
+    expect(both.resources).toHaveLength(2);
+    const second = delta.open();
+    second.send(EDS, { node: { id: 'b' }, sub: ['echo'] });
+    const before = await second.next();
+    second.ack(before);
+    scene.serve({ ...echo, endpoints: [endpoints('echo', 1, 2)] });
+    const after = await second.next();
+    expect(after.resources.map(({ name }) => name)).toEqual(['echo']);
+    expect(after.resources[0]?.version).not.toBe(before.resources[0]?.version);
+    const one = await first.next();
+    expect(one.resources).toHaveLength(1);
+    const third = delta.open();
+    third.send(CDS, { node: { id: 'c' }, sub: ['other', 'echo'] });
+    const known = await third.next();
+    expect(known.resources.map(({ name }) => name)).toEqual(['echo']);
+    expect(known.removed_resources).toEqual(['other']);
+  });
+
+  it('serves the last resources while the server is away, and what has changed when it is back', async () => {
+    scene.serve(echo);
+    const first = delta.open();
+    first.send(CDS, { node, sub: ['echo'] });
+    first.ack(await first.next());
+    scene.controlPlane.kill();
+    const second = sotw.open();
+    second.subscribe(CDS, ['echo'], { node: { id: 'b' } });
+    second.ack(await second.next(), ['echo']);
+    const changed = { ...cluster('echo'), lb_policy: 'RING_HASH' as const };
+    await scene.restartControlPlane({ ...echo, clusters: [changed] });
+    expect((await second.next()).resources).toHaveLength(1);
+    expect((await first.next()).resources).toHaveLength(1);
+  });
+
+  it('rejects at the server, once, what clients reject', async () => {
+    scene.serve(echo);
+    for (const id of ['a', 'b']) {
+      const stream = sotw.open();
+      stream.subscribe(CDS, ['echo'], { node: { id } });
+      stream.nack(await stream.next(), ['echo'], 'the field x is bad');
+    }
+    const nacked = () => scene.events.filter(({ kind }) => kind === 'nacked');
+    await eventually(nacked, ({ length }) => length > 0);
+    await eventually(
+      () => scene.relay.inspect().clients,
+      (clients) => clients.every(({ types }) => types[0]?.rejection !== undefined),
+    );
+    expect(nacked()).toEqual([
+      expect.objectContaining({
+        typeUrl: CDS,
+        message: 'client of the relay, node "a", rejected Cluster: the field x is bad',
+      }),
+    ]);
+    const [{ types } = { types: new Map() }] = scene.controlPlane.clients();
+    expect(types.get(CDS)?.rejection?.message).toContain('the field x is bad');
+  });
+});
+
+describe('a relay', () => {
+  let scene: RelayScene;
+  let sotw: AdsClient;
+  let delta: DeltaClient;
+
+  beforeEach(async () => {
+    scene = await RelayScene.start();
+    sotw = new AdsClient(scene.listen);
+    delta = new DeltaClient(scene.listen);
+  });
+  afterEach(() => {
+    sotw.close();
+    delta.close();
+    scene.stop();
+  });
+
+  it('has one stream for many clients, with the names of all of them', async () => {
+    scene.serve({ ...echo, clusters: [cluster('a'), cluster('b'), cluster('c')] });
+    const first = sotw.open();
+    first.subscribe(CDS, ['a', 'b'], { node: { id: 'n0' } });
+    expect((await first.next()).resources).toHaveLength(2);
+    const second = delta.open();
+    second.send(CDS, { node: { id: 'n1' }, sub: ['b', 'c'] });
+    const known = await second.next();
+    const requested = await second.next();
+    expect([known, requested].map(({ resources }) => resources.map(({ name }) => name))).toEqual([
+      ['b'],
+      ['c'],
+    ]);
+    const third = sotw.open();
+    third.subscribe(CDS, ['c'], { node: { id: 'n2' } });
+    expect((await third.next()).resources).toHaveLength(1);
+    expect(scene.streams).toBe(1);
+    const [client] = scene.controlPlane.clients();
+    expect(client?.nodeId).toBe('relay');
+    expect([...(client?.types.get(CDS)?.subscribed ?? [])].sort()).toEqual(['a', 'b', 'c']);
+    expect(scene.relay.inspect().clients.map(({ nodeId }) => nodeId)).toEqual(['n0', 'n1', 'n2']);
+  });
+
+  it('does not harm the bytes of a type that it does not know', async () => {
+    const value = new Uint8Array([0x0a, 1, 0x78, 0xf8, 0x3f, 0xff, 0xff, 0x03, 0x10, 0x07]);
+    scene.serve({ resources: [{ typeUrl: SECRET, name: 'x', value }] });
+    const stream = sotw.open();
+    stream.subscribe(SECRET, ['x'], { node });
+    const [got] = (await stream.next()).resources;
+    expect(got).toEqual({ type_url: SECRET, value: Buffer.from(value) });
+  });
+
+  it('refuses subscriptions to all resources of a type', async () => {
+    const first = sotw.open();
+    first.subscribe(LDS, [], { node });
+    const second = delta.open();
+    second.send(LDS, { node, sub: ['*'] });
+    for (const { ended } of [first, second]) {
+      const { code, details } = await ended;
+      expect(code).toBe(status.UNIMPLEMENTED);
+      expect(details).toContain('subscribe to names');
+    }
+  });
+});

@@ -1,0 +1,168 @@
+import type { ServerConfig } from '../../src/bootstrap/bootstrap';
+import { clusterKind } from '../../src/control-plane';
+import { LINGER_MS, MAX_LINGERING, MAX_NAMES, MAX_TYPES } from '../../src/relay/limits';
+import { createRelayedType, type OpaqueResource } from '../../src/relay/opaque-type';
+import { UpstreamResources } from '../../src/relay/upstream-resources';
+import type { XdsError } from '../../src/xds-client/resource-watcher';
+import { FakeClock } from '../support/fake-clock';
+import { FakeResourceSource } from '../support/fake-resource-source';
+import { CDS } from '../control-plane/resources';
+
+const type = createRelayedType(CDS).client;
+const server: ServerConfig = {
+  ...{ serverUri: 's', key: 's', features: new Set<string>(), callCreds: [] },
+  channelCreds: { type: 'insecure', config: undefined },
+};
+const value = (text: string): OpaqueResource => ({ bytes: Buffer.from(text), server });
+const error = (kind: XdsError['kind'], more: Partial<XdsError> = {}): XdsError => ({
+  ...{ kind, message: `the message of ${kind}` },
+  ...more,
+});
+
+class Scene {
+  readonly clock = new FakeClock();
+  readonly source = new FakeResourceSource();
+  readonly resources = new UpstreamResources(this.source, this.clock);
+  changes = 0;
+
+  constructor() {
+    this.resources.watch(() => this.changes++);
+  }
+
+  /** What clients receive for a name. */
+  show(name: string, typeUrl = CDS): string {
+    const served = this.resources.resourcesFor();
+    const set = served.set(typeUrl);
+    const failure = set?.errors.get(name);
+    if (failure !== undefined) return `error ${failure.code}: ${failure.message}`;
+    const resource = set?.byName.get(name);
+    if (resource !== undefined) return Buffer.from(resource.value).toString();
+    return served.isPending(typeUrl, name) ? 'pending' : 'absent';
+  }
+}
+
+const unreachable = error('unreachable');
+const denied = error('server-error', { status: { code: 7, details: 'denied' } });
+
+describe('what clients of a relay receive of a resource', () => {
+  it.each<[string, (source: FakeResourceSource) => void, string]>([
+    ['of which nothing is known', () => {}, 'pending'],
+    ['that does not exist', (s) => s.fail(type, 'a', error('does-not-exist')), 'absent'],
+    ['whose server cannot be reached', (s) => s.fail(type, 'a', unreachable), 'pending'],
+    [
+      'that has timed out without a conclusion',
+      (s) => s.fail(type, 'a', error('timeout')),
+      'pending',
+    ],
+    ['with an error', (s) => s.fail(type, 'a', denied), 'error 7: denied'],
+    [
+      'that the server says does not exist',
+      (s) => s.fail(type, 'a', error('does-not-exist', { status: { code: 5, details: 'none' } })),
+      'error 5: none',
+    ],
+    [
+      'with a bad name',
+      (s) => s.fail(type, 'a', error('bad-name')),
+      'error 3: the message of bad-name',
+    ],
+    [
+      'that is too large',
+      (s) => s.fail(type, 'a', error('invalid')),
+      'error 14: the message of invalid',
+    ],
+    ['that there is', (s) => s.serve(type, 'a', value('v')), 'v'],
+  ])('%s', (_what, act, expected) => {
+    const scene = new Scene();
+    act(scene.source);
+    scene.resources.refer(CDS, ['a'], []);
+    expect(scene.show('a')).toBe(expected);
+  });
+
+  it.each<[string, XdsError, string]>([
+    ['cannot be reached', unreachable, 'v'],
+    ['sends a version that is too large', error('invalid'), 'v'],
+    ['has removed it', error('does-not-exist'), 'absent'],
+    ['has an error for it', denied, 'error 7: denied'],
+  ])('after the server, which has sent it, %s', (_what, ambient, expected) => {
+    const scene = new Scene();
+    scene.source.serve(type, 'a', value('v'));
+    scene.resources.refer(CDS, ['a'], []);
+    const version = () => scene.resources.resourcesFor().set(CDS)?.version;
+    const before = version();
+    scene.source.ambient(type, 'a', ambient);
+    expect(scene.show('a')).toBe(expected);
+    expect(version() === before).toBe(expected === 'v');
+    scene.source.ambient(type, 'a', undefined);
+    expect([scene.show('a'), version()]).toEqual(['v', before]);
+  });
+
+  it('is the same object until it changes', () => {
+    const scene = new Scene();
+    scene.source.serve(type, 'a', value('v'));
+    scene.source.serve(type, 'b', value('w'));
+    scene.resources.refer(CDS, ['a', 'b'], []);
+    const set = () => scene.resources.resourcesFor().set(CDS);
+    const before = set();
+    scene.source.serve(type, 'b', value('x'));
+    expect(set()?.byName.get('a')).toBe(before?.byName.get('a'));
+    expect(set()?.version).not.toBe(before?.version);
+    expect(before?.byName.get('b')?.value).toEqual(Buffer.from('w'));
+    expect(before?.byName.get('a')?.kind).toBe(clusterKind);
+  });
+});
+
+describe('the names that a relay requests', () => {
+  it('are those of its clients, each once, and for a minute after the last one', () => {
+    const { resources, source, clock } = new Scene();
+    resources.refer(CDS, ['a', 'b'], []);
+    resources.refer(CDS, ['b'], []);
+    expect(source.log).toEqual(['+Cluster a', '+Cluster b']);
+    resources.refer(CDS, [], ['a', 'b']);
+    clock.advance(LINGER_MS / 2);
+    resources.refer(CDS, [], ['b']);
+    clock.advance(LINGER_MS / 2);
+    expect(source.log.slice(2)).toEqual(['-Cluster a']);
+    resources.refer(CDS, ['b'], []);
+    clock.advance(LINGER_MS);
+    expect(source.log.slice(2)).toEqual(['-Cluster a']);
+    resources.refer(CDS, [], ['b']);
+    clock.advance(LINGER_MS);
+    expect(source.log.slice(3)).toEqual(['-Cluster b']);
+    expect(resources.size).toBe(0);
+  });
+
+  it('have no resource any more when they are no longer requested', () => {
+    const scene = new Scene();
+    scene.source.serve(type, 'a', value('v'));
+    scene.resources.refer(CDS, ['a'], []);
+    scene.resources.refer(CDS, [], ['a']);
+    expect(scene.show('a')).toBe('v');
+    scene.clock.advance(LINGER_MS);
+    expect(scene.show('a')).toBe('pending');
+  });
+
+  it('are a bounded number after their clients', () => {
+    const { resources } = new Scene();
+    const names = Array.from({ length: MAX_LINGERING + 5 }, (_, i) => `n${i}`);
+    resources.refer(CDS, names, []);
+    resources.refer(CDS, [], names);
+    expect(resources.size).toBe(MAX_LINGERING);
+    expect(resources.has(CDS, 'n4')).toBe(false);
+    expect(resources.has(CDS, 'n5')).toBe(true);
+  });
+
+  it('are a bounded number of a bounded number of types', () => {
+    const { resources } = new Scene();
+    const change = (names: string[]) => ({ names, removed: [], wildcard: false });
+    const many = Array.from({ length: MAX_NAMES }, (_, i) => `n${i}`);
+    expect(resources.findRefusal(CDS, change(many))).toBeUndefined();
+    expect(resources.findRefusal(CDS, change([...many, 'x']))).toEqual({
+      ...{ code: 8, details: 'the relay has 500000 names already' },
+    });
+    for (let i = 0; i < MAX_TYPES; i++) resources.refer(`type/t${i}`, ['a'], []);
+    expect(resources.findRefusal('type/t0', change(['b']))).toBeUndefined();
+    expect(resources.findRefusal('type/other', change(['b']))?.details).toBe(
+      'the relay has 1000 types already',
+    );
+  });
+});
