@@ -12,6 +12,7 @@ import {
   parsePort,
   parseFormat,
   parseSeconds,
+  parseServerAddress,
   parseTarget,
 } from './arguments';
 import { addBootstrapCommand } from './commands/bootstrap';
@@ -151,10 +152,16 @@ function addDoctor(program: Command, io: CliIo, setCode: SetCode): void {
     .summary('check everything between this machine and a working call')
     .description(
       'Checks Node.js, grpc-js, the environment, the bootstrap, each management server and, with --target, each ' +
-        'resource of the target, its endpoints and its load reports. Prints the remedy of what it finds.',
+        'resource of the target, its endpoints and its load reports; with --server, what a server at an address would ' +
+        'get: its Listener, routes, TLS, policies, certificates and port. Prints the remedy of what it finds.',
     )
     .argument('[bootstrap]', 'bootstrap file; default: as the environment variables have it')
     .option('-t, --target <target>', 'such as xds:///shop', parseTarget)
+    .option(
+      '-s, --server <ip:port>',
+      'address of a server, as bindAsync() is given it',
+      parseServerAddress,
+    )
     .option('--no-connect', 'do not connect to endpoints')
     .option('--timeout <seconds>', 'time for the response of a management server', parseSeconds);
   addOutputOptions(command).action(async (path: string | undefined, flags: DoctorFlags) =>

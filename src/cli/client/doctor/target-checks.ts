@@ -67,12 +67,17 @@ export async function checkTarget(
   }
 }
 
-function reportResources(resources: readonly ResourceSnapshot[], context: DoctorContext): void {
+/** Reports whether resources were accepted. */
+export function reportResources(
+  resources: readonly ResourceSnapshot[],
+  context: DoctorContext,
+  reader: 'clients' | 'servers' = 'clients',
+): void {
   const types: readonly ResourceType<unknown>[] = Object.values(context.parts.types);
   for (const type of types) {
     const own = resources.filter(({ typeUrl }) => typeUrl === type.typeUrl);
     const isListed = own.length <= MAX_LISTED;
-    for (const resource of own) reportResource(type, resource, isListed, context);
+    for (const resource of own) reportResource(type, resource, { isListed, reader }, context);
     if (isListed) continue;
     const accepted = own.filter(({ status }) => status === 'ACKED').length;
     context.findings.ok('resource', type.typeName, `${accepted} of ${own.length} accepted`);
@@ -82,7 +87,7 @@ function reportResources(resources: readonly ResourceSnapshot[], context: Doctor
 function reportResource(
   type: ResourceType<unknown>,
   { name, status, accepted, failure }: ResourceSnapshot,
-  isListed: boolean,
+  { isListed, reader }: { readonly isListed: boolean; readonly reader: string },
   { findings, adsMs, bootstrap }: DoctorContext,
 ): void {
   const subject = `${type.typeName} ${JSON.stringify(name)}`;
@@ -91,7 +96,7 @@ function reportResource(
       if (isListed) findings.ok('resource', subject, `version ${accepted?.version ?? ''}`);
       const unused = accepted === undefined ? [] : type.describeUnusedFields(accepted.bytes);
       if (unused.length === 0) return;
-      const text = `without effect on gRPC clients: ${unused.join(', ')}`;
+      const text = `without effect on gRPC ${reader}: ${unused.join(', ')}`;
       findings.warn('unused-field', subject, text, 'do not rely on these fields');
       return;
     }
