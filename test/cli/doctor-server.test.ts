@@ -172,6 +172,25 @@ describe('grpc-xds doctor --server', () => {
     ]);
   });
 
+  it('names the bootstrap as the place to add a provider that it lacks', async () => {
+    const address = await serveServers({ [server]: { mtls: 'STRICT' } });
+    const { findings } = await run(
+      world.bootstrap(address, (json) => ({
+        ...json,
+        server_listener_resource_name_template: TEMPLATE,
+      })),
+    );
+    expect(findings).toContainEqual(
+      expect.objectContaining({
+        check: 'resource-nacked',
+        text: expect.stringMatching(/"default" is not in certificate_providers of the bootstrap/),
+        remedy: expect.stringMatching(
+          /^add the provider to certificate_providers of the bootstrap/,
+        ),
+      }),
+    );
+  });
+
   it('warns of a port in use, and fails for an address of another machine', async () => {
     const used = createServer();
     await new Promise<void>((resolve) => used.listen(0, '127.0.0.1', resolve));

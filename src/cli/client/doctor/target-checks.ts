@@ -103,9 +103,7 @@ function reportResource(
     case 'NACKED': {
       const inUse = accepted === undefined ? '' : `; version ${accepted.version} stays in use`;
       const text = `rejected (NACK), version ${failure?.version ?? ''}: ${failure?.details ?? ''}${inUse}`;
-      const remedy =
-        'correct the resource at the control plane; grpc-xds check lists all violations';
-      findings.fail('resource-nacked', subject, text, remedy);
+      findings.fail('resource-nacked', subject, text, remedyForRejected(failure?.details ?? ''));
       return;
     }
     default:
@@ -118,6 +116,13 @@ function reportResource(
         `add it at the control plane for node id ${JSON.stringify(bootstrap.node.id)}${hintFor(type.typeName, name)}`,
       );
   }
+}
+
+/** What is missing in the bootstrap cannot be corrected in the resource, and is not known to `grpc-xds check`. */
+function remedyForRejected(details: string): string {
+  return /is not in certificate_providers of the bootstrap/.test(details)
+    ? 'add the provider to certificate_providers of the bootstrap, or name another one at the control plane'
+    : 'correct the resource at the control plane; grpc-xds check lists all violations';
 }
 
 /** Istio answers a name without a port with listeners of other names. */
