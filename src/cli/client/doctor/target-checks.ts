@@ -19,6 +19,9 @@ import type { ChildState } from '../../../lb/tree/policy-state';
 import { assertNever } from '../../../util/errors';
 import { joinHostPort } from '../../../util/text';
 
+/** The endpoints of a cluster that is not an aggregate. */
+type LeafChildren = Extract<ClusterChildren, { readonly kind: 'endpoints' }>;
+
 /** Accepted resources of a type are listed up to this number, and counted beyond it. */
 const MAX_LISTED = 10;
 
@@ -143,7 +146,7 @@ function reportClusters({ clusters }: XdsConfig, { findings }: DoctorContext): v
     if (children.kind === 'aggregate') continue;
     if (findings.hasFailed(`ClusterLoadAssignment ${JSON.stringify(serviceOf(resource))}`))
       continue;
-    reportEndpoints(subject, children, findings);
+    reportEndpoints(subject, { children, resource }, findings);
   }
 }
 
@@ -154,21 +157,27 @@ function serviceOf({ name, discovery }: ClusterResource): string {
 
 function reportEndpoints(
   subject: string,
-  { endpoints, resolutionNote }: Extract<ClusterChildren, { readonly kind: 'endpoints' }>,
+  { children, resource }: { readonly children: LeafChildren; readonly resource: ClusterResource },
   findings: Findings,
 ): void {
+  const { endpoints, resolutionNote } = children;
+  // Another cause of endpoints that are not known is reported with the assignment.
+  const isDns = endpoints === undefined || resource.discovery.kind === 'logical-dns';
   const problem = endpoints && describeUnusableEndpoints(endpoints);
-  const remedy =
-    endpoints?.localitiesWithoutWeight === undefined
-      ? 'check that backends run, are healthy, and are registered with the control plane'
-      : 'set load_balancing_weight of each locality; grpc-xds check finds it in a file';
   const isUsable = endpoints !== undefined && !/^no usable endpoint/.test(problem ?? '');
-  if (isUsable) {
-    if (problem !== undefined) findings.warn('endpoints-unused', subject, problem, remedy);
+  if (isDns) {
+    if (isUsable) return;
+    const remedy = 'correct the host name in the cluster, or its DNS server';
+    findings.fail('endpoints', subject, `no usable endpoint: ${resolutionNote}`, remedy);
     return;
   }
-  const note = resolutionNote === '' ? '' : `: ${resolutionNote}`;
-  findings.fail('endpoints', subject, problem ?? `no usable endpoint${note}`, remedy);
+  if (problem === undefined) return;
+  const remedy =
+    endpoints.localitiesWithoutWeight === undefined
+      ? 'check that backends run, are healthy, and are registered with the control plane'
+      : 'set load_balancing_weight of each locality; grpc-xds check finds it in a file';
+  if (isUsable) findings.warn('endpoints-unused', subject, problem, remedy);
+  else findings.fail('endpoints', subject, problem, remedy);
 }
 
 /** Endpoints of a locality that are connected to. */
