@@ -301,8 +301,9 @@ function addTop(program: Command, io: CliIo, setCode: SetCode): void {
     .summary('show the calls of a process as they are made')
     .description(
       'Shows calls, errors, latency and connections of a process for each target, cluster and locality: on a terminal as a ' +
-        'screen until q is pressed, otherwise once.',
+        'screen until q is pressed, otherwise once. The admin services of a process know no latency.',
     )
+    .option('--admin <address>', 'admin services of a process (channelz and CSDS)', parseAddress)
     .option('--page <url>', 'live page of a process, with its token', parsePageUrl)
     .option('--pid <id>', 'process that has called dumpOnSignal()', parsePid)
     .option('-t, --target <target>', 'only this target, such as xds:///shop', parseTarget)

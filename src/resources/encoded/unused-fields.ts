@@ -1,4 +1,4 @@
-import { leftOutBy } from './left-out-routes';
+import { leftOutBy } from '../route-config/left-out-route-parser';
 import { unknownConditions } from '../route-config/retry-policy-parser';
 import { typeNameOf } from '../shared/any';
 import { FieldScanner } from '../../wire/protobuf/field-scanner';

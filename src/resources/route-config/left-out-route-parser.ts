@@ -1,6 +1,6 @@
 import { FieldScanner } from '../../wire/protobuf/field-scanner';
 import { RouteMatch } from '../../wire/generated/envoy/config/route/v3/route_components';
-import { impossibleField } from '../route-config/route-match-parser';
+import { impossibleField } from './route-match-parser';
 
 /** Why a valid route is left out. */
 export interface LeftOut {
