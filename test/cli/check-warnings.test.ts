@@ -179,6 +179,16 @@ describe('grpc-xds check of a resource with fields that have no effect on gRPC c
     expect(io.errors).toEqual([]);
   });
 
+  it('does not warn of the name of an assignment in a cluster of DNS, which Envoy demands', async () => {
+    const socket_address = { address: 'db.test', port_value: 80 };
+    const load_assignment = {
+      cluster_name: 'shop',
+      endpoints: [{ lb_endpoints: [{ endpoint: { address: { socket_address } } }] }],
+    };
+    const cluster = { name: 'shop', type: 'LOGICAL_DNS', load_assignment };
+    expect(await check(cluster)).toEqual({ code: 0, errors: [] });
+  });
+
   it('does not warn of a resource that clients use as a whole', async () => {
     expect(await check(valid)).toEqual({ code: 0, errors: [] });
   });
