@@ -8,6 +8,7 @@ import type { Bootstrap, ServerConfig } from './bootstrap';
 import { findMisspelt } from './bootstrap-keys';
 import { parseBootstrap, type BootstrapFlags, type BootstrapSupport } from './bootstrap-parser';
 import type * as JsonSyntax from './json-syntax';
+import type * as RelayServer from './relay-server';
 import type * as ArgumentErrors from '../util/argument-errors';
 import type * as SimilarName from '../util/similar-name';
 import { isRecord } from '../util/check-arguments';
@@ -16,6 +17,7 @@ import { late } from '../util/late';
 
 const loadErrors = late<typeof ArgumentErrors>(() => require('../util/argument-errors'));
 const loadSimilar = late<typeof SimilarName>(() => require('../util/similar-name'));
+const loadRelay = late<typeof RelayServer>(() => require('./relay-server'));
 const loadJsonSyntax = late<typeof JsonSyntax>(() => require('./json-syntax'));
 
 /** A bootstrap has a few kilobytes, and metadata of the node. */
@@ -67,7 +69,11 @@ interface Found extends Omit<BootstrapJson, 'json'> {
 export function loadBootstrap(options: LoadBootstrapOptions): Result<Bootstrap, BootstrapError> {
   const found = readBootstrapJson(options);
   if (!found.ok) return found;
-  const { source, subject, json } = found.value;
+  const { env = process.env } = options;
+  const { source, subject } = found.value;
+  const relayed = relayedJson(found.value.json, env);
+  if (!relayed.ok) return fail('invalid', `xDS bootstrap cannot be used: ${relayed.error}`);
+  const json = relayed.value;
   const bootstrap = parseBootstrap(json, source, options.support, options.flags);
   const { channelCreds, callCreds, certificateProviders } = options.support;
   const registries = [channelCreds, callCreds, certificateProviders];
@@ -80,10 +86,16 @@ export function loadBootstrap(options: LoadBootstrapOptions): Result<Bootstrap, 
   }
   const warnings = [...(bootstrap.value.warnings ?? []), ...misspelt];
   const value = { ...bootstrap.value, ...(warnings.length > 0 && { warnings }) };
-  const { env = process.env, snapshotPath = env['GRPC_XDS_SNAPSHOT_PATH'] ?? '' } = options;
+  const { snapshotPath = env['GRPC_XDS_SNAPSHOT_PATH'] ?? '' } = options;
   if (snapshotPath === '') return ok(value);
   const savedSnapshot = { path: snapshotPath, identity: bootstrapIdentity(value) };
   return ok({ ...value, savedSnapshot });
+}
+
+/** Puts the relay of this host before the servers, if there is one (`GRPC_XDS_RELAY`). */
+function relayedJson(json: unknown, env: NodeJS.ProcessEnv): Result<unknown, string> {
+  const relay = env['GRPC_XDS_RELAY'] ?? '';
+  return relay === '' ? ok(json) : loadRelay().withRelay(json, relay);
 }
 
 /** A bootstrap that has not been parsed. */

@@ -276,8 +276,8 @@ export interface GivenResource {
   readonly value: Uint8Array;
 }
 
-/** The server that the resources would come from. */
-const SERVER: ServerConfig = {
+/** The server that given resources would come from. */
+export const GIVEN_SERVER: ServerConfig = {
   serverUri: 'given resources',
   channelCreds: { type: 'insecure', config: undefined },
   callCreds: [],
@@ -352,7 +352,7 @@ class GivenResources implements ResourceSource {
       return err({ kind: 'does-not-exist', message: `xds: ${subject}: not among the resources` });
     }
     const context = {
-      server: SERVER,
+      server: GIVEN_SERVER,
       // Those of the bootstrap, which is not given.
       certificateProviders: { has: () => true },
       previous: () => undefined,

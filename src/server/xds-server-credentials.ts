@@ -31,7 +31,7 @@ export class XdsServerCredentials extends ServerCredentials {
    * @throws TypeError if there is no fallback.
    */
   constructor(fallback: ServerCredentials) {
-    checkArgument('XdsServerCredentials()', 'fallback', fallback, SERVER_CREDENTIALS);
+    checkArgument('new XdsServerCredentials()', 'fallback', fallback, SERVER_CREDENTIALS);
     super(null);
     this.fallback = fallback;
   }
@@ -77,6 +77,7 @@ export class XdsServerCredentials extends ServerCredentials {
  * @throws TypeError if there is no fallback.
  */
 export function createXdsServerCredentials(fallback: ServerCredentials): ServerCredentials {
+  checkArgument('createXdsServerCredentials()', 'fallback', fallback, SERVER_CREDENTIALS);
   return new XdsServerCredentials(fallback);
 }
 

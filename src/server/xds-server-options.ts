@@ -1,5 +1,6 @@
 import type { ServerOptions } from '../grpc-js';
 import {
+  checkArgument,
   checkOptions,
   FUNCTION,
   MILLISECONDS,
@@ -53,6 +54,11 @@ export interface XdsOptions {
 /** The options of an `XdsServer`: those of a `Server` of `@grpc/grpc-js`, and its own. */
 export interface XdsServerOptions extends ServerOptions, XdsOptions {}
 
+const OBJECT: Rule = {
+  legal: 'an object',
+  accepts: (value) => typeof value === 'object' && value !== null,
+};
+
 const BOOTSTRAP: Rule = {
   legal: 'an object or JSON text',
   accepts: (value) => typeof value === 'string' || (typeof value === 'object' && value !== null),
@@ -86,11 +92,12 @@ export function checkXdsServerOptions(options: XdsServerOptions): {
   readonly own: CheckedXdsOptions;
   readonly ofHost: ServerOptions;
 } {
+  checkArgument('new XdsServer()', 'options', options, OBJECT);
   const entries = Object.entries(options);
   const isOfHost = ([name]: readonly [string, unknown]) =>
     name === 'interceptors' || name.includes('.');
   const given = Object.fromEntries(entries.filter((entry) => !isOfHost(entry)));
-  checkOptions('XdsServer()', given, OPTIONS);
+  checkOptions('new XdsServer()', given, OPTIONS);
   const { bootstrap, listenerName, onServingState } = options;
   const { drainGraceTimeMs = DRAIN_GRACE_MS, drainJitterMs = DRAIN_JITTER_MS } = options;
   return {

@@ -128,7 +128,7 @@ export class XdsServer extends Server {
    */
   override drain(address?: string, graceTimeMs = this.xds.drainGraceTimeMs): void {
     checkArgument('drain()', 'graceTimeMs', graceTimeMs, MILLISECONDS);
-    const text = address && parseLiteralAddress('drain()', address).text;
+    const text = address === undefined ? undefined : parseLiteralAddress('drain()', address).text;
     for (const [each, binding] of this.bindings) {
       if (text === undefined || each === text) binding.drain({ graceMs: graceTimeMs, jitterMs: 0 });
     }
@@ -175,6 +175,7 @@ export class XdsServer extends Server {
 
   /** Removes a listener of the state of an address. */
   removeServingStateListener(address: string, listener: ServingStatusListener): void {
+    checkArgument('removeServingStateListener()', 'listener', listener, FUNCTION);
     const { text } = parseLiteralAddress('removeServingStateListener()', address);
     this.statusListeners.get(text)?.delete(listener);
   }

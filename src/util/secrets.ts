@@ -59,17 +59,30 @@ export function isSubjectName(name: string): boolean {
   return SUBJECTS.has(name);
 }
 
-/**
- * What is in the bytes of a message with secrets, besides the names of hidden headers: keys of metadata, texts, TLS, and the
- * tags of fields 16 to 31 with a length, such as conditions of routes that this package has no schema for.
- */
+/** What is in the bytes of a message with secrets, besides the names of hidden headers: keys of metadata, texts, and TLS. */
 const MARKERS =
-  // eslint-disable-next-line no-control-regex -- the bytes of a message
-  /passw|passphrase|pwd|pw\b|secret|token|credential|bearer|basic |eyj|signature|sig=|jwt|(?:private|api|access|signing)[-_]?key|:\/\/[^/\s]{0,512}@|extensions\.transport_sockets\.tls|[\x82\x8a\x92\x9a\xa2\xaa\xb2\xba\xc2\xca\xd2\xda\xe2\xea\xf2\xfa]\x01/i;
+  /passw|passphrase|pwd|pw\b|secret|token|credential|bearer|basic |eyj|signature|sig=|jwt|(?:private|api|access|signing)[-_]?key|:\/\/[^/\s]{0,512}@|extensions\.transport_sockets\.tls/i;
+
+/** The tags of fields 16 to 31 with a length, such as conditions of routes that this package has no schema for. */
+// eslint-disable-next-line no-control-regex -- the bytes of a message
+const LATER_FIELDS = /[\x82\x8a\x92\x9a\xa2\xaa\xb2\xba\xc2\xca\xd2\xda\xe2\xea\xf2\xfa]\x01/;
 
 /** Whether an encoded message may have secrets. It is not decoded for that: most have none. */
 export function mayHaveSecrets(bytes: Uint8Array): boolean {
-  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1');
+  return hasSecretText(latin1Of(bytes));
+}
+
+/** The same for a message with routes: their conditions may be about a cookie without its name. */
+export function mayHaveSecretConditions(bytes: Uint8Array): boolean {
+  const text = latin1Of(bytes);
+  return LATER_FIELDS.test(text) || hasSecretText(text);
+}
+
+function latin1Of(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1');
+}
+
+function hasSecretText(text: string): boolean {
   if (MARKERS.test(text)) return true;
   const lower = text.toLowerCase();
   for (const name of hidden) if (lower.includes(name)) return true;

@@ -59,11 +59,6 @@ const ELSEWHERE: ReadonlyMap<string, string> = new Map([
   ['envoy.config.endpoint.v3.LbEndpointCollection', 'test/resources/endpoint-collection.test.ts'],
   ['xds.core.v3.CollectionEntry', 'test/resources/endpoint-collection.test.ts'],
   ['xds.core.v3.CollectionEntry.InlineEntry', 'test/resources/endpoint-collection.test.ts'],
-  // Filter chains of servers, which clients pass over.
-  [
-    'envoy.extensions.transport_sockets.tls.v3.DownstreamTlsContext',
-    'test/resources/socket-listener.test.ts',
-  ],
   // Secrets, which are not parsed beyond 1 MiB.
   [
     'envoy.extensions.transport_sockets.tls.v3.Secret',
@@ -82,22 +77,4 @@ const ELSEWHERE: ReadonlyMap<string, string> = new Map([
   ['xds.data.orca.v3.OrcaLoadReport.NamedMetricsEntry', 'test/lb/orca/call-load-report.test.ts'],
   ['xds.data.orca.v3.OrcaLoadReport.RequestCostEntry', 'test/lb/orca/call-load-report.test.ts'],
   ['xds.data.orca.v3.OrcaLoadReport.UtilizationEntry', 'test/lb/orca/call-load-report.test.ts'],
-  // The rules of servers, which clients have no filter for.
-  ...[
-    'envoy.config.rbac.v3.Permission',
-    'envoy.config.rbac.v3.Permission.Set',
-    'envoy.config.rbac.v3.Policy',
-    'envoy.config.rbac.v3.Principal',
-    'envoy.config.rbac.v3.Principal.Authenticated',
-    'envoy.config.rbac.v3.Principal.Set',
-    'envoy.config.rbac.v3.RBAC',
-    'envoy.config.rbac.v3.RBAC.AuditLoggingOptions',
-    'envoy.config.rbac.v3.RBAC.AuditLoggingOptions.AuditLoggerConfig',
-    'envoy.config.rbac.v3.RBAC.PoliciesEntry',
-    'envoy.config.rbac.v3.SourcedMetadata',
-    'envoy.extensions.filters.http.rbac.v3.RBAC',
-    'envoy.extensions.filters.http.rbac.v3.RBACPerRoute',
-    'envoy.type.matcher.v3.FilterStateMatcher',
-    'envoy.type.matcher.v3.PathMatcher',
-  ].map((type) => [type, 'test/http-filters/rbac/rbac-parser.test.ts'] as const),
 ]);

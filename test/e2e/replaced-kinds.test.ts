@@ -20,7 +20,8 @@ const inline = (cluster: string): Json => {
   const { api_listener: outer, ...rest } = listenerJson(SERVICE) as { api_listener: Json };
   const { api_listener: manager } = outer as { api_listener: Json };
   const route_config = routeConfigJson('inline', [routeToCluster(cluster)]);
-  return { ...rest, api_listener: { api_listener: { ...manager, rds: undefined, route_config } } };
+  delete manager.rds;
+  return { ...rest, api_listener: { api_listener: { ...manager, route_config } } };
 };
 const eds = (name: string, service?: string): Json =>
   edsClusterJson(
@@ -277,7 +278,7 @@ const REPLACEMENTS: Record<string, readonly [Step, Step]> = {
 };
 
 /** One way. The next replacement begins while the last requests and responses of the one before are on their way. */
-const LATENCY_MS = 40;
+const LATENCY_MS = 10;
 
 describe.each(VARIANTS)('a correct replacement, with latency (%s)', (_, features) => {
   const records: LogRecord[] = [];

@@ -103,7 +103,11 @@ export const FAILURES: readonly Failure[] = [
     name: 'a listener for servers',
     start: (world) => {
       const address = { socket_address: { address: '127.0.0.1', port_value: 1 } };
-      const listeners = [{ name: world.service, address }];
+      const { api_listener: outer } = listenerJson(world.service, world.routes) as {
+        api_listener: Json;
+      };
+      const filters = [{ name: 'http', typed_config: outer.api_listener }];
+      const listeners = [{ name: world.service, address, filter_chains: [{ filters }] }];
       return world.serve({ ...world.resources([1]), listeners });
     },
   },

@@ -465,13 +465,17 @@ describe('a route action', () => {
     [{ redirect: {} }, 'redirect'],
     [{ direct_response: { status: 404 } }, 'direct_response'],
     [{ filter_action: {} }, 'filter_action'],
-    [{ non_forwarding_action: {} }, 'non_forwarding_action'],
     [{}, 'unset'],
   ])('%j is legal, though a client cannot carry it out', (action, name) => {
     expect(routeOf({ match: { prefix: '' }, ...action }).action).toEqual({
       kind: 'unsupported',
       action: name,
     });
+  });
+
+  it('of a server is one of its own', () => {
+    const { action } = routeOf({ match: { prefix: '' }, non_forwarding_action: {} });
+    expect(action).toEqual({ kind: 'non-forwarding' });
   });
 
   it.each<Json>([

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
-import { credentials, Metadata, Server } from '@grpc/grpc-js';
+import { credentials, Metadata, Server, ServerCredentials } from '@grpc/grpc-js';
 import { ROOT_CONTEXT } from '@opentelemetry/api';
 import { MeterProvider } from '@opentelemetry/sdk-metrics';
 import { BasicTracerProvider } from '@opentelemetry/sdk-trace-base';
@@ -100,6 +100,14 @@ const contract: Required<testing.LbPolicyContractOptions<unknown>> = {
   ...{ policy, config: {}, headers: { a: 'b' }, connectsAtOnce: true },
   ...{ picksToConnect: 0, usesEveryEndpoint: true },
 };
+const xdsServerOptions: Required<servers.XdsOptions> = {
+  bootstrap: bootstrapFor('127.0.0.1:9'),
+  listenerName: () => 'a',
+  onServingState: done,
+  drainGraceTimeMs: 5,
+  drainJitterMs: 5,
+};
+const xdsServer = new servers.XdsServer();
 const call = { getAuthContext: () => null };
 const explained = ['xds:///a', '/a.B/C', new Metadata()] as const;
 const provider = { name: 'acme', parseConfig: make, create: make };
@@ -242,6 +250,25 @@ const rows: Readonly<Record<string, Row>> = {
       auditLoggers: [{ name: 'acme.v1.Audit', parseConfig: make, create: () => ({ log: done }) }],
     } satisfies servers.AuthorizationInterceptorOptions,
   ]),
+  'new XdsServer': classRow(servers.XdsServer, [xdsServerOptions], ['0.bootstrap.*']),
+  'XdsServer.bindAsync': methodRow(xdsServer, 'bindAsync', [
+    ...['127.0.0.1:9', ServerCredentials.createInsecure(), done],
+  ]),
+  'XdsServer.unbind': methodRow(xdsServer, 'unbind', ['127.0.0.1:9']),
+  'XdsServer.drain': methodRow(xdsServer, 'drain', ['127.0.0.1:9', 5]),
+  'XdsServer.addServingStateListener': methodRow(xdsServer, 'addServingStateListener', [
+    ...['127.0.0.1:9', done],
+  ]),
+  'XdsServer.removeServingStateListener': methodRow(xdsServer, 'removeServingStateListener', [
+    ...['127.0.0.1:9', done],
+  ]),
+  'XdsServer.tryShutdown': methodRow(new servers.XdsServer(), 'tryShutdown', [done]),
+  createXdsServerCredentials: row(servers.createXdsServerCredentials, [
+    ServerCredentials.createInsecure(),
+  ]),
+  'new XdsServerCredentials': classRow(servers.XdsServerCredentials, [
+    ServerCredentials.createInsecure(),
+  ]),
   registerAuditLogger: row(servers.registerAuditLogger, [
     { name: 'acme.v1.Audit', parseConfig: make, create: () => ({ log: done }) },
   ]),
@@ -322,6 +349,7 @@ const LEGAL: ReadonlySet<string> = new Set([
   'parseResourceFile 0',
   'withCallLabel 1',
   'lbPolicyContract 0.headers.a',
+  ...['subject', 'headers.a'].map((name) => `authorize 1.${name}`),
   ...['from', 'with', 'merge'].map((name) => `Snapshot.${name} 0.errors.0.message`),
   'createAuthorizationInterceptor 0.policy.allow_rules.0.source.principals.0',
   'createAuthorizationInterceptor 0.policy.allow_rules.0.request.paths.0',

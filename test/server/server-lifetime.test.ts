@@ -191,7 +191,7 @@ describe('options', () => {
   it('are checked: those of grpc-js have a dot in their names', () => {
     const create = (options: object) => () => new XdsServer(options);
     expect(create({ drainGraceTimeMs: -1 })).toThrow(
-      'drainGraceTimeMs of XdsServer() must be a number of milliseconds from 0',
+      'drainGraceTimeMs of new XdsServer() must be a number of milliseconds from 0',
     );
     expect(create({ onServingStates() {} })).toThrow('onServingState');
     expect(create({ 'grpc.max_concurrent_streams': 1 })).not.toThrow();

@@ -18,7 +18,10 @@ import {
 import { findVirtualHost } from '../../src/routing/virtual-host';
 import type { ClusterResult, XdsConfig } from '../../src/dependency-manager/xds-config';
 import type { ClusterResource } from '../../src/resources/cluster/cluster';
-import type { EndpointsResource } from '../../src/resources/endpoints/endpoints';
+import {
+  describeEmptyLocalities,
+  type EndpointsResource,
+} from '../../src/resources/endpoints/endpoints';
 import type { ApiListener, ListenerResource } from '../../src/resources/listener/listener';
 import type {
   RouteConfigResource,
@@ -247,7 +250,9 @@ function buildLeaf(
   const own = source.kind === 'error' ? source.error : source.ambient;
   const texts = [...errors, ...(own === undefined ? [] : [own])].map(({ message }) => message);
   const endpoints = source.kind === 'value' ? source.value : undefined;
-  const resolutionNote = texts.length === 0 ? NOTE : texts.join('; ');
+  const note = texts.length === 0 ? NOTE : texts.join('; ');
+  const empty = endpoints && describeEmptyLocalities(endpoints);
+  const resolutionNote = empty === undefined ? note : `${empty}; ${note}`;
   return ok({ resource, children: { kind: 'endpoints', endpoints, resolutionNote } });
 }
 

@@ -4,7 +4,7 @@ import {
   objectOf,
   oneOf,
   optional,
-  STRINGS,
+  TEXTS,
   TEXT,
   type Rule,
 } from '../../util/check-arguments';
@@ -83,7 +83,7 @@ export interface IstioAuthorizationPolicy {
   readonly rules?: readonly IstioRule[];
 }
 
-const LIST = optional(STRINGS);
+const LIST = optional(TEXTS);
 
 const SOURCE: MembersOf<IstioSource> = {
   ...{ principals: LIST, notPrincipals: LIST, namespaces: LIST, notNamespaces: LIST },

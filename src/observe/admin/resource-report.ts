@@ -4,7 +4,7 @@ import { diffJson, type Difference } from '../../wire/proto-json/json-diff';
 import { late } from '../../util/late';
 import type * as EncodeJson from '../../wire/proto-json/encode-json';
 import { errorMessage } from '../../util/errors';
-import { isSecretName, mayHaveSecrets } from '../../util/secrets';
+import { isSecretName, mayHaveSecretConditions, mayHaveSecrets } from '../../util/secrets';
 import { toIso } from '../../util/since';
 import { REDACTED, redactSecrets } from '../../util/text';
 
@@ -95,11 +95,13 @@ export function resourceToJson(typeUrl: string, bytes: Uint8Array): unknown {
   }
 }
 
+/** The resources with routes. */
+const WITH_ROUTES = /\.(?:Listener|RouteConfiguration)$/;
+
 /** Redacts the secrets of an encoded resource; `undefined` if it cannot be decoded and may have some. */
 export function withoutSecrets(typeUrl: string, bytes: Uint8Array): Uint8Array | undefined {
-  return mayHaveSecrets(bytes)
-    ? loadEncodeJson().withoutSecrets(messageName(typeUrl), bytes)
-    : bytes;
+  const mayHave = WITH_ROUTES.test(typeUrl) ? mayHaveSecretConditions : mayHaveSecrets;
+  return mayHave(bytes) ? loadEncodeJson().withoutSecrets(messageName(typeUrl), bytes) : bytes;
 }
 
 function messageName(typeUrl: string): string {

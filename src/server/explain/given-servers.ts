@@ -1,30 +1,14 @@
-import type { ServerConfig } from '../../bootstrap/bootstrap';
 import type { SocketListener } from '../../resources/listener/listener';
 import { addressBytes } from '../../resources/shared/address-parser';
 import type { ResourceTypes } from '../../resources/resource-types';
 import type { RouteConfigResource } from '../../resources/route-config/route-config';
+import { GIVEN_SERVER, type GivenResource } from '../../runtime/explain';
 import { err, ok, type Result } from '../../util/result';
 import { runSteps } from '../../util/steps';
 import { joinHostPort, quoteName } from '../../util/text';
 import type { ResourceType } from '../../xds-client/resource-type';
 import { joinBounded } from '../../xds-client/xds-errors';
 import type { ConnectionEnd } from '../filter-chains/filter-chain-index';
-
-/** A resource as a management server would send it. */
-interface GivenResource {
-  readonly typeUrl: string;
-  readonly name: string;
-  readonly value: Uint8Array;
-}
-
-/** The server that the resources would come from. */
-const SERVER: ServerConfig = {
-  serverUri: 'given resources',
-  channelCreds: { type: 'insecure', config: undefined },
-  callCreds: [],
-  features: new Set(),
-  key: '',
-};
 
 /** Listeners of servers that are shown of more. */
 const MAX_SHOWN = 10;
@@ -75,7 +59,7 @@ export class GivenServers {
 
 function read<T>(type: ResourceType<T>, { name, value }: GivenResource): Result<T, string> {
   const context = {
-    server: SERVER,
+    server: GIVEN_SERVER,
     // Those of the bootstrap, which is not given.
     certificateProviders: { has: () => true },
     previous: () => undefined,

@@ -122,6 +122,7 @@ const OTHER_VARIABLES = [
   'GRPC_XDS_BOOTSTRAP',
   'GRPC_XDS_BOOTSTRAP_CONFIG',
   'GRPC_XDS_SNAPSHOT_PATH',
+  'GRPC_XDS_RELAY',
 ];
 
 /** The variables of all flags, each with the flag. */
