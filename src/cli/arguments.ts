@@ -1,7 +1,7 @@
 import { isIP, isIPv6 } from 'node:net';
 import { InvalidArgumentError } from 'commander';
 import type { Services } from '../control-plane';
-import { parseIpPort } from '../util/host-port';
+import { parseIpPort, type IpPort } from '../util/host-port';
 
 /** Adds `name=host:port,host:port` to the services of the options before. */
 export function addService(text: string, before: Services = {}): Services {
@@ -59,10 +59,17 @@ export function parseIp(text: string): string {
   throw new InvalidArgumentError('Expected an IP address.');
 }
 
+/** Parses the address of a server. */
+export function parseServerAddress(text: string): IpPort {
+  const parsed = parseIpPort(text);
+  if (parsed !== undefined) return parsed;
+  throw new InvalidArgumentError('Expected IP:PORT, such as 10.0.0.2:50051 or [::1]:50051.');
+}
+
 /** Checks an IP address with a port. */
 export function parseIpPortText(text: string): string {
-  if (parseIpPort(text) !== undefined) return text;
-  throw new InvalidArgumentError('Expected IP:PORT, such as 10.0.0.2:50051 or [::1]:50051.');
+  parseServerAddress(text);
+  return text;
 }
 
 /** Checks where a relay listens. */

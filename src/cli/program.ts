@@ -13,6 +13,7 @@ import {
   parsePort,
   parseFormat,
   parseSeconds,
+  parseServerAddress,
   parseTarget,
 } from './arguments';
 import { addBootstrapCommand } from './commands/bootstrap';
@@ -154,10 +155,16 @@ function addDoctor(program: Command, io: CliIo, setCode: SetCode): void {
     .summary('check everything between this machine and a working call')
     .description(
       'Checks Node.js, grpc-js, the environment, the bootstrap, each management server and, with --target, each ' +
-        'resource of the target, its endpoints and its load reports. Prints the remedy of what it finds.',
+        'resource of the target, its endpoints and its load reports; with --server, what a server at an address would ' +
+        'get: its Listener, routes, TLS, policies, certificates and port. Prints the remedy of what it finds.',
     )
     .argument('[bootstrap]', 'bootstrap file; default: as the environment variables have it')
     .option('-t, --target <target>', 'such as xds:///shop', parseTarget)
+    .option(
+      '-s, --server <ip:port>',
+      'address of a server, as bindAsync() is given it',
+      parseServerAddress,
+    )
     .option('--no-connect', 'do not connect to endpoints')
     .option('--timeout <seconds>', 'time for the response of a management server', parseSeconds);
   addOutputOptions(command).action(async (path: string | undefined, flags: DoctorFlags) =>
@@ -314,8 +321,9 @@ function addTop(program: Command, io: CliIo, setCode: SetCode): void {
     .summary('show the calls of a process as they are made')
     .description(
       'Shows calls, errors, latency and connections of a process for each target, cluster and locality: on a terminal as a ' +
-        'screen until q is pressed, otherwise once.',
+        'screen until q is pressed, otherwise once. The admin services of a process know no latency.',
     )
+    .option('--admin <address>', 'admin services of a process (channelz and CSDS)', parseAddress)
     .option('--page <url>', 'live page of a process, with its token', parsePageUrl)
     .option('--pid <id>', 'process that has called dumpOnSignal()', parsePid)
     .option('-t, --target <target>', 'only this target, such as xds:///shop', parseTarget)

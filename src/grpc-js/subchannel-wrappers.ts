@@ -3,6 +3,7 @@ import { systemClock } from '../util/clock';
 
 type Subchannel = experimental.SubchannelInterface;
 type RealSubchannel = ReturnType<Subchannel['getRealSubchannel']>;
+type StateListener = Parameters<Subchannel['addConnectivityStateListener']>[0];
 type DataWatcher = Parameters<Subchannel['addDataWatcher']>[0];
 
 /** Starts a call on a connection. Throws if the connection is closed. */
@@ -80,12 +81,32 @@ export class GatedSubchannel extends experimental.BaseSubchannelWrapper {
 
 /** A subchannel that is connected to an endpoint through another address, and has the address of the endpoint. */
 export class RelayedSubchannel extends experimental.BaseSubchannelWrapper {
-  /** @param relay The subchannel of the other address. */
+  private readonly listeners = new Map<StateListener, StateListener>();
+
+  /** @param relay The subchannel of the other address, that of a proxy. */
   constructor(
-    relay: Subchannel,
+    private readonly relay: Subchannel,
     private readonly address: string,
   ) {
     super(relay);
+  }
+
+  /** The errors of connections to the proxy name it as that: the endpoint may be well. */
+  override addConnectivityStateListener(listener: StateListener): void {
+    const relayed: StateListener = (subchannel, previous, state, keepaliveTime, error) => {
+      const text = error?.replace(
+        /\bconnect (E[A-Z]+)(?: \S+)?/,
+        `HTTP proxy ${this.relay.getAddress()}: connect $1`,
+      );
+      listener(subchannel, previous, state, keepaliveTime, text);
+    };
+    this.listeners.set(listener, relayed);
+    super.addConnectivityStateListener(relayed);
+  }
+
+  override removeConnectivityStateListener(listener: StateListener): void {
+    super.removeConnectivityStateListener(this.listeners.get(listener) ?? listener);
+    this.listeners.delete(listener);
   }
 
   override getAddress(): string {

@@ -1,5 +1,21 @@
 /** What to check after an error of Node.js or of the host library, by a part of its text. The first that matches is used. */
 const ADVICE: readonly (readonly [error: RegExp, advice: string])[] = [
+  // Those of proxies are before the errors that they wrap.
+  [
+    /^HTTP proxy \S+ the proxy answered with status 403$/,
+    'its rules do not allow a connection to this endpoint',
+  ],
+  [
+    /^HTTP proxy \S+ the proxy answered with status 407$/,
+    'it demands credentials, which this client does not have: allow this host at the proxy',
+  ],
+  [
+    /^HTTP proxy \S+ the proxy answered with status 50\d$/,
+    'it cannot connect to the endpoint: see its log, and that the endpoint runs',
+  ],
+  [/^HTTP proxy \S+ (?:the proxy|no answer) /, 'check the proxy, and see its log'],
+  [/^HTTP proxy \S+ the answer is /, 'check that this is an HTTP proxy'],
+  [/^HTTP proxy \S+ connect ECONNREFUSED\b/, 'check that the proxy runs and listens there'],
   [/\bECONNREFUSED\b/, 'check that a server listens there'],
   // The host library takes a scheme that it does not know for a part of a name in DNS.
   [/\bdns:[a-z][\w+.-]*:\/\//i, 'this scheme is not known: write host:port or dns:///host:port'],

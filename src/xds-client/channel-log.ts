@@ -2,12 +2,18 @@ import type { Clock } from '../util/clock';
 import { inSeconds } from '../util/duration';
 import { errorStack } from '../util/errors';
 import type { Logger } from '../util/logger';
+import { toIso } from '../util/since';
 import { MAX_SHOWN_NAME } from '../util/text';
 import type { AdsResponse } from './ads/ads-response';
 import type { Answer } from './ads/verdict';
 import type { Channel, ChannelResource, ResourceListener } from './channel-resource';
 import type { ChangeHistory, ResourceChange } from './client-snapshot';
-import { MAX_INITIAL_VERSIONS_LENGTH, MAX_LOGGED_BUGS, MAX_LOGGED_UNREQUESTED } from './limits';
+import {
+  MAX_INITIAL_VERSIONS_LENGTH,
+  MAX_LOGGED_BUGS,
+  MAX_LOGGED_RECOVERIES,
+  MAX_LOGGED_UNREQUESTED,
+} from './limits';
 import type { Accepted, ResourceEvent, ResourceState } from './resource-state';
 import type { CutStreams } from './stream-cuts';
 import { describeResource, type ResourceId } from './xds-errors';
@@ -38,6 +44,8 @@ export class ChannelLog implements ResourceListener {
   /** Types that were received without a request. */
   private readonly unrequestedTypes = new Set<string>();
   private hasLeftOutVersions = false;
+  /** Resources that were logged as accepted since the last rejection that was logged. */
+  private recoveries = 0;
 
   constructor(private readonly options: ChannelLogOptions) {}
 
@@ -56,6 +64,7 @@ export class ChannelLog implements ResourceListener {
     const { reason } = answer;
     if (this.rejections.get(typeUrl) === reason) return;
     this.rejections.set(typeUrl, reason);
+    this.recoveries = 0;
     this.options.logger.error(() => `update from ${this.server} rejected (NACK): ${reason}`, {
       event: 'resource-nacked',
       typeUrl,
@@ -133,6 +142,8 @@ export class ChannelLog implements ResourceListener {
 
   onEvent(resource: ChannelResource, event: Event, before: State): void {
     const isRepeated = event.kind === 'accepted' && event.accepted.value === valueOf(before);
+    if (event.kind === 'accepted')
+      this.attempt(resource, () => this.logRecovery(resource, event, before));
     // A response may repeat thousands.
     if (isRepeated && !isRemovalIgnored(before)) return;
     this.attempt(resource, () => this.logRemoval(resource, event, before));
@@ -159,6 +170,23 @@ export class ChannelLog implements ResourceListener {
         () => `${describeResource(id)}: unexpected error in its description: ${errorStack(error)}`,
       );
     }
+  }
+
+  /** Logs that a resource is accepted whose last versions were rejected; of as many as one rejection may have, the first ones. */
+  private logRecovery(
+    { id }: ChannelResource,
+    { accepted, version = accepted.version }: Extract<Event, { kind: 'accepted' }>,
+    before: State,
+  ): void {
+    const failure = before.kind === 'requested' ? undefined : before.failure;
+    if (failure?.status !== 'NACKED' || failure.isExpiry === true) return;
+    if (this.recoveries === MAX_LOGGED_RECOVERIES) return;
+    this.recoveries++;
+    this.options.logger.info(
+      () =>
+        `${describeResource(id)}: version "${version}" from ${this.server} is accepted; what it sent since ${toIso(failure.sinceMs)} was rejected (NACK)`,
+      { event: 'recovered' },
+    );
   }
 
   /** Logs that a removal is ignored, and that it is over. */

@@ -51,6 +51,9 @@ export const MAX_NAME_LENGTH = 8192;
 /** Types that a server sends without a request and that are logged, one line each; responses of further ones are dropped without a line. */
 export const MAX_LOGGED_UNREQUESTED = 16;
 
+/** Resources that are logged as accepted after one rejection: it may have thousands. */
+export const MAX_LOGGED_RECOVERIES = 16;
+
 /** Exceptions of this client that are remembered for a server, so that each is logged once. */
 export const MAX_LOGGED_BUGS = 16;
 

@@ -85,6 +85,54 @@ describe('grpc-xds check of a resource with fields that have no effect on gRPC c
     ]);
   });
 
+  it('warns of routes that are left out, at the field that is the reason', async () => {
+    const file = join(folder, 'resources.yaml');
+    const text = `routes:
+  - name: r
+    virtual_hosts:
+      - name: all
+        domains: ['*']
+        routes:
+          - match: { prefix: '', query_parameters: [{ name: a }] }
+            route: { cluster: shop }
+          - match: { prefix: shop }
+            route: { cluster: shop }
+          - match: { prefix: '' }
+            route: { cluster_header: x-cluster }
+          - match: { prefix: '' }
+            route: {}
+          - match: { prefix: '' }
+            route: { cluster: shop }
+`;
+    writeFileSync(file, text);
+    const io = new FakeIo();
+    expect(await io.run('check', '--allow-inconsistent', file)).toBe(0);
+    const route =
+      'route configuration "r": without effect on gRPC clients: virtual_hosts[0].routes';
+    const leftOut = 'the route is left out, since';
+    expect(io.errors.map((line) => line.replace(file, 'FILE'))).toEqual([
+      `FILE:7:34: warning: ${route}[0].match.query_parameters: ${leftOut} no gRPC call matches it`,
+      `FILE:9:22: warning: ${route}[1].match.prefix: ${leftOut} no gRPC call matches it`,
+      `FILE:12:22: warning: ${route}[2].route.cluster_header: ${leftOut} gRPC does not know such clusters`,
+      `FILE:14:13: warning: ${route}[3].route: ${leftOut} it has no cluster`,
+    ]);
+  });
+
+  it.each([
+    ['no localities', [], 'it has no localities'],
+    [
+      'an empty locality',
+      [{ locality: { zone: 'a' }, loadBalancingWeight: 1 }],
+      'its only locality has no endpoint',
+    ],
+  ])('says of an assignment why it has no usable endpoint: %s', async (_text, endpoints, fact) => {
+    const file = join(folder, 'resources.json');
+    writeFileSync(file, JSON.stringify({ endpoints: [{ clusterName: 'shop', endpoints }] }));
+    const io = new FakeIo();
+    expect(await io.run('check', file)).toBe(0);
+    expect(io.errors.join()).toMatch(`no usable endpoint: ClusterLoadAssignment "shop": ${fact}`);
+  });
+
   it('warns of the fields of filters and policies, and not of labels', async () => {
     const typed = (type: string, config: object) => ({
       '@type': `type.googleapis.com/envoy.extensions.${type}`,
@@ -129,6 +177,16 @@ describe('grpc-xds check of a resource with fields that have no effect on gRPC c
     const io = new FakeIo();
     expect(await io.run('check', '--allow-inconsistent', file)).toBe(0);
     expect(io.errors).toEqual([]);
+  });
+
+  it('does not warn of the name of an assignment in a cluster of DNS, which Envoy demands', async () => {
+    const socket_address = { address: 'db.test', port_value: 80 };
+    const load_assignment = {
+      cluster_name: 'shop',
+      endpoints: [{ lb_endpoints: [{ endpoint: { address: { socket_address } } }] }],
+    };
+    const cluster = { name: 'shop', type: 'LOGICAL_DNS', load_assignment };
+    expect(await check(cluster)).toEqual({ code: 0, errors: [] });
   });
 
   it('does not warn of a resource that clients use as a whole', async () => {

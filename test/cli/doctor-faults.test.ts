@@ -178,6 +178,23 @@ const faults: readonly Fault[] = [
     },
   },
   {
+    title: 'a host name of a cluster that does not exist',
+    ...{ level: 'fail', check: 'endpoints', remedy: /^correct the host name in the cluster/ },
+    text: /^no usable endpoint: DNS resolution of no-such-host\.invalid:80 failed: getaddrinfo/,
+    plant: async (world) => {
+      const address = await world.serveAll(({ routes: _routes, clusters, ...rest }) => ({
+        ...{ ...rest, clusters: [...clusters, dnsClusterJson('gone', 80, 'no-such-host.invalid')] },
+        routes: [
+          routeConfigJson(`${SERVICE}-routes`, [
+            { ...routeToCluster('gone'), match: { prefix: '/gone' } },
+            routeToCluster('echo'),
+          ]),
+        ],
+      }));
+      return world.check(world.bootstrap(address));
+    },
+  },
+  {
     title: 'a bootstrap file that is not there',
     ...{ level: 'fail', check: 'bootstrap-unreadable', text: /cannot be read/, remedy: /path/ },
     plant: (world) => world.run(`${world.folder}/none.json`),

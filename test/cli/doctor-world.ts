@@ -40,8 +40,13 @@ export class DoctorWorld {
     resources: Partial<MeshResources>,
     options: ControlPlaneOptions = {},
   ): Promise<string> {
+    return this.serveSnapshot(Snapshot.from(resources), options);
+  }
+
+  /** Starts a control plane for everything of a snapshot. @returns its address. */
+  async serveSnapshot(snapshot: Snapshot, options: ControlPlaneOptions = {}): Promise<string> {
     const controlPlane = new ControlPlane(options);
-    controlPlane.setSnapshot(Snapshot.from(resources), { allowInconsistent: true });
+    controlPlane.setSnapshot(snapshot, { allowInconsistent: true });
     const { address } = await controlPlane.start();
     this.stops.push(() => controlPlane.stop());
     return address;
@@ -92,6 +97,7 @@ export class DoctorWorld {
 
   /** Runs the command. */
   async run(...args: readonly string[]): Promise<Diagnosis> {
+    this.io.out.length = 0;
     const code = await this.io.run('doctor', '--json', ...args);
     const result: unknown = JSON.parse(this.io.out.join('\n'));
     const isResult = typeof result === 'object' && result !== null && 'findings' in result;

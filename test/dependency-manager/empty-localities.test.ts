@@ -35,6 +35,7 @@ describe('the resolution note of a cluster without endpoints', () => {
   const eds = { kind: 'eds', name: 'e' } as const;
 
   it.each([
+    [0, 'it has no localities'],
     [1, 'its only locality has no endpoint'],
     [3, 'none of its 3 localities has an endpoint'],
   ])('says that its localities are empty, and what to check: %d', (count, text) => {

@@ -56,6 +56,19 @@ describe('the status of a call', () => {
     expect(details).toMatch(/; configured by management server .* \(node "test-node"\)$/);
   });
 
+  it('counts calls by endpoint, though each has a connection of its own', async () => {
+    onStream = (stream) => stream.session?.destroy();
+    serve();
+    const client = mesh.client();
+    await client.failure();
+    await client.failure();
+    expect((await client.failure()).details).toMatch(
+      new RegExp(
+        String.raw`^Connection dropped: Cluster ".*": 127\.0\.0\.1:\d+, \d+ times since ${TIME}: `,
+      ),
+    );
+  });
+
   it('is that of the server where the server sends one', async () => {
     onStream = (stream) => endWith(stream, status.UNAVAILABLE, 'Stream refused by server');
     serve();

@@ -188,7 +188,7 @@ describe('a cluster behind an HTTP proxy', () => {
     mesh.serve(resources([endpointAt(443, proxyAt(proxy.port), '::1')]));
     const { details } = await connect(insecure()).failure();
     expect(proxy.targets[0]).toBe('[::1]:443');
-    expect(details).toContain('HTTP proxy: CONNECT [::1]:443: the proxy answered with status 502');
+    expect(details).toContain('the proxy answered with status 502 ([::1]:443 in ');
   });
 
   it.each([
@@ -201,9 +201,28 @@ describe('a cluster behind an HTTP proxy', () => {
     const { code, details } = await connect(create()).failure();
     expect(code).toBe(Status.UNAVAILABLE);
     expect(details).toContain(
-      `HTTP proxy: CONNECT 127.0.0.1:${backend.port}: the proxy answered with status 403`,
+      `HTTP proxy 127.0.0.1:${proxy.port}: the proxy answered with status 403 (127.0.0.1:${backend.port} in `,
     );
+    expect(details).toContain(': its rules do not allow a connection to this endpoint');
     expect(backend.calls).toBe(before);
+  });
+
+  it.each([
+    [407, /status 407 \(.*\): it demands credentials, which this client does not have/],
+    [502, /status 502 \(.*\): it cannot connect to the endpoint: see its log/],
+    [undefined, /connect ECONNREFUSED \(.*\): check that the proxy runs and listens there/],
+  ])('names the proxy and what to check, once for all endpoints: %s', async (answer, expected) => {
+    proxy.status = answer ?? 200;
+    if (answer === undefined) proxy.stop();
+    const ports = [backend.port, 1, 2, 3, 4];
+    mesh.serve(resources(ports.map((port) => endpointAt(port, proxyAt(proxy.port)))));
+    const client = connect(insecure());
+    const { details } = await eventually(
+      () => client.failure(),
+      (failure) => failure.details.includes('and 4 more'),
+    );
+    expect(details).toMatch(expected);
+    expect(details).toContain(`Last error: HTTP proxy 127.0.0.1:${proxy.port}: `);
   });
 
   // 1. One proxy. 2. Another one, then none: new calls use it, none over a connection made before.

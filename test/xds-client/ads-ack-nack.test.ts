@@ -110,6 +110,40 @@ describe('acknowledging responses', () => {
     expect(h.client.snapshot().resources[0]).toMatchObject({ status: 'ACKED', failure: undefined });
   });
 
+  it.each([
+    ['another version', 'two'],
+    ['the bytes in use', 'one'],
+  ])('logs that rejections are over with %s, once', (_text, value) => {
+    const h = new Harness();
+    h.watch(h.listener, 'a');
+    h.watch(h.listener, 'b');
+    h.send(h.listener, '1', { a: 'one', b: 'one' });
+    h.send(h.listener, '2', { a: '!bad', b: 'one' });
+    h.send(h.listener, '3', { a: '!worse', b: 'one' });
+    expect(h.logger.infos).toEqual([]);
+    h.send(h.listener, '4', { a: value, b: 'one' });
+    h.send(h.listener, '5', { a: value, b: 'two' });
+    expect(h.logger.infos).toEqual([
+      expect.stringMatching(
+        /^Listener "a": version "4" from management server .* is accepted; what it sent since 2023-11-14T22:13:20\.000Z was rejected \(NACK\)$/,
+      ),
+    ]);
+  });
+
+  it('logs the first of thousands of resources that are accepted after a rejection', () => {
+    const h = new Harness();
+    const names = Array.from({ length: 1000 }, (_, i) => `r${i}`);
+    for (const name of names) h.watch(h.endpoints, name);
+    const send = (version: string, value: string) =>
+      h.send(h.endpoints, version, Object.fromEntries(names.map((name) => [name, value])));
+    send('1', '!bad');
+    send('2', 'good');
+    expect(h.logger.infos).toHaveLength(16);
+    send('3', '!bad');
+    send('4', 'good');
+    expect(h.logger.infos).toHaveLength(32);
+  });
+
   it('ACKs a response for a resource that is no longer watched', () => {
     const h = new Harness();
     h.watch(h.endpoints, 'stays');

@@ -8,8 +8,14 @@ import type { RouteConfigResource } from '../../resources/route-config/route-con
 import { WrongActions } from '../../server/routes/wrong-actions';
 import { quoteText } from '../../util/text';
 
+/** Returns a route configuration that is not in the Listener itself; `undefined` if it is not known. */
+export type FindRoutes = (name: string) => RouteConfigResource | undefined;
+
 /** Describes what of a valid Listener of a server has no effect, or another one than it seems to have, each with the next step. */
-export function describeUseless(listener: SocketListener): readonly string[] {
+export function describeUseless(
+  listener: SocketListener,
+  findRoutes: FindRoutes = () => undefined,
+): readonly string[] {
   const { filterChains, defaultFilterChain, unmatchable } = listener;
   const warnings = unmatchable.map(
     ({ name, criterion }) =>
@@ -27,24 +33,27 @@ export function describeUseless(listener: SocketListener): readonly string[] {
   ]);
   if (defaultFilterChain !== undefined) named.push(['default_filter_chain', defaultFilterChain]);
   for (const [subject, chain] of named) {
-    for (const warning of describeChain(chain)) warnings.push(`${subject}: ${warning}`);
+    for (const warning of describeChain(chain, findRoutes)) warnings.push(`${subject}: ${warning}`);
   }
   return warnings;
 }
 
-function describeChain({ tls, httpConnectionManager }: FilterChain): readonly string[] {
+function describeChain(
+  { tls, httpConnectionManager }: FilterChain,
+  findRoutes: FindRoutes,
+): readonly string[] {
   const { httpFilters, routes } = httpConnectionManager;
-  const inline = routes.kind === 'inline' ? routes.routeConfig : undefined;
+  const known = routes.kind === 'inline' ? routes.routeConfig : findRoutes(routes.routeConfigName);
   const isAsked = tls?.clientValidation !== undefined;
   const stranger = isAsked ? undefined : tls === undefined ? PLAIN_TEXT : NO_CERTIFICATES;
   const warnings = tls === undefined ? [NO_TLS] : [];
   for (const filter of httpFilters) {
     const subject = `HTTP filter ${quoteText(filter.name)}`;
-    for (const warning of describeFilter(filter, inline, stranger)) {
+    for (const warning of describeFilter(filter, known, stranger)) {
       warnings.push(`${subject}: ${warning}`);
     }
   }
-  const wrong = inline && describeWrongActions(inline);
+  const wrong = known && describeWrongActions(known);
   return wrong === undefined ? warnings : [...warnings, wrong];
 }
 

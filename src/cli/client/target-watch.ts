@@ -25,7 +25,7 @@ import {
 } from './client-parts';
 
 /** Creates an xDS client of its own, which logs nothing. */
-function createXdsClient({ bootstrap, parts, access }: OpenedBootstrap): XdsClient {
+export function createXdsClient({ bootstrap, parts, access }: OpenedBootstrap): XdsClient {
   const { clock, random, flags } = parts.environment;
   const { transportFactory } = access;
   return new XdsClient({

@@ -1,6 +1,7 @@
 import type { ServerConfig } from '../../bootstrap/bootstrap';
 import type { ClusterResource } from '../../resources/cluster/cluster';
 import {
+  describeEmptyLocalities,
   describeSkippedEndpoints,
   type EndpointsResource,
 } from '../../resources/endpoints/endpoints';
@@ -40,10 +41,9 @@ export function decodeSent<T>(
  * is one.
  */
 export function describeUnusableEndpoints(value: EndpointsResource): string | undefined {
-  const localities = value.priorities.flatMap((priority) => priority.localities);
+  const empty = describeEmptyLocalities(value);
   const skipped = describeSkippedEndpoints(value);
-  if (localities.some(({ endpoints }) => endpoints.length > 0)) return skipped;
-  return `no usable endpoint: ${skipped ?? 'it has none that is healthy'}`;
+  return empty === undefined ? skipped : `no usable endpoint: ${skipped ?? empty}`;
 }
 
 /** Returns the bytes of a resource; `undefined` if there is no such resource. */

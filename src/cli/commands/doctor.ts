@@ -9,10 +9,12 @@ import {
   type CliIo,
 } from '../io';
 import type { Finding, FindingLevel } from '../client';
+import type { IpPort } from '../../util/host-port';
 
 /** Flags of `doctor`. */
 export interface DoctorFlags extends OutputFlags {
   readonly target?: string;
+  readonly server?: IpPort;
   /** False for `--no-connect`. */
   readonly connect: boolean;
   /** Seconds. */
@@ -36,7 +38,8 @@ export async function doctor(
   const paint = createPaint(io, flags);
   const isLive = formatOf(flags) === 'table';
   const findings = await runDoctor({
-    ...{ bootstrapPath, target: flags.target, connects: flags.connect },
+    ...{ bootstrapPath, target: flags.target, server: flags.server },
+    connects: flags.connect,
     ...{ clock: io.clock, env: io.env, folder: io.folder, nodeVersion: io.nodeVersion },
     timeoutMs: flags.timeout === undefined ? undefined : flags.timeout * 1000,
     onFinding: (finding) => {

@@ -21,10 +21,13 @@ import {
   type OutputFlags,
   type Paint,
 } from '../io';
+import { fetchAdminReport } from '../top/admin-report';
 import { ratesOf, readSample, type TopRow, type TopSample } from '../top/sample';
 
 /** Flags of `top`. */
 export interface TopFlags extends OutputFlags {
+  /** The address of the admin services of a process. */
+  readonly admin?: string;
   /** The URL of a live page. */
   readonly page?: string;
   /** The id of a process that writes its state on a signal. */
@@ -44,8 +47,9 @@ export interface TopFlags extends OutputFlags {
  * @returns the exit code: findings, if there is nothing to show; unreachable, if the process cannot be reached.
  */
 export async function top(flags: TopFlags, io: CliIo): Promise<number> {
-  if ((flags.page === undefined) === (flags.pid === undefined)) {
-    io.printError('error: give one process: --pid or --page');
+  const sources = [flags.admin, flags.page, flags.pid].filter((each) => each !== undefined);
+  if (sources.length !== 1) {
+    io.printError('error: give one process: --pid, --page or --admin');
     return exitCode.badInput;
   }
   const isScreen = io.isTerminal && flags.once !== true && formatOf(flags) === 'table';
@@ -70,10 +74,11 @@ async function takeSample(flags: TopFlags, io: CliIo): Promise<Result<TopSample,
 }
 
 function readReport(
-  { page, pid, target, timeout }: TopFlags,
+  { admin, page, pid, target, timeout }: TopFlags,
   io: CliIo,
 ): Promise<Result<ProcessReport, SourceFailure>> {
   const timeoutMs = timeout * 1000;
+  if (admin !== undefined) return fetchAdminReport(admin, timeoutMs, io);
   return page === undefined
     ? requestReport(pid ?? 0, timeoutMs, io)
     : fetchPageReport(page, { target, timeoutMs });
@@ -211,7 +216,8 @@ class TopScreen {
     const { io, sample } = this;
     if (sample === undefined) return;
     const { columns = 80, rows = 24 } = io.size ?? {};
-    const title = `process ${sample.pid}  ${new Date(sample.atMs).toISOString().slice(11, 19)}Z  q: quit`;
+    const process = sample.pid ?? this.flags.admin ?? '';
+    const title = `process ${process}  ${new Date(sample.atMs).toISOString().slice(11, 19)}Z  q: quit`;
     const [titles = '', ...table] = formatRows(sample, this.before, columns);
     const cut = (text: string) => text.slice(0, columns);
     // The last line is left free, so that the screen does not scroll.

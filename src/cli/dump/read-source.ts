@@ -1,10 +1,9 @@
-import { Client, credentials, status, type ServiceError } from '@grpc/grpc-js';
 import { listenerKind, parseResourceFile } from '../../control-plane';
-import { describeDuration } from '../../util/duration';
 import { err, ok, type Result } from '../../util/result';
 import type { BootstrapOrigin } from '../client';
 import { readResourceText } from '../input';
 import { exitCode, loadClient, type CliIo } from '../io';
+import { AdminClient } from './admin-client';
 import { dumpSnapshot, hasValue, type Dump, type DumpedResource } from './dump';
 import {
   failed,
@@ -16,12 +15,7 @@ import {
   type SourceFailure,
 } from './process-report';
 import { dumpAll } from './wildcard-dump';
-import {
-  ClientStatusDiscoveryServiceDefinition,
-  ClientStatusRequest,
-  ClientStatusResponse,
-  type ClientConfig,
-} from '../../wire/generated/envoy/service/status/v3/csds';
+import type { ClientConfig } from '../../wire/generated/envoy/service/status/v3/csds';
 import { ClientResourceStatus } from '../../wire/generated/envoy/admin/v3/config_dump_shared';
 import type { Timestamp } from '../../wire/generated/google/protobuf/timestamp';
 
@@ -217,11 +211,6 @@ async function readWholeControlPlane(
   return ok({ source: serverUri, nodeId: node.id, resources: resources.value });
 }
 
-/** A response may have all resources of a mesh. */
-const MAX_RESPONSE_BYTES = 512 * 1024 * 1024;
-
-const { fullName, methods } = ClientStatusDiscoveryServiceDefinition;
-
 /** Options of `fetchStatus`. */
 export interface StatusFetch {
   /** The address of the admin services of a process. */
@@ -234,9 +223,9 @@ export interface StatusFetch {
 /** Fetches the resources of the xDS clients of a process over CSDS (gRFC A40). */
 async function fetchStatus(fetch: StatusFetch): Promise<Result<Dump, SourceFailure>> {
   const { address, target } = fetch;
-  const response = await call(fetch);
+  const response = await fetchConfigs(fetch);
   if (!response.ok) return failed(response.error, exitCode.unreachable);
-  const all = response.value.config;
+  const all = response.value;
   const scopes = all.map(({ clientScope }) => clientScope);
   if (target !== undefined && !scopes.includes(target)) {
     return unknownTarget(address, target, scopes);
@@ -252,44 +241,17 @@ async function fetchStatus(fetch: StatusFetch): Promise<Result<Dump, SourceFailu
   return ok({ source: address, nodeId, resources: [...merged.values()] });
 }
 
-function call({ address, timeoutMs }: StatusFetch): Promise<Result<ClientStatusResponse, string>> {
-  const client = new Client(address, credentials.createInsecure(), {
-    'grpc.max_receive_message_length': MAX_RESPONSE_BYTES,
-  });
-  return new Promise((resolve) => {
-    client.makeUnaryRequest<ClientStatusRequest, ClientStatusResponse>(
-      `/${fullName}/${methods.fetchClientStatus.name}`,
-      (request) => Buffer.from(ClientStatusRequest.encode(request).finish()),
-      (bytes) => ClientStatusResponse.decode(bytes),
-      ClientStatusRequest.create(),
-      { deadline: Date.now() + timeoutMs },
-      (error: ServiceError | null, response?: ClientStatusResponse) => {
-        client.close();
-        if (error === null && response !== undefined) resolve(ok(response));
-        else resolve(err(`--admin ${address}: ${describeFailure(error, timeoutMs)}`));
-      },
-    );
-  });
-}
-
-/** Describes why there are no admin services at an address, and what to do. */
-function describeFailure(error: ServiceError | null, timeoutMs: number): string {
-  switch (error?.code) {
-    case status.UNAVAILABLE:
-      return `cannot be reached: ${withoutEmptyNote(error.details)}; check the address, and that the process runs`;
-    case status.UNIMPLEMENTED:
-      return 'a gRPC server without admin services; add them with addAdminServicesToServer(server)';
-    case status.DEADLINE_EXCEEDED:
-      return `no response within ${describeDuration(timeoutMs)}; check the address, or raise --timeout`;
-    default:
-      return withoutEmptyNote(error?.details ?? 'no response');
+async function fetchConfigs({
+  address,
+  timeoutMs,
+}: StatusFetch): Promise<Result<readonly ClientConfig[], string>> {
+  const client = new AdminClient(address, timeoutMs);
+  try {
+    const response = await client.fetchStatus();
+    return response.ok ? ok(response.value.config) : err(response.error.text);
+  } finally {
+    client.close();
   }
-}
-
-/** grpc-js ends its message with a note about the resolution of the name, which may be empty. */
-function withoutEmptyNote(details: string): string {
-  const [text = '', note = ''] = details.split('Resolution note:', 2);
-  return note.trim() === '' ? text.trimEnd().replace(/\.$/, '') : details;
 }
 
 function resourcesOf({ genericXdsConfigs }: ClientConfig): readonly DumpedResource[] {

@@ -27,7 +27,8 @@ export interface EndedCalls {
 export interface TopSample {
   /** Milliseconds, of the clock of that process. */
   readonly atMs: number;
-  readonly pid: number;
+  /** `undefined` if the source does not say. */
+  readonly pid: number | undefined;
   readonly rows: readonly TopRow[];
 }
 
@@ -51,7 +52,8 @@ export function readSample(text: string, target: string | undefined): TopSample 
     (each) => target === undefined || each['target'] === target,
   );
   const rows = targets.flatMap(rowsOfTarget).slice(0, MAX_ROWS);
-  return { atMs: Date.parse(textOf(report['time'])), pid: numberOf(report['pid']), rows };
+  const pid = report['pid'] === undefined ? undefined : numberOf(report['pid']);
+  return { atMs: Date.parse(textOf(report['time'])), pid, rows };
 }
 
 function parse(text: string): unknown {

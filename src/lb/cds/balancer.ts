@@ -219,7 +219,8 @@ class Cds implements SingleChildDelegate<CdsConfig>, ClusterWatcher {
     const { options, xds } = update;
     if (this.applied?.cluster === cluster && this.applied.options === options) return;
     if (endpoints === undefined || endpoints.priorities.length === 0) {
-      const text = `Cluster ${quoteName(resource.name)} has no endpoints: check that its backends run and are healthy`;
+      // The note has the cause: an assignment or DNS answer that is empty, or is not known.
+      const text = `Cluster ${quoteName(resource.name)} has no endpoints`;
       this.fail(name, failureText(text, resolutionNote));
       return;
     }

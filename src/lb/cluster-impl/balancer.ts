@@ -191,9 +191,7 @@ class ClusterImpl implements SingleChildDelegate<ClusterImplConfig> {
     calls,
   }: Omit<Applied, 'subchannels'>): CountedSubchannels {
     const { clock } = this.only.host.environment;
-    const broken = {
-      of: (subchannel: Subchannel) => new BrokenCalls(cluster, subchannel.getAddress(), clock),
-    };
+    const broken = new BrokenCalls(cluster, clock);
     return new CountedSubchannels(counter, loads, cluster, observed, calls, broken);
   }
 }

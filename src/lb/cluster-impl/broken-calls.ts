@@ -1,4 +1,4 @@
-import type { StatusObject } from '../../grpc-js';
+import type { StatusObject, Subchannel } from '../../grpc-js';
 import type { Clock } from '../../util/clock';
 import { toIso } from '../../util/since';
 import { quoteName } from '../../util/text';
@@ -22,32 +22,51 @@ const CHECK_LOG = 'see its log, and the network';
 /** The texts of ends that are not of a stream. */
 const OF_CONNECTION = /^Connection dropped$|^Received HTTP status code \d+$/;
 
-/** Counts the calls of one endpoint that ended without a status of its server, for their texts. */
-export class BrokenCalls {
-  private count = 0;
-  private firstMs = 0;
+/** Endpoints with broken calls that are counted. The one that broke a call longest ago is forgotten. */
+const MAX_ENDPOINTS = 1000;
 
-  /** @param address That of the endpoint. */
+/** The broken calls of an endpoint. */
+interface Broken {
+  count: number;
+  readonly firstMs: number;
+}
+
+/**
+ * Counts the calls of a cluster that ended without a status of their server, for their texts: by the address of the endpoint, since each
+ * connection may have a subchannel of its own.
+ */
+export class BrokenCalls {
+  private readonly byAddress = new Map<string, Broken>();
+
   constructor(
     private readonly cluster: string,
-    private readonly address: string,
     private readonly clock: Pick<Clock, 'now'>,
   ) {}
 
   /** Returns a status with its endpoint and what to check, if the stream or the connection has ended. */
-  explain(status: StatusObject): StatusObject {
+  explain(status: StatusObject, subchannel: Pick<Subchannel, 'getAddress'>): StatusObject {
     const { details } = status;
     // The host library adds how a stream was reset, which it does not to a status of the server.
     const isBroken = Reflect.get(status, 'rstCode') !== undefined || OF_CONNECTION.test(details);
     if (!isBroken) return status;
     const [, advice = CHECK_LOG] = ADVICE.find(([text]) => text.test(details)) ?? [];
-    this.count++;
-    if (this.count === 1) this.firstMs = this.clock.now();
-    const { cluster, address, count, firstMs } = this;
+    const address = subchannel.getAddress();
+    const { count, firstMs } = this.add(address);
     const often = count === 1 ? '' : `, ${count} times since ${toIso(firstMs)}`;
     return {
       ...status,
-      details: `${details}: Cluster ${quoteName(cluster)}: ${address}${often}: ${advice}`,
+      details: `${details}: Cluster ${quoteName(this.cluster)}: ${address}${often}: ${advice}`,
     };
+  }
+
+  private add(address: string): Broken {
+    const { byAddress } = this;
+    const broken = byAddress.get(address) ?? { count: 0, firstMs: this.clock.now() };
+    broken.count++;
+    byAddress.delete(address);
+    byAddress.set(address, broken);
+    const [oldest] = byAddress.keys();
+    if (byAddress.size > MAX_ENDPOINTS && oldest !== undefined) byAddress.delete(oldest);
+    return broken;
   }
 }

@@ -46,11 +46,6 @@ interface CallLookup {
   of(subchannel: Subchannel): EndpointCalls;
 }
 
-/** Finds the broken calls on a subchannel. */
-interface BrokenLookup {
-  of(subchannel: Subchannel): BrokenCalls;
-}
-
 /**
  * Creates subchannels whose calls are counted from their start to their status.
  *
@@ -76,7 +71,7 @@ export class CountedSubchannels<Counter extends CallCount = CallCounter> {
     private readonly cluster?: string,
     private readonly observed?: ObservedCluster,
     private readonly calls?: CallLookup,
-    private readonly broken?: BrokenLookup,
+    private readonly broken?: BrokenCalls,
   ) {}
 
   /** Whether a subchannel is insecure, and so refuses watched calls with call credentials. */
@@ -107,7 +102,8 @@ export class CountedSubchannels<Counter extends CallCount = CallCounter> {
       counter: this.counter,
       load: this.loads?.of(subchannel),
       endpoint: this.calls?.of(subchannel),
-      broken: this.broken?.of(subchannel),
+      broken: this.broken,
+      subchannel,
     });
     const createCall = this.observed?.observeCalls(subchannel, counted) ?? counted;
     const { cluster } = this;
@@ -136,6 +132,7 @@ interface Counts {
   readonly load: CallLoad | undefined;
   readonly endpoint: EndpointCalls | undefined;
   readonly broken: BrokenCalls | undefined;
+  readonly subchannel: Subchannel;
 }
 
 function createCountedCall(subchannel: Subchannel, counts: Counts): CreateCall {
@@ -182,13 +179,13 @@ class CountedCallListener implements CallListener {
 
   onReceiveStatus(status: Parameters<CallListener['onReceiveStatus']>[0]): void {
     // First, so that a call made in the application's callback is not over the limit.
-    const { counter, load, endpoint, broken } = this.counts;
+    const { counter, load, endpoint, broken, subchannel } = this.counts;
     counter.end();
     load?.end(status);
     endpoint?.end(this.startedAtMs);
     correctPushback(status);
     const isExplained = broken !== undefined && status.code !== Status.OK;
-    this.next.onReceiveStatus(isExplained ? broken.explain(status) : status);
+    this.next.onReceiveStatus(isExplained ? broken.explain(status, subchannel) : status);
   }
 }
 

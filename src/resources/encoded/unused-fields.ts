@@ -1,3 +1,4 @@
+import { leftOutBy } from '../route-config/left-out-route-parser';
 import { unknownConditions } from '../route-config/retry-policy-parser';
 import { typeNameOf } from '../shared/any';
 import { FieldScanner } from '../../wire/protobuf/field-scanner';
@@ -94,6 +95,9 @@ class UnusedFieldSearch {
     const scanner = new FieldScanner(bytes);
     const indices = new Map<number, number>();
     try {
+      const reason = leftOutBy(message, bytes);
+      if (reason !== undefined)
+        this.add(reason.field === '' ? at : below(at, reason.field), reason.text);
       while (this.left-- > 0 && scanner.next()) {
         const { number, start, end } = scanner;
         const field = fields.get(number);

@@ -174,8 +174,7 @@ export function* forEachEndpoint(
 }
 
 /**
- * Describes an assignment of localities that are all empty, as its management server has sent them; `undefined` if any has an
- * endpoint, or if there are no localities.
+ * Describes an assignment without endpoints, as its management server has sent it; `undefined` if any locality has one.
  */
 export function describeEmptyLocalities({
   clusterName,
@@ -186,11 +185,14 @@ export function describeEmptyLocalities({
     if (localities.some(({ endpoints }) => endpoints.length > 0)) return undefined;
     count += localities.length;
   }
-  if (count === 0) return undefined;
-  const subject = count === 1 ? 'its only locality has' : `none of its ${count} localities has`;
-  const none = count === 1 ? 'no' : 'an';
+  const fact =
+    count === 0
+      ? 'it has no localities'
+      : count === 1
+        ? 'its only locality has no endpoint'
+        : `none of its ${count} localities has an endpoint`;
   return (
-    `ClusterLoadAssignment ${quoteName(clusterName)}: ${subject} ${none} endpoint: ` +
+    `ClusterLoadAssignment ${quoteName(clusterName)}: ${fact}: ` +
     'check that its backends run, and that the server knows them'
   );
 }

@@ -24,13 +24,17 @@ const textMatches = {
 } as const;
 
 /**
- * Whether no gRPC call can satisfy the match, because it requires query parameters or a path that is not of the form
- * `/service/method` (gRFC A28). Such a route is left out and not validated.
+ * Returns the field of a match that no gRPC call can satisfy: query parameters, or a path that is not of the form
+ * `/service/method` (gRFC A28); `undefined` if there is none. A route with such a match is left out and not validated.
  */
-export function canNeverMatch({ queryParameters, pathSpecifier }: RouteMatchMessage): boolean {
-  if (queryParameters.length > 0) return true;
-  if (pathSpecifier?.$case === 'prefix') return !isPathPrefix(pathSpecifier.value);
-  return pathSpecifier?.$case === 'path' && !isPath(pathSpecifier.value);
+export function impossibleField({
+  queryParameters,
+  pathSpecifier,
+}: RouteMatchMessage): 'query_parameters' | 'prefix' | 'path' | undefined {
+  if (queryParameters.length > 0) return 'query_parameters';
+  if (pathSpecifier?.$case === 'prefix' && !isPathPrefix(pathSpecifier.value)) return 'prefix';
+  if (pathSpecifier?.$case === 'path' && !isPath(pathSpecifier.value)) return 'path';
+  return undefined;
 }
 
 /** Parses the match of a route; `undefined` after adding a violation. */

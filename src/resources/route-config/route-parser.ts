@@ -21,7 +21,7 @@ import type {
   RouteAction,
   WeightedCluster,
 } from './route-config';
-import { canNeverMatch, parseRouteMatch } from './route-match-parser';
+import { impossibleField, parseRouteMatch } from './route-match-parser';
 
 /** Parses a route; `undefined` for one that no call can use, which is valid, and after adding a violation. */
 export function parseRoute(
@@ -33,7 +33,7 @@ export function parseRoute(
   const { extensions } = context;
   const matchAt = violations.at('match');
   if (message.match === undefined) matchAt.add('field not present');
-  else if (canNeverMatch(message.match)) return undefined;
+  else if (impossibleField(message.match) !== undefined) return undefined;
   const match = message.match && parseRouteMatch(message.match, context.regexes, matchAt);
   const action = parseAction(message.action, plugins, context, violations);
   if (action === 'unusable') return undefined;

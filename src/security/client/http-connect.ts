@@ -3,6 +3,7 @@ import type { CallCredentials, SecureConnector } from '../../grpc-js';
 import { type Clock, systemClock } from '../../util/clock';
 import { Brand, copyOf, ownCopy } from '../../util/package-copy';
 import { err, ok, type Result } from '../../util/result';
+import { joinHostPort } from '../../util/text';
 
 /**
  * The subchannel argument that has the address to connect to through an HTTP proxy, such as `10.0.0.1:80` or `[::1]:80`;
@@ -63,8 +64,13 @@ export function isHttpConnectConnector(connector: SecureConnector): boolean {
   return copyOf(connector, Brand.HTTP_CONNECT) !== undefined;
 }
 
-/** Requests that the proxy connects the socket to the target. Rejects with the reason for which it did not. */
+/**
+ * Requests that the proxy connects the socket to the target. Rejects with the reason for which it did not, without the target: the
+ * failures of several endpoints behind a proxy have one cause.
+ */
 function openTunnel(socket: Socket, target: string, clock: Clock): Promise<void> {
+  const { remoteAddress, remotePort } = socket;
+  const proxy = remoteAddress === undefined ? '' : joinHostPort(remoteAddress, remotePort ?? 0);
   return new Promise((resolve, reject) => {
     let received: Buffer = Buffer.alloc(0);
     const finish = (result: Result<Buffer, string>) => {
@@ -82,7 +88,7 @@ function openTunnel(socket: Socket, target: string, clock: Clock): Promise<void>
       }
       socket.on('error', () => {});
       socket.destroy();
-      reject(new Error(`HTTP proxy: CONNECT ${target}: ${result.error}`));
+      reject(new Error(`HTTP proxy ${proxy}: ${result.error}`));
     };
     const onReadable = () => {
       received = Buffer.concat([received, readAll(socket)]);

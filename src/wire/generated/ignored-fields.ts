@@ -166,7 +166,7 @@ export const ignoredFields: Readonly<Record<string, string>> = {
   'envoy.config.cluster.v3.Cluster.EdsClusterConfig':
     'eds_config:1:envoy.config.core.v3.ConfigSource',
   'envoy.config.endpoint.v3.ClusterLoadAssignment#2':
-    'cluster_name:1 endpoints[]:2:envoy.config.endpoint.v3.LocalityLbEndpoints policy:4 named_endpoints:5',
+    'endpoints[]:2:envoy.config.endpoint.v3.LocalityLbEndpoints policy:4 named_endpoints:5',
   'envoy.config.endpoint.v3.LocalityLbEndpoints':
     'locality:1 metadata:9 lb_endpoints[]:2:envoy.config.endpoint.v3.LbEndpoint#2 load_balancer_endpoints:7 leds_cluster_locality_config:8 load_balancing_weight:3 priority:5 proximity:6',
   'envoy.config.endpoint.v3.LbEndpoint#2':

@@ -151,7 +151,7 @@ describe('cds', () => {
       });
       expect(subject.clusterImpl.live).toHaveLength(0);
       expect(subject.error).toBe(
-        'Cluster "c" has no endpoints: check that its backends run and are healthy. Resolution note: EDS resource "c" does not exist',
+        'Cluster "c" has no endpoints. Resolution note: EDS resource "c" does not exist',
       );
       subject.update({ c: leafOf(cluster, { priorities: [priority('a')] }) });
       subject.clusterImpl.instance(1).reportReady('back');

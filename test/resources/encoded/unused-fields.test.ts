@@ -89,6 +89,31 @@ describe('the unused fields of a resource', () => {
       ['virtual_hosts[0].routes[0].route.request_mirror_policies (first of 3 places)'],
     ],
     [
+      'clusters by plugins, in routes that are left out',
+      TYPE.routes,
+      [
+        [
+          2,
+          [
+            [3, routeTo([[37, 'plugin']])],
+            [3, routeTo([[39, EMPTY]])],
+            [
+              3,
+              routeTo([
+                [2, 'header'],
+                [1, 'cluster'],
+              ]),
+            ],
+          ],
+        ],
+      ],
+      [
+        'virtual_hosts[0].routes[0].route.cluster_specifier_plugin: the route is left out, since gRPC does not know such clusters',
+        'virtual_hosts[0].routes[1].route.inline_cluster_specifier_plugin: the route is left out, since gRPC does not know such clusters',
+        'virtual_hosts[0].routes[2].route.cluster_header',
+      ],
+    ],
+    [
       'conditions of retries that gRPC does not know',
       TYPE.routes,
       [

@@ -1,13 +1,16 @@
 import { listenerResourceName } from '../../../bootstrap/resource-template';
 import type { XdsConfig } from '../../../dependency-manager/xds-config';
 import { parseTarget, type TargetName } from '../../../resolver/xds-scheme';
+import { serverListenerName } from '../../../bootstrap/server-listener-name';
 import type { Clock } from '../../../util/clock';
+import type { IpPort } from '../../../util/host-port';
 import { createClientParts, createServerAccess } from '../client-parts';
 import { allServers, checkBootstrap, readBootstrapSource } from './bootstrap-checks';
 import { checkProviders } from './credential-checks';
 import { checkChannel, checkEndpoints, checkLoadReports, checkTarget } from './target-checks';
 import { Findings, type DoctorContext, type Finding } from './finding';
 import { checkHostFacts, type HostFacts } from './host-checks';
+import { checkListeningServer, checkPort, serverSubject } from './listening-server-checks';
 import { checkServer, type RequestedListener } from './server-checks';
 
 /** What is examined. */
@@ -17,6 +20,8 @@ export interface DoctorOptions extends HostFacts {
   readonly bootstrapPath?: string | undefined;
   /** Default: only the servers are checked. */
   readonly target?: string | undefined;
+  /** The address of a server. Default: none is examined. */
+  readonly server?: IpPort | undefined;
   /** Whether endpoints are connected to. */
   readonly connects: boolean;
   /** Milliseconds for the response of a management server, and at most 5 s of it for any other step. Default: 16 s. */
@@ -33,8 +38,8 @@ const PROBE_NAME = 'grpc-xds-doctor';
 
 /**
  * Checks everything between this machine and a working call: Node.js, grpc-js, the environment, the bootstrap, each
- * management server, each resource of the target, its endpoints and its load reports. What depends on a check that
- * failed is reported as skipped.
+ * management server, what a server is configured with, each resource of the target, its endpoints and its load reports.
+ * What depends on a check that failed is reported as skipped.
  *
  * @returns all findings, in the order of the checks.
  */
@@ -48,29 +53,51 @@ export async function runDoctor(options: DoctorOptions): Promise<readonly Findin
   const rules = { support: access.support, flags: parts.environment.flags };
   const bootstrap = checkBootstrap({ path: bootstrapPath, env }, rules, findings);
   if (bootstrap === undefined) {
-    findings.skip('server', 'servers', 'not checked: there is no bootstrap that can be used');
-    skipTarget(options, 'there is no bootstrap that can be used', findings);
+    const reason = 'there is no bootstrap that can be used';
+    findings.skip('server', 'servers', `not checked: ${reason}`);
+    await skipRest(options, reason, findings);
     return findings.all;
   }
   checkProviders(bootstrap, clock, findings);
   const stepMs = Math.min(STEP_MS, adsMs);
   const context: DoctorContext = { bootstrap, parts, access, clock, findings, stepMs, adsMs };
-  const isReached = await checkServers(context, target);
+  const isReached = await checkServers(context, requestedListener(context, target, options.server));
+  if (!isReached) {
+    await skipRest(options, 'no management server has responded', findings);
+    return findings.all;
+  }
+  if (options.server !== undefined) await checkListeningServer(options.server, context);
   if (target === undefined) skipTarget(options, 'the target cannot be used', findings);
-  else if (isReached) {
-    const config = await checkTarget(target, context);
-    if (config !== undefined) await checkBelow(config, context, options);
-    else {
-      const text = 'endpoints, channel and load reports are not checked: the target has no config';
-      findings.skip('connect', 'endpoints', text);
-    }
-  } else skipTarget(options, 'no management server has responded', findings);
+  else await checkWholeTarget(target, context, options);
   return findings.all;
 }
 
+/** Reports that nothing of the server and the target is checked, except for the port of the server. */
+async function skipRest(options: DoctorOptions, reason: string, findings: Findings): Promise<void> {
+  const { server, clock } = options;
+  if (server !== undefined) {
+    const text = `its Listener, filter chains and certificates are not checked: ${reason}`;
+    findings.skip('serving', serverSubject(server), text);
+    await checkPort(server, { clock, findings, stepMs: STEP_MS });
+  }
+  skipTarget(options, reason, findings);
+}
+
+async function checkWholeTarget(
+  target: TargetName,
+  context: DoctorContext,
+  options: DoctorOptions,
+): Promise<void> {
+  const config = await checkTarget(target, context);
+  if (config !== undefined) return checkBelow(config, context, options);
+  const text = 'endpoints, channel and load reports are not checked: the target has no config';
+  context.findings.skip('connect', 'endpoints', text);
+}
+
 /** Reports that nothing of the target is checked. */
-function skipTarget({ target }: DoctorOptions, reason: string, findings: Findings): void {
+function skipTarget({ target, server }: DoctorOptions, reason: string, findings: Findings): void {
   if (target === undefined) {
+    if (server !== undefined) return;
     findings.note('target', 'target', 'give --target to check its resources and endpoints');
   } else {
     const text = `its resources, endpoints, channel and load reports are not checked: ${reason}`;
@@ -87,11 +114,7 @@ function parseOptional(text: string | undefined, findings: Findings): TargetName
 }
 
 /** Checks all servers. @returns whether one of them has responded. */
-async function checkServers(
-  context: DoctorContext,
-  target: TargetName | undefined,
-): Promise<boolean> {
-  const listener = requestedListener(context, target);
+async function checkServers(context: DoctorContext, listener: RequestedListener): Promise<boolean> {
   const servers = allServers(context.bootstrap);
   const reached: boolean[] = [];
   for (const server of servers) reached.push(await checkServer(server, listener, context));
@@ -101,8 +124,11 @@ async function checkServers(
 function requestedListener(
   { bootstrap }: DoctorContext,
   target: TargetName | undefined,
+  server: IpPort | undefined,
 ): RequestedListener {
-  const name = target && listenerResourceName(bootstrap, target);
+  const name =
+    (target && listenerResourceName(bootstrap, target)) ??
+    (server && serverListenerName(bootstrap, server.address, server.port));
   return name?.ok === true
     ? { name: name.value, isOfTarget: true }
     : { name: PROBE_NAME, isOfTarget: false };

@@ -1,9 +1,10 @@
 import { lookup } from 'node:dns';
-import { connect as connectSocket, isIP, type Socket } from 'node:net';
+import { connect as connectSocket, createServer, isIP, type Socket } from 'node:net';
 import { connect as connectTls, type PeerCertificate, type TLSSocket } from 'node:tls';
 import type { Clock } from '../../../util/clock';
 import { describeDuration } from '../../../util/duration';
 import { errorMessage } from '../../../util/errors';
+import type { IpPort } from '../../../util/host-port';
 import { err, ok, type Result } from '../../../util/result';
 import type {
   StreamStatus,
@@ -87,6 +88,20 @@ export function probeSocket(
     socket.once('connect', () => done(ok(undefined)));
     socket.on('error', (error: Error) => done(err(messageOf(error))));
     return () => socket.destroy();
+  });
+}
+
+/** Listens on an address, and stops at once. */
+export function probeListen(
+  { address: host, port }: IpPort,
+  clock: Clock,
+  timeoutMs: number,
+): Promise<Result<Timed<undefined>, string>> {
+  return runStep(clock, timeoutMs, (done) => {
+    const server = createServer((socket) => socket.destroy());
+    server.on('error', (error) => done(err(messageOf(error))));
+    server.listen({ host, port }, () => done(ok(undefined)));
+    return () => server.close();
   });
 }
 

@@ -19,6 +19,9 @@ import type { ChildState } from '../../../lb/tree/policy-state';
 import { assertNever } from '../../../util/errors';
 import { joinHostPort } from '../../../util/text';
 
+/** The endpoints of a cluster that is not an aggregate. */
+type LeafChildren = Extract<ClusterChildren, { readonly kind: 'endpoints' }>;
+
 /** Accepted resources of a type are listed up to this number, and counted beyond it. */
 const MAX_LISTED = 10;
 
@@ -67,12 +70,17 @@ export async function checkTarget(
   }
 }
 
-function reportResources(resources: readonly ResourceSnapshot[], context: DoctorContext): void {
+/** Reports whether resources were accepted. */
+export function reportResources(
+  resources: readonly ResourceSnapshot[],
+  context: DoctorContext,
+  reader: 'clients' | 'servers' = 'clients',
+): void {
   const types: readonly ResourceType<unknown>[] = Object.values(context.parts.types);
   for (const type of types) {
     const own = resources.filter(({ typeUrl }) => typeUrl === type.typeUrl);
     const isListed = own.length <= MAX_LISTED;
-    for (const resource of own) reportResource(type, resource, isListed, context);
+    for (const resource of own) reportResource(type, resource, { isListed, reader }, context);
     if (isListed) continue;
     const accepted = own.filter(({ status }) => status === 'ACKED').length;
     context.findings.ok('resource', type.typeName, `${accepted} of ${own.length} accepted`);
@@ -82,7 +90,7 @@ function reportResources(resources: readonly ResourceSnapshot[], context: Doctor
 function reportResource(
   type: ResourceType<unknown>,
   { name, status, accepted, failure }: ResourceSnapshot,
-  isListed: boolean,
+  { isListed, reader }: { readonly isListed: boolean; readonly reader: string },
   { findings, adsMs, bootstrap }: DoctorContext,
 ): void {
   const subject = `${type.typeName} ${JSON.stringify(name)}`;
@@ -91,16 +99,14 @@ function reportResource(
       if (isListed) findings.ok('resource', subject, `version ${accepted?.version ?? ''}`);
       const unused = accepted === undefined ? [] : type.describeUnusedFields(accepted.bytes);
       if (unused.length === 0) return;
-      const text = `without effect on gRPC clients: ${unused.join(', ')}`;
+      const text = `without effect on gRPC ${reader}: ${unused.join(', ')}`;
       findings.warn('unused-field', subject, text, 'do not rely on these fields');
       return;
     }
     case 'NACKED': {
       const inUse = accepted === undefined ? '' : `; version ${accepted.version} stays in use`;
       const text = `rejected (NACK), version ${failure?.version ?? ''}: ${failure?.details ?? ''}${inUse}`;
-      const remedy =
-        'correct the resource at the control plane; grpc-xds check lists all violations';
-      findings.fail('resource-nacked', subject, text, remedy);
+      findings.fail('resource-nacked', subject, text, remedyForRejected(failure?.details ?? ''));
       return;
     }
     default:
@@ -113,6 +119,13 @@ function reportResource(
         `add it at the control plane for node id ${JSON.stringify(bootstrap.node.id)}${hintFor(type.typeName, name)}`,
       );
   }
+}
+
+/** What is missing in the bootstrap cannot be corrected in the resource, and is not known to `grpc-xds check`. */
+function remedyForRejected(details: string): string {
+  return /is not in certificate_providers of the bootstrap/.test(details)
+    ? 'add the provider to certificate_providers of the bootstrap, or name another one at the control plane'
+    : 'correct the resource at the control plane; grpc-xds check lists all violations';
 }
 
 /** Istio answers a name without a port with listeners of other names. */
@@ -133,7 +146,7 @@ function reportClusters({ clusters }: XdsConfig, { findings }: DoctorContext): v
     if (children.kind === 'aggregate') continue;
     if (findings.hasFailed(`ClusterLoadAssignment ${JSON.stringify(serviceOf(resource))}`))
       continue;
-    reportEndpoints(subject, children, findings);
+    reportEndpoints(subject, { children, resource }, findings);
   }
 }
 
@@ -144,21 +157,27 @@ function serviceOf({ name, discovery }: ClusterResource): string {
 
 function reportEndpoints(
   subject: string,
-  { endpoints, resolutionNote }: Extract<ClusterChildren, { readonly kind: 'endpoints' }>,
+  { children, resource }: { readonly children: LeafChildren; readonly resource: ClusterResource },
   findings: Findings,
 ): void {
+  const { endpoints, resolutionNote } = children;
+  // Another cause of endpoints that are not known is reported with the assignment.
+  const isDns = endpoints === undefined || resource.discovery.kind === 'logical-dns';
   const problem = endpoints && describeUnusableEndpoints(endpoints);
-  const remedy =
-    endpoints?.localitiesWithoutWeight === undefined
-      ? 'check that backends run, are healthy, and are registered with the control plane'
-      : 'set load_balancing_weight of each locality; grpc-xds check finds it in a file';
   const isUsable = endpoints !== undefined && !/^no usable endpoint/.test(problem ?? '');
-  if (isUsable) {
-    if (problem !== undefined) findings.warn('endpoints-unused', subject, problem, remedy);
+  if (isDns) {
+    if (isUsable) return;
+    const remedy = 'correct the host name in the cluster, or its DNS server';
+    findings.fail('endpoints', subject, `no usable endpoint: ${resolutionNote}`, remedy);
     return;
   }
-  const note = resolutionNote === '' ? '' : `: ${resolutionNote}`;
-  findings.fail('endpoints', subject, problem ?? `no usable endpoint${note}`, remedy);
+  if (problem === undefined) return;
+  const remedy =
+    endpoints.localitiesWithoutWeight === undefined
+      ? 'check that backends run, are healthy, and are registered with the control plane'
+      : 'set load_balancing_weight of each locality; grpc-xds check finds it in a file';
+  if (isUsable) findings.warn('endpoints-unused', subject, problem, remedy);
+  else findings.fail('endpoints', subject, problem, remedy);
 }
 
 /** Endpoints of a locality that are connected to. */

@@ -1,0 +1,102 @@
+import { Client, credentials, status, type ServiceError } from '@grpc/grpc-js';
+import { describeDuration } from '../../util/duration';
+import { err, ok, type Result } from '../../util/result';
+import {
+  ClientStatusDiscoveryServiceDefinition,
+  ClientStatusRequest,
+  ClientStatusResponse,
+} from '../../wire/generated/envoy/service/status/v3/csds';
+
+/** A response may have all resources of a mesh. */
+const MAX_RESPONSE_BYTES = 512 * 1024 * 1024;
+
+const { fullName, methods } = ClientStatusDiscoveryServiceDefinition;
+
+/** A method of an admin service. */
+export interface AdminMethod<Request, Response> {
+  readonly path: string;
+  readonly requestSerialize: (request: Request) => Buffer;
+  readonly responseDeserialize: (bytes: Buffer) => Response;
+}
+
+const FETCH_STATUS: AdminMethod<ClientStatusRequest, ClientStatusResponse> = {
+  path: `/${fullName}/${methods.fetchClientStatus.name}`,
+  requestSerialize: (request) => Buffer.from(ClientStatusRequest.encode(request).finish()),
+  responseDeserialize: (bytes) => ClientStatusResponse.decode(bytes),
+};
+
+/** Why a call has no response. */
+export interface AdminFailure {
+  readonly code: status | undefined;
+  /** Says what to do. */
+  readonly text: string;
+}
+
+/** Calls the admin services of a process, in plain text. */
+export class AdminClient {
+  private readonly client: Client;
+  /** Of all calls together. */
+  private readonly deadline: number;
+
+  constructor(
+    private readonly address: string,
+    private readonly timeoutMs: number,
+  ) {
+    this.deadline = Date.now() + timeoutMs;
+    this.client = new Client(address, credentials.createInsecure(), {
+      'grpc.max_receive_message_length': MAX_RESPONSE_BYTES,
+    });
+  }
+
+  /** Fetches the state of the xDS clients of the process over CSDS (gRFC A40). @returns it, or why there is none. */
+  fetchStatus(): Promise<Result<ClientStatusResponse, AdminFailure>> {
+    return this.call(FETCH_STATUS, ClientStatusRequest.create());
+  }
+
+  /** Calls a method. @returns the response, or why there is none. */
+  call<Request, Response>(
+    { path, requestSerialize, responseDeserialize }: AdminMethod<Request, Response>,
+    request: Request,
+  ): Promise<Result<Response, AdminFailure>> {
+    return new Promise((resolve) => {
+      this.client.makeUnaryRequest<Request, Response>(
+        path,
+        requestSerialize,
+        responseDeserialize,
+        request,
+        { deadline: this.deadline },
+        (error: ServiceError | null, response?: Response) => {
+          if (error === null && response !== undefined) resolve(ok(response));
+          else {
+            const text = `--admin ${this.address}: ${this.describeFailure(error)}`;
+            resolve(err({ code: error?.code, text }));
+          }
+        },
+      );
+    });
+  }
+
+  close(): void {
+    this.client.close();
+  }
+
+  /** Describes why there are no admin services at the address, and what to do. */
+  private describeFailure(error: ServiceError | null): string {
+    switch (error?.code) {
+      case status.UNAVAILABLE:
+        return `cannot be reached: ${withoutEmptyNote(error.details)}; check the address, and that the process runs`;
+      case status.UNIMPLEMENTED:
+        return 'a gRPC server without admin services; add them with addAdminServicesToServer(server)';
+      case status.DEADLINE_EXCEEDED:
+        return `no response within ${describeDuration(this.timeoutMs)}; check the address, or raise --timeout`;
+      default:
+        return withoutEmptyNote(error?.details ?? 'no response');
+    }
+  }
+}
+
+/** grpc-js ends its message with a note about the resolution of the name, which may be empty. */
+function withoutEmptyNote(details: string): string {
+  const [text = '', note = ''] = details.split('Resolution note:', 2);
+  return note.trim() === '' ? text.trimEnd().replace(/\.$/, '') : details;
+}
