@@ -41,7 +41,7 @@ export const OFFERING = common(IDENTITY);
 const HOSTS = { '0.0.0.0': '0.0.0.0', '::': '[::]' };
 
 /** The Listeners of a server, one for each name that it may request. */
-export const listenersOf = ({ port }, options) =>
+const listenersOf = ({ port }, options) =>
   Object.entries(HOSTS).map(([host, text]) =>
     serverListener({ name: `server/${text}:${port}`, host, port }, options),
   );

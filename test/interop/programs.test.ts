@@ -149,23 +149,3 @@ describe('the address of the server', () => {
     expect(answer).toEqual(['0.0.0.0', '[::]', both, both]);
   });
 });
-
-describe('the Listeners of xDS servers', () => {
-  it('are one for each name that a server may request, each with the address in it', async () => {
-    const answer = await runModule(`
-      import { listenersOf, REQUIRING } from './interop/harness/secure-service.mjs';
-      answer(listenersOf({ port: 8080 }, { context: REQUIRING }));
-    `);
-    const at = (name: string, address: string) =>
-      expect.objectContaining({
-        name,
-        address: { socket_address: { address, port_value: 8080 } },
-        filter_chains: [
-          expect.objectContaining({
-            transport_socket: expect.objectContaining({ name: 'envoy.transport_sockets.tls' }),
-          }),
-        ],
-      }) as unknown;
-    expect(answer).toEqual([at('server/0.0.0.0:8080', '0.0.0.0'), at('server/[::]:8080', '::')]);
-  });
-});
