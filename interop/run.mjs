@@ -43,7 +43,7 @@ const print = (...lines) => console.log(lines.join('\n'));
 
 /** Runs one case in a mesh of its own. Whatever is thrown is a failure, too. */
 const runCase = async ({ run }, pool) => {
-  const mesh = new Mesh({ commands: { client, server }, pool });
+  const mesh = new Mesh({ commands: { client, server }, pool, hasOwnClient: !isGiven('client') });
   const started = performance.now();
   let result;
   try {
@@ -63,7 +63,7 @@ const report = ({ name, also, expect }, { passed, measured, seconds, output }) =
   print(`${passed ? 'ok    ' : 'FAILED'} ${seconds.toFixed(1).padStart(5)} s  ${name}`);
   if (also !== undefined) print(`                also: ${also}`);
   print(`                expected: ${expect}`, `                measured: ${measured}`);
-  if (output !== '') print(`                the client wrote:\n${output}`);
+  if (output !== '') print(`                the programs wrote:\n${output}`);
 };
 
 const selected = allCases.filter(isSelected).filter((each) => !isOnlyForOwn(each));

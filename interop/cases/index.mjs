@@ -1,8 +1,10 @@
+import { cases as authz } from './authz.mjs';
 import { cases as failover } from './failover.mjs';
 import { cases as istio } from './istio.mjs';
 import { cases as limits } from './limits.mjs';
 import { cases as metadataFilter } from './metadata-filter.mjs';
 import { cases as programs } from './programs.mjs';
+import { cases as security } from './security.mjs';
 import { cases as traffic } from './traffic.mjs';
 import { cases as urlMap } from './url-map.mjs';
 
@@ -20,5 +22,7 @@ export const allCases = [
   ...urlMap,
   ...metadataFilter,
   ...istio,
+  ...security,
+  ...authz,
   ...programs,
 ];

@@ -1,19 +1,11 @@
 // Cases that cannot run on one machine, or not yet, and why.
 
-const xdsServer =
-  'needs an xDS server: npm run interop:cross -- security runs it with that of grpc-go';
-const rbac = 'servers enforce it, and this package has no xDS server';
 const kubernetes = 'needs Kubernetes and the gateway controller';
 const cloudRun = 'needs Cloud Run';
 
 export const notHere = [
   ['bootstrap_generator_test', 'tests images of the bootstrap generator of Traffic Director'],
   ['app_net_csm_observability_test: test_csm_observability', 'metrics are not there yet'],
-  [
-    'security_test: test_mtls, test_tls, test_plaintext_fallback, test_mtls_error, test_server_authz_error',
-    xdsServer,
-  ],
-  ['authz_test: test_plaintext_allow, test_tls_allow, test_mtls_allow, test_plaintext_deny', rbac],
   [
     'gamma_baseline_test, gamma_grpcroute_test, affinity_test (GAMMA), affinity_session_drain_test',
     kubernetes,

@@ -3,6 +3,7 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import {
   credentials,
+  getChannelzServiceDefinition,
   loadPackageDefinition,
   makeGenericClientConstructor,
   status,
@@ -10,7 +11,8 @@ import {
 import { loadSync } from '@grpc/proto-loader';
 import { service as healthService } from 'grpc-health-check';
 import { Child, freePort } from '../harness/children.mjs';
-import { oneCluster } from '../harness/resources.mjs';
+import { csdsService, resourcesOf } from '../harness/csds.mjs';
+import { oneCluster, serverListener } from '../harness/resources.mjs';
 import { allOf, untilOnly, verdict } from '../harness/verdict.mjs';
 import { pollUntil } from '../harness/waiting.mjs';
 import { testing } from '../lib/test-protos.mjs';
@@ -23,6 +25,7 @@ const ask = (client, method, request = {}) =>
   });
 
 const HealthClient = makeGenericClientConstructor(healthService, 'Health');
+const ChannelzClient = makeGenericClientConstructor(getChannelzServiceDefinition(), 'Channelz');
 
 const withClients = async (address, classes, use) => {
   const clients = classes.map((Client) => new Client(address, credentials.createInsecure()));
@@ -158,19 +161,95 @@ const failOnFailed = {
   },
 };
 
-const secureMode = {
-  name: 'programs: secure_mode',
-  expect:
-    'the server ends with 2 and says that it is not supported yet; the client calls a cluster without TLS',
+const secureModeOfClient = {
+  name: 'programs: secure_mode of a client',
+  expect: 'calls to a cluster without TLS succeed',
+  async run(mesh) {
+    const servers = await mesh.servers(1);
+    mesh.serve(oneCluster([{ servers }]));
+    return untilOnly(await mesh.client({ secure_mode: true }), servers, 20);
+  },
+};
+
+const secureModeWithOnePort = {
+  name: 'programs: secure_mode of a server with one port',
+  expect: 'the server ends with 2 and names the flag',
   async run(mesh) {
     const child = new Child(mesh.commands.server, ['--secure_mode=true']);
     const code = await child.ended;
-    const refused = code === 2 && child.output.includes('secure_mode');
-    const servers = await mesh.ownServers(1);
-    mesh.serve(oneCluster([{ servers }]));
-    const client = await mesh.client({ secure_mode: true });
-    const calls = await untilOnly(client, servers, 20);
-    return allOf(calls, verdict(refused, `the server ended with ${code}: ${child.output}`));
+    const passed = code === 2 && child.output.includes('--maintenance_port');
+    return verdict(passed, `ended with ${code}: ${child.output}`);
+  },
+};
+
+/** The Listener that a server of an address type requests, and the addresses at which it serves. */
+const ADDRESS_TYPES = {
+  IPV4: { text: '0.0.0.0', host: '0.0.0.0', served: ['127.0.0.1'] },
+  IPV6: { text: '[::]', host: '::', served: ['[::1]'] },
+  IPV4_IPV6: { text: '[::]', host: '::', served: ['127.0.0.1', '[::1]'] },
+};
+
+const codeAt = (address) =>
+  withClients(address, [testing.TestService], async (client) => {
+    const { code } = await ask(client, 'EmptyCall');
+    return code;
+  });
+
+/** What answers at the addresses of a server, before there is a Listener of its name and after. */
+const tryAddressType = async (mesh, [type, { text, host, served }]) => {
+  const server = await mesh.xdsServer(type, [`--address_type=${type}`]);
+  const at = { name: `server/${text}:${server.port}`, host, port: server.port };
+  const codes = async () => {
+    const found = await Promise.all(served.map((one) => codeAt(`${one}:${server.port}`)));
+    return found.map((code) => status[code]).join(' ');
+  };
+  const before = await codes();
+  mesh.serve({ listeners: [serverListener(at)] });
+  const after = await pollUntil(codes, (found) => !found.includes('UNAVAILABLE'));
+  const expected = (name) => served.map(() => name).join(' ');
+  const passed = before === expected('UNAVAILABLE') && after === expected('OK');
+  return verdict(passed, `${type} at ${served.join(' and ')}: ${before}, then ${after}`);
+};
+
+const secureModeByAddressType = {
+  name: 'programs: secure_mode of a server by address type',
+  expect: 'the server requests the Listener of its address, and serves the address once it has one',
+  async run(mesh) {
+    const verdicts = [];
+    for (const entry of Object.entries(ADDRESS_TYPES)) {
+      verdicts.push(await tryAddressType(mesh, entry));
+    }
+    return allOf(...verdicts);
+  },
+};
+
+/** The test service is at one port, and all others at the other; CSDS has the Listener. */
+const secureModeMaintenance = {
+  name: 'programs: maintenance of a server in secure_mode',
+  expect: 'health, channelz and CSDS answer before there is a Listener; then CSDS has it',
+  async run(mesh) {
+    const server = await mesh.xdsServer('maintenance', ['--address_type=IPV4']);
+    const name = `server/0.0.0.0:${server.port}`;
+    const classes = [HealthClient, ChannelzClient, csdsService];
+    return withClients(
+      `127.0.0.1:${server.maintenancePort}`,
+      classes,
+      async (healthClient, channelz, csds) => {
+        const { answer: healthy } = await ask(healthClient, 'check', { service: '' });
+        const { answer: listed } = await ask(channelz, 'GetServers');
+        const stateOf = async () => {
+          const { answer } = await ask(csds, 'FetchClientStatus');
+          return resourcesOf(answer.config).find((one) => one.name === name)?.state;
+        };
+        const before = await pollUntil(stateOf, (state) => state !== undefined);
+        mesh.serve({
+          listeners: [serverListener({ name, host: '0.0.0.0', port: server.port })],
+        });
+        const after = await pollUntil(stateOf, (state) => state === 'ACKED');
+        const measured = `${healthy.status}, ${listed.server.length} servers, ${before} → ${after}`;
+        return verdict(measured === 'SERVING, 2 servers, REQUESTED → ACKED', measured);
+      },
+    );
   },
 };
 
@@ -179,6 +258,6 @@ const ofOwn = (programs, cases) => cases.map((each) => ({ ...each, ofOwn: progra
 
 export const cases = [
   ...ofOwn(['server'], [health, hook, reflection]),
-  ...ofOwn(['client'], [payloads, failOnFailed]),
-  ...ofOwn(['client', 'server'], [secureMode]),
+  ...ofOwn(['server'], [secureModeWithOnePort, secureModeByAddressType, secureModeMaintenance]),
+  ...ofOwn(['client'], [payloads, failOnFailed, secureModeOfClient]),
 ];

@@ -1,5 +1,5 @@
 import { register, registerLbPolicy } from 'grpc-xds';
-import { createMaintenanceServer, endOnSignal, listen } from '../lib/serving.mjs';
+import { createMaintenanceServer, endOnSignal, listen, wildcard } from '../lib/serving.mjs';
 import { CallSender } from './call-sender.mjs';
 import { parseClientFlags } from './client-flags.mjs';
 import { addClientServices } from './client-services.mjs';
@@ -13,7 +13,7 @@ export const runClient = async (argv) => {
   const sender = new CallSender(flags);
   const { server } = createMaintenanceServer();
   addClientServices(server, sender);
-  const port = await listen(server, [`[::]:${flags.stats_port}`, `0.0.0.0:${flags.stats_port}`]);
+  const port = await listen(server, `${await wildcard()}:${flags.stats_port}`);
   endOnSignal(server);
   sender.start();
   console.log(`Calling ${flags.server}; statistics on port ${port}`);

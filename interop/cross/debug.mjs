@@ -143,7 +143,7 @@ const compareConfigs = async (clients) => {
 /** In this process there is a control plane, too. */
 const readOwnServers = async (debug) => {
   const { server } = createMaintenanceServer();
-  const address = `127.0.0.1:${await listen(server, ['127.0.0.1:0'])}`;
+  const address = `127.0.0.1:${await listen(server, '127.0.0.1:0')}`;
   try {
     const { servers } = await debug.ask({ do: 'servers', address });
     const own = servers.filter(({ listens }) => listens.includes(address));

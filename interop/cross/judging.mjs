@@ -10,9 +10,9 @@ export const call = (
   client,
   target,
   count,
-  { headers = {}, method = 'UnaryCall', secure = false } = {},
+  { headers = {}, method = 'UnaryCall', secure = false, failFast = false } = {},
 ) => {
-  const options = { headers, method, secure, timeoutMs: CALL_TIMEOUT_MS };
+  const options = { headers, method, secure, failFast, timeoutMs: CALL_TIMEOUT_MS };
   return client.ask({ do: 'call', target, count, ...options });
 };
 

@@ -67,7 +67,7 @@ const collect = async () => {
 };
 
 const startAdmin = async () => {
-  const port = await listen(createMaintenanceServer().server, ['127.0.0.1:0']);
+  const port = await listen(createMaintenanceServer().server, '127.0.0.1:0');
   return { address: `127.0.0.1:${port}` };
 };
 

@@ -112,16 +112,19 @@ export class Peers {
   /**
    * Starts servers that are configured by Listeners, whose names are `server/` and their address; the node id is the language.
    *
-   *   {"do": "serve"}  starts a server, which requests its Listener; answers {"host", "port"}
+   *   {"do": "serve", "name", "port"}  starts a server, which requests its Listener; answers {"host", "port"}
+   *   {"do": "seen"}  answers {"connections", "calls"}: how many calls have begun, and on how many connections
    *
-   * @param language `go` or `python`.
+   * @param language `node`, `go`, `java` or `python`, whose server has no service, a port of its own, and answers `serve` alone.
+   * @param certificate_providers Of the bootstrap. Default: one whose files are not there.
    */
-  xdsServers(language, address) {
+  xdsServers(language, address, certificate_providers = { default: CERTIFICATE_FILES }) {
     const commands = {
+      node: { command: [process.execPath, pathOf('own-server.mjs')] },
       go: { command: [goPeer, 'xds-servers'] },
+      java: { command: ['java', '-cp', `${java}/classes:${java}/lib/*`, 'interop.XdsServers'] },
       python: { ...CLIENTS.python, command: ['python3', join(python, 'xds_server.py')] },
     };
-    const certificate_providers = { default: CERTIFICATE_FILES };
     const bootstrap = {
       certificate_providers,
       server_listener_resource_name_template: 'server/%s',

@@ -5,13 +5,14 @@ import { differentialCases } from '../differential/differential.mjs';
 import { serverDifferentialCases } from '../differential/server-differential.mjs';
 import { tlsCases } from '../tls/agreement.mjs';
 import { tlsMatrix } from '../tls/matrix.mjs';
-import { securitySuite } from '../tls/security-suite.mjs';
 import { distributionCases } from './distribution.mjs';
 import { debugCases } from './debug.mjs';
 import { goControlPlaneCases } from './go-control-plane.mjs';
 import { metricsCases } from './metrics.mjs';
 import { Peers } from './peers.mjs';
 import { secretDiscoveryCases } from './secret-discovery.mjs';
+import { securityCases } from './security.mjs';
+import { xdsServerCases } from './xds-servers.mjs';
 import { prepare } from './tools.mjs';
 
 const SERVER_NAMES = ['server-0', 'server-1', 'server-2', 'server-3', 'server-4'];
@@ -110,7 +111,8 @@ const groups = [
   ...authorizationCases,
   ...tlsCases,
   ...tlsMatrix,
-  ...securitySuite,
+  ...securityCases,
+  ...xdsServerCases,
 ];
 for (const group of groups.filter(isSelected)) await runGroup(group, context);
 await peers.stop();

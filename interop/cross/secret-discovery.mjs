@@ -1,8 +1,6 @@
 // Certificates, keys and authorities for our client from the secret discovery service of go-control-plane, and servers of
 // grpc-go that require certificates.
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { readFileSync } from 'node:fs';
 import {
   anyRoute,
   assignment,
@@ -11,7 +9,7 @@ import {
   routeConfig,
   typed,
 } from '../harness/resources.mjs';
-import { makeCertificates } from '../tls/certificates.mjs';
+import { meshCertificates } from '../harness/secure-service.mjs';
 import { call, demand, isOnly, until, untilOnly } from './judging.mjs';
 
 const SERVICE = 'secret-discovery.test';
@@ -60,9 +58,8 @@ class Setup {
     Object.assign(this, { peers, cache, variant });
   }
 
-  async start(folder) {
-    this.certificates = makeCertificates(folder);
-    const { servers, client, stranger, root, otherRoot } = this.certificates;
+  async start() {
+    const { server, otherServer, client, stranger, root, otherRoot } = meshCertificates();
     const processes = await this.peers.secureServers('go');
     const start = async (name, certificate, clientRoots) => {
       const { port } = await processes.ask({ name, ...certificate, clientRoots });
@@ -71,11 +68,11 @@ class Setup {
     /** For each server, what a client needs that calls it. */
     this.sides = [
       {
-        server: await start('first', servers.spiffe, root),
+        server: await start('first', server, root),
         secrets: [identity(client), roots(root)],
       },
       {
-        server: await start('second', servers['other-root'], otherRoot),
+        server: await start('second', otherServer, otherRoot),
         secrets: [identity(stranger), roots(otherRoot)],
       },
     ];
@@ -130,7 +127,7 @@ const STEPS = {
     setup,
   ) => {
     const [first, second] = setup.sides;
-    const { client, stranger } = setup.certificates;
+    const { client, stranger } = meshCertificates();
     const bad = identity({ ...client, key: stranger.key });
     await setup.serve({ ...second, secrets: [bad, second.secrets[1]] });
     const isSeen = ({ rejections }) =>
@@ -161,14 +158,12 @@ export const secretDiscoveryCases = ['snapshot', 'linear'].flatMap((cache) =>
     name: `secret discovery: go-control-plane, ${cache} cache, ${variant}`,
     languages: ['go'],
     run: async ({ peers, step }) => {
-      const folder = mkdtempSync(join(tmpdir(), 'grpc-xds-secrets-'));
       const setup = new Setup(peers, cache, variant);
       try {
-        await setup.start(folder);
+        await setup.start();
         for (const [name, run] of Object.entries(STEPS)) await step(name, () => run(setup));
       } finally {
         await setup.stop();
-        rmSync(folder, { recursive: true, force: true });
       }
     },
   })),

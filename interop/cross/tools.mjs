@@ -49,6 +49,8 @@ const BUILDS = {
       'src/main/java/interop/Client.java',
       'src/main/java/interop/Probe.java',
       'src/main/java/interop/SecureServers.java',
+      'src/main/java/interop/TestService.java',
+      'src/main/java/interop/XdsServers.java',
     ],
     commands: [['mvn', '--quiet', '--batch-mode', 'process-classes']],
   },

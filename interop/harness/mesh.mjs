@@ -10,6 +10,8 @@ import { TestServer } from './test-server.mjs';
 export class Mesh {
   /** The programs, each with its first arguments. */
   commands;
+  /** Whether the client is that of this package. */
+  hasOwnClient;
   #pool;
   #folder = mkdtempSync(join(tmpdir(), 'grpc-xds-interop-'));
   #bootstraps = 0;
@@ -18,8 +20,9 @@ export class Mesh {
   #ownServers = [];
 
   /** @param options.commands The programs for `client` and `server`. */
-  constructor({ commands, pool }) {
+  constructor({ commands, pool, hasOwnClient }) {
     this.commands = commands;
+    this.hasOwnClient = hasOwnClient;
     this.#pool = pool;
   }
 
@@ -36,6 +39,21 @@ export class Mesh {
   /** A server for this case alone. */
   async server(name, flags) {
     const server = await TestServer.start(this.commands.server, name, flags);
+    this.#ownServers.push(server);
+    return server;
+  }
+
+  /**
+   * An xDS server for this case alone. It requests its Listener as `server/ADDRESS`, and serves once it has one.
+   * @param bootstrap What differs from that of a client.
+   */
+  async xdsServer(name, flags, bootstrap) {
+    const env = this.#environment({
+      server_listener_resource_name_template: 'server/%s',
+      ...bootstrap,
+    });
+    const all = ['--secure_mode=true', ...flags];
+    const server = await TestServer.start(this.commands.server, name, all, env);
     this.#ownServers.push(server);
     return server;
   }
@@ -78,6 +96,14 @@ export class Mesh {
    * @param bootstrap What differs from that of a client of the first control plane.
    */
   async client(flags = {}, bootstrap = {}) {
+    const all = { server: `xds:///${SERVICE}`, qps: 100, ...flags };
+    const client = await TestClient.start(this.commands.client, all, this.#environment(bootstrap));
+    this.#clients.push(client);
+    return client;
+  }
+
+  /** Writes a bootstrap, and returns the variables that name it. */
+  #environment(bootstrap) {
     const path = join(this.#folder, `bootstrap-${this.#bootstraps++}.json`);
     const { address } = this.#controlPlanes[0];
     const content = {
@@ -86,16 +112,12 @@ export class Mesh {
       ...bootstrap,
     };
     writeFileSync(path, JSON.stringify(content));
-    const all = { server: `xds:///${SERVICE}`, qps: 100, ...flags };
-    const env = { GRPC_XDS_BOOTSTRAP: path, GRPC_XDS_BOOTSTRAP_CONFIG: '' };
-    const client = await TestClient.start(this.commands.client, all, env);
-    this.#clients.push(client);
-    return client;
+    return { GRPC_XDS_BOOTSTRAP: path, GRPC_XDS_BOOTSTRAP_CONFIG: '' };
   }
 
-  /** What the clients wrote last. */
+  /** What the programs of this case wrote last. */
   get output() {
-    return this.#clients.map(({ output }) => output).join('\n');
+    return [...this.#clients, ...this.#ownServers].map(({ output }) => output).join('\n');
   }
 
   async stop() {

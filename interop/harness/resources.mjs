@@ -2,24 +2,82 @@
 
 const TYPE = 'type.googleapis.com';
 
+/** A message in an Any. */
+export const typed = (type, value = {}) => ({ '@type': `${TYPE}/${type}`, ...value });
+
 /** The name that clients call. */
 export const SERVICE = 'psm.test:8000';
 
+const MANAGER = 'envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager';
+const TLS = 'envoy.extensions.transport_sockets.tls.v3';
+
 const ROUTER = {
   name: 'router',
-  typed_config: { '@type': `${TYPE}/envoy.extensions.filters.http.router.v3.Router` },
+  typed_config: typed('envoy.extensions.filters.http.router.v3.Router'),
 };
 
 /** A listener that takes its routes by RDS. */
 export const listener = ({ name = SERVICE, routes = 'routes', filters = [] } = {}) => ({
   name,
   api_listener: {
-    api_listener: {
-      '@type': `${TYPE}/envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager`,
+    api_listener: typed(MANAGER, {
       rds: { route_config_name: routes, config_source: { ads: {} } },
       http_filters: [...filters, ROUTER],
-    },
+    }),
   },
+});
+
+const tlsSocket = (kind, context) =>
+  context === undefined
+    ? {}
+    : {
+        transport_socket: {
+          name: 'envoy.transport_sockets.tls',
+          typed_config: typed(`${TLS}.${kind}`, context),
+        },
+      };
+
+/** The TLS of a cluster, to be put into it; without a context there is none. */
+export const upstreamTls = (context) => tlsSocket('UpstreamTlsContext', context);
+
+/** Accepts all requests of a server, with overrides of its filters. */
+export const servingRoute = (match = { prefix: '' }, overrides = {}) => ({
+  match,
+  non_forwarding_action: {},
+  typed_per_filter_config: overrides,
+});
+
+/**
+ * A Listener of a server (gRFC A36).
+ * @param at The name of the Listener, and the address that it is for.
+ * @param options.context The TLS of its connections; plain text without one.
+ * @param options.filters Before the router.
+ * @param options.routes The name of routes of RDS; without one, all requests are accepted.
+ */
+export const serverListener = ({ name, host, port }, { context, filters = [], routes } = {}) => {
+  const rds = { route_config_name: routes, config_source: { ads: {} } };
+  const manager = typed(MANAGER, {
+    ...(routes === undefined ? { route_config: routeConfig([servingRoute()], 'inline') } : { rds }),
+    http_filters: [...filters, ROUTER],
+  });
+  return {
+    name,
+    address: socketAddress(host, port),
+    filter_chains: [
+      {
+        filters: [{ name: 'manager', typed_config: manager }],
+        ...tlsSocket('DownstreamTlsContext', context),
+      },
+    ],
+  };
+};
+
+/** A filter of authorization for servers (gRFC A41), with a policy for each name. */
+export const rbac = (action, policies, name = 'rbac') => ({
+  name,
+  typed_config: typed('envoy.extensions.filters.http.rbac.v3.RBAC', {
+    rules: { action, policies },
+  }),
 });
 
 export const routeConfig = (routes, name = 'routes') => ({
@@ -84,6 +142,3 @@ export const clustersOf = (serversByName, routes, { filters, clusterExtra = {} }
   clusters: Object.keys(serversByName).map((name) => cluster(name, clusterExtra[name])),
   endpoints: Object.entries(serversByName).map(([name, servers]) => assignment(name, { servers })),
 });
-
-/** A message in an Any. */
-export const typed = (type, value = {}) => ({ '@type': `${TYPE}/${type}`, ...value });

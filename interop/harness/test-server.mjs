@@ -7,15 +7,25 @@ import { untilReady } from './waiting.mjs';
 export class TestServer {
   #child;
 
-  constructor(command, name, port, flags) {
-    Object.assign(this, { command, name, port, flags });
+  constructor(command, name, options) {
+    Object.assign(this, { command, name, ...options });
   }
 
-  /** @param flags Beside the port and the name. */
-  static async start(command, name, flags = []) {
-    const server = new TestServer(command, name, await freePort(), flags);
+  /**
+   * @param flags Beside the ports and the name.
+   * @param env The bootstrap of an xDS server, which has a port of its own for maintenance.
+   */
+  static async start(command, name, flags = [], env = undefined) {
+    const port = await freePort();
+    const maintenancePort = env === undefined ? port : await freePort();
+    const server = new TestServer(command, name, { port, maintenancePort, flags, env });
     await server.start();
     return server;
+  }
+
+  /** What the program wrote last. */
+  get output() {
+    return this.#child?.output ?? '';
   }
 
   get isRunning() {
@@ -24,11 +34,14 @@ export class TestServer {
 
   async start() {
     if (this.isRunning) return;
-    const { command, name, port, flags } = this;
-    const args = [`--port=${port}`, `--maintenance_port=${port}`, `--host_name_override=${name}`];
-    this.#child = new Child(command, [...args, ...flags]);
+    const { command, name, port, maintenancePort, flags, env } = this;
+    const ports = [`--port=${port}`, `--maintenance_port=${maintenancePort}`];
+    this.#child = new Child(command, [...ports, `--host_name_override=${name}`, ...flags], env);
     const host = flags.includes('--address_type=IPV6') ? '[::1]' : '127.0.0.1';
-    const client = new testing.TestService(`${host}:${port}`, credentials.createInsecure());
+    const client = new testing.TestService(
+      `${host}:${maintenancePort}`,
+      credentials.createInsecure(),
+    );
     try {
       await untilReady(client, this.#child);
     } finally {

@@ -1,4 +1,5 @@
 // What both programs serve beside their own services.
+import { createServer } from 'node:net';
 import { addAdminServicesToServer, Server, ServerCredentials } from '@grpc/grpc-js';
 import { ReflectionService } from '@grpc/reflection';
 import { HealthImplementation } from 'grpc-health-check';
@@ -17,19 +18,35 @@ export const createMaintenanceServer = () => {
   return { server, health };
 };
 
-/** Listens without encryption on the first of the addresses that can be listened on. */
-export const listen = async (server, [address, ...others]) => {
-  try {
-    return await new Promise((resolve, reject) => {
-      server.bindAsync(address, ServerCredentials.createInsecure(), (error, port) =>
-        error === null ? resolve(port) : reject(error),
-      );
-    });
-  } catch (error) {
-    if (others.length === 0) throw error;
-    return listen(server, others);
-  }
+/** Wildcard addresses, in order of preference. That of IPv6 serves IPv4, too. */
+const WILDCARDS = { IPV4: ['0.0.0.0'], IPV6: ['::'], IPV4_IPV6: ['::', '0.0.0.0'] };
+
+const canListen = (host) =>
+  new Promise((resolve) => {
+    const server = createServer();
+    server.once('error', () => resolve(false));
+    server.listen({ host, port: 0 }, () => server.close(() => resolve(true)));
+  });
+
+/**
+ * The first address of a type that this system can listen on, or the last of them.
+ *
+ * @param type `IPV4`, `IPV6` or `IPV4_IPV6`.
+ * @returns what becomes an address with a port.
+ */
+export const wildcard = async (type = 'IPV4_IPV6') => {
+  let [host, ...others] = WILDCARDS[type];
+  while (others.length > 0 && !(await canListen(host))) [host, ...others] = others;
+  return host.includes(':') ? `[${host}]` : host;
 };
+
+/** Listens without encryption; resolves with the port. */
+export const listen = (server, address) =>
+  new Promise((resolve, reject) => {
+    server.bindAsync(address, ServerCredentials.createInsecure(), (error, port) =>
+      error === null ? resolve(port) : reject(error),
+    );
+  });
 
 /** Ends the program when it is told to. */
 export const endOnSignal = (...servers) => {
@@ -40,7 +57,3 @@ export const endOnSignal = (...servers) => {
     });
   }
 };
-
-/** Why `--secure_mode` of the server is refused: silence would make a test of security pass without any. */
-export const SECURE_MODE_TEXT =
-  'secure_mode: servers cannot take credentials from the control plane yet';

@@ -1,5 +1,5 @@
 import { Server, status } from '@grpc/grpc-js';
-import { listen } from '../lib/serving.mjs';
+import { listen, wildcard } from '../lib/serving.mjs';
 import { testing } from '../lib/test-protos.mjs';
 
 /** What is asked before a pod is stopped: it answers when a test says so, and the pod lives until then. */
@@ -57,7 +57,7 @@ export const addMaintenanceServices = (server, health) => {
       stopHook();
       hookServer = new Server();
       addHookService(hookServer, hook);
-      await listen(hookServer, [`[::]:${port}`, `0.0.0.0:${port}`]);
+      await listen(hookServer, `${await wildcard()}:${port}`);
     },
     STOP: stopHook,
     RETURN: (request) => hook.release(request),

@@ -20,7 +20,7 @@ export const parseServerFlags = (argv) => {
     .option('--host_name_override <name>', 'what it calls itself', hostname())
     .option('--server_id <id>', 'put into answers that ask for it', 'grpc-xds')
     .addOption(addressType);
-  addSwitch(command, 'secure_mode', 'take credentials from the control plane (not supported)');
+  addSwitch(command, 'secure_mode', 'be an xDS server at --port, with TLS as configured');
   addSwitch(command, 'enable_csm_observability', 'accepted; nothing is exported');
   const flags = parseFlags(command, argv);
   return { ...flags, maintenance_port: flags.maintenance_port ?? flags.port };

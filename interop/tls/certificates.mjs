@@ -104,6 +104,27 @@ const SERVERS = {
   intermediate: { by: 'intermediate-ca', names: [SPIFFE_ID] },
 };
 
+const CLIENT = { by: 'root-ca', names: ['URI:spiffe://td.test/ns/a/sa/client'] };
+const STRANGER = { by: 'other-root-ca', names: ['URI:spiffe://x.test/y'] };
+
+/**
+ * Makes in a folder what one server and its clients need.
+ * @returns the paths of the authority of the mesh and of another one, and of the identities that they sign.
+ */
+export const makeMeshCertificates = (folder) => {
+  mkdirSync(folder, { recursive: true });
+  const maker = new CertificateMaker(folder);
+  for (const name of ['root-ca', 'other-root-ca']) maker.make(name, { isAuthority: true });
+  return {
+    server: maker.make('server', { by: 'root-ca', ...SERVERS.spiffe }),
+    otherServer: maker.make('other-server', SERVERS['other-root']),
+    client: maker.make('client', CLIENT),
+    stranger: maker.make('stranger', STRANGER),
+    root: join(folder, 'root-ca.leaf.pem'),
+    otherRoot: join(folder, 'other-root-ca.leaf.pem'),
+  };
+};
+
 /** The trust bundle map (gRFC A87) with the root of each domain. */
 const bundleMap = (maker, rootsByDomain) => {
   const keyOf = (root) => {
@@ -153,8 +174,8 @@ export const makeCertificates = (folder, { hasJava = false } = {}) => {
   const root = (name) => join(folder, `${name}.leaf.pem`);
   return {
     servers,
-    client: maker.make('client', { by: 'root-ca', names: ['URI:spiffe://td.test/ns/a/sa/client'] }),
-    stranger: maker.make('stranger', { by: 'other-root-ca', names: ['URI:spiffe://x.test/y'] }),
+    client: maker.make('client', CLIENT),
+    stranger: maker.make('stranger', STRANGER),
     root: root('root-ca'),
     otherRoot: root('other-root-ca'),
     systemRoot: root('system-root-ca'),

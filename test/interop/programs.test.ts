@@ -138,3 +138,14 @@ describe('the flags of the client', () => {
     });
   });
 });
+
+describe('the address of the server', () => {
+  it('is the wildcard of its family, and of IPv6 for both', async () => {
+    const answer = await runModule(`
+      import { wildcard } from './interop/lib/serving.mjs';
+      answer(await Promise.all(['IPV4', 'IPV6', 'IPV4_IPV6', undefined].map((type) => wildcard(type))));
+    `);
+    const both: unknown = expect.stringMatching(/^(\[::\]|0\.0\.0\.0)$/);
+    expect(answer).toEqual(['0.0.0.0', '[::]', both, both]);
+  });
+});

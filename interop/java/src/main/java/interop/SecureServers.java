@@ -2,13 +2,7 @@ package interop;
 
 import com.google.gson.Gson;
 import io.grpc.InsecureServerCredentials;
-import io.grpc.Metadata;
-import io.grpc.MethodDescriptor;
-import io.grpc.ServerCall;
-import io.grpc.ServerCallHandler;
 import io.grpc.ServerCredentials;
-import io.grpc.ServerServiceDefinition;
-import io.grpc.Status;
 import io.grpc.TlsServerCredentials;
 import io.grpc.netty.shaded.io.grpc.netty.NettyServerBuilder;
 import java.io.BufferedReader;
@@ -19,11 +13,9 @@ import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
 import java.util.Map;
 
-/** Servers of grpc-java with TLS that answer TestService/UnaryCall; see SecureServers in ../cross/peers.mjs. */
+/** Servers of grpc-java with TLS that answer TestService; see SecureServers in ../cross/peers.mjs. */
 public final class SecureServers {
   private static final Gson GSON = new Gson();
-  private static final Metadata.Key<String> HOSTNAME =
-      Metadata.Key.of("hostname", Metadata.ASCII_STRING_MARSHALLER);
 
   /** One line of input: a server to start. Paths; without a certificate it has no TLS. */
   private static final class Command {
@@ -47,7 +39,7 @@ public final class SecureServers {
       int port =
           NettyServerBuilder.forAddress(
                   new InetSocketAddress("127.0.0.1", 0), credentialsOf(command))
-              .addService(testService(command.name))
+              .addService(TestService.create(command.name, client -> {}))
               .build()
               .start()
               .getPort();
@@ -69,32 +61,5 @@ public final class SecureServers {
           .clientAuth(TlsServerCredentials.ClientAuth.REQUIRE);
     }
     return builder.build();
-  }
-
-  private static ServerServiceDefinition testService(String name) {
-    MethodDescriptor<byte[], byte[]> method =
-        MethodDescriptor.newBuilder(Client.BYTES, Client.BYTES)
-            .setType(MethodDescriptor.MethodType.UNARY)
-            .setFullMethodName("grpc.testing.TestService/UnaryCall")
-            .build();
-    return ServerServiceDefinition.builder("grpc.testing.TestService")
-        .addMethod(method, answering(name))
-        .build();
-  }
-
-  private static ServerCallHandler<byte[], byte[]> answering(String name) {
-    return (call, headers) -> {
-      call.request(2);
-      return new ServerCall.Listener<>() {
-        @Override
-        public void onHalfClose() {
-          Metadata named = new Metadata();
-          named.put(HOSTNAME, name);
-          call.sendHeaders(named);
-          call.sendMessage(new byte[0]);
-          call.close(Status.OK, new Metadata());
-        }
-      };
-    };
   }
 }
