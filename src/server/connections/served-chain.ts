@@ -6,8 +6,9 @@ import type { Refusal } from '../../http-filters/server-filter';
 import { errorStack } from '../../util/errors';
 import type { ConnectionEnds } from '../../security/peer/tls-connections';
 import { err, type Result } from '../../util/result';
+import type { Refusals } from '../observation/refusals';
+import type { CallCounts } from '../observation/server-counts';
 import type { ServerRouteTable } from '../routes/server-route-table';
-import type { RefusalLog } from './refusal-log';
 import { ServerConnection, type ConnectionOwner, type CreateInjector } from './server-connection';
 import { TlsAcceptor, type TlsAcceptorOptions } from './tls-acceptor';
 
@@ -17,8 +18,9 @@ export interface ServedChainOptions {
   /** Called after the judgement of a request. */
   readonly interceptors: readonly ServerInterceptor[];
   readonly createInjector: CreateInjector;
-  readonly tls: Pick<TlsAcceptorOptions, 'subject' | 'enableTrace' | 'logger'>;
-  readonly refusals: RefusalLog;
+  readonly tls: Omit<TlsAcceptorOptions, 'credentials'>;
+  readonly refusals: Refusals;
+  readonly calls: CallCounts;
 }
 
 const NO_ROUTES = 'its routes have not been received';
@@ -27,12 +29,24 @@ const NO_ROUTES = 'its routes have not been received';
 export class ServedChain implements ConnectionOwner {
   readonly createInjector: CreateInjector;
   readonly interceptors: readonly ServerInterceptor[];
+  readonly calls: CallCounts;
   private routes: Result<ServerRouteTable, string> = err(NO_ROUTES);
   private acceptor: TlsAcceptor | undefined;
 
   constructor(private readonly options: ServedChainOptions) {
     this.createInjector = options.createInjector;
     this.interceptors = options.interceptors;
+    this.calls = options.calls;
+  }
+
+  /** Whether its connections are secured. */
+  get isSecure(): boolean {
+    return this.options.credentials._isSecure();
+  }
+
+  /** Why it has no routes, so that its calls fail; `undefined` if it has. */
+  get routeFailure(): string | undefined {
+    return this.routes.ok ? undefined : this.routes.error;
   }
 
   /** Replaces the routes, or says as the details of a status why there are none. */
@@ -48,7 +62,7 @@ export class ServedChain implements ConnectionOwner {
   ): ServerConnection {
     const connection = new ServerConnection(socket, ends, this, onClosed);
     const { credentials, tls } = this.options;
-    if (credentials._isSecure()) {
+    if (this.isSecure) {
       this.acceptor ??= new TlsAcceptor({ ...tls, credentials });
       this.acceptor.accept(socket, (secured) => connection.open(secured));
     } else {

@@ -113,11 +113,16 @@ export class ServerHandshakes {
     if (!(server instanceof Server) || this.servers.has(server)) return;
     this.servers.add(server);
     server.on('tlsClientError', (error, { remoteAddress }) => {
-      const code = 'code' in error && typeof error.code === 'string' ? error.code : error.name;
-      if (CLOSED_BY_CLIENT.has(code)) return;
-      this.log.report(remoteAddress, { cause: code, text: errorMessage(error) });
+      const cause = failureCauseOf(error);
+      if (cause !== undefined) this.log.report(remoteAddress, { cause, text: errorMessage(error) });
     });
   }
+}
+
+/** Returns the code of an error of a handshake; `undefined` if the client has ended the connection. */
+export function failureCauseOf(error: Error): string | undefined {
+  const code = 'code' in error && typeof error.code === 'string' ? error.code : error.name;
+  return CLOSED_BY_CLIENT.has(code) ? undefined : code;
 }
 
 /** Returns the trust domain of authorities that are those of one; `undefined` otherwise. */
