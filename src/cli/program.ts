@@ -12,6 +12,7 @@ import {
   parsePort,
   parseFormat,
   parseSeconds,
+  parseReportedTarget,
   parseTarget,
 } from './arguments';
 import { addBootstrapCommand } from './commands/bootstrap';
@@ -170,7 +171,7 @@ function addDump(program: Command, io: CliIo, setCode: SetCode): void {
       'Prints the resources with their states. As JSON or YAML it is a file that serve, check and diff read.',
     )
     .argument('[file]', 'resource file')
-    .option('-t, --target <target>', 'only what a target needs, such as xds:///shop', parseTarget);
+    .option('-t, --target <target>', 'only what a target needs, or #server', parseReportedTarget);
   addOutputOptions(addServerOptions(command)).action(
     async (file: string | undefined, flags: DumpFlags) => setCode(await dump(file, flags, io)),
   );
@@ -293,12 +294,12 @@ function addTop(program: Command, io: CliIo, setCode: SetCode): void {
     .command('top')
     .summary('show the calls of a process as they are made')
     .description(
-      'Shows calls, errors, latency and connections of a process for each target, cluster and locality: on a terminal as a ' +
-        'screen until q is pressed, otherwise once.',
+      'Shows calls, errors, latency and connections of a process for each target, cluster and locality, and for each address ' +
+        'of its servers: on a terminal as a screen until q is pressed, otherwise once.',
     )
     .option('--page <url>', 'live page of a process, with its token', parsePageUrl)
     .option('--pid <id>', 'process that has called dumpOnSignal()', parsePid)
-    .option('-t, --target <target>', 'only this target, such as xds:///shop', parseTarget)
+    .option('-t, --target <target>', 'only this target, or #server', parseReportedTarget)
     .option('--interval <seconds>', 'time between two looks at the process', parseSeconds, 2)
     .option('--timeout <seconds>', 'time for the response', parseSeconds, 16)
     .option('--once', 'print one table and end');
