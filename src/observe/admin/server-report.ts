@@ -9,6 +9,7 @@ export interface ServerReport {
   readonly reason?: string;
   /** When the state began. */
   readonly since: string;
+  /** The Listener of the address, by its name. */
   readonly listener: {
     readonly name: string;
     /** That was accepted last. It is not in use yet if `waitingFor` has routes of it. */
@@ -22,6 +23,7 @@ export interface ServerReport {
   readonly filterChains: readonly FilterChainReport[];
   /** The number of filter chains that are left out. */
   readonly otherFilterChains: number;
+  /** Those that are open. */
   readonly connections: ServerConnectionsReport;
   /** Since `bindAsync`. */
   readonly calls: ServerCallsReport;
@@ -51,6 +53,7 @@ export interface FilterChainReport {
     /** The number of its policies. */
     readonly policies: number;
   }[];
+  /** Where its routes are from, and whether there are any. */
   readonly routes: {
     /** Of RDS; absent for routes inside of the Listener. */
     readonly name?: string;
@@ -61,6 +64,7 @@ export interface FilterChainReport {
 
 /** The open connections of an address. */
 export interface ServerConnectionsReport {
+  /** All of them, also those that accept no more calls. */
   readonly open: number;
   /** By the Listener that they were accepted by, the one in use last. */
   readonly generations: readonly {
@@ -82,7 +86,9 @@ export interface ServerConnectionsReport {
 
 /** The calls of an address. */
 export interface ServerCallsReport {
+  /** Those that a filter chain has judged, also the refused ones. */
   readonly started: number;
+  /** Those whose stream has not closed. */
   readonly inProgress: number;
   /** Those that ended with OK. */
   readonly succeeded: number;
@@ -100,7 +106,9 @@ export interface RefusalReport {
   readonly action: 'allow' | 'deny' | '';
   /** The policy that matched them; empty if none did. */
   readonly policy: string;
+  /** How many. */
   readonly calls: number;
+  /** When the last one was refused. */
   readonly lastAt: string;
 }
 
@@ -108,6 +116,8 @@ export interface RefusalReport {
 export interface HandshakeFailureReport {
   /** A code of Node.js or OpenSSL, or `ALPN`, `NO_CERTIFICATE`, `NAMES`, `TRUST_DOMAIN` or `NOT_LOADED`: the server had no certificate. */
   readonly cause: string;
+  /** How many. */
   readonly handshakes: number;
+  /** When the last one failed. */
   readonly lastAt: string;
 }
