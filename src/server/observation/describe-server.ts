@@ -10,6 +10,15 @@ import type { ServerCounts } from './server-counts';
 /** The number of entries of a list. */
 const MAX_ENTRIES = 100;
 
+/** What is reported of a generation. */
+export interface ReportedGeneration extends Pick<Generation, 'sinceMs'> {
+  readonly openConnections: ReadonlySet<ReportedConnection>;
+  readonly chains: ReadonlyMap<FilterChain, ReportedChain>;
+}
+
+type ReportedConnection = Pick<ServerConnection, 'accepts' | 'described'>;
+type ReportedChain = Pick<ServedChain, 'isSecure' | 'routeFailure'>;
+
 /** An address as of now. */
 export interface ServerState {
   readonly address: string;
@@ -20,9 +29,9 @@ export interface ServerState {
   readonly listenerName: string;
   readonly listenerVersion: string | undefined;
   readonly waitingFor: readonly string[];
-  readonly current: Generation | undefined;
+  readonly current: ReportedGeneration | undefined;
   /** In the order in which they came into use. */
-  readonly generations: ReadonlySet<Generation>;
+  readonly generations: ReadonlySet<ReportedGeneration>;
   readonly counts: ServerCounts;
   /** Whether the credentials of the application are used whatever TLS a chain has. */
   readonly isTlsUnused: boolean;
@@ -61,7 +70,7 @@ function describeListener(state: ServerState): ServerReport['listener'] {
 }
 
 function describeServed(
-  [chain, served]: readonly [FilterChain, ServedChain],
+  [chain, served]: readonly [FilterChain, ReportedChain],
   { isTlsUnused }: ServerState,
 ): ServerReport['filterChains'][number] {
   const { isSecure, routeFailure } = served;
@@ -112,8 +121,8 @@ function describeConnections({ generations, current }: ServerState): ServerConne
 }
 
 function describeGeneration(
-  generation: Generation,
-  current: Generation | undefined,
+  generation: ReportedGeneration,
+  current: ReportedGeneration | undefined,
 ): ServerConnectionsReport['generations'][number] {
   const { sinceMs, openConnections } = generation;
   let draining = 0;
@@ -125,7 +134,7 @@ function describeGeneration(
 }
 
 /** Returns the first name of the certificate of a client, or why there is none. */
-function identityOf({ described }: ServerConnection): string {
+function identityOf({ described }: ReportedConnection): string {
   if (described === undefined) return 'in handshake';
   if (!described.ok) return `unreadable certificate: ${described.error}`;
   const { tls } = described.value;

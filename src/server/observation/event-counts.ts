@@ -33,6 +33,11 @@ export class EventCounts<Kind> {
 
   constructor(private readonly options: EventCountsOptions<Kind>) {}
 
+  /** Keeps room for a kind, however many others there are. */
+  expect(key: string, kind: Kind): void {
+    this.addKind(key, () => kind);
+  }
+
   /** @param key Of the kind, which is made for the first event with this key. */
   add(key: string, createKind: () => Kind): void {
     const counted = this.counts.get(key) ?? this.addKind(key, createKind);
@@ -43,7 +48,8 @@ export class EventCounts<Kind> {
 
   /** The kinds with the most events first. */
   all(): readonly EventCount<Kind>[] {
-    return [...this.counts.values()].sort((a, b) => b.count - a.count);
+    const counted = [...this.counts.values()].filter(({ count }) => count > 0);
+    return counted.sort((a, b) => b.count - a.count);
   }
 
   private addKind(key: string, createKind: () => Kind): Counted<Kind> {

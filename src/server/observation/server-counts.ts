@@ -68,6 +68,7 @@ export class ServerCounts {
       others: { cause: OTHERS },
       seriesOf: (kind) => seriesOf(ServerInstruments.HANDSHAKES, handshakeLabels(kind)),
     });
+    this.handshakes.expect(SUCCEEDED, { cause: '' });
   }
 
   addRefusal({ code, policy = '', decidedBy }: Refusal): void {

@@ -1,9 +1,10 @@
 import { addAdminServicesToServer, credentials, Server, ServerCredentials } from '@grpc/grpc-js';
 import { getChannelzHandlers } from '@grpc/grpc-js/build/src/channelz';
 import { inspect, register } from '../../../src';
-import { XdsServerCredentials } from '../../../src/server';
+import { registerAuditLogger, XdsServerCredentials } from '../../../src/server';
 import { DiagnosticRecorder } from '../../support/diagnostic-recorder';
 import { eventually } from '../../support/eventually';
+import { skipTime } from '../../support/fast-clock';
 import { CertificateFolder } from '../../support/identity-server';
 import { MetricsReader, WAYS } from '../../support/metrics-reader';
 import { StatusClient } from '../../support/status-client';
@@ -284,6 +285,53 @@ it('publishes each change of the state and each refused call', async () => {
     ],
     ['grpc-xds:serving-state', { ...state, state: 'NOT_SERVING', error: 'unbound' }],
   ]);
+});
+
+it('logs a policy that denies calls once, and audits each of them; the callers are told neither', async () => {
+  // Lines of one cause are limited: those of the tests before are long ago.
+  skipTime(60_000);
+  const lines: string[] = [];
+  const audited: unknown[] = [];
+  register({
+    bootstrap: world.bootstrap,
+    logger: { level: 'error', log: ({ message }: { message: string }) => lines.push(message) },
+  });
+  registerAuditLogger({
+    ...{ name: 'test.Counted', parseConfig: () => ({}) },
+    create: () => ({ log: (event: unknown) => audited.push(event) }),
+  });
+  const typed_config = {
+    '@type': 'type.googleapis.com/xds.type.v3.TypedStruct',
+    ...{ type_url: 'type.googleapis.com/test.Counted', value: {} },
+  };
+  const filter = rbacFilter('DENY', [{ any: true }]);
+  const rules = {
+    action: 'DENY',
+    policies: { 'the-policy': { permissions: [{ any: true }], principals: [{ any: true }] } },
+    audit_logging_options: {
+      audit_condition: 'ON_DENY',
+      logger_configs: [{ audit_logger: { name: 'test.Counted', typed_config } }],
+    },
+  };
+  const audit = {
+    ...filter,
+    typed_config: {
+      '@type': 'type.googleapis.com/envoy.extensions.filters.http.rbac.v3.RBAC',
+      rules,
+    },
+  };
+  world.serve([
+    world.listener([serverChain({ ...inlineRoutes(), http_filters: [audit, routerFilter] })]),
+  ]);
+  await world.bind(world.server());
+  const client = world.client();
+  for (let i = 0; i < 5; i++) expect(await callServer(client)).toBe(DENIED);
+  expect(lines.filter((line) => line.includes('the-policy'))).toEqual([
+    `server ${world.address}: call "/test.Echo/Say" from 127.0.0.1 refused: ` +
+      'denied by "rbac": it matches the policy "the-policy"',
+  ]);
+  expect(audited).toHaveLength(5);
+  expect(report()?.refusals).toMatchObject([{ policy: 'the-policy', calls: 5 }]);
 });
 
 describe('the admin services', () => {
