@@ -21,7 +21,8 @@ import {
   type OutputFlags,
   type Paint,
 } from '../io';
-import { ratesOf, readSample, type TopRow, type TopSample } from '../top/sample';
+import { ratesOf, readSample, type TopSample } from '../top/sample';
+import type { TopRow } from '../top/top-row';
 
 /** Flags of `top`. */
 export interface TopFlags extends OutputFlags {

@@ -1,6 +1,6 @@
 import { isJsonObject } from '../../wire/proto-json/explain-json';
 import { numberOf, objectsIn, textOf, type Json } from './report-json';
-import type { TopRow } from './sample';
+import type { TopRow } from './top-row';
 
 /** Counters have no id in the report of a server: each row has one of them. */
 const ONLY = 0;
