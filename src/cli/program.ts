@@ -12,6 +12,7 @@ import {
   parsePort,
   parseFormat,
   parseSeconds,
+  parseHostPort,
   parseReportedTarget,
   parseTarget,
 } from './arguments';
@@ -235,12 +236,14 @@ function addExplain(program: Command, io: CliIo, setCode: SetCode): void {
 function addWatch(program: Command, io: CliIo, setCode: SetCode): void {
   const command = program
     .command('watch')
-    .summary('show the state of a target as it changes')
+    .summary('show the state of a target, or of an address of a server, as it changes')
     .description(
       'Opens a channel for a target and shows its verdict, servers, endpoints and changes until interrupted: on a ' +
-        'terminal as a screen, otherwise as a line for each event.',
+        'terminal as a screen, otherwise as a line for each event. With --server, it shows what a server at this address ' +
+        'has, and listens on nothing.',
     )
-    .argument('<target>', 'such as xds:///shop')
+    .argument('[target]', 'such as xds:///shop')
+    .option('--server <ip:port>', 'address of an XdsServer, in place of a target', parseHostPort)
     .option(
       '--control-plane [uri]',
       'control plane (ADS); default: that of the environment',
@@ -250,7 +253,7 @@ function addWatch(program: Command, io: CliIo, setCode: SetCode): void {
     .option('--node-id <id>', 'node id for a control plane', 'grpc-xds')
     .option('--once', 'end when the target is ready or has failed')
     .option('--timeout <seconds>', 'end after this time', parseSeconds);
-  addOutputOptions(command).action(async (target: string, flags: WatchFlags) =>
+  addOutputOptions(command).action(async (target: string | undefined, flags: WatchFlags) =>
     setCode(await watch(target, flags, io)),
   );
 }
