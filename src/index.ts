@@ -29,6 +29,14 @@ export type {
   TargetReport,
   HeldBackReport,
 } from './observe/admin/inspect-report';
+export type {
+  FilterChainReport,
+  HandshakeFailureReport,
+  RefusalReport,
+  ServerCallsReport,
+  ServerConnectionsReport,
+  ServerReport,
+} from './observe/admin/server-report';
 export type { Difference } from './wire/proto-json/json-diff';
 export type {
   ChildState,
@@ -122,6 +130,7 @@ export { registerLbPolicy } from './extend';
 
 // What is published on `node:diagnostics_channel`.
 export type {
+  CallRefusedEvent,
   ConfigFailedEvent,
   ConfigPublishedEvent,
   DiagnosticEvent,
@@ -137,6 +146,7 @@ export type {
   ServerConnectedEvent,
   ServerEvent,
   ServerFailedEvent,
+  ServingStateEvent,
   TlsHandshakeEvent,
   TlsHandshakeResult,
   TlsNotUsedEvent,

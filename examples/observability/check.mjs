@@ -9,7 +9,8 @@ import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { incidents } from './incidents.mjs';
-import { accelerate, freePort, missingPrograms, Prometheus, promtool } from './prometheus.mjs';
+import { freePort } from './free-port.mjs';
+import { accelerate, missingPrograms, Prometheus, promtool } from './prometheus.mjs';
 import { alertQueries, dashboardQueries, parseScrape, problemsOf } from './queries.mjs';
 
 const SPEED = 75;

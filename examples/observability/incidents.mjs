@@ -53,6 +53,22 @@ export const incidents = [
     end: (mesh) => mesh.stopCalls('xds://elsewhere/search.example.com'),
   },
   {
+    name: 'a policy denies calls of the server',
+    alerts: ['XdsCallsDenied'],
+    from: 6,
+    minutes: 13,
+    begin: (mesh) => mesh.serveServer({ isDenying: true }),
+    end: (mesh) => mesh.serveServer({ isDenying: false }),
+  },
+  {
+    name: 'the Listener of the server is removed',
+    alerts: ['XdsAddressNotServing'],
+    from: 20,
+    minutes: 10,
+    begin: (mesh) => mesh.serveServer({ isConfigured: false }),
+    end: (mesh) => mesh.serveServer({ isConfigured: true }),
+  },
+  {
     name: 'the control plane drops a tenth of the calls',
     alerts: ['GrpcDrops'],
     from: 20,

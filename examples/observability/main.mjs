@@ -1,5 +1,5 @@
-// An application whose metrics are read by Prometheus: clients of two services, their backends and a control plane on
-// this machine, with one incident after the other. README.md says how to run it.
+// An application whose metrics are read by Prometheus: clients of two services, their backends, a server that is
+// configured by the control plane, and that, all on this machine, with one incident after the other. README.md says how to run it.
 import { parseArgs } from 'node:util';
 import { PrometheusExporter } from '@opentelemetry/exporter-prometheus';
 import { MeterProvider } from '@opentelemetry/sdk-metrics';
@@ -37,6 +37,10 @@ const METRICS = [
   'grpc_xds.lb.drops',
   'grpc_xds.lb.endpoints',
   'grpc_xds.lb.priority_in_use',
+  'grpc_xds.server.calls_in_progress',
+  'grpc_xds.server.connections',
+  'grpc_xds.server.refusals',
+  'grpc_xds.server.serving',
 ];
 
 const LABELS = [
@@ -69,6 +73,7 @@ const mesh = new Mesh();
 await mesh.start();
 await exportMetrics(Number(flags.port));
 register({ bootstrap: mesh.bootstrap, logger: { level: 'error', log: () => {} } });
+mesh.server.start();
 mesh.startCalls('xds:///shop.example.com', 100);
 // So few that the weights of its endpoints expire between them.
 mesh.startCalls('xds:///billing.example.com', 1);

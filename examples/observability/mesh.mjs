@@ -4,6 +4,7 @@ import { Client, credentials } from '@grpc/grpc-js';
 import { ControlPlane, Snapshot } from 'grpc-xds/control-plane';
 import { Backend, shopService } from './backends.mjs';
 import { resourcesFor } from './resources.mjs';
+import { ConfiguredServer } from './server.mjs';
 
 /** Nothing listens there. */
 const UNREACHABLE = '127.0.0.1:1';
@@ -18,15 +19,18 @@ const bootstrapServer = (address) => ({
 export class Mesh {
   west = ['west-1', 'west-2', 'west-3'].map((name) => new Backend(name));
   east = ['east-1', 'east-2'].map((name) => new Backend(name));
+  server = new ConfiguredServer();
   /** Serves the clients unless it is stopped. */
   primary = new ControlPlane();
   #fallback = new ControlPlane();
   #port = 0;
   #addresses = [];
   #load = new Map();
+  #options;
 
   async start() {
     for (const backend of [...this.west, ...this.east]) await backend.start();
+    await this.server.choosePort();
     this.serve();
     const { port, address } = await this.primary.start();
     this.#port = port;
@@ -38,6 +42,7 @@ export class Mesh {
       xds_servers: this.#addresses.map(bootstrapServer),
       authorities: { elsewhere: { xds_servers: [bootstrapServer(UNREACHABLE)] } },
       node: { id: 'observability-example' },
+      ...this.server.bootstrap,
     };
   }
 
@@ -45,8 +50,16 @@ export class Mesh {
   serve(options) {
     const ports = (backends) => backends.map(({ port }) => port);
     const places = { west: ports(this.west), east: ports(this.east) };
-    this.primary.setSnapshot(Snapshot.from(resourcesFor(places, options)));
-    this.#fallback.setSnapshot(Snapshot.from(resourcesFor(places)));
+    const { snapshot } = this.server;
+    this.#options = options;
+    this.primary.setSnapshot(Snapshot.from(resourcesFor(places, options)).merge(snapshot));
+    this.#fallback.setSnapshot(Snapshot.from(resourcesFor(places)).merge(snapshot));
+  }
+
+  /** Serves other resources for the server alone. */
+  serveServer(change) {
+    Object.assign(this.server, change);
+    this.serve(this.#options);
   }
 
   /** Starts the first control plane again after `primary.kill()`. */

@@ -2,13 +2,13 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath, URLSearchParams } from 'node:url';
 import { promisify } from 'node:util';
 import { stringify } from 'yaml';
+import { freePort } from './free-port.mjs';
 import { readRules } from './queries.mjs';
 
 const execute = promisify(execFile);
@@ -55,16 +55,6 @@ export async function promtool(...args) {
     const output = `${error.stdout ?? ''}${error.stderr ?? ''}`;
     throw new Error(`promtool ${args.join(' ')}\n${output}`, { cause: error });
   }
-}
-
-export async function freePort() {
-  const server = createServer();
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address();
-  server.close();
-  await once(server, 'close');
-  return port;
 }
 
 /** Makes the ranges and offsets of a query shorter. */

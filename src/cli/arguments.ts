@@ -39,6 +39,12 @@ export const parseMethod = expectForm(/^\/?[^/\s]+\/[^/\s]+$/, '/package.Service
 /** Checks the target of a channel. */
 export const parseTarget = expectForm(/^xds:./, 'an xds: target, such as xds:///shop');
 
+/** Checks the target of a report, which also has what servers share (gRFC A71). */
+export const parseReportedTarget = expectForm(
+  /^(?:xds:.|#server$)/,
+  'an xds: target, such as xds:///shop, or #server',
+);
+
 /** Checks a project number of Google Cloud. */
 export const parseProjectNumber = expectForm(/^\d+$/, 'a number');
 

@@ -14,6 +14,7 @@ import {
   parseFormat,
   parseSeconds,
   parseServerAddress,
+  parseReportedTarget,
   parseTarget,
 } from './arguments';
 import { addBootstrapCommand } from './commands/bootstrap';
@@ -180,7 +181,7 @@ function addDump(program: Command, io: CliIo, setCode: SetCode): void {
       'Prints the resources with their states. As JSON or YAML it is a file that serve, check and diff read.',
     )
     .argument('[file]', 'resource file')
-    .option('-t, --target <target>', 'only what a target needs, such as xds:///shop', parseTarget);
+    .option('-t, --target <target>', 'only what a target needs, or #server', parseReportedTarget);
   addOutputOptions(addServerOptions(command)).action(
     async (file: string | undefined, flags: DumpFlags) => setCode(await dump(file, flags, io)),
   );
@@ -244,12 +245,18 @@ function addExplain(program: Command, io: CliIo, setCode: SetCode): void {
 function addWatch(program: Command, io: CliIo, setCode: SetCode): void {
   const command = program
     .command('watch')
-    .summary('show the state of a target as it changes')
+    .summary('show the state of a target, or of an address of a server, as it changes')
     .description(
       'Opens a channel for a target and shows its verdict, servers, endpoints and changes until interrupted: on a ' +
-        'terminal as a screen, otherwise as a line for each event.',
+        'terminal as a screen, otherwise as a line for each event. With --server, it shows what a server at this address ' +
+        'has, and listens on nothing.',
     )
-    .argument('<target>', 'such as xds:///shop')
+    .argument('[target]', 'such as xds:///shop')
+    .option(
+      '--server <ip:port>',
+      'address of an XdsServer, in place of a target',
+      parseServerAddress,
+    )
     .option(
       '--control-plane [uri]',
       'control plane (ADS); default: that of the environment',
@@ -259,7 +266,7 @@ function addWatch(program: Command, io: CliIo, setCode: SetCode): void {
     .option('--node-id <id>', 'node id for a control plane', 'grpc-xds')
     .option('--once', 'end when the target is ready or has failed')
     .option('--timeout <seconds>', 'end after this time', parseSeconds);
-  addOutputOptions(command).action(async (target: string, flags: WatchFlags) =>
+  addOutputOptions(command).action(async (target: string | undefined, flags: WatchFlags) =>
     setCode(await watch(target, flags, io)),
   );
 }
@@ -320,13 +327,13 @@ function addTop(program: Command, io: CliIo, setCode: SetCode): void {
     .command('top')
     .summary('show the calls of a process as they are made')
     .description(
-      'Shows calls, errors, latency and connections of a process for each target, cluster and locality: on a terminal as a ' +
-        'screen until q is pressed, otherwise once. The admin services of a process know no latency.',
+      'Shows calls, errors, latency and connections of a process for each target, cluster and locality, and for each address ' +
+        'of its servers: on a terminal as a screen until q is pressed, otherwise once. The admin services of a process know no latency.',
     )
     .option('--admin <address>', 'admin services of a process (channelz and CSDS)', parseAddress)
     .option('--page <url>', 'live page of a process, with its token', parsePageUrl)
     .option('--pid <id>', 'process that has called dumpOnSignal()', parsePid)
-    .option('-t, --target <target>', 'only this target, such as xds:///shop', parseTarget)
+    .option('-t, --target <target>', 'only this target, or #server', parseReportedTarget)
     .option('--interval <seconds>', 'time between two looks at the process', parseSeconds, 2)
     .option('--timeout <seconds>', 'time for the response', parseSeconds, 16)
     .option('--once', 'print one table and end');

@@ -295,3 +295,32 @@ export function withoutAddress(connector: SecureConnector): SecureConnector {
   if (hasName && isIP(name) !== 0) Object.assign(options, { servername: '', host: name });
   return connector;
 }
+
+/** Of channelz. */
+interface ChildrenTracker {
+  refChild(child: object): void;
+  unrefChild(child: object): void;
+}
+
+/** A listen socket that channelz shows. */
+export interface ShownListenSocket {
+  /** Called after each injector with this listen socket was created. */
+  onInjector(): void;
+  release(): void;
+}
+
+/**
+ * Shows a listen socket of a server in channelz, once, until it is released. grpc-js counts a reference for each injector and
+ * drops it for none that shares the listen socket with others, so that the list of the server has it for ever
+ * (https://github.com/grpc/grpc-node/blob/@grpc/grpc-js@1.14.0/packages/grpc-js/src/server.ts,
+ * `experimentalCreateConnectionInjectorWithChannelzRef`). Where the private list cannot be seen, that stays so.
+ */
+export function showListenSocket(server: object, ref: object): ShownListenSocket {
+  const tracker = property(server, 'listenerChildrenTracker');
+  if (!hasMethods<ChildrenTracker>(tracker, 'refChild', 'unrefChild')) {
+    return { onInjector: () => undefined, release: () => undefined };
+  }
+  tracker.refChild(ref);
+  const unref = () => tracker.unrefChild(ref);
+  return { onInjector: unref, release: unref };
+}

@@ -5,7 +5,7 @@ import { isFailure, toCallFailedError, toStatusObject } from './call-filter';
 import { findMisfit, type ConfiguredFilter } from './filter-overrides';
 import type { AuthorizationRequest } from './rbac/request';
 import type { HttpFilterRegistry } from './registry';
-import type { FilterExplanation, Refusal, ServerFilter } from './server-filter';
+import type { FilterExplanation, Refusal, RefusingFilter, ServerFilter } from './server-filter';
 
 /** Creates the filters of servers. */
 type ServerFilterCreator = Pick<HttpFilterRegistry, 'isOverrideOf' | 'createServerFilter'>;
@@ -93,7 +93,7 @@ function createFilter(
   const misfit = findMisfit(configured, creator);
   if (misfit !== undefined) {
     const refusal = { code: Status.UNAVAILABLE, details: misfit, reason: misfit };
-    return refuseAll({ ...refusal, policy: undefined });
+    return refuseAll({ ...refusal, policy: undefined, decidedBy: withoutRules(name) });
   }
   try {
     return creator.createServerFilter(config, override, name);
@@ -111,9 +111,17 @@ function refusalOf(name: string, error: unknown): Refusal {
   const where = `HTTP filter ${quoteName(name)}`;
   if (isFailure(error)) {
     const status = toStatusObject(toCallFailedError(error, where).failure);
-    return { ...status, reason: `${where}: ${status.details}`, policy: undefined };
+    const reason = `${where}: ${status.details}`;
+    return { ...status, reason, policy: undefined, decidedBy: withoutRules(name) };
   }
   const details = `${where} failed`;
   const reason = `${details}: ${errorMessage(error)}`;
-  return { code: Status.INTERNAL, details, reason, policy: undefined };
+  return {
+    ...{ code: Status.INTERNAL, details, reason },
+    ...{ policy: undefined, decidedBy: withoutRules(name) },
+  };
+}
+
+function withoutRules(filter: string): RefusingFilter {
+  return { filter, action: undefined };
 }

@@ -45,6 +45,14 @@ export interface FilterExplanation {
   readonly rules: readonly RuleTrial[];
 }
 
+/** A filter that refuses requests. */
+export interface RefusingFilter {
+  /** The name of the instance. */
+  readonly filter: string;
+  /** Whether its rules deny what they match, or allow it; `undefined` for a filter without rules. */
+  readonly action: 'allow' | 'deny' | undefined;
+}
+
 /** The status of a request that a filter does not pass on. */
 export interface Refusal {
   readonly code: Status;
@@ -56,6 +64,8 @@ export interface Refusal {
   readonly metadata?: Metadata | undefined;
   /** The name of the policy that denies it, for logs and metrics; `undefined` if no policy allows it. */
   readonly policy: string | undefined;
+  /** The filter that does not pass it on, for metrics; absent if there is no filter to name. */
+  readonly decidedBy?: RefusingFilter;
 }
 
 /** Whether servers can run a filter. */

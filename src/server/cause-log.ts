@@ -2,12 +2,12 @@ import type { Clock } from '../util/clock';
 
 /** A cause is logged again after this. */
 const INTERVAL_MS = 60_000;
-/** The number of causes with lines of their own. */
+/** The number of causes with lines of their own in that time. */
 const MAX_CAUSES = 200;
 
 /** Bounds the lines of a log by their causes: the first of each, and the next ones as a number, at most once a minute. */
 export class CauseLog {
-  /** The one that was logged longest ago is the first. */
+  /** Those that were logged longest ago first. */
   private readonly causes = new Map<string, { loggedAtMs: number; unlogged: number }>();
 
   constructor(private readonly clock: Pick<Clock, 'monotonicMs'>) {}
@@ -20,16 +20,19 @@ export class CauseLog {
       known.unlogged++;
       return;
     }
-    if (known === undefined && this.causes.size >= MAX_CAUSES && !this.forgetOne(nowMs)) return;
+    if (known === undefined && !this.hasRoom(nowMs)) return;
     this.causes.delete(cause);
     this.causes.set(cause, { loggedAtMs: nowMs, unlogged: 0 });
     write(known?.unlogged ?? 0);
   }
 
-  /** Makes room for another cause: policies that were replaced cause nothing any more. @returns whether there is room. */
-  private forgetOne(nowMs: number): boolean {
-    for (const [cause, { loggedAtMs }] of this.causes) {
-      return nowMs - loggedAtMs >= INTERVAL_MS && this.causes.delete(cause);
+  /** A cause that may be logged again makes room for one that has not been: policies get other names in the course of time. */
+  private hasRoom(nowMs: number): boolean {
+    if (this.causes.size < MAX_CAUSES) return true;
+    for (const [oldest, { loggedAtMs }] of this.causes) {
+      if (nowMs - loggedAtMs < INTERVAL_MS) return false;
+      this.causes.delete(oldest);
+      return true;
     }
     return true;
   }

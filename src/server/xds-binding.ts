@@ -7,6 +7,7 @@ import type { CreateInjector } from './connections/server-connection';
 import { XdsListenerService } from './connections/xds-listener-service';
 import { ListenerWatch } from './listener/listener-watch';
 import type { LiteralAddress } from './literal-address';
+import { ObservedBinding } from './observation/observed-binding';
 import { xdsFallbackOf } from './xds-server-credentials';
 import type { ServingStateListener } from './xds-server-options';
 
@@ -35,6 +36,7 @@ export interface XdsBindingOptions {
 /** An address to which a server is bound, with its part of the XdsClient of the process. */
 export class XdsBinding {
   private readonly bound: BoundAddress;
+  private readonly observed: ObservedBinding;
   /** Until the address is served for the first time. */
   private readonly pending = new Set<BindCallback>();
   private readonly onShutdown = () => {
@@ -45,8 +47,13 @@ export class XdsBinding {
   private isClosed = false;
 
   constructor(private readonly options: XdsBindingOptions) {
-    const { address, listenerName: name, drain, onEnded } = options;
+    const { address, listenerName: name, drain } = options;
     const { client, types, bootstrap, logger, clock, random, timeSlices } = options.client;
+    this.observed = new ObservedBinding(options, () => this.bound);
+    const onEnded = () => {
+      this.observed.release();
+      options.onEnded();
+    };
     const subject = `server ${address.text}: `;
     this.bound = new BoundAddress({
       ...{ address, subject, drain, onEnded, clock, logger, random, timeSlices },
@@ -77,7 +84,7 @@ export class XdsBinding {
     this.bound.drain(options);
   }
 
-  /** Accepts no more connections, and ends those that there are. @param reason Why, for callbacks that are pending. */
+  /** Accepts no more connections, and ends those that there are. @param reason Such as `unbound`. */
   close(reason: string, drain: DrainOptions): void {
     if (this.isClosed) return;
     this.isClosed = true;
@@ -86,7 +93,9 @@ export class XdsBinding {
     const { client } = this.options;
     client.shutdown.removeEventListener('abort', this.onShutdown);
     client.release();
-    const error = new Error(`grpc-xds: bindAsync(): ${this.options.address.text}: ${reason}`);
+    const subject = `grpc-xds: bindAsync(): ${this.options.address.text}`;
+    const error = new Error(`${subject}: ${reason} before it was served`);
+    this.observed.onState(reason);
     this.settle((callback) => callback(error, 0));
   }
 
@@ -99,6 +108,7 @@ export class XdsBinding {
   private createService(subject: string): XdsListenerService {
     const { credentials, createInjector, enableTrace, client, listenerName } = this.options;
     const { certificates, httpFilters, bootstrap, types, random, meter, clock, logger } = client;
+    const { text: address } = this.options.address;
     const origin = describeServers(bootstrap, listenerName, types.listener.typeUrl);
     const routing = { origin, random, meter };
     return new XdsListenerService({
@@ -112,6 +122,7 @@ export class XdsBinding {
         clock,
         logger,
       },
+      ...{ address, counts: this.observed.counts },
       fallback: xdsFallbackOf(credentials),
       registry: httpFilters,
     });
@@ -124,6 +135,7 @@ export class XdsBinding {
     client.logger.info(() => `server ${address.text}: serving by Listener "${name}"`, {
       ...{ event, name },
     });
+    this.observed.onState(undefined);
     this.options.onState(address.text, 'SERVING', undefined);
     this.wasServed = true;
     this.settle((callback) => callback(null, address.port));
@@ -135,6 +147,7 @@ export class XdsBinding {
     client.logger.error(() => `server ${address.text}: not serving: ${reason}`, {
       ...{ event: 'serving-failed', name, error: reason },
     });
+    this.observed.onState(reason);
     this.options.onState(address.text, 'NOT_SERVING', new Error(reason));
   }
 

@@ -6,6 +6,7 @@ import {
   Status,
   type StatusObject,
 } from '../grpc-js';
+import { showListenSocket } from '../grpc-js/host-internals';
 import { checkArgument, FUNCTION, MILLISECONDS } from '../util/check-arguments';
 import { systemClock } from '../util/clock';
 import { contained } from '../util/contained';
@@ -116,7 +117,7 @@ export class XdsServer extends Server {
   /** Stops listening on an address. Its connections close when their calls have ended. */
   override unbind(address: string): void {
     const { text } = parseLiteralAddress('unbind()', address);
-    this.bindings.get(text)?.close('unbound before it was served', PATIENT);
+    this.bindings.get(text)?.close('unbound', PATIENT);
   }
 
   /**
@@ -141,14 +142,14 @@ export class XdsServer extends Server {
     checkArgument('tryShutdown()', 'callback', callback, FUNCTION);
     this.hasShutDown = true;
     this.onAllEnded.push(() => super.tryShutdown(callback));
-    for (const binding of this.unended) binding.close('shut down before it was served', PATIENT);
+    for (const binding of this.unended) binding.close('shut down', PATIENT);
     this.endIfUnused();
   }
 
   /** Stops listening, and closes all connections with their calls. */
   override forceShutdown(): void {
     this.hasShutDown = true;
-    for (const binding of this.unended) binding.destroy('shut down before it was served');
+    for (const binding of this.unended) binding.destroy('shut down');
     super.forceShutdown();
   }
 
@@ -185,11 +186,13 @@ export class XdsServer extends Server {
     const acquired = acquireClient(address, this.xds);
     if (!acquired.ok) return acquired;
     const channelz = this.experimentalRegisterListenerToChannelz(address);
-    const createInjector: CreateInjector = (interceptors) =>
-      this.experimentalCreateConnectionInjectorWithChannelzRef(
-        createServerCredentialsWithInterceptors(PLAIN, interceptors),
-        channelz,
-      );
+    const shown = showListenSocket(this, channelz);
+    const createInjector: CreateInjector = (interceptors) => {
+      const own = createServerCredentialsWithInterceptors(PLAIN, interceptors);
+      const injector = this.experimentalCreateConnectionInjectorWithChannelzRef(own, channelz);
+      shown.onInjector();
+      return injector;
+    };
     const binding = new XdsBinding({
       ...{ address, credentials, createInjector, ...acquired.value },
       enableTrace: this.enableTrace,
@@ -197,6 +200,7 @@ export class XdsServer extends Server {
       onState: (...state) => this.notify(...state),
       onClosed: () => this.bindings.delete(address.text),
       onEnded: () => {
+        shown.release();
         this.experimentalUnregisterListenerFromChannelz(channelz);
         this.unended.delete(binding);
         this.endIfUnused();

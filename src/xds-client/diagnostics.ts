@@ -137,6 +137,39 @@ export interface TlsHandshakeEvent extends DiagnosticEvent {
   readonly error: string | undefined;
 }
 
+/** An address of an xDS server is served, or is not, for the given reason. */
+export interface ServingStateEvent extends DiagnosticEvent {
+  /** As it was given to `bindAsync`. */
+  readonly address: string;
+  /** The name of the Listener. */
+  readonly name: string;
+  readonly state: 'SERVING' | 'NOT_SERVING';
+  /** Why it is not served; `undefined` if it is. */
+  readonly error: string | undefined;
+}
+
+/** A call of an xDS server was refused, such as denied by a policy. The caller is not told the reason. */
+export interface CallRefusedEvent extends DiagnosticEvent {
+  /** As it was given to `bindAsync`. */
+  readonly address: string;
+  /** The method, such as `/package.Service/Method`. */
+  readonly path: string;
+  /** Such as `PERMISSION_DENIED`. */
+  readonly status: string;
+  /** The policy that matched; `undefined` if none did. */
+  readonly policy: string | undefined;
+  /** The name of the HTTP filter; `undefined` if none refused the call. */
+  readonly filter: string | undefined;
+  /** Whether the rules of the filter deny what they match, or allow it; `undefined` for a filter without rules. */
+  readonly action: 'allow' | 'deny' | undefined;
+  /** The IP address of the client; `undefined` if the connection cannot be described. */
+  readonly client: string | undefined;
+  /** The first URI of the certificate of the client; `undefined` without one. */
+  readonly identity: string | undefined;
+  /** Why, as in the log. */
+  readonly error: string;
+}
+
 /** The channels of `node:diagnostics_channel` on which this package publishes, and what each message is. */
 export interface DiagnosticEvents {
   readonly 'grpc-xds:server-connected': ServerConnectedEvent;
@@ -151,6 +184,8 @@ export interface DiagnosticEvents {
   readonly 'grpc-xds:config-failed': ConfigFailedEvent;
   readonly 'grpc-xds:tls-not-used': TlsNotUsedEvent;
   readonly 'grpc-xds:tls-handshake': TlsHandshakeEvent;
+  readonly 'grpc-xds:serving-state': ServingStateEvent;
+  readonly 'grpc-xds:call-refused': CallRefusedEvent;
 }
 
 /** One of the channels. */
@@ -179,4 +214,6 @@ export const diagnostics = {
   configFailed: open('grpc-xds:config-failed'),
   tlsNotUsed: open('grpc-xds:tls-not-used'),
   tlsHandshake: open('grpc-xds:tls-handshake'),
+  servingState: open('grpc-xds:serving-state'),
+  callRefused: open('grpc-xds:call-refused'),
 } as const;

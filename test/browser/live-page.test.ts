@@ -15,11 +15,25 @@ import {
   endpointsJson,
   listenerJson,
   routeConfigJson,
+  routerFilter,
   routeToCluster,
   type Json,
 } from '../support/xds-json';
+import {
+  callServer,
+  inlineRoutes,
+  rbacFilter,
+  serverChain,
+  XdsServerWorld,
+} from '../support/xds-server-world';
 
 // CI has Chromium; elsewhere these tests need one that is installed.
+const VIEWS = [
+  ...['topology', 'resources', 'routes', 'servers', 'addresses', 'certificates', 'events'],
+];
+/** Without servers that a control plane configures, and without TLS. */
+const MAYBE_EMPTY = ['addresses', 'certificates'];
+
 const describeInBrowser =
   chromiumPath === undefined && process.env.CI === undefined ? describe.skip : describe;
 
@@ -216,9 +230,9 @@ describeInBrowser('the live page in Chromium', () => {
   describe.each(['light', 'dark'] as const)('in %s', (colorScheme) => {
     it.each([360, 768, 1280])('has no findings of axe at a width of %i', async (width) => {
       await openScene({ colorScheme, viewport: { width, height: 800 } });
-      for (const view of ['topology', 'resources', 'routes', 'servers', 'certificates', 'events']) {
+      for (const view of VIEWS) {
         await show(view);
-        if (view !== 'certificates') await tab.waitForSelector('#view tbody tr');
+        if (!MAYBE_EMPTY.includes(view)) await tab.waitForSelector('#view tbody tr');
         expect({ view, findings: await audit(tab) }).toEqual({ view, findings: [] });
         const overflow = await tab.evaluate(
           'document.documentElement.scrollWidth - document.documentElement.clientWidth',
@@ -280,6 +294,43 @@ describeInBrowser('the live page in Chromium', () => {
     await row(hostile).first().getByRole('button').click();
     await tab.getByRole('dialog').waitFor();
     expect(await tab.locator('img, script:not([src="/assets/page.js"])').count()).toBe(0);
+  });
+
+  it('shows the servers of the process, with hostile names as text and without findings of axe', async () => {
+    const hostile = '<img src=x onerror=alert(1)>"</script><script>alert(2)</script>';
+    mesh = await Mesh.start();
+    const world = await XdsServerWorld.start();
+    const { typed_config } = rbacFilter('DENY', [{ any: true }], [{ any: true }], hostile);
+    const filters = [{ name: hostile, typed_config }, routerFilter];
+    const chain = serverChain({ ...inlineRoutes(), http_filters: filters }, { name: hostile });
+    world.serve([world.listener([chain])]);
+    await world.bind(world.server());
+    await callServer(world.client());
+    try {
+      await open();
+      await tab.getByRole('button', { name: '#server' }).click();
+      await show('addresses');
+      await row(world.address).filter({ hasText: 'SERVING' }).waitFor();
+      const refusal = row('refusal').filter({ hasText: hostile });
+      await refusal.filter({ hasText: '1 call' }).waitFor();
+      await row('filter chain')
+        .filter({ hasText: `${hostile}: deny, 1 policy` })
+        .waitFor();
+      await row('client').filter({ hasText: 'plain text' }).waitFor();
+      expect(await audit(tab)).toEqual([]);
+      await callServer(world.client());
+      await refusal.filter({ hasText: '2 calls' }).waitFor();
+      await tab.getByLabel('Filter').fill('refusal');
+      await tab.waitForSelector('#view .range:text("1 row")');
+      world.serve([]);
+      await tab.getByLabel('Filter').fill('');
+      await row(world.address).filter({ hasText: 'NOT_SERVING' }).waitFor();
+      await show('events');
+      await row('serving-state').filter({ hasText: world.address }).first().waitFor();
+      expect(await tab.locator('img, script:not([src="/assets/page.js"])').count()).toBe(0);
+    } finally {
+      world.stop();
+    }
   });
 
   it('shows 10,000 endpoints, and their changes, without a task of 100 ms', async () => {

@@ -9,11 +9,25 @@ import {
   edsClusterJson,
   endpointsJson,
   routeConfigJson,
+  routerFilter,
   routeToCluster,
 } from '../support/xds-json';
+import {
+  callServer,
+  inlineRoutes,
+  rbacFilter,
+  serverChain,
+  XdsServerWorld,
+} from '../support/xds-server-world';
 import { FakeIo } from './fake-io';
 
 const target = `xds:///${SERVICE}`;
+
+/** A row of the output. */
+interface Rated {
+  readonly server: string;
+  readonly failedPerSecond: number;
+}
 
 describe('grpc-xds top', () => {
   let mesh: Mesh;
@@ -100,6 +114,49 @@ describe('grpc-xds top', () => {
     for (const line of io.screen) expect(line.length).toBeLessThanOrEqual(80);
     io.user?.onKey('q');
     expect(await running).toBe(0);
+  });
+
+  it('has the servers of the process: state, calls, chains, clients, and what is refused', async () => {
+    const world = await XdsServerWorld.start();
+    const chain = serverChain(
+      { ...inlineRoutes(), http_filters: [rbacFilter('DENY', [{ any: true }]), routerFilter] },
+      { name: 'inbound' },
+    );
+    world.serve([world.listener([chain])]);
+    await world.bind(world.server());
+    const caller = world.client();
+    await callServer(caller);
+    const calls = setInterval(() => void callServer(caller), 20);
+    try {
+      expect(await io.run(...args('--json', '-t', '#server'))).toBe(0);
+      const { rows } = JSON.parse(io.out.join('\n')) as { rows: readonly Rated[] };
+      const server = world.address;
+      expect(rows.filter((row) => row.server === server)).toMatchObject([
+        { part: '', state: 'SERVING', ready: 1, endpoints: 1 },
+        { part: 'filter chain inbound', state: 'plain text' },
+        { part: 'client plain text', ready: 1, endpoints: 1 },
+        { part: 'refused by rbac, policy the-policy: PERMISSION_DENIED' },
+      ]);
+      const rates = rows.flatMap((row) => (row.server === server ? row.failedPerSecond : []));
+      expect(rates.map((rate) => rate > 0)).toEqual([true, false, false, true]);
+      expect(await io.run(...args())).toBe(0);
+      expect(io.out.some((line) => line.startsWith(`${server} `))).toBe(true);
+      expect(io.out.some((line) => line.startsWith('  client plain text '))).toBe(true);
+      const dumped = async (...more: readonly string[]) => {
+        io.out.length = 0;
+        expect(await io.run('dump', '--page', page.url, '--json', ...more)).toBe(0);
+        const dump = JSON.parse(io.out.join('\n')) as { 'x-report': { servers: unknown } };
+        return dump['x-report'].servers;
+      };
+      expect(await dumped('-t', '#server')).toMatchObject([{ address: server, state: 'SERVING' }]);
+      expect(await dumped()).toHaveLength(1);
+      expect(await dumped('-t', target)).toEqual([]);
+      expect(await io.run('dump', '--control-plane', mesh.address, '-t', '#server')).toBe(2);
+      expect(io.errors.at(-1)).toMatch(/^--target #server: only a process has it/);
+    } finally {
+      clearInterval(calls);
+      world.stop();
+    }
   });
 
   it('keeps the last table while the process does not answer, and ends with 3', async () => {

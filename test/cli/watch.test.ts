@@ -11,6 +11,7 @@ import {
   routeToCluster,
 } from '../support/xds-json';
 import { DoctorWorld } from './doctor-world';
+import { FakeIo } from './fake-io';
 
 const target = `xds:///${SERVICE}`;
 
@@ -178,5 +179,42 @@ describe('grpc-xds watch', () => {
     const path = `${world.folder}/none.json`;
     expect(await world.io.run('watch', target, '--bootstrap', path)).toBe(2);
     expect(world.io.errors[0]).toMatch(/ENOENT/);
+  });
+});
+
+describe('grpc-xds watch --server', () => {
+  const address = '127.0.0.1:50051';
+  let io: FakeIo;
+  let controlPlane: ControlPlane;
+  let uri: string;
+  beforeEach(async () => {
+    io = new FakeIo();
+    controlPlane = new ControlPlane();
+    ({ address: uri } = await controlPlane.start());
+  });
+  afterEach(() => controlPlane.kill());
+
+  const run = (...more: readonly string[]) =>
+    io.run('watch', '--server', address, '--control-plane', uri, ...more);
+
+  it('is ready when the Listener of the address is, and has failed when it is removed', async () => {
+    const running = run();
+    await io.until(/WAITING {2}Listener "xds\.istio\.io\/grpc\/lds\/inbound\/127\.0\.0\.1:50051"/);
+    controlPlane.setSnapshot(Snapshot.forServers({ [address]: { mtls: 'DISABLE' } }));
+    await io.until(/READY {2}Listener "xds\.istio\.io.*": 1 filter chain/);
+    controlPlane.setSnapshot(Snapshot.empty);
+    await io.until(/FAILED {2}Listener .*no such resource/);
+    io.pressCtrlC();
+    expect(await running).toBe(1);
+  });
+
+  it('ends with --once, and says what is wrong with its arguments', async () => {
+    controlPlane.setSnapshot(Snapshot.forServers({ [address]: { mtls: 'DISABLE' } }));
+    expect(await run('--once')).toBe(0);
+    expect(await run('xds:///shop')).toBe(2);
+    expect(io.errors.at(-1)).toBe('error: give one of a target and --server');
+    expect(await io.run('watch')).toBe(2);
+    expect(await io.run('watch', '--server', 'localhost:1', '--control-plane', uri)).toBe(2);
+    expect(io.errors.at(-1)).toContain('localhost:1');
   });
 });

@@ -46,11 +46,13 @@ function judge(change: Partial<HttpFilterDefinition<string>>, withOverride = fal
 const onRequest = (filter: RequestFilter['onRequest']) =>
   judge({ createServerFilter: () => ({ onRequest: filter }) });
 
+const decidedBy = { filter: 'guard', action: undefined };
 const bug = (error: string) => ({
   code: Status.INTERNAL,
   details: 'HTTP filter "guard" failed',
   reason: `HTTP filter "guard" failed: ${error}`,
   policy: undefined,
+  decidedBy,
 });
 
 describe('a filter of an application for servers', () => {
@@ -80,7 +82,12 @@ describe('a filter of an application for servers', () => {
       onRequest(() => {
         throw new CallFailedError(failure);
       }),
-    ).toEqual({ ...failure, reason: 'HTTP filter "guard": who are you?', policy: undefined });
+    ).toEqual({
+      ...failure,
+      reason: 'HTTP filter "guard": who are you?',
+      policy: undefined,
+      decidedBy,
+    });
   });
 
   it.each<[string, () => unknown, string]>([

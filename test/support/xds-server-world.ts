@@ -47,8 +47,9 @@ export function rbacFilter(
   action: 'ALLOW' | 'DENY',
   permissions: readonly Json[],
   principals: readonly Json[] = [{ any: true }],
+  policy = 'the-policy',
 ): Json {
-  const policies = { 'the-policy': { permissions, principals } };
+  const policies = { [policy]: { permissions, principals } };
   return {
     name: 'rbac',
     typed_config: {

@@ -15,7 +15,8 @@ export type { StreamStatus, XdsStream, XdsTransport } from '../../xds-client/tra
 export { explain, resourcesOfTarget } from './given-resources';
 export { parseTarget } from '../../resolver/xds-scheme';
 export { watchChannel } from './target-watch';
-export type { WatchedChannel } from './target-watch';
+export { watchServer } from './watched-server';
+export type { WatchedChannel, WatchReport } from './target-watch';
 export type { ChildState, EndpointState, PolicyState, StateName } from '../../lb/tree/policy-state';
 export type { ChangeReport, TargetReport } from '../../observe/admin/inspect-report';
 export type { CallExplanation } from '../../resolver/explain-call';

@@ -127,10 +127,16 @@ export async function readTarget(options: TargetOptions): Promise<Result<ClientS
   return ok(snapshot);
 }
 
+/** The state of a target, or of an address of a server. */
+export interface WatchReport extends TargetReport {
+  /** What a server at the address has; absent without one. */
+  readonly served?: string;
+}
+
 /** A channel for a target, which connects to endpoints and sends no calls. */
 export interface WatchedChannel extends Handle {
   /** Connects again if the channel has become idle. @returns the state of the target. */
-  report(): TargetReport | undefined;
+  report(): WatchReport | undefined;
 }
 
 /**
@@ -160,7 +166,8 @@ export function watchChannel(
   }
 }
 
-function readOrigin(origin: BootstrapOrigin): string | undefined {
+/** Returns the bootstrap as a text; `undefined` for that of the environment. */
+export function readOrigin(origin: BootstrapOrigin): string | undefined {
   switch (origin.kind) {
     case 'file':
       return readBootstrapFile(origin.path);

@@ -22,7 +22,8 @@ import {
   type Paint,
 } from '../io';
 import { fetchAdminReport } from '../top/admin-report';
-import { ratesOf, readSample, type TopRow, type TopSample } from '../top/sample';
+import { ratesOf, readSample, type TopSample } from '../top/sample';
+import type { TopRow } from '../top/top-row';
 
 /** Flags of `top`. */
 export interface TopFlags extends OutputFlags {
@@ -42,7 +43,7 @@ export interface TopFlags extends OutputFlags {
 }
 
 /**
- * Shows the calls of a process by target, cluster and locality: on a terminal as a screen until `q` is pressed, otherwise once.
+ * Shows the calls of a process by target, cluster and locality, and those of its servers: on a terminal as a screen until `q` is pressed, otherwise once.
  *
  * @returns the exit code: findings, if there is nothing to show; unreachable, if the process cannot be reached.
  */
@@ -68,7 +69,7 @@ async function takeSample(flags: TopFlags, io: CliIo): Promise<Result<TopSample,
   if (sample.rows.length > 0) return { ok: true, value: sample };
   const problem =
     flags.target === undefined
-      ? `${source}: no channel of it has an xds: target yet`
+      ? `${source}: no channel of it has an xds: target yet, and it has no xDS server`
       : `--target ${flags.target}: not a target of ${source}; without --target it shows all it has`;
   return failed(problem, exitCode.findings);
 }
@@ -126,7 +127,8 @@ const TITLES = ['', 'calls/s', 'errors/s', 'latency', 'in flight', 'ready', 'sta
 const MIN_NAME_WIDTH = 12;
 
 /**
- * Formats a row for each target, below it its clusters, and below these their localities.
+ * Formats a row for each target, below it its clusters, and below these their localities; then one for each address of a server,
+ * and below it its parts.
  * @param columns The width of the screen: names are cut so that the numbers fit beside them. Default: any.
  */
 function formatRows(
@@ -151,8 +153,8 @@ function formatRows(
 function cellsOf(sample: TopSample, before: TopSample | undefined): readonly (readonly string[])[] {
   return sample.rows.map((row) => {
     const rates = ratesOf(row, sample, before);
-    const name = row.locality || row.cluster || row.target;
-    const indent = row.locality !== '' ? '    ' : row.cluster === '' ? '' : '  ';
+    const name = row.locality || row.cluster || row.part || row.server || row.target;
+    const indent = row.locality !== '' ? '    ' : row.cluster || row.part ? '  ' : '';
     return [
       `${indent}${name}`,
       rates === undefined ? '-' : rates.callsPerSecond.toFixed(1),

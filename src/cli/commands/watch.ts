@@ -2,6 +2,7 @@ import type { Handle } from '../../util/handle';
 import type {
   ChangeReport,
   TargetReport,
+  WatchReport,
   WatchedChannel,
   ChildState,
   EndpointState,
@@ -10,6 +11,7 @@ import type {
 } from '../client';
 import { originOf, type ServerFlags } from '../dump/read-source';
 import { localityOf } from '../top/sample';
+import { err, type Result } from '../../util/result';
 import {
   createPaint,
   formatOf,
@@ -31,6 +33,8 @@ const MAX_EVENTS = 12;
 
 /** Flags of `watch`. */
 export interface WatchFlags extends ServerFlags, OutputFlags {
+  /** The address of a server, in place of a target. */
+  readonly server?: string;
   /** Ends when the target is ready or has failed. */
   readonly once?: boolean;
   /** Seconds after which the command ends. Default: it does not. */
@@ -38,27 +42,41 @@ export interface WatchFlags extends ServerFlags, OutputFlags {
 }
 
 /**
- * Opens a channel for a target and shows its state until interrupted: on a terminal as a screen, otherwise as a line for each
- * event; with `--json` as a JSON object for each.
+ * Opens a channel for a target, or watches what a server at an address has, and shows its state until interrupted: on a terminal as a
+ * screen, otherwise as a line for each event; with `--json` as a JSON object for each.
  *
- * @returns the exit code: findings, if the target is not ready at the end; unreachable, if nothing was known of it in time.
+ * @returns the exit code: findings, if it is not ready at the end; unreachable, if nothing was known of it in time.
  */
-export async function watch(target: string, flags: WatchFlags, io: CliIo): Promise<number> {
-  const client = loadClient();
-  const origin = originOf(flags);
-  // The channel would wait for both.
-  const problem = client.findTargetProblem(target, origin, io);
-  if (problem !== undefined) {
-    io.printError(problem);
+export async function watch(
+  target: string | undefined,
+  flags: WatchFlags,
+  io: CliIo,
+): Promise<number> {
+  const { server } = flags;
+  const name = target ?? server;
+  if (name === undefined || (target !== undefined && server !== undefined)) {
+    io.printError('error: give one of a target and --server');
     return exitCode.badInput;
   }
-  const opened = client.watchChannel(target, origin);
+  const opened = target === undefined ? openServer(name, flags) : openTarget(name, flags, io);
   if (!opened.ok) {
     io.printError(opened.error);
     return exitCode.badInput;
   }
-  const watching = new Watching(target, opened.value, flags, io);
+  const watching = new Watching(name, opened.value, flags, io);
   return watching.run();
+}
+
+function openServer(address: string, flags: WatchFlags): Result<WatchedChannel, string> {
+  return loadClient().watchServer(address, originOf(flags));
+}
+
+function openTarget(target: string, flags: WatchFlags, io: CliIo): Result<WatchedChannel, string> {
+  const client = loadClient();
+  const origin = originOf(flags);
+  // The channel would wait for both.
+  const problem = client.findTargetProblem(target, origin, io);
+  return problem === undefined ? client.watchChannel(target, origin) : err(problem);
 }
 
 /** One line about what happened. */
@@ -131,7 +149,7 @@ class Watching {
     this.timer = this.io.clock.setTimer(() => this.look(), INTERVAL_MS, true);
   }
 
-  private observe(report: TargetReport | undefined): void {
+  private observe(report: WatchReport | undefined): void {
     this.observeChanges(report?.changes ?? []);
     for (const line of report === undefined ? [] : formatServers(report)) {
       const [uri = ''] = line.split('  ', 1);
@@ -182,11 +200,13 @@ class Watching {
 }
 
 /** Returns the state of a target in one line: whether calls work, and through which endpoints; or what they wait for. */
-function formatVerdict(report: TargetReport | undefined): string {
+function formatVerdict(report: WatchReport | undefined): string {
   if (report === undefined) return 'WAITING  for the bootstrap';
-  const { state, failure, waitingFor, policies } = report;
+  const { state, failure, waitingFor, policies, served } = report;
   if (state === 'failed') return `FAILED  ${failure ?? ''}`;
   if (state === 'waiting') return `WAITING  ${waitingFor[0] ?? 'for the control plane'}`;
+  if (served !== undefined)
+    return `READY  ${[served, ...waitingFor.slice(0, MAX_WAITS)].join('; ')}`;
   if (policies === undefined) return 'CONNECTING';
   const used = clustersInUse(report);
   const waits = [...report.heldBack.map(({ text }) => `held back: ${text}`), ...waitingFor];

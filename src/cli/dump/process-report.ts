@@ -181,6 +181,8 @@ export function failed(
   return err({ problems: [message], code });
 }
 
+/** The target of what servers share (gRFC A71). */
+export const SERVER_TARGET = '#server';
 /** Targets that an error names. */
 const MAX_NAMED = 10;
 
@@ -236,19 +238,24 @@ export function parseInspectReport(
   const nodeId = textOf(chosen[0]?.['nodeId']);
   return ok({
     ...{ source, nodeId, resources: [...found.values()] },
-    report: withoutContents(report, chosen),
+    report: withoutContents(report, chosen, target),
   });
 }
 
 /** Returns the report of the chosen targets without the contents of resources, which a dump has in its lists. */
-function withoutContents(report: JsonObject, chosen: readonly JsonObject[]): JsonObject {
+function withoutContents(
+  report: JsonObject,
+  chosen: readonly JsonObject[],
+  target: string | undefined,
+): JsonObject {
   const targets = chosen.map(({ resources, ...target }) => ({
     ...target,
     resources: (Array.isArray(resources) ? resources : [])
       .filter(isJsonObject)
       .map(({ contents: _contents, ...resource }) => resource),
   }));
-  return { ...report, targets };
+  const isWithServers = target === undefined || target === SERVER_TARGET;
+  return { ...report, targets, ...(!isWithServers && { servers: [] }) };
 }
 
 function parseJson(text: string): unknown {

@@ -8,6 +8,7 @@ import { dumpSnapshot, hasValue, type Dump, type DumpedResource } from './dump';
 import {
   failed,
   parseInspectReport,
+  SERVER_TARGET,
   unknownTarget,
   fetchPageReport,
   requestReport,
@@ -166,6 +167,9 @@ async function readControlPlane(
 ): Promise<Result<Dump, SourceFailure>> {
   const { clock, env } = io;
   if (target === undefined) return readWholeControlPlane(bootstrap, { server, timeoutMs }, io);
+  if (target === SERVER_TARGET) {
+    return failed(`--target ${target}: only a process has it: use --page, --pid or --admin`);
+  }
   const read = await loadClient().readTarget({ bootstrap, target, timeoutMs, clock, env });
   if (!read.ok) return err({ problems: [read.error], code: exitCode.badInput });
   const { servers, resources } = read.value;

@@ -1,27 +1,8 @@
 import { isJsonObject } from '../../wire/proto-json/explain-json';
-
-/** The calls, connections and endpoints of a locality, a cluster or a target at one moment. */
-export interface TopRow {
-  readonly target: string;
-  /** Empty in the row of a target. */
-  readonly cluster: string;
-  /** Empty in the rows of a target and of a cluster. */
-  readonly locality: string;
-  /** Calls that have ended, by the id of the channel or subchannel that counts them. */
-  readonly ended: ReadonlyMap<number, EndedCalls>;
-  readonly inFlight: number;
-  /** The average of the latest calls, in milliseconds; `undefined` without any. */
-  readonly latencyMs: number | undefined;
-  readonly ready: number;
-  readonly endpoints: number;
-  readonly state: string;
-}
-
-/** As channelz counts them. */
-export interface EndedCalls {
-  readonly succeeded: number;
-  readonly failed: number;
-}
+import { SERVER_TARGET } from '../dump/process-report';
+import { numberOf, objectsIn, textOf, type Json } from './report-json';
+import { rowsOfServer } from './server-rows';
+import type { EndedCalls, TopRow } from './top-row';
 
 /** The rows of a process at one moment. */
 export interface TopSample {
@@ -37,8 +18,6 @@ const MAX_ROWS = 2000;
 /** Policies are not deeper, whatever a report says. */
 const MAX_DEPTH = 32;
 
-type Json = Readonly<Record<string, unknown>>;
-
 /**
  * Reads the report that `inspect()` returns.
  *
@@ -51,7 +30,10 @@ export function readSample(text: string, target: string | undefined): TopSample 
   const targets = objectsIn(report['targets']).filter(
     (each) => target === undefined || each['target'] === target,
   );
-  const rows = targets.flatMap(rowsOfTarget).slice(0, MAX_ROWS);
+  const isWithServers = target === undefined || target === SERVER_TARGET;
+  const servers = isWithServers ? objectsIn(report['servers']) : [];
+  const all = [...targets.flatMap(rowsOfTarget), ...servers.flatMap(rowsOfServer)];
+  const rows = all.slice(0, MAX_ROWS);
   const pid = report['pid'] === undefined ? undefined : numberOf(report['pid']);
   return { atMs: Date.parse(textOf(report['time'])), pid, rows };
 }
@@ -63,6 +45,9 @@ function parse(text: string): unknown {
     return undefined;
   }
 }
+
+/** The members of rows of targets. */
+const NO_SERVER = { server: '', part: '' } as const;
 
 function rowsOfTarget(json: Json): readonly TopRow[] {
   const target = textOf(json['target']);
@@ -79,7 +64,7 @@ function rowsOfTarget(json: Json): readonly TopRow[] {
     : [];
   const tops = clusters.filter(({ locality }) => locality === '');
   const state = isJsonObject(policies) ? textOf(policies['state']) : textOf(json['state']);
-  const own = { target, cluster: '', locality: '', state: state.toUpperCase() };
+  const own = { ...NO_SERVER, target, cluster: '', locality: '', state: state.toUpperCase() };
   return [{ ...own, ...sum(tops), ended: endedOf(channels) }, ...clusters];
 }
 
@@ -94,12 +79,12 @@ function rowsOfCluster(
   const localities = new Map<string, Json[]>();
   collectEndpoints(child, '-', localities, 0);
   const rows = [...localities].map(([locality, endpoints]): TopRow => {
-    const own = { target, cluster, locality, state: '' };
+    const own = { ...NO_SERVER, target, cluster, locality, state: '' };
     return { ...own, ...measure(endpoints, byAddress) };
   });
   const total = sum(rows);
   const ended = new Map(rows.flatMap((row) => [...row.ended]));
-  return [{ ...{ target, cluster, locality: '', state }, ...total, ended }, ...rows];
+  return [{ ...NO_SERVER, ...{ target, cluster, locality: '', state }, ...total, ended }, ...rows];
 }
 
 /** Finds the endpoints below a policy by their locality. */
@@ -178,18 +163,6 @@ function average(values: readonly number[]): number | undefined {
     : values.reduce((total, value) => total + value, 0) / values.length;
 }
 
-function objectsIn(value: unknown): readonly Json[] {
-  return Array.isArray(value) ? value.filter(isJsonObject) : [];
-}
-
-function textOf(value: unknown): string {
-  return typeof value === 'string' ? value : '';
-}
-
-function numberOf(value: unknown): number {
-  return typeof value === 'number' && Number.isFinite(value) ? value : 0;
-}
-
 /** The calls of a row in the time between two samples. */
 export interface TopRates {
   /** Calls that ended, per second. */
@@ -204,8 +177,12 @@ export function ratesOf(
   before: TopSample | undefined,
 ): TopRates | undefined {
   const earlier = before?.rows.find(
-    ({ target, cluster, locality }) =>
-      target === row.target && cluster === row.cluster && locality === row.locality,
+    ({ target, cluster, locality, server, part }) =>
+      target === row.target &&
+      cluster === row.cluster &&
+      locality === row.locality &&
+      server === row.server &&
+      part === row.part,
   );
   const seconds = before === undefined ? 0 : (sample.atMs - before.atMs) / 1000;
   if (earlier === undefined || !(seconds > 0)) return undefined;

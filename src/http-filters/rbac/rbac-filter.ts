@@ -4,7 +4,13 @@ import type { MatchMeter } from '../../resources/matching/match-meter';
 import { late } from '../../util/late';
 import type { Logger } from '../../util/logger';
 import { asConfig } from '../http-filter';
-import type { FilterExplanation, Refusal, ServerFilter, ServerHttpFilter } from '../server-filter';
+import type {
+  FilterExplanation,
+  Refusal,
+  RefusingFilter,
+  ServerFilter,
+  ServerHttpFilter,
+} from '../server-filter';
 import type { AuditLoggerRegistry } from './audit-logger';
 import {
   AuthorizationEngine,
@@ -51,8 +57,10 @@ export function createRbacFilter(options: RbacFilterOptions): ServerHttpFilter {
 /** Judges requests by one set of rules. */
 export class RbacServerFilter implements ServerFilter {
   private readonly engine: AuthorizationEngine;
+  private readonly self: RefusingFilter;
 
   constructor(private readonly options: AuthorizationEngineOptions) {
+    this.self = { filter: options.name, action: options.rules.action };
     this.engine = new AuthorizationEngine(options);
   }
 
@@ -77,6 +85,7 @@ export class RbacServerFilter implements ServerFilter {
       details: DENIED,
       reason: `denied by ${describeDenial(decision, this.options)}`,
       policy: decision.policy,
+      decidedBy: this.self,
     };
   }
 }

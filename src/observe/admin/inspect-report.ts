@@ -5,6 +5,7 @@ import type {
   ResourceSnapshot,
   ServerSnapshot,
 } from '../../xds-client/client-snapshot';
+import type { ServerReport } from './server-report';
 
 /** What a report has in it. */
 export interface InspectOptions {
@@ -28,7 +29,9 @@ export interface InspectReport {
   readonly time: string;
   /** One for each target that a channel of this process uses. */
   readonly targets: readonly TargetReport[];
-  /** The certificates of providers that clusters use. */
+  /** The addresses of the `XdsServer`s of this process. Not those of other targets than `#server`, if one is chosen. */
+  readonly servers: readonly ServerReport[];
+  /** The certificates of providers that clusters and servers use. */
   readonly certificates: readonly CertificatesReport[];
 }
 

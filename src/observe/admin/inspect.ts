@@ -28,6 +28,7 @@ import type {
   CertificateState,
 } from './inspect-report';
 import { describeChannels } from './channel-report';
+import { processServers } from './process-servers';
 import { describeServerTarget } from './server-target';
 import { toIso } from '../../util/since';
 import { describeChanges, Contents, redact, shortName } from './resource-report';
@@ -84,9 +85,14 @@ export function inspectProcess(
       channels: channels.get(scope) ?? [],
       ...describeClient(snapshot(), inspected, contents),
     })),
+    servers: includesServers(options) ? processServers.reports() : [],
     certificates: inspected.certificates.map(describeCertificates),
   };
   return redact(report);
+}
+
+function includesServers({ target }: InspectOptions): boolean {
+  return target === undefined || target === SERVER_TARGET;
 }
 
 /** Returns the resolution of a target, if possible one with a config, the latest of several. */

@@ -4,6 +4,7 @@ import {
   ClientInstruments,
   LbInstruments,
   OwnInstruments,
+  ServerInstruments,
   type Instrument,
 } from '../stats/instruments';
 import type {
@@ -276,6 +277,7 @@ export const allInstruments: readonly Instrument[] = [
   ...Object.values(LbInstruments),
   ...Object.values(ClientInstruments),
   ...Object.values(OwnInstruments),
+  ...Object.values(ServerInstruments),
 ];
 
 /** The choice of instruments and labels in `ObserveOptions`. */

@@ -283,3 +283,63 @@ export const OwnInstruments = {
     labels: [TARGET, ClientLabel.AUTHORITY],
   }),
 } as const satisfies Readonly<Record<string, Instrument>>;
+
+/** Labels of the instruments of servers. */
+export const ServerLabel = {
+  /** As it was given to `bindAsync`. */
+  ADDRESS: 'grpc_xds.server.address',
+  /** The code of Node.js or OpenSSL, or that of this package; empty for handshakes that succeeded. */
+  HANDSHAKE_CAUSE: 'grpc_xds.server.handshake_cause',
+  /** The name of the HTTP filter; empty if none refused the call. */
+  FILTER: 'grpc_xds.server.filter',
+  /** `allow` or `deny`: what the rules of the filter do with what they match. */
+  ACTION: 'grpc_xds.server.action',
+  /** The policy that matched; empty if none did. */
+  POLICY: 'grpc_xds.server.policy',
+  /** `open`, or `draining`: it accepts no more calls. */
+  CONNECTION_STATE: 'grpc_xds.server.connection_state',
+} as const;
+
+const addressLabels = [TARGET, ServerLabel.ADDRESS];
+
+/** The instruments of xDS servers, which no gRFC defines. Their target is `#server` (gRFC A71). */
+export const ServerInstruments = {
+  SERVING: defineInstrument({
+    name: 'grpc_xds.server.serving',
+    description: 'Whether an address is served.',
+    unit: '{bool}',
+    kind: 'gauge',
+    labels: addressLabels,
+  }),
+  CONNECTIONS: defineInstrument({
+    name: 'grpc_xds.server.connections',
+    description: 'The number of connections to an address, by whether they accept calls.',
+    unit: '{connection}',
+    kind: 'gauge',
+    labels: [...addressLabels, ServerLabel.CONNECTION_STATE],
+  }),
+  CALLS: defineInstrument({
+    name: 'grpc_xds.server.calls_in_progress',
+    description: 'The number of calls to an address that have not ended.',
+    unit: '{call}',
+    kind: 'gauge',
+    labels: addressLabels,
+  }),
+  HANDSHAKES: defineInstrument({
+    name: 'grpc_xds.server.handshakes',
+    description: 'The number of TLS handshakes with clients that have ended, by result and cause.',
+    unit: '{handshake}',
+    kind: 'counter',
+    labels: [...addressLabels, ClientLabel.HANDSHAKE_RESULT, ServerLabel.HANDSHAKE_CAUSE],
+  }),
+  REFUSALS: defineInstrument({
+    name: 'grpc_xds.server.refusals',
+    description: 'The number of calls that were refused, such as denied by a policy.',
+    unit: '{call}',
+    kind: 'counter',
+    labels: [
+      ...[...addressLabels, Label.STATUS, ServerLabel.FILTER],
+      ...[ServerLabel.ACTION, ServerLabel.POLICY],
+    ],
+  }),
+} as const satisfies Readonly<Record<string, Instrument>>;

@@ -106,6 +106,16 @@ export class BoundAddress implements ListenerWatcher {
     this.setNotServing(reason);
   }
 
+  /** The listener in use, with its connections; `undefined` if there is none. */
+  get inUse(): Generation | undefined {
+    return this.current;
+  }
+
+  /** Those that have connections, and the one in use, in the order in which they came into use. */
+  get all(): ReadonlySet<Generation> {
+    return this.generations;
+  }
+
   /** Ends the connections that there are. New ones are accepted meanwhile. */
   drain(options: DrainOptions): void {
     for (const generation of this.generations) generation.drain(options);

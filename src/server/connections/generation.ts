@@ -34,6 +34,8 @@ const MAX_DELAY_MS = 2 ** 31 - 1;
 /** A listener in use, with the connections that were accepted by it. The next listener has connections of its own (gRFC A36). */
 export class Generation {
   private readonly connections = new Set<ServerConnection>();
+  /** When it was made, in milliseconds since the epoch. */
+  readonly sinceMs: number;
   private readonly timers = new Set<Handle>();
   private isRetired = false;
   private hasEnded = false;
@@ -43,7 +45,9 @@ export class Generation {
     private readonly index: FilterChainIndex,
     /** The chains with what serves them. */
     readonly chains: ReadonlyMap<FilterChain, ServedChain>,
-  ) {}
+  ) {
+    this.sinceMs = options.clock.now();
+  }
 
   /** Makes a generation, in steps. */
   static *inSteps(options: GenerationOptions): Steps<Generation> {
@@ -59,9 +63,8 @@ export class Generation {
     return this.options.listener;
   }
 
-  /** The number of connections that are open. */
-  get connectionCount(): number {
-    return this.connections.size;
+  get openConnections(): ReadonlySet<ServerConnection> {
+    return this.connections;
   }
 
   /** Serves a connection by the chain that it matches; closes it without a byte if there is none. */

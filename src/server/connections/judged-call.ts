@@ -1,5 +1,11 @@
-import { ServerInterceptingCall, type Metadata, type ServerInterceptor } from '../../grpc-js';
+import {
+  ServerInterceptingCall,
+  Status,
+  type Metadata,
+  type ServerInterceptor,
+} from '../../grpc-js';
 import type { Refusal } from '../../http-filters/server-filter';
+import type { CallCounts } from '../observation/server-counts';
 
 type InterceptedCall = Parameters<ServerInterceptor>[1];
 type CallListener = Parameters<ServerInterceptingCall['start']>[0];
@@ -8,6 +14,8 @@ type CallListener = Parameters<ServerInterceptingCall['start']>[0];
 export interface CallJudge {
   /** Returns the status with which the call ends; `undefined` if it is passed on. Does not throw. */
   judge(path: string, metadata: Metadata, call: InterceptedCall): Refusal | undefined;
+  /** Counts the calls. */
+  readonly calls: CallCounts;
 }
 
 /**
@@ -15,6 +23,8 @@ export interface CallJudge {
  * is: the class of grpc-js would make several closures for each message.
  */
 export class JudgedCall extends ServerInterceptingCall {
+  private isInProgress = false;
+
   constructor(
     private readonly call: InterceptedCall,
     private readonly path: string,
@@ -24,7 +34,25 @@ export class JudgedCall extends ServerInterceptingCall {
   }
 
   override start(listener: CallListener): void {
-    this.call.start(new JudgedListener(this.call, this.path, this.judge, listener));
+    this.call.start(new JudgedListener(this, listener));
+  }
+
+  /** Begins the call. @returns whether it is passed on. */
+  begin(metadata: Metadata): boolean {
+    const { judge, call, path } = this;
+    this.isInProgress = true;
+    judge.calls.started++;
+    const refusal = judge.judge(path, metadata, call);
+    if (refusal === undefined) return true;
+    const { code, details, metadata: trailers = null } = refusal;
+    call.sendStatus({ code, details, metadata: trailers });
+    return false;
+  }
+
+  /** Ends the call, when its stream has closed. */
+  end(): void {
+    if (this.isInProgress) this.judge.calls.ended++;
+    this.isInProgress = false;
   }
 
   override sendMetadata(metadata: Metadata): void {
@@ -36,6 +64,7 @@ export class JudgedCall extends ServerInterceptingCall {
   }
 
   override sendStatus(status: Parameters<ServerInterceptingCall['sendStatus']>[0]): void {
+    if (status.code === Status.OK && this.isInProgress) this.judge.calls.succeeded++;
     this.call.sendStatus(status);
   }
 }
@@ -44,21 +73,13 @@ class JudgedListener implements CallListener {
   private isRefused = false;
 
   constructor(
-    private readonly call: InterceptedCall,
-    private readonly path: string,
-    private readonly judge: CallJudge,
+    private readonly call: JudgedCall,
     private readonly next: CallListener,
   ) {}
 
   onReceiveMetadata(metadata: Metadata): void {
-    const refusal = this.judge.judge(this.path, metadata, this.call);
-    if (refusal === undefined) {
-      this.next.onReceiveMetadata(metadata);
-      return;
-    }
-    this.isRefused = true;
-    const { code, details, metadata: trailers } = refusal;
-    this.call.sendStatus({ code, details, metadata: trailers ?? null });
+    if (this.call.begin(metadata)) this.next.onReceiveMetadata(metadata);
+    else this.isRefused = true;
   }
 
   onReceiveMessage(message: unknown): void {
@@ -69,7 +90,9 @@ class JudgedListener implements CallListener {
     if (!this.isRefused) this.next.onReceiveHalfClose();
   }
 
+  /** grpc-js calls it at the end of every call, also of one that succeeded. */
   onCancel(): void {
+    this.call.end();
     this.next.onCancel();
   }
 }

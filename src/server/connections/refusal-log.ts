@@ -35,7 +35,8 @@ export class RefusalLog {
   }
 }
 
-type RefusedRequest = Pick<AuthorizationRequest, 'path'> & Partial<AuthorizationRequest>;
+/** A request as far as it can be read. */
+export type RefusedRequest = Pick<AuthorizationRequest, 'path'> & Partial<AuthorizationRequest>;
 
 function from({ remote, tls }: RefusedRequest): string {
   if (remote === undefined) return '';

@@ -7,8 +7,9 @@ import type { Clock } from '../../util/clock';
 import { errorStack } from '../../util/errors';
 import type { ConnectionEnds } from '../../security/peer/tls-connections';
 import { err, type Result } from '../../util/result';
+import type { Refusals } from '../observation/refusals';
+import type { CallCounts } from '../observation/server-counts';
 import type { ServerRouteTable } from '../routes/server-route-table';
-import type { RefusalLog } from './refusal-log';
 import { ServerConnection, type ConnectionOwner, type CreateInjector } from './server-connection';
 import { TlsAcceptor, type TlsAcceptorOptions } from './tls-acceptor';
 
@@ -18,8 +19,9 @@ export interface ServedChainOptions {
   /** Called after the judgement of a request. */
   readonly interceptors: readonly ServerInterceptor[];
   readonly createInjector: CreateInjector;
-  readonly tls: Pick<TlsAcceptorOptions, 'subject' | 'enableTrace' | 'logger'>;
-  readonly refusals: RefusalLog;
+  readonly tls: Omit<TlsAcceptorOptions, 'credentials'>;
+  readonly refusals: Refusals;
+  readonly calls: CallCounts;
   readonly clock: Pick<Clock, 'setTimer' | 'monotonicMs'>;
 }
 
@@ -29,6 +31,7 @@ const NO_ROUTES = 'its routes have not been received';
 export class ServedChain implements ConnectionOwner {
   readonly createInjector: CreateInjector;
   readonly interceptors: readonly ServerInterceptor[];
+  readonly calls: CallCounts;
   readonly clock: Pick<Clock, 'setTimer' | 'monotonicMs'>;
   private routes: Result<ServerRouteTable, string> = err(NO_ROUTES);
   private acceptor: TlsAcceptor | undefined;
@@ -37,6 +40,17 @@ export class ServedChain implements ConnectionOwner {
     this.createInjector = options.createInjector;
     this.interceptors = options.interceptors;
     this.clock = options.clock;
+    this.calls = options.calls;
+  }
+
+  /** Whether its connections are secured. */
+  get isSecure(): boolean {
+    return this.options.credentials._isSecure();
+  }
+
+  /** Why it has no routes, so that its calls fail; `undefined` if it has. */
+  get routeFailure(): string | undefined {
+    return this.routes.ok ? undefined : this.routes.error;
   }
 
   /** Replaces the routes, or says as the details of a status why there are none. */
@@ -52,7 +66,7 @@ export class ServedChain implements ConnectionOwner {
   ): ServerConnection {
     const connection = new ServerConnection(socket, ends, this, onClosed);
     const { credentials, tls } = this.options;
-    if (credentials._isSecure()) {
+    if (this.isSecure) {
       this.acceptor ??= new TlsAcceptor({ ...tls, credentials });
       this.acceptor.accept(socket, (secured) => connection.open(secured));
     } else {

@@ -17,6 +17,7 @@ import {
 import type { Clock } from '../../util/clock';
 import type { Handle } from '../../util/handle';
 import { err, ok, type Result } from '../../util/result';
+import type { CallCounts } from '../observation/server-counts';
 import { JudgedCall, type CallJudge } from './judged-call';
 
 /** Creates what serves the calls of one connection by the handlers of a server, after these interceptors. */
@@ -27,6 +28,8 @@ export interface ConnectionOwner {
   readonly createInjector: CreateInjector;
   /** The interceptors of the credentials, which are called after the judgement. */
   readonly interceptors: readonly ServerInterceptor[];
+  /** The calls of the address. */
+  readonly calls: CallCounts;
   /** Judges a request. @returns the status with which it ends; `undefined` if it is passed on. Does not throw. */
   judge(request: AuthorizationRequest): Refusal | undefined;
   /** Returns the status of a request that must not be judged. */
@@ -47,6 +50,8 @@ const CLOSED_MS = 5000;
 
 type InterceptedCall = Parameters<ServerInterceptor>[1];
 
+const NOT_OPEN: Result<RequestConnection, string> = err('the connection is not open');
+
 /**
  * A connection of a server, from its accept to its close. It has an injector of its own: that of several connections could only
  * drain all of them at once, and none whose handshake has not ended.
@@ -57,7 +62,7 @@ export class ServerConnection implements CallJudge {
   /** The time that calls have to end once it is drained. */
   private graceMs: number | undefined;
   private timer: Handle | undefined;
-  private seen: Result<RequestConnection, string> = err('the connection is not open');
+  private seen: Result<RequestConnection, string> | undefined;
 
   /** @param onClosed Called once. */
   constructor(
@@ -74,6 +79,20 @@ export class ServerConnection implements CallJudge {
       this.timer?.release();
       onClosed(this);
     });
+  }
+
+  get calls(): CallCounts {
+    return this.owner.calls;
+  }
+
+  /** Whether it accepts calls. One that does not closes with the last of them. */
+  get accepts(): boolean {
+    return this.graceMs === undefined;
+  }
+
+  /** What policies see of it, or why calls are refused; `undefined` until its handshake has ended. */
+  get described(): Result<RequestConnection, string> | undefined {
+    return this.seen;
   }
 
   /**
@@ -117,7 +136,7 @@ export class ServerConnection implements CallJudge {
   }
 
   judge(path: string, metadata: Metadata, call: InterceptedCall): Refusal | undefined {
-    const { seen, owner } = this;
+    const { seen = NOT_OPEN, owner } = this;
     if (!seen.ok) return owner.refuse(seen.error, path);
     return owner.judge(new InterceptedRequest(path, metadata, call, seen.value));
   }

@@ -5,6 +5,10 @@ import { connectionKeyOf } from '../../security/peer/tls-connections';
 import { errorMessage } from '../../util/errors';
 import { ServerTlsCredentials } from '../credentials/server-tls-credentials';
 import type { Logger } from '../../util/logger';
+import { failureCauseOf } from '../credentials/server-handshakes';
+
+/** The cause of handshakes that end because the server has no certificate yet. */
+const NOT_LOADED = 'NOT_LOADED';
 
 /** Receives a connection when its handshake has ended well. */
 export type OnSecured = (socket: TLSSocket) => void;
@@ -16,6 +20,10 @@ export interface TlsAcceptorOptions {
   /** Whether Node.js traces the TLS protocol (`grpc-node.tls_enable_trace`). */
   readonly enableTrace: boolean;
   readonly logger: Logger;
+  /** Called when a handshake has ended. @param cause Why it failed; `undefined` if it did not. */
+  readonly onHandshake: (cause: string | undefined) => void;
+  /** Whether the credentials report handshakes that fail, because they know more causes than Node.js. */
+  readonly isReported: boolean;
 }
 
 /**
@@ -31,14 +39,18 @@ export class TlsAcceptor {
   private readonly watcher = (context: SecureContextOptions | null) => this.use(context);
 
   constructor(private readonly options: TlsAcceptorOptions) {
-    const { credentials, enableTrace } = options;
+    const { credentials, enableTrace, isReported, onHandshake } = options;
     // Without a callback, HTTP/2 is the only protocol, as in a server of grpc-js.
     const settings = { ALPNProtocols: ['h2'], ...credentials._getConstructorOptions() };
     if (settings.ALPNCallback !== undefined) Reflect.deleteProperty(settings, 'ALPNProtocols');
     this.server = createServer({ ...settings, enableTrace });
     this.server.on('secureConnection', (socket) => this.onSecured(socket));
     // Node.js leaves it to the server to end a handshake that has failed or takes too long.
-    this.server.on('tlsClientError', (_error, socket) => socket.destroy());
+    this.server.on('tlsClientError', (error, socket) => {
+      const cause = isReported ? undefined : failureCauseOf(error);
+      if (cause !== undefined) onHandshake(cause);
+      socket.destroy();
+    });
     if (credentials instanceof ServerTlsCredentials) credentials.watchFailures(this.server);
     credentials._addWatcher(this.watcher);
     // What a provider has supplied in the course of that has notified no watcher.
@@ -49,6 +61,7 @@ export class TlsAcceptor {
   accept(socket: Socket, onSecured: OnSecured): void {
     const key = connectionKeyOf(socket);
     if (!this.hasContext || key === undefined) {
+      if (!this.hasContext) this.options.onHandshake(NOT_LOADED);
       socket.destroy();
       return;
     }
@@ -74,6 +87,7 @@ export class TlsAcceptor {
       return;
     }
     this.pending.delete(key);
+    this.options.onHandshake(undefined);
     onSecured(socket);
   }
 

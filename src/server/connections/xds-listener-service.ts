@@ -10,9 +10,10 @@ import type { Logger } from '../../util/logger';
 import type { Steps } from '../../util/steps';
 import { HandshakeLog } from '../credentials/handshake-log';
 import { ServerTlsCredentials } from '../credentials/server-tls-credentials';
+import { Refusals } from '../observation/refusals';
+import type { ServerCounts } from '../observation/server-counts';
 import { ServerRouteTable, type ServerRouteTableOptions } from '../routes/server-route-table';
 import { chainsOf, type ListenerService } from './bound-address';
-import { RefusalLog } from './refusal-log';
 import { ServedChain } from './served-chain';
 import type { CreateInjector } from './server-connection';
 
@@ -28,6 +29,9 @@ export interface XdsListenerServiceOptions {
   readonly routing: ServerRouteTableOptions;
   /** Begins the messages of the log; ends in a space. */
   readonly subject: string;
+  /** As it was given to `bindAsync`. */
+  readonly address: string;
+  readonly counts: ServerCounts;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -35,13 +39,15 @@ export interface XdsListenerServiceOptions {
 /** Serves listeners as the control plane configures them: its TLS over the credentials of the application, its routes and filters. */
 export class XdsListenerService implements ListenerService {
   private readonly handshakes: HandshakeLog;
-  private readonly refusals: RefusalLog;
+  private readonly refusals: Refusals;
   /** By these, the certificates of the listener in use are loaded before its first connection. */
   private loaded: readonly Handle[] = [];
 
   constructor(private readonly options: XdsListenerServiceOptions) {
-    this.handshakes = new HandshakeLog(options);
-    this.refusals = new RefusalLog(options);
+    const { counts, certificates } = options;
+    const onHandshake = (cause: string) => counts.addHandshake(cause);
+    this.handshakes = new HandshakeLog({ ...options, onHandshake });
+    this.refusals = new Refusals({ ...options, nodeId: certificates.nodeId });
   }
 
   prepare(listener: SocketListener | undefined): void {
@@ -51,12 +57,18 @@ export class XdsListenerService implements ListenerService {
   }
 
   createChain({ tls }: FilterChain): ServedChain {
-    const { credentials, createInjector, enableTrace, subject, clock, logger } = this.options;
+    const { credentials, createInjector, enableTrace, subject, clock, logger, counts } =
+      this.options;
+    const used = this.credentialsOf(tls);
     return new ServedChain({
-      ...{ createInjector, clock, refusals: this.refusals },
-      credentials: this.credentialsOf(tls),
+      ...{ createInjector, clock, refusals: this.refusals, calls: counts.calls },
+      credentials: used,
       interceptors: credentials._getInterceptors(),
-      tls: { subject, enableTrace, logger },
+      tls: {
+        ...{ subject, enableTrace, logger },
+        onHandshake: (cause) => counts.addHandshake(cause),
+        isReported: used instanceof ServerTlsCredentials,
+      },
     });
   }
 

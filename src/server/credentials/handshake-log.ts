@@ -9,6 +9,8 @@ export interface HandshakeLogOptions {
   readonly subject: string;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** Called for each of them. Default: nothing is. */
+  readonly onHandshake?: (cause: string) => void;
 }
 
 /** Logs handshakes that fail, by their causes: those of Node.js, OpenSSL and this package together are fewer than it remembers. */
@@ -21,7 +23,8 @@ export class HandshakeLog {
 
   /** @param client The address of the client. */
   report(client: string | undefined, { cause, text }: HandshakeFailure): void {
-    const { subject, logger } = this.options;
+    const { subject, logger, onHandshake } = this.options;
+    onHandshake?.(cause);
     this.causes.report(cause, (others) => {
       const more = others > 0 ? `; so did ${others} others since this was last logged` : '';
       const from = client ?? 'a client without an address';

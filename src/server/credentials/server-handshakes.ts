@@ -115,10 +115,16 @@ export class ServerHandshakes {
     if (this.servers.has(server)) return;
     this.servers.add(server);
     server.on('tlsClientError', (error, { remoteAddress }) => {
-      const failure = describeTlsClientError(error);
-      if (!CLOSED_BY_CLIENT.has(failure.cause)) this.log.report(remoteAddress, failure);
+      if (failureCauseOf(error) !== undefined)
+        this.log.report(remoteAddress, describeTlsClientError(error));
     });
   }
+}
+
+/** Returns the code of an error of a handshake; `undefined` if the client has ended the connection. */
+export function failureCauseOf(error: Error): string | undefined {
+  const { cause } = describeTlsClientError(error);
+  return CLOSED_BY_CLIENT.has(cause) ? undefined : cause;
 }
 
 /** Returns the trust domain of authorities that are those of one; `undefined` otherwise. */

@@ -21,6 +21,7 @@ import { runSteps } from '../../util/steps';
 import { joinHostPort, quoteText } from '../../util/text';
 import { explainFilterChain } from '../filter-chains/explain-filter-chain';
 import { FilterChainIndex, type ConnectionEnd } from '../filter-chains/filter-chain-index';
+import { describeTls } from '../observation/describe-chain';
 import { ServerRouteTable } from '../routes/server-route-table';
 import type { RequestExplanation, ServerRouteTrial } from './request-explanation';
 
@@ -125,14 +126,6 @@ function describeUnmatched(
 
 function textOf({ address, port }: ConnectionEnd): string {
   return joinHostPort(address, port);
-}
-
-function describeTls({ tls }: FilterChain): string {
-  if (tls === undefined) return 'plain text';
-  if (tls.clientValidation === undefined) return 'TLS, no client certificate';
-  return tls.requireClientCertificate
-    ? 'TLS, client certificate required'
-    : 'TLS, client certificate optional';
 }
 
 /** Returns why a handshake with a client fails, apart from who signed its certificate; `undefined` if it succeeds. */

@@ -11,6 +11,7 @@ const B = 'grpc.lb.backend_service';
 const C = 'grpc.client.call.custom';
 const V = 'grpc.xds.server';
 const R = 'grpc.xds.resource_type';
+const A = 'grpc_xds.server.address';
 
 const LATENCY = [
   0, 0.00001, 0.00005, 0.0001, 0.0003, 0.0006, 0.0008, 0.001, 0.002, 0.003, 0.004, 0.005, 0.006,
@@ -113,6 +114,25 @@ const ROWS: readonly Row[] = [
   [
     'grpc_xds.fallback_active',
     ...(['gauge', '{bool}', [T, 'grpc.xds.authority'], [], [], false] as const),
+  ],
+  ['grpc_xds.server.serving', ...(['gauge', '{bool}', [T, A], [], [], false] as const)],
+  ['grpc_xds.server.calls_in_progress', ...(['gauge', '{call}', [T, A], [], [], false] as const)],
+  [
+    'grpc_xds.server.connections',
+    ...(['gauge', '{connection}', [T, A, 'grpc_xds.server.connection_state']] as const),
+    ...([[], [], false] as const),
+  ],
+  [
+    'grpc_xds.server.handshakes',
+    ...(['counter', '{handshake}'] as const),
+    [T, A, 'grpc.tls.handshake.result', 'grpc_xds.server.handshake_cause'],
+    ...([[], [], false] as const),
+  ],
+  [
+    'grpc_xds.server.refusals',
+    ...(['counter', '{call}'] as const),
+    [T, A, S, ...['filter', 'action', 'policy'].map((label) => `grpc_xds.server.${label}`)],
+    ...([[], [], false] as const),
   ],
 ];
 

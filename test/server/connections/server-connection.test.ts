@@ -6,6 +6,7 @@ import type { AuthorizationRequest } from '../../../src/http-filters/rbac/reques
 import { recordTlsConnection } from '../../../src/security/peer/tls-connections';
 import { systemClock } from '../../../src/util/clock';
 import { ServerConnection } from '../../../src/server/connections/server-connection';
+import { CallCounts } from '../../../src/server/observation/server-counts';
 
 type InterceptedCall = Parameters<ServerInterceptor>[1];
 
@@ -39,6 +40,7 @@ it('in plain text has no identity, also if one with the same ends had one that h
         throw error;
       },
       clock: systemClock,
+      calls: new CallCounts(),
     },
     () => undefined,
   );

@@ -200,6 +200,7 @@ describe('the filters of a request', () => {
     expect(judge(sut, '/a/m')).toEqual({
       ...{ code: Status.PERMISSION_DENIED, details: 'unauthorized RPC request rejected' },
       ...{ reason: 'denied by "a": it matches the policy "denied"', policy: 'denied' },
+      decidedBy: { filter: 'a', action: 'deny' },
     });
     expect(scene.probed).toEqual([]);
     expect(judge(sut, '/b/m')?.reason).toBe('denied by "b": it matches the policy "denied"');
@@ -292,6 +293,7 @@ describe('the filters of a request', () => {
       'The override of HTTP filter "r" is acme.Probe, which does not fit envoy.extensions.filters.http.rbac.v3.RBAC';
     expect(judge(sut, '/s/m')).toEqual({
       ...{ code: Status.UNAVAILABLE, details: misfit, reason: misfit, policy: undefined },
+      decidedBy: { filter: 'r', action: undefined },
     });
   });
 
@@ -319,6 +321,7 @@ describe('the filters of a request', () => {
     for (let i = 0; i < 2; i++) {
       expect(judge(sut, '/s/m')).toEqual({
         ...{ code: Status.INTERNAL, details: 'HTTP filter "p" failed', reason, policy: undefined },
+        decidedBy: { filter: 'p', action: undefined },
       });
     }
   });

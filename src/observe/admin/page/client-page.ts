@@ -29,6 +29,8 @@ import { ProcessEvents, eventView } from './events';
 import { explainResource, problemsOf, resourceView, routeView } from './resource-rows';
 import type { ClientSnapshot, ServerSnapshot } from '../../../xds-client/client-snapshot';
 import type { CertificateState } from '../inspect-report';
+import { processServers } from '../process-servers';
+import { serverView } from './server-rows';
 import { topologyView } from './topology-rows';
 
 /** The process whose state a page shows. */
@@ -172,6 +174,8 @@ export class ClientState implements PageState {
         const resolution = findResolution(inspected.resolutions, scope);
         return topologyView(resolution && inspected.describePolicies(resolution), request);
       }
+      case 'addresses':
+        return serverView(processServers.reports(), request);
       case 'certificates':
         return createView(
           inspected.certificates.map(describeCertificates),

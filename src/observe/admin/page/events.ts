@@ -61,7 +61,7 @@ export interface ProcessEvent {
   readonly atMs: number;
   /** Such as `fallback`. */
   readonly kind: string;
-  /** The server, the cluster or the listener. */
+  /** The server, the cluster, the listener or the address. */
   readonly subject: string;
   readonly text: string;
   /** `undefined` for events of the process. */
@@ -69,8 +69,8 @@ export interface ProcessEvent {
 }
 
 /** The members of a message that name what it is about, and those that say what has happened. */
-const SUBJECT = ['serverUri', 'toServerUri', 'cluster', 'listener', 'name'];
-const TEXT = ['direction', 'error', 'text', 'result'];
+const SUBJECT = ['serverUri', 'toServerUri', 'cluster', 'listener', 'address', 'name'];
+const TEXT = ['direction', 'error', 'text', 'result', 'state'];
 
 /**
  * The rare messages of this package; docs/observability.md lists them. Those about the value of a resource are in the
@@ -84,6 +84,7 @@ const CHANNELS = [
   'config-published',
   'config-failed',
   'tls-not-used',
+  'serving-state',
 ] as const;
 
 /** The last events of the process, from the creation of this object on. */

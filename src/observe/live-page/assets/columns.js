@@ -127,11 +127,34 @@ const events = {
 };
 
 const servers = {
-  title: 'Servers',
+  title: 'Management servers',
   columns: () => [
     text('server', 'Management server'),
     state('state', 'State'),
     withNote('retry', 'error', 'Next attempt'),
+  ],
+};
+
+const addresses = {
+  title: 'Served addresses',
+  hasFilter: true,
+  columns: () => [
+    {
+      name: 'name',
+      title: 'Address, filter chain, client, refusal',
+      cell: ({ kind, name }) => [
+        element('span', { class: 'kind' }, kind),
+        ' ',
+        element('span', { class: 'label' }, name),
+      ],
+    },
+    state('state', 'State'),
+    {
+      name: 'count',
+      title: 'Count',
+      cell: ({ count, lastAt }) => [count, ...(lastAt ? [' last ', age(lastAt)] : [])],
+    },
+    text('details', 'Details'),
   ],
 };
 
@@ -217,7 +240,7 @@ export const PAGES = {
         element('span', { class: 'path' }, `Node ${nodeId}; ${used.join(', ')}`),
       ],
     },
-    tabs: { topology, resources, routes, servers, certificates, events },
+    tabs: { topology, resources, routes, servers, addresses, certificates, events },
   },
   'control-plane': {
     overview: {

@@ -23,13 +23,27 @@ export function byId(id) {
 }
 
 const TONES = new Map([
-  ...['READY', 'ready', 'open', 'ACKED', 'accepted', 'acknowledged', 'acked', 'good'].map((s) => [
-    s,
+  ...[
+    'READY',
+    'SERVING',
+    'in use',
+    'ready',
+    'open',
+    'ACKED',
+    'accepted',
+    'acknowledged',
+    'acked',
     'good',
-  ]),
-  ...['TRANSIENT_FAILURE', 'failed', 'NACKED', 'DOES_NOT_EXIST', 'RECEIVED_ERROR', 'TIMEOUT'].map(
-    (s) => [s, 'bad'],
-  ),
+  ].map((s) => [s, 'good']),
+  ...[
+    'TRANSIENT_FAILURE',
+    'NOT_SERVING',
+    'failed',
+    'NACKED',
+    'DOES_NOT_EXIST',
+    'RECEIVED_ERROR',
+    'TIMEOUT',
+  ].map((s) => [s, 'bad']),
   ...[
     'closed',
     'rejected',

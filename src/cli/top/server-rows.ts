@@ -1,0 +1,74 @@
+import { isJsonObject } from '../../wire/proto-json/explain-json';
+import { numberOf, objectsIn, textOf, type Json } from './report-json';
+import type { TopRow } from './top-row';
+
+/** Counters have no id in the report of a server: each row has one of them. */
+const ONLY = 0;
+
+/** Returns a row for an address of a server, and below it its filter chains, its clients, and what was refused. */
+export function rowsOfServer(json: Json): readonly TopRow[] {
+  const server = textOf(json['address']);
+  const { connections, calls, handshakes } = json;
+  const row = (part: string, rest: Partial<TopRow>): TopRow => ({
+    ...{ target: '', cluster: '', locality: '', server, part, ended: new Map() },
+    ...{ inFlight: 0, latencyMs: undefined, ready: 0, endpoints: 0, state: '' },
+    ...rest,
+  });
+  return [
+    row('', {
+      ...callsOf(calls),
+      ...connectionsOf(connections),
+      state: textOf(json['state']),
+    }),
+    ...objectsIn(json['filterChains']).map((chain) => {
+      const { name, state } = chainOf(chain);
+      return row(`filter chain ${name}`, { state });
+    }),
+    ...objectsIn(isJsonObject(connections) ? connections['identities'] : []).map((client) => {
+      const open = numberOf(client['connections']);
+      return row(`client ${textOf(client['identity'])}`, { ready: open, endpoints: open });
+    }),
+    ...objectsIn(json['refusals']).map((refusal) =>
+      row(`refused by ${refuserOf(refusal)}: ${textOf(refusal['status'])}`, {
+        ended: failed(refusal['calls']),
+      }),
+    ),
+    ...objectsIn(isJsonObject(handshakes) ? handshakes['failures'] : []).map((failure) =>
+      row(`TLS handshakes: ${textOf(failure['cause'])}`, { ended: failed(failure['handshakes']) }),
+    ),
+  ];
+}
+
+function chainOf(chain: Json): { readonly name: string; readonly state: string } {
+  const { routes } = chain;
+  const hasFailed = isJsonObject(routes) && routes['failure'] !== undefined;
+  const name = textOf(chain['name']) || textOf(chain['match']);
+  return { name, state: hasFailed ? 'NO ROUTES' : textOf(chain['tls']) };
+}
+
+/** Returns what refused calls: the policy, with its filter, as far as there are any. */
+function refuserOf(refusal: Json): string {
+  const filter = textOf(refusal['filter']);
+  const policy = textOf(refusal['policy']);
+  if (filter === '') return 'no filter';
+  return policy === '' ? filter : `${filter}, policy ${policy}`;
+}
+
+function callsOf(calls: unknown): Partial<TopRow> {
+  if (!isJsonObject(calls)) return {};
+  const ended = { succeeded: numberOf(calls['succeeded']), failed: numberOf(calls['failed']) };
+  return { ended: new Map([[ONLY, ended]]), inFlight: numberOf(calls['inProgress']) };
+}
+
+function failed(count: unknown): TopRow['ended'] {
+  return new Map([[ONLY, { succeeded: 0, failed: numberOf(count) }]]);
+}
+
+/** Those that accept calls, of those that are open. */
+function connectionsOf(connections: unknown): Partial<TopRow> {
+  if (!isJsonObject(connections)) return {};
+  const generations = objectsIn(connections['generations']);
+  const draining = generations.reduce((sum, each) => sum + numberOf(each['draining']), 0);
+  const endpoints = numberOf(connections['open']);
+  return { endpoints, ready: endpoints - draining };
+}

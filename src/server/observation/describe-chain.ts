@@ -1,0 +1,80 @@
+import { RbacConfig } from '../../http-filters/rbac/rules';
+import type { FilterChainReport } from '../../observe/admin/server-report';
+import type {
+  FilterChain,
+  FilterChainMatch,
+  MatchedFilterChain,
+} from '../../resources/listener/listener';
+import { cidrRangeText, type CidrRange } from '../../resources/shared/address-parser';
+
+/** Values of one criterion that are listed. */
+const MAX_VALUES = 10;
+
+/** What serves a chain. */
+interface ChainState {
+  /** Whether the credentials of the application secure its connections. */
+  readonly isSecuredByApplication: boolean;
+  /** Whether those credentials are used whatever TLS the chain has. */
+  readonly isTlsUnused: boolean;
+  /** Why it has no routes; `undefined` if it has. */
+  readonly routeFailure: string | undefined;
+}
+
+/** Describes a filter chain as it is served. */
+export function describeChain(chain: FilterChain, state: ChainState): FilterChainReport {
+  const { routes, httpFilters } = chain.httpConnectionManager;
+  const { routeFailure: failure, isSecuredByApplication, isTlsUnused } = state;
+  const isOfApplication = isSecuredByApplication && (isTlsUnused || chain.tls === undefined);
+  return {
+    name: chain.name,
+    match: isMatched(chain) ? describeMatch(chain.match) : 'default',
+    tls: isOfApplication ? 'TLS of the application' : describeTls(isTlsUnused ? {} : chain),
+    rbac: httpFilters.flatMap(({ name: filter, config }) => {
+      if (!(config instanceof RbacConfig)) return [];
+      const { rules } = config;
+      return [{ filter, action: rules?.action ?? 'none', policies: rules?.policies.length ?? 0 }];
+    }),
+    routes: {
+      ...(routes.kind === 'rds' && { name: routes.routeConfigName }),
+      ...(failure !== undefined && { failure }),
+    },
+  };
+}
+
+/** Describes the TLS that a chain demands. */
+export function describeTls({ tls }: Partial<Pick<FilterChain, 'tls'>>): string {
+  if (tls === undefined) return 'plain text';
+  if (tls.clientValidation === undefined) return 'TLS, no client certificate';
+  return tls.requireClientCertificate
+    ? 'TLS, client certificate required'
+    : 'TLS, client certificate optional';
+}
+
+function isMatched(chain: FilterChain): chain is MatchedFilterChain {
+  return 'match' in chain;
+}
+
+/** Describes the connections that a match is for, such as `to 10.0.0.0/8, from EXTERNAL`. */
+function describeMatch(match: FilterChainMatch): string {
+  const { prefixRanges, isRawBuffer, source, sourcePrefixRanges, sourcePorts } = match;
+  const criteria = [
+    ...rangesText('to', prefixRanges),
+    ...(isRawBuffer ? ['raw_buffer'] : []),
+    ...(source === 'any'
+      ? []
+      : [`from ${source === 'external' ? 'EXTERNAL' : 'SAME_IP_OR_LOOPBACK'}`]),
+    ...rangesText('from', sourcePrefixRanges),
+    ...(sourcePorts.length === 0 ? [] : [`from port ${listText(sourcePorts)}`]),
+  ];
+  return criteria.length === 0 ? 'every connection' : criteria.join(', ');
+}
+
+function rangesText(word: string, ranges: readonly CidrRange[]): readonly string[] {
+  return ranges.length === 0 ? [] : [`${word} ${listText(ranges, cidrRangeText)}`];
+}
+
+function listText<T>(values: readonly T[], toText: (value: T) => string = String): string {
+  const listed = values.slice(0, MAX_VALUES).map(toText).join(' or ');
+  const others = values.length - MAX_VALUES;
+  return others > 0 ? `${listed} or ${others} others` : listed;
+}
