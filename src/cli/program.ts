@@ -252,11 +252,7 @@ function addWatch(program: Command, io: CliIo, setCode: SetCode): void {
         'has, and listens on nothing.',
     )
     .argument('[target]', 'such as xds:///shop')
-    .option(
-      '--server <ip:port>',
-      'address of an XdsServer, in place of a target',
-      parseServerAddress,
-    )
+    .option('--server <ip:port>', 'address of an XdsServer, in place of a target', parseIpPortText)
     .option(
       '--control-plane [uri]',
       'control plane (ADS); default: that of the environment',

@@ -215,6 +215,6 @@ describe('grpc-xds watch --server', () => {
     expect(io.errors.at(-1)).toBe('error: give one of a target and --server');
     expect(await io.run('watch')).toBe(2);
     expect(await io.run('watch', '--server', 'localhost:1', '--control-plane', uri)).toBe(2);
-    expect(io.errors.at(-1)).toContain('localhost:1');
+    expect(io.errors.join('\n')).toContain('localhost:1');
   });
 });

@@ -6,8 +6,8 @@ import { seededRandom } from '../support/seeded-random';
 import { ObservedConfig, TARGET } from './observed-config';
 import { RelayScene } from './relay-scene';
 
-/** `RELAY_CHANGES=10000` for the long mode. */
-const CHANGES = Number(process.env['RELAY_CHANGES'] ?? 16 * 16);
+/** The number of changes, such as `RELAY_CHANGES=10000`. It takes minutes, so that without the variable nothing is compared. */
+const CHANGES = Number(process.env['RELAY_CHANGES'] ?? 0);
 /** Far above the 15 s after which a resource that its server does not send is known not to exist (gRFC A57). */
 const WAIT_MS = 60_000;
 const MARKER = 'marker';
@@ -96,7 +96,9 @@ class World {
   }
 }
 
-describe('a client behind a relay and one beside it', () => {
+const describeLong = CHANGES > 0 ? describe : describe.skip;
+
+describeLong('a client behind a relay and one beside it', () => {
   it.each(mixes)('have the same config: %s above, %s below', async (...mix) => {
     const [, , upstream, features] = mix;
     const seed = mixes.findIndex(([a, b]) => a === mix[0] && b === mix[1]);
