@@ -219,7 +219,10 @@ export class DeltaTalk implements AdsTalk {
   private answer(typeUrl: string, state: TypeState): void {
     const resources = this.states.news(typeUrl, state);
     const held = this.host.held(typeUrl);
-    const removed = [...state.sent.keys()].filter((name) => !held.has(name));
+    const removed = [...state.sent.keys()].filter(
+      // A control plane that answers with other names has never had these.
+      (name) => state.names.has(name) && !held.has(name),
+    );
     for (const name of removed) state.sent.delete(name);
     if (resources.length === 0 && removed.length === 0) return;
     this.states.markSent(state, resources);

@@ -16,7 +16,7 @@ import { register, shutdown } from '../../src';
 import { createXdsServerCredentials, XdsServer } from '../../src/server';
 import { echoMethod } from '../support/echo-backend';
 import { eventually } from '../support/eventually';
-import { FastClock } from '../support/fast-clock';
+import { HeldTimers } from '../support/held-timers';
 import { routerFilter } from '../support/xds-json';
 import {
   callServer,
@@ -51,7 +51,7 @@ it('a process waits for a Listener, and ends by itself after tryShutdown', async
 });
 
 it('is not served while another process uses the port, and is a minute after that has ended', async () => {
-  const clock = new FastClock(300);
+  const timers = new HeldTimers('listen-socket');
   try {
     const other = createServer().listen(world.port, '127.0.0.1');
     await once(other, 'listening');
@@ -60,10 +60,15 @@ it('is not served while another process uses the port, and is a minute after tha
     await eventually(lastState, (state) => state === 'NOT_SERVING');
     expect(world.states.at(-1)?.error).toContain('EADDRINUSE');
     other.close();
+    await eventually(
+      () => timers.size,
+      (size) => size > 0,
+    );
+    timers.runOut();
     expect((await bound).error).toBeNull();
     expect(await callServer(world.client())).toBe('OK');
   } finally {
-    clock.stop();
+    timers.stop();
   }
 });
 

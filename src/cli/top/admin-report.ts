@@ -54,7 +54,7 @@ interface AssignedClusters {
 }
 
 /**
- * Reads the channels of a process over channelz (gRFC A14), and over CSDS (gRFC A40) to which cluster and locality their
+ * Reads the channels of a process over channelz, and over CSDS (gRFC A40) to which cluster and locality their
  * endpoints belong.
  *
  * @returns a report in the form of `inspect()`, with what these services have: no latencies, and no state of policies but

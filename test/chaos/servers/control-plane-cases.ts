@@ -79,6 +79,7 @@ const saved: ServerCase = {
 
 const flapping: ServerCase = {
   name: 'streams and connections to the control plane that end all the time',
+  isVariation: true,
   seconds: 60,
   shortSeconds: 4,
   async run(stage) {
@@ -111,6 +112,7 @@ const flapping: ServerCase = {
 /** The server starts by its second management server; then the first one is there, and gone again, by turns. */
 const fallback: ServerCase = {
   name: 'fallback between two management servers (A71)',
+  isVariation: true,
   seconds: 60,
   shortSeconds: 6,
   async run(stage) {

@@ -69,6 +69,7 @@ const MIN_UPDATES = 500;
 
 const leaks: ServerCase = {
   name: 'updates that each replace everything leave nothing',
+  isVariation: true,
   seconds: 60,
   shortSeconds: 3,
   async run(stage) {

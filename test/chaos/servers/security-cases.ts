@@ -17,6 +17,7 @@ async function untilMoved(stage: ServerStage, before: readonly number[]): Promis
 /** The clients leave a port before its security changes, by a cluster of the other one: no call needs to wait. */
 const overSecondPort: ServerCase = {
   name: 'PERMISSIVE to STRICT and back by a second port',
+  isVariation: true,
   seconds: 60,
   shortSeconds: 3,
   async run(stage) {

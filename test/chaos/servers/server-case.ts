@@ -8,7 +8,7 @@ export interface ServerCase {
   readonly seconds: number;
   /** How long it lasts in the short mode. */
   readonly shortSeconds: number;
-  /** Whether a case that is part of the tests shows the same by another source of certificates. Default: false. */
+  /** Whether it is run by the command alone: cases that are part of the tests show most of it, and it takes long. Default: false. */
   readonly isVariation?: boolean;
   /** Runs it. */
   run(stage: ServerStage): Promise<CaseResult>;

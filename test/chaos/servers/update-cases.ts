@@ -108,6 +108,7 @@ const rejected: ServerCase = {
 
 const deleted: ServerCase = {
   name: 'a Listener that is deleted and added again, with calls that wait',
+  isVariation: true,
   seconds: 30,
   shortSeconds: 3,
   async run(stage) {
