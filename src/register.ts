@@ -178,10 +178,9 @@ export function explainCall(
   if (runtime !== undefined && isRegistered) {
     return loadExplain().explainOnChannel(runtime.explained(), { target, method, headers });
   }
-  const reason =
-    !isRegistered
-      ? NOT_REGISTERED
-      : 'no channel for an xds: target has been created in this process';
+  const reason = !isRegistered
+    ? NOT_REGISTERED
+    : 'no channel for an xds: target has been created in this process';
   return loadText().withText({ kind: 'unrouted', reason, waitingFor: [] });
 }
 
