@@ -43,6 +43,7 @@ const gone: ServerCase = {
 
 const saved: ServerCase = {
   name: 'start from the saved snapshot, without a control plane',
+  isVariation: true,
   seconds: 30,
   shortSeconds: 2,
   async run(stage) {

@@ -53,6 +53,7 @@ const overSecondPort: ServerCase = {
 /** Server and clients get the change in any order: calls wait until both have it. */
 const onOnePort: ServerCase = {
   name: 'PERMISSIVE to STRICT and back on one port, with calls that wait',
+  isVariation: true,
   seconds: 60,
   shortSeconds: 3,
   async run(stage) {
