@@ -198,7 +198,8 @@ function headerValue(name: string, { path, headers }: ReferenceRequest): string 
   if (name === ':path') return path;
   if (name === ':method') return 'POST';
   if (name === 'host' || name === ':authority') return headers[':authority'] ?? headers['host'];
-  return HOP_BY_HOP.test(name) ? undefined : headers[name];
+  // A header may have the name of what every object has.
+  return HOP_BY_HOP.test(name) || !Object.hasOwn(headers, name) ? undefined : headers[name];
 }
 
 function headerText(matcher: RuleJson, value: string, request: Judged): boolean {
