@@ -106,7 +106,7 @@ function refuseAll(refusal: Refusal): ServerFilter {
   return { onRequest: () => refusal };
 }
 
-/** Returns the refusal of a request by what a filter has thrown. The caller is told a status that is meant for it, but no bug. */
+/** Returns the refusal for an exception of a filter: the status of a `CallFailedError`, and INTERNAL without the cause for others. */
 function refusalOf(name: string, error: unknown): Refusal {
   const where = `HTTP filter ${quoteName(name)}`;
   if (isFailure(error)) {

@@ -29,7 +29,7 @@ export async function freePath(path: string): Promise<void> {
   unlinkSync(path);
 }
 
-/** Listens on a path so that at no time anybody but the user of the process can connect. */
+/** Listens on a path to which only the user of the process can connect, from its creation on. */
 export async function listenPrivately<T>(path: string, listen: () => Promise<T>): Promise<T> {
   // Worker threads have no umask of their own and cannot set that of the process.
   const before = isMainThread ? process.umask(UMASK) : undefined;

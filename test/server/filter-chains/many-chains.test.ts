@@ -7,7 +7,7 @@ const remote = { address: '192.168.7.9', port: 4711 };
 
 const addressOf = (first: number, i: number) => `${first}.${i >> 16}.${(i >> 8) & 255}.${i & 255}`;
 
-/** Chains that are told apart by the networks of their clients. */
+/** Chains that differ in the networks of their clients. */
 const byNetwork = (count: number) => {
   const chains = Array.from({ length: count }, (_, i): [string, ShortMatch] => [
     `c${i}`,

@@ -287,7 +287,7 @@ it('publishes each change of the state and each refused call', async () => {
   ]);
 });
 
-it('logs a policy that denies calls once, and audits each of them; the callers are told neither', async () => {
+it('logs a policy that denies calls once, and audits each of them; the status of the calls has neither', async () => {
   // Lines of one cause are limited: those of the tests before are long ago.
   skipTime(60_000);
   const lines: string[] = [];

@@ -166,7 +166,7 @@ describe('the route of a request', () => {
     expect(judge(sut, '/s/m', 'shop', { headers: { x: '0' } })).toBeUndefined();
   });
 
-  it('is told in the log if it fails its requests', () => {
+  it('is logged if it fails its requests', () => {
     expect(table(served('')).problem).toBeUndefined();
     const wrong = { match: { prefix: '/a' }, route: { cluster: 'c' }, name: 'old' };
     expect(table(served(''), wrong, { match: { prefix: '/b' }, redirect: {} }).problem).toBe(
