@@ -20,7 +20,12 @@ import {
   createServerListeners,
   decodeServerListener,
 } from '../support/own-server-listeners';
-import { judge, type ReferenceRequest, type RuleJson } from '../support/reference-authorization';
+import {
+  headerOf,
+  judge,
+  type ReferenceRequest,
+  type RuleJson,
+} from '../support/reference-authorization';
 import type { Json } from '../support/xds-json';
 import { isReadable } from './authorization-target';
 import type { FuzzTarget } from './targets';
@@ -118,7 +123,7 @@ function isAllowed(
   const table = runSteps(
     ServerRouteTable.inSteps(routes.routeConfig, httpFilters, filters, options),
   );
-  const header = (name: string) => request.headers[name];
+  const header = (name: string) => headerOf(request, name);
   return table.judge({ ...request, header }) === undefined;
 }
 

@@ -12,7 +12,7 @@ import { silentLogger } from '../../src/util/logger';
 import { Violations } from '../../src/util/violations';
 import { encodeJson } from '../../src/wire/proto-json/encode-json';
 import { noNested } from './no-nested-filters';
-import type { ReferenceRequest, RuleJson } from './reference-authorization';
+import { headerOf, type ReferenceRequest, type RuleJson } from './reference-authorization';
 
 /** Judges a request by the filter of this package. */
 export type OwnJudge = (request: ReferenceRequest) => 'allow' | 'deny';
@@ -44,7 +44,7 @@ export function createOwnAuthorization(): (bytes: Uint8Array) => OwnJudge | unde
     if (config === undefined) return undefined;
     const created = filter.createServerFilter(config, undefined, 'rbac');
     return (request) => {
-      const header = (name: string) => request.headers[name];
+      const header = (name: string) => headerOf(request, name);
       return created?.onRequest({ ...request, header }) === undefined ? 'allow' : 'deny';
     };
   };
@@ -69,7 +69,7 @@ export function createOwnPolicies(): (policy: unknown) => OwnJudge | undefined {
     return (
       engines &&
       ((request) => {
-        const header = (name: string) => request.headers[name];
+        const header = (name: string) => headerOf(request, name);
         const isAllowed = engines.every(
           (engine) => engine.authorize({ ...request, header }).isAllowed,
         );

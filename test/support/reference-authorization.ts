@@ -11,6 +11,14 @@ export interface ReferenceRequest {
   readonly tls: { readonly peer: PeerNames | undefined } | undefined;
 }
 
+/** Returns a header of a request: one may have the name of what every object of JavaScript has. */
+export function headerOf(
+  { headers }: Pick<ReferenceRequest, 'headers'>,
+  name: string,
+): string | undefined {
+  return Object.hasOwn(headers, name) ? headers[name] : undefined;
+}
+
 /** JSON of a message, with the names of its fields as in the schema. */
 export type RuleJson = Readonly<Record<string, unknown>>;
 
@@ -198,8 +206,7 @@ function headerValue(name: string, { path, headers }: ReferenceRequest): string 
   if (name === ':path') return path;
   if (name === ':method') return 'POST';
   if (name === 'host' || name === ':authority') return headers[':authority'] ?? headers['host'];
-  // A header may have the name of what every object has.
-  return HOP_BY_HOP.test(name) || !Object.hasOwn(headers, name) ? undefined : headers[name];
+  return HOP_BY_HOP.test(name) ? undefined : headerOf({ headers }, name);
 }
 
 function headerText(matcher: RuleJson, value: string, request: Judged): boolean {
