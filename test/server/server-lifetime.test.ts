@@ -152,6 +152,31 @@ it('drains no connection that has just been opened: clients send a call twice, a
   expect(code).toBe(0);
 });
 
+it('a process that is blocked accepts calls that have arrived meanwhile, and lets them have the grace time after that', async () => {
+  world.serve([world.listener()]);
+  const server = world.server();
+  await world.bind(server);
+  const session = connectHttp2(`http://${world.address}`);
+  await once(session, 'remoteSettings');
+  const goaway = once(session, 'goaway').then(() => performance.now());
+  const graceMs = 400;
+  server.drain(world.address, graceMs);
+  const headers = { ':method': 'POST', ':path': '/test.Echo/Chat', te: 'trailers' };
+  const stream = session.request({ ...headers, 'content-type': 'application/grpc' });
+  stream.on('error', () => undefined);
+  const ended = once(stream, 'close').then(() => performance.now());
+  const echoed = once(stream, 'data');
+  stream.write(Buffer.from([0, 0, 0, 0, 1, 120]));
+  // The call is sent in the next turn.
+  setImmediate(() => {
+    const unblockedMs = performance.now() + 3 * graceMs;
+    while (performance.now() < unblockedMs);
+  });
+  await echoed;
+  const goawayMs = await goaway;
+  expect((await ended) - goawayMs).toBeGreaterThan(graceMs - 10);
+});
+
 it('unbind() stops listening, and lets calls end', async () => {
   world.serve([world.listener()]);
   const server = world.server();

@@ -17,6 +17,7 @@ import {
 import type { Clock } from '../../util/clock';
 import type { Handle } from '../../util/handle';
 import { err, ok, type Result } from '../../util/result';
+import { afterRunning } from '../../util/running-time';
 import type { CallCounts } from '../observation/server-counts';
 import { JudgedCall, type CallJudge } from './judged-call';
 
@@ -36,8 +37,11 @@ export interface ConnectionOwner {
   refuse(reason: string, path: string): Refusal;
   /** Called if the connection cannot be served. */
   onFailed(error: unknown): void;
-  readonly clock: Pick<Clock, 'setTimer' | 'monotonicMs'>;
+  readonly clock: ConnectionClock;
 }
+
+/** What connections need of a clock. */
+export type ConnectionClock = Pick<Clock, 'setTimer' | 'monotonicMs' | 'nextTurn'>;
 
 /**
  * Milliseconds for which a connection accepts calls at least. Calls that are on their way when that ends are refused, and their
@@ -59,9 +63,14 @@ const NOT_OPEN: Result<RequestConnection, string> = err('the connection is not o
 export class ServerConnection implements CallJudge {
   private injector: ConnectionInjector | undefined;
   private openedAtMs = 0;
-  /** The time that calls have to end once it is drained. */
+  /** The time that calls have to end after its GOAWAY, once it is drained. */
   private graceMs: number | undefined;
-  private timer: Handle | undefined;
+  /** When it is destroyed, if this process is not blocked meanwhile; the time of `cutTimer`. */
+  private cutAtMs = Infinity;
+  /** Until it accepts no more calls. */
+  private endTimer: Handle | undefined;
+  /** Until it is destroyed. */
+  private cutTimer: Handle | undefined;
   private seen: Result<RequestConnection, string> | undefined;
 
   /** @param onClosed Called once. */
@@ -76,7 +85,7 @@ export class ServerConnection implements CallJudge {
     socket.once('close', () => {
       // grpc-js keeps an injector until it is destroyed.
       this.endCalls();
-      this.timer?.release();
+      this.cutTimer?.release();
       onClosed(this);
     });
   }
@@ -121,13 +130,16 @@ export class ServerConnection implements CallJudge {
   }
 
   /**
-   * Accepts no more calls (GOAWAY), and closes when those that have begun have ended. Not at once if it has just been opened.
-   * @param graceMs Milliseconds after which it is destroyed.
+   * Accepts no more calls (GOAWAY), and closes when those that have begun have ended. Not at once if it has just been opened. A
+   * connection that is drained already is destroyed at the earlier one of both times.
+   * @param graceMs Milliseconds from the GOAWAY after which it is destroyed; from now if that has been sent, or if it is in its
+   * handshake.
    */
   drain(graceMs: number): void {
-    if (this.graceMs !== undefined) return;
-    this.graceMs = graceMs;
-    if (this.injector !== undefined) this.endSoon(graceMs);
+    if (this.socket.destroyed) return;
+    this.graceMs = Math.min(this.graceMs ?? Infinity, graceMs);
+    if (this.injector === undefined) this.cutAfter(graceMs);
+    else this.endSoon(this.graceMs);
   }
 
   /** Closes the connection, with its calls. */
@@ -143,24 +155,39 @@ export class ServerConnection implements CallJudge {
 
   private endSoon(graceMs: number): void {
     const { clock } = this.owner;
+    // A handshake that was waited for has ended.
+    this.cutTimer?.release();
+    this.cutAtMs = Infinity;
+    this.endTimer?.release();
+    const end = () => {
+      this.endCalls();
+      this.cutAfter(graceMs);
+    };
+    // Calls that have arrived are accepted before, also those that this process was too busy to read.
     const youngMs = this.openedAtMs + MIN_OPEN_MS - clock.monotonicMs();
-    // The calls of a short grace time have at least half of it to end.
-    const delayMs = Math.min(youngMs, graceMs / 2);
-    if (delayMs <= 0) this.endCalls();
-    else this.timer = clock.setTimer(() => this.endCalls(), delayMs);
+    this.endTimer = afterRunning(clock, end, Math.min(youngMs, graceMs));
   }
 
   private endCalls(): void {
-    this.timer?.release();
+    this.endTimer?.release();
+    this.endTimer = undefined;
     this.injector?.destroy();
     this.injector = undefined;
   }
 
   /** Everything has been sent. A client that does not close its side would keep the connection for ever. */
   private onFinished(): void {
-    if (this.socket.destroyed) return;
-    this.timer?.release();
-    this.timer = this.owner.clock.setTimer(() => this.destroy(), CLOSED_MS);
+    if (!this.socket.destroyed) this.cutAfter(CLOSED_MS);
+  }
+
+  /** Destroys it after that time, unless it is destroyed earlier anyway. */
+  private cutAfter(ms: number): void {
+    const { clock } = this.owner;
+    const cutAtMs = clock.monotonicMs() + ms;
+    if (cutAtMs >= this.cutAtMs) return;
+    this.cutAtMs = cutAtMs;
+    this.cutTimer?.release();
+    this.cutTimer = afterRunning(clock, () => this.destroy(), ms);
   }
 }
 
