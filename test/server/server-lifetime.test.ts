@@ -195,6 +195,34 @@ it('unbind() stops listening, and lets calls end', async () => {
   expect(await callServer(world.client())).toBe('OK');
 });
 
+it.each([
+  ['unbind()', (server: XdsServer) => server.unbind(world.address)],
+  ['tryShutdown()', (server: XdsServer) => server.tryShutdown(() => undefined)],
+  ['forceShutdown()', (server: XdsServer) => server.forceShutdown()],
+])(
+  '%s is no change of the state to be notified of, and neither is what happens to the Listener after it',
+  async (_name, end) => {
+    world.serve([world.listener()]);
+    const codes: number[] = [];
+    const server = world.server();
+    server.addServingStateListener(world.address, ({ code }) => codes.push(code));
+    await world.bind(server);
+    end(server);
+    world.serve([]);
+    expect(await world.connects()).toBe('refused');
+    world.serve([world.listener()]);
+    // By the time that another server is served, the first one would have been notified.
+    const seen = world.states.length;
+    const other = world.server({ onServingState: undefined });
+    expect((await world.bind(other)).error).toBeNull();
+    expect([seen, world.states, codes]).toEqual([
+      1,
+      [{ state: 'SERVING', error: undefined }],
+      [status.OK],
+    ]);
+  },
+);
+
 it('shutdown() of the package stops listening', async () => {
   world.serve([world.listener()]);
   await world.bind(world.server());

@@ -44,13 +44,14 @@ export interface ConnectionOwner {
 export type ConnectionClock = Pick<Clock, 'setTimer' | 'monotonicMs' | 'nextTurn'>;
 
 /**
- * Milliseconds for which a connection accepts calls at least. Calls that are on their way when that ends are refused, and their
- * clients send each once more, on a new connection: if that one refused it, too, the call would fail. Node.js cannot announce the
- * end before (the two GOAWAYs of https://www.rfc-editor.org/rfc/rfc9113#section-6.8): after the first, it drops new streams.
+ * Milliseconds from its first call for which a connection accepts calls at least. Calls that are on their way when that ends are
+ * refused, and their clients send each once more, on a new connection, as its first calls: if that one refused it, too, the call
+ * would fail. Node.js cannot announce the end before (the two GOAWAYs of https://www.rfc-editor.org/rfc/rfc9113#section-6.8):
+ * after the first, it drops new streams.
  */
 const MIN_OPEN_MS = 1000;
-/** Milliseconds in which a client must close a connection that has ended. */
-const CLOSED_MS = 5000;
+/** Milliseconds in which a client must send its first call, and close a connection that has ended: it may be busy. */
+const CLIENT_MS = 5000;
 
 type InterceptedCall = Parameters<ServerInterceptor>[1];
 
@@ -62,7 +63,9 @@ const NOT_OPEN: Result<RequestConnection, string> = err('the connection is not o
  */
 export class ServerConnection implements CallJudge {
   private injector: ConnectionInjector | undefined;
-  private openedAtMs = 0;
+  /** From then on it may be drained. */
+  private oldFromMs = 0;
+  private hasCalls = false;
   /** The time that calls have to end after its GOAWAY, once it is drained. */
   private graceMs: number | undefined;
   /** When it is destroyed, if this process is not blocked meanwhile; the time of `cutTimer`. */
@@ -117,7 +120,7 @@ export class ServerConnection implements CallJudge {
         ...owner.interceptors,
       ]);
       this.injector = injector;
-      this.openedAtMs = owner.clock.monotonicMs();
+      this.oldFromMs = owner.clock.monotonicMs() + CLIENT_MS;
       stream.once('finish', () => this.onFinished());
       injector.injectConnection(stream);
     } catch (error) {
@@ -130,8 +133,8 @@ export class ServerConnection implements CallJudge {
   }
 
   /**
-   * Accepts no more calls (GOAWAY), and closes when those that have begun have ended. Not at once if it has just been opened. A
-   * connection that is drained already is destroyed at the earlier one of both times.
+   * Accepts no more calls (GOAWAY), and closes when those that have begun have ended. Not at once if its first calls may
+   * be on their way. A connection that is drained already is destroyed at the earlier one of both times.
    * @param graceMs Milliseconds from the GOAWAY after which it is destroyed; from now if that has been sent, or if it is in its
    * handshake.
    */
@@ -148,9 +151,16 @@ export class ServerConnection implements CallJudge {
   }
 
   judge(path: string, metadata: Metadata, call: InterceptedCall): Refusal | undefined {
+    if (!this.hasCalls) this.onFirstCall();
     const { seen = NOT_OPEN, owner } = this;
     if (!seen.ok) return owner.refuse(seen.error, path);
     return owner.judge(new InterceptedRequest(path, metadata, call, seen.value));
+  }
+
+  private onFirstCall(): void {
+    this.hasCalls = true;
+    this.oldFromMs = this.owner.clock.monotonicMs() + MIN_OPEN_MS;
+    if (this.graceMs !== undefined && this.injector !== undefined) this.endSoon(this.graceMs);
   }
 
   private endSoon(graceMs: number): void {
@@ -164,8 +174,8 @@ export class ServerConnection implements CallJudge {
       this.cutAfter(graceMs);
     };
     // Calls that have arrived are accepted before, also those that this process was too busy to read.
-    const youngMs = this.openedAtMs + MIN_OPEN_MS - clock.monotonicMs();
-    this.endTimer = afterRunning(clock, end, Math.min(youngMs, graceMs));
+    const youngMs = graceMs === 0 ? 0 : this.oldFromMs - clock.monotonicMs();
+    this.endTimer = afterRunning(clock, end, youngMs);
   }
 
   private endCalls(): void {
@@ -177,7 +187,7 @@ export class ServerConnection implements CallJudge {
 
   /** Everything has been sent. A client that does not close its side would keep the connection for ever. */
   private onFinished(): void {
-    if (!this.socket.destroyed) this.cutAfter(CLOSED_MS);
+    if (!this.socket.destroyed) this.cutAfter(CLIENT_MS);
   }
 
   /** Destroys it after that time, unless it is destroyed earlier anyway. */

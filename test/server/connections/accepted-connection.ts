@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { Server, ServerCredentials } from '@grpc/grpc-js';
+import { createServerCredentialsWithInterceptors } from '../../../src/grpc-js';
 import type { AuthorizationRequest } from '../../../src/http-filters/rbac/request';
 import {
   ServerConnection,
@@ -41,7 +42,13 @@ export async function acceptConnection(): Promise<AcceptedConnection> {
         ...{ remoteAddress: socket.remoteAddress, remotePort: socket.remotePort },
       },
       {
-        createInjector: () => server.createConnectionInjector(ServerCredentials.createInsecure()),
+        createInjector: (interceptors) =>
+          server.createConnectionInjector(
+            createServerCredentialsWithInterceptors(
+              ServerCredentials.createInsecure(),
+              interceptors,
+            ),
+          ),
         interceptors: [],
         judge: (request) => void judged.push(request),
         refuse: () => {

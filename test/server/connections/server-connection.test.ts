@@ -140,6 +140,42 @@ describe('the grace time of a drain', () => {
     expect(accepted.socket.destroyed).toBe(true);
   });
 
+  it('waits for the first call of a connection that has just been opened, which a busy client sends late', async () => {
+    const clock = new FakeClock();
+    const connection = accepted.serve(clock);
+    connection.open(accepted.socket);
+    connection.drain(100);
+    clock.advance(4900);
+    const { session, stream } = await begin();
+    const goaway = once(session, 'goaway');
+    clock.advance(999);
+    await echo(stream);
+    expect(session.closed).toBe(false);
+    clock.advance(2);
+    await goaway;
+
+    accepted.stop();
+    accepted = await acceptConnection();
+    const idle = accepted.serve(clock);
+    idle.open(accepted.socket);
+    idle.drain(100);
+    clock.advance(4999);
+    expect(idle.accepts).toBe(false);
+    expect(accepted.socket.writable).toBe(true);
+    clock.advance(2);
+    await once(accepted.client.resume(), 'end');
+  });
+
+  it('of no length closes a connection at once', async () => {
+    const clock = new FakeClock();
+    const connection = accepted.serve(clock);
+    connection.open(accepted.socket);
+    await begin();
+    connection.drain(0);
+    clock.advance(2);
+    expect(accepted.socket.destroyed).toBe(true);
+  });
+
   it('of a connection that has closed leaves no timer', async () => {
     const clock = new FakeClock();
     const connection = accepted.serve(clock);
