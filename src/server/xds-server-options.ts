@@ -39,11 +39,14 @@ export interface XdsOptions {
    * `server_listener_resource_name_template` of the bootstrap (gRFC A36).
    */
   readonly listenerName?: ((address: string) => string) | undefined;
-  /** Notified of the state of each address. Default: nothing is; states are logged in any case. */
+  /**
+   * Notified of the state of each address, until it is unbound or the server is shut down, which is not notified. Default: nothing
+   * is; states are logged in any case.
+   */
   readonly onServingState?: ServingStateListener | undefined;
   /**
-   * Milliseconds that calls have to end, once a new Listener, or none, has begun the drain of their connection (gRFC A36). 0
-   * cancels them at once, Infinity never. Default: 600,000.
+   * Milliseconds that calls have to end, from the GOAWAY of their connection, once a new Listener, or none, has begun its drain
+   * (gRFC A36). 0 cancels them at once, Infinity never. Default: 600,000.
    */
   readonly drainGraceTimeMs?: number | undefined;
   /**

@@ -114,7 +114,7 @@ export class XdsServer extends Server {
     systemClock.soon(() => callback(new Error(message), 0));
   }
 
-  /** Stops listening on an address. Its connections close when their calls have ended. */
+  /** Stops listening on an address. Its connections close when their calls have ended. Listeners of its state are not notified. */
   override unbind(address: string): void {
     const { text } = parseLiteralAddress('unbind()', address);
     this.bindings.get(text)?.close('unbound', PATIENT);
@@ -124,7 +124,7 @@ export class XdsServer extends Server {
    * Ends the connections that there are: no more calls are accepted on them, and clients connect again.
    *
    * @param address Default: all addresses.
-   * @param graceTimeMs Milliseconds after which calls that have not ended are cancelled. Default: `drainGraceTimeMs`.
+   * @param graceTimeMs Milliseconds from the GOAWAY after which calls that have not ended are cancelled. Default: `drainGraceTimeMs`.
    */
   override drain(address?: string, graceTimeMs = this.xds.drainGraceTimeMs): void {
     checkArgument('drain()', 'graceTimeMs', graceTimeMs, MILLISECONDS);

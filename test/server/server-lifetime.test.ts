@@ -152,6 +152,31 @@ it('drains no connection that has just been opened: clients send a call twice, a
   expect(code).toBe(0);
 });
 
+it('a process that is blocked accepts calls that have arrived meanwhile, and lets them have the grace time after that', async () => {
+  world.serve([world.listener()]);
+  const server = world.server();
+  await world.bind(server);
+  const session = connectHttp2(`http://${world.address}`);
+  await once(session, 'remoteSettings');
+  const goaway = once(session, 'goaway').then(() => performance.now());
+  const graceMs = 400;
+  server.drain(world.address, graceMs);
+  const headers = { ':method': 'POST', ':path': '/test.Echo/Chat', te: 'trailers' };
+  const stream = session.request({ ...headers, 'content-type': 'application/grpc' });
+  stream.on('error', () => undefined);
+  const ended = once(stream, 'close').then(() => performance.now());
+  const echoed = once(stream, 'data');
+  stream.write(Buffer.from([0, 0, 0, 0, 1, 120]));
+  // The call is sent in the next turn.
+  setImmediate(() => {
+    const unblockedMs = performance.now() + 3 * graceMs;
+    while (performance.now() < unblockedMs);
+  });
+  await echoed;
+  const goawayMs = await goaway;
+  expect((await ended) - goawayMs).toBeGreaterThan(graceMs - 10);
+});
+
 it('unbind() stops listening, and lets calls end', async () => {
   world.serve([world.listener()]);
   const server = world.server();
@@ -169,6 +194,34 @@ it('unbind() stops listening, and lets calls end', async () => {
   expect((await world.bind(server)).error).toBeNull();
   expect(await callServer(world.client())).toBe('OK');
 });
+
+it.each([
+  ['unbind()', (server: XdsServer) => server.unbind(world.address)],
+  ['tryShutdown()', (server: XdsServer) => server.tryShutdown(() => undefined)],
+  ['forceShutdown()', (server: XdsServer) => server.forceShutdown()],
+])(
+  '%s is no change of the state to be notified of, and neither is what happens to the Listener after it',
+  async (_name, end) => {
+    world.serve([world.listener()]);
+    const codes: number[] = [];
+    const server = world.server();
+    server.addServingStateListener(world.address, ({ code }) => codes.push(code));
+    await world.bind(server);
+    end(server);
+    world.serve([]);
+    expect(await world.connects()).toBe('refused');
+    world.serve([world.listener()]);
+    // By the time that another server is served, the first one would have been notified.
+    const seen = world.states.length;
+    const other = world.server({ onServingState: undefined });
+    expect((await world.bind(other)).error).toBeNull();
+    expect([seen, world.states, codes]).toEqual([
+      1,
+      [{ state: 'SERVING', error: undefined }],
+      [status.OK],
+    ]);
+  },
+);
 
 it('shutdown() of the package stops listening', async () => {
   world.serve([world.listener()]);

@@ -10,7 +10,7 @@ import type { ServerConnection } from './server-connection';
 
 /** How the connections of a generation end. */
 export interface DrainOptions {
-  /** Milliseconds after which the calls that are left are cancelled. Infinity: never. */
+  /** Milliseconds from the GOAWAY of a connection after which its calls that are left are cancelled. Infinity: never. */
   readonly graceMs: number;
   /** Milliseconds over which the begins of the drains of the connections are spread. */
   readonly jitterMs: number;
@@ -27,9 +27,6 @@ export interface GenerationOptions {
   /** Called once, when it has been retired and its last connection has closed. */
   readonly onEnded: (generation: Generation) => void;
 }
-
-/** Timers do not take more; this is 25 days. */
-const MAX_DELAY_MS = 2 ** 31 - 1;
 
 /** A listener in use, with the connections that were accepted by it. The next listener has connections of its own (gRFC A36). */
 export class Generation {
@@ -93,17 +90,11 @@ export class Generation {
 
   /** Ends the connections that there are. Those that are accepted meanwhile stay. */
   drain({ graceMs, jitterMs }: DrainOptions): void {
-    const drained = new WeakSet<ServerConnection>();
     for (const connection of this.connections) {
-      drained.add(connection);
       const delayMs = Math.min(jitterMs, graceMs) * this.options.random();
-      if (delayMs > 0) this.later(() => connection.drain(graceMs - delayMs), delayMs);
+      if (delayMs > 0) this.later(() => connection.drain(graceMs), delayMs);
       else connection.drain(graceMs);
     }
-    if (graceMs >= MAX_DELAY_MS) return;
-    this.later(() => {
-      for (const connection of this.connections) if (drained.has(connection)) connection.destroy();
-    }, graceMs);
   }
 
   /** Ends the connections, and then the generation: another one accepts the next connections. */

@@ -3,14 +3,18 @@ import { Status, type ServerCredentials, type ServerInterceptor } from '../../gr
 import { DENIED } from '../../http-filters/rbac/rbac-filter';
 import type { AuthorizationRequest } from '../../http-filters/rbac/request';
 import type { Refusal } from '../../http-filters/server-filter';
-import type { Clock } from '../../util/clock';
 import { errorStack } from '../../util/errors';
 import type { ConnectionEnds } from '../../security/peer/tls-connections';
 import { err, type Result } from '../../util/result';
 import type { Refusals } from '../observation/refusals';
 import type { CallCounts } from '../observation/server-counts';
 import type { ServerRouteTable } from '../routes/server-route-table';
-import { ServerConnection, type ConnectionOwner, type CreateInjector } from './server-connection';
+import {
+  ServerConnection,
+  type ConnectionClock,
+  type ConnectionOwner,
+  type CreateInjector,
+} from './server-connection';
 import { TlsAcceptor, type TlsAcceptorOptions } from './tls-acceptor';
 
 /** Constructor options of a chain. */
@@ -22,7 +26,7 @@ export interface ServedChainOptions {
   readonly tls: Omit<TlsAcceptorOptions, 'credentials'>;
   readonly refusals: Refusals;
   readonly calls: CallCounts;
-  readonly clock: Pick<Clock, 'setTimer' | 'monotonicMs'>;
+  readonly clock: ConnectionClock;
 }
 
 const NO_ROUTES = 'its routes have not been received';
@@ -32,7 +36,7 @@ export class ServedChain implements ConnectionOwner {
   readonly createInjector: CreateInjector;
   readonly interceptors: readonly ServerInterceptor[];
   readonly calls: CallCounts;
-  readonly clock: Pick<Clock, 'setTimer' | 'monotonicMs'>;
+  readonly clock: ConnectionClock;
   private routes: Result<ServerRouteTable, string> = err(NO_ROUTES);
   private acceptor: TlsAcceptor | undefined;
 

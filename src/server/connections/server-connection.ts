@@ -17,6 +17,7 @@ import {
 import type { Clock } from '../../util/clock';
 import type { Handle } from '../../util/handle';
 import { err, ok, type Result } from '../../util/result';
+import { afterRunning } from '../../util/running-time';
 import type { CallCounts } from '../observation/server-counts';
 import { JudgedCall, type CallJudge } from './judged-call';
 
@@ -36,17 +37,21 @@ export interface ConnectionOwner {
   refuse(reason: string, path: string): Refusal;
   /** Called if the connection cannot be served. */
   onFailed(error: unknown): void;
-  readonly clock: Pick<Clock, 'setTimer' | 'monotonicMs'>;
+  readonly clock: ConnectionClock;
 }
 
+/** What connections need of a clock. */
+export type ConnectionClock = Pick<Clock, 'setTimer' | 'monotonicMs' | 'nextTurn'>;
+
 /**
- * Milliseconds for which a connection accepts calls at least. Calls that are on their way when that ends are refused, and their
- * clients send each once more, on a new connection: if that one refused it, too, the call would fail. Node.js cannot announce the
- * end before (the two GOAWAYs of https://www.rfc-editor.org/rfc/rfc9113#section-6.8): after the first, it drops new streams.
+ * Milliseconds from its first call for which a connection accepts calls at least. Calls that are on their way when that ends are
+ * refused, and their clients send each once more, on a new connection, as its first calls: if that one refused it, too, the call
+ * would fail. Node.js cannot announce the end before (the two GOAWAYs of https://www.rfc-editor.org/rfc/rfc9113#section-6.8):
+ * after the first, it drops new streams.
  */
 const MIN_OPEN_MS = 1000;
-/** Milliseconds in which a client must close a connection that has ended. */
-const CLOSED_MS = 5000;
+/** Milliseconds in which a client must send its first call, and close a connection that has ended: it may be busy. */
+const CLIENT_MS = 5000;
 
 type InterceptedCall = Parameters<ServerInterceptor>[1];
 
@@ -58,10 +63,17 @@ const NOT_OPEN: Result<RequestConnection, string> = err('the connection is not o
  */
 export class ServerConnection implements CallJudge {
   private injector: ConnectionInjector | undefined;
-  private openedAtMs = 0;
-  /** The time that calls have to end once it is drained. */
+  /** From then on it may be drained. */
+  private oldFromMs = 0;
+  private hasCalls = false;
+  /** The time that calls have to end after its GOAWAY, once it is drained. */
   private graceMs: number | undefined;
-  private timer: Handle | undefined;
+  /** When it is destroyed, if this process is not blocked meanwhile; the time of `cutTimer`. */
+  private cutAtMs = Infinity;
+  /** Until it accepts no more calls. */
+  private endTimer: Handle | undefined;
+  /** Until it is destroyed. */
+  private cutTimer: Handle | undefined;
   private seen: Result<RequestConnection, string> | undefined;
 
   /** @param onClosed Called once. */
@@ -76,7 +88,7 @@ export class ServerConnection implements CallJudge {
     socket.once('close', () => {
       // grpc-js keeps an injector until it is destroyed.
       this.endCalls();
-      this.timer?.release();
+      this.cutTimer?.release();
       onClosed(this);
     });
   }
@@ -108,7 +120,7 @@ export class ServerConnection implements CallJudge {
         ...owner.interceptors,
       ]);
       this.injector = injector;
-      this.openedAtMs = owner.clock.monotonicMs();
+      this.oldFromMs = owner.clock.monotonicMs() + CLIENT_MS;
       stream.once('finish', () => this.onFinished());
       injector.injectConnection(stream);
     } catch (error) {
@@ -121,13 +133,16 @@ export class ServerConnection implements CallJudge {
   }
 
   /**
-   * Accepts no more calls (GOAWAY), and closes when those that have begun have ended. Not at once if it has just been opened.
-   * @param graceMs Milliseconds after which it is destroyed.
+   * Accepts no more calls (GOAWAY), and closes when those that have begun have ended. Not at once if its first calls may
+   * be on their way. A connection that is drained already is destroyed at the earlier one of both times.
+   * @param graceMs Milliseconds from the GOAWAY after which it is destroyed; from now if that has been sent, or if it is in its
+   * handshake.
    */
   drain(graceMs: number): void {
-    if (this.graceMs !== undefined) return;
-    this.graceMs = graceMs;
-    if (this.injector !== undefined) this.endSoon(graceMs);
+    if (this.socket.destroyed) return;
+    this.graceMs = Math.min(this.graceMs ?? Infinity, graceMs);
+    if (this.injector === undefined) this.cutAfter(graceMs);
+    else this.endSoon(this.graceMs);
   }
 
   /** Closes the connection, with its calls. */
@@ -136,31 +151,53 @@ export class ServerConnection implements CallJudge {
   }
 
   judge(path: string, metadata: Metadata, call: InterceptedCall): Refusal | undefined {
+    if (!this.hasCalls) this.onFirstCall();
     const { seen = NOT_OPEN, owner } = this;
     if (!seen.ok) return owner.refuse(seen.error, path);
     return owner.judge(new InterceptedRequest(path, metadata, call, seen.value));
   }
 
+  private onFirstCall(): void {
+    this.hasCalls = true;
+    this.oldFromMs = this.owner.clock.monotonicMs() + MIN_OPEN_MS;
+    if (this.graceMs !== undefined && this.injector !== undefined) this.endSoon(this.graceMs);
+  }
+
   private endSoon(graceMs: number): void {
     const { clock } = this.owner;
-    const youngMs = this.openedAtMs + MIN_OPEN_MS - clock.monotonicMs();
-    // The calls of a short grace time have at least half of it to end.
-    const delayMs = Math.min(youngMs, graceMs / 2);
-    if (delayMs <= 0) this.endCalls();
-    else this.timer = clock.setTimer(() => this.endCalls(), delayMs);
+    // A handshake that was waited for has ended.
+    this.cutTimer?.release();
+    this.cutAtMs = Infinity;
+    this.endTimer?.release();
+    const end = () => {
+      this.endCalls();
+      this.cutAfter(graceMs);
+    };
+    // Calls that have arrived are accepted before, also those that this process was too busy to read.
+    const youngMs = graceMs === 0 ? 0 : this.oldFromMs - clock.monotonicMs();
+    this.endTimer = afterRunning(clock, end, youngMs);
   }
 
   private endCalls(): void {
-    this.timer?.release();
+    this.endTimer?.release();
+    this.endTimer = undefined;
     this.injector?.destroy();
     this.injector = undefined;
   }
 
   /** Everything has been sent. A client that does not close its side would keep the connection for ever. */
   private onFinished(): void {
-    if (this.socket.destroyed) return;
-    this.timer?.release();
-    this.timer = this.owner.clock.setTimer(() => this.destroy(), CLOSED_MS);
+    if (!this.socket.destroyed) this.cutAfter(CLIENT_MS);
+  }
+
+  /** Destroys it after that time, unless it is destroyed earlier anyway. */
+  private cutAfter(ms: number): void {
+    const { clock } = this.owner;
+    const cutAtMs = clock.monotonicMs() + ms;
+    if (cutAtMs >= this.cutAtMs) return;
+    this.cutAtMs = cutAtMs;
+    this.cutTimer?.release();
+    this.cutTimer = afterRunning(clock, () => this.destroy(), ms);
   }
 }
 

@@ -1,6 +1,6 @@
 import { echoMethod } from '../../support/echo-backend';
 
-/** Answers with the address of the client: one for each connection. */
+/** Answers with a text that each connection has one of. */
 export const sayMethod = { ...echoMethod, path: '/test.Storm/Say' };
 /** As `sayMethod`; the last configuration of a case has no route for it. */
 export const probeMethod = { ...echoMethod, path: '/test.Storm/Probe' };

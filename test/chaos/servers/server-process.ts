@@ -1,4 +1,6 @@
 // The process with the xDS server.
+import { subscribe } from 'node:diagnostics_channel';
+import type { Socket } from 'node:net';
 import { queryObjects } from 'node:v8';
 import { ServerCredentials } from '@grpc/grpc-js';
 import { register, type BootstrapConfig } from '../../../src';
@@ -35,6 +37,14 @@ const COUNTED = {
   ...{ RouteWatch, ServerRouteTable },
 };
 
+/** The number of the connection of each client, by its address: clients get the same port again some time. */
+const connections = new Map<string, number>();
+let lastConnection = 0;
+subscribe('net.server.socket', (event) => {
+  const { remoteAddress, remotePort } = (event as { socket: Socket }).socket;
+  connections.set(`${remoteAddress}:${remotePort}`, ++lastConnection);
+});
+
 let server: XdsServer | undefined;
 const states: string[] = [];
 
@@ -48,7 +58,10 @@ function start(options: ServerStart): Promise<number> {
   const answer = (
     call: { getPeer(): string },
     callback: (error: null, answer: Buffer) => void,
-  ): void => callback(null, Buffer.from(call.getPeer()));
+  ): void => {
+    const peer = call.getPeer();
+    callback(null, Buffer.from(`${process.pid} ${peer} ${connections.get(peer)}`));
+  };
   const chat = (call: NodeJS.ReadWriteStream): void => void call.pipe(call);
   server.addService(
     { say: sayMethod, probe: probeMethod, chat: chatMethod },

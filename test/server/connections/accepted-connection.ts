@@ -1,0 +1,72 @@
+import { once } from 'node:events';
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
+import { Server, ServerCredentials } from '@grpc/grpc-js';
+import { createServerCredentialsWithInterceptors } from '../../../src/grpc-js';
+import type { AuthorizationRequest } from '../../../src/http-filters/rbac/request';
+import {
+  ServerConnection,
+  type ConnectionClock,
+} from '../../../src/server/connections/server-connection';
+import { CallCounts } from '../../../src/server/observation/server-counts';
+import { echoMethod } from '../../support/echo-backend';
+
+/** The two ends of a connection that has been accepted, and is not open yet. */
+export interface AcceptedConnection {
+  readonly client: Socket;
+  readonly socket: Socket;
+  /** By a server of grpc-js that echoes. */
+  serve(clock: ConnectionClock): ServerConnection;
+  /** The requests that were judged. */
+  readonly judged: readonly AuthorizationRequest[];
+  stop(): void;
+}
+
+/** Connects to a port of its own. */
+export async function acceptConnection(): Promise<AcceptedConnection> {
+  const listening = createServer();
+  await once(listening.listen(0, '127.0.0.1'), 'listening');
+  const { port } = listening.address() as AddressInfo;
+  const client = connect(port, '127.0.0.1').on('error', () => undefined);
+  const [socket] = (await once(listening, 'connection')) as [Socket];
+  const server = new Server();
+  server.addService(
+    { chat: { ...echoMethod, requestStream: true, responseStream: true } },
+    { chat: (call: NodeJS.ReadWriteStream) => void call.pipe(call) },
+  );
+  const judged: AuthorizationRequest[] = [];
+  const serve = (clock: ConnectionClock) =>
+    new ServerConnection(
+      socket,
+      {
+        ...{ localAddress: socket.localAddress, localPort: socket.localPort },
+        ...{ remoteAddress: socket.remoteAddress, remotePort: socket.remotePort },
+      },
+      {
+        createInjector: (interceptors) =>
+          server.createConnectionInjector(
+            createServerCredentialsWithInterceptors(
+              ServerCredentials.createInsecure(),
+              interceptors,
+            ),
+          ),
+        interceptors: [],
+        judge: (request) => void judged.push(request),
+        refuse: () => {
+          throw new Error('not refused');
+        },
+        onFailed: (error) => {
+          throw error;
+        },
+        clock,
+        calls: new CallCounts(),
+      },
+      () => undefined,
+    );
+  const stop = () => {
+    client.destroy();
+    socket.destroy();
+    listening.close();
+    server.forceShutdown();
+  };
+  return { client, socket, serve, judged, stop };
+}
