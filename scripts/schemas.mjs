@@ -233,17 +233,16 @@ function resource(desc) {
   const url = `type.googleapis.com/${desc.typeName}`;
   const wrapperUrl = `type.googleapis.com/${WRAPPER}`;
   const typeName = nameOf(desc);
-  definitions[`${typeName} of a list`] = fieldsOf(desc, { '@type': { const: url } });
-  const own = refTo(`${typeName} of a list`);
+  const own = [typed(desc), { properties: { '@type': { const: url } } }];
   const wrapper = fieldsOf(registry.getMessage(WRAPPER), { '@type': { const: wrapperUrl } });
   const isWrapper = { required: ['@type'], properties: { '@type': { const: wrapperUrl } } };
   const hasName = desc.fields.some((field) => field.name === 'name');
   const name = hasName ? 'name' : 'cluster_name';
   const named = [name, toCamelCase(name)].map((required) => ({ required: [required] }));
-  definitions[`${typeName} resource`] = { allOf: [own], anyOf: named };
+  definitions[`${typeName} resource`] = { allOf: own, anyOf: named };
   definitions[`${typeName} in a wrapper`] = {
     ...wrapper,
-    properties: { ...wrapper.properties, resource: own },
+    properties: { ...wrapper.properties, resource: { allOf: own } },
     required: ['resource'],
   };
   return {
