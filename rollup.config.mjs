@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { basename, dirname, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import typescript from 'typescript';
 
 // Puts the modules of each entry into one file, and what entries share into another: loading a few files
 // instead of hundreds is most of the start-up time. See docs/decisions/0006-bundled-build.md.
@@ -27,6 +28,13 @@ const bundledWire = {
     source === WIRE
       ? { id: fileURLToPath(import.meta.resolve(WIRE)), moduleSideEffects: false }
       : null,
+  // Without comments, as our own code is; NOTICE has the licences.
+  transform(code, id) {
+    if (!id.includes('node_modules')) return null;
+    const { ESNext } = typescript.ModuleKind;
+    const compilerOptions = { module: ESNext, target: ESNext, removeComments: true };
+    return { code: typescript.transpileModule(code, { compilerOptions }).outputText, map: null };
+  },
 };
 
 /**
@@ -41,7 +49,9 @@ const lateRequires = {
       const file = resolve(dirname(id), path);
       // The main file of a folder has the name of the folder.
       const name = basename(file.replace(/[\\/](index|balancer)$/, ''));
-      const late = this.emitFile({ type: 'chunk', id: `${file}.js`, name });
+      // Its file may export what others need of it too: otherwise there would be a second one for them.
+      const options = { id: `${file}.js`, name, preserveSignature: 'allow-extension' };
+      const late = this.emitFile({ type: 'chunk', ...options });
       return `require(import.meta.ROLLUP_FILE_URL_${late})`;
     });
     // Lines stay where they are, so the source map holds.
@@ -64,23 +74,52 @@ function reachableFrom(id, getModuleInfo, found = new Set()) {
 
 /**
  * What several late modules need. Left alone, there would be a file for each set of them that shares something, and a
- * client with TLS would load nine of them.
+ * client with TLS would load nine of them. The modules of one file are needed together, or add little to each other.
  */
 const sharedByLate = [
   {
     file: 'certificates',
     modules:
-      /^(security\/(contexts\/(ready-certificates|tls-options)|peer\/(check-peer|san-matcher)|providers\/(last-good|pem|trust-bundle-map|certificate-files))|resources\/tls\/common-tls-context-parser|util\/der)\.js$/,
+      /^(security\/(contexts\/(ready-certificates|tls-options)|peer\/(check-peer|handshake-results|san-matcher)|providers\/(last-good|pem|trust-bundle-map|certificate-(files|limits|steps)|encoded-keys))|resources\/tls\/common-tls-context-parser|util\/der)\.js$/,
   },
-  // Small ones, each shared by two.
+  {
+    file: 'authorization',
+    modules:
+      /^http-filters\/(rbac\/(audit-logger|authorization-engine|evaluated-request|process-audit-loggers|request|stdout-audit-logger)|server-headers|server-filter-chain)\.js$/,
+  },
+  // JSON of resources: reading it, and what is said of it.
+  {
+    file: 'json',
+    modules:
+      /^(wire\/proto-json\/(envoy-fields|explain-json|json-diff|json-problem)|util\/value-at)\.js$/,
+  },
+  { file: 'paths', modules: /^routing\/(path-index|prefix-tree)\.js$/ },
+  { file: 'resource-files', modules: /^transport\/file\/(file-resource|watched-files)\.js$/ },
+  {
+    file: 'matchers',
+    modules:
+      /^wire\/generated\/(xds\/type\/matcher\/v3\/|envoy\/type\/matcher\/v3\/http_inputs).*\.js$/,
+  },
+  {
+    file: 'backend-loads',
+    modules:
+      /^(lb\/orca\/call-load-report|wire\/generated\/xds\/(data|service)\/orca\/v3\/\w+)\.js$/,
+  },
+  {
+    file: 'descriptions',
+    modules: /^(routing\/describe-mismatch|server\/observation\/describe-chain)\.js$/,
+  },
+  // Small ones, each shared by a few.
   {
     file: 'common',
     modules:
-      /^(lb\/endpoints\/endpoint-weights|lb\/grpc-js-policy\/grpc-js-child|xds-client\/lrs\/metrics)\.js$/,
+      /^(lb\/endpoints\/endpoint-weights|lb\/grpc-js-policy\/grpc-js-child|xds-client\/lrs\/metrics|http-filters\/rbac\/rules|runtime\/server-access|observe\/admin\/process-servers|util\/host-port)\.js$/,
   },
 ];
 
 /**
+ * Options of the output: which modules share a file, and what it is called.
+ *
  * What is there before any channel, what the first channel loads, and what that shares with other entries or with late
  * modules go into one file each. Left alone, there would be one for each set of files that share something, and a
  * client would load them all.
@@ -89,7 +128,7 @@ function createSharing() {
   const main = resolve('build/index.js');
   const runtime = resolve('build/runtime/xds-runtime.js');
   let always, own, others;
-  return (id, { getModuleIds, getModuleInfo }) => {
+  const fileOf = (id, { getModuleIds, getModuleInfo }) => {
     if (own === undefined) {
       always = reachableFrom(main, getModuleInfo);
       own = reachableFrom(runtime, getModuleInfo);
@@ -104,6 +143,16 @@ function createSharing() {
     if (own.has(id)) return others.has(id) ? 'common' : undefined;
     const path = relative(resolve('build'), id).replaceAll('\\', '/');
     return sharedByLate.find(({ modules }) => modules.test(path))?.file;
+  };
+  const files = new Map();
+  return {
+    manualChunks(id, graph) {
+      const file = fileOf(id, graph);
+      if (file !== undefined) files.set(id, file);
+      return file;
+    },
+    // Rollup names a file after the late module that it is the file of, if there is one among those that share it.
+    chunkFileNames: ({ moduleIds, name }) => `shared/${files.get(moduleIds[0]) ?? name}.js`,
   };
 }
 
@@ -165,8 +214,7 @@ export default {
     format: 'cjs',
     exports: 'named',
     entryFileNames: '[name].js',
-    chunkFileNames: 'shared/[name].js',
-    manualChunks: createSharing(),
+    ...createSharing(),
     onlyExplicitManualChunks: true,
     hoistTransitiveImports: false,
     generatedCode: 'es2015',

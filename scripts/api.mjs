@@ -1,7 +1,7 @@
 // Writes the declarations of each entry of the package as one file in dist/, and compares the public API with the reports
 // in etc/. With `--update`, the reports are written instead.
 import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Extractor, ExtractorConfig } from '@microsoft/api-extractor';
@@ -28,7 +28,18 @@ function extract(name, declarations) {
     configObjectFullPath: path,
     packageJsonFullPath: join(root, 'package.json'),
   });
-  return Extractor.invoke(config, { localBuild }).succeeded;
+  const { succeeded } = Extractor.invoke(config, { localBuild });
+  indent(declarations);
+  return succeeded;
+}
+
+/** Indents by one space instead of four, as the code of the package is. */
+function indent(declarations) {
+  const path = join(root, declarations);
+  const changed = readFileSync(path, 'utf8').replace(/^(?: {4})+/gm, (spaces) =>
+    ' '.repeat(spaces.length / 4),
+  );
+  writeFileSync(path, changed);
 }
 
 const results = Object.entries(exports)

@@ -30,6 +30,25 @@ const LISTS = {
   endpoints: 'envoy.config.endpoint.v3.ClusterLoadAssignment',
 };
 
+/** The definitions of messages and enums have the names of their types without the packages, if there is one of the name. */
+const SIMPLE_NAME = /[A-Z][\w.]*$/;
+const sharedNames = countNames();
+
+function countNames() {
+  const counts = new Map();
+  for (const { kind, typeName = '' } of registry) {
+    if (kind !== 'message' && kind !== 'enum') continue;
+    const [name] = SIMPLE_NAME.exec(typeName);
+    counts.set(name, (counts.get(name) ?? 0) + 1);
+  }
+  return counts;
+}
+
+function nameOf({ typeName }) {
+  const [name] = SIMPLE_NAME.exec(typeName);
+  return sharedNames.get(name) === 1 ? name : typeName;
+}
+
 const refTo = (name) => ({ $ref: `#/definitions/${name}` });
 const integer = (minimum, maximum) => ({
   anyOf: [
@@ -87,20 +106,21 @@ const definitions = {
 function message(desc) {
   const other = special[desc.typeName]?.() ?? wrapped(desc);
   if (other !== undefined) return other;
-  if (definitions[desc.typeName] === undefined) {
+  const name = nameOf(desc);
+  if (definitions[name] === undefined) {
     // First, since messages contain themselves.
-    definitions[desc.typeName] = {};
-    Object.assign(definitions[desc.typeName], fieldsOf(desc));
+    definitions[name] = {};
+    Object.assign(definitions[name], fieldsOf(desc));
   }
-  return refTo(desc.typeName);
+  return refTo(name);
 }
 
 function enumeration(desc) {
   if (desc.typeName === 'google.protobuf.NullValue') return {};
-  definitions[desc.typeName] ??= {
+  definitions[nameOf(desc)] ??= {
     anyOf: [{ enum: desc.values.map(({ name }) => name) }, { type: 'integer' }],
   };
-  return refTo(desc.typeName);
+  return refTo(nameOf(desc));
 }
 
 const elementOf = (field, kind) =>
@@ -130,36 +150,48 @@ const orNull = (schema) =>
 /** @param extra Properties that are not fields. */
 function fieldsOf(desc, extra = {}) {
   const properties = { ...extra };
-  const patternProperties = {};
+  // The other names of fields, by the text of their schema: one pattern for those that have the same.
+  const otherNames = new Map();
   for (const field of desc.fields) {
     const value = orNull(valueOf(field));
     properties[field.name] = value;
-    if (field.jsonName !== field.name) patternProperties[`^${field.jsonName}$`] = value;
+    if (field.jsonName === field.name) continue;
+    const text = JSON.stringify(value);
+    otherNames.set(text, [...(otherNames.get(text) ?? []), field.jsonName]);
   }
   const names = namesOfUnreadFields(desc);
-  if (names.length > 0) {
-    patternProperties[`^(${names.join('|')})$`] = { description: 'Not read by gRPC clients.' };
-  }
+  if (names.length > 0) otherNames.set('{"description":"Not read by gRPC clients."}', names);
   return {
     type: 'object',
     properties,
-    ...(Object.keys(patternProperties).length > 0 && { patternProperties }),
+    ...(otherNames.size > 0 && { patternProperties: patternsOf(otherNames) }),
     additionalProperties: false,
     ...exclusions(desc),
   };
 }
 
-/** Of the fields of a oneof, one is present at most. */
-function exclusions(desc) {
-  const pairs = desc.oneofs.flatMap(({ fields }) =>
-    fields.flatMap((a, index) => fields.slice(index + 1).map((b) => [a.name, b.name])),
+const patternsOf = (namesBySchema) =>
+  Object.fromEntries(
+    [...namesBySchema].map(([text, names]) => [
+      names.length === 1 ? `^${names[0]}$` : `^(${names.join('|')})$`,
+      JSON.parse(text),
+    ]),
   );
-  if (pairs.length === 0) return {};
-  const both = ([a, b]) => ({
-    required: [a, b],
-    properties: { [a]: refTo('present'), [b]: refTo('present') },
-  });
-  return { not: pairs.length === 1 ? both(pairs[0]) : { anyOf: pairs.map(both) } };
+
+/** Of the fields of a oneof, one is present at most: either none of them, or this one and no other. */
+function exclusions(desc) {
+  const each = desc.oneofs
+    .filter(({ fields }) => fields.length > 1)
+    .map(({ fields }) => ({
+      oneOf: [
+        { properties: Object.fromEntries(fields.map(({ name }) => [name, { type: 'null' }])) },
+        ...fields.map(({ name }) => ({
+          required: [name],
+          properties: { [name]: refTo('present') },
+        })),
+      ],
+    }));
+  return each.length > 1 ? { allOf: each } : (each[0] ?? {});
 }
 
 /** The JSON of a message with its type. */
@@ -167,8 +199,9 @@ function typed(desc) {
   const type = { '@type': { type: 'string' } };
   const other = special[desc.typeName]?.() ?? wrapped(desc);
   if (other === undefined) {
-    definitions[`${desc.typeName} with @type`] ??= fieldsOf(desc, type);
-    return refTo(`${desc.typeName} with @type`);
+    const name = `${nameOf(desc)} with @type`;
+    definitions[name] ??= fieldsOf(desc, type);
+    return refTo(name);
   }
   const properties = { ...type, value: other };
   return { type: 'object', properties, additionalProperties: false };
@@ -199,21 +232,23 @@ function any() {
 function resource(desc) {
   const url = `type.googleapis.com/${desc.typeName}`;
   const wrapperUrl = `type.googleapis.com/${WRAPPER}`;
-  const own = fieldsOf(desc, { '@type': { const: url } });
+  const typeName = nameOf(desc);
+  const own = [typed(desc), { properties: { '@type': { const: url } } }];
   const wrapper = fieldsOf(registry.getMessage(WRAPPER), { '@type': { const: wrapperUrl } });
   const isWrapper = { required: ['@type'], properties: { '@type': { const: wrapperUrl } } };
-  const name = own.properties.cluster_name === undefined ? 'name' : 'cluster_name';
+  const hasName = desc.fields.some((field) => field.name === 'name');
+  const name = hasName ? 'name' : 'cluster_name';
   const named = [name, toCamelCase(name)].map((required) => ({ required: [required] }));
-  definitions[`${desc.typeName} resource`] = { ...own, anyOf: named };
-  definitions[`${desc.typeName} in a wrapper`] = {
+  definitions[`${typeName} resource`] = { allOf: own, anyOf: named };
+  definitions[`${typeName} in a wrapper`] = {
     ...wrapper,
-    properties: { ...wrapper.properties, resource: own },
+    properties: { ...wrapper.properties, resource: { allOf: own } },
     required: ['resource'],
   };
   return {
     if: isWrapper,
-    then: refTo(`${desc.typeName} in a wrapper`),
-    else: refTo(`${desc.typeName} resource`),
+    then: refTo(`${typeName} in a wrapper`),
+    else: refTo(`${typeName} resource`),
   };
 }
 

@@ -1,6 +1,6 @@
 // Fills every field of every message that the client reads with megabytes, in three ways, while calls go on, and prints what
 // came of each: `npm run fuzz -- amplify`, with `--only TEXT` for the fields whose names contain it, `--every N` for one in N of
-// them, `--bytes N` for another size, and `--write` to put the table into docs/limits.md.
+// them, `--bytes N` for another size, and `--write` to put the table into docs/contributing/amplified-fields.md.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -13,6 +13,8 @@ import { formatTable } from './table';
 const ALLOWED_PAUSE_MS = 50;
 const ALLOWED_MEMORY_MB = 200;
 const ALLOWED_RECOVERY_MS = 2000;
+/** What the table follows. */
+const MARK = '<!-- amplify -->';
 
 /** @param args The arguments of the command after its name. */
 export async function runAmplify(args: readonly string[]): Promise<void> {
@@ -95,7 +97,7 @@ function report(outcomes: readonly Outcome[], ignoredMs: number, others: readonl
 }
 
 function write(table: string): void {
-  const file = join(__dirname, '../../docs/limits.md');
-  const [before = '', , after = ''] = readFileSync(file, 'utf8').split(/<!-- amplify -->/);
-  writeFileSync(file, `${before}<!-- amplify -->\n\n${table}\n<!-- amplify -->${after}`);
+  const file = join(__dirname, '../../docs/contributing/amplified-fields.md');
+  const [before = ''] = readFileSync(file, 'utf8').split(MARK);
+  writeFileSync(file, `${before}${MARK}\n\n${table}`);
 }

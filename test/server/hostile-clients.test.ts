@@ -2,14 +2,14 @@ import { once } from 'node:events';
 import { connect as connectHttp2, constants, type ClientHttp2Session } from 'node:http2';
 import { connect as connectSocket, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
-import { credentials, Metadata, type Client } from '@grpc/grpc-js';
+import { Metadata, type Client } from '@grpc/grpc-js';
 import { echoMethod } from '../support/echo-backend';
 import { eventually } from '../support/eventually';
-import { CertificateFolder } from '../support/identity-server';
 import { TestCertificates } from '../support/test-certificates';
 import { routerFilter } from '../support/xds-json';
 import {
   callServer,
+  clientTls,
   inlineRoutes,
   openStream,
   rbacFilter,
@@ -24,28 +24,17 @@ const identity = root.sign('server', { names: ['IP:127.0.0.1'] });
 const web = root.sign('web', { names: ['URI:spiffe://td/web'] });
 
 let world: XdsServerWorld;
-let folder: CertificateFolder;
 let sockets: (Socket | ClientHttp2Session)[];
 
 beforeEach(async () => {
   sockets = [];
-  folder = new CertificateFolder();
-  folder.writeIdentity(identity);
   world = await XdsServerWorld.start();
-  const config = {
-    certificate_file: folder.path('tls.crt'),
-    private_key_file: folder.path('tls.key'),
-    ca_certificate_file: folder.write('ca.crt', root.certificate),
-  };
-  world.bootstrapExtra = {
-    certificate_providers: { default: { plugin_name: 'file_watcher', config } },
-  };
+  world.useCertificates(identity, root);
 });
 
 afterEach(() => {
   for (const socket of sockets) socket.destroy();
   world.stop();
-  folder.close();
 });
 
 afterAll(() => certificates.close());
@@ -55,12 +44,7 @@ async function serve(chain = serverChain(), options = {}): Promise<void> {
   await world.bind(world.server(options));
 }
 
-const goodCredentials = () =>
-  credentials.createSsl(
-    Buffer.from(root.certificate),
-    Buffer.from(web.privateKey),
-    Buffer.from(web.certificateChain),
-  );
+const goodCredentials = () => clientTls(root, web);
 
 /** Does something hostile, while another client calls, one call after the other. @returns how those calls ended. */
 async function callMeanwhile(client: Client, attack: () => Promise<unknown>): Promise<string[]> {

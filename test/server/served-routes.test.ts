@@ -1,5 +1,5 @@
 import { Metadata } from '@grpc/grpc-js';
-import { FastClock } from '../support/fast-clock';
+import { TimerSwitch } from '../support/fast-clock';
 import { eventually } from '../support/eventually';
 import { routerFilter, type Json } from '../support/xds-json';
 import {
@@ -39,12 +39,15 @@ describe('routes by RDS', () => {
     await world.bind(world.server());
     const call = () => callServer(world.client());
     const changed = world.listener([serverChain(rdsRoutes('q'))]);
-    const clock = new FastClock(300);
+    const timers = new TimerSwitch();
     try {
       world.serve([changed], [serverRouteConfig('r')]);
-      await becomes(/^UNAVAILABLE: RouteConfiguration "q": .*node "test-node"/, call);
+      await becomes(/^UNAVAILABLE: RouteConfiguration "q": .*node "test-node"/, () => {
+        timers.expire(15_000);
+        return call();
+      });
     } finally {
-      clock.stop();
+      timers.stop();
     }
     world.serve([changed], [serverRouteConfig('q')]);
     await becomes('OK', call);

@@ -6,17 +6,18 @@ import { connect as connectSocket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connect } from 'node:tls';
 import type * as grpc from '@grpc/grpc-js';
-import { credentials, ServerCredentials } from '@grpc/grpc-js';
+import { ServerCredentials } from '@grpc/grpc-js';
 import { register } from '../../src';
 import { Snapshot } from '../../src/control-plane';
 import type * as serverModule from '../../src/server';
 import { createReloadingServerCredentials, XdsServerCredentials } from '../../src/server';
 import { eventually } from '../support/eventually';
-import { CertificateFolder } from '../support/identity-server';
+import type { CertificateFolder } from '../support/identity-server';
 import { TestCertificates, type TestCertificate } from '../support/test-certificates';
 import { routerFilter, type Json } from '../support/xds-json';
 import {
   callServer,
+  clientTls,
   openStream,
   rbacFilter,
   serverChain,
@@ -36,33 +37,15 @@ let folder: CertificateFolder;
 let world: XdsServerWorld;
 
 beforeEach(async () => {
-  folder = new CertificateFolder();
-  folder.writeIdentity(identity);
   world = await XdsServerWorld.start();
-  const config = {
-    certificate_file: folder.path('tls.crt'),
-    private_key_file: folder.path('tls.key'),
-    ca_certificate_file: folder.write('ca.crt', root.certificate),
-    refresh_interval: '1s',
-  };
-  world.bootstrapExtra = {
-    certificate_providers: { default: { plugin_name: 'file_watcher', config } },
-  };
+  folder = world.useCertificates(identity, root, { refresh_interval: '1s' });
 });
 
-afterEach(() => {
-  world.stop();
-  folder.close();
-});
+afterEach(() => world.stop());
 
 afterAll(() => certificates.close());
 
-const secured = (own?: TestCertificate) =>
-  credentials.createSsl(
-    Buffer.from(root.certificate),
-    own ? Buffer.from(own.privateKey) : null,
-    own ? Buffer.from(own.certificateChain) : null,
-  );
+const secured = (own?: TestCertificate) => clientTls(root, own);
 
 const plain = listenerOf(() => serverChain());
 const strict = listenerOf(() => serverChain(inlineRoutes(), strictTls()));

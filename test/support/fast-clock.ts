@@ -35,6 +35,43 @@ export class FastClock {
   }
 }
 
+/** Makes timers of the package run out at once, of those that start from now on. */
+export class TimerSwitch {
+  private readonly pending = new Map<() => void, number>();
+  private readonly handle: Handle;
+
+  constructor() {
+    const { setTimer } = systemClock;
+    systemClock.setTimer = (callback, delayMs, keepsAlive) => {
+      const run = () => {
+        timer.release();
+        callback();
+      };
+      this.pending.set(run, delayMs);
+      const timer = createHandle(() => {
+        this.pending.delete(run);
+        started.release();
+      });
+      const started = setTimer(run, delayMs, keepsAlive);
+      return timer;
+    };
+    this.handle = createHandle(() => {
+      systemClock.setTimer = setTimer;
+    });
+  }
+
+  /** Has the pending timers of this delay run out. */
+  expire(delayMs: number): void {
+    for (const [run, ms] of [...this.pending]) {
+      if (ms === delayMs && this.pending.has(run)) run();
+    }
+  }
+
+  stop(): void {
+    this.handle.release();
+  }
+}
+
 /** Sets the time of the package forward. Its timers run out when they would have. */
 export function skipTime(aheadMs: number): void {
   const { now, monotonicMs } = systemClock;

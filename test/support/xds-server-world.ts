@@ -5,6 +5,7 @@ import {
   Metadata,
   ServerCredentials,
   status,
+  type ChannelCredentials,
   type ChannelOptions,
   type ClientDuplexStream,
   type ServiceError,
@@ -13,7 +14,9 @@ import type { BootstrapConfig } from '../../src';
 import { ControlPlane, Snapshot } from '../../src/control-plane';
 import { XdsServer, XdsServerCredentials, type XdsServerOptions } from '../../src/server';
 import { echoMethod } from './echo-backend';
+import { CertificateFolder } from './identity-server';
 import { bootstrapFor } from './mesh';
+import type { TestCertificate } from './test-certificates';
 import { routerFilter, type Json } from './xds-json';
 
 const TYPE = 'type.googleapis.com';
@@ -136,6 +139,34 @@ export class XdsServerWorld {
 
   bootstrapExtra: Partial<BootstrapConfig> = {};
 
+  private folder: CertificateFolder | undefined;
+
+  /**
+   * Gives servers their certificates, by the provider `default` of the bootstrap.
+   *
+   * @param extra Further settings of the provider `file_watcher`.
+   * @returns the folder of the files, which `stop` removes.
+   */
+  useCertificates(
+    identity: TestCertificate,
+    root: { readonly certificate: string },
+    extra: Json = {},
+  ): CertificateFolder {
+    const folder = new CertificateFolder();
+    this.folder = folder;
+    folder.writeIdentity(identity);
+    const config = {
+      certificate_file: folder.path('tls.crt'),
+      private_key_file: folder.path('tls.key'),
+      ca_certificate_file: folder.write('ca.crt', root.certificate),
+      ...extra,
+    };
+    this.bootstrapExtra = {
+      certificate_providers: { default: { plugin_name: 'file_watcher', config } },
+    };
+    return folder;
+  }
+
   get listenerName(): string {
     return `server/${this.address}`;
   }
@@ -225,7 +256,20 @@ export class XdsServerWorld {
     for (const client of this.clients) client.close();
     for (const server of this.servers) server.forceShutdown();
     this.controlPlane.kill();
+    this.folder?.close();
   }
+}
+
+/** Credentials of a client that trusts the root, with a certificate of its own unless it has none. */
+export function clientTls(
+  root: { readonly certificate: string },
+  own?: TestCertificate,
+): ChannelCredentials {
+  return credentials.createSsl(
+    Buffer.from(root.certificate),
+    own ? Buffer.from(own.privateKey) : null,
+    own ? Buffer.from(own.certificateChain) : null,
+  );
 }
 
 /** Calls a server. @returns `OK`, or the code and the details of its status. */

@@ -1,17 +1,17 @@
-import { addAdminServicesToServer, credentials, Server, ServerCredentials } from '@grpc/grpc-js';
+import { addAdminServicesToServer, Server, ServerCredentials } from '@grpc/grpc-js';
 import { getChannelzHandlers } from '@grpc/grpc-js/build/src/channelz';
 import { inspect, register } from '../../../src';
 import { registerAuditLogger, XdsServerCredentials } from '../../../src/server';
 import { DiagnosticRecorder } from '../../support/diagnostic-recorder';
 import { eventually } from '../../support/eventually';
 import { skipTime } from '../../support/fast-clock';
-import { CertificateFolder } from '../../support/identity-server';
 import { MetricsReader, WAYS } from '../../support/metrics-reader';
 import { StatusClient } from '../../support/status-client';
 import { TestCertificates, type TestCertificate } from '../../support/test-certificates';
 import { routerFilter } from '../../support/xds-json';
 import {
   callServer,
+  clientTls,
   inlineRoutes,
   openStream,
   rbacFilter,
@@ -30,32 +30,14 @@ const DENIED = 'PERMISSION_DENIED: unauthorized RPC request rejected';
 const TIME = expect.stringMatching(/^\d{4}-.*Z$/);
 
 let world: XdsServerWorld;
-let folder: CertificateFolder;
 beforeEach(async () => {
-  folder = new CertificateFolder();
-  folder.writeIdentity(root.sign('server', { names: ['IP:127.0.0.1'] }));
   world = await XdsServerWorld.start();
-  const config = {
-    certificate_file: folder.path('tls.crt'),
-    private_key_file: folder.path('tls.key'),
-    ca_certificate_file: folder.write('ca.crt', root.certificate),
-  };
-  world.bootstrapExtra = {
-    certificate_providers: { default: { plugin_name: 'file_watcher', config } },
-  };
+  world.useCertificates(root.sign('server', { names: ['IP:127.0.0.1'] }), root);
 });
-afterEach(() => {
-  world.stop();
-  folder.close();
-});
+afterEach(() => world.stop());
 afterAll(() => certificates.close());
 
-const secured = (own: TestCertificate | undefined) =>
-  credentials.createSsl(
-    Buffer.from(root.certificate),
-    own ? Buffer.from(own.privateKey) : null,
-    own ? Buffer.from(own.certificateChain) : null,
-  );
+const secured = (own: TestCertificate | undefined) => clientTls(root, own);
 
 const report = () => inspect().servers.find(({ address }) => address === world.address);
 
