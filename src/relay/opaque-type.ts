@@ -36,6 +36,11 @@ const SERVICES: ReadonlyMap<string, DiscoveryService> = new Map(
       'endpoint.v3.EndpointDiscoveryService',
       'Endpoints',
     ],
+    [
+      'envoy.extensions.transport_sockets.tls.v3.Secret',
+      'secret.v3.SecretDiscoveryService',
+      'Secrets',
+    ],
   ].map(([message = '', service = '', noun = '']) => [
     message,
     { service: `envoy.service.${service}`, noun },

@@ -1,7 +1,8 @@
 // The fault script: `npm run chaos`. What breaks between a client and its control plane is broken, and calls to
 // endpoints that are known must not notice. `-- --case NACK` runs those with that in their names, `-- --short`
 // all of them at once and for a second only, `-- --variant incremental` one of the variants. `-- --case rotation` rotates
-// certificates and names of servers beside 500 calls a second. `-- --servers` runs the cases of xDS servers in place of these.
+// certificates and names of servers beside 500 calls a second. `-- --relay` runs them with a relay between. `-- --servers` runs
+// the cases of xDS servers in place of these.
 import { parseArgs } from 'node:util';
 import { chaosCases } from './cases';
 import { chaosVariants, type ChaosReport, type ChaosVariant } from './run-case';
@@ -76,6 +77,7 @@ async function main(): Promise<void> {
       variant: { type: 'string', default: '' },
       short: { type: 'boolean', default: false },
       servers: { type: 'boolean', default: false },
+      relay: { type: 'boolean', default: false },
     },
   });
   const named = chaosCases.filter(({ name }) => name.includes(values.case));
@@ -87,7 +89,7 @@ async function main(): Promise<void> {
     process.exitCode = (await runServerChaos(options)) ? 0 : 1;
     return;
   }
-  const isRotated = ROTATION.includes(values.case);
+  const isRotated = !values.relay && ROTATION.includes(values.case);
   let isGood = (isRotated || cases.length > 0) && chosen.length > 0;
   if (isRotated && !(await runRotation(values.short))) isGood = false;
   if (cases.length > 0) process.stdout.write(line(COLUMNS));
@@ -96,6 +98,7 @@ async function main(): Promise<void> {
       variant,
       cases,
       isShort: values.short,
+      isRelayed: values.relay,
       onReport(report) {
         process.stdout.write(line(cells(report)));
         if (misses(report).length > 0) isGood = false;

@@ -1,9 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { BootstrapConfig } from '../../src';
 import type { EchoBackend } from '../support/echo-backend';
 import { bootstrapFor, SERVICE, type MeshResources } from '../support/mesh';
 import { edsClusterJson, endpointsJson, listenerJson, routeConfigJson } from '../support/xds-json';
 import type { ChaosCase, Move, Scene } from './chaos-case';
 import type { ChaosClient, ClientProcess } from './client-process';
+import { ChaosRelay } from './chaos-relay';
 import { FaultyLink } from './faulty-link';
 import { UnreliableServer } from './unreliable-server';
 
@@ -20,6 +22,8 @@ export const BACKENDS = ['before', 'calm', 'during', 'after'] as const;
 export interface ChaosSettings {
   readonly variant: ChaosVariant;
   readonly isShort: boolean;
+  /** Whether a relay is between the client and the link. */
+  readonly isRelayed: boolean;
   readonly clients: ClientProcess;
   readonly backends: readonly EchoBackend[];
 }
@@ -42,6 +46,8 @@ export interface ChaosReport {
   readonly streams: number;
   readonly requests: number;
   readonly rejections: number;
+  /** Responses that a relay acknowledged because it does not read what is wrong; 0 without one. */
+  readonly relayed: number;
   /** Whether the client had something to reject. */
   readonly isRejected: boolean;
 }
@@ -66,6 +72,7 @@ export async function runCase(chaos: ChaosCase, settings: ChaosSettings): Promis
 /** A server, the link to it, and a client. */
 class Stage {
   private readonly scene: Scene;
+  private relay: ChaosRelay | undefined;
 
   private constructor(
     private readonly chaos: ChaosCase,
@@ -93,17 +100,16 @@ class Stage {
   }
 
   stop(): void {
+    this.relay?.stop();
     this.link.refuse();
     this.server.stop();
   }
 
   async run(): Promise<ChaosReport> {
-    const { name, serverFeatures = [] } = this.chaos;
+    const { name } = this.chaos;
     const { variant, clients } = this.settings;
     this.scene.serve({ backend: 'before' });
-    const features = [...chaosVariants[variant], ...serverFeatures];
-    const bootstrap = bootstrapFor(this.link.address, features);
-    const client = await clients.open(bootstrap, `xds:///${SERVICE}`, 50);
+    const client = await clients.open(await this.bootstrap(), `xds:///${SERVICE}`, 50);
     await client.untilAnsweredBy('before', MAX_WAIT_MS);
     const calm = await this.measureCalm(client);
     const before = this.counts();
@@ -124,8 +130,19 @@ class Stage {
       streams: after.streams - before.streams,
       requests: after.requests - before.requests,
       rejections: after.rejections - before.rejections,
+      relayed: this.relay === undefined ? 0 : after.responses - before.responses,
       isRejected: this.chaos.isRejected ?? false,
     };
+  }
+
+  /** @returns that of the client: of the relay, if there is one. */
+  private async bootstrap(): Promise<BootstrapConfig> {
+    const { variant, isRelayed } = this.settings;
+    const features = [...chaosVariants[variant], ...(this.chaos.serverFeatures ?? [])];
+    const bootstrap = bootstrapFor(this.link.address, features);
+    if (!isRelayed) return bootstrap;
+    this.relay = await ChaosRelay.start(bootstrap);
+    return bootstrapFor(this.relay.address, features);
   }
 
   /** What calls cost, and how long an update takes, when all is well. */
@@ -196,8 +213,8 @@ class Stage {
   }
 
   private counts() {
-    const { streams, requests, rejections } = this.server;
-    return { connections: this.link.accepted, streams, requests, rejections };
+    const { streams, requests, rejections, responses } = this.server;
+    return { connections: this.link.accepted, streams, requests, rejections, responses };
   }
 
   private resourcesOf({

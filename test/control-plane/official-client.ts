@@ -17,6 +17,7 @@ const loaded = loadPackageDefinition(
       'envoy/service/route/v3/rds.proto',
       'envoy/service/cluster/v3/cds.proto',
       'envoy/service/endpoint/v3/eds.proto',
+      'envoy/service/secret/v3/sds.proto',
       'envoy/service/load_stats/v3/lrs.proto',
     ],
     {

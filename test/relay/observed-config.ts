@@ -5,6 +5,7 @@ import type { XdsConfig } from '../../src/dependency-manager/xds-config';
 import { silentLogger } from '../../src/util/logger';
 import { TimeSlices } from '../../src/util/time-slices';
 import type { Result } from '../../src/util/result';
+import type { ResourceSnapshot } from '../../src/xds-client/client-snapshot';
 import { ManagementServers } from '../../src/xds-client/management-servers';
 import { XdsClient } from '../../src/xds-client/xds-client';
 import { systemClock } from '../../src/util/clock';
@@ -12,16 +13,21 @@ import { bootstrapFor } from '../support/mesh';
 
 /** The name of the Listener that is watched. */
 export const TARGET = 'echo';
+/** The name of the resource of each type by which a test knows how far a client is. */
+export const MARKER = 'marker';
+
+/** The text that the markers of a step have. */
+export function markerText(step: number): string {
+  return `step-${step}.`;
+}
 
 /** A client of its own with the config of one target, as a channel has it. */
 export class ObservedConfig {
   private readonly client: XdsClient;
   private readonly manager: XdsDependencyManager;
   private last: Result<XdsConfig, string> | undefined;
-  private markerText = '';
 
-  /** @param marker The name of a RouteConfiguration by whose domains the test knows how far the client is. */
-  constructor(id: string, serverUri: string, features: readonly string[], marker: string) {
+  constructor(id: string, serverUri: string, features: readonly string[]) {
     const parts = createClientParts({ clock: systemClock, env: {} });
     const { transportFactory, support } = createServerAccess(parts);
     const loaded = loadBootstrap({
@@ -35,12 +41,11 @@ export class ObservedConfig {
       ...{ userAgent: { name: 'test', version: '1' }, dataErrorHandling: true },
     };
     this.client = new XdsClient(options, new ManagementServers(options));
-    this.client.watch(types.routeConfig, marker, {
-      onResourceChanged: (update) => {
-        if (update.ok) this.markerText = update.value.virtualHosts[0]?.domains[0] ?? '';
-      },
-      onAmbientError: () => {},
-    });
+    const ignored = { onResourceChanged() {}, onAmbientError() {} };
+    this.client.watch(types.listener, MARKER, ignored);
+    this.client.watch(types.routeConfig, MARKER, ignored);
+    this.client.watch(types.cluster, MARKER, ignored);
+    this.client.watch(types.endpoints, MARKER, ignored);
     this.manager = new XdsDependencyManager({
       ...{ source: this.client, types, limits, clock, logger: silentLogger },
       ...{ listenerName: TARGET, host: TARGET, clientNote: '' },
@@ -51,14 +56,24 @@ export class ObservedConfig {
     this.client.run(() => this.manager.start());
   }
 
-  /** The domain of the marker. */
-  get marker(): string {
-    return this.markerText;
+  /** Whether the client has the resources of a step, and waits for none. */
+  hasStep(step: number): boolean {
+    const text = markerText(step);
+    const isAt = ({ name, accepted }: ResourceSnapshot) =>
+      name !== MARKER || (accepted !== undefined && Buffer.from(accepted.bytes).includes(text));
+    return this.client.waitingFor(1).length === 0 && [...this.client.resources()].every(isAt);
   }
 
-  /** The config, without what names servers and nodes. */
+  /**
+   * The resources in use and the config, without what names servers and nodes. That a version was rejected is left out: an
+   * incremental server that has gone back to the one in use while it was away does not send that again.
+   */
   describe(): string {
-    return JSON.stringify(this.last, withoutServers) ?? 'none';
+    const resources = [...this.client.resources()].map(
+      ({ typeUrl, name, accepted }) =>
+        `${typeUrl} ${name}: ${Buffer.from(accepted?.bytes ?? []).toString('hex')}`,
+    );
+    return `${resources.sort().join('\n')}\n${JSON.stringify(this.last, withoutServers)}`;
   }
 
   close(): void {

@@ -53,6 +53,23 @@ export class RelayScene {
     return this.events.filter(({ kind }) => kind === 'connected').length;
   }
 
+  /** Whether each response of the control plane and of the relay is acknowledged or rejected. */
+  get isAcknowledged(): boolean {
+    const above = this.controlPlane.clients().flatMap(({ types }) => [...types.values()]);
+    const below = this.relay.inspect().clients.flatMap(({ types }) => types);
+    const isAnswered = above.every(
+      ({ sentVersion, ackedVersion, rejection }) =>
+        sentVersion === ackedVersion || sentVersion === rejection?.version,
+    );
+    return (
+      isAnswered &&
+      below.every(
+        ({ sentVersion, ackedVersion, rejection }) =>
+          sentVersion === ackedVersion || rejection !== undefined,
+      )
+    );
+  }
+
   async startRelay(): Promise<void> {
     const bootstrap = { ...bootstrapFor(this.upstream, this.features), node: { id: 'relay' } };
     this.relay = this.createRelay({ bootstrap });

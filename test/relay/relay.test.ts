@@ -1,12 +1,14 @@
 import { status } from '@grpc/grpc-js';
 import { AdsClient } from '../control-plane/ads-client';
 import { DeltaClient } from '../control-plane/delta-client';
+import { OfficialClient } from '../control-plane/official-client';
 import { CDS, EDS, LDS, cluster, echo, endpoints } from '../control-plane/resources';
 import { eventually } from '../support/eventually';
 import { VARIANTS } from '../support/mesh';
 import { RelayScene } from './relay-scene';
 
 const node = { id: 'a' };
+const TLS_SECRET = 'type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.Secret';
 const SECRET = 'type.googleapis.com/example.Unknown';
 
 describe.each(VARIANTS)('a relay whose server is used in the variant: %s', (_name, features) => {
@@ -135,6 +137,27 @@ describe('a relay', () => {
     const [got] = (await stream.next()).resources;
     expect(got).toEqual({ type_url: SECRET, value: Buffer.from(value) });
   });
+
+  it.each(['StreamSecrets', 'DeltaSecrets'])(
+    'serves secrets by a service of their own, and has them in no report: %s',
+    async (method) => {
+      const value = Buffer.from('\n\x03top\x12\x06hidden');
+      scene.serve({ resources: [{ typeUrl: TLS_SECRET, name: 'top', value }] });
+      const client = new OfficialClient(scene.listen);
+      const stream = client.call<object>(
+        `envoy.service.secret.v3.SecretDiscoveryService/${method}`,
+      );
+      const names = method === 'DeltaSecrets' ? 'resource_names_subscribe' : 'resource_names';
+      stream.send({ node, [names]: ['top'] });
+      expect(JSON.stringify(await stream.next())).toContain(JSON.stringify(value));
+      client.close();
+      const reports = JSON.stringify([scene.relay.inspect(), scene.lines]);
+      expect(reports).toContain(TLS_SECRET);
+      for (const encoding of ['latin1', 'hex', 'base64'] as const) {
+        expect(reports).not.toContain(Buffer.from('hidden').toString(encoding));
+      }
+    },
+  );
 
   it('refuses subscriptions to all resources of a type', async () => {
     const first = sotw.open();

@@ -4,7 +4,7 @@ import type { Handle } from '../../util/handle';
 import type { ClientState } from '../client-state';
 import { DISCOVERY_LIMIT, MAX_STREAMS } from '../limits';
 import { createStreamMethod, refuseStream, type StreamCall } from '../server-stream';
-import { clusterKind, endpointKind, listenerKind, routeKind, type ResourceKind } from '../resource';
+import { clusterKind, endpointKind, listenerKind, routeKind, typeUrlOf } from '../resource';
 import { AdsStream, type AdsStreamContext, type DiscoveryStream } from './ads-stream';
 import { ViewChanges } from './resource-view';
 import {
@@ -24,16 +24,19 @@ interface DiscoveryService {
   readonly typeUrl: string | undefined;
 }
 
+const SECRET_TYPE = typeUrlOf('envoy.extensions.transport_sockets.tls.v3.Secret');
+
 const services: readonly DiscoveryService[] = [
   discoveryService('discovery.v3.AggregatedDiscoveryService', 'AggregatedResources'),
-  discoveryService('listener.v3.ListenerDiscoveryService', 'Listeners', listenerKind),
-  discoveryService('route.v3.RouteDiscoveryService', 'Routes', routeKind),
-  discoveryService('cluster.v3.ClusterDiscoveryService', 'Clusters', clusterKind),
-  discoveryService('endpoint.v3.EndpointDiscoveryService', 'Endpoints', endpointKind),
+  discoveryService('listener.v3.ListenerDiscoveryService', 'Listeners', listenerKind.typeUrl),
+  discoveryService('route.v3.RouteDiscoveryService', 'Routes', routeKind.typeUrl),
+  discoveryService('cluster.v3.ClusterDiscoveryService', 'Clusters', clusterKind.typeUrl),
+  discoveryService('endpoint.v3.EndpointDiscoveryService', 'Endpoints', endpointKind.typeUrl),
+  discoveryService('secret.v3.SecretDiscoveryService', 'Secrets', SECRET_TYPE),
 ];
 
-function discoveryService(name: string, suffix: string, kind?: ResourceKind): DiscoveryService {
-  return { service: `envoy.service.${name}`, suffix, typeUrl: kind?.typeUrl };
+function discoveryService(name: string, suffix: string, typeUrl?: string): DiscoveryService {
+  return { service: `envoy.service.${name}`, suffix, typeUrl };
 }
 
 /** The options of `AdsService`. */

@@ -1,0 +1,61 @@
+import { eventually } from '../support/eventually';
+import { skipTime } from '../support/fast-clock';
+import type { ChangingWorld } from './changing-world';
+import { ObservedConfig } from './observed-config';
+import { RelayScene } from './relay-scene';
+
+/** What is compared. */
+export interface Comparison {
+  /** The `server_features` by which the relay uses the control plane. */
+  readonly upstream: readonly string[];
+  /** Those of the clients. */
+  readonly features: readonly string[];
+  readonly world: ChangingWorld;
+  readonly changes: number;
+}
+
+/** Far above the 15 s after which a resource that its server does not send is known not to exist (gRFC A57). */
+const WAIT_MS = 60_000;
+/** After so long, the end of a stream is no cut (docs/decisions/0037-streams-that-are-cut.md). */
+const LASTING_MS = 300_000;
+
+/** Changes the resources, and restarts the control plane and the relay in turn, with one of eight changes each. */
+export async function compareThroughChanges(comparison: Comparison): Promise<void> {
+  const { upstream, features, world, changes } = comparison;
+  const scene = await RelayScene.start({}, upstream);
+  const direct = new ObservedConfig('direct', scene.upstream, features);
+  const behind = new ObservedConfig('behind', scene.listen, features);
+  try {
+    for (let step = 0; step <= changes; step++) {
+      if (step > 0) world.change();
+      await serve(scene, world, step);
+      const hasStep = () => direct.hasStep(step) && behind.hasStep(step) && scene.isAcknowledged;
+      const read = () => [hasStep(), direct.describe(), behind.describe()] as const;
+      const isSame = ([isThere, a, b]: ReturnType<typeof read>) => isThere && a === b;
+      await eventually(read, isSame, WAIT_MS).catch(() => {
+        const [isThere, ...both] = read();
+        throw new Error(`step ${step} (${isThere ? '' : 'not '}received):\n${both.join('\n\n')}`);
+      });
+    }
+  } finally {
+    direct.close();
+    behind.close();
+    scene.stop();
+  }
+}
+
+async function serve(scene: RelayScene, world: ChangingWorld, step: number): Promise<void> {
+  const input = world.serve(step);
+  if (step % 8 === 5) {
+    skipTime(LASTING_MS);
+    scene.controlPlane.kill();
+    await scene.restartControlPlane(input);
+  } else if (step % 8 === 1) {
+    skipTime(LASTING_MS);
+    scene.relay.kill();
+    scene.serve(input);
+    await scene.startRelay();
+  } else {
+    scene.serve(input);
+  }
+}
