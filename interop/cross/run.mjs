@@ -10,6 +10,7 @@ import { debugCases } from './debug.mjs';
 import { goControlPlaneCases } from './go-control-plane.mjs';
 import { metricsCases } from './metrics.mjs';
 import { Peers } from './peers.mjs';
+import { relayCases } from './relay.mjs';
 import { secretDiscoveryCases } from './secret-discovery.mjs';
 import { securityCases } from './security.mjs';
 import { xdsServerCases } from './xds-servers.mjs';
@@ -102,6 +103,7 @@ if (available.has('go')) {
 }
 const groups = [
   ...goControlPlaneCases,
+  ...relayCases,
   ...secretDiscoveryCases,
   ...distributionCases,
   ...metricsCases,
