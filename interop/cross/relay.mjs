@@ -2,6 +2,8 @@
 import { anyRoute } from '../harness/resources.mjs';
 import { runSteps, NODE, service, Setup } from './go-control-plane.mjs';
 import { isOnly, until } from './judging.mjs';
+import { opaqueResource, randomFrom, TYPES } from './opaque-resources.mjs';
+import { receiveAll } from './raw-client.mjs';
 
 const CLIENTS = ['node', 'node-delta', 'go', 'python', 'java'];
 
@@ -99,10 +101,53 @@ const runBehindRelay = async ({ peers, servers, step, available }, { cache, vari
   }
 };
 
-export const relayCases = Object.keys(PLACES).flatMap((cache) =>
+const RESOURCES_OF_TYPE = 100;
+
+/** Compares what clients behind a relay receive with the bytes that go-control-plane has. */
+const comparesBytes = async ({ peers, step, seed }, { variant }) => {
+  const controlPlane = await peers.goControlPlane('linear');
+  const options = { features: VARIANTS[variant] };
+  const relay = await peers.relay(`127.0.0.1:${controlPlane.greeting.port}`, options);
+  const random = randomFrom(seed);
+  const names = Array.from({ length: RESOURCES_OF_TYPE }, (_, index) => `resource-${index}`);
+  const sent = TYPES.map((type) => ({
+    type,
+    values: names.map((name) => opaqueResource(random, name)),
+  }));
+  try {
+    const raw = sent.flatMap(({ type: typeUrl, values }) =>
+      values.map((value, i) => ({ typeUrl, name: names[i], value: value.toString('base64') })),
+    );
+    await controlPlane.ask({ do: 'raw', raw });
+    for (const below of Object.keys(VARIANTS)) {
+      await step(`${below} below: the bytes are the same`, async () => {
+        const namesByType = new Map(TYPES.map((type) => [type, names]));
+        const received = await receiveAll(relay.address, below, namesByType);
+        for (const { type, values } of sent) {
+          const missing = values.filter((value) => !received.get(type).has(value.toString('hex')));
+          if (missing.length === 0 && received.get(type).size === values.length) continue;
+          throw new Error(`${type}: ${missing.length} differ: ${missing[0]?.toString('hex')}`);
+        }
+      });
+    }
+  } finally {
+    await relay.stop();
+    await controlPlane.stop();
+  }
+};
+
+const bytesCases = Object.keys(VARIANTS).map((variant) => ({
+  name: `relay below go-control-plane: bytes without a schema, ${variant}`,
+  languages: ['go'],
+  run: (context) => comparesBytes(context, { variant }),
+}));
+
+const stepCases = Object.keys(PLACES).flatMap((cache) =>
   Object.keys(VARIANTS).map((variant) => ({
     name: `relay below go-control-plane: ${cache} cache, ${variant}`,
     languages: ['go'],
     run: (context) => runBehindRelay(context, { cache, variant }),
   })),
 );
+
+export const relayCases = [...stepCases, ...bytesCases];
