@@ -9,3 +9,5 @@ subscribe('grpc-xds:config-published', () => {
 });
 const client = new grpc.Client('xds:///bench', grpc.credentials.createInsecure());
 client.getChannel().getConnectivityState(true);
+// Keeps the process until its parent ends.
+process.on('message', () => {});

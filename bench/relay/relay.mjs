@@ -65,9 +65,13 @@ class Workers {
       const bootstrap = JSON.stringify(bootstrapOf(address, `worker-${i}`));
       const child = fork(here('./client-child.cjs'), [bootstrap]);
       workers.processes.push(child);
-      const [{ at }] = await once(child, 'message', { signal: AbortSignal.timeout(START_MS) });
+      const ended = once(child, 'exit').then(([code]) => {
+        throw new Error(`worker ${i} ended with ${code}`);
+      });
+      ended.catch(() => {});
+      const signal = AbortSignal.timeout(START_MS);
+      await Promise.race([once(child, 'message', { signal }), ended]);
       child.on('message', (message) => workers.#onMessage(message));
-      if (!(at > 0)) throw new Error(`worker ${i} has no configuration`);
     }
     return workers;
   }
