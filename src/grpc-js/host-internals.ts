@@ -1,6 +1,6 @@
 import { constants } from 'node:http2';
 import { isIP } from 'node:net';
-import { checkServerIdentity, createSecureContext, type PeerCertificate } from 'node:tls';
+import { createSecureContext, type checkServerIdentity, type PeerCertificate } from 'node:tls';
 import {
   CallCredentials,
   Channel,
@@ -165,13 +165,17 @@ export type CheckServerIdentity = typeof checkServerIdentity;
  * Returns how TLS credentials compare the name of a server with its certificate: the function that the application gave
  * them, which grpc-js keeps in a private field
  * (https://github.com/grpc/grpc-node/blob/@grpc/grpc-js@1.14.0/packages/grpc-js/src/channel-credentials.ts,
- * `verifyOptions`), or else that of Node.js.
+ * `verifyOptions`).
+ *
+ * @returns `undefined` if it gave none.
  */
-export function serverIdentityCheckOf(credentials: ChannelCredentials): CheckServerIdentity {
+export function serverIdentityCheckOf(
+  credentials: ChannelCredentials,
+): CheckServerIdentity | undefined {
   const options = property(credentials, 'verifyOptions');
   return hasMethods<{ checkServerIdentity: CheckServerIdentity }>(options, 'checkServerIdentity')
     ? options.checkServerIdentity
-    : checkServerIdentity;
+    : undefined;
 }
 
 /** Every member of the options is optional. */

@@ -3,6 +3,8 @@ import { typeNameOf } from '../resources/shared/any';
 import type { ExtensionConfig } from '../resources/shared/extension-parser';
 import { atOnce, parseContained } from '../util/contained';
 import { errorMessage } from '../util/errors';
+import { isSameInSteps } from '../util/same-value';
+import { runSteps } from '../util/steps';
 import type { Violations } from '../util/violations';
 import type { CallFilter, CallInfo } from './call-filter';
 import type { CallFilterFactory, ClientFilter } from './client-filter';
@@ -81,6 +83,15 @@ class Parsed<T> implements HttpFilterConfig {
     readonly input: FilterConfigInput,
     readonly value: T,
   ) {}
+
+  /** Whether it is of the same input: which parts of that have an effect, and what the value is, only the application knows. */
+  equals(other: unknown): boolean {
+    return (
+      other instanceof Parsed &&
+      other.configType === this.configType &&
+      runSteps(isSameInSteps(this.input, other.input))
+    );
+  }
 }
 
 /** Creates a filter from its definition. Throws if the definition is invalid. */

@@ -1,6 +1,7 @@
 import { Status } from '../grpc-js';
 import { errorMessage } from '../util/errors';
 import { quoteName } from '../util/text';
+import { CallerDetails } from './caller-details';
 import { isFailure, toCallFailedError, toStatusObject } from './call-filter';
 import { findMisfit, type ConfiguredFilter } from './filter-overrides';
 import type { AuthorizationRequest } from './rbac/request';
@@ -92,7 +93,11 @@ function createFilter(
   const { name, config, override } = configured;
   const misfit = findMisfit(configured, creator);
   if (misfit !== undefined) {
-    const refusal = { code: Status.UNAVAILABLE, details: misfit, reason: misfit };
+    const refusal = {
+      code: Status.UNAVAILABLE,
+      details: CallerDetails.NOT_JUDGED,
+      reason: misfit,
+    };
     return refuseAll({ ...refusal, policy: undefined, decidedBy: withoutRules(name) });
   }
   try {
@@ -114,10 +119,9 @@ function refusalOf(name: string, error: unknown): Refusal {
     const reason = `${where}: ${status.details}`;
     return { ...status, reason, policy: undefined, decidedBy: withoutRules(name) };
   }
-  const details = `${where} failed`;
-  const reason = `${details}: ${errorMessage(error)}`;
+  const reason = `${where} failed: ${errorMessage(error)}`;
   return {
-    ...{ code: Status.INTERNAL, details, reason },
+    ...{ code: Status.INTERNAL, details: CallerDetails.NOT_JUDGED, reason },
     ...{ policy: undefined, decidedBy: withoutRules(name) },
   };
 }

@@ -1,4 +1,4 @@
-import type { PeerCertificate } from 'node:tls';
+import type { X509Certificate } from 'node:crypto';
 import { DEFAULT_LIMITS } from '../../src/bootstrap/limits';
 import { Re2Compiler } from '../../src/resources/matching/re2-compiler';
 import { createResourceTypes, type ResourceTypes } from '../../src/resources/resource-types';
@@ -68,14 +68,14 @@ function compare({ context, names, hostname }: Sample, types: ResourceTypes): st
 
 /** To make a certificate takes longer than all the rest. */
 const MAX_CERTIFICATES = 2000;
-const certificates = new Map<string, PeerCertificate>();
+const certificates = new Map<string, X509Certificate>();
 
-function certificateOf(names: readonly RawName[]): PeerCertificate {
+function certificateOf(names: readonly RawName[]): X509Certificate {
   const key = JSON.stringify(names);
   const known = certificates.get(key);
   if (known !== undefined) return known;
   if (certificates.size >= MAX_CERTIFICATES) certificates.clear();
-  const certificate = certificateWithNames(names).toLegacyObject();
+  const certificate = certificateWithNames(names);
   certificates.set(key, certificate);
   return certificate;
 }
@@ -98,7 +98,7 @@ function ownVerdict(
   if (tls === undefined) throw new Error('accepted without a policy');
   const certificate = certificateOf(names);
   const serverName = serverNameOf(tls, hostname);
-  const error = checkPeer(certificate, tls, { serverName });
+  const error = checkPeer(certificate.raw, tls, { serverName });
   return error === undefined ? 'accept' : 'reject';
 }
 

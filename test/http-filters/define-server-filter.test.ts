@@ -49,7 +49,7 @@ const onRequest = (filter: RequestFilter['onRequest']) =>
 const decidedBy = { filter: 'guard', action: undefined };
 const bug = (error: string) => ({
   code: Status.INTERNAL,
-  details: 'HTTP filter "guard" failed',
+  details: 'the request cannot be judged',
   reason: `HTTP filter "guard" failed: ${error}`,
   policy: undefined,
   decidedBy,

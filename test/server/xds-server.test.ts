@@ -124,6 +124,30 @@ describe('a changed Listener', () => {
     expect(world.states).toHaveLength(1);
   });
 
+  it('drains nothing if it differs in what has no effect, and uses routes that change then', async () => {
+    const listener = (stat_prefix: string) =>
+      world.listener([serverChain({ ...rdsRoutes('r'), stat_prefix })], { stat_prefix });
+    world.serve([listener('one')], [serverRouteConfig('r')]);
+    await world.bind(world.server({ drainGraceTimeMs: 50 }));
+    const client = world.client();
+    const stream = openStream(client);
+    expect(await callServer(client)).toBe('OK');
+    world.serve([listener('two')], [serverRouteConfig('r')]);
+    world.serve([listener('three')], [serverRouteConfig('r', [])]);
+    const refused = await eventually(
+      () => callServer(client),
+      (status) => status !== 'OK',
+    );
+    expect(refused).toContain('UNAVAILABLE');
+    expect(world.peers.size).toBe(1);
+    const echoed = new Promise((resolve) => stream.once('data', resolve));
+    stream.write(Buffer.from('x'));
+    expect(await echoed).toEqual(Buffer.from('x'));
+    const ended = new Promise((resolve) => stream.once('status', resolve));
+    stream.end();
+    expect(await ended).toMatchObject({ code: 0 });
+  });
+
   it('cancels calls that outlast the grace time', async () => {
     world.serve([changed('one')]);
     await world.bind(world.server({ drainGraceTimeMs: 50 }));

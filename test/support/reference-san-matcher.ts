@@ -16,9 +16,21 @@ export function isAccepted(
   names: readonly RawName[],
   matchers: readonly ReferenceMatcher[],
 ): boolean {
-  return names.some((name) => {
-    const text = textOf(name);
-    return text !== '' && matchers.some((matcher) => matches(name.type, text, matcher));
+  return (
+    isReadable(names) &&
+    names.some((name) => {
+      const text = textOf(name);
+      return text !== '' && matchers.some((matcher) => matches(name.type, text, matcher));
+    })
+  );
+}
+
+/** Whether a certificate may be used at all: no text has other bytes than printable ASCII, and no address another length. */
+export function isReadable(names: readonly RawName[]): boolean {
+  return names.every(({ type, bytes }) => {
+    if (type === 'ip') return [4, 16].includes(bytes.length);
+    const isText = type === 'dns' || type === 'uri' || type === 'email';
+    return !isText || /^[ -~]*$/.test(bytes.toString('latin1'));
   });
 }
 

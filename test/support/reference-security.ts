@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import type { RawName } from './der-certificate';
-import { isAccepted, type ReferenceMatcher } from './reference-san-matcher';
+import { isAccepted, isReadable, type ReferenceMatcher } from './reference-san-matcher';
 import type { Json } from './xds-json';
 
 /** A security configuration with a server: an UpstreamTlsContext in proto3 JSON, and the names in the certificate. */
@@ -49,7 +49,8 @@ export function referenceVerdict({ context, names, hostname }: SecurityCase): Ve
     if (context.auto_sni_san_validation === true && serverName !== '' && isOwnCompared) {
       return isAccepted(names, [own]) ? 'accept' : 'reject';
     }
-    return matchers.length === 0 || isAccepted(names, matchers) ? 'accept' : 'reject';
+    if (matchers.length === 0) return isReadable(names) ? 'accept' : 'reject';
+    return isAccepted(names, matchers) ? 'accept' : 'reject';
   } catch (error) {
     if (error instanceof Rejected) return 'nack';
     throw error;

@@ -1,3 +1,4 @@
+import { CallerDetails } from '../caller-details';
 import { Status } from '../../grpc-js';
 import type { MatchMeter } from '../../resources/matching/match-meter';
 import { CallHeaders } from '../../routing/matched-call';
@@ -89,6 +90,7 @@ export class CompositeServerFilter implements ServerFilter {
   }
 }
 
-function unavailable(details: string): Refusal {
-  return { code: Status.UNAVAILABLE, details, reason: details, policy: undefined };
+function unavailable(reason: string): Refusal {
+  const details = CallerDetails.NOT_JUDGED;
+  return { code: Status.UNAVAILABLE, details, reason, policy: undefined };
 }

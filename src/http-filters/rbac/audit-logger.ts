@@ -1,5 +1,7 @@
 import type { JsonObject } from '../../resources/shared/extension-parser';
 import { parseContained } from '../../util/contained';
+import { isSameInSteps } from '../../util/same-value';
+import { runSteps } from '../../util/steps';
 import type { Violations } from '../../util/violations';
 
 /** A decision about a request (gRFC A59). */
@@ -50,6 +52,31 @@ export interface ConfiguredAuditLogger {
   create(): AuditLogger;
 }
 
+class ParsedLogger<Config> implements ConfiguredAuditLogger {
+  constructor(
+    private readonly definition: AuditLoggerDefinition<Config>,
+    private readonly json: JsonObject,
+    private readonly config: Config,
+  ) {}
+
+  get name(): string {
+    return this.definition.name;
+  }
+
+  create(): AuditLogger {
+    return this.definition.create(this.config);
+  }
+
+  /** Whether it is of the same definition and the same JSON. */
+  equals(other: unknown): boolean {
+    return (
+      other instanceof ParsedLogger &&
+      other.definition === this.definition &&
+      runSteps(isSameInSteps(this.json, other.json))
+    );
+  }
+}
+
 /** Audits nothing. */
 export const noAudit: AuditRules = { onAllow: false, onDeny: false, loggers: [] };
 
@@ -71,7 +98,7 @@ export class AuditLoggerRegistry {
         violations,
         'the audit logger',
       );
-      return parsed && { name, create: () => definition.create(parsed.value) };
+      return parsed && new ParsedLogger(definition, json, parsed.value);
     });
   }
 

@@ -45,6 +45,9 @@ export interface CidrRange {
   readonly prefixLength: number;
 }
 
+/** The first characters of an IPv6 address that stands for an IPv4 address, as Node.js writes it. */
+const MAPPED_TEXT = '::ffff:';
+
 /** The first bytes of an IPv6 address that stands for an IPv4 address. */
 const MAPPED_PREFIX = Buffer.from('00000000000000000000ffff', 'hex');
 
@@ -86,6 +89,9 @@ export function cidrRangeText({ bytes, prefixLength }: CidrRange): string {
  * @returns `undefined` for another text, such as that of a unix socket.
  */
 export function addressBytes(text: string): Uint8Array | undefined {
+  // The form in which sockets of both families have addresses of IPv4.
+  const mapped = text.startsWith(MAPPED_TEXT) ? text.slice(MAPPED_TEXT.length) : text;
+  if (isIPv4(mapped)) return parseIp(mapped);
   const zone = text.indexOf('%');
   const bytes = parseIp(zone === -1 ? text : text.slice(0, zone));
   return bytes !== undefined && isMappedAddress(bytes)

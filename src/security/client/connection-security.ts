@@ -1,4 +1,4 @@
-import { checkServerIdentity, type PeerCertificate } from 'node:tls';
+import type { PeerCertificate } from 'node:tls';
 import type { ChannelCredentials, ChannelOptions, Subchannel } from '../../grpc-js';
 import {
   channelCredentialsOf,
@@ -8,6 +8,7 @@ import {
   withoutCallCredentials,
   type CheckServerIdentity,
 } from '../../grpc-js/host-internals';
+import { checkHostName } from '../peer/check-host-name';
 import { decisionOf } from './channel-connector';
 import { TlsPolicy } from './tls-policy';
 import { isXdsCredentials } from './xds-channel-credentials';
@@ -74,11 +75,9 @@ export function checkAuthority(authority: string, subchannel: Subchannel): Probl
   }
   const known = outcomes.get(certificate);
   if (known?.authority === authority) return known.problem;
-  const check =
-    security.kind === 'application'
-      ? serverIdentityCheckOf(security.credentials)
-      : checkServerIdentity;
-  const problem = compareAuthority(authority, certificate, check);
+  const own =
+    security.kind === 'application' ? serverIdentityCheckOf(security.credentials) : undefined;
+  const problem = compareAuthority(authority, certificate, own ?? checkHostName);
   outcomes.set(certificate, { authority, problem });
   return problem;
 }

@@ -14,7 +14,7 @@ import {
 import { checkPeer } from '../peer/check-peer';
 import { codedError, codeOf, describeHandshakeError, publishHandshake } from './handshake-result';
 import { redialOf, type Redial, type RedialingConnector } from './http-connect';
-import { parseSubjectAltNames } from '../peer/subject-alt-names';
+import { readCertificateNames } from '../peer/certificate-names';
 import { ENDPOINT_HOSTNAME_ARG, serverNameOf, sniOf, type TlsPolicy } from './tls-policy';
 import { describeMissingBundle, onlyTrustDomain, readTrustDomain } from '../peer/spiffe-id';
 import { clientContexts } from './client-contexts';
@@ -142,19 +142,19 @@ export class XdsSecureConnector implements RedialingConnector {
   ): Promise<Result<string, Error>> {
     const socket = typeof from === 'function' ? await dial(from) : ok(from);
     if (!socket.ok) return socket;
-    let names: string | undefined;
+    let presented: Buffer | undefined;
     const attempt = await this.start(socket.value, { roots: noRoots, identity }, (secured) => {
       // Not destroyed here, where Node.js goes on to read it: it refuses the chain, since no root is trusted.
-      names = secured.getPeerCertificate().subjectaltname ?? '';
+      presented = secured.getPeerCertificate().raw;
     });
     socket.value.destroy();
-    if (names === undefined) {
+    if (presented === undefined) {
       if (attempt.ok) return sanError('the server has presented no certificate');
       const { error } = attempt;
       return err(codedError(codeOf(error), describeHandshakeError(error)));
     }
-    const parsed = parseSubjectAltNames(names);
-    const trustDomain = parsed.ok ? readTrustDomain(parsed.value) : parsed;
+    const names = readCertificateNames(presented);
+    const trustDomain = names.ok ? readTrustDomain(names.value.subjectAltNames) : names;
     return trustDomain.ok ? trustDomain : sanError(trustDomain.error);
   }
 
@@ -182,7 +182,7 @@ export class XdsSecureConnector implements RedialingConnector {
     const sni = sniOf(serverName);
     let peerError: Error | undefined;
     const checkServerIdentity = (_host: string, certificate: PeerCertificate) => {
-      peerError = checkPeer(certificate, this.policy.tls, {
+      peerError = checkPeer(certificate.raw, this.policy.tls, {
         ...{ serverName, trustDomain, bundles },
       });
       return peerError;

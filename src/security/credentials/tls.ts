@@ -13,6 +13,7 @@ import type { UpstreamTls } from '../../resources/tls/tls';
 import { parseCertificateFiles, type CertificateFilesConfig } from '../providers/certificate-files';
 import { MAX_BUNDLE_BYTES } from '../providers/certificate-limits';
 import { clientContexts } from '../client/client-contexts';
+import { checkHostName } from '../peer/check-host-name';
 import { tlsOptions } from '../contexts/tls-options';
 import { XdsSecureConnector } from '../client/secure-connector';
 import { TlsPolicy } from '../client/tls-policy';
@@ -115,7 +116,9 @@ class HostNameConnector implements SecureConnector {
       roots: roots === 'system' ? undefined : roots.certificates,
       identity,
     });
-    const secured = credentials.createFromSecureContext(context);
+    const secured = credentials.createFromSecureContext(context, {
+      checkServerIdentity: checkHostName,
+    });
     return withoutAddress(secured._createSecureConnector(target, options)).connect(socket);
   }
 
@@ -164,5 +167,5 @@ export function createSystemTls(
   const ca = rootsPath === undefined ? undefined : readRegularFile(rootsPath, ROOTS_FILE);
   if (ca?.ok === false) return err(`${rootsPath} cannot be read: ${ca.error}`);
   const context = createSecureContext({ ...tlsOptions(), ...(ca && { ca: ca.value }) });
-  return ok(credentials.createFromSecureContext(context));
+  return ok(credentials.createFromSecureContext(context, { checkServerIdentity: checkHostName }));
 }

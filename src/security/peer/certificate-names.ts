@@ -1,4 +1,3 @@
-import { isIP } from 'node:net';
 import { DerTag, readDer, readDerChildren, type DerValue } from '../../util/der';
 import { err, ok, type Result } from '../../util/result';
 import { distinguishedName } from './distinguished-name';
@@ -125,7 +124,7 @@ function readText(bytes: Buffer): string | undefined {
 }
 
 function readAddress(bytes: Buffer): string | undefined {
-  const isV4 = bytes.length === 4;
-  const text = isV4 ? [...bytes].join('.') : (bytes.toString('hex').match(/.{4}/g) ?? []).join(':');
-  return isIP(text) === 0 ? undefined : canonicalAddress(text);
+  if (bytes.length === 4) return bytes.join('.');
+  if (bytes.length !== 16) return undefined;
+  return canonicalAddress((bytes.toString('hex').match(/.{4}/g) ?? []).join(':'));
 }

@@ -1,14 +1,13 @@
 import { isIP } from 'node:net';
-import type { PeerCertificate } from 'node:tls';
 import type { SanMatcher, UpstreamTls } from '../../resources/tls/tls';
 import { quoteText, sanitizeText } from '../../util/text';
+import { readCertificateNames } from './certificate-names';
 import { matchesDnsName, SanMatchers } from './san-matcher';
 import { checkTrustDomain, type TrustDomainExpectations } from './spiffe-id';
 import {
   canonicalAddress,
   describeNames,
   MAX_SHOWN_LENGTH,
-  parseSubjectAltNames,
   type SubjectAltName,
 } from './subject-alt-names';
 
@@ -23,17 +22,18 @@ const MAX_SHOWN_MATCHERS = 5;
 /**
  * Checks the certificate of a server, whose chain was verified, in place of the check of the host name (gRFCs A29, A87,
  * A101).
+ * @param encoded The certificate in DER.
  * @returns why it must not be used; `undefined` if it may.
  */
 export function checkPeer(
-  certificate: PeerCertificate,
+  encoded: Buffer,
   tls: UpstreamTls,
   expectations: PeerExpectations,
 ): Error | undefined {
-  const names = parseSubjectAltNames(certificate.subjectaltname);
+  const names = readCertificateNames(encoded);
   const problem = names.ok
-    ? (checkTrustDomain(names.value, expectations) ??
-      checkNames(names.value, tls, expectations.serverName))
+    ? (checkTrustDomain(names.value.subjectAltNames, expectations) ??
+      checkNames(names.value.subjectAltNames, tls, expectations.serverName))
     : names.error;
   if (problem === undefined) return undefined;
   return Object.assign(new Error(`certificate check failure: ${problem}`), { code: 'SAN' });

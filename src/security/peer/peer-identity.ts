@@ -1,19 +1,20 @@
 import { checkArgument, withMethods } from '../../util/check-arguments';
 import { late } from '../../util/late';
+import type * as CertificateNames from './certificate-names';
 import type * as SpiffeIds from './spiffe-id';
-import type * as SubjectAltNames from './subject-alt-names';
+
 import type { SubjectAltName } from './subject-alt-names';
 
 /** Loaded late, because few processes read the names of a peer before there is a channel. */
 const loadSpiffeIds = late<typeof SpiffeIds>(() => require('./spiffe-id'));
-const loadSubjectAltNames = late<typeof SubjectAltNames>(() => require('./subject-alt-names'));
+const loadCertificateNames = late<typeof CertificateNames>(() => require('./certificate-names'));
 
 const CALL = withMethods('a call of @grpc/grpc-js 1.14 or later', 'getAuthContext');
 
 /** A call of a client or of a server of `@grpc/grpc-js`, as far as its peer is concerned. */
 export interface AuthenticatedCall {
   getAuthContext(): {
-    readonly sslPeerCertificate?: { readonly subject?: object; readonly subjectaltname?: string };
+    readonly sslPeerCertificate?: { readonly subject?: object; readonly raw?: Buffer };
   } | null;
 }
 
@@ -21,7 +22,7 @@ export interface AuthenticatedCall {
 export interface PeerIdentity {
   /** The SPIFFE id, such as `spiffe://example.org/ns/default/sa/web`; `undefined` unless there is exactly one. */
   readonly spiffeId: string | undefined;
-  /** Addresses in the text of RFC 5952. Names of other types are left out. None if the certificate has more than 1,000 names. */
+  /** Addresses in the text of RFC 5952. Names of other types are left out. None if the certificate has more than 1,000 names, or one that is not valid. */
   readonly subjectAltNames: readonly SubjectAltName[];
   /** The attributes of the subject, such as `{ CN: 'web' }`. */
   readonly subject: Readonly<Record<string, string | readonly string[]>>;
@@ -46,11 +47,12 @@ export function peerIdentity(call: AuthenticatedCall): PeerIdentity | undefined 
   const certificate = call.getAuthContext()?.sslPeerCertificate;
   // Node.js gives an empty object for a peer without a certificate.
   if (certificate?.subject === undefined) return undefined;
-  const parsed = loadSubjectAltNames().parseSubjectAltNames(certificate.subjectaltname);
-  const subjectAltNames = parsed.ok ? parsed.value : [];
+  const { raw, subject } = certificate;
+  const names = raw && loadCertificateNames().readCertificateNames(raw);
+  const subjectAltNames = names?.ok === true ? names.value.subjectAltNames : [];
   return {
     spiffeId: loadSpiffeIds().spiffeIdOf(subjectAltNames)?.id,
     subjectAltNames,
-    subject: Object.fromEntries(Object.entries(certificate.subject)),
+    subject: Object.fromEntries(Object.entries(subject)),
   };
 }

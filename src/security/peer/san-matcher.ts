@@ -57,7 +57,9 @@ export class SanMatchers {
   }
 
   /** Whether one of the names satisfies one of the matchers, or why that is not known. */
-  match(names: readonly SubjectAltName[]): Result<boolean, string> {
+  match(all: readonly SubjectAltName[]): Result<boolean, string> {
+    // An empty name matches nothing, whatever the matcher is.
+    const names = all.filter(({ value }) => value !== '');
     if (names.some((name) => this.matchesExactly(name))) return ok(true);
     let left = MAX_SAN_STEPS;
     for (const { type, value } of names) {

@@ -1,6 +1,5 @@
-import { isIP, isIPv4, SocketAddress } from 'node:net';
+import { isIPv4, SocketAddress } from 'node:net';
 import type { SanType } from '../../resources/tls/tls';
-import { err, ok, type Result } from '../../util/result';
 import { sanitizeText } from '../../util/text';
 
 /** A subject alternative name of a certificate. */
@@ -10,57 +9,12 @@ export interface SubjectAltName {
   readonly value: string;
 }
 
-const TYPES: ReadonlyMap<string, SanType> = new Map([
-  ['DNS', 'dns'],
-  ['URI', 'uri'],
-  ['email', 'email'],
-  ['IP Address', 'ip'],
-]);
-
 /** Names of one certificate, of every type. Public authorities sign at most a few hundred. */
 export const MAX_NAMES = 1000;
 
 const MAX_SHOWN_NAMES = 10;
 /** Characters of a name, or of a matcher, that are shown. */
 export const MAX_SHOWN_LENGTH = 200;
-
-/**
- * Parses the text in which Node.js gives the subject alternative names of a certificate: `DNS:a.example, IP Address:10.0.0.1`.
- * A value with special characters is a JSON string, in which a comma is escaped
- * (https://nodejs.org/api/crypto.html#x509subjectaltname). Names of other types are skipped.
- *
- * @returns why none is read, if there are too many: to read some would be to judge a certificate by a part of it.
- */
-export function parseSubjectAltNames(
-  text: string | null | undefined,
-): Result<readonly SubjectAltName[], string> {
-  const names: SubjectAltName[] = [];
-  // Node.js gives null for all names if the text of one is not valid, such as a directory name that is not UTF-8.
-  if (typeof text !== 'string') return ok(names);
-  const parts = text.split(', ', MAX_NAMES + 1);
-  if (parts.length > MAX_NAMES) {
-    return err(`the certificate has more than ${MAX_NAMES} subject alternative names`);
-  }
-  for (const part of parts) {
-    const colon = part.indexOf(':');
-    const type = TYPES.get(part.slice(0, colon));
-    const value = type && unquote(part.slice(colon + 1));
-    if (type === undefined || value === undefined || value === '') continue;
-    if (type !== 'ip') names.push({ type, value });
-    else if (isIP(value) !== 0) names.push({ type, value: canonicalAddress(value) });
-  }
-  return ok(names);
-}
-
-function unquote(value: string): string | undefined {
-  if (!value.startsWith('"')) return value;
-  try {
-    const parsed: unknown = JSON.parse(value);
-    return typeof parsed === 'string' ? parsed : undefined;
-  } catch {
-    return undefined;
-  }
-}
 
 /** Returns an address in the text of RFC 5952, such as `2001:db8::1`. OpenSSL writes every group of IPv6 in upper case. */
 export function canonicalAddress(address: string): string {

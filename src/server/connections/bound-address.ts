@@ -11,6 +11,7 @@ import { ok, type Result } from '../../util/result';
 import type { Steps } from '../../util/steps';
 import { SteppedUpdates, type TimeSlices } from '../../util/time-slices';
 import type { ListenerWatch, ListenerWatcher } from '../listener/listener-watch';
+import { isSameListener } from '../listener/same-listener';
 import type { ServerRouteTable } from '../routes/server-route-table';
 import { Generation, type DrainOptions } from './generation';
 import { ListenSocket } from './listen-socket';
@@ -91,7 +92,6 @@ export class BoundAddress implements ListenerWatcher {
   onServing(listener: SocketListener): void {
     const names = chainsOf(listener).flatMap((chain) => routeConfigNameOf(chain) ?? []);
     this.update = { listener, routes: this.readRoutes(names) };
-    this.changedRoutes.clear();
     this.updates.add(true);
   }
 
@@ -143,13 +143,23 @@ export class BoundAddress implements ListenerWatcher {
     const { update } = this;
     try {
       if (update === undefined) return;
-      if (update.listener !== this.current?.listener) yield* this.replaceGeneration(update);
-      else yield* this.replaceRoutes();
+      if (yield* this.isInUse(update)) yield* this.replaceRoutes();
+      else yield* this.replaceGeneration(update);
     } catch (error) {
       const { logger, subject } = this.options;
       logger.error(() => `${subject}unexpected error: ${errorStack(error)}`);
       if (this.current === undefined) this.setNotServing('unexpected error, which is in the log');
     }
+  }
+
+  /** Whether the listener is the one in use, or differs from it in nothing that a server uses. */
+  private *isInUse(update: ListenerUpdate): Steps<boolean> {
+    const { current } = this;
+    if (current === undefined || update.listener === current.listener) return current !== undefined;
+    const isSame = yield* isSameListener(current.listener, update.listener);
+    if (!isSame || current !== this.current) return false;
+    if (this.update === update) this.update = { ...update, listener: current.listener };
+    return true;
   }
 
   private *replaceGeneration({ listener, routes }: ListenerUpdate): Steps<void> {

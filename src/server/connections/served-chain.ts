@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net';
 import { Status, type ServerCredentials, type ServerInterceptor } from '../../grpc-js';
+import { CallerDetails } from '../../http-filters/caller-details';
 import { DENIED } from '../../http-filters/rbac/rbac-filter';
 import type { AuthorizationRequest } from '../../http-filters/rbac/request';
 import type { Refusal } from '../../http-filters/server-filter';
@@ -57,7 +58,7 @@ export class ServedChain implements ConnectionOwner {
     return this.routes.ok ? undefined : this.routes.error;
   }
 
-  /** Replaces the routes, or says as the details of a status why there are none. */
+  /** Replaces the routes, or says why there are none. */
   use(routes: Result<ServerRouteTable, string>): void {
     this.routes = routes;
   }
@@ -109,6 +110,7 @@ export class ServedChain implements ConnectionOwner {
     const { routes } = this;
     if (routes.ok) return routes.value.judge(request);
     const reason = routes.error;
-    return { ...{ code: Status.UNAVAILABLE, details: reason }, ...{ reason, policy: undefined } };
+    const details = CallerDetails.NO_ROUTES;
+    return { code: Status.UNAVAILABLE, details, reason, policy: undefined };
   }
 }

@@ -153,10 +153,8 @@ function checkNames(
   { sanMatchers }: ClientVerification,
 ): Result<never, HandshakeFailure> | undefined {
   if (sanMatchers.length === 0) return undefined;
-  // An empty name matches nothing, whatever the matcher is.
-  const names = subjectAltNames.filter(({ value }) => value !== '');
-  const match = SanMatchers.of(sanMatchers).match(names);
+  const match = SanMatchers.of(sanMatchers).match(subjectAltNames);
   const problem = match.ok ? 'satisfy none of the matchers of the listener' : match.error;
   if (match.ok && match.value) return undefined;
-  return failure('NAMES', `${describeNames(names)}: ${problem}`);
+  return failure('NAMES', `${describeNames(subjectAltNames)}: ${problem}`);
 }

@@ -1,3 +1,4 @@
+import { CallerDetails } from '../../http-filters/caller-details';
 import type { PeerNames, AuthorizationRequest } from '../../http-filters/rbac/request';
 import type { HttpFilterRegistry } from '../../http-filters/registry';
 import type { Refusal } from '../../http-filters/server-filter';
@@ -163,7 +164,11 @@ function routesOf(
 type Outcome = Pick<RequestExplanation, 'outcome' | 'reason' | 'status'>;
 
 function failedWithoutRoutes(reason: string): Outcome {
-  return { outcome: 'failed', reason, status: { code: 'UNAVAILABLE', details: reason } };
+  return {
+    outcome: 'failed',
+    reason,
+    status: { code: 'UNAVAILABLE', details: CallerDetails.NO_ROUTES },
+  };
 }
 
 /** Explains a request by the routes of its chain. */

@@ -8,7 +8,7 @@ import { addressBytes } from '../../resources/shared/address-parser';
 import { inSteps, type Steps } from '../../util/steps';
 import { addTo, narrow, withChain, type ChainSet } from './chain-set';
 import { sourceOf } from './connection-source';
-import { PrefixSets } from './prefix-sets';
+import { PrefixSets, type AddressReader } from './prefix-sets';
 
 /** One end of a connection. */
 export interface ConnectionEnd {
@@ -48,16 +48,23 @@ export class FilterChainIndex {
    * @returns the default chain if no other matches; `undefined` if there is none: the connection is to be closed.
    */
   find(local: ConnectionEnd, remote: ConnectionEnd): FilterChain | undefined {
-    const from = addressBytes(remote.address);
-    const to = addressBytes(local.address);
-    const { transports, sources, sourcePorts } = this;
+    // An address is parsed at most once, and not at all for chains without criteria of addresses.
+    const from = readerOf(remote);
+    const to = readerOf(local);
+    const { transports, sourcePorts } = this;
     let chains = narrow(this.all, this.destinations.find(to));
     chains = narrow(chains, [transports.get('raw-buffer'), transports.get(UNSET)]);
-    chains = narrow(chains, [sources.get(sourceOf(from, to)), sources.get('any')]);
+    chains = narrow(chains, this.findSources(from, to));
     chains = narrow(chains, this.sourceAddresses.find(from));
     chains = narrow(chains, [sourcePorts.get(remote.port), sourcePorts.get(UNSET)]);
     const { filterChains, defaultFilterChain } = this.listener;
     return chains === undefined ? defaultFilterChain : filterChains[chains.first];
+  }
+
+  private findSources(from: AddressReader, to: AddressReader): readonly (ChainSet | undefined)[] {
+    const any = this.sources.get('any');
+    const hasOthers = this.sources.size > (any === undefined ? 0 : 1);
+    return hasOthers ? [this.sources.get(sourceOf(from(), to())), any] : [any];
   }
 
   private *add({ match }: MatchedFilterChain, position: number): Steps<void> {
@@ -70,6 +77,12 @@ export class FilterChainIndex {
     if (sourcePorts.length === 0) addTo(this.sourcePorts, UNSET, position);
     yield* inSteps(sourcePorts, (port) => addTo(this.sourcePorts, port, position));
   }
+}
+
+/** Returns what parses the address of an end when it is first called. */
+function readerOf(end: ConnectionEnd): AddressReader {
+  let parsed: { readonly bytes: Uint8Array | undefined } | undefined;
+  return () => (parsed ??= { bytes: addressBytes(end.address) }).bytes;
 }
 
 /** Returns how many small operations it takes to add a chain: one for each value, and one for each criterion without any. */

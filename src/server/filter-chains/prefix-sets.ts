@@ -8,6 +8,9 @@ interface PrefixLevel {
   readonly sets: Map<string, ChainSet>;
 }
 
+/** Returns the bytes of an address; `undefined` for what is no address of IP. */
+export type AddressReader = () => Uint8Array | undefined;
+
 /** Filter chains by the ranges of addresses that they are for. A chain without ranges is for all addresses. */
 export class PrefixSets {
   /** By the number of bytes of an address; the longest prefix first. */
@@ -24,9 +27,11 @@ export class PrefixSets {
     });
   }
 
-  /** Returns the sets of the ranges that an address is in, the most specific first; `undefined` is no address of IP. */
-  find(address: Uint8Array | undefined): readonly (ChainSet | undefined)[] {
+  /** Returns the sets of the ranges that an address is in, the most specific first. It is read only if there are ranges. */
+  find(read: AddressReader): readonly (ChainSet | undefined)[] {
+    if (this.families.size === 0) return [this.unset];
     const found: (ChainSet | undefined)[] = [];
+    const address = read();
     const text = address === undefined ? '' : textOf(address);
     for (const { prefixLength, sets } of this.families.get(text.length) ?? []) {
       const set = sets.get(prefixOf(text, prefixLength));

@@ -74,7 +74,7 @@ export class ListenerWatch implements Handle {
     });
   }
 
-  /** The routes of the generation in use or about to be, or why calls with them fail, as the details of their status. */
+  /** The routes of the generation in use or about to be, or why calls with them fail, for the log. */
   routesOf(routeConfigName: string): Result<RouteConfigResource, string> {
     const watch = this.routes.get(routeConfigName);
     if (watch !== undefined) return watch.routes;

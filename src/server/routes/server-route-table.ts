@@ -1,4 +1,5 @@
 import { Status } from '../../grpc-js';
+import { CallerDetails, type CallerDetail } from '../../http-filters/caller-details';
 import { readHeader, type AuthorizationRequest } from '../../http-filters/rbac/request';
 import type { HttpFilterRegistry } from '../../http-filters/registry';
 import { enabledFilters } from '../../http-filters/filter-overrides';
@@ -25,7 +26,7 @@ import { WrongActions } from './wrong-actions';
 
 /** What the tables of a server share. */
 export interface ServerRouteTableOptions {
-  /** The management server and the node, such as `management server "xds:443", node "n"`, for the statuses of requests. */
+  /** The management server and the node, such as `management server "xds:443", node "n"`, for the reasons of refusals. */
   readonly origin: string;
   /** Draws the shares of routes. */
   readonly random: Random;
@@ -122,13 +123,9 @@ export class ServerRouteTable {
     try {
       return this.decide(request);
     } catch (error) {
-      const details = 'The request cannot be judged';
-      return {
-        code: Status.INTERNAL,
-        details,
-        reason: `${details}: ${errorMessage(error)}`,
-        policy: undefined,
-      };
+      const details = CallerDetails.NOT_JUDGED;
+      const reason = `${details}: ${errorMessage(error)}`;
+      return { ...{ code: Status.INTERNAL, details, reason }, policy: undefined };
     }
   }
 
@@ -161,6 +158,7 @@ export class ServerRouteTable {
     return (
       this.hosts.find(authority) ??
       this.unavailable(
+        CallerDetails.NO_VIRTUAL_HOST,
         `No virtual host of ${this.name} has the domain ${quoteText(authority)}: add one, or the domain "*"`,
       )
     );
@@ -183,10 +181,16 @@ export class ServerRouteTable {
     const where = this.describeHost(host);
     const path = quoteText(request.path);
     if (exceeded === undefined) {
-      return this.unavailable(`No route of ${where} matches ${path}: add one`);
+      return this.unavailable(
+        CallerDetails.NO_ROUTE,
+        `No route of ${where} matches ${path}: add one`,
+      );
     }
     const reason = meter.describe(exceeded);
-    return this.unavailable(`The route of ${where} for ${path} cannot be determined: ${reason}`);
+    return this.unavailable(
+      CallerDetails.ROUTE_NOT_KNOWN,
+      `The route of ${where} for ${path} cannot be determined: ${reason}`,
+    );
   }
 
   private checkAction(
@@ -196,6 +200,7 @@ export class ServerRouteTable {
   ): Refusal | undefined {
     if (action.kind === 'non-forwarding') return undefined;
     return this.unavailable(
+      CallerDetails.WRONG_ACTION,
       `The route of ${this.describeHost(host)} for ${quoteText(path)} has the action ${actionName(action)}, ` +
         'which a gRPC server cannot carry out: use the action non_forwarding_action',
     );
@@ -216,8 +221,8 @@ export class ServerRouteTable {
     return created;
   }
 
-  private unavailable(reason: string): Refusal {
-    const details = `${reason}; configured by ${this.inputs.origin}`;
+  private unavailable(details: CallerDetail, fact: string): Refusal {
+    const reason = `${fact}; configured by ${this.inputs.origin}`;
     return { code: Status.UNAVAILABLE, details, reason, policy: undefined };
   }
 

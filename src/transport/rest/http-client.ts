@@ -10,6 +10,8 @@ import type {
   CertificateProvider,
   IdentityCertificateListener,
 } from '../../grpc-js';
+import type { CheckServerIdentity } from '../../grpc-js/host-internals';
+import { checkHostName } from '../../security/peer/check-host-name';
 import { tlsOptions, type TlsContextOptions } from '../../security/contexts/tls-options';
 import type { Clock } from '../../util/clock';
 import { describeDuration } from '../../util/duration';
@@ -44,6 +46,7 @@ interface TlsOptions extends Partial<TlsContextOptions> {
   readonly ca?: Buffer;
   readonly cert?: Buffer;
   readonly key?: Buffer;
+  readonly checkServerIdentity?: CheckServerIdentity;
 }
 
 /** Idle connections are closed after this: one with certificates that were replaced is never used again. */
@@ -63,7 +66,9 @@ export class HttpClient {
 
   constructor(private readonly options: HttpClientOptions) {
     const { certificates } = options;
-    if (certificates !== undefined) this.tls = tlsOptions();
+    if (certificates !== undefined) {
+      this.tls = { ...tlsOptions(), checkServerIdentity: checkHostName };
+    }
     const agentOptions = { keepAlive: true, timeout: IDLE_TIMEOUT_MS };
     this.agent =
       certificates === undefined ? new HttpAgent(agentOptions) : new HttpsAgent(agentOptions);

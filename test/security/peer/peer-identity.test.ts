@@ -1,4 +1,5 @@
 import { peerIdentity } from '../../../src';
+import { certificateWithNames, type RawName } from '../../support/der-certificate';
 
 const callWith = (certificate: object | undefined) => ({
   getAuthContext: () => (certificate === undefined ? null : { sslPeerCertificate: certificate }),
@@ -12,14 +13,34 @@ describe('the identity of the peer of a call', () => {
     expect(peerIdentity(callWith(certificate))).toBeUndefined();
   });
 
-  it.each<[string, string | undefined, string | undefined]>([
-    ['one SPIFFE id', 'URI:spiffe://td/a', 'spiffe://td/a'],
-    ['a SPIFFE id beside other names', 'DNS:a.example, URI:spiffe://td/a', 'spiffe://td/a'],
-    ['two URIs', 'URI:spiffe://td/a, URI:spiffe://td/b', undefined],
-    ['another URI', 'URI:https://a.example/', undefined],
-    ['no names', undefined, undefined],
-  ])('has a SPIFFE id or none: %s', (_, subjectaltname, spiffeId) => {
-    const certificate = { subject: { CN: 'a' }, subjectaltname };
+  const name = (type: RawName['type'], text: string): RawName => ({
+    ...{ type, bytes: Buffer.from(text) },
+  });
+
+  it.each<[string, readonly RawName[], string | undefined]>([
+    ['one SPIFFE id', [name('uri', 'spiffe://td/a')], 'spiffe://td/a'],
+    [
+      'a SPIFFE id beside other names',
+      [name('dns', 'a.example'), name('uri', 'spiffe://td/a')],
+      'spiffe://td/a',
+    ],
+    ['two URIs', [name('uri', 'spiffe://td/a'), name('uri', 'spiffe://td/b')], undefined],
+    ['a second URI, which is empty', [name('uri', 'spiffe://td/a'), name('uri', '')], undefined],
+    ['another URI', [name('uri', 'https://a.example/')], undefined],
+    ['a name that looks like two', [name('dns', 'a.example, URI:spiffe://td/a')], undefined],
+    ['no names', [], undefined],
+  ])('has a SPIFFE id or none: %s', (_, names, spiffeId) => {
+    const certificate = { subject: { CN: 'a' }, raw: certificateWithNames(names).raw };
     expect(peerIdentity(callWith(certificate))).toMatchObject({ spiffeId, subject: { CN: 'a' } });
+  });
+
+  it('has no names if one of them is not valid, or the certificate cannot be read', () => {
+    const names = [name('uri', 'spiffe://td/a'), name('dns', 'a\0b')];
+    for (const raw of [certificateWithNames(names).raw, Buffer.from('x'), undefined]) {
+      const certificate = { subject: { CN: 'a' }, raw };
+      expect(peerIdentity(callWith(certificate))).toMatchObject({
+        ...{ spiffeId: undefined, subjectAltNames: [] },
+      });
+    }
   });
 });

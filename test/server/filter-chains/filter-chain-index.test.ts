@@ -202,3 +202,29 @@ describe('explainFilterChain', () => {
     });
   });
 });
+
+describe('the addresses of a connection', () => {
+  it.each<[string, Readonly<Record<string, ShortMatch>>, readonly string[]]>([
+    ['chains without criteria', { a: {} }, []],
+    ['a transport protocol and ports', { a: { raw: true, ports: [1] }, b: {} }, []],
+    ['ranges of local addresses', { a: { to: ['10.0.0.0/8'] }, b: {} }, ['local']],
+    ['ranges of remote addresses', { a: { from: ['10.0.0.0/8'] }, b: {} }, ['remote']],
+    ['a type of source', { a: { source: 'external' } }, ['local', 'remote']],
+    [
+      'every criterion',
+      { a: { to: ['10.0.0.0/8'], from: ['192.0.0.0/8'], source: 'external' } },
+      ['local', 'remote'],
+    ],
+  ])('are read at most once, and only as far as needed for %s', (_, matches, expected) => {
+    const read: string[] = [];
+    const end = (side: string, address: string) => ({
+      port: 4711,
+      get address() {
+        read.push(side);
+        return address;
+      },
+    });
+    indexOf(listenerOf(matches)).find(end('local', HERE), end('remote', THERE));
+    expect(read.sort()).toEqual(expected);
+  });
+});

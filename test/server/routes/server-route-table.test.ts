@@ -14,11 +14,9 @@ import {
   ServerScene,
 } from './tables';
 
-const unavailable = (reason: string) => ({
-  code: Status.UNAVAILABLE,
-  details: `${reason}; configured by ${ORIGIN}`,
-  reason,
-  policy: undefined,
+const unavailable = (details: string, fact: string) => ({
+  ...{ code: Status.UNAVAILABLE, details, policy: undefined },
+  reason: `${fact}; configured by ${ORIGIN}`,
 });
 const denied = expect.objectContaining({
   code: Status.PERMISSION_DENIED,
@@ -64,6 +62,7 @@ describe('the virtual host of a request', () => {
     const table = scene.table([], [host('v', ['other'], [served('')])]);
     expect(judge(table, '/s/m', 'a"b')).toEqual(
       unavailable(
+        'no virtual host of this server is for the authority of the request',
         'No virtual host of RouteConfiguration "routes" has the domain "a\\"b": add one, or the domain "*"',
       ),
     );
@@ -92,6 +91,7 @@ describe('the route of a request', () => {
   it('is named as missing', () => {
     expect(judge(table(served('/a')), '/s/m')).toEqual(
       unavailable(
+        'no route of this server matches the request',
         'No route of virtual host "v" of RouteConfiguration "routes" matches "/s/m": add one',
       ),
     );
@@ -106,6 +106,7 @@ describe('the route of a request', () => {
   ])('with another action than non_forwarding_action fails: %j', (action, name) => {
     expect(judge(table({ match: { prefix: '' }, ...action }), '/s/m')).toEqual(
       unavailable(
+        'the route of the request is not one that a server handles',
         'The route of virtual host "v" of RouteConfiguration "routes" for "/s/m" has the action ' +
           `${name}, which a gRPC server cannot carry out: use the action non_forwarding_action`,
       ),
@@ -161,7 +162,8 @@ describe('the route of a request', () => {
     const sut = table(...routes);
     expect(judge(sut, '/s/m', 'shop', { headers: { x: 'none' } })?.reason).toBe(
       'The route of virtual host "v" of RouteConfiguration "routes" for "/s/m" cannot be determined: ' +
-        'matching its path and headers takes more than 2000 steps (limit maxMatchStepsPerCall), at header "x" of 4 characters',
+        'matching its path and headers takes more than 2000 steps (limit maxMatchStepsPerCall), at header "x" of 4 characters; ' +
+        `configured by ${ORIGIN}`,
     );
     expect(judge(sut, '/s/m', 'shop', { headers: { x: '0' } })).toBeUndefined();
   });
@@ -292,7 +294,12 @@ describe('the filters of a request', () => {
     const misfit =
       'The override of HTTP filter "r" is acme.Probe, which does not fit envoy.extensions.filters.http.rbac.v3.RBAC';
     expect(judge(sut, '/s/m')).toEqual({
-      ...{ code: Status.UNAVAILABLE, details: misfit, reason: misfit, policy: undefined },
+      ...{
+        code: Status.UNAVAILABLE,
+        details: 'the request cannot be judged',
+        reason: misfit,
+        policy: undefined,
+      },
       decidedBy: { filter: 'r', action: undefined },
     });
   });
@@ -320,7 +327,12 @@ describe('the filters of a request', () => {
     const sut = scene.table([probe('p', text)], plain);
     for (let i = 0; i < 2; i++) {
       expect(judge(sut, '/s/m')).toEqual({
-        ...{ code: Status.INTERNAL, details: 'HTTP filter "p" failed', reason, policy: undefined },
+        ...{
+          code: Status.INTERNAL,
+          details: 'the request cannot be judged',
+          reason,
+          policy: undefined,
+        },
         decidedBy: { filter: 'p', action: undefined },
       });
     }
@@ -335,8 +347,8 @@ it('refuses a request that cannot be read', () => {
   const ends = { local: { address: '', port: 0 }, remote: { address: '', port: 0 } };
   expect(sut.judge({ path: '/s/m', header, ...ends, tls: undefined })).toEqual({
     code: Status.INTERNAL,
-    details: 'The request cannot be judged',
-    reason: 'The request cannot be judged: cut off',
+    details: 'the request cannot be judged',
+    reason: 'the request cannot be judged: cut off',
     policy: undefined,
   });
 });
