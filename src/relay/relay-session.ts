@@ -70,6 +70,11 @@ export class RelaySession {
     return this.server.start(address);
   }
 
+  /** Where it listens, in the form of `server_uri`; `undefined` if it does not. */
+  get address(): string | undefined {
+    return this.server.address;
+  }
+
   async stop(): Promise<void> {
     await this.server.stop();
     await this.loadStreams.end(DRAIN_TIMEOUT_MS);

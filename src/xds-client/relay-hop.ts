@@ -7,6 +7,8 @@ export interface RelayHop {
   readonly pid: number;
   /** The management servers that it uses. Their states may have changed since. */
   readonly servers: readonly RelayedServer[];
+  /** The same for people, such as `relay (pid 12) → istiod:15010`. */
+  readonly text: string;
 }
 
 /** A management server that a relay uses. */
@@ -53,7 +55,8 @@ export function parseRelayIdentifier(identifier: string): RelayHop | undefined {
   }
   const pid = valueAt(json, 'pid');
   if (valueAt(json, 'component') !== COMPONENT || typeof pid !== 'number') return undefined;
-  return { pid, servers: listAt(json, 'servers').slice(0, MAX_SERVERS).flatMap(parseServer) };
+  const servers = listAt(json, 'servers').slice(0, MAX_SERVERS).flatMap(parseServer);
+  return { pid, servers, text: describeHop(pid, servers) };
 }
 
 function parseServer(json: unknown): readonly RelayedServer[] {
@@ -61,8 +64,7 @@ function parseServer(json: unknown): readonly RelayedServer[] {
   return typeof serverUri === 'string' && typeof state === 'string' ? [{ serverUri, state }] : [];
 }
 
-/** Describes a relay and the servers above it, such as `relay (pid 12) → istiod:15010`. */
-export function describeRelayHop({ pid, servers }: RelayHop): string {
+function describeHop(pid: number, servers: readonly RelayedServer[]): string {
   const above = servers.map(({ serverUri, state }) =>
     state === 'open' ? serverUri : `${serverUri} (${state})`,
   );
@@ -70,8 +72,7 @@ export function describeRelayHop({ pid, servers }: RelayHop): string {
   return sanitizeText(above.length === 0 ? relay : `${relay} → ${above.join(', ')}`);
 }
 
-/** Names a relay. */
-export function describeRelay(pid: number): string {
+function describeRelay(pid: number): string {
   return `relay (pid ${pid})`;
 }
 

@@ -34,7 +34,7 @@ import type { CertificateProviders, DiscoveryService, ResourceType } from './res
 import type { TimeBudget } from './budgets';
 import type { XdsTransport, XdsTransportFactory } from './transport';
 import { describeServer, describeSilence, type ResourceId } from './xds-errors';
-import { describeRelayHop, parseRelayIdentifier, type RelayHop } from './relay-hop';
+import { parseRelayIdentifier, type RelayHop } from './relay-hop';
 import { inSeconds } from '../util/duration';
 
 /** Constructor options of a channel. */
@@ -202,7 +202,7 @@ export class ServerChannel implements Channel {
     const remainingMs = stream?.remainingMs(type.typeUrl, name);
     const outlook = remainingMs === undefined ? '' : `; giving up in ${inSeconds(remainingMs)}`;
     const { relay } = this;
-    const hop = relay === undefined ? '' : `, ${describeRelayHop(relay)},`;
+    const hop = relay === undefined ? '' : `, ${relay.text},`;
     return `${this.description}${hop} ${describeSilence(hasAnswered)}${outlook}`;
   }
 

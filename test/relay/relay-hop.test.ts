@@ -51,6 +51,7 @@ describe.each(VARIANTS)('a relay, as its clients see it in the variant: %s', (_n
     expect(server?.relay).toEqual({
       pid: process.pid,
       servers: [{ serverUri: scene.upstream, state: 'open' }],
+      text: `relay (pid ${process.pid}) → ${scene.upstream}`,
     });
   });
 
