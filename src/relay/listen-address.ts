@@ -1,7 +1,8 @@
-import { fstatSync, readFileSync } from 'node:fs';
+import { fstatSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';
 import type { ListenAddress } from '../control-plane/grpc-listener';
+import { readRegularText } from '../util/read-regular-file';
 import type { Rule } from '../util/check-arguments';
 
 const UNIX = /^unix:(?:\/\/(?=\/))?(.+)$/s;
@@ -67,11 +68,16 @@ export function parseListenAddress(text: string): ListenAddress | undefined {
   return isLoopback && port <= 65_535 ? { host, port } : undefined;
 }
 
+/** Bytes of the list of sockets of Linux, which has some 100 for each. */
+const MAX_SOCKETS_BYTES = 16 * 2 ** 20;
+
 /** Returns the path of a Unix socket that was passed, which Node.js does not know; `undefined` where Linux does not list it. */
 export function pathOfSocket(fd: number): string | undefined {
   try {
     const inode = String(fstatSync(fd).ino);
-    for (const line of readFileSync('/proc/net/unix', 'utf8').split('\n')) {
+    const sockets = readRegularText('/proc/net/unix', { maxBytes: MAX_SOCKETS_BYTES });
+    if (!sockets.ok) return undefined;
+    for (const line of sockets.value.split('\n')) {
       const [, , , , , , of, path] = line.trim().split(/\s+/);
       if (of === inode) return path;
     }

@@ -1,6 +1,5 @@
 import { cutText, sanitizeText } from '../util/text';
 import { listAt, valueAt } from '../util/value-at';
-import type { ServerSnapshot } from './client-snapshot';
 
 /** A relay in the place of a management server, as the `control_plane.identifier` of its last response describes it. */
 export interface RelayHop {
@@ -31,10 +30,7 @@ const MAX_SERVERS = 16;
 const RELAYED_FAILURE = /^relay \(pid \d+\): /;
 
 /** Returns the `control_plane.identifier` of the responses of a relay. */
-export function formatRelayIdentifier(
-  pid: number,
-  servers: readonly Pick<ServerSnapshot, 'serverUri' | 'state'>[],
-): string {
+export function formatRelayIdentifier(pid: number, servers: readonly RelayedServer[]): string {
   const shown = servers.slice(0, MAX_SERVERS);
   return JSON.stringify({
     component: COMPONENT,
