@@ -81,7 +81,7 @@ export function parseIpPortText(text: string): string {
 /** Checks where a relay listens. */
 export const parseListen = expectForm(
   /^(?:unix:.+|systemd(?::[^:]+)?|(?:localhost|127(?:\.\d{1,3}){3}|\[::1\]):\d{1,5})$/,
-  'unix:/path, a loopback address and a port, such as 127.0.0.1:18000, or systemd',
+  'unix:/path, or a loopback address and a port, such as 127.0.0.1:18000, or systemd',
 );
 
 /** Checks the identity of a client. */

@@ -312,7 +312,7 @@ function addRelay(program: Command, io: CliIo, setCode: SetCode): void {
     )
     .requiredOption(
       '-l, --listen <address>',
-      'unix:/path, a loopback address and a port, such as 127.0.0.1:18000, or systemd (socket activation)',
+      'unix:/path, or a loopback address and a port, such as 127.0.0.1:18000, or systemd (socket activation)',
       parseListen,
     )
     .action(async (flags: RelayFlags) => setCode(await relay(flags, io)));
