@@ -41,8 +41,8 @@ export const parseTarget = expectForm(/^xds:./, 'an xds: target, such as xds:///
 
 /** Checks the target of a report, which also has what servers share (gRFC A71). */
 export const parseReportedTarget = expectForm(
-  /^(?:xds:.|#server$)/,
-  'an xds: target, such as xds:///shop, or #server',
+  /^(?:xds:.|#server$|#relay$|#client-\d+$)/,
+  'an xds: target, such as xds:///shop, or #server, #relay, #client-1',
 );
 
 /** Checks a project number of Google Cloud. */
@@ -80,8 +80,8 @@ export function parseIpPortText(text: string): string {
 
 /** Checks where a relay listens. */
 export const parseListen = expectForm(
-  /^(?:unix:.+|(?:localhost|127(?:\.\d{1,3}){3}|\[::1\]):\d{1,5})$/,
-  'unix:/path, or a loopback address and a port, such as 127.0.0.1:18000',
+  /^(?:unix:.+|systemd(?::[^:]+)?|(?:localhost|127(?:\.\d{1,3}){3}|\[::1\]):\d{1,5})$/,
+  'unix:/path, or a loopback address and a port, such as 127.0.0.1:18000, or systemd',
 );
 
 /** Checks the identity of a client. */

@@ -180,7 +180,7 @@ function addDump(program: Command, io: CliIo, setCode: SetCode): void {
     .description(
       'Prints the resources with their states. As JSON or YAML it is a file that serve, check and diff read.',
     )
-    .argument('[file]', 'resource file')
+    .argument('[file]', 'resource file, or the socket of a relay, unix:/path')
     .option('-t, --target <target>', 'only what a target needs, or #server', parseReportedTarget);
   addOutputOptions(addServerOptions(command)).action(
     async (file: string | undefined, flags: DumpFlags) => setCode(await dump(file, flags, io)),
@@ -312,7 +312,7 @@ function addRelay(program: Command, io: CliIo, setCode: SetCode): void {
     )
     .requiredOption(
       '-l, --listen <address>',
-      'unix:/path, or a loopback address and a port, such as 127.0.0.1:18000',
+      'unix:/path, or a loopback address and a port, such as 127.0.0.1:18000, or systemd (socket activation)',
       parseListen,
     )
     .action(async (flags: RelayFlags) => setCode(await relay(flags, io)));

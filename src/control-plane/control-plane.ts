@@ -256,7 +256,7 @@ export class ControlPlane {
     const { identifier = 'grpc-xds', wrapResources = false, imitate } = this.options;
     const { onClientEvent, onRequest, onDeltaRequest } = this.options;
     return new AdsService({
-      settings: { identifier, wrapResources, imitate },
+      settings: { identifier: () => identifier, wrapResources, imitate },
       clock: this.clock,
       nextStreamId: () => ++this.streamCount,
       view: this.snapshots,

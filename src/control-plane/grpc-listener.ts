@@ -1,9 +1,12 @@
 import { ServerCredentials, type ConnectionInjector, type Server } from '@grpc/grpc-js';
+import { joinHostPort } from '../util/text';
 import { createServer, type AddressInfo, type Server as TcpServer, type Socket } from 'node:net';
 
-/** Where a server listens: a port of TCP, or a Unix socket. */
+/** Where a server listens: a port of TCP, a Unix socket, or a socket that was passed as a file descriptor and listens. */
 export type ListenAddress =
-  { readonly host: string; readonly port: number } | { readonly path: string };
+  | { readonly host: string; readonly port: number }
+  | { readonly path: string }
+  | { readonly fd: number };
 
 /**
  * The listening socket of a gRPC server and its connections. Replaces `Server.bindAsync`, which cannot close connections
@@ -43,6 +46,13 @@ export class GrpcListener {
   get port(): number {
     const address = this.tcp.address();
     return isAddressInfo(address) ? address.port : 0;
+  }
+
+  /** In the form of `server_uri`: `unix:/path`, or an address with a port. */
+  get address(): string | undefined {
+    const address = this.tcp.address();
+    if (isAddressInfo(address)) return joinHostPort(address.address, address.port);
+    return address === null ? undefined : `unix:${address}`;
   }
 
   /** The number of connections accepted so far. */

@@ -45,6 +45,11 @@ export class ServiceHost {
     return this.state.kind === 'started';
   }
 
+  /** Where it listens, in the form of `server_uri`; `undefined` if it does not. */
+  get address(): string | undefined {
+    return this.state.kind === 'started' ? this.state.listener.address : undefined;
+  }
+
   /**
    * Starts to listen.
    *

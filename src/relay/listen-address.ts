@@ -1,6 +1,8 @@
+import { fstatSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';
 import type { ListenAddress } from '../control-plane/grpc-listener';
+import { readRegularText } from '../util/read-regular-file';
 import type { Rule } from '../util/check-arguments';
 
 const UNIX = /^unix:(?:\/\/(?=\/))?(.+)$/s;
@@ -8,9 +10,48 @@ const HOST_PORT = /^(?:\[([^\]]+)\]|([^:[\]]+)):(\d{1,5})$/;
 
 /** What `listen` of a relay must be. */
 export const LISTEN: Rule = {
-  legal: '"unix:" with a path, or a loopback address and a port, such as "127.0.0.1:18000"',
-  accepts: (value) => typeof value === 'string' && parseListenAddress(value) !== undefined,
+  legal:
+    '"unix:" with a path, a loopback address and a port, such as "127.0.0.1:18000", or "systemd"',
+  accepts: (value) =>
+    typeof value === 'string' && (SYSTEMD.test(value) || parseListenAddress(value) !== undefined),
 };
+
+/** The socket that systemd has passed, or the one with a name (`FileDescriptorName=`). */
+const SYSTEMD = /^systemd(?::([^:]+))?$/;
+
+/** The first file descriptor that is passed (https://www.freedesktop.org/software/systemd/man/latest/sd_listen_fds.html). */
+const FIRST_FD = 3;
+
+/**
+ * Finds the socket that systemd has passed to this process for `systemd` or `systemd:NAME`.
+ *
+ * @returns `undefined` for another text.
+ * @throws Error if it has passed none, several without a name, or none of the name.
+ */
+export function findPassedSocket(
+  text: string,
+  env: Readonly<Record<string, string | undefined>>,
+): { readonly fd: number } | undefined {
+  const match = SYSTEMD.exec(text);
+  if (match === null) return undefined;
+  const count = Number(env['LISTEN_FDS'] ?? 0);
+  if (!(count >= 1) || Number(env['LISTEN_PID']) !== process.pid) {
+    throw new Error(
+      `${text}: systemd has passed no socket to this process: start it by its .socket unit (LISTEN_PID ${env['LISTEN_PID'] ?? 'is not set'}, LISTEN_FDS ${env['LISTEN_FDS'] ?? 'is not set'})`,
+    );
+  }
+  const [, name] = match;
+  const names = (env['LISTEN_FDNAMES'] ?? '').split(':');
+  if (name === undefined) {
+    if (count === 1) return { fd: FIRST_FD };
+    throw new Error(
+      `${text}: systemd has passed ${count} sockets: choose one by its FileDescriptorName=, such as systemd:${names[0] ?? 'xds'}`,
+    );
+  }
+  const index = names.slice(0, count).indexOf(name);
+  if (index === -1) throw new Error(`${text}: systemd has passed the sockets ${names.join(', ')}`);
+  return { fd: FIRST_FD + index };
+}
 
 /**
  * Parses where a relay listens: `unix:/path`, or an address of this machine alone with a port, because clients are not
@@ -25,4 +66,23 @@ export function parseListenAddress(text: string): ListenAddress | undefined {
   const isLoopback =
     host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
   return isLoopback && port <= 65_535 ? { host, port } : undefined;
+}
+
+/** Bytes of the list of sockets of Linux, which has some 100 for each. */
+const MAX_SOCKETS_BYTES = 16 * 2 ** 20;
+
+/** Returns the path of a Unix socket that was passed, which Node.js does not know; `undefined` where Linux does not list it. */
+export function pathOfSocket(fd: number): string | undefined {
+  try {
+    const inode = String(fstatSync(fd).ino);
+    const sockets = readRegularText('/proc/net/unix', { maxBytes: MAX_SOCKETS_BYTES });
+    if (!sockets.ok) return undefined;
+    for (const line of sockets.value.split('\n')) {
+      const [, , , , , , of, path] = line.trim().split(/\s+/);
+      if (of === inode) return path;
+    }
+  } catch {
+    // Not Linux, or not readable: the relay serves without knowing its path.
+  }
+  return undefined;
 }

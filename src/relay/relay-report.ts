@@ -13,8 +13,16 @@ export interface RelayReport {
   readonly types: readonly RelayedTypeReport[];
   /** The clients with a discovery stream. */
   readonly clients: readonly RelayClientReport[];
-  /** The ids of the nodes with a stream of load reports, once for each stream. */
-  readonly loadClients: readonly string[];
+  /** The clients with a stream of load reports. */
+  readonly loadClients: readonly RelayLoadClientReport[];
+}
+
+/** A client with a stream of load reports: the calls that it has reported on it, all clusters together. */
+export interface RelayLoadClientReport extends Pick<ClientState, 'streamId' | 'nodeId'> {
+  readonly issued: number;
+  readonly succeeded: number;
+  readonly failed: number;
+  readonly dropped: number;
 }
 
 /** The resources of one type, by number. */

@@ -4,17 +4,20 @@ import type { ClientEvent, ClientState } from '../control-plane/client-state';
 import type { ListenAddress } from '../control-plane/grpc-listener';
 import { LoadService } from '../control-plane/lrs/load-service';
 import { clusterKind } from '../control-plane/resource';
-import { ServiceHost } from '../control-plane/service-host';
+import { ServiceHost, type HostedService } from '../control-plane/service-host';
+import { createCsdsHandlers, csdsDefinition } from '../observe/admin/csds';
 import type { PolicyEnvironment } from '../lb/registry/policy-table';
 import { quoteName, sanitizeText } from '../util/text';
 import { DRAIN_TIMEOUT_MS } from '../xds-client/limits';
 import { LoadReporter, LoadStreams } from '../xds-client/lrs/load-reporter';
 import { ManagementServers, type UserAgent } from '../xds-client/management-servers';
+import { formatRelayIdentifier } from '../xds-client/relay-hop';
 import { SharedTransports, type XdsTransportFactory } from '../xds-client/transport';
 import { XdsClient } from '../xds-client/xds-client';
 import { ClientRejections } from './client-rejections';
 import { ClientSubscriptions } from './client-subscriptions';
 import type { RelayClientReport, RelayReport } from './relay-report';
+import { observeRelayClient } from './relay-status';
 import { RelayedLoads } from './relayed-loads';
 import { UpstreamResources } from './upstream-resources';
 
@@ -38,6 +41,7 @@ export class RelaySession {
   private readonly loadStreams: LoadStreams;
   private readonly ads: AdsService;
   private readonly lrs: LoadService;
+  private readonly loads: RelayedLoads;
   private readonly server: ServiceHost;
   private streamCount = 0;
   /** Clusters whose load was left out, of which the first is logged. */
@@ -57,14 +61,19 @@ export class RelaySession {
     this.subscriptions = new ClientSubscriptions((...change) => this.resources.refer(...change));
     this.loadStreams = new LoadStreams(clock);
     this.ads = this.createAdsService();
-    this.lrs = this.createLoadService(servers, transportFactory);
-    const services = [this.ads, this.lrs];
+    [this.lrs, this.loads] = this.createLoadService(servers, transportFactory);
+    const services = [this.ads, this.lrs, this.createStatusService(servers)];
     this.server = new ServiceHost({ name: 'relay', services, clock });
   }
 
   /** Starts to listen. @returns the port; 0 for a path. */
   start(address: ListenAddress): Promise<number> {
     return this.server.start(address);
+  }
+
+  /** Where it listens, in the form of `server_uri`; `undefined` if it does not. */
+  get address(): string | undefined {
+    return this.server.address;
   }
 
   async stop(): Promise<void> {
@@ -84,7 +93,7 @@ export class RelaySession {
       servers: this.client.serverStates(),
       types: this.resources.describe(),
       clients: this.ads.clients().map(describeClient),
-      loadClients: this.lrs.clients().map(({ nodeId }) => nodeId),
+      loadClients: this.lrs.clients().map((client) => this.loads.describe(client)),
     };
   }
 
@@ -114,7 +123,11 @@ export class RelaySession {
 
   private createAdsService(): AdsService {
     return new AdsService({
-      settings: { identifier: 'grpc-xds relay', wrapResources: true, imitate: undefined },
+      settings: {
+        identifier: () => formatRelayIdentifier(process.pid, this.client.serverStates()),
+        wrapResources: true,
+        imitate: undefined,
+      },
       clock: this.options.environment.clock,
       nextStreamId: () => ++this.streamCount,
       view: this.resources,
@@ -124,10 +137,25 @@ export class RelaySession {
     });
   }
 
+  /** CSDS (gRFC A40) of both sides: what the relay has, and what each of its clients has acknowledged. */
+  private createStatusService({ node }: ManagementServers): HostedService {
+    const observe = () => {
+      const served = this.resources.resourcesFor();
+      const own = { node, scope: RELAY_TARGET, resources: this.client.resources() };
+      return [own, ...this.ads.clients().map((client) => observeRelayClient(client, served))];
+    };
+    const { clock } = this.options.environment;
+    return {
+      addTo: (server) => server.addService(csdsDefinition, createCsdsHandlers(observe, clock)),
+      // Their callers are not clients of the relay: they are cut off with the connections.
+      endStreams: () => {},
+    };
+  }
+
   private createLoadService(
     { node }: ManagementServers,
     transportFactory: XdsTransportFactory,
-  ): LoadService {
+  ): readonly [LoadService, RelayedLoads] {
     const { environment, bootstrap } = this.options;
     const { clock, random, logger, flags } = environment;
     const [defaultServer] = bootstrap.servers;
@@ -153,7 +181,7 @@ export class RelaySession {
       onReport: (client, report) => loads.add(client, report),
       onClosed: (client) => loads.close(client),
     });
-    return service;
+    return [service, loads];
   }
 
   private onEvent(event: ClientEvent): void {

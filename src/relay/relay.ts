@@ -13,7 +13,7 @@ import { systemRandom } from '../util/random';
 import { joinHostPort } from '../util/text';
 import { PACKAGE_VERSION } from '../util/version';
 import type { UserAgent } from '../xds-client/management-servers';
-import { LISTEN, parseListenAddress } from './listen-address';
+import { findPassedSocket, LISTEN, parseListenAddress, pathOfSocket } from './listen-address';
 import { freePath, listenPrivately } from './listen-path';
 import type { RelayReport } from './relay-report';
 import { RelaySession } from './relay-session';
@@ -22,7 +22,8 @@ import { RelaySession } from './relay-session';
 export interface RelayOptions {
   /**
    * Where clients connect: `unix:/path`, or a loopback address and a port, such as `127.0.0.1:18000`; port 0 takes any that is
-   * free. A socket has the mode 0600.
+   * free. A socket has the mode 0600. `systemd` and `systemd:NAME`: the socket that systemd has passed to this process, with the
+   * mode and the owner that its unit has.
    */
   readonly listen: string;
   /** The management servers: a bootstrap as an object or JSON text (gRFC A27). Default: that of the environment. */
@@ -69,7 +70,7 @@ export class Relay {
   constructor(options: RelayOptions) {
     checkOptions('new Relay()', options, OPTIONS);
     const { env, logger = silentLogger, clock = systemClock } = options;
-    const listen = parseListenAddress(options.listen);
+    const listen = findPassedSocket(options.listen, env) ?? parseListenAddress(options.listen);
     if (listen === undefined) throw new TypeError(`new Relay(): listen must be ${LISTEN.legal}`);
     this.listen = listen;
     this.environment = {
@@ -148,6 +149,11 @@ export class Relay {
       await freePath(listen.path);
       await listenPrivately(listen.path, () => session.start(listen));
       return `unix:${listen.path}`;
+    }
+    if ('fd' in listen) {
+      await session.start(listen);
+      const path = pathOfSocket(listen.fd);
+      return session.address ?? (path === undefined ? `fd:${listen.fd}` : `unix:${path}`);
     }
     return joinHostPort(listen.host, await session.start(listen));
   }

@@ -7,6 +7,7 @@ import type { LocalityLoad as LocalityCounter } from '../xds-client/lrs/cluster-
 import type { LoadReference, LoadReporter } from '../xds-client/lrs/load-reporter';
 import type { LrsResponse } from '../xds-client/lrs/lrs-stream';
 import type { MetricField, MetricTotals } from '../xds-client/lrs/metrics';
+import type { RelayLoadClientReport } from './relay-report';
 import { MAX_LOAD_ENTRIES_OF_CLUSTER } from './limits';
 
 /** Constructor options of `RelayedLoads`. */
@@ -26,6 +27,7 @@ export interface RelayedLoadsOptions {
 interface ClientLoads {
   readonly presence: Handle;
   clusters: readonly ReportedCluster[];
+  readonly calls: { issued: number; succeeded: number; failed: number; dropped: number };
 }
 
 interface ReportedCluster {
@@ -55,7 +57,8 @@ export class RelayedLoads {
     const { reporter, defaultServer: server } = this.options;
     // A cluster without calls, which no report has: the server is to say what it requests before clients report anything.
     const presence = reporter.acquire({ server, cluster: '', edsServiceName: '', metrics: [] });
-    this.clients.set(streamId, { presence, clusters: [] });
+    const calls = { issued: 0, succeeded: 0, failed: 0, dropped: 0 };
+    this.clients.set(streamId, { presence, clusters: [], calls });
   }
 
   /** Adds a report. A cluster that it does not have has no calls in progress. */
@@ -65,6 +68,20 @@ export class RelayedLoads {
     const before = client.clusters;
     client.clusters = clusters.flatMap((load) => this.addCluster(load) ?? []);
     endAll(before);
+    for (const { localities, totalDropped } of clusters) {
+      client.calls.dropped += totalDropped;
+      for (const { issued, succeeded, failed } of localities) {
+        client.calls.issued += issued;
+        client.calls.succeeded += succeeded;
+        client.calls.failed += failed;
+      }
+    }
+  }
+
+  /** Returns the calls that a client has reported. */
+  describe({ streamId, nodeId }: ClientIdentity): RelayLoadClientReport {
+    const none = { issued: 0, succeeded: 0, failed: 0, dropped: 0 };
+    return { streamId, nodeId, ...(this.clients.get(streamId)?.calls ?? none) };
   }
 
   /** Handles the end of a stream. */

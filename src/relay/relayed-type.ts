@@ -64,6 +64,13 @@ export class RelayedNames {
     return this.names.get(name)?.state.value;
   }
 
+  /** Returns why the servers of a name that has no resource cannot be used; `undefined` if they can, or it has one. */
+  failureOf(name: string): string | undefined {
+    const { value, error } = this.names.get(name)?.state ?? {};
+    if (value !== undefined || error?.kind !== 'unreachable') return undefined;
+    return error.cause ?? error.message;
+  }
+
   /** Requests a name, unless it is requested. */
   add(name: string): void {
     if (this.names.has(name)) return;

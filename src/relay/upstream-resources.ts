@@ -8,6 +8,7 @@ import type { ServerConfig } from '../bootstrap/bootstrap';
 import type { Clock } from '../util/clock';
 import { createHandle, type Handle } from '../util/handle';
 import { StatusCode } from '../util/status-code';
+import { describeRelayedFailure } from '../xds-client/relay-hop';
 import type { WatchClient } from '../xds-client/xds-client';
 import { LINGER_MS, MAX_LINGERING, MAX_NAMES, MAX_TYPES } from './limits';
 import { createRelayedType } from './opaque-type';
@@ -15,7 +16,7 @@ import type { RelayedTypeReport } from './relay-report';
 import { RelayedNames, type PublishedType } from './relayed-type';
 
 /** The client that resources are requested with. */
-type UpstreamClient = Pick<WatchClient, 'watch' | 'run' | 'runWhenWhole'>;
+type UpstreamClient = Pick<WatchClient, 'watch' | 'run' | 'runWhenWhole' | 'serverFailures'>;
 
 /** How long a name is kept after its last client. */
 interface Lingering {
@@ -73,6 +74,22 @@ export class UpstreamResources implements ResourceView {
     const added = names.filter((name) => known?.has(name) !== true).length;
     return this.size + added > MAX_NAMES
       ? refuse(`the relay has ${MAX_NAMES} names already`)
+      : undefined;
+  }
+
+  /** Returns why nothing of what a client subscribes to can be received: as if it were connected to the servers itself. */
+  findOutage(types: Parameters<NonNullable<ResourceView['findOutage']>>[0]): string | undefined {
+    let cause: string | undefined;
+    for (const { typeUrl, subscribed } of types) {
+      for (const name of subscribed) {
+        const failure = this.types.get(typeUrl)?.failureOf(name);
+        if (failure === undefined) return undefined;
+        cause ??= failure;
+      }
+    }
+    // A server that answers again has not sent each resource yet.
+    return cause !== undefined && this.client.serverFailures().length > 0
+      ? describeRelayedFailure(process.pid, cause)
       : undefined;
   }
 

@@ -34,6 +34,7 @@ import type { CertificateProviders, DiscoveryService, ResourceType } from './res
 import type { TimeBudget } from './budgets';
 import type { XdsTransport, XdsTransportFactory } from './transport';
 import { describeServer, describeSilence, type ResourceId } from './xds-errors';
+import { parseRelayIdentifier, type RelayHop } from './relay-hop';
 import { inSeconds } from '../util/duration';
 
 /** Constructor options of a channel. */
@@ -97,6 +98,8 @@ export class ServerChannel implements Channel {
   private transport: XdsTransport | undefined;
   /** A target has used another server since this one was last reachable: it has resources that this one did not send. */
   private wasLeft = false;
+  /** The `control_plane.identifier` of the last response; `undefined` once the server has failed. */
+  private controlPlane: string | undefined;
 
   constructor(private readonly options: ServerChannelOptions) {
     const { server, policy, node, withoutDelta, logger, events } = options;
@@ -181,7 +184,8 @@ export class ServerChannel implements Channel {
     const { state, retryInMs, cut } = worst ?? NO_STREAM;
     const { failure: lastError, failingSince } = this.health;
     const shortStreams = cut?.count ?? 0;
-    return { serverUri, state, lastError, failingSince, retryInMs, shortStreams };
+    const { relay } = this;
+    return { serverUri, state, lastError, failingSince, retryInMs, shortStreams, relay };
   }
 
   /** Describes what a pending resource waits for, as the end of a sentence. */
@@ -197,7 +201,13 @@ export class ServerChannel implements Channel {
       return `connecting to ${this.description}: check server_uri and the network`;
     const remainingMs = stream?.remainingMs(type.typeUrl, name);
     const outlook = remainingMs === undefined ? '' : `; giving up in ${inSeconds(remainingMs)}`;
-    return `${this.description} ${describeSilence(hasAnswered)}${outlook}`;
+    const { relay } = this;
+    const hop = relay === undefined ? '' : `, ${relay.text},`;
+    return `${this.description}${hop} ${describeSilence(hasAnswered)}${outlook}`;
+  }
+
+  private get relay(): RelayHop | undefined {
+    return this.controlPlane === undefined ? undefined : parseRelayIdentifier(this.controlPlane);
   }
 
   private serviceOf(type: ResourceType<unknown>): DiscoveryService {
@@ -248,8 +258,9 @@ export class ServerChannel implements Channel {
   }
 
   private *onResponse(response: AdsResponse): Steps<Verdict> {
-    const { typeUrl, version, isRequested } = response;
+    const { typeUrl, version, isRequested, controlPlane } = response;
     const { resources } = this;
+    this.controlPlane = controlPlane;
     const type = resources.type(typeUrl);
     if (!isRequested || type === undefined) {
       this.log.unrequested(typeUrl);
@@ -281,6 +292,7 @@ export class ServerChannel implements Channel {
   }
 
   private onFailed(service: DiscoveryService, reason: string, retryInMs: number): void {
+    this.controlPlane = undefined;
     this.log.trace(() => `${reason}; next attempt in ${inSeconds(retryInMs)}`);
     if (this.health.onFailed(service, reason, retryInMs)) this.notifyObservers();
   }

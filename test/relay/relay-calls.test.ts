@@ -67,9 +67,11 @@ describe('four processes behind a relay below an agent that keeps one stream', (
     expect(await clients.say()).toEqual(['b', 'b', 'b', 'b']);
     scene.controlPlane.kill();
     await scene.startRelay();
+    // The new relay has nothing, and says why.
     await eventually(
-      () => scene.relay.inspect().clients.length,
-      (count) => count === 4,
+      () => inspect().targets.flatMap(({ servers }) => servers),
+      (servers) =>
+        servers.every(({ lastError = '' }) => lastError.includes('reports: relay (pid ')),
     );
     expect(await clients.say()).toEqual(['b', 'b', 'b', 'b']);
     await scene.restartControlPlane(resourcesOf(0));

@@ -166,3 +166,35 @@ describe('the names that a relay requests', () => {
     );
   });
 });
+
+describe('why clients of a relay can have nothing now', () => {
+  const subscribed = (...names: readonly string[]) => [{ typeUrl: CDS, subscribed: names }];
+  const outage = /^relay \(pid \d+\): the message of unreachable$/;
+
+  function createScene(): Scene {
+    const scene = new Scene();
+    scene.source.failures = ['s cannot be reached'];
+    scene.resources.refer(CDS, ['a', 'b', 'c'], []);
+    scene.source.fail(type, 'a', unreachable);
+    scene.source.fail(type, 'b', unreachable);
+    return scene;
+  }
+
+  it('is the failure of the server of all that they subscribe to', () => {
+    expect(createScene().resources.findOutage(subscribed('a', 'b'))).toMatch(outage);
+  });
+
+  it.each<[string, (scene: Scene) => void, readonly string[]]>([
+    ['one of them is pending at a server that has not failed', () => {}, ['a', 'c']],
+    ['one of them has a resource', (s) => s.source.serve(type, 'b', value('1')), ['a', 'b']],
+    ['one of them does not exist', (s) => s.source.fail(type, 'b', error('does-not-exist')), ['b']],
+    ['one of them has an error of its own', (s) => s.source.fail(type, 'b', denied), ['a', 'b']],
+    ['one of them is not requested', () => {}, ['a', 'unknown']],
+    ['the server works again', (s) => (s.source.failures = []), ['a', 'b']],
+    ['they subscribe to nothing', () => {}, []],
+  ])('is none if %s', (_case, prepare, names) => {
+    const scene = createScene();
+    prepare(scene);
+    expect(scene.resources.findOutage(subscribed(...names))).toBeUndefined();
+  });
+});

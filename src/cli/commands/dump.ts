@@ -58,7 +58,9 @@ export function sourceOf(
 ): ResourceSource | undefined {
   const { admin, page, pid, controlPlane, bootstrap } = flags;
   const sources: ResourceSource[] = [];
-  if (file !== undefined) sources.push({ kind: 'file', path: file });
+  // The socket of a relay.
+  if (file?.startsWith('unix:') === true) sources.push({ kind: 'admin', address: file });
+  else if (file !== undefined) sources.push({ kind: 'file', path: file });
   if (admin !== undefined) sources.push({ kind: 'admin', address: admin });
   if (page !== undefined) sources.push({ kind: 'page', url: page });
   if (pid !== undefined) sources.push({ kind: 'process', pid });

@@ -238,8 +238,13 @@ async function fetchStatus(fetch: StatusFetch): Promise<Result<Dump, SourceFailu
   const merged = new Map<string, DumpedResource>();
   for (const resource of configs.flatMap(resourcesOf)) {
     const key = `${resource.typeUrl} ${resource.name}`;
-    // Several targets may use a resource; the one that has it counts.
-    if (merged.get(key)?.value === undefined) merged.set(key, resource);
+    const known = merged.get(key);
+    // Several targets may use a resource; the one that has it counts, and of clients of a relay the one that rejects it.
+    if (known?.value === undefined) merged.set(key, resource);
+    else if (resource.rejected !== undefined && known.rejected === undefined) {
+      const { status, error, rejected } = resource;
+      merged.set(key, { ...known, status, error, rejected });
+    }
   }
   const nodeId = configs[0]?.node?.id ?? '';
   return ok({ source: address, nodeId, resources: [...merged.values()] });

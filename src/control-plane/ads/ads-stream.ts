@@ -71,6 +71,7 @@ export class AdsStream<Request extends AnyRequest, Response> implements Discover
   private identified: IdentifiedClient<Request, Response> | undefined;
   /** Whether a change of the resources waits until the client reads. Several become one. */
   private isOutdated = false;
+  private hasResponded = false;
 
   constructor(
     call: StreamCall<Request, Response>,
@@ -103,6 +104,7 @@ export class AdsStream<Request extends AnyRequest, Response> implements Discover
       changes,
     );
     this.send(this.identified, responses);
+    this.endIfOut(this.identified);
   }
 
   heartbeat(): void {
@@ -150,6 +152,15 @@ export class AdsStream<Request extends AnyRequest, Response> implements Discover
       events.push({ kind: 'subscribed', client, typeUrl, ...subscribed });
     }
     this.send(identified, response === undefined ? [] : [response], events);
+    this.endIfOut(identified);
+  }
+
+  /** Ends the stream if it is of no use now, as the server would whose resources these are. A client may have others. */
+  private endIfOut({ protocol }: IdentifiedClient<Request, Response>): void {
+    const { view } = this.context;
+    if (this.hasResponded || view.findOutage === undefined) return;
+    const outage = view.findOutage(protocol.subscriptions.describe().values());
+    if (outage !== undefined) this.fail(status.UNAVAILABLE, outage);
   }
 
   private findTypeProblem(typeUrl: string): string | undefined {
@@ -187,6 +198,7 @@ export class AdsStream<Request extends AnyRequest, Response> implements Discover
     // A callback may have stopped the server.
     if (!this.stream.isOpen) return;
     for (const response of responses) this.stream.write(protocol.encode(response));
+    if (responses.length > 0) this.hasResponded = true;
     for (const event of earlier) this.context.onEvent?.(event);
     for (const { typeUrl, version, resources, removed, errors } of responses) {
       const [names, failed] = [namesOf(resources), namesOf(errors)];

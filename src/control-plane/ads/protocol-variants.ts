@@ -29,8 +29,8 @@ import type {
 
 /** The settings of the protocol on all streams. */
 export interface ProtocolSettings {
-  /** `control_plane.identifier` of responses. */
-  readonly identifier: string;
+  /** Returns the `control_plane.identifier` of a response. */
+  readonly identifier: () => string;
   /** Whether state-of-the-world responses hold resources in `Resource` wrappers for clients that support them. */
   readonly wrapResources: boolean;
   readonly imitate: ImitatedServer | undefined;
@@ -101,7 +101,7 @@ export const sotwVariant: ProtocolVariant<DiscoveryRequest, DiscoveryResponse> =
       resources,
       typeUrl: response.typeUrl,
       nonce: response.nonce,
-      controlPlane: { identifier },
+      controlPlane: { identifier: identifier() },
       resourceErrors: response.errors.map(toProtoError),
     });
     return {
@@ -137,7 +137,7 @@ export const deltaVariant: ProtocolVariant<DeltaDiscoveryRequest, DeltaDiscovery
       removedResources: [...response.removed],
       removedResourceNames: [],
       nonce: response.nonce,
-      controlPlane: { identifier: options.identifier },
+      controlPlane: { identifier: options.identifier() },
       resourceErrors: response.errors.map(toProtoError),
     });
     return {

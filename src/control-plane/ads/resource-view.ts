@@ -1,5 +1,5 @@
 import type { Handle } from '../../util/handle';
-import type { ClientNode } from '../client-state';
+import type { ClientNode, TypeState } from '../client-state';
 import { changedNames, emptyResourceSet, type ResourceSet } from '../resource';
 
 /**
@@ -15,6 +15,11 @@ export interface ResourceView {
   watch(onChanged: () => void): Handle;
   /** Returns why a subscription cannot be served, which ends its stream. Default: each can. */
   findRefusal?(typeUrl: string, change: SubscriptionChange): Refusal | undefined;
+  /**
+   * Returns why none of the names that a client subscribes to has a resource now, which ends its stream with UNAVAILABLE if
+   * nothing was sent on it yet. Default: there is no such reason.
+   */
+  findOutage?(types: Iterable<Pick<TypeState, 'typeUrl' | 'subscribed'>>): string | undefined;
 }
 
 /** The status of a stream whose subscription cannot be served. */

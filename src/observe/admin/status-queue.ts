@@ -220,7 +220,7 @@ function* encodeResources(
   for (const resource of resources) {
     slice.genericXdsConfigs.push(describeResource(resource, options));
     const { accepted, failure } = resource;
-    bytes += (accepted?.bytes.length ?? 0) + (failure?.rejected?.length ?? 0);
+    bytes += (accepted?.bytes?.length ?? 0) + (failure?.rejected?.length ?? 0);
     if (slice.genericXdsConfigs.length < STEP_RESOURCES && bytes < STEP_BYTES) continue;
     parts.push(ClientConfig.encode(slice).finish());
     slice = ClientConfig.create();
@@ -262,7 +262,23 @@ export interface ObservedClient {
   /** The target of its channels. */
   readonly scope: string;
   /** Its resources; each is as it is when it is reached. */
-  readonly resources: Iterable<ResourceSnapshot>;
+  readonly resources: Iterable<ObservedResource>;
+}
+
+/** A resource of such a client: that of a client of a relay has no contents and no times. */
+export interface ObservedResource extends Omit<ResourceSnapshot, 'accepted' | 'failure'> {
+  readonly accepted:
+    | {
+        readonly version: string;
+        readonly bytes: Uint8Array | undefined;
+        readonly updatedAtMs: number | undefined;
+      }
+    | undefined;
+  readonly failure: ObservedFailure | undefined;
+}
+
+interface ObservedFailure extends Pick<ResourceFailure, 'version' | 'details' | 'rejected'> {
+  readonly atMs: number | undefined;
 }
 
 /** How a client is to be described. */
@@ -281,7 +297,7 @@ export function describeClient({ node, scope }: ObservedClient): ClientConfig {
  * rejected (gRFC A88).
  */
 export function describeResource(
-  { typeUrl, name, status, accepted, failure }: ResourceSnapshot,
+  { typeUrl, name, status, accepted, failure }: ObservedResource,
   { excludeContents }: DescriptionOptions,
 ): GenericXdsConfig {
   const toAny = (value: Uint8Array | undefined) => {
@@ -294,20 +310,24 @@ export function describeResource(
     name,
     versionInfo: accepted?.version ?? '',
     xdsConfig: toAny(accepted?.bytes),
-    lastUpdated: accepted && msToDuration(accepted.updatedAtMs),
+    lastUpdated: toTimestamp(accepted?.updatedAtMs),
     clientStatus: ClientResourceStatus[status],
     errorState: failure && describeFailure(failure, toAny(failure.rejected)),
   });
 }
 
 function describeFailure(
-  { version, details, atMs }: ResourceFailure,
+  { version, details, atMs }: ObservedFailure,
   failedConfiguration: UpdateFailureState['failedConfiguration'],
 ): UpdateFailureState {
   return {
     failedConfiguration,
-    lastUpdateAttempt: msToDuration(atMs),
+    lastUpdateAttempt: toTimestamp(atMs),
     details,
     versionInfo: version,
   };
+}
+
+function toTimestamp(ms: number | undefined): UpdateFailureState['lastUpdateAttempt'] {
+  return ms === undefined ? undefined : msToDuration(ms);
 }

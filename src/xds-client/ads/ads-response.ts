@@ -51,7 +51,7 @@ export interface AdsResponse {
   /** Names of resources that do not exist. */
   readonly removed: readonly string[];
   readonly errors: readonly ResourceError[];
-  /** The `control_plane.identifier` of an incremental response. */
+  /** The `control_plane.identifier`. */
   readonly controlPlane?: string | undefined;
   /** Whether it has, of a type whose responses are complete, every resource that was requested and exists. */
   readonly isComplete: boolean;
@@ -80,6 +80,7 @@ export function parseSotwResponse(bytes: Uint8Array, isRequested: IsRequested): 
     return {
       ...{ typeUrl, isRequested: isRequested(typeUrl), nonce, version, errors, removed: [] },
       items: itemsOfAny(resources, version),
+      controlPlane: message.controlPlane?.identifier,
       isComplete: true,
       problem: problem ?? versionProblem('version_info', version),
     };

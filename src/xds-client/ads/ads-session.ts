@@ -187,7 +187,7 @@ export class AdsSession implements StreamSession {
   }
 
   onMessage(bytes: Uint8Array): NextStream | undefined {
-    const { open, owner, variant, time } = this.options;
+    const { open, owner, variant, protocol, time } = this.options;
     this.connected = true;
     this.readDue = true;
     const startedAtMs = open.clock.monotonicMs();
@@ -197,7 +197,9 @@ export class AdsSession implements StreamSession {
     if (!parsed.ok) return { kind: 'after-backoff', reason: parsed.error };
     const response = parsed.value;
     this.sawResponse = true;
-    if (variant.onControlPlane(response.controlPlane ?? '')) return { kind: 'at-once' };
+    if (protocol.isDelta && variant.onControlPlane(response.controlPlane ?? '')) {
+      return { kind: 'at-once' };
+    }
     owner.onReachable(false);
     const steps = this.read(response);
     this.reading = { response, steps, receivedAtMs: startedAtMs, spentMs: 0 };

@@ -229,14 +229,15 @@ export class ClientState implements PageState {
 }
 
 function serverRow(
-  { serverUri, state, lastError, retryInMs, shortStreams }: ServerSnapshot,
+  { serverUri, state, lastError, retryInMs, shortStreams, relay }: ServerSnapshot,
   index: number,
 ): Row {
   const error =
     lastError ??
     (shortStreams > 0 ? `ended ${shortStreams} streams soon after they opened` : undefined);
   return {
-    ...{ id: `${index}`, server: cellText(serverUri), state },
+    ...{ id: `${index}`, state },
+    server: cellText(relay === undefined ? serverUri : `${serverUri}: ${relay.text}`),
     ...(error !== undefined && { error: cellText(error) }),
     ...(retryInMs !== undefined && { retry: `in ${Math.ceil(retryInMs / 1000)} s` }),
   };
