@@ -4,7 +4,7 @@ import type { ClientEvent, ClientState } from '../control-plane/client-state';
 import type { ListenAddress } from '../control-plane/grpc-listener';
 import { LoadService } from '../control-plane/lrs/load-service';
 import { clusterKind } from '../control-plane/resource';
-import { ServiceHost } from '../control-plane/service-host';
+import { ServiceHost, type HostedService } from '../control-plane/service-host';
 import type { PolicyEnvironment } from '../lb/registry/policy-table';
 import { quoteName, sanitizeText } from '../util/text';
 import { DRAIN_TIMEOUT_MS } from '../xds-client/limits';
@@ -29,6 +29,16 @@ export interface RelaySessionOptions {
 /** The scope of the client of a relay, for diagnostics. */
 const RELAY_TARGET = '#relay';
 
+/** Serves the services of a relay to the processes that it is for, by other means than a socket. */
+export interface RelayHost {
+  /** Starts. @returns the address, in the form of `server_uri` of the clients. */
+  start(services: readonly HostedService[]): string;
+  /** Ends all streams with UNAVAILABLE, and ends serving. */
+  stop(): void;
+  /** Ends serving at once, as a crash does. */
+  kill(): void;
+}
+
 /** A relay from its start to its stop. */
 export class RelaySession {
   private readonly client: XdsClient;
@@ -39,6 +49,7 @@ export class RelaySession {
   private readonly ads: AdsService;
   private readonly lrs: LoadService;
   private readonly server: ServiceHost;
+  private host: RelayHost | undefined;
   private streamCount = 0;
   /** Clusters whose load was left out, of which the first is logged. */
   private hasLeftOut = false;
@@ -66,13 +77,21 @@ export class RelaySession {
     return this.server.start(address);
   }
 
+  /** Starts to serve by a host. @returns its address. */
+  serve(host: RelayHost): string {
+    this.host = host;
+    return host.start([this.ads, this.lrs]);
+  }
+
   async stop(): Promise<void> {
+    this.host?.stop();
     await this.server.stop();
     await this.loadStreams.end(DRAIN_TIMEOUT_MS);
     this.close();
   }
 
   kill(): void {
+    this.host?.kill();
     this.server.kill();
     void this.loadStreams.end(0);
     this.close();

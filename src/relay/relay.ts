@@ -16,15 +16,15 @@ import type { UserAgent } from '../xds-client/management-servers';
 import { LISTEN, parseListenAddress } from './listen-address';
 import { freePath, listenPrivately } from './listen-path';
 import type { RelayReport } from './relay-report';
-import { RelaySession } from './relay-session';
+import { RelaySession, type RelayHost } from './relay-session';
 
 /** The options of a relay. */
 export interface RelayOptions {
   /**
    * Where clients connect: `unix:/path`, or a loopback address and a port, such as `127.0.0.1:18000`; port 0 takes any that is
-   * free. A socket has the mode 0600.
+   * free. A socket has the mode 0600. Or what serves its services by other means.
    */
-  readonly listen: string;
+  readonly listen: string | RelayHost;
   /** The management servers: a bootstrap as an object or JSON text (gRFC A27). Default: that of the environment. */
   readonly bootstrap?: object | string;
   /** The environment variables, as in `process.env`. `GRPC_XDS_RELAY` has no effect: a relay is not its own server. */
@@ -38,7 +38,7 @@ export interface RelayOptions {
 }
 
 const OPTIONS: MembersOf<RelayOptions> = {
-  listen: LISTEN,
+  listen: { ...LISTEN, accepts: (value) => isHost(value) || LISTEN.accepts(value) },
   bootstrap: { legal: 'an object or a string', accepts: isBootstrap },
   env: { legal: 'an object', accepts: isObject },
   limits: { legal: 'an object', accepts: (value) => value === undefined || isObject(value) },
@@ -59,7 +59,7 @@ type State =
  * last ones are served while no server can be reached.
  */
 export class Relay {
-  private readonly listen: ListenAddress;
+  private readonly listen: ListenAddress | RelayHost;
   private readonly environment: PolicyEnvironment;
   private readonly access: ServerAccess;
   private readonly bootstrap: Bootstrap;
@@ -69,7 +69,7 @@ export class Relay {
   constructor(options: RelayOptions) {
     checkOptions('new Relay()', options, OPTIONS);
     const { env, logger = silentLogger, clock = systemClock } = options;
-    const listen = parseListenAddress(options.listen);
+    const listen = isHost(options.listen) ? options.listen : parseListenAddress(options.listen);
     if (listen === undefined) throw new TypeError(`new Relay(): listen must be ${LISTEN.legal}`);
     this.listen = listen;
     this.environment = {
@@ -144,6 +144,7 @@ export class Relay {
 
   private async bind(session: RelaySession): Promise<string> {
     const { listen } = this;
+    if (isHost(listen)) return session.serve(listen);
     if ('path' in listen) {
       await freePath(listen.path);
       await listenPrivately(listen.path, () => session.start(listen));
@@ -151,6 +152,10 @@ export class Relay {
     }
     return joinHostPort(listen.host, await session.start(listen));
   }
+}
+
+function isHost(value: unknown): value is RelayHost {
+  return typeof value === 'object' && value !== null && 'start' in value;
 }
 
 function isBootstrap(value: unknown): boolean {

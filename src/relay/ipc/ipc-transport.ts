@@ -1,0 +1,196 @@
+import cluster from 'node:cluster';
+import { isMainThread } from 'node:worker_threads';
+import { DEFAULT_LIMITS, type Limits } from '../../bootstrap/limits';
+import type { Clock } from '../../util/clock';
+import type { Handle } from '../../util/handle';
+import type { Logger } from '../../util/logger';
+import { createName, type Random } from '../../util/random';
+import { err, ok, type Result } from '../../util/result';
+import { StatusCode } from '../../util/status-code';
+import type { XdsStream, XdsStreamHandler, XdsTransport } from '../../xds-client/transport';
+import { decodeMessage, encodeMessage, PROTOCOL_VERSION, type IpcMessage } from './ipc-message';
+import { createClusterPort, localRelay, type IpcPort } from './ipc-port';
+import { IpcStream } from './ipc-stream';
+
+/** Constructor options of a transport. */
+export interface IpcTransportOptions {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly limits?: Pick<Limits, 'maxMessageBytes'>;
+}
+
+/**
+ * Creates the transport to the relay in the primary of node:cluster, over the IPC channel that workers have; in the primary
+ * itself, to the relay of this process.
+ *
+ * @returns the transport, or why the process has no such channel.
+ */
+export function createIpcTransport(options: IpcTransportOptions): Result<XdsTransport, string> {
+  if (!isMainThread) {
+    return err(
+      "a worker thread has no channel of node:cluster: use register({ share: 'threads' })",
+    );
+  }
+  if (cluster.worker !== undefined) {
+    return ok(new IpcTransport(createClusterPort(cluster.worker), options));
+  }
+  const connection = localRelay.connect(options.clock);
+  return ok(new IpcTransport(connection.port, options, connection));
+}
+
+type State =
+  | {
+      readonly kind: 'waiting';
+      /** Why streams that fail have no relay. */
+      readonly reason: string;
+      /** Fails the streams that wait; `undefined` once it has run out: later ones wait for the relay, however long it takes. */
+      readonly timer: Handle | undefined;
+    }
+  | { readonly kind: 'welcome'; readonly session: string; readonly passesBytes: boolean }
+  | { readonly kind: 'closed'; readonly reason: string };
+
+/** How long the first streams wait for a relay, in milliseconds. */
+const WELCOME_TIMEOUT_MS = 1000;
+
+const NO_RELAY =
+  "the primary of node:cluster has no relay: call register({ share: 'cluster' }) in it, too, or share a socket by " +
+  "register({ share: '/path' }), see docs/guides/several-processes.md";
+const ENDED = 'the relay in the primary of node:cluster has ended';
+const DISCONNECTED = 'the IPC channel to the primary of node:cluster is closed';
+
+/** The streams of a client to the relay at the other end of a channel. */
+export class IpcTransport implements XdsTransport {
+  private readonly link: string;
+  private readonly listening: Handle;
+  private readonly streams = new Map<number, IpcStream>();
+  private streamCount = 0;
+  private isMalformedLogged = false;
+  private state: State;
+
+  /** @param connection Released with the transport. */
+  constructor(
+    private readonly port: IpcPort,
+    private readonly options: IpcTransportOptions,
+    private readonly connection?: Handle,
+  ) {
+    this.link = createName(options.random);
+    this.listening = port.listen(
+      (received) => this.onMessage(received),
+      () => this.disconnect(DISCONNECTED),
+    );
+    const timer = options.clock.setTimer(() => this.onTimeout(), WELCOME_TIMEOUT_MS);
+    this.state = { kind: 'waiting', reason: NO_RELAY, timer };
+    if (port.isConnected) this.greet();
+    else this.disconnect(DISCONNECTED);
+  }
+
+  openStream(method: string, handler: XdsStreamHandler): XdsStream {
+    const { clock, limits = DEFAULT_LIMITS } = this.options;
+    const id = ++this.streamCount;
+    const stream = new IpcStream({
+      ...{ clock, id, method, handler, maxMessageBytes: limits.maxMessageBytes },
+      post: (message) => this.post(message),
+      onEnd: () => this.streams.delete(id),
+    });
+    this.streams.set(id, stream);
+    if (this.state.kind === 'welcome') stream.open(this.state.session);
+    if (this.state.kind === 'closed') clock.soon(() => this.failStreams());
+    return stream;
+  }
+
+  close(): void {
+    for (const stream of this.streams.values()) stream.close();
+    this.disconnect('the transport is closed');
+    this.connection?.release();
+  }
+
+  private greet(): void {
+    this.post({ kind: 'hello', version: PROTOCOL_VERSION });
+  }
+
+  private post(message: IpcMessage): void {
+    const { state, link } = this;
+    const passesBytes = state.kind === 'welcome' && state.passesBytes;
+    this.port.post(encodeMessage({ link, message }, passesBytes));
+  }
+
+  private onMessage(received: unknown): void {
+    const decoded = decodeMessage(received);
+    if (decoded === 'malformed') this.onMalformed();
+    if (decoded === undefined || decoded === 'malformed') return;
+    const { link, message, passesBytes } = decoded;
+    if (link !== '' && link !== this.link) return;
+    switch (message.kind) {
+      case 'ready':
+        if (this.state.kind === 'waiting') this.greet();
+        return;
+      case 'welcome':
+        this.onWelcome(message.version, { kind: 'welcome', session: message.session, passesBytes });
+        return;
+      case 'bye':
+        this.onBye(message.session);
+        return;
+      case 'hello':
+      case 'open':
+        // Only clients send them.
+        return;
+      default:
+        this.streams.get(message.stream)?.onMessage(message);
+    }
+  }
+
+  private onWelcome(version: number, next: State & { readonly kind: 'welcome' }): void {
+    const { state } = this;
+    if (state.kind !== 'waiting') return;
+    if (version !== PROTOCOL_VERSION) {
+      const reason =
+        `the relay in the primary of node:cluster has the protocol version ${version}, this process ` +
+        `${PROTOCOL_VERSION}: use the same version of grpc-xds in both`;
+      this.state = { ...state, reason };
+      return;
+    }
+    state.timer?.release();
+    this.state = next;
+    for (const stream of this.streams.values()) stream.open(next.session);
+  }
+
+  private onBye(session: string): void {
+    const { state } = this;
+    if (state.kind !== 'welcome' || state.session !== session) return;
+    this.state = { kind: 'waiting', reason: ENDED, timer: undefined };
+    this.failStreams();
+  }
+
+  private onTimeout(): void {
+    const { state } = this;
+    if (state.kind !== 'waiting') return;
+    this.state = { ...state, timer: undefined };
+    this.failStreams();
+  }
+
+  private disconnect(reason: string): void {
+    const { state } = this;
+    if (state.kind === 'closed') return;
+    if (state.kind === 'waiting') state.timer?.release();
+    this.state = { kind: 'closed', reason };
+    this.listening.release();
+    this.failStreams();
+  }
+
+  private failStreams(): void {
+    const { state } = this;
+    if (state.kind === 'welcome') return;
+    const status = { code: StatusCode.UNAVAILABLE, details: state.reason };
+    for (const stream of [...this.streams.values()]) stream.end(status);
+  }
+
+  private onMalformed(): void {
+    if (this.isMalformedLogged) return;
+    this.isMalformedLogged = true;
+    const { peer } = this.port;
+    this.options.logger.error(
+      () => `xds: a message from ${peer} with the property grpcXds cannot be read: ignored`,
+    );
+  }
+}
