@@ -1,9 +1,16 @@
 import { ServerCredentials, type ConnectionInjector, type Server } from '@grpc/grpc-js';
 import { createServer, type AddressInfo, type Server as TcpServer, type Socket } from 'node:net';
 
-/** Where a server listens: a port of TCP, or a Unix socket. */
+/** A socket that is listened on already, and its connections. */
+export interface ListeningSocket {
+  readonly server: TcpServer;
+  /** Returns the connections that nothing reads from yet. The later ones are for the listeners of the server. */
+  takeConnections(): readonly Socket[];
+}
+
+/** Where a server listens: a port of TCP, a Unix socket, or a socket that is listened on. */
 export type ListenAddress =
-  { readonly host: string; readonly port: number } | { readonly path: string };
+  { readonly host: string; readonly port: number } | { readonly path: string } | ListeningSocket;
 
 /**
  * The listening socket of a gRPC server and its connections. Replaces `Server.bindAsync`, which cannot close connections
@@ -13,12 +20,14 @@ export type ListenAddress =
 export class GrpcListener {
   private readonly sockets = new Set<Socket>();
   private readonly injector: ConnectionInjector;
-  private readonly tcp: TcpServer;
   private acceptedCount = 0;
 
-  private constructor(server: Server) {
+  private constructor(
+    server: Server,
+    private readonly tcp: TcpServer,
+  ) {
     this.injector = server.createConnectionInjector(ServerCredentials.createInsecure());
-    this.tcp = createServer({ noDelay: true }, (socket) => this.accept(socket));
+    tcp.on('connection', (socket) => this.accept(socket));
   }
 
   /**
@@ -27,7 +36,12 @@ export class GrpcListener {
    * @throws the system's error if the address cannot be used.
    */
   static listen(server: Server, address: ListenAddress): Promise<GrpcListener> {
-    const listener = new GrpcListener(server);
+    if ('server' in address) {
+      const taken = new GrpcListener(server, address.server);
+      for (const socket of address.takeConnections()) taken.accept(socket);
+      return Promise.resolve(taken);
+    }
+    const listener = new GrpcListener(server, createServer({ noDelay: true }));
     return new Promise((resolve, reject) => {
       listener.tcp.once('error', reject);
       listener.tcp.listen({ ...address }, () => {

@@ -11,9 +11,12 @@ import { DRAIN_TIMEOUT_MS } from '../xds-client/limits';
 import { LoadReporter, LoadStreams } from '../xds-client/lrs/load-reporter';
 import { ManagementServers, type UserAgent } from '../xds-client/management-servers';
 import { SharedTransports, type XdsTransportFactory } from '../xds-client/transport';
-import { XdsClient } from '../xds-client/xds-client';
+import { startFrom } from '../xds-client/saved-snapshot/saved-start';
+import { SavedResources } from '../xds-client/saved-snapshot/snapshot-file';
+import { XdsClient, type WatchClient } from '../xds-client/xds-client';
 import { ClientRejections } from './client-rejections';
 import { ClientSubscriptions } from './client-subscriptions';
+import { InheritedResources, type InheritedResource } from './inherited-resources';
 import type { RelayClientReport, RelayReport } from './relay-report';
 import { RelayedLoads } from './relayed-loads';
 import { UpstreamResources } from './upstream-resources';
@@ -22,6 +25,8 @@ import { UpstreamResources } from './upstream-resources';
 export interface RelaySessionOptions {
   readonly environment: PolicyEnvironment;
   readonly bootstrap: Bootstrap;
+  /** What is served while no server can be reached and until one has answered. */
+  readonly inherited: Iterable<InheritedResource>;
   readonly userAgent: UserAgent;
   readonly transportFactory: XdsTransportFactory;
 }
@@ -35,8 +40,6 @@ export interface RelayHost {
   start(services: readonly HostedService[]): string;
   /** Ends all streams with UNAVAILABLE, and ends serving. */
   stop(): void;
-  /** Ends serving at once, as a crash does. */
-  kill(): void;
 }
 
 /** A relay from its start to its stop. */
@@ -63,7 +66,7 @@ export class RelaySession {
       { ...this.clientOptions(transportFactory), target: RELAY_TARGET },
       servers,
     );
-    this.resources = new UpstreamResources(this.client, clock);
+    this.resources = new UpstreamResources(this.startClient(servers), clock);
     this.subscriptions = new ClientSubscriptions((...change) => this.resources.refer(...change));
     this.loadStreams = new LoadStreams(clock);
     this.ads = this.createAdsService();
@@ -91,7 +94,7 @@ export class RelaySession {
   }
 
   kill(): void {
-    this.host?.kill();
+    this.host?.stop();
     this.server.kill();
     void this.loadStreams.end(0);
     this.close();
@@ -128,6 +131,16 @@ export class RelaySession {
   /** Not those of the channels of the process: they decode resources of the same types. */
   private createServers(transportFactory: XdsTransportFactory): ManagementServers {
     return new ManagementServers(this.clientOptions(transportFactory));
+  }
+
+  /** Adds what the relay starts from. */
+  private startClient({ parseName }: ManagementServers): WatchClient {
+    const { bootstrap, inherited, environment } = this.options;
+    const { clock, logger } = environment;
+    const { savedSnapshot: config, node } = bootstrap;
+    const file = config && new SavedResources({ config, bootstrap, clock, logger });
+    const saved = new InheritedResources(inherited, bootstrap, file);
+    return startFrom(saved, this.client, { parseName, target: RELAY_TARGET, nodeId: node.id });
   }
 
   private createAdsService(): AdsService {

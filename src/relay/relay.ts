@@ -1,7 +1,6 @@
 import type { Bootstrap } from '../bootstrap/bootstrap';
 import { resolveLimits, type Limits } from '../bootstrap/limits';
 import { loadBootstrap } from '../bootstrap/load-bootstrap';
-import type { ListenAddress } from '../control-plane/grpc-listener';
 import type { PolicyEnvironment } from '../lb/registry/policy-table';
 import { createServerAccess, type ServerAccess } from '../runtime/server-access';
 import { checkOptions, CLOCK, LOGGER, optional, type MembersOf } from '../util/check-arguments';
@@ -13,8 +12,9 @@ import { systemRandom } from '../util/random';
 import { joinHostPort } from '../util/text';
 import { PACKAGE_VERSION } from '../util/version';
 import type { UserAgent } from '../xds-client/management-servers';
-import { LISTEN, parseListenAddress } from './listen-address';
-import { freePath, listenPrivately } from './listen-path';
+import { LISTEN, parseListenAddress, type RelayAddress } from './listen-address';
+import { ClaimedPath } from './claimed-path';
+import type { InheritedResource } from './inherited-resources';
 import type { RelayReport } from './relay-report';
 import { RelaySession, type RelayHost } from './relay-session';
 
@@ -51,7 +51,25 @@ const USER_AGENT: UserAgent = { name: 'grpc-xds (relay)', version: PACKAGE_VERSI
 
 type State =
   | { readonly kind: 'stopped' }
-  | { readonly kind: 'started'; readonly session: RelaySession; address: string | undefined };
+  | { readonly kind: 'started'; readonly session: RelaySession; bound: Bound | undefined };
+
+/** An address that is listened on. */
+interface Bound {
+  /** In the form of `server_uri`. */
+  readonly address: string;
+  readonly claim: ClaimedPath | undefined;
+}
+
+/** What a relay takes over at its start. */
+export interface RelayStart {
+  /** The path of `listen`, if it has been claimed. The relay releases it when it ends. */
+  readonly claim?: ClaimedPath;
+  /**
+   * Resources that a client of the process has accepted, which are served while no server can be reached and until one has
+   * answered. Default: none.
+   */
+  readonly inherited?: Iterable<InheritedResource>;
+}
 
 /**
  * One stream to the management servers for several processes: a client of the servers, with the union of what its own clients
@@ -59,7 +77,7 @@ type State =
  * last ones are served while no server can be reached.
  */
 export class Relay {
-  private readonly listen: ListenAddress | RelayHost;
+  private readonly listen: RelayAddress | RelayHost;
   private readonly environment: PolicyEnvironment;
   private readonly access: ServerAccess;
   private readonly bootstrap: Bootstrap;
@@ -95,17 +113,18 @@ export class Relay {
    * @throws if the address cannot be used, such as a socket that another process listens on or that belongs to another user;
    * or if already started.
    */
-  async start(): Promise<string> {
+  async start({ claim, inherited = [] }: RelayStart = {}): Promise<string> {
     if (this.state.kind !== 'stopped') throw new Error('the relay is already started');
     const { environment, access, bootstrap } = this;
     const session = new RelaySession({
-      ...{ environment, bootstrap, userAgent: USER_AGENT },
+      ...{ environment, bootstrap, inherited, userAgent: USER_AGENT },
       transportFactory: access.transportFactory,
     });
-    const state: State = { kind: 'started', session, address: undefined };
+    const state: State = { kind: 'started', session, bound: undefined };
     this.state = state;
     try {
-      return (state.address = await this.bind(session));
+      state.bound = await this.bind(session, claim);
+      return state.bound.address;
     } catch (error) {
       if (this.state === state) this.state = { kind: 'stopped' };
       session.kill();
@@ -120,14 +139,19 @@ export class Relay {
   async stop(): Promise<void> {
     const { state } = this;
     this.state = { kind: 'stopped' };
-    if (state.kind === 'started') await state.session.stop();
+    if (state.kind !== 'started') return;
+    state.bound?.claim?.release();
+    await state.session.stop();
   }
 
   /** Closes all connections at once, as a crash does. */
   kill(): void {
     const { state } = this;
     this.state = { kind: 'stopped' };
-    if (state.kind === 'started') state.session.kill();
+    if (state.kind !== 'started') return;
+    // Its file stays.
+    state.bound?.claim?.server.close();
+    state.session.kill();
   }
 
   /** Returns the state of the relay and of its clients. */
@@ -136,21 +160,28 @@ export class Relay {
     const nothing = { servers: [], types: [], clients: [], loadClients: [] };
     return {
       pid: process.pid,
-      address: state.kind === 'started' ? state.address : undefined,
+      address: state.kind === 'started' ? state.bound?.address : undefined,
       nodeId: this.bootstrap.node.id,
       ...(state.kind === 'started' ? state.session.inspect() : nothing),
     };
   }
 
-  private async bind(session: RelaySession): Promise<string> {
+  private async bind(session: RelaySession, claimed: ClaimedPath | undefined): Promise<Bound> {
     const { listen } = this;
-    if (isHost(listen)) return session.serve(listen);
+    if (isHost(listen)) return { address: session.serve(listen), claim: undefined };
     if ('path' in listen) {
-      await freePath(listen.path);
-      await listenPrivately(listen.path, () => session.start(listen));
-      return `unix:${listen.path}`;
+      const claim = claimed ?? (await ClaimedPath.claim(listen.path));
+      // A relay of its own keeps its process alive.
+      if (claimed === undefined) claim.server.ref();
+      try {
+        await session.start(claim);
+      } catch (error) {
+        claim.release();
+        throw error;
+      }
+      return { address: `unix:${listen.path}`, claim };
     }
-    return joinHostPort(listen.host, await session.start(listen));
+    return { address: joinHostPort(listen.host, await session.start(listen)), claim: undefined };
   }
 }
 

@@ -15,7 +15,6 @@ export interface ClusterHostOptions {
 }
 
 interface Started {
-  readonly services: readonly HostedService[];
   readonly connections: Set<IpcConnection>;
   readonly listening: Handle;
 }
@@ -45,18 +44,11 @@ export class ClusterHost implements RelayHost {
       });
       connections.add(connection);
     };
-    this.started = { services, connections, listening: listen(accept) };
+    this.started = { connections, listening: listen(accept) };
     return CLUSTER_URI;
   }
 
   stop(): void {
-    for (const service of this.started?.services ?? []) {
-      service.endStreams('the relay is shutting down');
-    }
-    this.kill();
-  }
-
-  kill(): void {
     const { started } = this;
     this.started = undefined;
     if (started === undefined) return;

@@ -1,15 +1,12 @@
-import cluster from 'node:cluster';
-import { isMainThread } from 'node:worker_threads';
 import { DEFAULT_LIMITS, type Limits } from '../../bootstrap/limits';
 import type { Clock } from '../../util/clock';
 import type { Handle } from '../../util/handle';
 import type { Logger } from '../../util/logger';
 import { createName, type Random } from '../../util/random';
-import { err, ok, type Result } from '../../util/result';
 import { StatusCode } from '../../util/status-code';
 import type { XdsStream, XdsStreamHandler, XdsTransport } from '../../xds-client/transport';
 import { decodeMessage, encodeMessage, PROTOCOL_VERSION, type IpcMessage } from './ipc-message';
-import { createClusterPort, localRelay, type IpcPort } from './ipc-port';
+import type { IpcPort } from './ipc-port';
 import { IpcStream } from './ipc-stream';
 
 /** Constructor options of a transport. */
@@ -20,37 +17,13 @@ export interface IpcTransportOptions {
   readonly limits?: Pick<Limits, 'maxMessageBytes'>;
 }
 
-/**
- * Creates the transport to the relay in the primary of node:cluster, over the IPC channel that workers have; in the primary
- * itself, to the relay of this process.
- *
- * @returns the transport, or why the process has no such channel.
- */
-export function createIpcTransport(options: IpcTransportOptions): Result<XdsTransport, string> {
-  if (!isMainThread) {
-    return err(
-      "a worker thread has no channel of node:cluster: use register({ share: 'threads' })",
-    );
-  }
-  if (cluster.worker !== undefined) {
-    return ok(new IpcTransport(createClusterPort(cluster.worker), options));
-  }
-  const connection = localRelay.connect(options.clock);
-  return ok(new IpcTransport(connection.port, options, connection));
-}
-
 type State =
-  | {
-      readonly kind: 'waiting';
-      /** Why streams that fail have no relay. */
-      readonly reason: string;
-      /** Fails the streams that wait; `undefined` once it has run out: later ones wait for the relay, however long it takes. */
-      readonly timer: Handle | undefined;
-    }
+  /** There is no relay, as far as is known. */
+  | { readonly kind: 'waiting'; readonly reason: string }
   | { readonly kind: 'welcome'; readonly session: string; readonly passesBytes: boolean }
   | { readonly kind: 'closed'; readonly reason: string };
 
-/** How long the first streams wait for a relay, in milliseconds. */
+/** How long the first stream of a method waits for a relay, in milliseconds. */
 const WELCOME_TIMEOUT_MS = 1000;
 
 const NO_RELAY =
@@ -64,6 +37,8 @@ export class IpcTransport implements XdsTransport {
   private readonly link: string;
   private readonly listening: Handle;
   private readonly streams = new Map<number, IpcStream>();
+  /** Methods of which a stream has failed since there was a relay: the next one waits for it, and other servers are used. */
+  private readonly failedMethods = new Set<string>();
   private streamCount = 0;
   private isMalformedLogged = false;
   private state: State;
@@ -79,23 +54,30 @@ export class IpcTransport implements XdsTransport {
       (received) => this.onMessage(received),
       () => this.disconnect(DISCONNECTED),
     );
-    const timer = options.clock.setTimer(() => this.onTimeout(), WELCOME_TIMEOUT_MS);
-    this.state = { kind: 'waiting', reason: NO_RELAY, timer };
+    this.state = { kind: 'waiting', reason: NO_RELAY };
     if (port.isConnected) this.greet();
     else this.disconnect(DISCONNECTED);
   }
 
   openStream(method: string, handler: XdsStreamHandler): XdsStream {
     const { clock, limits = DEFAULT_LIMITS } = this.options;
+    const { state } = this;
     const id = ++this.streamCount;
-    const stream = new IpcStream({
+    const stream: IpcStream = new IpcStream({
       ...{ clock, id, method, handler, maxMessageBytes: limits.maxMessageBytes },
       post: (message) => this.post(message),
-      onEnd: () => this.streams.delete(id),
+      onEnd: () => {
+        timer?.release();
+        this.streams.delete(id);
+      },
     });
+    const isPatient = state.kind !== 'waiting' || this.failedMethods.has(method);
+    const timer = isPatient
+      ? undefined
+      : clock.setTimer(() => this.onTimeout(stream, method), WELCOME_TIMEOUT_MS);
     this.streams.set(id, stream);
-    if (this.state.kind === 'welcome') stream.open(this.state.session);
-    if (this.state.kind === 'closed') clock.soon(() => this.failStreams());
+    if (state.kind === 'welcome') stream.open(state.session);
+    if (state.kind === 'closed') clock.soon(() => this.failStreams(state.reason));
     return stream;
   }
 
@@ -147,41 +129,38 @@ export class IpcTransport implements XdsTransport {
       const reason =
         `the relay in the primary of node:cluster has the protocol version ${version}, this process ` +
         `${PROTOCOL_VERSION}: use the same version of grpc-xds in both`;
-      this.state = { ...state, reason };
+      this.state = { kind: 'waiting', reason };
       return;
     }
-    state.timer?.release();
     this.state = next;
+    this.failedMethods.clear();
     for (const stream of this.streams.values()) stream.open(next.session);
   }
 
   private onBye(session: string): void {
     const { state } = this;
     if (state.kind !== 'welcome' || state.session !== session) return;
-    this.state = { kind: 'waiting', reason: ENDED, timer: undefined };
-    this.failStreams();
+    this.state = { kind: 'waiting', reason: ENDED };
+    // The primary may register again: the streams that replace these wait for it a little.
+    this.failStreams(ENDED, true);
   }
 
-  private onTimeout(): void {
+  private onTimeout(stream: IpcStream, method: string): void {
     const { state } = this;
     if (state.kind !== 'waiting') return;
-    this.state = { ...state, timer: undefined };
-    this.failStreams();
+    this.failedMethods.add(method);
+    stream.end({ code: StatusCode.UNAVAILABLE, details: state.reason });
   }
 
   private disconnect(reason: string): void {
-    const { state } = this;
-    if (state.kind === 'closed') return;
-    if (state.kind === 'waiting') state.timer?.release();
+    if (this.state.kind === 'closed') return;
     this.state = { kind: 'closed', reason };
     this.listening.release();
-    this.failStreams();
+    this.failStreams(reason);
   }
 
-  private failStreams(): void {
-    const { state } = this;
-    if (state.kind === 'welcome') return;
-    const status = { code: StatusCode.UNAVAILABLE, details: state.reason };
+  private failStreams(details: string, isSucceeded = false): void {
+    const status = { code: StatusCode.UNAVAILABLE, details, isSucceeded };
     for (const stream of [...this.streams.values()]) stream.end(status);
   }
 
