@@ -55,6 +55,7 @@ const registerOptions: Required<main.RegisterOptions> = {
   requireBootstrap: true,
   recoveryLevel: 'info',
   hiddenHeaders: ['x-token'],
+  share: 'threads',
   snapshotPath: '/nowhere/snapshot.bin',
 };
 const pageOptions: Required<main.AdminPageOptions> = {

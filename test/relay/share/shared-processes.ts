@@ -6,7 +6,7 @@ import { RemoteProcess } from '../../chaos/servers/remote-process';
 import { EchoBackend } from '../../support/echo-backend';
 import { bootstrapFor, SERVICE, simpleResources } from '../../support/mesh';
 import { edsClusterJson } from '../../support/xds-json';
-import type { ShareWorker, WorkerReport } from './worker';
+import type { ShareWorker, WorkerReport, WorkerSetup } from './worker';
 
 /** A process that shares its streams. */
 export type SharedProcess = RemoteProcess<ShareWorker>;
@@ -61,14 +61,19 @@ export class SharedProcesses {
 
   /** Starts processes. @returns their first answers. */
   async add(count: number, share: string | undefined = this.share): Promise<readonly string[]> {
-    const bootstrap = bootstrapFor(`127.0.0.1:${this.port}`, this.features);
     const added = Array.from({ length: count }, () => {
       const worker: SharedProcess = new RemoteProcess('../../relay/share/worker.ts');
       return worker;
     });
     this.workers.push(...added);
-    const setup = { bootstrap, target: `xds:///${SERVICE}`, ...(share && { share }) };
+    const setup = { ...this.setup, ...(share && { share }) };
     return Promise.all(added.map((worker) => worker.request('open', setup)));
+  }
+
+  /** How a process is set up that does not share. */
+  get setup(): WorkerSetup {
+    const bootstrap = bootstrapFor(`127.0.0.1:${this.port}`, this.features);
+    return { bootstrap, target: `xds:///${SERVICE}` };
   }
 
   reports(): Promise<readonly WorkerReport[]> {
