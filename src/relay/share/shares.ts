@@ -86,10 +86,14 @@ export class Shares {
   private async serve(
     listen: string,
     claim: ClaimedPath,
-    options: SharedOptions,
+    { bootstrap, limits }: SharedOptions,
   ): Promise<ServingRelay> {
     const { env, logger, clock, resourcesFrom } = this.options;
-    const relay = new (loadRelay().Relay)({ ...options, listen, env, logger, clock });
+    const relay = new (loadRelay().Relay)({
+      ...{ listen, env, logger, clock },
+      ...(bootstrap !== undefined && { bootstrap }),
+      ...(limits !== undefined && { limits }),
+    });
     await relay.start({ claim, inherited: acceptedOf(resourcesFrom(listen)) });
     return relay;
   }
