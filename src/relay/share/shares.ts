@@ -111,9 +111,16 @@ export class Shares {
     return relay;
   }
 
-  private createRelay(listen: Relay.RelayOptions['listen'], options: SharedOptions): Relay.Relay {
+  private createRelay(
+    listen: Relay.RelayOptions['listen'],
+    { bootstrap, limits }: SharedOptions,
+  ): Relay.Relay {
     const { env, logger, clock } = this.options;
-    return new (loadRelay().Relay)({ ...options, listen, env, logger, clock });
+    return new (loadRelay().Relay)({
+      ...{ listen, env, logger, clock },
+      ...(bootstrap !== undefined && { bootstrap }),
+      ...(limits !== undefined && { limits }),
+    });
   }
 }
 
