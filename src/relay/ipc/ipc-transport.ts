@@ -102,7 +102,8 @@ export class IpcTransport implements XdsTransport {
     if (decoded === 'malformed') this.onMalformed();
     if (decoded === undefined || decoded === 'malformed') return;
     const { link, message, passesBytes } = decoded;
-    if (link !== '' && link !== this.link) return;
+    const isForAll = message.kind === 'ready' || message.kind === 'bye';
+    if (!isForAll && link !== this.link) return;
     switch (message.kind) {
       case 'ready':
         if (this.state.kind === 'waiting') this.greet();
