@@ -31,7 +31,7 @@ import type * as Runtime from './runtime/xds-runtime';
 import type { XdsRuntime } from './runtime/xds-runtime';
 import { checkArgument, METADATA, TEXT, type Rule } from './util/check-arguments';
 import { systemClock } from './util/clock';
-import { currentFeatureFlags } from './util/feature-flags';
+import { currentEnvironment, currentFeatureFlags } from './util/feature-flags';
 import { OpenResources } from './util/handle';
 import type { Logger } from './util/logger';
 import { systemRandom } from './util/random';
@@ -374,16 +374,12 @@ function announce(options: CheckedOptions): Registration {
   const flags = currentFeatureFlags();
   const runtimeOf = (): XdsRuntime => {
     if (current.runtime !== undefined) return current.runtime;
-    const ambient = { logger, flags, withRelays };
+    const ambient = { logger, flags, withRelays: withShares(() => current.shares) };
     const created = new (loadRuntime().XdsRuntime)(ambient, current.options);
     if (current.isShutDown) void created.shutDown(0);
     current.runtime = created;
     return created;
   };
-  const withRelays = (factory: XdsTransportFactory): XdsTransportFactory => ({
-    create: (...[server, child]) =>
-      current.shares?.createTransport(server, factory, child) ?? factory.create(server, child),
-  });
   const current: Registration = {
     options,
     shares: undefined,
@@ -391,11 +387,7 @@ function announce(options: CheckedOptions): Registration {
     isRegistered: false,
     isShutDown: false,
     copies,
-    use(latest) {
-      const relay = shareStreams(current, latest, logger);
-      current.options = { ...latest, relay };
-      current.runtime?.use(current.options);
-    },
+    use: (latest) => useOptions(current, latest, logger),
     takeScheme() {
       copies.reportPeer();
       if (!current.isRegistered) {
@@ -416,16 +408,32 @@ function announce(options: CheckedOptions): Registration {
   return current;
 }
 
+function useOptions(current: Registration, options: CheckedOptions, logger: Logger): void {
+  current.options = { ...options, relay: shareStreams(current, options, logger) };
+  current.runtime?.use(current.options);
+}
+
+/** Returns what adds the transports to the relays of shares. */
+function withShares(
+  shares: () => Shares | undefined,
+): (factory: XdsTransportFactory) => XdsTransportFactory {
+  return (factory) => ({
+    create: (...[server, options]) =>
+      shares()?.createTransport(server, factory, options) ?? factory.create(server, options),
+  });
+}
+
 /** Shares the streams of the process, if that is an option. @returns the relay, as its `server_uri`. */
 function shareStreams(
   current: Registration,
   options: CheckedOptions,
   logger: Logger,
 ): string | undefined {
-  const share = readShare(options, process.env, logger);
+  const env = currentEnvironment();
+  const share = readShare(options, env, logger);
   if (share === undefined) return undefined;
   current.shares ??= new (loadShares().Shares)({
-    ...{ clock: systemClock, random: systemRandom, logger, env: process.env },
+    ...{ clock: systemClock, random: systemRandom, logger, env },
     resourcesFrom: (serverUri) => current.runtime?.resourcesFrom(serverUri) ?? [],
   });
   return current.shares.use(share, options);

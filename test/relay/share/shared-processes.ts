@@ -24,7 +24,7 @@ export class SharedProcesses {
 
   private constructor(
     private readonly features: readonly string[],
-    private controlPlane: ControlPlane,
+    private readonly controlPlane: ControlPlane,
   ) {}
 
   static async start(features: readonly string[] = []): Promise<SharedProcesses> {

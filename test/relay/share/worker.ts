@@ -15,6 +15,8 @@ export interface WorkerSetup {
 export interface WorkerReport {
   readonly calls: number;
   readonly failures: readonly string[];
+  /** The backend that answered last. */
+  readonly answerer: string;
   /** Whether it is the relay. */
   readonly isServing: boolean;
   readonly lines: readonly string[];
@@ -24,6 +26,7 @@ export interface WorkerReport {
 const lines: string[] = [];
 const failures: string[] = [];
 let calls = 0;
+let answerer = '';
 let client: EchoClient | undefined;
 let timer: NodeJS.Timeout | undefined;
 
@@ -38,13 +41,16 @@ const requests = {
   call(callsPerSecond: number): void {
     timer = setInterval(() => {
       calls++;
-      client?.say().catch((error: Error) => failures.push(error.message));
+      client?.say().then(
+        (answer) => (answerer = answer),
+        (error: Error) => failures.push(error.message),
+      );
     }, 1000 / callsPerSecond);
   },
   say: () => client?.say(),
   report(): WorkerReport {
     return {
-      ...{ calls, failures, lines },
+      ...{ calls, failures, answerer, lines },
       isServing: lines.some((line) => line.endsWith(`is served by this process (${process.pid})`)),
       servers: inspect().targets.flatMap(({ servers }) => servers),
     };
