@@ -56,7 +56,6 @@ const registerOptions: Required<main.RegisterOptions> = {
   share: '/run/shop.sock',
   recoveryLevel: 'info',
   hiddenHeaders: ['x-token'],
-  share: 'threads',
   snapshotPath: '/nowhere/snapshot.bin',
 };
 const pageOptions: Required<main.AdminPageOptions> = {

@@ -86,7 +86,7 @@ export function createLocalPorts(
 }
 
 /** Connects the clients of the primary with the relay in it, whichever is first. */
-export class LocalRelay {
+class LocalRelay {
   private readonly ports = new Set<IpcPort>();
   private accept: ((port: IpcPort) => void) | undefined;
 
