@@ -113,8 +113,17 @@ module.exports = {
     forbid(
       'client-and-server-apart',
       'a server shares everything up to security with the client; neither imports the other, and a client loads no server',
-      { path: '^src/', pathNot: inFolders(['server', 'relay', 'cli', 'testing']) },
+      {
+        path: '^src/',
+        pathNot: `(${inFolders(['server', 'relay', 'cli', 'testing'])}|^src/register\\.ts$)`,
+      },
       { path: inFolders(['server', 'relay']) },
+    ),
+    forbid(
+      'relay-loaded-late',
+      'processes that share their streams load a relay, when they do: by require in late()',
+      { path: '^src/register\\.ts$' },
+      { path: inFolders(['server', 'relay']), dependencyTypesNot: ['type-only', 'require'] },
     ),
     forbid(
       'server-shares-up-to-security',

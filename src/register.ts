@@ -14,9 +14,12 @@ import { registerLbPolicies } from './lb/registry/register-lb-policies';
 import type { CallExplanation } from './resolver/explain-call';
 import type * as ExplanationText from './resolver/explanation-text';
 import { registerXdsResolver } from './resolver/xds-scheme';
+import type * as SharesModule from './relay/share/shares';
+import type { Shares } from './relay/share/shares';
 import type * as Explain from './runtime/explain';
 import {
   checkRegisterOptions,
+  readShare,
   readShutdownTimeout,
   type CheckedOptions,
   type RegisterOptions,
@@ -28,18 +31,22 @@ import type * as Runtime from './runtime/xds-runtime';
 import type { XdsRuntime } from './runtime/xds-runtime';
 import { checkArgument, METADATA, TEXT, type Rule } from './util/check-arguments';
 import { systemClock } from './util/clock';
-import { currentFeatureFlags } from './util/feature-flags';
+import { currentEnvironment, currentFeatureFlags } from './util/feature-flags';
 import { OpenResources } from './util/handle';
 import type { Logger } from './util/logger';
+import { systemRandom } from './util/random';
 import { hideHeaders } from './util/secrets';
 import { currentProxyVariable, describeProxyVariable } from './util/grpc-js-variables';
 import { late } from './util/late';
+import type { XdsTransportFactory } from './xds-client/transport';
 
 /** Loads what only processes with an `xds:` channel need, and the classes of what they register. */
 export const loadRuntime = late<typeof Runtime>(() => require('./runtime/xds-runtime'));
 /** Loaded late, because few processes explain calls. */
 const loadExplain = late<typeof Explain>(() => require('./runtime/explain'));
 const loadText = late<typeof ExplanationText>(() => require('./resolver/explanation-text'));
+/** Loaded late, because few processes share their streams. */
+const loadShares = late<typeof SharesModule>(() => require('./relay/share/shares'));
 const loadReady = late<typeof Ready>(() => require('./runtime/ready'));
 /** Loaded late, because few processes report their state. */
 const loadInspect = late<typeof Inspect>(() => require('./observe/admin/inspect'));
@@ -48,10 +55,18 @@ const loadClientPage = late<typeof ClientPage>(() => require('./observe/admin/pa
 /** Loads CSDS on first use, since most processes have no admin services. */
 const loadCsds = late<typeof Csds>(() => require('./observe/admin/csds'));
 
+/** Options in use. */
+interface UsedOptions extends CheckedOptions {
+  /** The relay that the process shares, as its `server_uri`. */
+  readonly relay?: string | undefined;
+}
+
 /** The registration of this process. */
 interface Registration {
   /** The options of the latest call. */
-  options: CheckedOptions;
+  options: UsedOptions;
+  /** The streams that other processes share; `undefined` if none does. */
+  shares: Shares | undefined;
   /** Loaded for the first channel or server. */
   runtime: XdsRuntime | undefined;
   /** Whether `register` was called, and not only a server created. */
@@ -60,6 +75,8 @@ interface Registration {
   isShutDown: boolean;
   /** Finds other copies of grpc-js. */
   readonly copies: CopyWatch;
+  /** Sets the options for what is created from now on. */
+  use(options: CheckedOptions): void;
   /** Registers the scheme `xds:`, also after another package did. */
   takeScheme(): void;
   /** Loads the runtime, unless it is loaded. */
@@ -99,11 +116,10 @@ export function register(options: RegisterOptions = {}): void {
   if (registration === undefined) {
     registration = announce(checked);
   } else {
-    const { isShutDown, copies, runtime } = registration;
-    registration.options = checked;
+    const { isShutDown, copies } = registration;
     registration.isShutDown = false;
     if (isShutDown) copies.start();
-    runtime?.use(checked);
+    registration.use(checked);
   }
   registration.takeScheme();
   if (checked.requireBootstrap === true) registration.loadRuntime().requireBootstrap();
@@ -149,7 +165,17 @@ export async function shutdown(options: ShutdownOptions = {}): Promise<void> {
   const timeoutMs = readShutdownTimeout(options);
   if (registration !== undefined) registration.isShutDown = true;
   registration?.copies.stop();
-  await Promise.all([registration?.runtime?.shutDown(timeoutMs), opened.closeAll()]);
+  await Promise.all([endClients(timeoutMs), opened.closeAll()]);
+}
+
+/** Ends the clients, and then the relay that they and other processes report their loads to. */
+async function endClients(timeoutMs: number): Promise<void> {
+  if (registration === undefined) return;
+  const { runtime, shares } = registration;
+  const endMs = systemClock.monotonicMs() + timeoutMs;
+  registration.shares = undefined;
+  await runtime?.shutDown(timeoutMs);
+  await shares?.stop(Math.max(0, endMs - systemClock.monotonicMs()));
 }
 
 /**
@@ -348,17 +374,20 @@ function announce(options: CheckedOptions): Registration {
   const flags = currentFeatureFlags();
   const runtimeOf = (): XdsRuntime => {
     if (current.runtime !== undefined) return current.runtime;
-    const created = new (loadRuntime().XdsRuntime)({ logger, flags }, current.options);
+    const ambient = { logger, flags, withRelays: withShares(() => current.shares) };
+    const created = new (loadRuntime().XdsRuntime)(ambient, current.options);
     if (current.isShutDown) void created.shutDown(0);
     current.runtime = created;
     return created;
   };
   const current: Registration = {
     options,
+    shares: undefined,
     runtime: undefined,
     isRegistered: false,
     isShutDown: false,
     copies,
+    use: (latest) => useOptions(current, latest, logger),
     takeScheme() {
       copies.reportPeer();
       if (!current.isRegistered) {
@@ -373,9 +402,41 @@ function announce(options: CheckedOptions): Registration {
     },
     loadRuntime: runtimeOf,
   };
+  current.use(options);
   copies.start();
   offerStatus(() => current.runtime?.observe() ?? []);
   return current;
+}
+
+function useOptions(current: Registration, options: CheckedOptions, logger: Logger): void {
+  current.options = { ...options, relay: shareStreams(current, options, logger) };
+  current.runtime?.use(current.options);
+}
+
+/** Returns what adds the transports to the relays of shares. */
+function withShares(
+  shares: () => Shares | undefined,
+): (factory: XdsTransportFactory) => XdsTransportFactory {
+  return (factory) => ({
+    create: (...[server, options]) =>
+      shares()?.createTransport(server, factory, options) ?? factory.create(server, options),
+  });
+}
+
+/** Shares the streams of the process, if that is an option. @returns the relay, as its `server_uri`. */
+function shareStreams(
+  current: Registration,
+  options: CheckedOptions,
+  logger: Logger,
+): string | undefined {
+  const env = currentEnvironment();
+  const share = readShare(options, env, logger);
+  if (share === undefined) return undefined;
+  current.shares ??= new (loadShares().Shares)({
+    ...{ clock: systemClock, random: systemRandom, logger, env },
+    resourcesFrom: (serverUri) => current.runtime?.resourcesFrom(serverUri) ?? [],
+  });
+  return current.shares.use(share, options);
 }
 
 /** @param options Returns those in force when a line is written. */

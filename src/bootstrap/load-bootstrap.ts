@@ -48,6 +48,8 @@ export interface LoadBootstrapOptions {
   readonly file?: string | undefined;
   /** The path of the saved snapshot. Default: the environment variable `GRPC_XDS_SNAPSHOT_PATH`. */
   readonly snapshotPath?: string | undefined;
+  /** The relay of this host, as its `server_uri`. Default: the environment variable `GRPC_XDS_RELAY`. */
+  readonly relay?: string | undefined;
   /** Default: `process.env`. */
   readonly env?: NodeJS.ProcessEnv;
   /** Returns the text of a file or throws. Default: the file system. */
@@ -71,9 +73,10 @@ export function loadBootstrap(options: LoadBootstrapOptions): Result<Bootstrap, 
   if (!found.ok) return found;
   const { env = process.env } = options;
   const { source, subject } = found.value;
-  const relayed = relayedJson(found.value.json, env);
-  if (!relayed.ok) return fail('invalid', `xDS bootstrap cannot be used: ${relayed.error}`);
-  const json = relayed.value;
+  const relay = findRelay(options, env);
+  if (!relay.ok) return fail('invalid', `xDS bootstrap cannot be used: ${relay.error}`);
+  const plain = found.value.json;
+  const json = relay.value === undefined ? plain : loadRelay().withRelay(plain, relay.value);
   const bootstrap = parseBootstrap(json, source, options.support, options.flags);
   const { channelCreds, callCreds, certificateProviders } = options.support;
   const registries = [channelCreds, callCreds, certificateProviders];
@@ -88,14 +91,17 @@ export function loadBootstrap(options: LoadBootstrapOptions): Result<Bootstrap, 
   const value = { ...bootstrap.value, ...(warnings.length > 0 && { warnings }) };
   const { snapshotPath = env['GRPC_XDS_SNAPSHOT_PATH'] ?? '' } = options;
   if (snapshotPath === '') return ok(value);
-  const savedSnapshot = { path: snapshotPath, identity: bootstrapIdentity(value) };
+  const savedSnapshot = { path: snapshotPath, identity: bootstrapIdentity(value, relay.value) };
   return ok({ ...value, savedSnapshot });
 }
 
-/** Puts the relay of this host before the servers, if there is one (`GRPC_XDS_RELAY`). */
-function relayedJson(json: unknown, env: NodeJS.ProcessEnv): Result<unknown, string> {
-  const relay = env['GRPC_XDS_RELAY'] ?? '';
-  return relay === '' ? ok(json) : loadRelay().withRelay(json, relay);
+/** Returns the relay to put before the servers; `undefined` if there is none. */
+function findRelay(
+  { relay }: LoadBootstrapOptions,
+  env: NodeJS.ProcessEnv,
+): Result<string | undefined, string> {
+  if (relay !== undefined || env['GRPC_XDS_RELAY'] === undefined) return ok(relay);
+  return loadRelay().relayOfEnvironment(env);
 }
 
 /** A bootstrap that has not been parsed. */
@@ -242,9 +248,13 @@ function readOption(option: unknown, source: string): Result<string, string> {
   return err(`${source} must be an object or JSON text`);
 }
 
-/** Returns a text that is equal for two bootstraps with the same node and servers. */
-function bootstrapIdentity({ node, servers, authorities }: Bootstrap): string {
-  const keys = (list: readonly ServerConfig[]) => list.map(({ key }) => key);
+/**
+ * Returns a text that is equal for two bootstraps with the same node and servers.
+ * @param relay The `server_uri` of the relay, which hands on what the servers after it have.
+ */
+function bootstrapIdentity({ node, servers, authorities }: Bootstrap, relay?: string): string {
+  const keys = (list: readonly ServerConfig[]) =>
+    list.filter(({ serverUri }) => serverUri !== relay).map(({ key }) => key);
   const named = [...authorities].map(([name, authority]) => [name, keys(authority.servers)]);
   const content = JSON.stringify([node.id, node.cluster, keys(servers), named]);
   return createHash('sha256').update(content).digest('hex');

@@ -8,21 +8,26 @@ const RELAY_VARIABLE = 'GRPC_XDS_RELAY';
 /** A socket of a path, or a port of this host: what is sent is not encrypted. */
 const ADDRESS = /^(?:unix:(?:\/\/)?\/.+|(?:127\.\d+\.\d+\.\d+|\[::1\]|localhost):\d+)$/;
 
+/** Returns the relay that the variable names; `undefined` if there is none. */
+export function relayOfEnvironment(env: NodeJS.ProcessEnv): Result<string | undefined, string> {
+  const relay = env[RELAY_VARIABLE] ?? '';
+  if (relay === '') return ok(undefined);
+  if (ADDRESS.test(relay)) return ok(relay);
+  return err(
+    `${RELAY_VARIABLE} must be unix:/path, or an address of this host such as 127.0.0.1:18001, not ${quoteText(relay)}`,
+  );
+}
+
 /**
  * Puts the relay of this host before the servers of a bootstrap, of each authority as well, as a server of higher priority (gRFC A71):
  * they are used while it cannot be reached. It has the `server_features` of the first of them, whose resources it hands on.
  *
  * @param json A bootstrap that has not been parsed. What is no bootstrap is returned as it is.
  */
-export function withRelay(json: unknown, relay: string): Result<unknown, string> {
-  if (!ADDRESS.test(relay)) {
-    return err(
-      `${RELAY_VARIABLE} must be unix:/path, or an address of this host such as 127.0.0.1:18001, not ${quoteText(relay)}`,
-    );
-  }
-  if (!isObject(json)) return ok(json);
+export function withRelay(json: unknown, relay: string): unknown {
+  if (!isObject(json)) return json;
   const { authorities } = json;
-  return ok({
+  return {
     ...withServer(json, relay),
     ...(isObject(authorities) && {
       authorities: Object.fromEntries(
@@ -32,7 +37,7 @@ export function withRelay(json: unknown, relay: string): Result<unknown, string>
         ]),
       ),
     }),
-  });
+  };
 }
 
 /** An authority without servers has those at the top. */

@@ -2,11 +2,22 @@ import { ServerCredentials, type ConnectionInjector, type Server } from '@grpc/g
 import { joinHostPort } from '../util/text';
 import { createServer, type AddressInfo, type Server as TcpServer, type Socket } from 'node:net';
 
-/** Where a server listens: a port of TCP, a Unix socket, or a socket that was passed as a file descriptor and listens. */
+/** A socket that is listened on already, and its connections. */
+export interface ListeningSocket {
+  readonly server: TcpServer;
+  /** Returns the connections that nothing reads from yet. The later ones are for the listeners of the server. */
+  takeConnections(): readonly Socket[];
+}
+
+/**
+ * Where a server listens: a port of TCP, a Unix socket, a socket that was passed as a file descriptor, or one that is
+ * listened on.
+ */
 export type ListenAddress =
   | { readonly host: string; readonly port: number }
   | { readonly path: string }
-  | { readonly fd: number };
+  | { readonly fd: number }
+  | ListeningSocket;
 
 /**
  * The listening socket of a gRPC server and its connections. Replaces `Server.bindAsync`, which cannot close connections
@@ -16,12 +27,14 @@ export type ListenAddress =
 export class GrpcListener {
   private readonly sockets = new Set<Socket>();
   private readonly injector: ConnectionInjector;
-  private readonly tcp: TcpServer;
   private acceptedCount = 0;
 
-  private constructor(server: Server) {
+  private constructor(
+    server: Server,
+    private readonly tcp: TcpServer,
+  ) {
     this.injector = server.createConnectionInjector(ServerCredentials.createInsecure());
-    this.tcp = createServer({ noDelay: true }, (socket) => this.accept(socket));
+    tcp.on('connection', (socket) => this.accept(socket));
   }
 
   /**
@@ -30,7 +43,12 @@ export class GrpcListener {
    * @throws the system's error if the address cannot be used.
    */
   static listen(server: Server, address: ListenAddress): Promise<GrpcListener> {
-    const listener = new GrpcListener(server);
+    if ('server' in address) {
+      const taken = new GrpcListener(server, address.server);
+      for (const socket of address.takeConnections()) taken.accept(socket);
+      return Promise.resolve(taken);
+    }
+    const listener = new GrpcListener(server, createServer({ noDelay: true }));
     return new Promise((resolve, reject) => {
       listener.tcp.once('error', reject);
       listener.tcp.listen({ ...address }, () => {

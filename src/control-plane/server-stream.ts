@@ -1,4 +1,4 @@
-import { status, type MethodDefinition, type ServerDuplexStream } from '@grpc/grpc-js';
+import { status, type Server } from '@grpc/grpc-js';
 import { asBuffer } from '../util/bytes';
 import { errorMessage } from '../util/errors';
 import { ReadBudget, ReadLimitError, type ReadLimit } from '../util/read-budget';
@@ -16,8 +16,43 @@ export type Received<Request> = Result<
   { readonly code: status; readonly details: string }
 >;
 
-/** A call whose requests are read within a limit. */
-export type StreamCall<Request, Response> = ServerDuplexStream<Received<Request>, Response>;
+/** A call whose requests are read within a limit: the part of `ServerDuplexStream` that a stream uses. */
+export interface StreamCall<Request, Response> {
+  on(event: 'data', listener: (request: Received<Request>) => void): unknown;
+  on(event: string, listener: () => void): unknown;
+  /** Ends the call with an error status. */
+  emit(event: 'error', status: { readonly code: number; readonly details: string }): boolean;
+  pause(): unknown;
+  resume(): unknown;
+  readonly writableNeedDrain: boolean;
+  write(message: Response): boolean;
+  /** Ends the call with OK. */
+  end(): unknown;
+  /** Address of the client. */
+  getPeer(): string;
+}
+
+/** Reads the requests of a method, and writes its responses. */
+export interface StreamCodec<Request, Response> {
+  readonly read: (bytes: Uint8Array) => Received<Request>;
+  readonly write: (message: Response) => Buffer;
+}
+
+/** A call whose messages are bytes, as it comes from a transport. */
+export interface EncodedCall {
+  /** Returns the call with decoded messages. Called once. */
+  decode<Request, Response>(codec: StreamCodec<Request, Response>): StreamCall<Request, Response>;
+}
+
+/** A method with a stream in each direction. */
+export interface StreamMethod {
+  /** Full path, such as `/package.Service/Method`. */
+  readonly path: string;
+  /** Serves it by a server of grpc-js. */
+  addTo(server: Server): void;
+  /** Serves a call of another transport. */
+  accept(call: EncodedCall): void;
+}
 
 /** The messages of a method, and the limit of its requests. */
 export interface StreamMessages<Request, Response> {
@@ -26,20 +61,27 @@ export interface StreamMessages<Request, Response> {
   readonly limit: ReadLimit;
 }
 
-/** Returns the definition of a method with a stream in each direction. */
+/** Creates a method. @param onCall Called with each call. */
 export function createStreamMethod<Request, Response>(
   path: string,
   { request, response, limit }: StreamMessages<Request, Response>,
-): MethodDefinition<Received<Request>, Response> {
+  onCall: (call: StreamCall<Request, Response>) => void,
+): StreamMethod {
+  const codec: StreamCodec<Request, Response> = {
+    read: (bytes) => read(request, bytes, limit),
+    write: (message) => asBuffer(response.encode(message).finish()),
+  };
+  const definition = {
+    ...{ path, requestStream: true, responseStream: true },
+    requestSerialize: () => Buffer.alloc(0),
+    requestDeserialize: codec.read,
+    responseSerialize: codec.write,
+    responseDeserialize: (bytes: Buffer) => response.decode(bytes),
+  };
   return {
     path,
-    requestStream: true,
-    responseStream: true,
-    requestSerialize: (message) =>
-      message.ok ? asBuffer(request.encode(message.value).finish()) : Buffer.alloc(0),
-    requestDeserialize: (bytes) => read(request, bytes, limit),
-    responseSerialize: (message) => asBuffer(response.encode(message).finish()),
-    responseDeserialize: (bytes) => response.decode(bytes),
+    addTo: (server) => server.addService({ [path]: definition }, { [path]: onCall }),
+    accept: (call) => onCall(call.decode(codec)),
   };
 }
 

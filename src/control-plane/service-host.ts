@@ -2,10 +2,11 @@ import { Server, type ServerOptions } from '@grpc/grpc-js';
 import type { Clock } from '../util/clock';
 import { GrpcListener, type ListenAddress } from './grpc-listener';
 import { MAX_REQUEST_BYTES } from './limits';
+import type { StreamMethod } from './server-stream';
 
 /** A service of the host. */
-export interface HostedService {
-  addTo(server: Server): void;
+export interface HostedService<Method = Pick<StreamMethod, 'addTo'>> {
+  readonly methods: readonly Method[];
   /** Ends all streams with UNAVAILABLE. */
   endStreams(details: string): void;
 }
@@ -62,7 +63,7 @@ export class ServiceHost {
     const starting: State = { kind: 'starting' };
     this.state = starting;
     const server = new Server(serverOptions);
-    for (const service of services) service.addTo(server);
+    for (const { methods } of services) for (const method of methods) method.addTo(server);
     try {
       const listener = await GrpcListener.listen(server, address);
       if (this.state !== starting) {

@@ -1,12 +1,15 @@
 import { fstatSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';
-import type { ListenAddress } from '../control-plane/grpc-listener';
+import type { ListenAddress, ListeningSocket } from '../control-plane/grpc-listener';
 import { readRegularText } from '../util/read-regular-file';
 import type { Rule } from '../util/check-arguments';
 
 const UNIX = /^unix:(?:\/\/(?=\/))?(.+)$/s;
 const HOST_PORT = /^(?:\[([^\]]+)\]|([^:[\]]+)):(\d{1,5})$/;
+
+/** Where a relay listens: a port of TCP, or a Unix socket. */
+export type RelayAddress = Exclude<ListenAddress, ListeningSocket>;
 
 /** What `listen` of a relay must be. */
 export const LISTEN: Rule = {
@@ -57,7 +60,7 @@ export function findPassedSocket(
  * Parses where a relay listens: `unix:/path`, or an address of this machine alone with a port, because clients are not
  * authenticated. Returns `undefined` for another text.
  */
-export function parseListenAddress(text: string): ListenAddress | undefined {
+export function parseListenAddress(text: string): RelayAddress | undefined {
   const [, path] = UNIX.exec(text) ?? [];
   if (path !== undefined) return { path: resolve(path) };
   const [, ipv6, name = '', digits] = HOST_PORT.exec(text) ?? [];

@@ -4,6 +4,7 @@ import type { ClientEvent, ClientState } from '../control-plane/client-state';
 import type { ListenAddress } from '../control-plane/grpc-listener';
 import { LoadService } from '../control-plane/lrs/load-service';
 import { clusterKind } from '../control-plane/resource';
+import type { StreamMethod } from '../control-plane/server-stream';
 import { ServiceHost, type HostedService } from '../control-plane/service-host';
 import { createCsdsHandlers, csdsDefinition } from '../observe/admin/csds';
 import type { PolicyEnvironment } from '../lb/registry/policy-table';
@@ -13,9 +14,12 @@ import { LoadReporter, LoadStreams } from '../xds-client/lrs/load-reporter';
 import { ManagementServers, type UserAgent } from '../xds-client/management-servers';
 import { formatRelayIdentifier } from '../xds-client/relay-hop';
 import { SharedTransports, type XdsTransportFactory } from '../xds-client/transport';
-import { XdsClient } from '../xds-client/xds-client';
+import { startFrom } from '../xds-client/saved-snapshot/saved-start';
+import { SavedResources } from '../xds-client/saved-snapshot/snapshot-file';
+import { XdsClient, type WatchClient } from '../xds-client/xds-client';
 import { ClientRejections } from './client-rejections';
 import { ClientSubscriptions } from './client-subscriptions';
+import { InheritedResources, type InheritedResource } from './inherited-resources';
 import type { RelayClientReport, RelayReport } from './relay-report';
 import { observeRelayClient } from './relay-status';
 import { RelayedLoads } from './relayed-loads';
@@ -25,12 +29,22 @@ import { UpstreamResources } from './upstream-resources';
 export interface RelaySessionOptions {
   readonly environment: PolicyEnvironment;
   readonly bootstrap: Bootstrap;
+  /** What is served while no server can be reached and until one has answered. */
+  readonly inherited: Iterable<InheritedResource>;
   readonly userAgent: UserAgent;
   readonly transportFactory: XdsTransportFactory;
 }
 
 /** The scope of the client of a relay, for diagnostics. */
 const RELAY_TARGET = '#relay';
+
+/** Serves the services of a relay to the processes that it is for, by other means than a socket. */
+export interface RelayHost {
+  /** Starts. @returns the address, in the form of `server_uri` of the clients. */
+  start(services: readonly HostedService<StreamMethod>[]): string;
+  /** Ends all streams with UNAVAILABLE, and ends serving. */
+  stop(): void;
+}
 
 /** A relay from its start to its stop. */
 export class RelaySession {
@@ -43,6 +57,7 @@ export class RelaySession {
   private readonly lrs: LoadService;
   private readonly loads: RelayedLoads;
   private readonly server: ServiceHost;
+  private host: RelayHost | undefined;
   private streamCount = 0;
   /** Clusters whose load was left out, of which the first is logged. */
   private hasLeftOut = false;
@@ -56,7 +71,7 @@ export class RelaySession {
       { ...this.clientOptions(transportFactory), target: RELAY_TARGET },
       servers,
     );
-    this.resources = new UpstreamResources(this.client, clock);
+    this.resources = new UpstreamResources(this.startClient(servers), clock);
     this.resources.watch(() => this.rejections.onServed(this.resources.resourcesFor()));
     this.subscriptions = new ClientSubscriptions((...change) => this.resources.refer(...change));
     this.loadStreams = new LoadStreams(clock);
@@ -76,13 +91,21 @@ export class RelaySession {
     return this.server.address;
   }
 
+  /** Starts to serve by a host. @returns its address. */
+  serve(host: RelayHost): string {
+    this.host = host;
+    return host.start([this.ads, this.lrs]);
+  }
+
   async stop(): Promise<void> {
+    this.host?.stop();
     await this.server.stop();
     await this.loadStreams.end(DRAIN_TIMEOUT_MS);
     this.close();
   }
 
   kill(): void {
+    this.host?.stop();
     this.server.kill();
     void this.loadStreams.end(0);
     this.close();
@@ -121,6 +144,16 @@ export class RelaySession {
     return new ManagementServers(this.clientOptions(transportFactory));
   }
 
+  /** Adds what the relay starts from. */
+  private startClient({ parseName }: ManagementServers): WatchClient {
+    const { bootstrap, inherited, environment } = this.options;
+    const { clock, logger } = environment;
+    const { savedSnapshot: config, node } = bootstrap;
+    const file = config && new SavedResources({ config, bootstrap, clock, logger });
+    const saved = new InheritedResources(inherited, bootstrap, file);
+    return startFrom(saved, this.client, { parseName, target: RELAY_TARGET, nodeId: node.id });
+  }
+
   private createAdsService(): AdsService {
     return new AdsService({
       settings: {
@@ -146,7 +179,11 @@ export class RelaySession {
     };
     const { clock } = this.options.environment;
     return {
-      addTo: (server) => server.addService(csdsDefinition, createCsdsHandlers(observe, clock)),
+      methods: [
+        {
+          addTo: (server) => server.addService(csdsDefinition, createCsdsHandlers(observe, clock)),
+        },
+      ],
       // Their callers are not clients of the relay: they are cut off with the connections.
       endStreams: () => {},
     };

@@ -1,7 +1,6 @@
 import type { Bootstrap } from '../bootstrap/bootstrap';
 import { resolveLimits, type Limits } from '../bootstrap/limits';
 import { loadBootstrap } from '../bootstrap/load-bootstrap';
-import type { ListenAddress } from '../control-plane/grpc-listener';
 import type { PolicyEnvironment } from '../lb/registry/policy-table';
 import { createServerAccess, type ServerAccess } from '../runtime/server-access';
 import { checkOptions, CLOCK, LOGGER, optional, type MembersOf } from '../util/check-arguments';
@@ -13,19 +12,26 @@ import { systemRandom } from '../util/random';
 import { joinHostPort } from '../util/text';
 import { PACKAGE_VERSION } from '../util/version';
 import type { UserAgent } from '../xds-client/management-servers';
-import { findPassedSocket, LISTEN, parseListenAddress, pathOfSocket } from './listen-address';
-import { freePath, listenPrivately } from './listen-path';
+import { ClaimedPath } from './claimed-path';
+import {
+  findPassedSocket,
+  LISTEN,
+  parseListenAddress,
+  pathOfSocket,
+  type RelayAddress,
+} from './listen-address';
+import type { InheritedResource } from './inherited-resources';
 import type { RelayReport } from './relay-report';
-import { RelaySession } from './relay-session';
+import { RelaySession, type RelayHost } from './relay-session';
 
 /** The options of a relay. */
 export interface RelayOptions {
   /**
    * Where clients connect: `unix:/path`, or a loopback address and a port, such as `127.0.0.1:18000`; port 0 takes any that is
    * free. A socket has the mode 0600. `systemd` and `systemd:NAME`: the socket that systemd has passed to this process, with the
-   * mode and the owner that its unit has.
+   * mode and the owner that its unit has. Or what serves its services by other means.
    */
-  readonly listen: string;
+  readonly listen: string | RelayHost;
   /** The management servers: a bootstrap as an object or JSON text (gRFC A27). Default: that of the environment. */
   readonly bootstrap?: object | string;
   /** The environment variables, as in `process.env`. `GRPC_XDS_RELAY` has no effect: a relay is not its own server. */
@@ -39,7 +45,7 @@ export interface RelayOptions {
 }
 
 const OPTIONS: MembersOf<RelayOptions> = {
-  listen: LISTEN,
+  listen: { ...LISTEN, accepts: (value) => isHost(value) || LISTEN.accepts(value) },
   bootstrap: { legal: 'an object or a string', accepts: isBootstrap },
   env: { legal: 'an object', accepts: isObject },
   limits: { legal: 'an object', accepts: (value) => value === undefined || isObject(value) },
@@ -52,7 +58,25 @@ const USER_AGENT: UserAgent = { name: 'grpc-xds (relay)', version: PACKAGE_VERSI
 
 type State =
   | { readonly kind: 'stopped' }
-  | { readonly kind: 'started'; readonly session: RelaySession; address: string | undefined };
+  | { readonly kind: 'started'; readonly session: RelaySession; bound: Bound | undefined };
+
+/** An address that is listened on. */
+interface Bound {
+  /** In the form of `server_uri`. */
+  readonly address: string;
+  readonly claim: ClaimedPath | undefined;
+}
+
+/** What a relay takes over at its start. */
+export interface RelayStart {
+  /** The path of `listen`, if it has been claimed. The relay releases it when it ends. */
+  readonly claim?: ClaimedPath;
+  /**
+   * Resources that a client of the process has accepted, which are served while no server can be reached and until one has
+   * answered. Default: none.
+   */
+  readonly inherited?: Iterable<InheritedResource>;
+}
 
 /**
  * One stream to the management servers for several processes: a client of the servers, with the union of what its own clients
@@ -60,7 +84,7 @@ type State =
  * last ones are served while no server can be reached.
  */
 export class Relay {
-  private readonly listen: ListenAddress;
+  private readonly listen: RelayAddress | RelayHost;
   private readonly environment: PolicyEnvironment;
   private readonly access: ServerAccess;
   private readonly bootstrap: Bootstrap;
@@ -70,7 +94,7 @@ export class Relay {
   constructor(options: RelayOptions) {
     checkOptions('new Relay()', options, OPTIONS);
     const { env, logger = silentLogger, clock = systemClock } = options;
-    const listen = findPassedSocket(options.listen, env) ?? parseListenAddress(options.listen);
+    const listen = isHost(options.listen) ? options.listen : findAddress(options.listen, env);
     if (listen === undefined) throw new TypeError(`new Relay(): listen must be ${LISTEN.legal}`);
     this.listen = listen;
     this.environment = {
@@ -96,17 +120,18 @@ export class Relay {
    * @throws if the address cannot be used, such as a socket that another process listens on or that belongs to another user;
    * or if already started.
    */
-  async start(): Promise<string> {
+  async start({ claim, inherited = [] }: RelayStart = {}): Promise<string> {
     if (this.state.kind !== 'stopped') throw new Error('the relay is already started');
     const { environment, access, bootstrap } = this;
     const session = new RelaySession({
-      ...{ environment, bootstrap, userAgent: USER_AGENT },
+      ...{ environment, bootstrap, inherited, userAgent: USER_AGENT },
       transportFactory: access.transportFactory,
     });
-    const state: State = { kind: 'started', session, address: undefined };
+    const state: State = { kind: 'started', session, bound: undefined };
     this.state = state;
     try {
-      return (state.address = await this.bind(session));
+      state.bound = await this.bind(session, claim);
+      return state.bound.address;
     } catch (error) {
       if (this.state === state) this.state = { kind: 'stopped' };
       session.kill();
@@ -121,14 +146,19 @@ export class Relay {
   async stop(): Promise<void> {
     const { state } = this;
     this.state = { kind: 'stopped' };
-    if (state.kind === 'started') await state.session.stop();
+    if (state.kind !== 'started') return;
+    state.bound?.claim?.release();
+    await state.session.stop();
   }
 
   /** Closes all connections at once, as a crash does. */
   kill(): void {
     const { state } = this;
     this.state = { kind: 'stopped' };
-    if (state.kind === 'started') state.session.kill();
+    if (state.kind !== 'started') return;
+    // Its file stays.
+    state.bound?.claim?.server.close();
+    state.session.kill();
   }
 
   /** Returns the state of the relay and of its clients. */
@@ -137,26 +167,43 @@ export class Relay {
     const nothing = { servers: [], types: [], clients: [], loadClients: [] };
     return {
       pid: process.pid,
-      address: state.kind === 'started' ? state.address : undefined,
+      address: state.kind === 'started' ? state.bound?.address : undefined,
       nodeId: this.bootstrap.node.id,
       ...(state.kind === 'started' ? state.session.inspect() : nothing),
     };
   }
 
-  private async bind(session: RelaySession): Promise<string> {
+  private async bind(session: RelaySession, claimed: ClaimedPath | undefined): Promise<Bound> {
     const { listen } = this;
+    if (isHost(listen)) return { address: session.serve(listen), claim: undefined };
     if ('path' in listen) {
-      await freePath(listen.path);
-      await listenPrivately(listen.path, () => session.start(listen));
-      return `unix:${listen.path}`;
+      const claim = claimed ?? (await ClaimedPath.claim(listen.path));
+      // A relay of its own keeps its process alive.
+      if (claimed === undefined) claim.server.ref();
+      try {
+        await session.start(claim);
+      } catch (error) {
+        claim.release();
+        throw error;
+      }
+      return { address: `unix:${listen.path}`, claim };
     }
     if ('fd' in listen) {
       await session.start(listen);
       const path = pathOfSocket(listen.fd);
-      return session.address ?? (path === undefined ? `fd:${listen.fd}` : `unix:${path}`);
+      const address = session.address ?? (path === undefined ? `fd:${listen.fd}` : `unix:${path}`);
+      return { address, claim: undefined };
     }
-    return joinHostPort(listen.host, await session.start(listen));
+    return { address: joinHostPort(listen.host, await session.start(listen)), claim: undefined };
   }
+}
+
+function isHost(value: unknown): value is RelayHost {
+  return typeof value === 'object' && value !== null && 'start' in value;
+}
+
+function findAddress(text: string, env: RelayOptions['env']): RelayAddress | undefined {
+  return findPassedSocket(text, env) ?? parseListenAddress(text);
 }
 
 function isBootstrap(value: unknown): boolean {

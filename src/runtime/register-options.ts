@@ -17,7 +17,7 @@ import {
   isRecord,
 } from '../util/check-arguments';
 import { late } from '../util/late';
-import type { XdsLogger } from '../util/logger';
+import type { Logger, XdsLogger } from '../util/logger';
 import type * as ApplicationLoggers from '../util/application-logger';
 import type { LevelLogger } from '../util/application-logger';
 
@@ -77,6 +77,15 @@ export interface RegisterOptions {
    * a file that an agent writes later is found.
    */
   readonly requireBootstrap?: boolean;
+  /**
+   * Lets the processes of this host that have the same value share their streams to the management servers: the absolute path
+   * of a Unix socket, such as `/run/shop.sock`, for processes of one user and one bootstrap, also in several containers; or
+   * `threads`, for the worker threads of this process; or `cluster`, for the primary and the workers of `node:cluster`, over their
+   * IPC channels: the primary serves. Of the others, one serves the others as `grpc-xds relay` does; when it ends,
+   * another one takes its place. While none can, each uses its own servers. Takes precedence over `GRPC_XDS_RELAY`. Default: the
+   * environment variable `GRPC_XDS_SHARE`, or else nothing is shared.
+   */
+  readonly share?: string;
 }
 
 /** How to shut the client down. */
@@ -104,6 +113,12 @@ const BOOTSTRAP: Rule = {
   isSecret: true,
 };
 
+const SHARE: Rule = {
+  legal: '"cluster", "threads" or the absolute path of a socket, such as "/run/shop.sock"',
+  accepts: (value) =>
+    typeof value === 'string' && /^(?:cluster$|threads$|\/[^\0]*[^\0/]$)/.test(value),
+};
+
 const OPTIONS: MembersOf<RegisterOptions> = {
   bootstrap: optional(BOOTSTRAP),
   childChannelOptions: optional(CHILD_OPTIONS),
@@ -112,6 +127,7 @@ const OPTIONS: MembersOf<RegisterOptions> = {
   logger: optional(LOGGER),
   recoveryLevel: optional(oneOf('info', 'error')),
   requireBootstrap: optional(BOOLEAN),
+  share: optional(SHARE),
   snapshotPath: optional(TEXT),
 };
 
@@ -137,6 +153,22 @@ export function checkRegisterOptions(options: RegisterOptions): CheckedOptions {
   readChildOptions(others.childChannelOptions);
   if (logger === undefined) return others;
   return { ...others, logger: loadLoggers().adaptLogger(logger) };
+}
+
+/** The variable in place of `RegisterOptions.share`. */
+const SHARE_VARIABLE = 'GRPC_XDS_SHARE';
+
+/** Returns how the streams of the process are shared, of its options or its environment; `undefined` if they are not. */
+export function readShare(
+  { share }: Pick<RegisterOptions, 'share'>,
+  env: NodeJS.ProcessEnv,
+  logger: Pick<Logger, 'error'>,
+): string | undefined {
+  const variable = env[SHARE_VARIABLE] ?? '';
+  if (share !== undefined || variable === '') return share;
+  if (SHARE.accepts(variable)) return variable;
+  logger.error(() => `${SHARE_VARIABLE} has no effect: it must be ${SHARE.legal}`);
+  return undefined;
 }
 
 /** The name of the options of the child channels of a process in messages. */

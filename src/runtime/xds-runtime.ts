@@ -48,9 +48,13 @@ import { systemRandom } from '../util/random';
 import { createHandle, type Handle } from '../util/handle';
 import { err, ok, type Result } from '../util/result';
 import type { ClientPool } from '../xds-client/client-pool';
-import { SharedTransports } from '../xds-client/transport';
+import { SharedTransports, type XdsTransportFactory } from '../xds-client/transport';
 import type { ResourceType } from '../xds-client/resource-type';
-import { SERVER_TARGET } from '../xds-client/client-snapshot';
+import {
+  mergeResources,
+  SERVER_TARGET,
+  type ResourceSnapshot,
+} from '../xds-client/client-snapshot';
 import type { WatchClient } from '../xds-client/xds-client';
 import {
   addCertificateProviders,
@@ -83,6 +87,14 @@ export interface RuntimeOptions {
   readonly snapshotPath?: string;
   readonly limits?: Partial<Limits>;
   readonly childChannelOptions?: ChildChannelOptions;
+  /** The relay that the processes of this host share, as its `server_uri`. Default: that of the environment. */
+  readonly relay?: string | undefined;
+}
+
+/** What the runtime has from its registration. */
+export interface RuntimeAmbient extends Pick<PolicyEnvironment, 'logger' | 'flags'> {
+  /** Returns a factory for the transports to relays as well. */
+  readonly withRelays: (factory: XdsTransportFactory) => XdsTransportFactory;
 }
 
 /** The dependencies that do not depend on the channel. */
@@ -113,7 +125,7 @@ export class XdsRuntime {
   /** Aborted by a shutdown; replaced by the next registration. */
   private lifetime = createLifetime();
 
-  constructor(ambient: Pick<PolicyEnvironment, 'logger' | 'flags'>, options: RuntimeOptions) {
+  constructor({ withRelays, ...ambient }: RuntimeAmbient, options: RuntimeOptions) {
     this.environment = {
       ...ambient,
       clock: systemClock,
@@ -130,7 +142,7 @@ export class XdsRuntime {
     addHttpFilters(processHttpFilters, { ...environment, meter: this.meter });
     const credentials = (this.credentials = createCredentials(environment));
     const transportFactory = new SharedTransports(
-      new TransportFactory({ ...environment, credentials }),
+      withRelays(new TransportFactory({ ...environment, credentials })),
     );
     addCertificateProviders(processCertificateProviders, {
       ...{ ...environment, transportFactory, userAgent: USER_AGENT },
@@ -273,13 +285,23 @@ export class XdsRuntime {
     });
   }
 
+  /** Lists the resources of the clients that use a server, each once. */
+  resourcesFrom(serverUri: string): readonly ResourceSnapshot[] {
+    const clients = this.clients.clients().map(({ client }) => client);
+    return mergeResources(
+      clients.filter((client) =>
+        client.serverStates().some((server) => server.serverUri === serverUri),
+      ),
+    );
+  }
+
   /** What policies apply in later turns delays the next responses, as what is applied at once does. */
   private spendTime(durationMs: number): void {
     for (const group of this.clients.shared()) group.spendTime(durationMs);
   }
 
-  private createLoader({ bootstrap, snapshotPath }: RuntimeOptions) {
-    const options = { inline: bootstrap, snapshotPath, ...this.loaderOptions() };
+  private createLoader({ bootstrap, snapshotPath, relay }: RuntimeOptions) {
+    const options = { inline: bootstrap, snapshotPath, relay, ...this.loaderOptions() };
     return createBootstrapLoader(options, this.environment.logger);
   }
 

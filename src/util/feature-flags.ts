@@ -143,3 +143,8 @@ function readFlag(text: string | undefined): boolean | undefined {
   if (value === 'true') return true;
   return value === 'false' ? false : undefined;
 }
+
+/** Returns the environment variables, for what reads those of its own: a relay in the process, and what the process shares. */
+export function currentEnvironment(): NodeJS.ProcessEnv {
+  return process.env;
+}

@@ -231,7 +231,11 @@ export class ReconnectingStream<S extends StreamSession> {
       onMessage: (bytes) =>
         this.whileOpen(stream, (open) => this.proceed(open, open.session.onMessage(bytes))),
       onClosed: (status) =>
-        this.whileOpen(stream, (open) => this.proceed(open, open.session.onClosed(status))),
+        this.whileOpen(stream, (open) => {
+          const next = open.session.onClosed(status);
+          const isSucceeded = next !== undefined && status.isSucceeded === true;
+          this.proceed(open, isSucceeded ? { kind: 'at-once' } : next);
+        }),
     });
     const openedAtMs = clock.monotonicMs();
     const streamClock: StreamClock = {

@@ -8,6 +8,11 @@ export interface StreamStatus {
   readonly details: string;
   /** Whether the server, or a proxy before it, has answered: then it can be reached. Default: not known. */
   readonly hasAnswered?: boolean;
+  /**
+   * Whether another process has taken the place of the server, which is no failure: a stream to it is opened at once. Default:
+   * `false`.
+   */
+  readonly isSucceeded?: boolean;
 }
 
 /** Receives the events of a stream. No method is called after `onClosed`, nor after `XdsStream.close`. */

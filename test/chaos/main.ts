@@ -1,12 +1,14 @@
 // The fault script: `npm run chaos`. What breaks between a client and its control plane is broken, and calls to
 // endpoints that are known must not notice. `-- --case NACK` runs those with that in their names, `-- --short`
 // all of them at once and for a second only, `-- --variant incremental` one of the variants. `-- --case rotation` rotates
-// certificates and names of servers beside 500 calls a second. `-- --relay` runs them with a relay between. `-- --servers` runs
-// the cases of xDS servers in place of these.
+// certificates and names of servers beside 500 calls a second. `-- --relay` runs them with a relay between. `-- --share` kills
+// the process that is the relay of eight, twenty times beside 1,000 calls a second. `-- --servers` runs the cases of xDS servers in
+// place of these.
 import { parseArgs } from 'node:util';
 import { chaosCases } from './cases';
 import { chaosVariants, type ChaosReport, type ChaosVariant } from './run-case';
 import { rotate } from './rotation';
+import { runTakeovers } from '../relay/share/takeovers';
 import { misses, runChaos } from './run-chaos';
 import { runServerChaos } from './servers/run-server-chaos';
 
@@ -70,6 +72,25 @@ async function runRotation(isShort: boolean): Promise<boolean> {
   return failures.length === 0 && isRevoked && !isOldConnectionUsed;
 }
 
+/** Another process takes the place of a relay within that time. */
+const MAX_TAKEOVER_MS = 1000;
+
+/** @returns whether all is well. */
+async function runShare(isShort: boolean): Promise<boolean> {
+  const full = { workers: 8, kills: 20, callsPerSecond: 1000 };
+  const options = isShort ? { ...full, kills: 3 } : full;
+  const { calls, failures, takeoversMs, streams } = await runTakeovers(options);
+  const sorted = [...takeoversMs].sort((a, b) => a - b);
+  const at = (share: number) => sorted[Math.ceil(share * sorted.length) - 1] ?? Infinity;
+  process.stdout.write(
+    `relay of ${options.workers} processes killed ${options.kills} times beside ${calls} calls of those that were not, ` +
+      `${failures.length} failed; takeover within ${at(0.5).toFixed(0)} ms (p50) and ${at(0.99).toFixed(0)} ms (p99); ` +
+      `${streams} streams of resources\n`,
+  );
+  for (const message of new Set(failures)) process.stdout.write(`  ${message}\n`);
+  return failures.length === 0 && at(0.99) <= MAX_TAKEOVER_MS;
+}
+
 async function main(): Promise<void> {
   const { values } = parseArgs({
     options: {
@@ -78,8 +99,13 @@ async function main(): Promise<void> {
       short: { type: 'boolean', default: false },
       servers: { type: 'boolean', default: false },
       relay: { type: 'boolean', default: false },
+      share: { type: 'boolean', default: false },
     },
   });
+  if (values.share) {
+    process.exitCode = (await runShare(values.short)) ? 0 : 1;
+    return;
+  }
   const named = chaosCases.filter(({ name }) => name.includes(values.case));
   const cases = values.short ? named.filter(({ shortSeconds }) => shortSeconds) : named;
   const variants = Object.keys(chaosVariants) as ChaosVariant[];

@@ -53,6 +53,7 @@ const registerOptions: Required<main.RegisterOptions> = {
   limits: { maxRingSize: 4096 },
   logger: { log: done },
   requireBootstrap: true,
+  share: '/run/shop.sock',
   recoveryLevel: 'info',
   hiddenHeaders: ['x-token'],
   snapshotPath: '/nowhere/snapshot.bin',

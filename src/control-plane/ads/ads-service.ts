@@ -1,9 +1,9 @@
-import { status, type Server } from '@grpc/grpc-js';
+import { status } from '@grpc/grpc-js';
 import type { Clock } from '../../util/clock';
 import type { Handle } from '../../util/handle';
 import type { ClientState } from '../client-state';
 import { DISCOVERY_LIMIT, MAX_STREAMS } from '../limits';
-import { createStreamMethod, refuseStream, type StreamCall } from '../server-stream';
+import { createStreamMethod, refuseStream, type StreamMethod } from '../server-stream';
 import { clusterKind, endpointKind, listenerKind, routeKind, typeUrlOf } from '../resource';
 import { AdsStream, type AdsStreamContext, type DiscoveryStream } from './ads-stream';
 import { ViewChanges } from './resource-view';
@@ -49,32 +49,17 @@ export interface AdsServiceOptions extends AdsStreamContext {
  * variant.
  */
 export class AdsService {
+  readonly methods: readonly StreamMethod[];
   private readonly streams = new Set<DiscoveryStream>();
   private readonly heartbeatTimer: HeartbeatTimer;
 
   constructor(private readonly options: AdsServiceOptions) {
     this.heartbeatTimer = new HeartbeatTimer(options.clock, () => this.heartbeat());
     options.view.watch(() => this.onViewChanged());
-  }
-
-  addTo(server: Server): void {
-    for (const service of services) {
-      const [sotw, delta] = [`Stream${service.suffix}`, `Delta${service.suffix}`];
-      const path = `/${service.service}`;
-      server.addService(
-        {
-          [sotw]: createStreamMethod(`${path}/${sotw}`, { ...sotwVariant, limit: DISCOVERY_LIMIT }),
-          [delta]: createStreamMethod(`${path}/${delta}`, {
-            ...deltaVariant,
-            limit: DISCOVERY_LIMIT,
-          }),
-        },
-        {
-          [sotw]: this.createHandler(service, sotwVariant),
-          [delta]: this.createHandler(service, deltaVariant),
-        },
-      );
-    }
+    this.methods = services.flatMap((service) => [
+      this.createMethod(service, sotwVariant),
+      this.createMethod(service, deltaVariant),
+    ]);
   }
 
   /** Renews the time to live of the resources of each client. */
@@ -103,20 +88,20 @@ export class AdsService {
     for (const stream of [...this.streams]) stream.onViewChanged(changes);
   }
 
-  private createHandler<Request extends AnyRequest, Response>(
-    { suffix, typeUrl }: DiscoveryService,
+  private createMethod<Request extends AnyRequest, Response>(
+    { service, suffix, typeUrl }: DiscoveryService,
     variant: ProtocolVariant<Request, Response>,
-  ) {
-    return (call: StreamCall<Request, Response>) => {
+  ): StreamMethod {
+    const method = `${variant.methodPrefix}${suffix}`;
+    const messages = { ...variant, limit: DISCOVERY_LIMIT };
+    return createStreamMethod(`/${service}/${method}`, messages, (call) => {
       if (this.streams.size >= MAX_STREAMS) {
         refuseStream(call);
         return;
       }
       const options = {
         streamId: this.options.nextStreamId(),
-        method: `${variant.methodPrefix}${suffix}`,
-        typeUrl,
-        variant,
+        ...{ method, typeUrl, variant },
         onClosed: () => this.streams.delete(stream),
       };
       if (this.options.settings.imitate === 'istio-agent') {
@@ -124,7 +109,7 @@ export class AdsService {
       }
       const stream: DiscoveryStream = new AdsStream(call, options, this.options);
       this.streams.add(stream);
-    };
+    });
   }
 }
 

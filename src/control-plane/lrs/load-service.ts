@@ -1,4 +1,4 @@
-import { status, type Server } from '@grpc/grpc-js';
+import { status } from '@grpc/grpc-js';
 import type { Node } from '../../wire/generated/envoy/config/core/v3/base';
 import {
   LoadStatsRequest,
@@ -59,6 +59,7 @@ type LoadCall = StreamCall<LoadStatsRequest, LoadStatsResponse>;
 
 /** The load reporting service (LRS, gRFC A27): requests load reports of clients, and hands them on. */
 export class LoadService {
+  readonly methods = [createStreamMethod(path, messages, (call) => this.accept(call))];
   private readonly streams = new Set<LoadStream>();
 
   /** @param reporting `undefined` to request none for now. */
@@ -67,13 +68,6 @@ export class LoadService {
     private readonly options: LoadServiceOptions,
   ) {
     options.view.watch(() => this.refresh());
-  }
-
-  addTo(server: Server): void {
-    server.addService(
-      { StreamLoadStats: createStreamMethod(path, messages) },
-      { StreamLoadStats: (call: LoadCall) => this.accept(call) },
-    );
   }
 
   /** Changes the requested reports, also of connected clients. */

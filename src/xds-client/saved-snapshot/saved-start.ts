@@ -8,7 +8,7 @@ import { unreachableError, withMore } from '../xds-errors';
 import { createHandle, type Handle } from '../../util/handle';
 import { err, ok, type Result } from '../../util/result';
 import {
-  type SavedFile,
+  type FoundResource,
   SavedResources,
   type SavedResourcesOptions,
   SnapshotWriter,
@@ -35,6 +35,36 @@ export interface ClientNames {
   readonly parseName: ParseResourceName;
 }
 
+/** The resources that clients start from. */
+export interface SavedSource {
+  /** Names it in messages. */
+  readonly description: string;
+  /** Acquires the resources, until the handle is released. */
+  acquire(): Handle & { readonly value: SavedFinder };
+}
+
+/** Finds saved resources. */
+export interface SavedFinder {
+  /**
+   * Finds a resource and decodes it.
+   * @param onFound Called once when it is found, if it is not yet, and the handle is not released.
+   */
+  find(
+    type: ResourceType<unknown>,
+    name: ResourceName,
+    onFound: () => void,
+  ): { readonly found: FoundResource } | { readonly pending: Handle };
+}
+
+/** Adds saved resources to a client, which are used while no server can be reached and until one has answered. */
+export function startFrom(
+  saved: SavedSource,
+  client: WatchClient,
+  names: ClientNames & { readonly nodeId: string },
+): WatchClient {
+  return new SavedStartClient(client, { ...names, saved });
+}
+
 /** Creates what keeps the resources of the clients of one bootstrap. */
 export function createSavedStart(options: SavedStartOptions): SavedStart {
   const writer = new SnapshotWriter(options);
@@ -47,13 +77,13 @@ export function createSavedStart(options: SavedStartOptions): SavedStart {
         if (valid > 0) writer.changed();
       },
     },
-    wrap: (client, names) => new SavedStartClient(client, { ...names, nodeId, saved }),
+    wrap: (client, names) => startFrom(saved, client, { ...names, nodeId }),
   };
 }
 
 interface SavedStartContext extends ClientNames {
   readonly nodeId: string;
-  readonly saved: SavedResources;
+  readonly saved: SavedSource;
 }
 
 interface SavedStartWatchContext extends SavedStartContext {
@@ -181,7 +211,7 @@ function withSaved(
 class SavedStartWatch implements ResourceWatcher<unknown> {
   private readonly parsed: ResourceName;
   private watcher: ResourceWatcher<unknown> | undefined;
-  private file: (Handle & { readonly value: SavedFile }) | undefined;
+  private file: (Handle & { readonly value: SavedFinder }) | undefined;
   /** The wait until the file has been read, and the resource decoded. */
   private reading: Handle | undefined;
   /** Why no server can be used, in the last error. */

@@ -22,6 +22,9 @@ type Returned<T extends Requests, K extends keyof T> = Awaited<ReturnType<T[K]>>
 
 const hook = join(__dirname, '../../support/run-typescript.cjs');
 
+/** The options of Node.js for a process that runs the sources. */
+export const TYPESCRIPT_ARGV = ['--expose-gc', '--no-warnings', '--require', hook];
+
 /** A child process that runs a script of this folder, and answers requests. */
 export class RemoteProcess<T extends Requests> {
   private readonly child: ChildProcess;
@@ -29,10 +32,10 @@ export class RemoteProcess<T extends Requests> {
   private readonly exited: Promise<number | null>;
   private lastId = 0;
 
-  constructor(script: string) {
+  /** @param child The process, if it is started already, such as by node:cluster. */
+  constructor(script: string, child?: ChildProcess) {
     const env = { GRPC_VERBOSITY: 'NONE', GRPC_XDS_LOG: 'off', ...process.env };
-    const execArgv = ['--expose-gc', '--no-warnings', '--require', hook];
-    this.child = fork(join(__dirname, script), [], { execArgv, env });
+    this.child = child ?? fork(join(__dirname, script), [], { execArgv: TYPESCRIPT_ARGV, env });
     this.exited = once(this.child, 'exit').then(([code]) => code);
     this.child.on('message', (reply: Reply) => {
       this.pending.get(reply.id)?.(reply);
@@ -73,7 +76,9 @@ export class RemoteProcess<T extends Requests> {
 
 /** Answers the requests of the parent. The process ends by itself once the parent has left and nothing else is open. */
 export function answerRequests(requests: Requests): void {
-  process.on('message', ({ id, name, argument }: Request) => {
+  process.on('message', ({ id = 0, name, argument }: Partial<Request>) => {
+    // Workers of node:cluster receive messages of the package, too.
+    if (name === undefined) return;
     const act = async () => requests[name]?.(argument as never);
     act().then(
       (value) => process.send?.({ id, value } satisfies Reply),

@@ -1,9 +1,11 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, rmSync, statSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseListenAddress } from '../../src/relay/listen-address';
-import { freePath } from '../../src/relay/listen-path';
+import { ClaimedPath } from '../../src/relay/claimed-path';
+
+const claim = (path: string) => ClaimedPath.claim(path);
 
 describe('the path of a socket', () => {
   const folder = mkdtempSync(join(tmpdir(), 'path-'));
@@ -20,9 +22,12 @@ describe('the path of a socket', () => {
   it('is freed of the socket of a process that was killed', async () => {
     const path = join(folder, 'stale');
     leaveSocket(path);
-    await freePath(path);
-    expect(existsSync(path)).toBe(false);
-    await freePath(path);
+    const claimed = await claim(path);
+    expect(claimed.isOurs()).toBe(true);
+    expect(statSync(path).mode & 0o777).toBe(0o600);
+    await expect(claim(path)).rejects.toThrow(`${path}: another process listens on it`);
+    claimed.release();
+    expect(readdirSync(folder)).toEqual([]);
   });
 
   it('keeps the socket of another user', async () => {
@@ -30,7 +35,7 @@ describe('the path of a socket', () => {
     leaveSocket(path);
     const { uid } = statSync(path);
     jest.spyOn(process, 'getuid').mockReturnValue(uid + 1);
-    await expect(freePath(path)).rejects.toThrow(
+    await expect(claim(path)).rejects.toThrow(
       `${path}: the socket belongs to the user ${uid}, not to ${uid + 1}`,
     );
     expect(existsSync(path)).toBe(true);
@@ -38,7 +43,7 @@ describe('the path of a socket', () => {
 
   it('is not longer than a socket may be', async () => {
     const path = join(folder, 'x'.repeat(100));
-    await expect(freePath(path)).rejects.toThrow('longer than the 103 bytes');
+    await expect(claim(path)).rejects.toThrow('longer than the 103 bytes');
   });
 });
 

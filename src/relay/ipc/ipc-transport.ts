@@ -1,0 +1,176 @@
+import { DEFAULT_LIMITS, type Limits } from '../../bootstrap/limits';
+import type { Clock } from '../../util/clock';
+import type { Handle } from '../../util/handle';
+import type { Logger } from '../../util/logger';
+import { createName, type Random } from '../../util/random';
+import { StatusCode } from '../../util/status-code';
+import type { XdsStream, XdsStreamHandler, XdsTransport } from '../../xds-client/transport';
+import { decodeMessage, encodeMessage, PROTOCOL_VERSION, type IpcMessage } from './ipc-message';
+import type { IpcPort } from './ipc-port';
+import { IpcStream } from './ipc-stream';
+
+/** Constructor options of a transport. */
+export interface IpcTransportOptions {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly limits?: Pick<Limits, 'maxMessageBytes'>;
+}
+
+type State =
+  /** There is no relay, as far as is known. */
+  | { readonly kind: 'waiting'; readonly reason: string }
+  | { readonly kind: 'welcome'; readonly session: string; readonly passesBytes: boolean }
+  | { readonly kind: 'closed'; readonly reason: string };
+
+/** How long the first stream of a method waits for a relay, in milliseconds. */
+const WELCOME_TIMEOUT_MS = 1000;
+
+const NO_RELAY =
+  "the primary of node:cluster has no relay: call register({ share: 'cluster' }) in it, too, or share a socket by " +
+  "register({ share: '/path' }), see docs/guides/several-processes.md";
+const ENDED = 'the relay in the primary of node:cluster has ended';
+const DISCONNECTED = 'the IPC channel to the primary of node:cluster is closed';
+
+/** The streams of a client to the relay at the other end of a channel. */
+export class IpcTransport implements XdsTransport {
+  private readonly link: string;
+  private readonly listening: Handle;
+  private readonly streams = new Map<number, IpcStream>();
+  /** Methods of which a stream has failed since there was a relay: the next one waits for it, and other servers are used. */
+  private readonly failedMethods = new Set<string>();
+  private streamCount = 0;
+  private isMalformedLogged = false;
+  private state: State;
+
+  /** @param connection Released with the transport. */
+  constructor(
+    private readonly port: IpcPort,
+    private readonly options: IpcTransportOptions,
+    private readonly connection?: Handle,
+  ) {
+    this.link = createName(options.random);
+    this.listening = port.listen(
+      (received) => this.onMessage(received),
+      () => this.disconnect(DISCONNECTED),
+    );
+    this.state = { kind: 'waiting', reason: NO_RELAY };
+    if (port.isConnected) this.greet();
+    else this.disconnect(DISCONNECTED);
+  }
+
+  openStream(method: string, handler: XdsStreamHandler): XdsStream {
+    const { clock, limits = DEFAULT_LIMITS } = this.options;
+    const { state } = this;
+    const id = ++this.streamCount;
+    const stream: IpcStream = new IpcStream({
+      ...{ clock, id, method, handler, maxMessageBytes: limits.maxMessageBytes },
+      post: (message) => this.post(message),
+      onEnd: () => {
+        timer?.release();
+        this.streams.delete(id);
+      },
+    });
+    const isPatient = state.kind !== 'waiting' || this.failedMethods.has(method);
+    const timer = isPatient
+      ? undefined
+      : clock.setTimer(() => this.onTimeout(stream, method), WELCOME_TIMEOUT_MS);
+    this.streams.set(id, stream);
+    if (state.kind === 'welcome') stream.open(state.session);
+    if (state.kind === 'closed') clock.soon(() => this.failStreams(state.reason));
+    return stream;
+  }
+
+  close(): void {
+    for (const stream of this.streams.values()) stream.close();
+    this.disconnect('the transport is closed');
+    this.connection?.release();
+  }
+
+  private greet(): void {
+    this.post({ kind: 'hello', version: PROTOCOL_VERSION });
+  }
+
+  private post(message: IpcMessage): void {
+    const { state, link } = this;
+    const passesBytes = state.kind === 'welcome' && state.passesBytes;
+    this.port.post(encodeMessage({ link, message }, passesBytes));
+  }
+
+  private onMessage(received: unknown): void {
+    const decoded = decodeMessage(received);
+    if (decoded === 'malformed') this.onMalformed();
+    if (decoded === undefined || decoded === 'malformed') return;
+    const { link, message, passesBytes } = decoded;
+    const isForAll = message.kind === 'ready' || message.kind === 'bye';
+    if (!isForAll && link !== this.link) return;
+    switch (message.kind) {
+      case 'ready':
+        if (this.state.kind === 'waiting') this.greet();
+        return;
+      case 'welcome':
+        this.onWelcome(message.version, { kind: 'welcome', session: message.session, passesBytes });
+        return;
+      case 'bye':
+        this.onBye(message.session);
+        return;
+      case 'hello':
+      case 'open':
+        // Only clients send them.
+        return;
+      default:
+        this.streams.get(message.stream)?.onMessage(message);
+    }
+  }
+
+  private onWelcome(version: number, next: State & { readonly kind: 'welcome' }): void {
+    const { state } = this;
+    if (state.kind !== 'waiting') return;
+    if (version !== PROTOCOL_VERSION) {
+      const reason =
+        `the relay in the primary of node:cluster has the protocol version ${version}, this process ` +
+        `${PROTOCOL_VERSION}: use the same version of grpc-xds in both`;
+      this.state = { kind: 'waiting', reason };
+      return;
+    }
+    this.state = next;
+    this.failedMethods.clear();
+    for (const stream of this.streams.values()) stream.open(next.session);
+  }
+
+  private onBye(session: string): void {
+    const { state } = this;
+    if (state.kind !== 'welcome' || state.session !== session) return;
+    this.state = { kind: 'waiting', reason: ENDED };
+    // The primary may register again: the streams that replace these wait for it a little.
+    this.failStreams(ENDED, true);
+  }
+
+  private onTimeout(stream: IpcStream, method: string): void {
+    const { state } = this;
+    if (state.kind !== 'waiting') return;
+    this.failedMethods.add(method);
+    stream.end({ code: StatusCode.UNAVAILABLE, details: state.reason });
+  }
+
+  private disconnect(reason: string): void {
+    if (this.state.kind === 'closed') return;
+    this.state = { kind: 'closed', reason };
+    this.listening.release();
+    this.failStreams(reason);
+  }
+
+  private failStreams(details: string, isSucceeded = false): void {
+    const status = { code: StatusCode.UNAVAILABLE, details, isSucceeded };
+    for (const stream of [...this.streams.values()]) stream.end(status);
+  }
+
+  private onMalformed(): void {
+    if (this.isMalformedLogged) return;
+    this.isMalformedLogged = true;
+    const { peer } = this.port;
+    this.options.logger.error(
+      () => `xds: a message from ${peer} with the property grpcXds cannot be read: ignored`,
+    );
+  }
+}

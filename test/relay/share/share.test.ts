@@ -1,0 +1,79 @@
+import { eventually } from '../../support/eventually';
+import { SharedProcesses } from './shared-processes';
+
+describe('processes that share their streams by a socket', () => {
+  let scene: SharedProcesses;
+  beforeEach(async () => {
+    scene = await SharedProcesses.start();
+  });
+  afterEach(() => scene.stop());
+
+  const oneStreamEach = () =>
+    eventually(
+      () => scene.open,
+      ({ ads, lrs }) => ads === 1 && lrs === 1,
+    );
+
+  it('have one stream of resources and one of load reports, which is not cut', async () => {
+    expect(await scene.add(4)).toEqual(['a', 'a', 'a', 'a']);
+    await oneStreamEach();
+    expect(scene.streams).toBe(1);
+    const serving = (await scene.reports()).filter(({ isServing }) => isServing);
+    expect(serving).toHaveLength(1);
+  });
+
+  it('have another relay when the process that was it is killed, and no call fails', async () => {
+    await scene.add(4);
+    for (const worker of scene.workers) await worker.request('call', 50);
+    for (let kill = 0; kill < 2; kill++) {
+      const killed = await scene.takeServing();
+      killed.stop();
+      await eventually(
+        () => scene.reports(),
+        (reports) => reports.some(({ isServing }) => isServing),
+      );
+      await oneStreamEach();
+    }
+    scene.serve(scene.other);
+    await eventually(
+      () => Promise.all(scene.workers.map((worker) => worker.request('say'))),
+      (answers) => answers.every((answer) => answer === 'b'),
+    );
+    const reports = await scene.reports();
+    expect(reports.flatMap(({ failures }) => failures)).toEqual([]);
+    expect(scene.streams).toBe(3);
+  });
+
+  it('get the resources of the relay before while the control plane is away', async () => {
+    await scene.add(2);
+    await oneStreamEach();
+    scene.killControlPlane();
+    const killed = await scene.takeServing();
+    killed.stop();
+    await eventually(
+      () => scene.reports(),
+      (reports) => reports.some(({ isServing }) => isServing),
+    );
+    expect(await scene.add(1)).toEqual(['a']);
+  });
+
+  it('hand over when the process that is the relay is shut down', async () => {
+    await scene.add(3);
+    await oneStreamEach();
+    const ended = await scene.takeServing();
+    await ended.request('shutDown');
+    await eventually(
+      () => scene.reports(),
+      (reports) => reports.some(({ isServing }) => isServing),
+    );
+    await oneStreamEach();
+    expect(scene.streams).toBe(2);
+    expect(await ended.untilExit()).toBe(0);
+  });
+
+  it('end by themselves, also the relay', async () => {
+    await scene.add(2);
+    for (const worker of scene.workers) await worker.request('close');
+    expect(await Promise.all(scene.workers.map((worker) => worker.untilExit()))).toEqual([0, 0]);
+  });
+});

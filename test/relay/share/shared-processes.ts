@@ -1,0 +1,98 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { ControlPlane, Snapshot } from '../../../src/control-plane';
+import { RemoteProcess } from '../../chaos/servers/remote-process';
+import { EchoBackend } from '../../support/echo-backend';
+import { bootstrapFor, SERVICE, simpleResources } from '../../support/mesh';
+import { edsClusterJson } from '../../support/xds-json';
+import type { ShareWorker, WorkerReport, WorkerSetup } from './worker';
+
+/** A process that shares its streams. */
+export type SharedProcess = RemoteProcess<ShareWorker>;
+
+/** Processes that share their streams, below an agent that keeps one stream for each host. */
+export class SharedProcesses {
+  readonly folder = mkdtempSync(join(tmpdir(), 'share-'));
+  readonly share = join(this.folder, 'xds.sock');
+  readonly backend = new EchoBackend('a');
+  readonly other = new EchoBackend('b');
+  /** The streams of resources that the control plane has had. */
+  streams = 0;
+  workers: SharedProcess[] = [];
+  private port = 0;
+
+  private constructor(
+    private readonly features: readonly string[],
+    private readonly controlPlane: ControlPlane,
+  ) {}
+
+  static async start(features: readonly string[] = []): Promise<SharedProcesses> {
+    const controlPlane = new ControlPlane({
+      imitate: 'istio-agent',
+      loadReporting: { intervalMs: 100 },
+      onClientEvent: ({ kind }) => {
+        if (kind === 'connected') scene.streams++;
+      },
+    });
+    const scene: SharedProcesses = new SharedProcesses(features, controlPlane);
+    await Promise.all([scene.backend.listen(), scene.other.listen()]);
+    scene.serve(scene.backend);
+    scene.port = (await controlPlane.start()).port;
+    return scene;
+  }
+
+  /** Answers calls by a backend. */
+  serve({ port }: EchoBackend): void {
+    const cluster = edsClusterJson('echo', { lrs_server: { self: {} } });
+    const resources = { ...simpleResources([port]), clusters: [cluster] };
+    this.controlPlane.setSnapshot(Snapshot.from(resources), { allowInconsistent: true });
+  }
+
+  killControlPlane(): void {
+    this.controlPlane.kill();
+  }
+
+  /** The streams that are open at the control plane, of resources and of load reports. */
+  get open(): { readonly ads: number; readonly lrs: number } {
+    const { controlPlane } = this;
+    return { ads: controlPlane.clients().length, lrs: controlPlane.loadClients().length };
+  }
+
+  /** Starts processes. @returns their first answers. */
+  async add(count: number, share: string | undefined = this.share): Promise<readonly string[]> {
+    const added = Array.from({ length: count }, () => {
+      const worker: SharedProcess = new RemoteProcess('../../relay/share/worker.ts');
+      return worker;
+    });
+    this.workers.push(...added);
+    const setup = { ...this.setup, ...(share && { share }) };
+    return Promise.all(added.map((worker) => worker.request('open', setup)));
+  }
+
+  /** How a process is set up that does not share. */
+  get setup(): WorkerSetup {
+    const bootstrap = bootstrapFor(`127.0.0.1:${this.port}`, this.features);
+    return { bootstrap, target: `xds:///${SERVICE}` };
+  }
+
+  reports(): Promise<readonly WorkerReport[]> {
+    return Promise.all(this.workers.map((worker) => worker.request('report')));
+  }
+
+  /** Removes the process that is the relay from the list, and returns it. */
+  async takeServing(): Promise<SharedProcess> {
+    const index = (await this.reports()).findLastIndex(({ isServing }) => isServing);
+    const [serving] = this.workers.splice(index, 1);
+    if (index < 0 || serving === undefined) throw new Error('no process is the relay');
+    return serving;
+  }
+
+  stop(): void {
+    for (const worker of this.workers) worker.stop();
+    this.controlPlane.kill();
+    this.backend.stop();
+    this.other.stop();
+    rmSync(this.folder, { recursive: true });
+  }
+}

@@ -1,0 +1,75 @@
+import { eventually } from '../../support/eventually';
+import { SharedProcesses } from './shared-processes';
+
+/** What to run. */
+export interface TakeoverOptions {
+  readonly workers: number;
+  readonly kills: number;
+  /** Of all processes together. */
+  readonly callsPerSecond: number;
+}
+
+/** What was seen. */
+export interface TakeoverReport {
+  readonly calls: number;
+  /** The messages of failed calls, of the processes that were not killed. */
+  readonly failures: readonly string[];
+  /** From each kill until the calls of all other processes were answered as a change says that was made at the kill. */
+  readonly takeoversMs: readonly number[];
+  /** The most streams that were open at the control plane when a takeover was over. */
+  readonly most: { readonly ads: number; readonly lrs: number };
+  /** The streams of resources that the control plane has had. */
+  readonly streams: number;
+}
+
+/** Kills the process that is the relay, again and again, and starts another process in its place. */
+export async function runTakeovers(options: TakeoverOptions): Promise<TakeoverReport> {
+  const { workers, kills, callsPerSecond } = options;
+  const scene = await SharedProcesses.start();
+  const takeoversMs: number[] = [];
+  const most = { ads: 0, lrs: 0 };
+  const add = async (count: number) => {
+    await scene.add(count);
+    for (const worker of scene.workers.slice(-count)) {
+      await worker.request('call', callsPerSecond / workers);
+    }
+  };
+  try {
+    await add(workers);
+    await untilOneStream(scene);
+    for (let kill = 0; kill < kills; kill++) {
+      const backend = kill % 2 === 0 ? scene.other : scene.backend;
+      const killed = await scene.takeServing();
+      killed.stop();
+      scene.serve(backend);
+      takeoversMs.push(await untilAnsweredBy(scene, backend.name));
+      const { ads, lrs } = await untilOneStream(scene);
+      most.ads = Math.max(most.ads, ads);
+      most.lrs = Math.max(most.lrs, lrs);
+      await add(1);
+    }
+    const reports = await scene.reports();
+    const failures = reports.flatMap((report) => report.failures);
+    const calls = reports.reduce((sum, report) => sum + report.calls, 0);
+    return { calls, failures, takeoversMs, most, streams: scene.streams };
+  } finally {
+    scene.stop();
+  }
+}
+
+function untilOneStream(scene: SharedProcesses) {
+  return eventually(
+    () => scene.open,
+    ({ ads, lrs }) => ads === 1 && lrs === 1,
+  );
+}
+
+/** @returns how long it took, in milliseconds. */
+async function untilAnsweredBy(scene: SharedProcesses, name: string): Promise<number> {
+  const startMs = performance.now();
+  await eventually(
+    () => scene.reports(),
+    (reports) => reports.every(({ answerer }) => answerer === name),
+  );
+  return performance.now() - startMs;
+}
