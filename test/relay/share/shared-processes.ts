@@ -59,15 +59,20 @@ export class SharedProcesses {
     return { ads: controlPlane.clients().length, lrs: controlPlane.loadClients().length };
   }
 
+  /** How a process or a thread is set up. */
+  get workerData() {
+    const bootstrap = bootstrapFor(`127.0.0.1:${this.port}`, this.features);
+    return { bootstrap, target: `xds:///${SERVICE}` };
+  }
+
   /** Starts processes. @returns their first answers. */
   async add(count: number, share: string | undefined = this.share): Promise<readonly string[]> {
-    const bootstrap = bootstrapFor(`127.0.0.1:${this.port}`, this.features);
     const added = Array.from({ length: count }, () => {
       const worker: SharedProcess = new RemoteProcess('../../relay/share/worker.ts');
       return worker;
     });
     this.workers.push(...added);
-    const setup = { bootstrap, target: `xds:///${SERVICE}`, ...(share && { share }) };
+    const setup = { ...this.workerData, ...(share && { share }) };
     return Promise.all(added.map((worker) => worker.request('open', setup)));
   }
 
