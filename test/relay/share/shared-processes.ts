@@ -80,12 +80,14 @@ export class SharedProcesses {
     return Promise.all(this.workers.map((worker) => worker.request('report')));
   }
 
-  /** Removes the process that is the relay from the list, and returns it. */
-  async takeServing(): Promise<SharedProcess> {
-    const index = (await this.reports()).findLastIndex(({ isServing }) => isServing);
+  /** Removes the process that is the relay from the list, and returns it with what it has seen. */
+  async takeServing(): Promise<SharedProcess & { readonly seen: WorkerReport }> {
+    const reports = await this.reports();
+    const index = reports.findLastIndex(({ isServing }) => isServing);
     const [serving] = this.workers.splice(index, 1);
-    if (index < 0 || serving === undefined) throw new Error('no process is the relay');
-    return serving;
+    const seen = reports[index];
+    if (seen === undefined || serving === undefined) throw new Error('no process is the relay');
+    return Object.assign(serving, { seen });
   }
 
   stop(): void {
