@@ -83,7 +83,7 @@ async function runShare(isShort: boolean): Promise<boolean> {
   const sorted = [...takeoversMs].sort((a, b) => a - b);
   const at = (share: number) => sorted[Math.ceil(share * sorted.length) - 1] ?? Infinity;
   process.stdout.write(
-    `relay of ${options.workers} processes killed ${options.kills} times beside ${calls} calls of those that were not, ` +
+    `relay of ${options.workers} processes killed ${options.kills} times beside ${calls} calls, ` +
       `${failures.length} failed; takeover within ${at(0.5).toFixed(0)} ms (p50) and ${at(0.99).toFixed(0)} ms (p99); ` +
       `${streams} streams of resources\n`,
   );

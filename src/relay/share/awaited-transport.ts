@@ -11,8 +11,11 @@ import type {
 } from '../../xds-client/transport';
 import type { RelayState } from './share';
 
-/** How long a stream waits for a relay before its server counts as unreachable, in milliseconds. */
-const PATIENCE_MS = 2000;
+/**
+ * How long a stream waits for a relay before its server counts as unreachable, in milliseconds: the process that serves may
+ * start together with many others.
+ */
+const PATIENCE_MS = 5000;
 /** How long after the end of a stream it can turn out that the relay has ended, in milliseconds. */
 const NEWS_DELAY_MS = 200;
 
@@ -85,7 +88,7 @@ interface AwaitedStreamOptions extends Pick<AwaitedTransportOptions, 'relay' | '
 }
 
 type StreamState =
-  /** There is no relay. `isTimed`: it counts as unreachable after a while. */
+  /** There is no relay. */
   | { readonly kind: 'waiting' }
   | { readonly kind: 'open'; readonly relay: RelayState; readonly stream: XdsStream }
   /** The stream of the relay has ended, and perhaps the relay. */

@@ -28,9 +28,12 @@ export interface RelayElectionOptions {
 
 /** Milliseconds over which the processes spread that have lost their relay. */
 const SPREAD_MS = 25;
-/** A relay that has lasted for less is followed after twice the time, up to a maximum, in milliseconds. */
-const LASTING_MS = 1000;
-const MAX_SPREAD_MS = 5000;
+/**
+ * After a connection that has lasted for less, they spread over twice the time, up to a maximum that leaves a takeover within a
+ * second; in milliseconds.
+ */
+const LASTING_MS = 250;
+const MAX_SPREAD_MS = 500;
 /** Milliseconds until a socket that cannot be used is tried again. */
 const RETRY_MS = 5000;
 /** Milliseconds from the start of a relay until it first examines whether the path is its own, and between later times. */

@@ -69,6 +69,10 @@ export class RemoteProcess<T extends Requests> {
     return this.exited;
   }
 
+  signal(signal: NodeJS.Signals): void {
+    this.child.kill(signal);
+  }
+
   stop(): void {
     this.child.kill('SIGKILL');
   }

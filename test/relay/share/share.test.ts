@@ -1,3 +1,6 @@
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { Worker } from 'node:worker_threads';
 import { eventually } from '../../support/eventually';
 import { SharedProcesses } from './shared-processes';
 
@@ -75,5 +78,31 @@ describe('processes that share their streams by a socket', () => {
     await scene.add(2);
     for (const worker of scene.workers) await worker.request('close');
     expect(await Promise.all(scene.workers.map((worker) => worker.untilExit()))).toEqual([0, 0]);
+  });
+
+  it('use the servers of the bootstrap while the process that is the relay does not answer', async () => {
+    await scene.add(1);
+    const [stopped] = scene.workers;
+    stopped?.signal('SIGSTOP');
+    expect(await scene.add(1)).toEqual(['a']);
+    stopped?.signal('SIGCONT');
+    await eventually(
+      () => scene.workers[1]?.request('report'),
+      (report) => report?.servers.length === 1,
+    );
+    await oneStreamEach();
+  });
+
+  it('are worker threads as well', async () => {
+    const execArgv = ['--require', join(__dirname, '../../support/run-typescript.cjs')];
+    const { workerData } = scene;
+    const threads = Array.from({ length: 3 }, () => {
+      return new Worker(join(__dirname, 'thread.ts'), { execArgv, workerData });
+    });
+    const answers = await Promise.all(threads.map((thread) => once(thread, 'message')));
+    expect(answers).toEqual([['a'], ['a'], ['a']]);
+    await oneStreamEach();
+    expect(scene.streams).toBe(1);
+    await Promise.all(threads.map((thread) => thread.terminate()));
   });
 });

@@ -59,6 +59,12 @@ export class SharedProcesses {
     return { ads: controlPlane.clients().length, lrs: controlPlane.loadClients().length };
   }
 
+  /** How a process or a thread is set up. */
+  get workerData() {
+    const bootstrap = bootstrapFor(`127.0.0.1:${this.port}`, this.features);
+    return { bootstrap, target: `xds:///${SERVICE}` };
+  }
+
   /** Starts processes. @returns their first answers. */
   async add(count: number, share: string | undefined = this.share): Promise<readonly string[]> {
     const added = Array.from({ length: count }, () => {
@@ -66,7 +72,7 @@ export class SharedProcesses {
       return worker;
     });
     this.workers.push(...added);
-    const setup = { ...this.setup, ...(share && { share }) };
+    const setup = { ...this.workerData, ...(share && { share }) };
     return Promise.all(added.map((worker) => worker.request('open', setup)));
   }
 
@@ -80,12 +86,14 @@ export class SharedProcesses {
     return Promise.all(this.workers.map((worker) => worker.request('report')));
   }
 
-  /** Removes the process that is the relay from the list, and returns it. */
-  async takeServing(): Promise<SharedProcess> {
-    const index = (await this.reports()).findLastIndex(({ isServing }) => isServing);
+  /** Removes the process that is the relay from the list, and returns it with what it has seen. */
+  async takeServing(): Promise<SharedProcess & { readonly seen: WorkerReport }> {
+    const reports = await this.reports();
+    const index = reports.findLastIndex(({ isServing }) => isServing);
     const [serving] = this.workers.splice(index, 1);
-    if (index < 0 || serving === undefined) throw new Error('no process is the relay');
-    return serving;
+    const seen = reports[index];
+    if (seen === undefined || serving === undefined) throw new Error('no process is the relay');
+    return Object.assign(serving, { seen });
   }
 
   stop(): void {

@@ -1,0 +1,126 @@
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { systemClock } from '../../../src/util/clock';
+import { RelayElection } from '../../../src/relay/share/relay-election';
+import type { ClaimedPath } from '../../../src/relay/claimed-path';
+import { eventually } from '../../support/eventually';
+
+describe('the relay of a socket', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'election-'));
+  const path = join(folder, 'xds.sock');
+  const opened: RelayElection[] = [];
+  const errors: string[] = [];
+  let serving = 0;
+  afterEach(async () => {
+    await Promise.all(opened.splice(0).map((election) => election.stop(100)));
+    [errors.length, serving] = [0, 0];
+    jest.restoreAllMocks();
+  });
+  afterAll(() => rmSync(folder, { recursive: true }));
+
+  /** A relay that greets who connects, and nothing else. */
+  const serve = (claim: ClaimedPath) => {
+    serving++;
+    const sockets = [...claim.takeConnections()];
+    for (const socket of sockets) socket.write('settings');
+    claim.server.on('connection', (socket) => {
+      sockets.push(socket);
+      socket.write('settings');
+    });
+    const kill = () => {
+      serving--;
+      claim.release();
+      for (const socket of sockets) socket.destroy();
+    };
+    return Promise.resolve({ kill, stop: () => Promise.resolve(kill()) });
+  };
+  const open = (at = path) => {
+    const logger = {
+      ...{ trace() {}, info() {} },
+      error: (text: () => string) => void errors.push(text()),
+    };
+    const options = { path: at, serve, clock: systemClock, random: Math.random, logger };
+    const election = new RelayElection(options);
+    opened.push(election);
+    election.start();
+    return election;
+  };
+  const untilReady = (elections: readonly RelayElection[]) =>
+    eventually(
+      () => elections.every(({ state }) => state.kind === 'ready') && serving === 1,
+      (isReady) => isReady,
+    );
+
+  it('is one of 32 that start at once, each of 20 times, and its end is the start of another', async () => {
+    for (let round = 0; round < 20; round++) {
+      const elections = Array.from({ length: 32 }, () => open());
+      await untilReady(elections);
+      await Promise.all(elections.slice(0, 16).map((election) => election.stop(100)));
+      await untilReady(elections.slice(16));
+      await Promise.all(opened.splice(0).map((election) => election.stop(100)));
+      expect(serving).toBe(0);
+    }
+  });
+
+  it('ends when another socket is at its path', async () => {
+    const first = open();
+    await untilReady([first]);
+    rmSync(path);
+    const second = open();
+    await untilReady([first, second]);
+  });
+
+  it.each<[string, () => string | Promise<string>, RegExp]>([
+    ['a folder that is missing', () => join(folder, 'none', 'x'), /EACCES/],
+    ['a path that is too long', () => join(folder, 'x'.repeat(100)), /longer than the 103 bytes/],
+    [
+      'another kind of file',
+      () => {
+        writeFileSync(join(folder, 'file'), '');
+        return join(folder, 'file');
+      },
+      /something else than a socket/,
+    ],
+    [
+      'a socket of another user',
+      async () => {
+        await listen(join(folder, 'foreign'), 0o600);
+        const uid = process.getuid?.() ?? 0;
+        jest.spyOn(process, 'getuid').mockReturnValue(uid + 1);
+        return join(folder, 'foreign');
+      },
+      /belongs to the user/,
+    ],
+    [
+      'a socket that other users may connect to',
+      async () => {
+        await listen(join(folder, 'open'), 0o666);
+        return join(folder, 'open');
+      },
+      /other users may connect/,
+    ],
+  ])('is not used with %s, which is logged once', async (_, prepare, reason) => {
+    const election = open(await prepare());
+    await eventually(
+      () => election.state.kind,
+      (kind) => kind === 'unavailable',
+    );
+    await sleep(20);
+    expect(errors).toHaveLength(1);
+    expect(errors[0]).toMatch(reason);
+    expect(errors[0]).toMatch('uses its management servers directly: see docs/guides');
+    expect(serving).toBe(0);
+    for (const server of servers.splice(0)) server.close();
+  });
+
+  const servers: Server[] = [];
+  const listen = async (at: string, mode: number) => {
+    const server = createServer();
+    servers.push(server);
+    await new Promise<void>((resolve) => server.listen(at, resolve));
+    chmodSync(at, mode);
+  };
+});
