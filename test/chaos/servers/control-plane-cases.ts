@@ -25,12 +25,12 @@ const gone: ServerCase = {
     stage.control.forget();
     stage.serve(last(stage));
     await stage.link.listen();
-    await stage.untilLast();
+    const delay = await stage.untilLast();
     const load = await stage.stopLoad();
     const states = await server.request('states');
     return {
       load,
-      notes: `${calls.length} new connections meanwhile`,
+      notes: `${calls.length} new connections meanwhile, ${delay}`,
       problems: problemsOf({
         'the port refused': refusals() === 0,
         'a new connection was not served': calls.every((code) => code === 'OK'),
