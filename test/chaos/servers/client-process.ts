@@ -42,6 +42,8 @@ export interface LoadReport {
   readonly failures: readonly string[];
   /** For each client, the connections that its calls have used. */
   readonly connections: readonly number[];
+  /** For each client, the ids of the server processes that have answered its calls. */
+  readonly processes: readonly (readonly number[])[];
   readonly streamEnds: readonly StreamEnd[];
 }
 
@@ -52,6 +54,7 @@ const MAX_PENDING = 500;
 
 class CallingClient {
   readonly connections = new Set<string>();
+  readonly processes = new Set<number>();
   private readonly client: Client;
 
   constructor({ target, tls }: ClientStart) {
@@ -70,7 +73,7 @@ class CallingClient {
     const deadline = performance.timeOrigin + performance.now() + DEADLINE_MS;
     return new Promise((resolve) => {
       const onEnd = (error: Error | null, answer?: Buffer) => {
-        if (error === null) this.connections.add(String(answer));
+        if (error === null) this.onAnswer(String(answer));
         resolve(error?.message);
       };
       this.client.makeUnaryRequest(
@@ -83,6 +86,12 @@ class CallingClient {
         onEnd,
       );
     });
+  }
+
+  /** @param answer The process, and its connection. */
+  private onAnswer(answer: string): void {
+    this.connections.add(answer);
+    this.processes.add(Number.parseInt(answer, 10));
   }
 
   /** Opens a stream, and waits until it echoes. */
@@ -165,7 +174,8 @@ class Load {
   report(): LoadReport {
     const { calls, failures, streamEnds } = this;
     const connections = this.clients.map((client) => client.connections.size);
-    return { calls, failures, streamEnds, connections };
+    const processes = this.clients.map((client) => [...client.processes]);
+    return { calls, failures, streamEnds, connections, processes };
   }
 
   private async send(): Promise<void> {

@@ -23,6 +23,18 @@ function clientsOfBoth(stage: ServerStage): readonly ClientStart[] {
   return [plain, plain, plain, stage.xdsClient];
 }
 
+/**
+ * Waits until a server has answered each client, as a rolling update waits for readiness: a new connection alone may be one
+ * to the other server.
+ */
+async function untilConnected(stage: ServerStage, { pid = 0 }: Server): Promise<void> {
+  await eventually(
+    async () => (await stage.report()).processes,
+    (processes) => processes.every((each) => each.includes(pid)),
+    60_000,
+  );
+}
+
 const rollingRestart: ServerCase = {
   name: 'tryShutdown of one of two servers by turns',
   seconds: 60,
@@ -35,21 +47,18 @@ const rollingRestart: ServerCase = {
       stage.startServer({ address: `127.0.0.1:${stage.ports[index]}` });
     const servers: Server[] = [await start(0), await start(1)];
     await stage.startLoad({ clients: clientsOfBoth(stage) });
+    for (const server of servers) await untilConnected(stage, server);
     const exitCodes: (number | null)[] = [];
     const restarts = await stage.repeat(500, async (round) => {
       // A client that never sends a byte.
       const silent = connect(Number(stage.ports[round % 2]), '127.0.0.1').on('error', () => {});
-      const { connections } = await stage.report();
       const ending = servers[round % 2];
       await ending?.request('shutdown');
       exitCodes.push((await ending?.untilExit()) ?? null);
       silent.destroy();
-      servers[round % 2] = await start(round % 2);
-      await eventually(
-        async () => (await stage.report()).connections,
-        (counts) => counts.every((count, i) => count > (connections[i] ?? 0)),
-        60_000,
-      );
+      const started = await start(round % 2);
+      servers[round % 2] = started;
+      await untilConnected(stage, started);
     });
     const load = await stage.stopLoad();
     return {

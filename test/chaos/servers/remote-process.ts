@@ -48,6 +48,10 @@ export class RemoteProcess<T extends Requests> {
     });
   }
 
+  get pid(): number | undefined {
+    return this.child.pid;
+  }
+
   /** Rejects if the request does, or the process ends first. */
   async request<K extends keyof T & string>(
     name: K,

@@ -52,6 +52,9 @@ export interface StageOptions {
   readonly seconds: number;
 }
 
+/** The longest delay before a server connects to its control plane again (gRFC A57: 120 s, 20 % jitter), and time to be served. */
+const MAX_RECONNECT_MS = 160_000;
+
 /** Routes with which no call of `probe` is served any more. */
 export const lastRoutes = inlineRoutes(REMAINING);
 
@@ -195,13 +198,15 @@ export class ServerStage {
     return this.clients.request('probe', { client, method: 'say' });
   }
 
-  /** Waits until new connections are served by a configuration that has `lastRoutes`. */
-  async untilLast(client = this.load.clients[0] ?? this.plainClient()): Promise<void> {
+  /** Waits until new connections are served by a configuration that has `lastRoutes`. @returns how long, for the notes. */
+  async untilLast(client = this.load.clients[0] ?? this.plainClient()): Promise<string> {
+    const startMs = performance.now();
     await eventually(
       () => this.clients.request('probe', { client, method: 'probe' }),
       (code) => code !== 'OK',
-      60_000,
+      MAX_RECONNECT_MS,
     );
+    return `the last configuration after ${((performance.now() - startMs) / 1000).toFixed(1)} s`;
   }
 
   /** Connects to the first port again and again. @returns a function that ends that, and returns how often it was refused. */
