@@ -37,6 +37,7 @@ export class RelaySession {
   private readonly rejections = new ClientRejections();
   private readonly loadStreams: LoadStreams;
   private readonly ads: AdsService;
+  private readonly loads: RelayedLoads;
   private readonly lrs: LoadService;
   private readonly server: ServiceHost;
   private streamCount = 0;
@@ -56,7 +57,9 @@ export class RelaySession {
     this.subscriptions = new ClientSubscriptions((...change) => this.resources.refer(...change));
     this.loadStreams = new LoadStreams(clock);
     this.ads = this.createAdsService();
-    this.lrs = this.createLoadService(servers, transportFactory);
+    this.loads = this.createLoads(servers, transportFactory);
+    this.lrs = this.createLoadService();
+    this.resources.watch(() => this.loads.onClusters());
     const services = [this.ads, this.lrs];
     this.server = new ServiceHost({ name: 'relay', services, clock });
   }
@@ -66,15 +69,18 @@ export class RelaySession {
     return this.server.start(address);
   }
 
+  /** Reports the loads that clients have reported, acknowledges them, and ends the streams. */
   async stop(): Promise<void> {
-    await this.server.stop();
+    this.loads.end();
     await this.loadStreams.end(DRAIN_TIMEOUT_MS);
+    await this.server.stop();
     this.close();
   }
 
   kill(): void {
+    this.loads.end();
     this.server.kill();
-    void this.loadStreams.end(0);
+    this.loadStreams.close();
     this.close();
   }
 
@@ -123,10 +129,10 @@ export class RelaySession {
     });
   }
 
-  private createLoadService(
+  private createLoads(
     { node }: ManagementServers,
     transportFactory: XdsTransportFactory,
-  ): LoadService {
+  ): RelayedLoads {
     const { environment, bootstrap } = this.options;
     const { clock, random, logger, flags } = environment;
     const [defaultServer] = bootstrap.servers;
@@ -134,25 +140,30 @@ export class RelaySession {
     const reporter = new LoadReporter({
       ...{ node, transportFactory, choosesMetrics: flags.lrsPropagation },
       ...{ clock, random, logger, streams: this.loadStreams },
-      onRequested: (server, response) => loads.onResponse(server, response),
+      onRequested: (server, response) => this.loads.onResponse(server, response),
     });
-    const loads: RelayedLoads = new RelayedLoads({
-      ...{ reporter, defaultServer },
+    const { typeUrl } = clusterKind;
+    return new RelayedLoads({
+      ...{ reporter, defaultServer, clock },
+      isKnown: (cluster) => this.resources.serverOf(typeUrl, cluster) !== undefined,
       serverOf: (cluster) => {
-        if (!this.resources.has(clusterKind.typeUrl, cluster)) return undefined;
-        return this.resources.serverOf(clusterKind.typeUrl, cluster) ?? defaultServer;
+        if (!this.resources.has(typeUrl, cluster)) return undefined;
+        return this.resources.serverOf(typeUrl, cluster) ?? defaultServer;
       },
-      onRequested: (reporting) => service.setReporting(reporting),
+      onRequested: (reporting) => this.lrs.setReporting(reporting),
       onLeftOut: (cluster) => this.onLeftOut(cluster),
     });
-    const service: LoadService = new LoadService(undefined, {
+  }
+
+  private createLoadService(): LoadService {
+    return new LoadService(undefined, {
+      acknowledges: true,
       nextStreamId: () => ++this.streamCount,
       view: this.resources,
-      onOpened: (client) => loads.open(client),
-      onReport: (client, report) => loads.add(client, report),
-      onClosed: (client) => loads.close(client),
+      onOpened: (client) => this.loads.open(client),
+      onReport: (...report) => this.loads.add(...report),
+      onClosed: (client) => this.loads.close(client),
     });
-    return service;
   }
 
   private onEvent(event: ClientEvent): void {
