@@ -19,3 +19,5 @@ export const MAX_LOAD_ENTRIES_OF_CLUSTER = 10_000;
 export const HOLD_MS = 15_000;
 /** Load reports of streams that have ended which are recognized when they are repeated. */
 export const MAX_ENDED_REPORTS = 10_000;
+/** Load reports that are held for clusters, from which on one of them gives way to each stream that ends. */
+export const MAX_HELD_REPORTS = 100;

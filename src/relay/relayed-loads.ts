@@ -9,7 +9,12 @@ import type { LocalityLoad as LocalityCounter } from '../xds-client/lrs/cluster-
 import type { LoadReference, LoadReporter } from '../xds-client/lrs/load-reporter';
 import type { LrsResponse } from '../xds-client/lrs/lrs-response';
 import type { MetricField, MetricTotals } from '../xds-client/lrs/metrics';
-import { HOLD_MS, MAX_ENDED_REPORTS, MAX_LOAD_ENTRIES_OF_CLUSTER } from './limits';
+import {
+  HOLD_MS,
+  MAX_ENDED_REPORTS,
+  MAX_HELD_REPORTS,
+  MAX_LOAD_ENTRIES_OF_CLUSTER,
+} from './limits';
 
 /** Constructor options of `RelayedLoads`. */
 export interface RelayedLoadsOptions {
@@ -33,13 +38,14 @@ interface ClientLoads {
   clusters: readonly ReportedCluster[];
   /** The last reports with a number. */
   received: readonly ReceivedReport[];
-  /** A report of clusters that are not known yet. */
+  /** A report of clusters that are not known yet. It outlives the stream. */
   held: HeldReport | undefined;
+  isClosed: boolean;
 }
 
 interface HeldReport {
   readonly report: LoadReport;
-  readonly receipt: ReportReceipt;
+  readonly received: ReceivedReport;
   readonly timer: Handle;
 }
 
@@ -81,7 +87,13 @@ export class RelayedLoads {
     if (this.isClosed) return;
     // A cluster without calls, which no report has: the server is to say what it requests before clients report anything.
     const presence = reporter.acquire({ server, cluster: '', edsServiceName: '', metrics: [] });
-    this.clients.set(streamId, { presence, clusters: [], received: [], held: undefined });
+    this.clients.set(streamId, {
+      presence,
+      clusters: [],
+      received: [],
+      held: undefined,
+      isClosed: false,
+    });
   }
 
   /** Adds a report. A cluster that it does not have has no calls in progress. */
@@ -89,17 +101,9 @@ export class RelayedLoads {
     const client = this.clients.get(streamId);
     if (client === undefined || this.isClosed) return;
     this.addHeld(client);
-    if (receipt === undefined) {
-      this.addNow(client, report);
-    } else if (this.ended.has(receipt.id)) {
-      this.repeat(client, receipt);
-    } else if (this.isKnown(report)) {
-      this.addNumbered(client, report, receipt);
-    } else {
-      const timer = this.options.clock.setTimer(() => this.addHeld(client), HOLD_MS);
-      client.held = { report, receipt, timer };
-      this.holding.add(client);
-    }
+    if (receipt === undefined) this.addNow(client, report);
+    else if (this.ended.has(receipt.id)) this.repeat(client, receipt);
+    else this.addNumbered(client, report, receipt);
   }
 
   /** Handles that the clusters of servers have changed. */
@@ -114,7 +118,9 @@ export class RelayedLoads {
     const client = this.clients.get(streamId);
     this.clients.delete(streamId);
     if (client === undefined) return;
-    if (!this.isClosed) this.addHeld(client);
+    client.isClosed = true;
+    const [oldest] = this.holding;
+    if (oldest !== undefined && this.holding.size > MAX_HELD_REPORTS) this.addHeld(oldest);
     for (const received of client.received) this.ended.set(received.id, received);
     for (const id of this.ended.keys()) {
       if (this.ended.size <= MAX_ENDED_REPORTS) break;
@@ -149,21 +155,34 @@ export class RelayedLoads {
     return clusters.every(({ cluster }) => this.options.isKnown(cluster));
   }
 
+  private addNumbered(client: ClientLoads, report: LoadReport, receipt: ReportReceipt): void {
+    const received = new ReceivedReport(receipt);
+    this.remember(client, received);
+    if (this.isKnown(report)) {
+      this.place(client, report, received);
+      return;
+    }
+    const timer = this.options.clock.setTimer(() => this.addHeld(client), HOLD_MS);
+    client.held = { report, received, timer };
+    this.holding.add(client);
+  }
+
   private addHeld(client: ClientLoads): void {
     const { held } = client;
     if (held === undefined) return;
     client.held = undefined;
     this.holding.delete(client);
     held.timer.release();
-    this.addNumbered(client, held.report, held.receipt);
+    this.place(client, held.report, held.received);
   }
 
-  private addNumbered(client: ClientLoads, report: LoadReport, receipt: ReportReceipt): void {
+  private place(client: ClientLoads, report: LoadReport, received: ReceivedReport): void {
     this.addNow(client, report);
-    const received = new ReceivedReport(receipt);
     for (const { handle } of client.clusters) received.await(handle.value);
     received.onPlaced();
-    this.remember(client, received);
+    if (!client.isClosed) return;
+    endAll(client.clusters);
+    client.clusters = [];
   }
 
   private repeat(client: ClientLoads, receipt: ReportReceipt): void {

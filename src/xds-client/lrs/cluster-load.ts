@@ -251,7 +251,7 @@ export class ClusterLoad implements LocalityOwner {
     return {
       counts,
       putBack: () => {
-        this.onReported.push(...onReported);
+        this.onReported = [...onReported, ...this.onReported];
         for (const taken of localities) taken.load.putBack(taken.counts);
         this.putBack(counts);
       },

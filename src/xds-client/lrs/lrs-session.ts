@@ -100,7 +100,7 @@ export class LrsSession implements StreamSession {
     const minimumMs = hasSettled ? 0 : MIN_READ_INTERVAL_MS;
     const pauseMs = Math.max(minimumMs, PAUSE_FACTOR * costMs);
     this.readTimer = clock.setTimer(() => this.read(), pauseMs);
-    if (hasSettled) this.sendNext();
+    if (hasSettled || isFirst) this.sendNext();
     return undefined;
   }
 
@@ -162,7 +162,6 @@ export class LrsSession implements StreamSession {
     }
     onAcknowledges();
     this.unsent = [...sent.reports];
-    this.sendNext();
   }
 
   private read(): void {

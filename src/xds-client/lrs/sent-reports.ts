@@ -17,7 +17,7 @@ const COUNT_BITS = 15n;
  * they are sent again, with the same numbers (docs/decisions/0041-acknowledged-load-reports.md).
  */
 export class SentReports {
-  private pending: SentReport[] = [];
+  private readonly pending: SentReport[] = [];
   private lastId: bigint;
 
   constructor(random: Random) {
