@@ -278,6 +278,7 @@ export class ControlPlane {
   private createLoadService(): LoadService {
     const onLoadReport = this.contain('onLoadReport', this.options.onLoadReport);
     return new LoadService(this.options.loadReporting ?? {}, {
+      acknowledges: false,
       nextStreamId: () => ++this.streamCount,
       view: this.snapshots,
       onReport: (client, report) => {

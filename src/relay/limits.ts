@@ -15,3 +15,9 @@ export const MAX_REJECTIONS = 1000;
 export const MAX_REJECTION_LENGTH = 4096;
 /** Localities and categories of drops of one cluster that load reports may have between two reports to the server. */
 export const MAX_LOAD_ENTRIES_OF_CLUSTER = 10_000;
+/** How long a load report of a cluster that no server has sent yet is held, in milliseconds: as a resource is waited for (gRFC A57). */
+export const HOLD_MS = 15_000;
+/** Load reports of streams that have ended which are recognized when they are repeated. */
+export const MAX_ENDED_REPORTS = 10_000;
+/** Load reports that are held for clusters, from which on one of them gives way to each stream that ends. */
+export const MAX_HELD_REPORTS = 100;

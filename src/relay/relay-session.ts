@@ -54,8 +54,8 @@ export class RelaySession {
   private readonly rejections = new ClientRejections();
   private readonly loadStreams: LoadStreams;
   private readonly ads: AdsService;
-  private readonly lrs: LoadService;
   private readonly loads: RelayedLoads;
+  private readonly lrs: LoadService;
   private readonly server: ServiceHost;
   private host: RelayHost | undefined;
   private streamCount = 0;
@@ -76,7 +76,9 @@ export class RelaySession {
     this.subscriptions = new ClientSubscriptions((...change) => this.resources.refer(...change));
     this.loadStreams = new LoadStreams(clock);
     this.ads = this.createAdsService();
-    [this.lrs, this.loads] = this.createLoadService(servers, transportFactory);
+    this.loads = this.createLoads(servers, transportFactory);
+    this.lrs = this.createLoadService();
+    this.resources.watch(() => this.loads.onClusters());
     const services = [this.ads, this.lrs, this.createStatusService(servers)];
     this.server = new ServiceHost({ name: 'relay', services, clock });
   }
@@ -97,17 +99,20 @@ export class RelaySession {
     return host.start([this.ads, this.lrs]);
   }
 
+  /** Reports the loads that clients have reported, acknowledges them, and ends the streams. */
   async stop(): Promise<void> {
+    this.loads.end();
+    await this.loadStreams.end(DRAIN_TIMEOUT_MS);
     this.host?.stop();
     await this.server.stop();
-    await this.loadStreams.end(DRAIN_TIMEOUT_MS);
     this.close();
   }
 
   kill(): void {
+    this.loads.end();
     this.host?.stop();
     this.server.kill();
-    void this.loadStreams.end(0);
+    this.loadStreams.close();
     this.close();
   }
 
@@ -189,10 +194,10 @@ export class RelaySession {
     };
   }
 
-  private createLoadService(
+  private createLoads(
     { node }: ManagementServers,
     transportFactory: XdsTransportFactory,
-  ): readonly [LoadService, RelayedLoads] {
+  ): RelayedLoads {
     const { environment, bootstrap } = this.options;
     const { clock, random, logger, flags } = environment;
     const [defaultServer] = bootstrap.servers;
@@ -200,25 +205,30 @@ export class RelaySession {
     const reporter = new LoadReporter({
       ...{ node, transportFactory, choosesMetrics: flags.lrsPropagation },
       ...{ clock, random, logger, streams: this.loadStreams },
-      onRequested: (server, response) => loads.onResponse(server, response),
+      onRequested: (server, response) => this.loads.onResponse(server, response),
     });
-    const loads: RelayedLoads = new RelayedLoads({
-      ...{ reporter, defaultServer },
+    const { typeUrl } = clusterKind;
+    return new RelayedLoads({
+      ...{ reporter, defaultServer, clock },
+      isKnown: (cluster) => this.resources.serverOf(typeUrl, cluster) !== undefined,
       serverOf: (cluster) => {
-        if (!this.resources.has(clusterKind.typeUrl, cluster)) return undefined;
-        return this.resources.serverOf(clusterKind.typeUrl, cluster) ?? defaultServer;
+        if (!this.resources.has(typeUrl, cluster)) return undefined;
+        return this.resources.serverOf(typeUrl, cluster) ?? defaultServer;
       },
-      onRequested: (reporting) => service.setReporting(reporting),
+      onRequested: (reporting) => this.lrs.setReporting(reporting),
       onLeftOut: (cluster) => this.onLeftOut(cluster),
     });
-    const service: LoadService = new LoadService(undefined, {
+  }
+
+  private createLoadService(): LoadService {
+    return new LoadService(undefined, {
+      acknowledges: true,
       nextStreamId: () => ++this.streamCount,
       view: this.resources,
-      onOpened: (client) => loads.open(client),
-      onReport: (client, report) => loads.add(client, report),
-      onClosed: (client) => loads.close(client),
+      onOpened: (client) => this.loads.open(client),
+      onReport: (...report) => this.loads.add(...report),
+      onClosed: (client) => this.loads.close(client),
     });
-    return [service, loads];
   }
 
   private onEvent(event: ClientEvent): void {

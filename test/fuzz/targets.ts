@@ -16,7 +16,7 @@ import { routerFilter } from '../../src/http-filters/router/router-filter';
 import { createStatefulSessionFilter } from '../../src/http-filters/stateful-session/stateful-session-filter';
 import { createPolicyRegistry } from '../../src/lb/registry/create-policy-registry';
 import { decodeLoadReport } from '../../src/lb/orca/call-load-report';
-import { parseLrsResponse } from '../../src/xds-client/lrs/lrs-stream';
+import { parseLrsResponse } from '../../src/xds-client/lrs/lrs-response';
 import { Re2Compiler } from '../../src/resources/matching/re2-compiler';
 import { createResourceTypes, type ResourceTypes } from '../../src/resources/resource-types';
 import { CertificateProviderRegistry } from '../../src/security/providers/certificate-providers';

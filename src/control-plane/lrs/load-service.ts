@@ -40,14 +40,24 @@ export const LOAD_REPORTING: MembersOf<LoadReporting> = {
   reportEndpointGranularity: optional(BOOLEAN),
 };
 
+/** A report that its client has numbered, to learn when it was handed on. */
+export interface ReportReceipt {
+  /** Not 0. A client that repeats a report on another stream repeats the number. */
+  readonly id: bigint;
+  /** Acknowledges the report and those before it. Has no effect when the stream has ended. */
+  acknowledge(): void;
+}
+
 /** The options of `LoadService`. */
 export interface LoadServiceOptions {
   nextStreamId(): number;
+  /** Whether the service announces that it acknowledges reports (docs/decisions/0041-acknowledged-load-reports.md). */
+  readonly acknowledges: boolean;
   readonly view: ResourceView;
   /** Called when a client has sent its node. Default: nothing happens. */
   onOpened?(client: ClientIdentity): void;
-  /** Called with each report of it that has loads. */
-  onReport(client: ClientIdentity, report: LoadReport): void;
+  /** Called with each report of it that has loads. @param receipt `undefined` if the report has no number. */
+  onReport(client: ClientIdentity, report: LoadReport, receipt: ReportReceipt | undefined): void;
   /** Called when the stream of a client has ended that has sent its node. */
   onClosed(client: ClientIdentity): void;
 }
@@ -81,9 +91,12 @@ export class LoadService {
     return [...this.streams].flatMap(({ client }) => client ?? []);
   }
 
-  /** Ends all streams with UNAVAILABLE. */
+  /** Ends all streams: with UNAVAILABLE, or with OK if clients wait for acknowledgements, which an error would overtake. */
   endStreams(details: string): void {
-    for (const stream of [...this.streams]) stream.fail(status.UNAVAILABLE, details);
+    for (const stream of [...this.streams]) {
+      if (this.options.acknowledges) stream.end();
+      else stream.fail(status.UNAVAILABLE, details);
+    }
   }
 
   /** Sends each client its response if it has changed. */
@@ -101,7 +114,7 @@ export class LoadService {
       streamId,
       createResponse: (node) => this.reporting && this.createResponse(node, this.reporting),
       onOpened: (client) => this.options.onOpened?.(client),
-      onReport: (client, report) => this.options.onReport(client, report),
+      onReport: (...report) => this.options.onReport(...report),
       onClosed: () => {
         this.streams.delete(stream);
         if (stream.client !== undefined) this.options.onClosed(stream.client);
@@ -121,6 +134,7 @@ export class LoadService {
       sendAllClusters,
       loadReportingInterval: msToDuration(intervalMs),
       reportEndpointGranularity,
+      acknowledgedReport: this.options.acknowledges ? 0n : undefined,
     };
   }
 }
@@ -131,7 +145,7 @@ interface LoadStreamOptions {
   /** Returns what is requested of a client; `undefined` if nothing is yet. */
   createResponse(node: ClientNode): LoadStatsResponse | undefined;
   onOpened(client: ClientIdentity): void;
-  onReport(client: ClientIdentity, report: LoadReport): void;
+  onReport: LoadServiceOptions['onReport'];
   /** Called once, when the stream has ended. */
   onClosed(): void;
 }
@@ -176,10 +190,23 @@ class LoadStream {
     this.stream.fail(code, details);
   }
 
+  /** Ends the stream with OK. */
+  end(): void {
+    this.stream.end();
+  }
+
   private onRequest(request: LoadStatsRequest): void {
     const client = this.client ?? this.identify(request.node);
     // The first request holds the node and no loads.
-    if (request.clusterStats.length > 0) this.options.onReport(client, readLoadReport(request));
+    if (request.clusterStats.length === 0) return;
+    const { reportId: id } = request;
+    const receipt = id > 0n ? { id, acknowledge: () => this.acknowledge(id) } : undefined;
+    this.options.onReport(client, readLoadReport(request), receipt);
+  }
+
+  /** Responds with nothing else: what is requested may be long. */
+  private acknowledge(acknowledgedReport: bigint): void {
+    if (this.stream.isOpen) this.stream.write(LoadStatsResponse.create({ acknowledgedReport }));
   }
 
   private identify(message: Node | undefined): ClientIdentity {

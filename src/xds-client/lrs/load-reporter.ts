@@ -5,7 +5,7 @@ import { createHandle, type Handle } from '../../util/handle';
 import { late } from '../../util/late';
 import { SerialQueue } from '../../util/serial-queue';
 import { DRAIN_TIMEOUT_MS } from '../limits';
-import type { ClusterId, ClusterLoadReference } from './cluster-load';
+import type { ClusterCounts, ClusterId, ClusterLoadReference } from './cluster-load';
 import type * as Lrs from './lrs-stream';
 import type { MetricRules } from './metrics';
 
@@ -13,7 +13,7 @@ import type { MetricRules } from './metrics';
 const loadLrs = late<typeof Lrs>(() => require('./lrs-stream'));
 
 /** Constructor options of a reporter. */
-export type LoadReporterOptions = Omit<Lrs.LrsStreamOptions, 'server' | 'queue'>;
+export type LoadReporterOptions = Omit<Lrs.LrsStreamOptions, 'server' | 'queue' | 'onLeft'>;
 
 /** A cluster whose load is reported, and its server. */
 export interface LoadSource extends ClusterId {
@@ -47,10 +47,16 @@ export class LoadReporter {
     let stream = this.streams.get(server.key);
     if (stream === undefined) {
       const { LrsStream } = loadLrs();
-      stream = new LrsStream({ ...this.options, server, queue: this.queue });
+      const onLeft = (counts: ClusterCounts) => this.move(counts);
+      stream = new LrsStream({ ...this.options, server, queue: this.queue, onLeft });
       this.streams.set(server.key, stream);
     }
     return stream.acquire({ cluster, edsServiceName }, metrics);
+  }
+
+  /** Adds counts that a relay did not take to those of the server that is used instead. */
+  private move(counts: ClusterCounts): void {
+    for (const stream of this.streams.values()) if (stream.adopt(counts)) return;
   }
 }
 
@@ -68,6 +74,11 @@ export class LoadStreams implements Lrs.StreamSet {
       this.streams.delete(stream);
       for (const onRemoved of [...this.onRemoved]) onRemoved();
     });
+  }
+
+  /** Ends the streams that are in use at once. */
+  close(): void {
+    for (const stream of [...this.streams]) stream.close();
   }
 
   /**

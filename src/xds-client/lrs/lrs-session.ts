@@ -1,0 +1,277 @@
+import type { Node } from '../../wire/generated/envoy/config/core/v3/base';
+import { LoadStatsRequest } from '../../wire/generated/envoy/service/load_stats/v3/lrs';
+import { inNextTurn } from '../../util/clock';
+import type { Handle } from '../../util/handle';
+import { StatusCode, statusName } from '../../util/status-code';
+import type { Steps } from '../../util/steps';
+import { DRAIN_TIMEOUT_MS } from '../limits';
+import type { NextStream, OpenStream, StreamSession } from '../reconnecting-stream';
+import type { StreamStatus } from '../transport';
+import { toClusterStats, type ServerLoads, type TakenClusterCounts } from './cluster-load';
+import { parseLrsResponse, type LrsMessage, type LrsResponse } from './lrs-response';
+import type { SentReport, SentReports } from './sent-reports';
+
+/** Milliseconds between responses that are read. Servers send one at the start, and when what they request changes. */
+const MIN_READ_INTERVAL_MS = 100;
+/**
+ * How long the next response is not read, and the next report not made: so many times as long as the last one took, whatever
+ * the server requests.
+ */
+const PAUSE_FACTOR = 4;
+/** Milliseconds for which a report is made without a break. */
+const REPORT_SLICE_MS = 1;
+
+/** Constructor options of a session. */
+interface LrsSessionOptions {
+  readonly open: OpenStream;
+  readonly loads: ServerLoads;
+  /** The reports that the server has not acknowledged, of earlier streams as well. */
+  readonly sent: SentReports;
+  readonly node: Node;
+  readonly onResponse: (response: LrsResponse) => void;
+  /** Called when the server announces that it acknowledges reports. */
+  readonly onAcknowledges: () => void;
+  /** Returns whether there is nothing more to report. */
+  readonly isDone: () => boolean;
+  /** Called when a drained stream has ended, or the server has not ended it in time. */
+  readonly onDrained: () => void;
+  readonly trace: (text: () => string) => void;
+}
+
+/** One LRS stream, on a connection of its own. */
+export class LrsSession implements StreamSession {
+  /** What the server requests; `undefined` until there is a response. */
+  private response: LrsResponse | undefined;
+  /** Whether the server acknowledges reports. */
+  private acknowledges = false;
+  /** Reports of earlier streams that are sent again. */
+  private unsent: SentReport[] = [];
+  /** Runs until the next response may be read. */
+  private readTimer: Handle | undefined;
+  /** Runs until more of the report is made. */
+  private reportBreak: Handle | undefined;
+  /** Runs until the next report. */
+  private reportTimer: Handle | undefined;
+  /** When the time of the next report began, on the monotonic clock. */
+  private periodStartMs = 0;
+  /** How long it took to make the last report. */
+  private reportCostMs = 0;
+  /**
+   * The content of the message that is being made, or was given to the transport and has not been sent yet; without what is
+   * in a `SentReport`.
+   */
+  private inFlight: TakenClusterCounts[] | undefined = [];
+  private reportDue = false;
+  /** Runs while the load reports are drained. */
+  private drainTimer: Handle | undefined;
+  private isHalfClosed = false;
+
+  constructor(private readonly options: LrsSessionOptions) {
+    const { open, node } = options;
+    // The first message only identifies the node.
+    open.stream.send(LoadStatsRequest.encode({ node, clusterStats: [], reportId: 0n }).finish());
+    open.stream.read();
+  }
+
+  get hasAnswered(): boolean {
+    return this.response !== undefined;
+  }
+
+  onSent(): void {
+    const { inFlight = [] } = this;
+    this.inFlight = undefined;
+    for (const taken of inFlight) taken.settle();
+    this.sendNext();
+  }
+
+  onMessage(bytes: Uint8Array): NextStream | undefined {
+    const { clock } = this.options.open;
+    const startMs = clock.monotonicMs();
+    const parsed = parseLrsResponse(bytes);
+    if (!parsed.ok) return { kind: 'after-backoff', reason: parsed.error };
+    const { requested, acknowledged } = parsed.value;
+    const isFirst = this.response === undefined;
+    if (requested !== undefined) this.onRequested(requested, startMs);
+    else if (isFirst) return { kind: 'after-backoff', reason: 'sent no load_reporting_interval' };
+    if (isFirst) this.begin(parsed.value);
+    const hasSettled = acknowledged !== undefined && this.options.sent.settle(acknowledged);
+    const costMs = clock.monotonicMs() - startMs;
+    // There are no more of these than reports.
+    const minimumMs = hasSettled ? 0 : MIN_READ_INTERVAL_MS;
+    const pauseMs = Math.max(minimumMs, PAUSE_FACTOR * costMs);
+    this.readTimer = clock.setTimer(() => this.read(), pauseMs);
+    if (hasSettled || isFirst) this.sendNext();
+    return undefined;
+  }
+
+  onClosed(status: StreamStatus): NextStream | undefined {
+    const { isDone, trace, onDrained, sent } = this.options;
+    // The server has read everything, and it is the one that hands it on.
+    if (this.isHalfClosed && status.code === StatusCode.OK) sent.settleAll();
+    if (isDone()) {
+      onDrained();
+      return undefined;
+    }
+    if (!this.hasAnswered) return { kind: 'after-backoff', reason: describeEnd(status) };
+    trace(() => describeEnd(status));
+    return { kind: 'after-interval', isAwaited: false };
+  }
+
+  /** Sends what is left to report, and then ends the stream. */
+  drain(): void {
+    if (this.drainTimer !== undefined) return;
+    this.reportDue = true;
+    const { open, onDrained } = this.options;
+    // The connection itself does not keep the process alive until the last report is sent.
+    const keepsAlive = true;
+    this.drainTimer = open.clock.setTimer(onDrained, DRAIN_TIMEOUT_MS, keepsAlive);
+    this.sendNext();
+  }
+
+  /** Continues with reports, unless the last one has been sent. */
+  cancelDrain(): void {
+    if (this.isHalfClosed) return;
+    this.drainTimer?.release();
+    this.drainTimer = undefined;
+  }
+
+  release(): void {
+    this.readTimer?.release();
+    this.reportBreak?.release();
+    this.reportTimer?.release();
+    this.drainTimer?.release();
+    this.options.open.transport.close();
+    for (const taken of this.inFlight ?? []) taken.putBack();
+  }
+
+  private onRequested(response: LrsResponse, startMs: number): void {
+    if (this.response === undefined) this.periodStartMs = startMs;
+    const isNewInterval = this.response?.intervalMs !== response.intervalMs;
+    this.response = response;
+    this.options.onResponse(response);
+    if (isNewInterval) this.startReportTimer(response);
+  }
+
+  /** Handles the first response. A server that acknowledges reports recognizes those that it has received before. */
+  private begin({ acknowledged }: LrsMessage): void {
+    const { sent, onAcknowledges } = this.options;
+    this.acknowledges = acknowledged !== undefined;
+    if (!this.acknowledges) {
+      sent.putBack();
+      return;
+    }
+    onAcknowledges();
+    this.unsent = [...sent.reports];
+  }
+
+  private read(): void {
+    this.readTimer?.release();
+    this.readTimer = undefined;
+    this.options.open.stream.read();
+  }
+
+  private sendNext(): void {
+    if (this.inFlight !== undefined || this.isHalfClosed) return;
+    const { open, loads, sent } = this.options;
+    const again = this.unsent.shift();
+    if (again !== undefined) {
+      this.proceed(this.repeatReport(again));
+    } else if (this.reportDue && this.response !== undefined) {
+      // One at a time, so that what is not acknowledged does not grow. The last one does not wait.
+      if (sent.reports.length > (this.drainTimer === undefined ? 0 : 1)) return;
+      this.reportDue = false;
+      this.reportCostMs = 0;
+      this.proceed(this.makeReport(loads.take(this.response.clusters)));
+    } else if (this.drainTimer !== undefined) {
+      this.isHalfClosed = true;
+      open.stream.halfClose();
+    }
+  }
+
+  /** Makes a report and sends it, in steps. What has been taken so far is in `inFlight`. */
+  private *makeReport(clusters: Iterable<TakenClusterCounts | undefined>): Steps<void> {
+    const inFlight: TakenClusterCounts[] = [];
+    const parts: Uint8Array[] = [];
+    this.inFlight = inFlight;
+    for (const taken of clusters) {
+      if (taken !== undefined) {
+        inFlight.push(taken);
+        parts.push(encodeCluster(taken));
+      }
+      yield;
+    }
+    if (this.acknowledges && inFlight.length > 0) {
+      parts.push(encodeId(this.options.sent.add(inFlight)));
+      this.inFlight = [];
+    }
+    this.send(parts);
+  }
+
+  /** Sends a report of an earlier stream, in steps. */
+  private *repeatReport(report: SentReport): Steps<void> {
+    const parts = [encodeId(report)];
+    this.inFlight = [];
+    for (const taken of report.content) {
+      parts.push(encodeCluster(taken));
+      yield;
+    }
+    this.send(parts);
+  }
+
+  private send(parts: readonly Uint8Array[]): void {
+    this.options.open.stream.send(Buffer.concat(parts));
+    // An acknowledgement that is not read when the stream fails is lost.
+    if (this.acknowledges && this.readTimer !== undefined) this.read();
+  }
+
+  /** Runs steps for a slice of time, and the others in the next turns of the event loop. */
+  private proceed(steps: Steps<void>): void {
+    const { clock } = this.options.open;
+    const startMs = clock.monotonicMs();
+    let costMs = 0;
+    let isDone = false;
+    while (!isDone && costMs < REPORT_SLICE_MS) {
+      isDone = steps.next().done === true;
+      costMs = clock.monotonicMs() - startMs;
+    }
+    this.reportCostMs += costMs;
+    if (!isDone) this.reportBreak = inNextTurn(clock, () => this.proceed(steps));
+  }
+
+  private startReportTimer({ intervalMs }: LrsResponse): void {
+    const { clock } = this.options.open;
+    const pauseMs = Math.max(intervalMs, PAUSE_FACTOR * this.reportCostMs);
+    this.reportTimer?.release();
+    this.reportTimer = clock.setTimer(
+      () => {
+        this.periodStartMs = clock.monotonicMs();
+        if (this.response !== undefined) this.startReportTimer(this.response);
+        this.reportDue = true;
+        this.sendNext();
+      },
+      this.periodStartMs + pauseMs - clock.monotonicMs(),
+    );
+  }
+}
+
+// Encoded messages that follow each other are one message with the elements of both.
+
+function encodeCluster({ counts }: TakenClusterCounts): Uint8Array {
+  const clusterStats = [toClusterStats(counts)];
+  return LoadStatsRequest.encode({ node: undefined, clusterStats, reportId: 0n }).finish();
+}
+
+function encodeId({ id: reportId }: SentReport): Uint8Array {
+  return LoadStatsRequest.encode({ node: undefined, clusterStats: [], reportId }).finish();
+}
+
+/** Describes why a stream ended, to follow the name of the server. */
+function describeEnd({ code, details, hasAnswered }: StreamStatus): string {
+  if (code === StatusCode.OK) return 'closed the LRS stream';
+  if (code === StatusCode.UNAVAILABLE && hasAnswered !== true)
+    return `cannot be reached: ${details}`;
+  if (code === StatusCode.UNIMPLEMENTED) {
+    return `takes no load reports, though it sets lrs_server in its clusters: ${details}`;
+  }
+  return `ended the LRS stream with ${statusName(code)}: ${details}`;
+}

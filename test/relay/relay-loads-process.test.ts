@@ -1,0 +1,105 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { status } from '@grpc/grpc-js';
+import { register } from '../../src';
+import type { ControlPlane } from '../../src/control-plane';
+import { eventually } from '../support/eventually';
+import { speedTime } from '../support/fast-clock';
+import { bootstrapFor, SERVICE, simpleResources } from '../support/mesh';
+import { ObedientBackend, ObedientClient } from '../support/obedient-backend';
+import { seededRandom } from '../support/seeded-random';
+import { edsClusterJson } from '../support/xds-json';
+import { RelayProcess } from './relay-process';
+import { RelayScene } from './relay-scene';
+
+const IDS = ['one', 'two', 'three', 'four'];
+const KILLS = 20;
+
+/** Makes calls one after another until it is stopped. */
+class Caller {
+  readonly ended: Promise<void>;
+  readonly codes: status[] = [];
+  private isStopped = false;
+
+  constructor(private readonly client: ObedientClient) {
+    this.ended = this.run();
+  }
+
+  async stop(): Promise<void> {
+    this.isStopped = true;
+    await this.ended;
+  }
+
+  private async run(): Promise<void> {
+    while (!this.isStopped) {
+      const { code } = await this.client.call('ok').outcome;
+      this.codes.push(code);
+      await sleep(2);
+    }
+  }
+}
+
+function reported(controlPlane: ControlPlane): number {
+  let sum = 0;
+  for (const { localities } of controlPlane.loads()) {
+    for (const { succeeded } of localities) sum += succeeded;
+  }
+  return sum;
+}
+
+describe('load reports of four clients, when the process of their relay is', () => {
+  it.each([
+    ['killed', (relay: RelayProcess) => relay.kill()],
+    ['stopped', (relay: RelayProcess) => relay.stop()],
+  ])(
+    '%s 20 times, are the calls that were made',
+    async (_, end) => {
+      const random = seededRandom(30);
+      const scene = await RelayScene.start({ loadReporting: { intervalMs: 100 } });
+      await scene.relay.stop();
+      const backend = await ObedientBackend.start();
+      scene.serve({
+        ...simpleResources([backend.port]),
+        clusters: [edsClusterJson('echo', { lrs_server: { self: {} } })],
+      });
+      register({});
+      // Streams count as old enough not to be followed by a pause (docs/decisions/0037-streams-that-are-cut.md).
+      const fast = speedTime(200);
+      const clients = IDS.map((id) => {
+        const bootstrap = { ...bootstrapFor(scene.listen), node: { id } };
+        return new ObedientClient(`xds:///${SERVICE}`, {
+          'grpc_xds.bootstrap': JSON.stringify(bootstrap),
+        });
+      });
+      const bootstrap = { ...bootstrapFor(scene.upstream), node: { id: 'relay' } };
+      const start = () => RelayProcess.start(scene.listen, bootstrap);
+      const isUsed = () => scene.controlPlane.loadClients().length === 1;
+      let relay = await start();
+      const callers = clients.map((client) => new Caller(client));
+      for (let kill = 0; kill < KILLS; kill++) {
+        await eventually(isUsed, Boolean, 60_000);
+        await sleep(200 + 300 * random());
+        await end(relay);
+        await eventually(isUsed, (used) => !used);
+        relay = await start();
+      }
+      for (const caller of callers) await caller.stop();
+      const codes = callers.flatMap((caller) => caller.codes);
+      expect(codes.filter((code) => code !== status.OK)).toEqual([]);
+      await eventually(
+        () => reported(scene.controlPlane),
+        (count) => count >= codes.length,
+        30_000,
+      ).catch(() => undefined);
+      // What is counted twice would follow within some intervals.
+      await sleep(500);
+      expect(reported(scene.controlPlane)).toBe(codes.length);
+      fast.release();
+      for (const client of clients) client.close();
+      await relay.kill();
+      backend.stop();
+      scene.stop();
+      register({});
+    },
+    240_000,
+  );
+});

@@ -1,0 +1,13 @@
+import { Relay, type RelayOptions } from '../../src/relay/relay';
+
+/** Runs a relay until the other process ends or disconnects. */
+async function main(options: Pick<RelayOptions, 'listen' | 'bootstrap'>): Promise<void> {
+  const relay = new Relay({ ...options, env: {} });
+  const ended = new Promise<void>((resolve) => process.once('disconnect', resolve));
+  await relay.start();
+  process.send?.('listening');
+  await ended;
+  await relay.stop();
+}
+
+void main(JSON.parse(process.argv[2] ?? ''));
