@@ -8,6 +8,8 @@ export interface StreamStatus {
   readonly details: string;
   /** Whether the server, or a proxy before it, has answered: then it can be reached. Default: not known. */
   readonly hasAnswered?: boolean;
+  /** The connection that the stream was on, as a number of the transport, if it outlived the stream. Default: it did not. */
+  readonly connection?: number;
 }
 
 /** Receives the events of a stream. No method is called after `onClosed`, nor after `XdsStream.close`. */
