@@ -1,25 +1,71 @@
 import type { ClientEvent } from '../control-plane/client-state';
 import { cutText, quoteName } from '../util/text';
+import { joinBounded } from '../xds-client/xds-errors';
 import { MAX_REJECTION_LENGTH, MAX_REJECTIONS } from './limits';
 
 type Rejected = Extract<ClientEvent, { readonly kind: 'nacked' }>;
 
-/** The rejections of clients, of which each is handed on once for a version and reason, by the first client. */
+/** A client that rejects what it was sent last of a type. */
+interface Standing {
+  readonly streamId: number;
+  readonly typeUrl: string;
+  readonly text: string;
+}
+
+/**
+ * The rejections of clients. Each is handed on once for a version and reason, by the first client. Until the client is sent something
+ * else of the type, it stands for the same resources when the server sends them again, because the client does not receive those.
+ */
 export class ClientRejections {
   /** The oldest first. */
   private readonly known = new Set<string>();
+  /** By stream and type, the oldest first. */
+  private readonly standing = new Map<string, Standing>();
 
-  /** Returns the text to reject the version with at the server; `undefined` if that was done. */
-  add({ client, typeUrl, version, message }: Rejected): string | undefined {
-    const text = cutText(message, MAX_REJECTION_LENGTH);
-    const key = JSON.stringify([typeUrl, version, text]);
+  /** Handles an event of a stream. @returns the text to reject a version with at the server; `undefined` for nothing. */
+  onEvent(event: ClientEvent): string | undefined {
+    const { streamId } = event.client;
+    if (event.kind === 'nacked') return this.add(event);
+    if (event.kind === 'disconnected') {
+      for (const [key, each] of this.standing) {
+        if (each.streamId === streamId) this.standing.delete(key);
+      }
+    } else if (event.kind === 'sent' || event.kind === 'acked') {
+      this.standing.delete(keyOf(streamId, event.typeUrl));
+    }
+    return undefined;
+  }
+
+  /** Returns why clients reject what they have been sent of a type; `undefined` if none does. */
+  textOf(typeUrl: string): string | undefined {
+    if (this.standing.size === 0) return undefined;
+    const ofType = [...this.standing.values()].filter((each) => each.typeUrl === typeUrl);
+    const texts = new Set(ofType.map(({ text }) => text));
+    return texts.size === 0 ? undefined : joinBounded([...texts]);
+  }
+
+  private add({ client, typeUrl, version, message }: Rejected): string | undefined {
+    const reason = cutText(message, MAX_REJECTION_LENGTH);
+    const type = typeUrl.slice(typeUrl.lastIndexOf('.') + 1);
+    const text = `client of the relay, node ${quoteName(client.nodeId)}, rejected ${type}: ${reason}`;
+    const { streamId } = client;
+    this.standing.set(keyOf(streamId, typeUrl), { streamId, typeUrl, text });
+    dropOldest(this.standing);
+    const key = JSON.stringify([typeUrl, version, reason]);
     if (this.known.has(key)) return undefined;
     this.known.add(key);
-    for (const oldest of this.known) {
-      if (this.known.size <= MAX_REJECTIONS) break;
-      this.known.delete(oldest);
-    }
-    const type = typeUrl.slice(typeUrl.lastIndexOf('.') + 1);
-    return `client of the relay, node ${quoteName(client.nodeId)}, rejected ${type}: ${text}`;
+    dropOldest(this.known);
+    return text;
+  }
+}
+
+function keyOf(streamId: number, typeUrl: string): string {
+  return `${streamId} ${typeUrl}`;
+}
+
+function dropOldest(rejections: Map<string, unknown> | Set<string>): void {
+  for (const oldest of rejections.keys()) {
+    if (rejections.size <= MAX_REJECTIONS) break;
+    rejections.delete(oldest);
   }
 }
