@@ -371,7 +371,7 @@ describe('an error in place of a resource', () => {
     const stream = new Stream({ ...before, ...failing(clusterKind, 'a') });
     expect(stream.request(CDS, ['a', 'b'])).toBe('CDS#1: b !a');
     stream.request(LDS, ['l']);
-    const next = {
+    const next: SnapshotInput = {
       clusters: [{ ...cluster('b'), lb_policy: 'RANDOM' }],
       listeners: [listener('l', 'other')],
     };

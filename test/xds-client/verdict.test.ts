@@ -1,5 +1,10 @@
 import type { ReadResponse } from '../../src/xds-client/ads/response-reader';
-import { decideVerdict, rejectRepeated, type Verdict } from '../../src/xds-client/ads/verdict';
+import {
+  decideVerdict,
+  rejectRepeated,
+  type Verdict,
+  type VerdictResource,
+} from '../../src/xds-client/ads/verdict';
 import type { ResourceEvent } from '../../src/xds-client/resource-state';
 import { STEP_SIZE, type Steps } from '../../src/util/steps';
 
@@ -36,7 +41,7 @@ describe('the verdict on a response', () => {
 
 describe('the verdict on a response whose resources their users reject', () => {
   const cached = { accepted: {}, position: 1 };
-  const resources = new Map([
+  const resources = new Map<string, VerdictResource>([
     ['a', cached],
     ['b', cached],
     ['none', { accepted: undefined, position: 2 }],
