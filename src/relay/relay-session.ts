@@ -141,6 +141,8 @@ export class RelaySession {
       ...{ maxUpdateTimePercent, maxCachedBytes },
       // The errors of resources are for clients to judge.
       dataErrorHandling: true,
+      rejectionOf: (typeUrl: string) =>
+        this.resources.isOutdated ? undefined : this.rejections.textOf(typeUrl),
     };
   }
 
@@ -238,12 +240,11 @@ export class RelaySession {
     this.subscriptions.onEvent(event);
     if (event.kind === 'connected' || event.kind === 'disconnected') {
       logger.info(() => sanitizeText(`relay: ${client} ${event.kind}`));
-    } else if (event.kind === 'nacked') {
-      const rejection = this.rejections.add(event);
-      if (rejection === undefined) return;
-      logger.error(() => sanitizeText(`relay: ${rejection}`));
-      this.client.reject(event.typeUrl, rejection);
     }
+    const rejection = this.rejections.onEvent(event);
+    if (event.kind !== 'nacked' || rejection === undefined) return;
+    logger.error(() => sanitizeText(`relay: ${rejection}`));
+    this.client.reject(event.typeUrl, rejection);
   }
 
   private onLeftOut(cluster: string): void {

@@ -52,6 +52,11 @@ export class UpstreamResources implements ResourceView {
     return size;
   }
 
+  /** Whether something has changed that clients are not sent yet. */
+  get isOutdated(): boolean {
+    return this.isPublishing;
+  }
+
   resourcesFor(): ServedResources {
     return this.current;
   }

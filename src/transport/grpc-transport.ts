@@ -92,6 +92,8 @@ class GrpcTransport implements XdsTransport {
   private readonly secrets = new SentSecrets();
   private connection: Connection | undefined;
   private isClosed = false;
+  /** Counts up while there is no connection: streams at whose ends it is the same number were on the same one. */
+  private connectionNumber = 0;
   private keepalive: KeepaliveOptions;
 
   constructor(
@@ -106,6 +108,7 @@ class GrpcTransport implements XdsTransport {
   openStream(method: string, handler: XdsStreamHandler): XdsStream {
     if (this.isClosed) throw new Error(`openStream on the closed transport to ${this.serverUri}`);
     const connection = this.connect();
+    if (stateOf(connection) !== ConnectivityState.READY) this.connectionNumber++;
     const call = this.createCall(connection.channel, method);
     const stream: GrpcStream = new GrpcStream(call, handler, {
       onEnd: () => this.forget(stream),
@@ -178,7 +181,9 @@ class GrpcTransport implements XdsTransport {
       return { code, details: `${details}; ${consequence}`, hasAnswered };
     }
     if (state === ConnectivityState.TRANSIENT_FAILURE) this.disconnect(connection);
-    return { code, details, hasAnswered };
+    const hasOutlived = state === ConnectivityState.READY;
+    const outlived = hasOutlived ? { connection: this.connectionNumber } : {};
+    return { code, details, hasAnswered, ...outlived };
   }
 
   private onConnectTimeout(stream: GrpcStream, connection: Connection): void {

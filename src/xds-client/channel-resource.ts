@@ -136,8 +136,11 @@ export class ChannelResource implements RequestedResource {
   }
 
   get heldVersion(): string | undefined {
-    const { accepted } = this;
-    if (accepted === undefined) return undefined;
+    const { state } = this;
+    if (state.kind !== 'accepted') return undefined;
+    const { accepted, failure, deletionIgnored } = state;
+    // A server that knows the version would not send it again, and only that ends the failure.
+    if (failure !== undefined || deletionIgnored) return undefined;
     const { key } = this.channel.server;
     for (const subscriber of this.subscribers) {
       if (subscriber.accepted?.serverKey !== key) return undefined;

@@ -32,9 +32,13 @@ export type NextStream =
       readonly kind: 'after-interval';
       /** Whether something is awaited, for which a pause would be too long. */
       readonly isAwaited: boolean;
+      /** How it ended. */
+      readonly status: StreamStatus;
     }
   /** A new stream is opened at once. */
   | { readonly kind: 'at-once' };
+
+type AfterInterval = Extract<NextStream, { readonly kind: 'after-interval' }>;
 
 /** The part of a protocol that lives exactly as long as one stream. All methods are called from the queue. */
 export interface StreamSession extends Handle {
@@ -278,7 +282,7 @@ export class ReconnectingStream<S extends StreamSession> {
         this.fail(next.reason, this.backoffAfter(open));
         break;
       case 'after-interval':
-        this.openAfterInterval(open, next.isAwaited);
+        this.openAfterInterval(open, next);
         break;
       case 'at-once':
         this.replace();
@@ -288,21 +292,19 @@ export class ReconnectingStream<S extends StreamSession> {
     }
   }
 
-  private openAfterInterval({ openedAtMs }: OpenState<S>, isAwaited: boolean): void {
+  private openAfterInterval(
+    { openedAtMs }: OpenState<S>,
+    { isAwaited, status: { connection } }: AfterInterval,
+  ): void {
     const nowMs = this.options.clock.monotonicMs();
-    const cut = this.countEnd(openedAtMs, nowMs);
+    const before = this.cuts.current;
+    const pauseMs = this.cuts.onEnded({ openedAtMs, nowMs, connection });
+    const { current } = this.cuts;
+    if ((before === undefined) !== (current === undefined)) this.options.onCut?.(current);
     const urgentInMs = openedAtMs + MIN_STREAM_INTERVAL_MS - nowMs;
-    const delayMs = cut === undefined || isAwaited ? urgentInMs : cut.pauseMs;
+    const delayMs = pauseMs === undefined || isAwaited ? urgentInMs : pauseMs;
     if (delayMs <= 0) this.open(this.firstBackoff());
     else this.waitAndOpen(delayMs, this.firstBackoff(), urgentInMs);
-  }
-
-  /** Counts a stream that the server has ended after a response. */
-  private countEnd(openedAtMs: number, nowMs: number): CutStreams | undefined {
-    const before = this.cuts.current;
-    const cut = this.cuts.onEnded(openedAtMs, nowMs);
-    if ((before === undefined) !== (cut === undefined)) this.options.onCut?.(cut);
-    return cut;
   }
 
   private endCuts(): void {

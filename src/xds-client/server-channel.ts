@@ -11,6 +11,7 @@ import type { AdsResponse } from './ads/ads-response';
 import { AdsStream, type AdsStreamSnapshot } from './ads/ads-stream';
 import {
   decideVerdict,
+  rejectRepeated,
   UNREQUESTED,
   type AdsStreamHandler,
   type ResourceKey,
@@ -56,6 +57,8 @@ export interface ServerChannelOptions extends Omit<
   readonly time: TimeBudget;
   readonly random: Random;
   readonly events: ClientEvents;
+  /** See `ManagementServersOptions`. */
+  readonly rejectionOf: ((typeUrl: string) => string | undefined) | undefined;
 }
 
 const AGGREGATED: DiscoveryService = {
@@ -232,6 +235,7 @@ export class ServerChannel implements Channel {
       source: {
         typeUrls: () => resources.typeUrls((type) => this.serviceOf(type) === service),
         resources: (typeUrl) => resources.ofType(typeUrl),
+        isRejected: (typeUrl) => this.options.rejectionOf?.(typeUrl) !== undefined,
         onVersionsLeftOut: (typeUrl, count) => this.log.versionsLeftOut(typeUrl, count),
       },
       connect: () => this.connect(),
@@ -269,7 +273,10 @@ export class ServerChannel implements Channel {
     // Names may be added while the response is read.
     const { latestPosition } = resources;
     const read = yield* readResponse(response, this.readContext(type));
-    const verdict = yield* decideVerdict(read, resources.ofType(typeUrl), latestPosition);
+    const ofType = resources.ofType(typeUrl);
+    let verdict = yield* decideVerdict(read, ofType, latestPosition);
+    const rejection = this.options.rejectionOf?.(typeUrl);
+    if (rejection !== undefined) verdict = yield* rejectRepeated(verdict, read, ofType, rejection);
     yield* resources.onResponse(typeUrl, version, read, latestPosition);
     const valid = yield* countValid(read);
     this.events.onResponse(this.server, typeUrl, valid, read.invalid);

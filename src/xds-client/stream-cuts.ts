@@ -21,14 +21,25 @@ export interface CutStreams {
   readonly pauseMs: number;
 }
 
+/** The end of a stream. */
+export interface StreamEnd {
+  /** When it opened, on the same clock as `nowMs`. */
+  readonly openedAtMs: number;
+  readonly nowMs: number;
+  /** The connection that it was on, if it outlived the stream. */
+  readonly connection: number | undefined;
+}
+
 /**
  * Counts the streams that a server ends although it answered on them (docs/decisions/0037-streams-that-are-cut.md). A server that keeps one stream
  * for each host, as the agent of Istio does, ends that of one process when another one connects: processes that come back at
- * once (gRFC A57) end each other's streams for ever.
+ * once (gRFC A57) end each other's streams for ever. Such a server ends streams on a connection that stays; one that restarts
+ * ends the connection.
  */
 export class StreamCuts {
-  /** When the last streams ended, while there are too few for pauses. */
+  /** When the last streams of one connection ended, while there are too few for pauses. */
   private ends: number[] = [];
+  private connection: number | undefined;
   private backoff: BackoffStep | undefined;
   private cut: CutStreams | undefined;
 
@@ -39,15 +50,14 @@ export class StreamCuts {
     return this.cut;
   }
 
-  /**
-   * Handles that a stream has ended.
-   * @param openedAtMs When it opened, on the same clock as `nowMs`.
-   */
-  onEnded(openedAtMs: number, nowMs: number): CutStreams | undefined {
+  /** Handles that a stream has ended. @returns milliseconds until the next one, unless something is awaited; `undefined` for no pause. */
+  onEnded({ openedAtMs, nowMs, connection }: StreamEnd): number | undefined {
     const ageMs = nowMs - openedAtMs;
+    if (connection !== this.connection) this.ends = [];
+    this.connection = connection;
     if (ageMs >= this.lastingMs) this.reset();
-    else this.countCut(ageMs, nowMs);
-    return this.cut;
+    else if (connection !== undefined) this.countCut(ageMs, nowMs);
+    return connection === undefined ? undefined : this.cut?.pauseMs;
   }
 
   /** The age at which a stream has lasted: a pause of other processes, which may be at the next step, is not enough for it. */

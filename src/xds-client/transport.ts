@@ -13,6 +13,8 @@ export interface StreamStatus {
    * `false`.
    */
   readonly isSucceeded?: boolean;
+  /** The connection that the stream was on, as a number of the transport, if it outlived the stream. Default: it did not. */
+  readonly connection?: number;
 }
 
 /** Receives the events of a stream. No method is called after `onClosed`, nor after `XdsStream.close`. */

@@ -46,8 +46,6 @@ export interface ChaosReport {
   readonly streams: number;
   readonly requests: number;
   readonly rejections: number;
-  /** Responses that a relay acknowledged because it does not read what is wrong; 0 without one. */
-  readonly relayed: number;
   /** Whether the client had something to reject. */
   readonly isRejected: boolean;
 }
@@ -130,7 +128,6 @@ class Stage {
       streams: after.streams - before.streams,
       requests: after.requests - before.requests,
       rejections: after.rejections - before.rejections,
-      relayed: this.relay === undefined ? 0 : after.responses - before.responses,
       isRejected: this.chaos.isRejected ?? false,
     };
   }
@@ -213,8 +210,8 @@ class Stage {
   }
 
   private counts() {
-    const { streams, requests, rejections, responses } = this.server;
-    return { connections: this.link.accepted, streams, requests, rejections, responses };
+    const { streams, requests, rejections } = this.server;
+    return { connections: this.link.accepted, streams, requests, rejections };
   }
 
   private resourcesOf({

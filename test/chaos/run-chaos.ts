@@ -62,6 +62,6 @@ export function rejectsWrongly({ isRejected, rejections }: ChaosReport): boolean
 }
 
 /** Whether more was asked than the fault gives a reason for. */
-export function isLoop({ requests, relayed, faultSeconds }: ChaosReport): boolean {
-  return requests - relayed > MAX_REQUESTS.atOnce + MAX_REQUESTS.perSecond * faultSeconds;
+export function isLoop({ requests, faultSeconds }: ChaosReport): boolean {
+  return requests > MAX_REQUESTS.atOnce + MAX_REQUESTS.perSecond * faultSeconds;
 }

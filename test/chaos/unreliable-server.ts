@@ -88,8 +88,6 @@ export class UnreliableServer {
   requests = 0;
   /** Those of them that rejected something. */
   rejections = 0;
-  /** Responses there have been. */
-  responses = 0;
   /** Streams opened since the last answer. */
   sinceAnswer = 0;
 
@@ -239,7 +237,6 @@ export class UnreliableServer {
 
   private send(stream: ServerHttp2Stream, bytes: Uint8Array): void {
     if (stream.destroyed || stream.writableEnded) return;
-    this.responses++;
     const message = frame(bytes);
     if (this.manners.breaksOff) {
       stream.write(message.subarray(0, message.length / 2), () =>

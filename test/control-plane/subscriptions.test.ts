@@ -366,6 +366,18 @@ describe('an error in place of a resource', () => {
     expect(stream.change(assignments('a', 'x'))).toEqual(['EDS#4: a x']);
   });
 
+  it('does not have the resource sent when both are removed', () => {
+    const before = { ...clusters('a', 'b'), listeners: [listener('l')] };
+    const stream = new Stream({ ...before, ...failing(clusterKind, 'a') });
+    expect(stream.request(CDS, ['a', 'b'])).toBe('CDS#1: b !a');
+    stream.request(LDS, ['l']);
+    const next: SnapshotInput = {
+      clusters: [{ ...cluster('b'), lb_policy: 'RANDOM' }],
+      listeners: [listener('l', 'other')],
+    };
+    expect(stream.change(next)).toEqual(['CDS#3: b', 'LDS#4: l']);
+  });
+
   it('is sent to wildcard subscriptions, and replaces the resource before the routes change', () => {
     const stream = new Stream({ ...clusters('a'), listeners: [listener('l')] });
     stream.request(CDS, []);

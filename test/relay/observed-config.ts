@@ -64,10 +64,7 @@ export class ObservedConfig {
     return this.client.waitingFor(1).length === 0 && [...this.client.resources()].every(isAt);
   }
 
-  /**
-   * The resources in use and the config, without what names servers and nodes. That a version was rejected is left out: an
-   * incremental server that has gone back to the one in use while it was away does not send that again.
-   */
+  /** The resources in use and the config, without what names servers and nodes. */
   describe(): string {
     const resources = [...this.client.resources()].map(
       ({ typeUrl, name, accepted }) =>

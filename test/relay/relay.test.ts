@@ -1,4 +1,5 @@
 import { status } from '@grpc/grpc-js';
+import type { ClientEvent, SnapshotInput } from '../../src/control-plane';
 import { AdsClient } from '../control-plane/ads-client';
 import { DeltaClient } from '../control-plane/delta-client';
 import { OfficialClient } from '../control-plane/official-client';
@@ -101,6 +102,35 @@ describe.each(VARIANTS)('a relay whose server is used in the variant: %s', (_nam
     scene.serve(echo);
     stream.nack(await stream.next(), ['echo'], 'the field x is bad');
     await eventually(nacked, ({ length }) => length === 2);
+  });
+
+  it('rejects what clients have rejected at once when another process of the server sends it', async () => {
+    scene.serve(echo);
+    const stream = sotw.open();
+    stream.subscribe(CDS, ['echo'], { node: { id: 'a' } });
+    stream.nack(await stream.next(), ['echo'], 'the field x is bad');
+    await eventually(
+      () => scene.events,
+      (events) => events.some(({ kind }) => kind === 'nacked'),
+    );
+    scene.controlPlane.kill();
+    const before = scene.events.splice(0).length;
+    await scene.restartControlPlane(echo);
+    const isAnswer = ({ kind }: ClientEvent) => kind === 'acked' || kind === 'nacked';
+    const answers = () => scene.events.filter(isAnswer);
+    await eventually(answers, ({ length }) => length > 0);
+    expect([before > 0, answers()]).toEqual([
+      true,
+      [expect.objectContaining({ kind: 'nacked', typeUrl: CDS })],
+    ]);
+    expect(JSON.stringify(answers())).toContain(
+      'client of the relay, node \\"a\\", rejected Cluster: the field x is bad',
+    );
+    const changed = { ...cluster('echo'), lb_policy: 'RING_HASH' };
+    scene.serve({ ...echo, clusters: [changed] } as SnapshotInput);
+    stream.ack(await stream.next(), ['echo']);
+    await eventually(answers, ({ length }) => length > 1);
+    expect(answers().at(-1)).toMatchObject({ kind: 'acked', typeUrl: CDS });
   });
 });
 

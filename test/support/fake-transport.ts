@@ -219,11 +219,15 @@ export class FakeStream implements XdsStream {
     this.clock.flush();
   }
 
-  /** The stream ends as the server, or the network, wants it. */
-  end(code = 14, details = 'connection refused'): void {
+  /**
+   * The stream ends as the server, or the network, wants it.
+   * @param connection What it was on, if that outlives it.
+   */
+  end(code = 14, details = 'connection refused', connection?: number): void {
     if (!this.isOpen) throw new Error('the client has closed the stream already');
     this.isOpen = false;
-    const status: StreamStatus = { code, details };
+    const outlived = connection === undefined ? {} : { connection };
+    const status: StreamStatus = { code, details, ...outlived };
     this.handler.onClosed(status);
     this.clock.flush();
   }

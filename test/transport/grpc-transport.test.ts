@@ -12,7 +12,7 @@ import {
 } from '../../src/transport/grpc-transport';
 import { systemClock } from '../../src/util/clock';
 import { err, ok } from '../../src/util/result';
-import type { XdsTransport } from '../../src/xds-client/transport';
+import type { XdsStream, XdsTransport } from '../../src/xds-client/transport';
 import { eventually } from '../support/eventually';
 import { FakeClock } from '../support/fake-clock';
 import { ByteServer, METHOD } from './byte-server';
@@ -245,6 +245,40 @@ describe('GrpcTransport', () => {
     second.stream.send(bytes('two'));
     await second.recorder.untilMessage();
     expect(second.recorder.messages).toEqual(['re: two']);
+  });
+
+  it('numbers the connections that outlive streams', async () => {
+    const answer = await serve((call) => {
+      call.write('there');
+      call.on('data', (text: string) => {
+        if (text === 'end') call.end();
+      });
+    });
+    const front = await gate(answer.address);
+    const transport = connectTo(front.address);
+    const connectionOf = async (end: (stream: XdsStream) => void) => {
+      const { stream, recorder } = open(transport);
+      stream.read();
+      // A message, or the end of a stream on a connection of which the transport does not know yet that it is lost.
+      await eventually(
+        () => recorder.events,
+        ({ length }) => length > 0,
+      );
+      end(stream);
+      return (await recorder.untilClosed()).connection;
+    };
+    const atEnd = (stream: XdsStream) => stream.send(bytes('end'));
+    const first = await connectionOf(atEnd);
+    expect(first).toBeDefined();
+    expect(await connectionOf(atEnd)).toBe(first);
+    expect(await connectionOf(() => front.disconnect())).toBeUndefined();
+    const second = await connectionOf(atEnd);
+    expect(second).toBeDefined();
+    expect(second).not.toBe(first);
+    front.disconnect();
+    let third: number | undefined;
+    while (third === undefined) third = await connectionOf(atEnd);
+    expect([first, second]).not.toContain(third);
   });
 
   it('has several streams on one connection', async () => {

@@ -46,6 +46,11 @@ export class TcpGate {
 
   stop(): void {
     this.server.close();
+    this.disconnect();
+  }
+
+  /** Cuts all connections. */
+  disconnect(): void {
     for (const socket of this.sockets) socket.destroy();
   }
 

@@ -8,16 +8,22 @@ const SERVER = 'management server xds.test:1 (node "node-1")';
 const random = () => 0.5;
 
 describe('the pauses of streams that a server ends', () => {
-  /** Each stream is open for so many milliseconds, and the next one follows after the pause, or a second. */
-  function pausesOf(agesMs: readonly number[]): readonly (number | undefined)[] {
+  /**
+   * Each stream is open for so many milliseconds, and the next one follows after the pause, or a second.
+   * @param connections That of each stream, if it outlived the stream. Default: all are on one.
+   */
+  function pausesOf(
+    agesMs: readonly number[],
+    connections: readonly (number | undefined)[] = agesMs.map(() => 1),
+  ): readonly (number | undefined)[] {
     const cuts = new StreamCuts(random);
     let nowMs = 0;
-    return agesMs.map((ageMs) => {
+    return agesMs.map((ageMs, i) => {
       const openedAtMs = nowMs;
       nowMs += ageMs;
-      const cut = cuts.onEnded(openedAtMs, nowMs);
-      nowMs += cut?.pauseMs ?? 1000;
-      return cut?.pauseMs;
+      const pauseMs = cuts.onEnded({ openedAtMs, nowMs, connection: connections[i] });
+      nowMs += pauseMs ?? 1000;
+      return pauseMs;
     });
   }
 
@@ -45,13 +51,26 @@ describe('the pauses of streams that a server ends', () => {
     expect(pauses.slice(0, 2)).toEqual([undefined, undefined]);
     expect(pauses.slice(2)).toEqual(seconds.map((each) => each && each * 1000));
   });
+
+  it.each([
+    ['is lost with each stream', [undefined, undefined, undefined, undefined], [null, null]],
+    ['is lost after each stream', [1, 2, 3, 4, 5], [null, null, null]],
+    ['is lost with the third stream', [1, 1, undefined, 2, 2, 2], [null, null, null, 5]],
+    ['is lost after the second stream', [1, 1, 2, 2, 2], [null, null, 5]],
+    ['is lost after a pause', [1, 1, 1, 2, 3], [5, 25, 120]],
+    ['is lost with a stream after a pause', [1, 1, 1, undefined, 2], [5, null, 25]],
+  ])('count streams of one connection: it %s', (_, connections, seconds) => {
+    const ages = connections.map(() => 100);
+    const pauses = pausesOf(ages, connections).map((ms) => (ms === undefined ? null : ms / 1000));
+    expect(pauses).toEqual([null, null, ...seconds]);
+  });
 });
 
 describe('a server that ends each stream soon after it opened', () => {
   const cutStream = (h: Harness, ageMs = 0) => {
     h.send(h.listener, '1', { a: 'one' });
     h.clock.advance(ageMs);
-    h.stream.end(StatusCode.OK, '');
+    h.stream.end(StatusCode.OK, '', 1);
   };
   const cutThrice = () => {
     const h = new Harness();
@@ -84,6 +103,20 @@ describe('a server that ends each stream soon after it opened', () => {
     ]);
   });
 
+  it('gets a stream a second after the last one if the connection ended with it', () => {
+    const h = new Harness();
+    h.watch(h.listener, 'a');
+    for (let streams = 1; streams <= 20; streams++) {
+      expect(h.server.streams).toHaveLength(streams);
+      h.send(h.listener, '1', { a: 'one' });
+      h.clock.advance(100);
+      h.stream.end(StatusCode.UNAVAILABLE, 'Connection dropped');
+      h.clock.advance(900);
+    }
+    expect(h.client.snapshot().servers[0]?.shortStreams).toBe(0);
+    expect(h.logger.errors).toEqual([]);
+  });
+
   it('gets one at once for a resource that is not there yet, a second after the last', () => {
     const h = cutThrice();
     const watcher = h.watch(h.listener, 'b');
@@ -108,7 +141,7 @@ describe('a server that ends each stream soon after it opened', () => {
     h.clock.advance(20_000);
     expect(h.client.snapshot().servers[0]?.shortStreams).toBe(0);
     expect(h.logger.infos).toContain(`${SERVER}: a stream has lasted again`);
-    h.stream.end(StatusCode.OK, '');
+    h.stream.end(StatusCode.OK, '', 1);
     expect(h.server.streams).toHaveLength(5);
   });
 });
@@ -148,7 +181,7 @@ class AgentHost {
       process.send(process.listener, '1', { a: 'one' });
       for (const other of this.processes) {
         if (other !== process && other.server.streams.at(-1)?.isOpen === true)
-          other.stream.end(StatusCode.OK, '');
+          other.stream.end(StatusCode.OK, '', 1);
       }
     }
   }

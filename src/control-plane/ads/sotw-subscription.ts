@@ -213,7 +213,8 @@ class SotwSubscription implements TypeSubscription<SotwRequest> {
     for (const [name, digest] of this.sent) {
       if (digest === undefined || kept.has(name)) continue;
       const resource = this.setOf(previous).byName.get(name);
-      if (resource !== undefined) removed.push(resource);
+      // What was sent may be an error in its place.
+      if (resource?.digest === digest) removed.push(resource);
     }
     return removed;
   }

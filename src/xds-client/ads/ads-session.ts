@@ -212,7 +212,7 @@ export class AdsSession implements StreamSession {
     const { protocol, variant, owner, open } = this.options;
     owner.onEnded(status, this.sawResponse, open.clock.monotonicMs() - open.openedAtMs);
     if (this.sawResponse) {
-      return { kind: 'after-interval', isAwaited: !this.waits.isEmpty };
+      return { kind: 'after-interval', isAwaited: !this.waits.isEmpty, status };
     }
     const lacksVariant = status.code === StatusCode.UNIMPLEMENTED && protocol.isDelta;
     if (lacksVariant && variant.onDeltaUnimplemented()) return { kind: 'at-once' };

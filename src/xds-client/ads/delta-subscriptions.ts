@@ -63,7 +63,7 @@ export class DeltaProtocol implements AdsProtocol {
 
   private versions(typeUrl: string): Map<string, string> {
     const versions = new Map<string, string>();
-    if (!this.sendsVersions) return versions;
+    if (!this.sendsVersions || this.source.isRejected?.(typeUrl) === true) return versions;
     let length = 0;
     let leftOut = 0;
     for (const [name, { heldVersion }] of this.source.resources(typeUrl)) {

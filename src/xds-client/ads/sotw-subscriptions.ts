@@ -176,7 +176,8 @@ class SotwSubscriptions implements Subscriptions {
     content: { rejection?: string; newNames?: readonly string[]; isFirst?: boolean },
   ): NextRequest {
     const { rejection, newNames = [], isFirst = false } = content;
-    const versionInfo = this.versions.get(typeUrl) ?? '';
+    const isOmitted = isFirst && this.source.isRejected?.(typeUrl) === true;
+    const versionInfo = isOmitted ? '' : (this.versions.get(typeUrl) ?? '');
     const head = DiscoveryRequest.encode({
       ...{ versionInfo, resourceNames: [], typeUrl, responseNonce: nonce },
       node: this.node.take(),

@@ -7,7 +7,7 @@ import type { AdsResponse, ParsedResponse } from './ads-response';
 export interface RequestedResource {
   /** The value accepted from this server; `undefined` while there is none. */
   readonly accepted: object | undefined;
-  /** The version of that value, if every target that watches the resource uses it; else `undefined`. */
+  /** The version of that value, if every target that watches the resource uses it and nothing was wrong since; else `undefined`. */
   readonly heldVersion: string | undefined;
 }
 
@@ -17,6 +17,11 @@ export interface RequestSource {
   typeUrls(): string[];
   /** The requested resources of a type by name, in the order they were added. */
   resources(typeUrl: string): ReadonlyMap<string, RequestedResource>;
+  /**
+   * Whether users of the resources of a type reject what is cached: a new stream requests it as if it were not, so that the server
+   * learns of it. Default: they do not.
+   */
+  isRejected?(typeUrl: string): boolean;
   /**
    * Called when versions of cached resources are left out of a request, because all of them would make it too large.
    * Default: nothing happens.

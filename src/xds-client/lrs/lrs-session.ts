@@ -114,7 +114,7 @@ export class LrsSession implements StreamSession {
     }
     if (!this.hasAnswered) return { kind: 'after-backoff', reason: describeEnd(status) };
     trace(() => describeEnd(status));
-    return { kind: 'after-interval', isAwaited: false };
+    return { kind: 'after-interval', isAwaited: false, status };
   }
 
   /** Sends what is left to report, and then ends the stream. */
