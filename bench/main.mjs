@@ -11,6 +11,7 @@ const benchmarks = new Map([
   ['loads', () => import('./loads/loads.mjs')],
   ['tls', () => import('./tls/tls.mjs')],
   ['server', () => import('./server/server.mjs')],
+  ['relay', () => import('./relay/relay.mjs')],
   ['hostile', () => import('./hostile/hostile.mjs')],
   ['growth', () => import('./growth/growth.mjs')],
   ['anchors', () => import('./anchors/anchors.mjs')],

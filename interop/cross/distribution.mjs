@@ -258,9 +258,11 @@ const demandAgreement = (answers) => {
   }
 };
 
-const runCases = async ({ peers, servers, backends, step, available }) => {
+/** @param hop Starts what is between the control plane, whose address it has, and the clients; see `Setup` in go-control-plane.mjs. */
+const runCases = async ({ peers, servers, backends, step, available }, hop) => {
   const controlPlane = new ControlPlane();
-  const { address } = await controlPlane.start();
+  const started = await controlPlane.start();
+  const address = await hop(started.address);
   const languages = CLIENTS.filter((name) => available.has(name));
   const clients = {};
   try {
@@ -298,5 +300,24 @@ const runCases = async ({ peers, servers, backends, step, available }) => {
 };
 
 export const distributionCases = [
-  { name: 'the same distribution from every implementation', languages: ['go'], run: runCases },
+  {
+    name: 'the same distribution from every implementation',
+    languages: ['go'],
+    run: (context) => runCases(context, (address) => address),
+  },
+  {
+    name: 'the same distribution behind a relay',
+    languages: ['go'],
+    run: async (context) => {
+      let relay;
+      try {
+        await runCases(context, async (address) => {
+          relay = await context.peers.relay(address, { listen: '127.0.0.1:0' });
+          return relay.address;
+        });
+      } finally {
+        await relay?.stop();
+      }
+    },
+  },
 ];

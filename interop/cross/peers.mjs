@@ -23,6 +23,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { Child } from '../harness/children.mjs';
+import { until } from './judging.mjs';
 import { LineProcess } from './line-process.mjs';
 
 const pathOf = (relative) => fileURLToPath(new URL(relative, import.meta.url));
@@ -32,6 +34,7 @@ const python = pathOf('../python');
 const java = pathOf('../java/build');
 
 const own = [process.execPath, pathOf('own-client.mjs')];
+const commandLine = pathOf('../../dist/cli/main.js');
 
 /** The clients by name: the command, and what else the server is said to be able to do. */
 export const CLIENTS = {
@@ -74,20 +77,44 @@ export class Peers {
 
   /** Starts a program with a bootstrap. */
   #startWith({ command, env, features = [] }, address, { node, bootstrap, environment = {} }) {
-    const path = join(this.#folder, `bootstrap-${this.#count++}.json`);
-    const server = {
-      server_uri: address,
-      channel_creds: [{ type: 'insecure' }],
-      server_features: ['xds_v3', ...features],
-    };
-    const content = { xds_servers: [server], node: { id: node }, ...bootstrap };
-    writeFileSync(path, JSON.stringify(content));
+    const path = this.#writeBootstrap(address, features, { node: { id: node }, ...bootstrap });
     return this.#start(command, {
       ...env,
       ...environment,
       GRPC_XDS_BOOTSTRAP: path,
       GRPC_XDS_BOOTSTRAP_CONFIG: '',
     });
+  }
+
+  /** @returns the path of the bootstrap. */
+  #writeBootstrap(address, features, content) {
+    const path = join(this.#folder, `bootstrap-${this.#count++}.json`);
+    const server = {
+      server_uri: address,
+      channel_creds: [{ type: 'insecure' }],
+      server_features: ['xds_v3', ...features],
+    };
+    writeFileSync(path, JSON.stringify({ xds_servers: [server], ...content }));
+    return path;
+  }
+
+  /**
+   * Starts `grpc-xds relay` below a control plane.
+   * @param options.features The `server_features` by which it uses the control plane.
+   * @param options.listen Where it listens. Default: a socket.
+   * @returns the process, and its `address` for clients.
+   */
+  async relay(address, { node = 'relay', features = [], listen } = {}) {
+    const path = this.#writeBootstrap(address, features, { node: { id: node } });
+    const socket = `unix:${join(this.#folder, `relay-${this.#count++}.sock`)}`;
+    const args = ['relay', '--listen', listen ?? socket];
+    const env = { GRPC_XDS_BOOTSTRAP: path, GRPC_XDS_BOOTSTRAP_CONFIG: '' };
+    const relay = new Child([process.execPath, commandLine], args, env);
+    this.#running.add(relay);
+    const findAddress = () => /^Relaying on (.*)$/m.exec(relay.output)?.[1];
+    const started = () => findAddress() ?? relay.output;
+    await until(started, () => findAddress() !== undefined, 'the relay to listen');
+    return { process: relay, address: findAddress(), stop: () => relay.stop() };
   }
 
   /** Interop servers of grpc-go; its greeting has their ports by name. */

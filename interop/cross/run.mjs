@@ -10,6 +10,8 @@ import { debugCases } from './debug.mjs';
 import { goControlPlaneCases } from './go-control-plane.mjs';
 import { metricsCases } from './metrics.mjs';
 import { Peers } from './peers.mjs';
+import { relayCases } from './relay.mjs';
+import { rotationCases } from './rotation.mjs';
 import { secretDiscoveryCases } from './secret-discovery.mjs';
 import { securityCases } from './security.mjs';
 import { xdsServerCases } from './xds-servers.mjs';
@@ -102,6 +104,7 @@ if (available.has('go')) {
 }
 const groups = [
   ...goControlPlaneCases,
+  ...relayCases,
   ...secretDiscoveryCases,
   ...distributionCases,
   ...metricsCases,
@@ -113,6 +116,7 @@ const groups = [
   ...tlsMatrix,
   ...securityCases,
   ...xdsServerCases,
+  ...rotationCases,
 ];
 for (const group of groups.filter(isSelected)) await runGroup(group, context);
 await peers.stop();

@@ -19,6 +19,7 @@ const BUILDS = {
       'client.go',
       'debug.go',
       'encoder.go',
+      'load_reports.go',
       'measured_server.go',
       'metrics.go',
       'probe.go',

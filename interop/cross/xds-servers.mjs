@@ -34,7 +34,7 @@ const CLUSTERS = {
   stranger: roots('stranger'),
   plain: undefined,
 };
-const targetOf = (name) => `xds:///${name}.test`;
+export const targetOf = (name) => `xds:///${name}.test`;
 
 /** What each client has: a listener, routes and a cluster for each name. */
 const clientResources = (port) => {
@@ -62,17 +62,18 @@ const RULES = [
 ];
 
 /** One server, one client and the control plane of both. */
-class Setup {
+export class Setup {
   constructor(peers, { server, client }) {
     Object.assign(this, { peers, languages: { server, client } });
   }
 
-  async start() {
+  /** @param provider The certificates of the server, as the bootstrap has them. */
+  async start(provider = meshProvider(meshCertificates().server)) {
     const { peers, languages } = this;
-    const { server: own, client: theirs, stranger } = meshCertificates();
+    const { client: theirs, stranger } = meshCertificates();
     this.controlPlane = new ControlPlane();
     const { address } = await this.controlPlane.start();
-    this.server = await peers.xdsServers(languages.server, address, meshProvider(own));
+    this.server = await peers.xdsServers(languages.server, address, provider);
     this.at = await this.server.ask({ do: 'serve', name: SERVER, port: await freePort() });
     this.client = await peers.client(languages.client, address, {
       bootstrap: {

@@ -10,6 +10,7 @@ import (
 
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	discovery "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
+	loadstats "github.com/envoyproxy/go-control-plane/envoy/service/load_stats/v3"
 	secretservice "github.com/envoyproxy/go-control-plane/envoy/service/secret/v3"
 	"github.com/envoyproxy/go-control-plane/pkg/cache/types"
 	"github.com/envoyproxy/go-control-plane/pkg/cache/v3"
@@ -18,6 +19,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/types/known/anypb"
+	"google.golang.org/protobuf/types/known/emptypb"
 
 	// Messages that resources hold as Any.
 	_ "github.com/envoyproxy/go-control-plane/envoy/config/listener/v3"
@@ -36,11 +38,14 @@ var servedTypes = []string{
 type store interface {
 	cache() cache.Cache
 	set(node, version string, byType map[string][]types.Resource) error
+	// setRaw adds a resource of a type that need not be known.
+	setRaw(typeURL, name string, value types.Resource) error
 }
 
-// controlPlane serves one store, state of the world and incremental.
+// controlPlane serves one store, state of the world and incremental, and counts the loads that clients report.
 type controlPlane struct {
 	store      store
+	loads      loadReports
 	mutex      sync.Mutex
 	rejections []string
 	streams    map[string]int
@@ -48,11 +53,20 @@ type controlPlane struct {
 
 // controlPlaneCommand is one line for a control plane.
 type controlPlaneCommand struct {
-	// Do is "set" (all resources anew) or "seen" (what clients did).
+	// Do is "set" (all resources anew), "raw" (adds resources as they are encoded), "seen" (what clients did) or "loads" (the
+	// calls that clients have reported).
 	Do        string
 	Node      string
 	Version   string
 	Resources []json.RawMessage
+	Raw       []rawResource
+}
+
+// rawResource is a resource as bytes, which are base64 in JSON.
+type rawResource struct {
+	TypeURL string
+	Name    string
+	Value   []byte
 }
 
 func newControlPlane(args []string) (session, answer, error) {
@@ -77,6 +91,7 @@ func newControlPlane(args []string) (session, answer, error) {
 	xds := serverv3.NewServer(context.Background(), plane.store.cache(), plane.callbacks())
 	discovery.RegisterAggregatedDiscoveryServiceServer(server, xds)
 	secretservice.RegisterSecretDiscoveryServiceServer(server, xds)
+	loadstats.RegisterLoadReportingServiceServer(server, &plane.loads)
 	go func() { _ = server.Serve(listener) }() // lasts as long as the process
 	return plane, map[string]int{"port": listener.Addr().(*net.TCPAddr).Port}, nil
 }
@@ -93,6 +108,10 @@ func (c *controlPlane) handle(line []byte) (answer, error) {
 			return nil, err
 		}
 		return struct{}{}, c.store.set(command.Node, command.Version, byType)
+	case "raw":
+		return struct{}{}, c.setRaw(command.Raw)
+	case "loads":
+		return c.loads.totals(), nil
 	case "seen":
 		c.mutex.Lock()
 		defer c.mutex.Unlock()
@@ -100,6 +119,18 @@ func (c *controlPlane) handle(line []byte) (answer, error) {
 		return map[string]any{"rejections": rejections, "sotw": c.streams["sotw"], "delta": c.streams["delta"]}, nil
 	}
 	return nil, fmt.Errorf("%q is not known", command.Do)
+}
+
+func (c *controlPlane) setRaw(resources []rawResource) error {
+	for _, one := range resources {
+		// Fields that a message does not know are encoded as they were decoded.
+		message := &emptypb.Empty{}
+		message.ProtoReflect().SetUnknown(one.Value)
+		if err := c.store.setRaw(one.TypeURL, one.Name, message); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // decode reads resources in proto3 JSON, each with its "@type".
@@ -170,36 +201,64 @@ func (s snapshotStore) set(node, version string, byType map[string][]types.Resou
 	return s.snapshots.SetSnapshot(context.Background(), node, snapshot)
 }
 
+func (s snapshotStore) setRaw(typeURL, _ string, _ types.Resource) error {
+	return fmt.Errorf("a snapshot cannot have %s", typeURL)
+}
+
 // linearStore has one cache for each type, the same for all nodes; versions are its own.
-type linearStore struct{ byType map[string]*cache.LinearCache }
+type linearStore struct {
+	mutex  *sync.Mutex
+	byType map[string]*cache.LinearCache
+}
 
 func newLinearStore() linearStore {
-	byType := map[string]*cache.LinearCache{}
+	store := linearStore{&sync.Mutex{}, map[string]*cache.LinearCache{}}
 	for _, typeURL := range servedTypes {
-		byType[typeURL] = cache.NewLinearCache(typeURL)
+		store.cacheOf(typeURL)
 	}
-	return linearStore{byType}
+	return store
 }
 
-func (l linearStore) cache() cache.Cache {
-	caches := map[string]cache.Cache{}
-	for typeURL, one := range l.byType {
-		caches[typeURL] = one
+// cacheOf returns the cache of a type, which is created with the first request or resource of the type.
+func (l linearStore) cacheOf(typeURL string) *cache.LinearCache {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	one, found := l.byType[typeURL]
+	if !found {
+		one = cache.NewLinearCache(typeURL)
+		l.byType[typeURL] = one
 	}
-	return &cache.MuxCache{
-		Classify:      func(request *cache.Request) string { return request.GetTypeUrl() },
-		ClassifyDelta: func(request *cache.DeltaRequest) string { return request.GetTypeUrl() },
-		Caches:        caches,
-	}
+	return one
 }
+
+func (l linearStore) cache() cache.Cache { return linearCaches{l} }
 
 func (l linearStore) set(_, _ string, byType map[string][]types.Resource) error {
-	for typeURL, one := range l.byType {
+	for _, typeURL := range servedTypes {
 		byName := map[string]types.Resource{}
 		for _, message := range byType[typeURL] {
 			byName[cache.GetResourceName(message)] = message
 		}
-		one.SetResources(byName)
+		l.cacheOf(typeURL).SetResources(byName)
 	}
 	return nil
+}
+
+func (l linearStore) setRaw(typeURL, name string, value types.Resource) error {
+	return l.cacheOf(typeURL).UpdateResource(name, value)
+}
+
+// linearCaches leads each request to the cache of its type.
+type linearCaches struct{ store linearStore }
+
+func (l linearCaches) CreateWatch(request *cache.Request, known cache.Subscription, responses chan cache.Response) (func(), error) {
+	return l.store.cacheOf(request.GetTypeUrl()).CreateWatch(request, known, responses)
+}
+
+func (l linearCaches) CreateDeltaWatch(request *cache.DeltaRequest, known cache.Subscription, responses chan cache.DeltaResponse) (func(), error) {
+	return l.store.cacheOf(request.GetTypeUrl()).CreateDeltaWatch(request, known, responses)
+}
+
+func (l linearCaches) Fetch(ctx context.Context, request *cache.Request) (cache.Response, error) {
+	return l.store.cacheOf(request.GetTypeUrl()).Fetch(ctx, request)
 }

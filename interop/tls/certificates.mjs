@@ -117,6 +117,7 @@ export const makeMeshCertificates = (folder) => {
   for (const name of ['root-ca', 'other-root-ca']) maker.make(name, { isAuthority: true });
   return {
     server: maker.make('server', { by: 'root-ca', ...SERVERS.spiffe }),
+    nextServer: maker.make('next-server', { by: 'root-ca', ...SERVERS.spiffe }),
     otherServer: maker.make('other-server', SERVERS['other-root']),
     client: maker.make('client', CLIENT),
     stranger: maker.make('stranger', STRANGER),

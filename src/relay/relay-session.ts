@@ -53,6 +53,7 @@ export class RelaySession {
       servers,
     );
     this.resources = new UpstreamResources(this.client, clock);
+    this.resources.watch(() => this.rejections.onServed(this.resources.resourcesFor()));
     this.subscriptions = new ClientSubscriptions((...change) => this.resources.refer(...change));
     this.loadStreams = new LoadStreams(clock);
     this.ads = this.createAdsService();

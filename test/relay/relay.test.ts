@@ -88,6 +88,20 @@ describe.each(VARIANTS)('a relay whose server is used in the variant: %s', (_nam
     const [{ types } = { types: new Map() }] = scene.controlPlane.clients();
     expect(types.get(CDS)?.rejection?.message).toContain('the field x is bad');
   });
+
+  it('rejects resources again that are served again after others', async () => {
+    const nacked = () => scene.events.filter(({ kind }) => kind === 'nacked');
+    const stream = sotw.open();
+    scene.serve(echo);
+    stream.subscribe(CDS, ['echo'], { node });
+    stream.nack(await stream.next(), ['echo'], 'the field x is bad');
+    await eventually(nacked, ({ length }) => length === 1);
+    scene.serve({ ...echo, clusters: [{ ...cluster('echo'), lb_policy: 'RING_HASH' as const }] });
+    stream.ack(await stream.next(), ['echo']);
+    scene.serve(echo);
+    stream.nack(await stream.next(), ['echo'], 'the field x is bad');
+    await eventually(nacked, ({ length }) => length === 2);
+  });
 });
 
 describe('a relay', () => {
