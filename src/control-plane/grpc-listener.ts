@@ -1,5 +1,6 @@
 import { ServerCredentials, type ConnectionInjector, type Server } from '@grpc/grpc-js';
 import { createServer, type AddressInfo, type Server as TcpServer, type Socket } from 'node:net';
+import { MAX_CONNECTIONS } from './limits';
 
 /** Where a server listens: a port of TCP, or a Unix socket. */
 export type ListenAddress =
@@ -19,6 +20,7 @@ export class GrpcListener {
   private constructor(server: Server) {
     this.injector = server.createConnectionInjector(ServerCredentials.createInsecure());
     this.tcp = createServer({ noDelay: true }, (socket) => this.accept(socket));
+    this.tcp.maxConnections = MAX_CONNECTIONS;
   }
 
   /**

@@ -5,6 +5,7 @@ import type { ListenAddress } from '../control-plane/grpc-listener';
 import { LoadService } from '../control-plane/lrs/load-service';
 import { clusterKind } from '../control-plane/resource';
 import { ServiceHost } from '../control-plane/service-host';
+import { resetCall } from '../grpc-js/host-internals';
 import type { PolicyEnvironment } from '../lb/registry/policy-table';
 import { quoteName, sanitizeText } from '../util/text';
 import { DRAIN_TIMEOUT_MS } from '../xds-client/limits';
@@ -121,6 +122,7 @@ export class RelaySession {
       onEvent: (event) => this.onEvent(event),
       onRequest: () => {},
       onDeltaRequest: () => {},
+      reset: resetCall,
     });
   }
 

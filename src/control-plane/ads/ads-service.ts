@@ -4,6 +4,7 @@ import type { Handle } from '../../util/handle';
 import type { ClientState } from '../client-state';
 import { DISCOVERY_LIMIT, MAX_STREAMS } from '../limits';
 import { createStreamMethod, refuseStream, type StreamCall } from '../server-stream';
+import { UnreadBytes } from '../unread-bytes';
 import { clusterKind, endpointKind, listenerKind, routeKind, typeUrlOf } from '../resource';
 import { AdsStream, type AdsStreamContext, type DiscoveryStream } from './ads-stream';
 import { ViewChanges } from './resource-view';
@@ -51,9 +52,11 @@ export interface AdsServiceOptions extends AdsStreamContext {
 export class AdsService {
   private readonly streams = new Set<DiscoveryStream>();
   private readonly heartbeatTimer: HeartbeatTimer;
+  private readonly unread: UnreadBytes | undefined;
 
   constructor(private readonly options: AdsServiceOptions) {
     this.heartbeatTimer = new HeartbeatTimer(options.clock, () => this.heartbeat());
+    this.unread = options.reset && new UnreadBytes(options.clock);
     options.view.watch(() => this.onViewChanged());
   }
 
@@ -117,6 +120,7 @@ export class AdsService {
         method: `${variant.methodPrefix}${suffix}`,
         typeUrl,
         variant,
+        unread: this.unread,
         onClosed: () => this.streams.delete(stream),
       };
       if (this.options.settings.imitate === 'istio-agent') {
