@@ -54,10 +54,12 @@ export class LayeredMap<V extends object | true> implements Lookup<V> {
       layer.set(key, value);
       size += Number(value !== undefined) - Number(before !== undefined);
     }
-    if (layer === undefined) return this;
+    return layer === undefined ? this : this.over(layer, size);
+  }
+
+  private over(layer: ReadonlyMap<string, V | undefined>, size: number): LayeredMap<V> {
     const next = new LayeredMap(this.base, layer, size);
-    return layer.size ** 2 <= this.base.size
-      ? next
-      : new LayeredMap(new Map(next), new Map(), size);
+    if (layer.size ** 2 <= this.base.size) return next;
+    return new LayeredMap(new Map<string, V>(next), new Map(), size);
   }
 }
