@@ -60,6 +60,6 @@ export class LayeredMap<V extends object | true> implements Lookup<V> {
   private over(layer: ReadonlyMap<string, V | undefined>, size: number): LayeredMap<V> {
     const next = new LayeredMap(this.base, layer, size);
     if (layer.size ** 2 <= this.base.size) return next;
-    return new LayeredMap(new Map<string, V>(next), new Map(), size);
+    return new LayeredMap<V>(new Map(next), new Map(), size);
   }
 }
