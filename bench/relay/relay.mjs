@@ -34,10 +34,14 @@ class RelayProcess {
   static async start(upstream, folder) {
     const relay = new RelayProcess();
     relay.address = `unix:${join(folder, 'relay.sock')}`;
-    const args = [here('../../dist/cli/main.js'), 'relay', '--listen', relay.address];
+    const node = ['--expose-gc', '--require', here('./relay-child.cjs')];
+    const args = [...node, here('../../dist/cli/main.js'), 'relay', '--listen', relay.address];
     const GRPC_XDS_BOOTSTRAP_CONFIG = JSON.stringify(bootstrapOf(upstream, 'relay'));
     const env = { ...process.env, GRPC_XDS_BOOTSTRAP: '', GRPC_XDS_BOOTSTRAP_CONFIG };
-    relay.process = spawn(process.execPath, args, { env, stdio: ['ignore', 'pipe', 'inherit'] });
+    relay.process = spawn(process.execPath, args, {
+      env,
+      stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
+    });
     await once(relay.process.stdout, 'data');
     relay.process.stdout.resume();
     return relay;
@@ -45,6 +49,15 @@ class RelayProcess {
 
   get pid() {
     return this.process.pid;
+  }
+
+  /** Returns what it has in memory, in MiB: that of the process, and of it what is in use after a collection. */
+  async memory() {
+    const all = memoryOf(this.pid);
+    const kept = once(this.process, 'message');
+    this.process.send('memory');
+    const [bytes] = await kept;
+    return { all, kept: bytes / 2 ** 20 };
   }
 
   async stop() {
@@ -161,7 +174,7 @@ async function measure(hasRelay, startClients) {
   const world = await startChild(here('./world-child.cjs'), [String(CLUSTERS)]);
   const { address, names, pid, bytes } = world.ready;
   const relay = hasRelay ? await RelayProcess.start(address, folder) : undefined;
-  const idleMiB = relay && memoryOf(relay.pid);
+  const idle = await relay?.memory();
   const clients = await startClients(relay?.address ?? address, names);
   try {
     const result = await measureUpdates(world, clients, {
@@ -169,7 +182,9 @@ async function measure(hasRelay, startClients) {
       relay: relay ? [relay.pid] : [],
       clients: clients.pids,
     });
-    return { ...result, bytes, addedMiB: relay && memoryOf(relay.pid) - idleMiB };
+    const used = await relay?.memory();
+    const added = relay && { all: used.all - idle.all, kept: used.kept - idle.kept };
+    return { ...result, bytes, added };
   } finally {
     await clients.stop();
     await relay?.stop();
@@ -180,13 +195,13 @@ async function measure(hasRelay, startClients) {
 
 const milliseconds = (value) => value.toFixed(1);
 
-function row(name, { latencies, cpuMs, addedMiB }) {
+function row(name, { latencies, cpuMs, added }) {
   const { controlPlane, relay, clients } = cpuMs;
   return [
     name,
     ...[0.5, 0.99].map((share) => milliseconds(quantile(latencies, share))),
     ...[controlPlane, relay, clients, controlPlane + relay + clients].map(milliseconds),
-    addedMiB === undefined ? '-' : addedMiB.toFixed(1),
+    ...(added === undefined ? ['-', '-'] : [added.all, added.kept].map((mib) => mib.toFixed(1))),
   ];
 }
 
@@ -198,7 +213,8 @@ const HEADING = [
   'relay',
   'clients',
   'all',
-  'MiB of the relay',
+  'MiB of the relay: all',
+  'kept',
 ];
 
 /** `RELAY_ONLY` runs the rows whose names contain it. */
@@ -220,7 +236,7 @@ export async function run() {
     const added = [0.5, 0.99].map((share) =>
       milliseconds(quantile(relayed.latencies, share) - quantile(direct.latencies, share)),
     );
-    rows.push(['  added', ...added, '', '', '', '', limitOf(name, relayed)]);
+    rows.push(['  added', ...added, '', '', '', '', '', limitOf(name, relayed)]);
   }
   console.log(
     `\n${CLUSTERS} clusters, incremental variant: one changes every ${PAUSE_MS} ms, ${UPDATES} times; CPU per change\n`,

@@ -1,6 +1,7 @@
 import { Node } from '../wire/generated/envoy/config/core/v3/base';
 import type { Struct, Value } from '../wire/generated/google/protobuf/struct';
 import { assertNever } from '../util/errors';
+import { MAX_NODE_BYTES } from './limits';
 
 /** Identifies the client of a stream. */
 export interface ClientIdentity {
@@ -46,6 +47,14 @@ export const clientFeatures = {
   /** Supports `send_all_clusters` in LRS responses. */
   sendAllClusters: 'envoy.lrs.supports_send_all_clusters',
 } as const;
+
+/** Returns why a node is not accepted; `undefined` if it is. */
+export function findNodeProblem(message: Node | undefined): string | undefined {
+  if (message === undefined || Node.encode(message).finish().length <= MAX_NODE_BYTES) {
+    return undefined;
+  }
+  return `node: more than ${MAX_NODE_BYTES} bytes`;
+}
 
 /** Converts a node; absent means empty. */
 export function readNode(message: Node = Node.create()): ClientNode {

@@ -1,6 +1,7 @@
 import { ServerCredentials, type ConnectionInjector, type Server } from '@grpc/grpc-js';
 import { joinHostPort } from '../util/text';
 import { createServer, type AddressInfo, type Server as TcpServer, type Socket } from 'node:net';
+import { MAX_CONNECTIONS } from './limits';
 
 /** A socket that is listened on already, and its connections. */
 export interface ListeningSocket {
@@ -35,6 +36,7 @@ export class GrpcListener {
   ) {
     this.injector = server.createConnectionInjector(ServerCredentials.createInsecure());
     tcp.on('connection', (socket) => this.accept(socket));
+    tcp.maxConnections = MAX_CONNECTIONS;
   }
 
   /**

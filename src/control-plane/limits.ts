@@ -19,8 +19,22 @@ export const MAX_TYPES = 100;
 const MAX_NAMES = 100_000;
 /** Characters of all of them. */
 const MAX_NAME_CHARACTERS = 8 * 1024 * 1024;
+/** Bytes of the node of one stream, which lasts as long as the stream. */
+export const MAX_NODE_BYTES = 256 * 1024;
+/** Characters of a rejection that are kept until the next answer. */
+export const MAX_REJECTION_CHARACTERS = 64 * 1024;
 /** Responses of one type whose acknowledgement is still recorded. */
 export const MAX_UNACKNOWLEDGED = 1000;
+/**
+ * Bytes of the resources in responses that clients have not read, of all streams together. Beyond that, streams are reset whose
+ * client has read none of its responses for so many milliseconds: a client that reads is not late by more than a response.
+ */
+export const MAX_UNREAD_BYTES = 256 * 1024 * 1024;
+export const MAX_UNREAD_MS = 1000;
+/** Open connections of a server. */
+export const MAX_CONNECTIONS = 20_000;
+/** How long a connection without a stream lasts, also one that has not sent a whole preface. */
+export const MAX_IDLE_MS = 60_000;
 /** Clusters, localities, metrics and drop categories in the totals of load reports. */
 export const MAX_LOAD_ENTRIES = 500_000;
 /** The same of one cluster of one node. */

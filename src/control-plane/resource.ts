@@ -11,6 +11,7 @@ import {
   type MembersOf,
   type Rule,
 } from '../util/check-arguments';
+import type { Lookup } from '../util/layered-map';
 
 /** A resource type this server can hold, with its protocol properties. */
 export interface ResourceKind {
@@ -184,6 +185,23 @@ export interface ResourceSet {
   readonly version: string;
 }
 
+/** The resources and errors of one type as streams read them: a `ResourceSet`, or one that says how it has changed. */
+export interface ServedSet {
+  readonly byName: Lookup<SnapshotResource>;
+  readonly errors: Lookup<ResourceError>;
+  readonly byAlias: Lookup<SnapshotResource>;
+  readonly version: string;
+  /** How it differs from another set; by default they are compared. */
+  readonly changes?: SetChanges;
+}
+
+/** How a set differs from the one with another version. */
+export interface SetChanges {
+  readonly since: string;
+  /** The names and aliases whose digests differ, and possibly others. */
+  readonly names: readonly string[];
+}
+
 const noErrors: ReadonlyMap<string, ResourceError> = new Map();
 
 /** The set without resources. */
@@ -212,18 +230,19 @@ export function createResourceSet(
 }
 
 /** Returns the digest of what is sent for this name. An error takes precedence over a resource. */
-export function digestOf(set: ResourceSet, name: string): string | undefined {
+export function digestOf(set: ServedSet, name: string): string | undefined {
   return set.errors.get(name)?.digest ?? findResource(set, name)?.digest;
 }
 
 /** Returns the resource with this name or, if none has it, with this alias. */
-export function findResource(set: ResourceSet, name: string): SnapshotResource | undefined {
+export function findResource(set: ServedSet, name: string): SnapshotResource | undefined {
   return set.byName.get(name) ?? set.byAlias.get(name);
 }
 
-/** Returns the names and aliases whose digests differ between two sets. */
-export function changedNames(previous: ResourceSet, next: ResourceSet): readonly string[] {
+/** Returns the names and aliases whose digests differ between two sets, and possibly others. */
+export function changedNames(previous: ServedSet, next: ServedSet): readonly string[] {
   if (previous.version === next.version) return [];
+  if (next.changes?.since === previous.version) return next.changes.names;
   const names = new Set<string>();
   const compare = (name: string) => {
     if (digestOf(previous, name) !== digestOf(next, name)) names.add(name);

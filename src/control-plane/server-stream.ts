@@ -25,7 +25,8 @@ export interface StreamCall<Request, Response> {
   pause(): unknown;
   resume(): unknown;
   readonly writableNeedDrain: boolean;
-  write(message: Response): boolean;
+  /** @param onRead Called when the client has begun to read the message. */
+  write(message: Response, onRead?: () => void): boolean;
   /** Ends the call with OK. */
   end(): unknown;
   /** Address of the client. */
@@ -120,6 +121,8 @@ export interface ServerStreamListener<Request> {
  */
 export class ServerStream<Request, Response> {
   private open = true;
+  /** Responses that the client has not begun to read. */
+  private unread = 0;
 
   constructor(
     private readonly call: StreamCall<Request, Response>,
@@ -131,10 +134,6 @@ export class ServerStream<Request, Response> {
       else this.fail(received.error.code, received.error.details);
       if (this.isBlocked) call.pause();
     });
-    call.on('drain', () => {
-      if (this.open) listener.onUnblocked();
-      if (!this.isBlocked) call.resume();
-    });
     call.on('end', () => this.end());
     for (const event of ['cancelled', 'error', 'close']) call.on(event, () => this.close());
   }
@@ -143,8 +142,13 @@ export class ServerStream<Request, Response> {
     return this.open;
   }
 
-  /** Whether responses wait for the client to read: `onUnblocked` follows. */
+  /** Whether a response waits for the client to read: `onUnblocked` follows. */
   get isBlocked(): boolean {
+    return this.unread > 0;
+  }
+
+  /** Whether as many responses wait as a stream of Node.js holds. */
+  get isFull(): boolean {
     return this.call.writableNeedDrain;
   }
 
@@ -154,7 +158,11 @@ export class ServerStream<Request, Response> {
   }
 
   write(message: Response): void {
-    this.call.write(message);
+    this.unread++;
+    this.call.write(message, () => {
+      this.unread--;
+      if (!this.isBlocked) this.onRead();
+    });
   }
 
   /** Ends the stream with an error status. */
@@ -169,6 +177,11 @@ export class ServerStream<Request, Response> {
     if (!this.open) return;
     this.close();
     this.call.end();
+  }
+
+  private onRead(): void {
+    if (this.open) this.listener.onUnblocked();
+    if (!this.isBlocked) this.call.resume();
   }
 
   private close(): void {

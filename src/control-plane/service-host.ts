@@ -1,7 +1,7 @@
 import { Server, type ServerOptions } from '@grpc/grpc-js';
 import type { Clock } from '../util/clock';
 import { GrpcListener, type ListenAddress } from './grpc-listener';
-import { MAX_REQUEST_BYTES } from './limits';
+import { MAX_IDLE_MS, MAX_REQUEST_BYTES } from './limits';
 import type { StreamMethod } from './server-stream';
 
 /** A service of the host. */
@@ -31,6 +31,7 @@ const stopGraceMs = 1000;
 
 const serverOptions: ServerOptions = {
   'grpc.max_receive_message_length': MAX_REQUEST_BYTES,
+  'grpc.max_connection_idle_ms': MAX_IDLE_MS,
   // GrpcListener injects connections: the server would have a listening socket without an address, at which grpcdebug
   // panics (https://github.com/grpc-ecosystem/grpcdebug/blob/v1.0.5/cmd/channelz.go, prettyAddress).
   'grpc.enable_channelz': 0,

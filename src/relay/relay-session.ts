@@ -7,6 +7,7 @@ import { clusterKind } from '../control-plane/resource';
 import type { StreamMethod } from '../control-plane/server-stream';
 import { ServiceHost, type HostedService } from '../control-plane/service-host';
 import { createCsdsHandlers, csdsDefinition } from '../observe/admin/csds';
+import { resetCall } from '../grpc-js/host-internals';
 import type { PolicyEnvironment } from '../lb/registry/policy-table';
 import { quoteName, sanitizeText } from '../util/text';
 import { DRAIN_TIMEOUT_MS } from '../xds-client/limits';
@@ -174,6 +175,7 @@ export class RelaySession {
       onEvent: (event) => this.onEvent(event),
       onRequest: () => {},
       onDeltaRequest: () => {},
+      reset: resetCall,
     });
   }
 

@@ -1,5 +1,6 @@
-import type { ResourceError, ResourceSet, SnapshotResource } from '../control-plane/resource';
+import type { ResourceError, ServedSet, SnapshotResource } from '../control-plane/resource';
 import type { Handle } from '../util/handle';
+import { LayeredMap } from '../util/layered-map';
 import type { ResourceWatcher } from '../xds-client/resource-watcher';
 import type { WatchClient } from '../xds-client/xds-client';
 import type { OpaqueResource, RelayedType } from './opaque-type';
@@ -11,11 +12,17 @@ import {
   type UpstreamState,
 } from './relayed-resource';
 
+/** The resources and errors of a type, of which most are those of the set before. */
+interface RelayedSet extends ServedSet {
+  readonly byName: LayeredMap<SnapshotResource>;
+  readonly errors: LayeredMap<ResourceError>;
+}
+
 /** The resources of a type at one moment. */
 export interface PublishedType {
-  readonly set: ResourceSet;
+  readonly set: RelayedSet;
   /** The names that have no resource. */
-  readonly absent: ReadonlySet<string>;
+  readonly absent: LayeredMap<true>;
 }
 
 /** A name that is requested. */
@@ -27,8 +34,13 @@ interface WatchedName {
 }
 
 const EMPTY: PublishedType = {
-  set: { byName: new Map(), errors: new Map(), byAlias: new Map(), version: toVersion(0n) },
-  absent: new Set(),
+  set: {
+    byName: LayeredMap.empty(),
+    errors: LayeredMap.empty(),
+    byAlias: new Map(),
+    version: toVersion(0n),
+  },
+  absent: LayeredMap.empty(),
 };
 
 /** The names of one type that are requested from management servers, and what is known of them. */
@@ -94,24 +106,20 @@ export class RelayedNames {
     this.names.clear();
   }
 
-  /** Makes the changes since the last call visible. */
+  /** Makes the changes since the last call visible. It takes as long as there are changes, however many names there are. */
   publish(): void {
-    const { byName, errors, absent } = new PublishedCopy(this.current);
+    const changes: RelayedChange[] = [];
     for (const [name, before] of this.changed) {
       const watched = this.names.get(name);
       const next = watched === undefined ? PENDING : this.relay(name, watched);
       if (next === before) continue;
       if (watched !== undefined) watched.published = next;
       this.sum += BigInt(`0x${digestOf(next)}`) - BigInt(`0x${digestOf(before)}`);
-      replace(byName, name, next.kind === 'resource' ? next.resource : undefined);
-      replace(errors, name, next.kind === 'error' ? next.error : undefined);
-      if (next.kind === 'absent') absent.add(name);
-      else absent.delete(name);
+      changes.push({ name, next });
     }
     this.changed.clear();
     const version = toVersion(this.sum);
-    if (version === this.current.set.version) return;
-    this.current = { set: { byName, errors, byAlias: EMPTY.set.byAlias, version }, absent };
+    if (version !== this.current.set.version) this.current = apply(this.current, changes, version);
   }
 
   private relay(name: string, { state, published }: WatchedName): RelayedResource {
@@ -143,22 +151,31 @@ export class RelayedNames {
   }
 }
 
-/** The content of a published type, to be changed. */
-class PublishedCopy {
-  readonly byName: Map<string, SnapshotResource>;
-  readonly errors: Map<string, ResourceError>;
-  readonly absent: Set<string>;
-
-  constructor({ set, absent }: PublishedType) {
-    this.byName = new Map(set.byName);
-    this.errors = new Map(set.errors);
-    this.absent = new Set(absent);
-  }
+/** What clients receive for a name from now on. */
+interface RelayedChange {
+  readonly name: string;
+  readonly next: RelayedResource;
 }
 
-function replace<T>(map: Map<string, T>, name: string, value: T | undefined): void {
-  if (value === undefined) map.delete(name);
-  else map.set(name, value);
+function apply(
+  { set, absent }: PublishedType,
+  changes: readonly RelayedChange[],
+  version: string,
+): PublishedType {
+  const changed = <V extends object | true>(
+    map: LayeredMap<V>,
+    valueOf: (next: RelayedResource) => V | undefined,
+  ) => map.with(changes.map(({ name, next }) => [name, valueOf(next)] as const));
+  return {
+    set: {
+      byName: changed(set.byName, (next) => (next.kind === 'resource' ? next.resource : undefined)),
+      errors: changed(set.errors, (next) => (next.kind === 'error' ? next.error : undefined)),
+      byAlias: set.byAlias,
+      version,
+      changes: { since: set.version, names: changes.map(({ name }) => name) },
+    },
+    absent: changed(absent, (next) => (next.kind === 'absent' ? true : undefined)),
+  };
 }
 
 /** Independent of the order of the resources. */

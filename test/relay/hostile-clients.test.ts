@@ -1,62 +1,30 @@
 import { status } from '@grpc/grpc-js';
-import { connect as connectHttp2, constants, type ClientHttp2Session } from 'node:http2';
-import { connect } from 'node:net';
+import { constants } from 'node:http2';
 import { AdsClient } from '../control-plane/ads-client';
-import { DeltaClient, type DeltaClientStream } from '../control-plane/delta-client';
-import { CDS, cluster, echo } from '../control-plane/resources';
+import { DeltaClient } from '../control-plane/delta-client';
+import { CDS } from '../control-plane/resources';
 import { eventually } from '../support/eventually';
-import { RelayScene } from './relay-scene';
+import { ADS_HEADERS, HostileScene } from './hostile-scene';
 
 const node = { id: 'hostile' };
 
 /** Of one type on one stream. */
 const MAX_NAMES = 100_000;
 const STREAMS = 300;
-const HEADERS = {
-  ':method': 'POST',
-  ':path': '/envoy.service.discovery.v3.AggregatedDiscoveryService/StreamAggregatedResources',
-  'content-type': 'application/grpc',
-  te: 'trailers',
-};
 
 describe('a hostile client of a relay', () => {
-  let scene: RelayScene;
-  let good: DeltaClient;
-  let stream: DeltaClientStream;
+  let scene: HostileScene;
   let sotw: AdsClient;
   let delta: DeltaClient;
 
   beforeEach(async () => {
-    scene = await RelayScene.start();
-    scene.serve(echo);
-    [good, sotw, delta] = [
-      new DeltaClient(scene.listen),
-      new AdsClient(scene.listen),
-      new DeltaClient(scene.listen),
-    ];
-    stream = good.open();
-    stream.send(CDS, { node: { id: 'good' }, sub: ['echo'] });
-    stream.ack(await stream.next());
+    scene = await HostileScene.start();
+    [sotw, delta] = [new AdsClient(scene.listen), new DeltaClient(scene.listen)];
   });
   afterEach(() => {
-    for (const client of [good, sotw, delta]) client.close();
+    for (const client of [sotw, delta]) client.close();
     scene.stop();
   });
-
-  /** Another client receives a change. */
-  async function expectUpdates(): Promise<void> {
-    scene.serve({ ...echo, clusters: [{ ...cluster('echo'), lb_policy: 'RING_HASH' as const }] });
-    expect((await stream.next()).resources.map(({ name }) => name)).toEqual(['echo']);
-  }
-
-  /** A connection below gRPC. */
-  function openSession(): ClientHttp2Session {
-    const session = connectHttp2('http://localhost', {
-      createConnection: () => connect(scene.listen.slice('unix:'.length)),
-    });
-    session.on('error', () => {});
-    return session;
-  }
 
   const namesFrom = (first: number, count: number) =>
     Array.from({ length: count }, (_, index) => `cluster-${first + index}`);
@@ -65,7 +33,7 @@ describe('a hostile client of a relay', () => {
     const flood = delta.open();
     flood.send(CDS, { node, sub: namesFrom(0, MAX_NAMES + 1) });
     expect((await flood.ended).code).toBe(status.RESOURCE_EXHAUSTED);
-    await expectUpdates();
+    await scene.expectUpdate();
   });
 
   it('that subscribes to ever other names leaves a bounded number of them', async () => {
@@ -75,11 +43,11 @@ describe('a hostile client of a relay', () => {
       const unsub = first === 0 ? [] : namesFrom(first - step, step);
       flood.send(CDS, { node, sub: namesFrom(first, step), unsub });
     }
-    await expectUpdates();
+    await scene.expectUpdate();
     // Those of the client, of the other one, and 10,000 that no client subscribes to any more.
-    const namesOf = () => scene.relay.inspect().types.reduce((sum, { names }) => sum + names, 0);
+    const namesOf = () => scene.inspect().types.reduce((sum, { names }) => sum + names, 0);
     await eventually(
-      () => scene.relay.inspect().clients.find(({ nodeId }) => nodeId === 'hostile')?.types[0],
+      () => scene.inspect().clients.find(({ nodeId }) => nodeId === 'hostile')?.types[0],
       (type) => type?.names === step,
     );
     expect(namesOf()).toBeLessThanOrEqual(10_000 + step + 1);
@@ -89,33 +57,33 @@ describe('a hostile client of a relay', () => {
     const streams = Array.from({ length: STREAMS }, () => sotw.open());
     for (const each of streams) each.subscribe(CDS, ['echo'], { node });
     await Promise.all(streams.map((each) => each.next()));
-    await expectUpdates();
+    await scene.expectUpdate();
     for (const each of streams) each.cancel();
     await eventually(
-      () => scene.relay.inspect().clients.length,
+      () => scene.inspect().clients.length,
       (count) => count === 1,
     );
   });
 
   it('that resets streams as fast as it can leaves none', async () => {
-    const session = openSession();
+    const session = scene.openSession();
     for (let i = 0; i < STREAMS && !session.destroyed; i++) {
-      const request = session.request(HEADERS);
+      const request = session.request(ADS_HEADERS);
       request.on('error', () => {});
       request.close(constants.NGHTTP2_CANCEL);
     }
-    await expectUpdates();
+    await scene.expectUpdate();
     session.destroy();
-    expect(scene.relay.inspect().clients.map(({ nodeId }) => nodeId)).toEqual(['good']);
+    expect(scene.nodeIds).toEqual(['good']);
   });
 
   it('that sends garbage is disconnected', async () => {
-    const socket = connect(scene.listen.slice('unix:'.length));
+    const socket = scene.connect();
     // Not `once` of node:events, which rejects for an error before.
     const closed = new Promise((resolve) => socket.once('close', resolve));
     socket.on('error', () => {});
     socket.resume().write(Buffer.alloc(1_000_000, 'garbage '));
     await closed;
-    await expectUpdates();
+    await scene.expectUpdate();
   });
 });

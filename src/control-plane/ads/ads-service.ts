@@ -4,6 +4,7 @@ import type { Handle } from '../../util/handle';
 import type { ClientState } from '../client-state';
 import { DISCOVERY_LIMIT, MAX_STREAMS } from '../limits';
 import { createStreamMethod, refuseStream, type StreamMethod } from '../server-stream';
+import { UnreadBytes } from '../unread-bytes';
 import { clusterKind, endpointKind, listenerKind, routeKind, typeUrlOf } from '../resource';
 import { AdsStream, type AdsStreamContext, type DiscoveryStream } from './ads-stream';
 import { ViewChanges } from './resource-view';
@@ -52,9 +53,11 @@ export class AdsService {
   readonly methods: readonly StreamMethod[];
   private readonly streams = new Set<DiscoveryStream>();
   private readonly heartbeatTimer: HeartbeatTimer;
+  private readonly unread: UnreadBytes | undefined;
 
   constructor(private readonly options: AdsServiceOptions) {
     this.heartbeatTimer = new HeartbeatTimer(options.clock, () => this.heartbeat());
+    this.unread = options.reset && new UnreadBytes(options.clock);
     options.view.watch(() => this.onViewChanged());
     this.methods = services.flatMap((service) => [
       this.createMethod(service, sotwVariant),
@@ -101,7 +104,7 @@ export class AdsService {
       }
       const options = {
         streamId: this.options.nextStreamId(),
-        ...{ method, typeUrl, variant },
+        ...{ method, typeUrl, variant, unread: this.unread },
         onClosed: () => this.streams.delete(stream),
       };
       if (this.options.settings.imitate === 'istio-agent') {

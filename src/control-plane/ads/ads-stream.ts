@@ -2,6 +2,7 @@ import { status } from '@grpc/grpc-js';
 import type { Node } from '../../wire/generated/envoy/config/core/v3/base';
 import type { Clock } from '../../util/clock';
 import {
+  findNodeProblem,
   readNode,
   type ClientIdentity,
   type ClientNode,
@@ -11,6 +12,7 @@ import {
   type DeltaClientRequest,
 } from '../client-state';
 import { ServerStream, type StreamCall } from '../server-stream';
+import type { UnreadBytes, UnreadStream } from '../unread-bytes';
 import type {
   AnyRequest,
   ProtocolSettings,
@@ -29,6 +31,11 @@ export interface AdsStreamContext {
   readonly onEvent: ((event: ClientEvent) => void) | undefined;
   onRequest(client: ClientIdentity, request: ClientRequest): void;
   onDeltaRequest(client: ClientIdentity, request: DeltaClientRequest): void;
+  /**
+   * Resets the HTTP/2 stream of a call. Without it, the bytes that clients have not read are bounded for each stream, and not
+   * for all together.
+   */
+  readonly reset?: (call: object) => void;
 }
 
 export interface AdsStreamOptions<Request extends AnyRequest, Response> {
@@ -41,6 +48,8 @@ export interface AdsStreamOptions<Request extends AnyRequest, Response> {
   readonly variant: ProtocolVariant<Request, Response>;
   /** Called once, when the stream has ended. */
   readonly onClosed: () => void;
+  /** What all clients have not read. */
+  readonly unread: UnreadBytes | undefined;
 }
 
 /** A discovery stream of either variant. */
@@ -66,7 +75,9 @@ interface IdentifiedClient<Request, Response> {
 }
 
 /** The server's end of one discovery stream. */
-export class AdsStream<Request extends AnyRequest, Response> implements DiscoveryStream {
+export class AdsStream<Request extends AnyRequest, Response>
+  implements DiscoveryStream, UnreadStream
+{
   private readonly stream: ServerStream<Request, Response>;
   private identified: IdentifiedClient<Request, Response> | undefined;
   /** Whether a change of the resources waits until the client reads. Several become one. */
@@ -74,13 +85,14 @@ export class AdsStream<Request extends AnyRequest, Response> implements Discover
   private hasResponded = false;
 
   constructor(
-    call: StreamCall<Request, Response>,
+    private readonly call: StreamCall<Request, Response>,
     private readonly options: AdsStreamOptions<Request, Response>,
     private readonly context: AdsStreamContext,
   ) {
     this.stream = new ServerStream(call, {
       onRequest: (request) => this.onRequest(request),
       onUnblocked: () => {
+        options.unread?.remove(this);
         if (this.isOutdated) this.onViewChanged();
       },
       onClosed: () => this.onClosed(),
@@ -108,8 +120,9 @@ export class AdsStream<Request extends AnyRequest, Response> implements Discover
   }
 
   heartbeat(): void {
-    const { isOpen, isBlocked } = this.stream;
-    if (this.identified === undefined || !isOpen || isBlocked) return;
+    // Not because one waits: its resources need not be those that expire.
+    const { isOpen, isFull } = this.stream;
+    if (this.identified === undefined || !isOpen || isFull) return;
     const { client, protocol } = this.identified;
     const heartbeats = protocol.hasTtl ? protocol.subscriptions.heartbeats() : [];
     for (const heartbeat of heartbeats) this.stream.write(protocol.encodeHeartbeat(heartbeat));
@@ -126,11 +139,20 @@ export class AdsStream<Request extends AnyRequest, Response> implements Discover
     this.stream.end();
   }
 
+  reset(): void {
+    this.context.reset?.(this.call);
+  }
+
   private onRequest(request: Request): void {
     const typeUrl = request.typeUrl === '' ? (this.options.typeUrl ?? '') : request.typeUrl;
     const problem = this.findTypeProblem(typeUrl);
     if (problem !== undefined) {
       this.fail(status.INVALID_ARGUMENT, problem);
+      return;
+    }
+    const nodeProblem = this.identified === undefined ? findNodeProblem(request.node) : undefined;
+    if (nodeProblem !== undefined) {
+      this.fail(status.RESOURCE_EXHAUSTED, nodeProblem);
       return;
     }
     const identified = this.identified ?? this.identify(request.node);
@@ -197,7 +219,10 @@ export class AdsStream<Request extends AnyRequest, Response> implements Discover
   ): void {
     // A callback may have stopped the server.
     if (!this.stream.isOpen) return;
-    for (const response of responses) this.stream.write(protocol.encode(response));
+    for (const response of responses) {
+      this.options.unread?.add(this, bytesOf(response));
+      this.stream.write(protocol.encode(response));
+    }
     if (responses.length > 0) this.hasResponded = true;
     for (const event of earlier) this.context.onEvent?.(event);
     for (const { typeUrl, version, resources, removed, errors } of responses) {
@@ -208,9 +233,14 @@ export class AdsStream<Request extends AnyRequest, Response> implements Discover
 
   private onClosed(): void {
     this.options.onClosed();
+    this.options.unread?.remove(this);
     if (this.identified === undefined) return;
     this.context.onEvent?.({ kind: 'disconnected', client: this.identified.client });
   }
+}
+
+function bytesOf({ resources }: PlannedResponse): number {
+  return resources.reduce((sum, { value }) => sum + value.length, 0);
 }
 
 function namesOf(items: readonly { readonly name: string }[]): readonly string[] {

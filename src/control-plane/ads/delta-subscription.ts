@@ -6,7 +6,7 @@ import {
   findResourceKind,
   findResource,
   type ResourceError,
-  type ResourceSet,
+  type ServedSet,
   type SnapshotResource,
 } from '../resource';
 import type { ServedResources, SubscriptionChange, ViewChange } from './resource-view';
@@ -86,7 +86,10 @@ class DeltaSubscription implements TypeSubscription<DeltaRequest> {
 
   onChanged(change: ViewChange, resendAll: boolean): TypeUpdate | undefined {
     if (resendAll) this.resend(this.setOf(change.next));
-    for (const name of change.changedNames(this.typeUrl)) this.pending.add(name);
+    const { names, wildcard } = this;
+    for (const name of change.changedNamesOf(this.typeUrl, { names, wildcard })) {
+      this.pending.add(name);
+    }
     return this.pending.size > 0 || this.sendsEmpty ? this.update(change.next) : undefined;
   }
 
@@ -118,12 +121,12 @@ class DeltaSubscription implements TypeSubscription<DeltaRequest> {
     return { typeUrl, subscribed: [...names], wildcard, ...responses.describe() };
   }
 
-  private setOf(resources: ServedResources): ResourceSet {
+  private setOf(resources: ServedResources): ServedSet {
     return resources.set(this.typeUrl) ?? emptyResourceSet;
   }
 
   /** Applies the names of a request. @returns what it changed. */
-  private subscribe(request: DeltaRequest, set: ResourceSet): SubscriptionChange | undefined {
+  private subscribe(request: DeltaRequest, set: ServedSet): SubscriptionChange | undefined {
     const { isFirst } = this;
     this.isFirst = false;
     if (isFirst) this.restore(request.initialVersions, set);
@@ -153,7 +156,7 @@ class DeltaSubscription implements TypeSubscription<DeltaRequest> {
   }
 
   /** Marks every subscribed resource as not sent. */
-  private resend(set: ResourceSet): void {
+  private resend(set: ServedSet): void {
     const { byName, errors } = set;
     const names = this.wildcard ? [...this.names, ...byName.keys(), ...errors.keys()] : this.names;
     for (const name of names) {
@@ -189,7 +192,7 @@ class DeltaSubscription implements TypeSubscription<DeltaRequest> {
   }
 
   /** Records the resources cached from an earlier stream. */
-  private restore(versions: ReadonlyMap<string, string>, set: ResourceSet): void {
+  private restore(versions: ReadonlyMap<string, string>, set: ServedSet): void {
     for (const [name, version] of versions) {
       const resource = findResource(set, name);
       const isSame = resource?.version === version && !set.errors.has(name);
@@ -198,7 +201,7 @@ class DeltaSubscription implements TypeSubscription<DeltaRequest> {
     }
   }
 
-  private add(name: string, set: ResourceSet, isFirst: boolean): boolean {
+  private add(name: string, set: ServedSet, isFirst: boolean): boolean {
     if (name === wildcardName) return this.addWildcard(set, isFirst);
     const isNew = !this.names.has(name);
     if (isNew) this.characters += name.length;
@@ -210,7 +213,7 @@ class DeltaSubscription implements TypeSubscription<DeltaRequest> {
     return isNew;
   }
 
-  private addWildcard(set: ResourceSet, isFirst: boolean): boolean {
+  private addWildcard(set: ServedSet, isFirst: boolean): boolean {
     const isNew = !this.wildcard;
     this.wildcard = true;
     this.sendsEmpty = true;
@@ -241,7 +244,7 @@ class DeltaSubscription implements TypeSubscription<DeltaRequest> {
     return wasSubscribed;
   }
 
-  private isOutdated(name: string, digest: string | undefined, set: ResourceSet): boolean {
+  private isOutdated(name: string, digest: string | undefined, set: ServedSet): boolean {
     const isPlainName = set.byName.has(name) || set.errors.has(name) || this.sent.has(name);
     if (!this.names.has(name) && !(this.wildcard && isPlainName)) return false;
     return !this.sent.has(name) || this.sent.get(name) !== digest;

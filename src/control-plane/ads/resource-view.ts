@@ -1,6 +1,6 @@
 import type { Handle } from '../../util/handle';
 import type { ClientNode, TypeState } from '../client-state';
-import { changedNames, emptyResourceSet, type ResourceSet } from '../resource';
+import { changedNames, emptyResourceSet, type ServedSet } from '../resource';
 
 /**
  * The resources that the discovery services serve, by node: the snapshots of a `ControlPlane`, or resources that come
@@ -45,7 +45,7 @@ export interface SubscriptionChange {
  */
 export interface ServedResources {
   /** Returns the resources and errors of a type; undefined if there have never been any. */
-  set(typeUrl: string): ResourceSet | undefined;
+  set(typeUrl: string): ServedSet | undefined;
   /**
    * Whether a name that is in no set may yet have a resource, such as one that was requested from another server. Nothing
    * is sent of it until then. The version of a set changes when a name of it is no longer pending. `*` is pending while
@@ -54,7 +54,7 @@ export interface ServedResources {
   isPending(typeUrl: string, name: string): boolean;
 }
 
-/** The change from one moment to the next. The sets of each type are compared when a client needs it, and once. */
+/** The change from one moment to the next. What has changed of each type is found when a client needs it, and once. */
 export class ViewChange {
   private readonly names = new Map<string, readonly string[]>();
 
@@ -63,7 +63,10 @@ export class ViewChange {
     readonly next: ServedResources,
   ) {}
 
-  /** Returns the names and aliases of a type for which clients receive something else, or nothing any more. */
+  /**
+   * Returns the names and aliases of a type for which clients receive something else, or nothing any more. There may be others
+   * among them, for which they receive the same.
+   */
   changedNames(typeUrl: string): readonly string[] {
     let names = this.names.get(typeUrl);
     if (names === undefined) {
@@ -72,6 +75,16 @@ export class ViewChange {
       this.names.set(typeUrl, names);
     }
     return names;
+  }
+
+  /** Returns names of a subscription, those among them that have changed: at most as many as it has. */
+  changedNamesOf(
+    typeUrl: string,
+    { names, wildcard }: { readonly names: ReadonlySet<string>; readonly wildcard: boolean },
+  ): Iterable<string> {
+    const changed = this.changedNames(typeUrl);
+    if (wildcard) return changed;
+    return changed.length < names.size ? changed.filter((name) => names.has(name)) : names;
   }
 }
 

@@ -5,7 +5,7 @@ import {
   emptyResourceSet,
   findResourceKind,
   type ResourceError,
-  type ResourceSet,
+  type ServedSet,
   type SnapshotResource,
 } from '../resource';
 import type { ServedResources, ViewChange } from './resource-view';
@@ -83,10 +83,14 @@ class SotwSubscription implements TypeSubscription<SotwRequest> {
     return { subscribed: isChanged ? { names: [...names], removed, wildcard } : undefined, update };
   }
 
-  onChanged({ previous, next }: ViewChange, resendAll: boolean): TypeUpdate | undefined {
+  onChanged(change: ViewChange, resendAll: boolean): TypeUpdate | undefined {
+    const { previous, next } = change;
     const set = this.setOf(next);
     if (resendAll) return this.completeUpdate(set);
-    return set.version === this.setOf(previous).version ? undefined : this.update(next);
+    if (set.version === this.setOf(previous).version) return undefined;
+    if (this.isComplete) return this.update(next);
+    const { names, wildcard } = this;
+    return this.partialUpdate(set, change.changedNamesOf(this.typeUrl, { names, wildcard }));
   }
 
   /** The first update holds the resources to remove, too; the last one leaves them out. */
@@ -132,7 +136,7 @@ class SotwSubscription implements TypeSubscription<SotwRequest> {
     return findResourceKind(this.typeUrl)?.isComplete === true;
   }
 
-  private setOf(resources: ServedResources): ResourceSet {
+  private setOf(resources: ServedResources): ServedSet {
     return resources.set(this.typeUrl) ?? emptyResourceSet;
   }
 
@@ -161,10 +165,16 @@ class SotwSubscription implements TypeSubscription<SotwRequest> {
       if (this.isHeldBack(isPending) || !this.isOutdated(set, isPending)) return undefined;
       return this.completeUpdate(set);
     }
-    const update = this.updateOf(set, (name) => {
+    return this.partialUpdate(set, this.namesIn(set));
+  }
+
+  /** Returns those of some names for which the client has something else; `undefined` if there are none. */
+  private partialUpdate(set: ServedSet, names: Iterable<string>): TypeUpdate | undefined {
+    const outdated = [...names].filter((name) => {
       const digest = digestOf(set, name);
       return digest !== undefined && this.sent.get(name) !== digest;
     });
+    const update = updateOf(set, outdated);
     return update.resources.length + update.errors.length === 0 ? undefined : update;
   }
 
@@ -180,7 +190,7 @@ class SotwSubscription implements TypeSubscription<SotwRequest> {
     return [...this.names].some((name) => mayHave(name) && isPending(name));
   }
 
-  private isOutdated(set: ResourceSet, isPending: (name: string) => boolean): boolean {
+  private isOutdated(set: ServedSet, isPending: (name: string) => boolean): boolean {
     if (this.wildcard) return this.responses.sentVersion !== set.version;
     return [...this.names].some(
       (name) =>
@@ -188,22 +198,12 @@ class SotwSubscription implements TypeSubscription<SotwRequest> {
     );
   }
 
-  private completeUpdate(set: ResourceSet): TypeUpdate {
-    return this.updateOf(set, () => true);
+  private completeUpdate(set: ServedSet): TypeUpdate {
+    return updateOf(set, this.namesIn(set));
   }
 
-  /** Returns the subscribed resources that match. An error takes the place of its resource. */
-  private updateOf(set: ResourceSet, matches: (name: string) => boolean): TypeUpdate {
-    const resources: SnapshotResource[] = [];
-    const errors: ResourceError[] = [];
-    for (const name of this.wildcard ? namesIn(set) : this.names) {
-      if (!matches(name)) continue;
-      const error = set.errors.get(name);
-      const resource = set.byName.get(name);
-      if (error !== undefined) errors.push(error);
-      else if (resource !== undefined) resources.push(resource);
-    }
-    return { version: set.version, resources, removed: [], errors };
+  private namesIn(set: ServedSet): Iterable<string> {
+    return this.wildcard ? namesIn(set) : this.names;
   }
 
   /** Returns the resources last sent that are absent from an update. */
@@ -220,7 +220,20 @@ class SotwSubscription implements TypeSubscription<SotwRequest> {
   }
 }
 
-function namesIn({ byName, errors }: ResourceSet): Iterable<string> {
+/** Returns the resources of some names. An error takes the place of its resource. */
+function updateOf(set: ServedSet, names: Iterable<string>): TypeUpdate {
+  const resources: SnapshotResource[] = [];
+  const errors: ResourceError[] = [];
+  for (const name of names) {
+    const error = set.errors.get(name);
+    const resource = set.byName.get(name);
+    if (error !== undefined) errors.push(error);
+    else if (resource !== undefined) resources.push(resource);
+  }
+  return { version: set.version, resources, removed: [], errors };
+}
+
+function namesIn({ byName, errors }: ServedSet): Iterable<string> {
   return errors.size === 0 ? byName.keys() : new Set([...byName.keys(), ...errors.keys()]);
 }
 

@@ -1,5 +1,6 @@
 import type { Rejection, TypeState } from '../client-state';
-import { MAX_TYPES, MAX_UNACKNOWLEDGED } from '../limits';
+import { cutText } from '../../util/text';
+import { MAX_REJECTION_CHARACTERS, MAX_TYPES, MAX_UNACKNOWLEDGED } from '../limits';
 import {
   clusterKind,
   endpointKind,
@@ -279,9 +280,10 @@ export class SentResponses {
    */
   acknowledge(
     nonce: string,
-    errorMessage: string | undefined,
+    error: string | undefined,
     accepted: string | undefined,
   ): Acknowledgement | undefined {
+    const errorMessage = error === undefined ? undefined : cutText(error, MAX_REJECTION_CHARACTERS);
     const version = this.unacknowledged.get(nonce) ?? this.lateRejection(nonce, errorMessage);
     if (version === undefined) return undefined;
     if (errorMessage === undefined && accepted !== undefined && accepted !== version) {

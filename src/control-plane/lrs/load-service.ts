@@ -6,7 +6,13 @@ import {
 } from '../../wire/generated/envoy/service/load_stats/v3/lrs';
 import { BOOLEAN, optional, TEXTS, type MembersOf, type Rule } from '../../util/check-arguments';
 import { msToDuration } from '../../util/duration';
-import { clientFeatures, readNode, type ClientIdentity, type ClientNode } from '../client-state';
+import {
+  clientFeatures,
+  findNodeProblem,
+  readNode,
+  type ClientIdentity,
+  type ClientNode,
+} from '../client-state';
 import { LOAD_LIMIT, MAX_STREAMS } from '../limits';
 import { createStreamMethod, refuseStream, ServerStream, type StreamCall } from '../server-stream';
 import type { ResourceView } from '../ads/resource-view';
@@ -196,6 +202,11 @@ class LoadStream {
   }
 
   private onRequest(request: LoadStatsRequest): void {
+    const problem = this.client === undefined ? findNodeProblem(request.node) : undefined;
+    if (problem !== undefined) {
+      this.fail(status.RESOURCE_EXHAUSTED, problem);
+      return;
+    }
     const client = this.client ?? this.identify(request.node);
     // The first request holds the node and no loads.
     if (request.clusterStats.length === 0) return;
