@@ -24,18 +24,21 @@ const RECOVERED_MS = 2000;
 /** The names of a certificate that has more than a server reads. */
 const MANY_NAMES = Array.from({ length: 10_000 }, (_, i) => `DNS:${i.toString(36)}`);
 
-/** By name: what the server is configured as, and what `attack-child.cjs` does, or what the control plane sends instead. */
+/**
+ * By name: what the server is configured as, and what `attack-child.cjs` does, or what the control plane sends instead. What Node.js
+ * does in one turn before this package sees it counts beside the bound of a pause (`hostMs`; "What is not bounded" in docs/limits.md).
+ */
 const CASES = {
   'server: 1,000 half-open handshakes': { kind: { tls: true }, attack: 'halfOpen' },
   'server: handshakes with certificates of 10,000 names': {
-    ...{ kind: { tls: true }, attack: 'handshakes', isRefused: true },
+    ...{ kind: { tls: true }, attack: 'handshakes', isRefused: true, hostMs: 300 },
     hostileNames: MANY_NAMES,
   },
   'server: a flood of connections': { kind: {}, attack: 'connections' },
   'server: a flood of handshakes that are broken off': {
     ...{ kind: { tls: true }, attack: 'halfHandshakes' },
   },
-  'server: a flood of calls that are reset': { kind: {}, attack: 'resets' },
+  'server: a flood of calls that are reset': { kind: {}, attack: 'resets', hostMs: 300 },
   'server: calls with headers at their limits': { kind: { searches: true }, attack: 'headers' },
   'server: calls with headers over their limits': {
     ...{ kind: { searches: true }, attack: 'longHeaders', isRefused: true },
@@ -43,7 +46,7 @@ const CASES = {
   'server: 1,000 chains': { kind: {}, sent: { chains: 999 } },
   'server: 10,000 chains': { kind: {}, sent: { chains: 9999 }, isRefused: true },
   'server: a policy of 20,000 nodes': { kind: {}, sent: { nodes: 20_000 } },
-  'server: a policy of 1,000,000 nodes': { kind: {}, sent: { nodes: 1_000_000 }, isRefused: true },
+  'server: a policy of 990,000 nodes': { kind: {}, sent: { nodes: 990_000 }, isRefused: true },
 };
 
 const HEADINGS = [
@@ -140,12 +143,13 @@ async function timeNewConnection(port, tls) {
 }
 
 function verdictOf(
-  { sent, isRefused = false },
+  { sent, isRefused = false, hostMs = 0 },
   { result, attempts, recoveredMs, goodCalls },
   limits,
 ) {
   if (result === undefined) return 'DIED';
-  if (result.pauseMs > limits.pauseMs) return `PAUSE > ${limits.pauseMs}`;
+  const pauseMs = limits.pauseMs + hostMs;
+  if (result.pauseMs > pauseMs) return `PAUSE > ${pauseMs}`;
   if (result.addedMiB > limits.addedMiB) return `MEMORY > ${limits.addedMiB}`;
   if (goodCalls.failed > 0 || goodCalls.ok === 0) return 'CALLS FAILED';
   if (attempts.attempts === 0) return 'NOT ATTEMPTED';

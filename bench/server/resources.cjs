@@ -75,9 +75,9 @@ const strict = {
   },
 };
 
-/** A policy of so many rules that are no paths. */
+/** A policy of so many rules that are no paths, and match no call. */
 const wideRbacOf = (nodes) => {
-  const rules = Array.from({ length: nodes }, () => ({ any: true }));
+  const rules = Array.from({ length: nodes }, () => ({ destination_port: 1 }));
   const policy = { permissions: [{ or_rules: { rules } }], principals: [{ any: true }] };
   const config = { '@type': `${FILTERS}.http.rbac.v3.RBAC` };
   return {
@@ -125,9 +125,7 @@ const furtherChains = (count, kind) =>
     ...chainOf([], kind),
     name: `chain-${i}`,
     filter_chain_match: {
-      source_prefix_ranges: [
-        { address_prefix: `10.0.${i >> 8}.${i & 255}`, prefix_len: { value: 32 } },
-      ],
+      source_prefix_ranges: [{ address_prefix: `10.0.${i >> 8}.${i & 255}`, prefix_len: 32 }],
     },
   }));
 
