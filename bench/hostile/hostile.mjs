@@ -1,12 +1,12 @@
 // What a hostile control plane, or a hostile caller of the admin port, does to a process of 512 MB: each case in a child
 // process of its own, with fifty good calls a second beside it.
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { createRequire } from 'node:module';
 import { resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { median } from '../support/statistics.mjs';
 import { printTable } from '../support/table.mjs';
+import { Child } from './child.mjs';
+import { runServers } from './servers.mjs';
 
 const { cases } = createRequire(import.meta.url)('./cases.cjs');
 const here = (name) => new URL(name, import.meta.url).pathname;
@@ -23,46 +23,6 @@ const ADS_PERCENT = 50;
 /** How long calls are measured alone, once what was sent before has been read, in milliseconds. */
 const ALONE_MS = 3000;
 const CALM_MS = 1000;
-
-/** A child process that may die, with the next message of it or `undefined`. */
-class Child {
-  constructor(script, argument, { descriptors = 0, heapMb } = {}) {
-    const args = [
-      ...(heapMb ? ['--expose-gc'] : []),
-      ...(heapMb ? [`--max-old-space-size=${heapMb}`] : []),
-      here(script),
-      argument,
-    ];
-    const limit = descriptors > 0 ? `ulimit -n ${descriptors} && ` : '';
-    const stdio = ['ignore', 'inherit', 'pipe', 'ipc'];
-    this.process = spawn('sh', ['-c', `${limit}exec "$0" "$@"`, process.execPath, ...args], {
-      stdio,
-    });
-    this.errors = '';
-    this.process.stderr.on('data', (text) => (this.errors += text));
-    this.ended = once(this.process, 'exit').then(() => undefined);
-  }
-
-  async next(timeoutMs = 120_000) {
-    const message = once(this.process, 'message').then(([value]) => value);
-    const timeout = new AbortController();
-    const late = sleep(timeoutMs, undefined, { signal: timeout.signal }).catch(() => undefined);
-    const first = await Promise.race([message, this.ended, late]);
-    timeout.abort();
-    return first;
-  }
-
-  ask(question) {
-    const answer = this.next();
-    this.process.send(question, () => {});
-    return answer;
-  }
-
-  async stop() {
-    this.process.kill('SIGKILL');
-    await this.ended;
-  }
-}
 
 async function runCase(name, dist) {
   const { headers, rest, csds, descriptors, seconds = SECONDS } = cases[name];
@@ -225,6 +185,12 @@ export async function run() {
     console.error(rows.at(-1).join(' | '));
     if (HOSTILE_VERBOSE) console.log(name, JSON.stringify(outcome, null, 1));
   }
-  printTable(rows);
-  if (rows.slice(1).some((cells) => cells.at(-1) !== 'ok')) process.exitCode = 1;
+  if (rows.length > 1) printTable(rows);
+  const ofServers = await runServers(HOSTILE_ONLY, {
+    heapMb: HEAP_MB,
+    pauseMs: PAUSE_MS,
+    addedMiB: ADDED_MIB,
+  });
+  const verdicts = [...rows.slice(1), ...ofServers].map((cells) => cells.at(-1));
+  if (verdicts.some((each) => each !== 'ok')) process.exitCode = 1;
 }

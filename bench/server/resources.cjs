@@ -75,25 +75,74 @@ const strict = {
   },
 };
 
-/** @param kind `{ routes, rules, tls }`: the numbers of routes and of policies, and whether it has TLS. */
-exports.serverListener = (port, { routes = 1, rules = 0, tls = false }) => ({
-  name: `server/127.0.0.1:${port}`,
-  address: { socket_address: { address: '127.0.0.1', port_value: port } },
-  filter_chains: [
-    {
-      filters: [
-        {
-          name: 'manager',
-          typed_config: {
-            '@type': `${FILTERS}.network.http_connection_manager.v3.HttpConnectionManager`,
-            route_config: {
-              virtual_hosts: [{ name: 'all', domains: ['*'], routes: routesOf(routes) }],
-            },
-            http_filters: [...(rules > 0 ? [rbacOf(rules)] : []), router],
-          },
+/** A policy of so many rules that are no paths, and match no call. */
+const wideRbacOf = (nodes) => {
+  const rules = Array.from({ length: nodes }, () => ({ destination_port: 1 }));
+  const policy = { permissions: [{ or_rules: { rules } }], principals: [{ any: true }] };
+  const config = { '@type': `${FILTERS}.http.rbac.v3.RBAC` };
+  return {
+    name: 'rbac',
+    typed_config: { ...config, rules: { action: 'DENY', policies: { wide: policy } } },
+  };
+};
+
+/** Denies calls by a search in a header. */
+const searching = {
+  name: 'rbac',
+  typed_config: {
+    '@type': `${FILTERS}.http.rbac.v3.RBAC`,
+    rules: {
+      action: 'DENY',
+      policies: {
+        searching: {
+          permissions: [{ header: { name: 'x-text', string_match: { contains: 'needle' } } }],
+          principals: [{ any: true }],
         },
-      ],
-      ...(tls && { transport_socket: strict }),
+      },
+    },
+  },
+};
+
+const chainOf = (httpFilters, { routes = 1, tls = false }) => ({
+  filters: [
+    {
+      name: 'manager',
+      typed_config: {
+        '@type': `${FILTERS}.network.http_connection_manager.v3.HttpConnectionManager`,
+        route_config: {
+          virtual_hosts: [{ name: 'all', domains: ['*'], routes: routesOf(routes) }],
+        },
+        http_filters: [...httpFilters, router],
+      },
     },
   ],
+  ...(tls && { transport_socket: strict }),
 });
+
+/** So many chains, each for one address of clients, and none of them for that of the calls. */
+const furtherChains = (count, kind) =>
+  Array.from({ length: count }, (_, i) => ({
+    ...chainOf([], kind),
+    name: `chain-${i}`,
+    filter_chain_match: {
+      source_prefix_ranges: [{ address_prefix: `10.0.${i >> 8}.${i & 255}`, prefix_len: 32 }],
+    },
+  }));
+
+/**
+ * @param kind `{ routes, rules, tls }`: the numbers of routes and of policies, and whether it has TLS; for hostile ones `{ chains,
+ * nodes, searches }`: the number of further chains, the number of rules in one policy, and whether a header is searched.
+ */
+exports.serverListener = (port, kind) => {
+  const { rules = 0, nodes = 0, chains = 0, searches = false } = kind;
+  const filters = [
+    ...(rules > 0 ? [rbacOf(rules)] : []),
+    ...(nodes > 0 ? [wideRbacOf(nodes)] : []),
+    ...(searches ? [searching] : []),
+  ];
+  return {
+    name: `server/127.0.0.1:${port}`,
+    address: { socket_address: { address: '127.0.0.1', port_value: port } },
+    filter_chains: [chainOf(filters, kind), ...furtherChains(chains, kind)],
+  };
+};

@@ -11,6 +11,7 @@ import { median } from '../support/statistics.mjs';
 import { printTable } from '../support/table.mjs';
 import { extentOf, headingOf, measure, rowsOf } from '../support/turns.mjs';
 import { makeCertificates } from '../tls/certificates.mjs';
+import { bootstrapOf } from './bootstrap.mjs';
 
 const here = (name) => new URL(name, import.meta.url).pathname;
 
@@ -233,27 +234,6 @@ async function run(options = []) {
     await world.stop();
     rmSync(folder, { recursive: true, force: true });
   }
-}
-
-function bootstrapOf(address, { root, server }) {
-  return {
-    xds_servers: [
-      { server_uri: address, channel_creds: [{ type: 'insecure' }], server_features: ['xds_v3'] },
-    ],
-    node: { id: 'bench', cluster: 'bench', locality: { region: 'here', zone: 'a', sub_zone: '' } },
-    server_listener_resource_name_template: 'server/%s',
-    certificate_providers: {
-      default: {
-        plugin_name: 'file_watcher',
-        config: {
-          certificate_file: server.certificate,
-          private_key_file: server.key,
-          ca_certificate_file: root,
-          refresh_interval: '600s',
-        },
-      },
-    },
-  };
 }
 
 export { run };

@@ -7,14 +7,16 @@ export const SERVER_ID = 'spiffe://bench/server';
 
 /**
  * Makes an authority, and a server and a client that it signed.
+ *
+ * @param options `{ hostileNames }`: the names of a further client, such as `DNS:a`, which is made if there are any.
  * @returns the paths of their files.
  */
-export function makeCertificates(folder) {
+export function makeCertificates(folder, { hostileNames = [] } = {}) {
   const files = (name) => ({
     certificate: join(folder, `${name}.pem`),
     key: join(folder, `${name}.key`),
   });
-  const [ca, server, client] = ['ca', 'server', 'client'].map(files);
+  const [ca, server, client, hostile] = ['ca', 'server', 'client', 'hostile'].map(files);
   const make = (name, { certificate, key }, ...more) =>
     execFileSync(
       'openssl',
@@ -30,5 +32,15 @@ export function makeCertificates(folder) {
   const names = `subjectAltName=DNS:server.bench,URI:${SERVER_ID}`;
   make('server', server, ...signed, ...leaf, '-addext', names);
   make('client', client, ...signed, ...leaf);
-  return { root: ca.certificate, server, client };
+  if (hostileNames.length > 0) {
+    make(
+      'hostile',
+      hostile,
+      ...signed,
+      ...leaf,
+      '-addext',
+      `subjectAltName=${hostileNames.join()}`,
+    );
+  }
+  return { root: ca.certificate, server, client, hostile };
 }

@@ -1,11 +1,13 @@
 import type { ServerCredentials } from '../grpc-js';
 import type { ServerClient } from '../runtime/server-client';
+import type { Handle } from '../util/handle';
 import { describeServers } from '../xds-client/xds-errors';
 import { BoundAddress } from './connections/bound-address';
 import type { DrainOptions } from './connections/generation';
 import type { CreateInjector } from './connections/server-connection';
 import { XdsListenerService } from './connections/xds-listener-service';
 import { ListenerWatch } from './listener/listener-watch';
+import { recordListenerName } from './listener-names';
 import type { LiteralAddress } from './literal-address';
 import { ObservedBinding } from './observation/observed-binding';
 import { xdsFallbackOf } from './xds-server-credentials';
@@ -37,6 +39,7 @@ export interface XdsBindingOptions {
 export class XdsBinding {
   private readonly bound: BoundAddress;
   private readonly observed: ObservedBinding;
+  private readonly named: Handle;
   /** Until the address is served for the first time. */
   private readonly pending = new Set<BindCallback>();
   private readonly onShutdown = () => {
@@ -49,6 +52,7 @@ export class XdsBinding {
   constructor(private readonly options: XdsBindingOptions) {
     const { address, listenerName: name, drain } = options;
     const { client, types, bootstrap, logger, clock, random, timeSlices } = options.client;
+    this.named = recordListenerName(options);
     this.observed = new ObservedBinding(options, () => this.bound);
     const onEnded = () => {
       this.observed.release();
@@ -92,6 +96,7 @@ export class XdsBinding {
     this.bound.close(drain);
     const { client } = this.options;
     client.shutdown.removeEventListener('abort', this.onShutdown);
+    this.named.release();
     client.release();
     const subject = `grpc-xds: bindAsync(): ${this.options.address.text}`;
     const error = new Error(`${subject}: ${reason} before it was served`);

@@ -12,8 +12,8 @@ import {
   status,
   type ServerInterceptor,
 } from '@grpc/grpc-js';
-import { register, shutdown } from '../../src';
-import { createXdsServerCredentials, XdsServer } from '../../src/server';
+import { register, shutdown, type BootstrapConfig } from '../../src';
+import { createXdsServerCredentials, XdsServer, type XdsServerOptions } from '../../src/server';
 import { echoMethod } from '../support/echo-backend';
 import { eventually } from '../support/eventually';
 import { HeldTimers } from '../support/held-timers';
@@ -302,6 +302,31 @@ describe('options', () => {
     const server = world.server({ listenerName: (address) => `mine/${address}` });
     world.serve([world.listener([serverChain()], { name: `mine/${world.address}` })]);
     expect((await world.bind(server)).error).toBeNull();
+  });
+
+  it.each<[string, Partial<BootstrapConfig>, XdsServerOptions]>([
+    ['a template without %s', { server_listener_resource_name_template: 'mine' }, {}],
+    ['an option that returns one name', {}, { listenerName: () => 'mine' }],
+  ])('logs once that addresses have one Listener: %s', async (_what, bootstrap, options) => {
+    const lines: string[] = [];
+    register({ logger: { level: 'error', log: ({ message }) => lines.push(message) } });
+    world.bootstrapExtra = bootstrap;
+    world.serve([world.listener([serverChain()], { name: 'mine' })]);
+    const server = world.server(options);
+    await world.bind(server);
+    const credentials = createXdsServerCredentials(ServerCredentials.createInsecure());
+    const bind = (on: XdsServer, port: number) =>
+      on.bindAsync(`127.0.0.1:${port}`, credentials, () => undefined);
+    const about = () => lines.filter((line) => line.includes('also that of'));
+    bind(world.server(options), world.port);
+    expect(about()).toEqual([]);
+    bind(world.server(options), 2);
+    bind(server, 3);
+    expect(about()).toEqual([
+      `server 127.0.0.1:2: Listener "mine": also that of ${world.address}, and a Listener is for one address: give each a name of ` +
+        'its own, by %s in server_listener_resource_name_template of the bootstrap or by the option listenerName',
+    ]);
+    register({});
   });
 });
 

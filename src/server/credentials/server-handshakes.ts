@@ -1,4 +1,5 @@
 import { constants } from 'node:crypto';
+import { subscribe } from 'node:diagnostics_channel';
 import type { SecureServerOptions } from 'node:http2';
 import { Server, TLSSocket } from 'node:tls';
 import type { DownstreamTls } from '../../resources/tls/tls';
@@ -18,6 +19,28 @@ export const NO_SESSION_TICKETS = constants.SSL_OP_NO_TICKET;
 
 /** Clients that have ended a connection, as probes of a port do, are no failure. */
 const CLOSED_BY_CLIENT: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE']);
+
+/** Published by Node.js with each server that begins to listen (https://nodejs.org/api/diagnostics_channel.html#net). */
+const LISTEN = 'tracing:net.server.listen:asyncStart';
+
+/** By the option `ALPNCallback` of the servers. */
+const handshakesOfServers = new WeakMap<object, ServerHandshakes>();
+let isSubscribed = false;
+
+/**
+ * Watches the failures of the servers that grpc-js creates for `bindAsync`, from before their first connection. grpc-js does not
+ * show these servers. Servers listen rarely: one subscription for the process, which does not end, costs nothing.
+ */
+function watchListeningServers(): void {
+  if (isSubscribed) return;
+  isSubscribed = true;
+  subscribe(LISTEN, (message) => {
+    const server: unknown = Reflect.get(Object(message), 'server');
+    if (!(server instanceof Server)) return;
+    const callback: unknown = Reflect.get(server, 'ALPNCallback');
+    if (typeof callback === 'function') handshakesOfServers.get(callback)?.watchFailures(server);
+  });
+}
 
 interface ServerHandshakesOptions extends HandshakeLogOptions {
   readonly tls: DownstreamTls;
@@ -42,17 +65,20 @@ export class ServerHandshakes {
     this.log = options.log ?? new HandshakeLog(options);
   }
 
-  /** The options of the servers, besides the certificates. */
-  get serverOptions(): SecureServerOptions {
+  /** Returns the options of servers, besides the certificates. Called before they are created. */
+  createServerOptions(): SecureServerOptions {
     const begin = (socket: unknown): boolean => socket instanceof TLSSocket && this.begin(socket);
+    function ALPNCallback(this: unknown, { protocols }: { readonly protocols: readonly string[] }) {
+      return protocols.includes('h2') && begin(this) ? 'h2' : undefined;
+    }
+    handshakesOfServers.set(ALPNCallback, this);
+    watchListeningServers();
     return {
       requestCert: this.options.tls.clientValidation !== undefined,
       // Refused by `verifyClient`, which logs why, and which lets clients without a certificate pass where they may.
       rejectUnauthorized: false,
       handshakeTimeout: TLS_TIMEOUT_MS,
-      ALPNCallback(this: unknown, { protocols }) {
-        return protocols.includes('h2') && begin(this) ? 'h2' : undefined;
-      },
+      ALPNCallback,
     };
   }
 
@@ -73,7 +99,8 @@ export class ServerHandshakes {
    * @returns whether the handshake may go on.
    */
   private begin(socket: TLSSocket): boolean {
-    // The only way to the server that grpc-js makes: until the first handshake gets here, its failures are not known.
+    // The only way to a server that does not listen, such as one of `createConnectionInjector`: its failures until the first
+    // handshake gets here are not known.
     const server: unknown = Reflect.get(socket, 'server');
     if (server instanceof Server) this.watchFailures(server);
     const proceed = socket.listeners('secure');

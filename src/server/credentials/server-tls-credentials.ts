@@ -39,7 +39,7 @@ export class ServerTlsCredentials extends ServerCredentials {
 
   constructor(private readonly options: ServerTlsOptions) {
     const handshakes = new ServerHandshakes(options);
-    super(handshakes.serverOptions);
+    super(handshakes.createServerOptions());
     this.handshakes = handshakes;
   }
 

@@ -89,7 +89,8 @@ describe('a server whose clients are verified by matchers of names', () => {
       ),
     ).toEqual([
       'listener 127.0.0.1: TLS handshake with 127.0.0.1 failed: the subject alternative names ' +
-        '[uri:spiffe://td/other] of the certificate: satisfy none of the matchers of the listener',
+        '[uri:spiffe://td/other] of the certificate: satisfy none of the matchers of the listener: ' +
+        'compare them with match_subject_alt_names',
     ]);
   });
 
@@ -97,7 +98,7 @@ describe('a server whose clients are verified by matchers of names', () => {
     [
       'without a common protocol',
       (port) => connectTls(port, { ALPNProtocols: ['http/1.1'] }),
-      /: the client did not offer "h2" by ALPN \(ERR_SSL_NO_APPLICATION_PROTOCOL\)$/,
+      /: the client did not offer "h2" by ALPN \(ERR_SSL_NO_APPLICATION_PROTOCOL\): use a client of gRPC$/,
     ],
     [
       'in plain text',
@@ -106,12 +107,12 @@ describe('a server whose clients are verified by matchers of names', () => {
         socket.write('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
         return socket;
       },
-      /: the client does not speak TLS, as one with insecure credentials \(ERR_SSL_\w+\)$/,
+      /: the client does not speak TLS \(ERR_SSL_\w+\): give it TLS credentials, if it has insecure ones$/,
     ],
     [
       'with an old protocol',
       (port) => connectTls(port, { minVersion: 'TLSv1', maxVersion: 'TLSv1.1' }),
-      /: the client offers no protocol version from TLS 1\.2 on \(ERR_SSL_UNSUPPORTED_PROTOCOL\)$/,
+      /: the client offers no protocol version from TLS 1\.2 on \(ERR_SSL_UNSUPPORTED_PROTOCOL\): update it$/,
     ],
   ])('logs a handshake that fails before a client is verified: %s', async (_what, start, text) => {
     lines.length = 0;
@@ -140,10 +141,42 @@ describe('a server whose clients are verified by matchers of names', () => {
     // Clients of Node.js send no alert: they look at the certificate after the handshake.
     const alert = Object.assign(new Error('alert'), { code: 'ERR_SSL_TLSV1_ALERT_UNKNOWN_CA' });
     expect(describeTlsClientError(alert).text).toBe(
-      'the client does not accept the certificate of this server (ERR_SSL_TLSV1_ALERT_UNKNOWN_CA)',
+      'the client does not accept the certificate of this server (ERR_SSL_TLSV1_ALERT_UNKNOWN_CA): ' +
+        'its log says which authorities and names it expects',
     );
     expect(describeTlsClientError(new TypeError('odd')).text).toBe('odd (TypeError)');
   });
+
+  it.each([1, 2])(
+    'logs the first handshake of server %i of the same credentials',
+    async (count) => {
+      const logged = createLogger();
+      const shared = new ServerTlsCredentials({
+        tls: {
+          identity: instance,
+          clientValidation: undefined,
+          requireClientCertificate: false,
+        },
+        certificates: { nodeId: '', watch: () => ({ current, release: () => undefined }) },
+        ...{ subject: 'server credentials: ', clock: systemClock, logger: logged.logger },
+      });
+      const servers = Array.from({ length: count }, () => new IdentityServer());
+      for (const each of servers) await each.bind(shared);
+      const socket = connectTcp(servers.at(-1)?.port ?? 0, '127.0.0.1');
+      socket.on('error', () => undefined);
+      socket.write('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
+      const found = await eventually(
+        () => logged.lines,
+        ({ length }) => length > 0,
+      );
+      expect(found).toHaveLength(1);
+      expect(found[0]).toMatch(
+        /^server credentials: TLS handshake with 127\.0\.0\.1 failed: the client does not speak TLS \(/,
+      );
+      socket.destroy();
+      for (const each of servers) each.stop();
+    },
+  );
 
   function connectTls(port: number, options: ConnectionOptions): Socket {
     const base = { host: '127.0.0.1', port, ca: root.certificate, ALPNProtocols: ['h2'] };
