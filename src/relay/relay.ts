@@ -13,7 +13,13 @@ import { systemRandom } from '../util/random';
 import { joinHostPort } from '../util/text';
 import { PACKAGE_VERSION } from '../util/version';
 import type { UserAgent } from '../xds-client/management-servers';
-import { findPassedSocket, LISTEN, parseListenAddress, pathOfSocket } from './listen-address';
+import {
+  checkPassedSocket,
+  findPassedSocket,
+  LISTEN,
+  parseListenAddress,
+  pathOfSocket,
+} from './listen-address';
 import { freePath, listenPrivately } from './listen-path';
 import type { RelayReport } from './relay-report';
 import { RelaySession } from './relay-session';
@@ -61,6 +67,7 @@ type State =
  */
 export class Relay {
   private readonly listen: ListenAddress;
+  private readonly listenText: string;
   private readonly environment: PolicyEnvironment;
   private readonly access: ServerAccess;
   private readonly bootstrap: Bootstrap;
@@ -73,6 +80,7 @@ export class Relay {
     const listen = findPassedSocket(options.listen, env) ?? parseListenAddress(options.listen);
     if (listen === undefined) throw new TypeError(`new Relay(): listen must be ${LISTEN.legal}`);
     this.listen = listen;
+    this.listenText = options.listen;
     this.environment = {
       ...{ clock, random: systemRandom, logger: containLogger(logger) },
       flags: readFeatureFlags(env),
@@ -152,6 +160,7 @@ export class Relay {
     }
     if ('fd' in listen) {
       await session.start(listen);
+      checkPassedSocket(this.listenText, session.address);
       const path = pathOfSocket(listen.fd);
       return session.address ?? (path === undefined ? `fd:${listen.fd}` : `unix:${path}`);
     }
