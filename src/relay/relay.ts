@@ -1,12 +1,21 @@
 import type { Bootstrap } from '../bootstrap/bootstrap';
-import { resolveLimits, type Limits } from '../bootstrap/limits';
+import { resolveLimits } from '../bootstrap/limits';
 import { loadBootstrap } from '../bootstrap/load-bootstrap';
 import type { ListenAddress } from '../control-plane/grpc-listener';
 import type { PolicyEnvironment } from '../lb/registry/policy-table';
+import { BOOTSTRAP } from '../runtime/register-options';
 import { createServerAccess, type ServerAccess } from '../runtime/server-access';
-import { checkOptions, CLOCK, LOGGER, optional, type MembersOf } from '../util/check-arguments';
+import {
+  checkOptions,
+  CLOCK,
+  isRecord,
+  LOGGER,
+  optional,
+  POSITIVE_INTEGER,
+  type MembersOf,
+} from '../util/check-arguments';
 import { systemClock, type Clock } from '../util/clock';
-import { readFeatureFlags } from '../util/feature-flags';
+import { processVariables, readFeatureFlags } from '../util/feature-flags';
 import { XxHash64 } from '../util/hashes';
 import { containLogger, silentLogger, type Logger } from '../util/logger';
 import { systemRandom } from '../util/random';
@@ -34,10 +43,14 @@ export interface RelayOptions {
   readonly listen: string;
   /** The management servers: a bootstrap as an object or JSON text (gRFC A27). Default: that of the environment. */
   readonly bootstrap?: object | string;
-  /** The environment variables, as in `process.env`. `GRPC_XDS_RELAY` has no effect: a relay is not its own server. */
-  readonly env: Readonly<Record<string, string | undefined>>;
-  /** Bounds on what management servers can make the relay spend. Default: as of a client. */
-  readonly limits?: Partial<Limits>;
+  /**
+   * The environment variables. `GRPC_XDS_RELAY` has no effect: a relay is not its own server. Default: those of the process.
+   */
+  readonly env?: Readonly<Record<string, string | undefined>>;
+  /** Bytes of one message of a management server. Default: 67,108,864. */
+  readonly maxMessageBytes?: number;
+  /** Bytes of the resources of one management server, as estimated: see docs/limits.md. Default: 268,435,456. */
+  readonly maxCachedBytes?: number;
   /** Default: no output. */
   readonly logger?: Logger;
   /** Default: the system clock. */
@@ -46,9 +59,10 @@ export interface RelayOptions {
 
 const OPTIONS: MembersOf<RelayOptions> = {
   listen: LISTEN,
-  bootstrap: { legal: 'an object or a string', accepts: isBootstrap },
-  env: { legal: 'an object', accepts: isObject },
-  limits: { legal: 'an object', accepts: (value) => value === undefined || isObject(value) },
+  bootstrap: optional(BOOTSTRAP),
+  env: optional({ legal: 'an object of environment variables', accepts: isRecord }),
+  maxMessageBytes: optional(POSITIVE_INTEGER),
+  maxCachedBytes: optional(POSITIVE_INTEGER),
   logger: optional(LOGGER),
   clock: optional(CLOCK),
 };
@@ -64,6 +78,15 @@ type State =
  * One stream to the management servers for several processes: a client of the servers, with the union of what its own clients
  * subscribe to, and a server for those (ADS in both variants, and LRS). Resources are handed on as the bytes they came in. The
  * last ones are served while no server can be reached.
+ *
+ * @example
+ * ```ts
+ * import { Relay } from 'grpc-xds/relay';
+ *
+ * const relay = new Relay({ listen: 'unix:/run/grpc-xds.sock' });
+ * const serverUri = await relay.start();
+ * process.once('SIGTERM', () => void relay.stop());
+ * ```
  */
 export class Relay {
   private readonly listen: ListenAddress;
@@ -76,16 +99,17 @@ export class Relay {
   /** @throws TypeError if an option is unknown or has an illegal value; Error if the bootstrap cannot be used. */
   constructor(options: RelayOptions) {
     checkOptions('new Relay()', options, OPTIONS);
-    const { env, logger = silentLogger, clock = systemClock } = options;
+    const { env = processVariables(), logger = silentLogger, clock = systemClock } = options;
+    const { maxMessageBytes, maxCachedBytes } = options;
     const listen = findPassedSocket(options.listen, env) ?? parseListenAddress(options.listen);
-    if (listen === undefined) throw new TypeError(`new Relay(): listen must be ${LISTEN.legal}`);
+    if (listen === undefined) throw new Error(`${options.listen}: not an address`);
     this.listen = listen;
     this.listenText = options.listen;
     this.environment = {
       ...{ clock, random: systemRandom, logger: containLogger(logger) },
       flags: readFeatureFlags(env),
       hash: new XxHash64(),
-      limits: resolveLimits(options.limits),
+      limits: resolveLimits({ maxMessageBytes, maxCachedBytes }),
     };
     this.access = createServerAccess(this.environment, USER_AGENT);
     const loaded = loadBootstrap({
@@ -139,7 +163,7 @@ export class Relay {
     if (state.kind === 'started') state.session.kill();
   }
 
-  /** Returns the state of the relay and of its clients. */
+  /** Returns the state of the relay and of its clients, a copy. */
   inspect(): RelayReport {
     const { state } = this;
     const nothing = { servers: [], types: [], clients: [], loadClients: [] };
@@ -166,12 +190,4 @@ export class Relay {
     }
     return joinHostPort(listen.host, await session.start(listen));
   }
-}
-
-function isBootstrap(value: unknown): boolean {
-  return value === undefined || typeof value === 'string' || isObject(value);
-}
-
-function isObject(value: unknown): boolean {
-  return typeof value === 'object' && value !== null;
 }

@@ -143,3 +143,8 @@ function readFlag(text: string | undefined): boolean | undefined {
   if (value === 'true') return true;
   return value === 'false' ? false : undefined;
 }
+
+/** Returns the environment variables of this process. For the composition root, which passes them on. */
+export function processVariables(): Environment {
+  return process.env;
+}
