@@ -7,6 +7,7 @@ import { clusterKind } from '../control-plane/resource';
 import { ServiceHost, type HostedService } from '../control-plane/service-host';
 import { createCsdsHandlers, csdsDefinition } from '../observe/admin/csds';
 import type { PolicyEnvironment } from '../lb/registry/policy-table';
+import { RELAY_TARGET } from '../util/relay-method';
 import { quoteName, sanitizeText } from '../util/text';
 import { DRAIN_TIMEOUT_MS } from '../xds-client/limits';
 import { LoadReporter, LoadStreams } from '../xds-client/lrs/load-reporter';
@@ -16,6 +17,7 @@ import { SharedTransports, type XdsTransportFactory } from '../xds-client/transp
 import { XdsClient } from '../xds-client/xds-client';
 import { ClientRejections } from './client-rejections';
 import { ClientSubscriptions } from './client-subscriptions';
+import { createInspectService } from './inspect-service';
 import type { RelayClientReport, RelayReport } from './relay-report';
 import { observeRelayClient } from './relay-status';
 import { RelayedLoads } from './relayed-loads';
@@ -27,10 +29,9 @@ export interface RelaySessionOptions {
   readonly bootstrap: Bootstrap;
   readonly userAgent: UserAgent;
   readonly transportFactory: XdsTransportFactory;
+  /** Describes the whole relay, with this session. */
+  readonly describe: () => RelayReport;
 }
-
-/** The scope of the client of a relay, for diagnostics. */
-const RELAY_TARGET = '#relay';
 
 /** A relay from its start to its stop. */
 export class RelaySession {
@@ -62,7 +63,8 @@ export class RelaySession {
     this.loadStreams = new LoadStreams(clock);
     this.ads = this.createAdsService();
     [this.lrs, this.loads] = this.createLoadService(servers, transportFactory);
-    const services = [this.ads, this.lrs, this.createStatusService(servers)];
+    const inspectService = createInspectService(options.describe, clock);
+    const services = [this.ads, this.lrs, this.createStatusService(servers), inspectService];
     this.server = new ServiceHost({ name: 'relay', services, clock });
   }
 

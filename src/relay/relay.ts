@@ -134,6 +134,7 @@ export class Relay {
     const session = new RelaySession({
       ...{ environment, bootstrap, userAgent: USER_AGENT },
       transportFactory: access.transportFactory,
+      describe: () => this.inspect(),
     });
     const state: State = { kind: 'started', session, address: undefined };
     this.state = state;
