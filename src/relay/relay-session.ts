@@ -7,6 +7,9 @@ import { clusterKind } from '../control-plane/resource';
 import { ServiceHost, type HostedService } from '../control-plane/service-host';
 import { createCsdsHandlers, csdsDefinition } from '../observe/admin/csds';
 import type { PolicyEnvironment } from '../lb/registry/policy-table';
+import { processStats } from '../observe/stats/stats-registry';
+import { ClientStats } from '../runtime/client-stats';
+import type { Handle } from '../util/handle';
 import { RELAY_TARGET } from '../util/relay-method';
 import { quoteName, sanitizeText } from '../util/text';
 import { DRAIN_TIMEOUT_MS } from '../xds-client/limits';
@@ -19,6 +22,7 @@ import { ClientRejections } from './client-rejections';
 import { ClientSubscriptions } from './client-subscriptions';
 import { createInspectService } from './inspect-service';
 import type { RelayClientReport, RelayReport } from './relay-report';
+import { RelayStats } from './relay-stats';
 import { observeRelayClient } from './relay-status';
 import { RelayedLoads } from './relayed-loads';
 import { UpstreamResources } from './upstream-resources';
@@ -44,13 +48,17 @@ export class RelaySession {
   private readonly lrs: LoadService;
   private readonly loads: RelayedLoads;
   private readonly server: ServiceHost;
+  private readonly upstreamStats: ClientStats;
+  private readonly upstreamGauges: Handle | undefined;
+  private readonly stats: RelayStats;
   private streamCount = 0;
   /** Clusters whose load was left out, of which the first is logged. */
   private hasLeftOut = false;
 
   constructor(private readonly options: RelaySessionOptions) {
     const { environment } = options;
-    const { clock } = environment;
+    const { clock, logger } = environment;
+    this.upstreamStats = new ClientStats(processStats, logger);
     const transportFactory = new SharedTransports(options.transportFactory);
     const servers = this.createServers(transportFactory);
     this.client = new XdsClient(
@@ -60,6 +68,15 @@ export class RelaySession {
     this.resources = new UpstreamResources(this.client, clock);
     this.resources.watch(() => this.rejections.onServed(this.resources.resourcesFor()));
     this.subscriptions = new ClientSubscriptions((...change) => this.resources.refer(...change));
+    const { parseName } = servers;
+    this.upstreamGauges = this.upstreamStats.observe(this.client, {
+      ...{ target: RELAY_TARGET, parseName },
+    });
+    this.stats = new RelayStats(
+      processStats,
+      { resources: this.resources, clients: () => this.ads.clients() },
+      logger,
+    );
     this.loadStreams = new LoadStreams(clock);
     this.ads = this.createAdsService();
     [this.lrs, this.loads] = this.createLoadService(servers, transportFactory);
@@ -100,6 +117,8 @@ export class RelaySession {
   }
 
   private close(): void {
+    this.upstreamGauges?.release();
+    this.stats.close();
     this.resources.close();
     this.client.close();
   }
@@ -112,7 +131,7 @@ export class RelaySession {
     return {
       ...{ bootstrap, transportFactory, userAgent, clientFeatures: features },
       ...{ clock, random, logger, federation: flags.federation },
-      ...{ maxUpdateTimePercent, maxCachedBytes },
+      ...{ maxUpdateTimePercent, maxCachedBytes, events: this.upstreamStats },
       // The errors of resources are for clients to judge.
       dataErrorHandling: true,
     };
@@ -191,6 +210,7 @@ export class RelaySession {
     const { nodeId, streamId } = event.client;
     const client = `client ${quoteName(nodeId)} (stream ${streamId})`;
     this.subscriptions.onEvent(event);
+    this.stats.onEvent(event);
     if (event.kind === 'connected' || event.kind === 'disconnected') {
       logger.info(() => sanitizeText(`relay: ${client} ${event.kind}`));
     } else if (event.kind === 'nacked') {
