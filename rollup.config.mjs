@@ -202,6 +202,7 @@ export default {
     'cli/main': 'build/cli/main.js',
     'observe/opentelemetry/index': 'build/observe/opentelemetry/index.js',
     'orca/index': 'build/orca/index.js',
+    'relay/index': 'build/relay/index.js',
     'server/index': 'build/server/index.js',
     'testing/index': 'build/testing/index.js',
   },

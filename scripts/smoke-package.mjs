@@ -11,6 +11,7 @@ import { register, serveAdminPage } from 'grpc-xds';
 import { ControlPlane, Snapshot } from 'grpc-xds/control-plane';
 import { createMetricProducer, observe } from 'grpc-xds/opentelemetry';
 import { OrcaReporter } from 'grpc-xds/orca';
+import { Relay } from 'grpc-xds/relay';
 import { peerIdentity } from 'grpc-xds/server';
 import { lbPolicyContract } from 'grpc-xds/testing';
 
@@ -27,6 +28,7 @@ assert.equal(require('grpc-xds/control-plane').ControlPlane, ControlPlane);
 assert.equal(typeof Snapshot.from, 'function');
 assert.equal(require('grpc-xds/opentelemetry').observe, observe);
 assert.equal(require('grpc-xds/orca').OrcaReporter, OrcaReporter);
+assert.equal(require('grpc-xds/relay').Relay, Relay);
 assert.equal(require('grpc-xds/server').peerIdentity, peerIdentity);
 assert.equal(require('grpc-xds/testing').lbPolicyContract, lbPolicyContract);
 

@@ -31,7 +31,7 @@ import type * as Runtime from './runtime/xds-runtime';
 import type { XdsRuntime } from './runtime/xds-runtime';
 import { checkArgument, METADATA, TEXT, type Rule } from './util/check-arguments';
 import { systemClock } from './util/clock';
-import { currentEnvironment, currentFeatureFlags } from './util/feature-flags';
+import { currentFeatureFlags, processVariables } from './util/feature-flags';
 import { OpenResources } from './util/handle';
 import type { Logger } from './util/logger';
 import { systemRandom } from './util/random';
@@ -429,7 +429,7 @@ function shareStreams(
   options: CheckedOptions,
   logger: Logger,
 ): string | undefined {
-  const env = currentEnvironment();
+  const env = processVariables();
   const share = readShare(options, env, logger);
   if (share === undefined) return undefined;
   current.shares ??= new (loadShares().Shares)({

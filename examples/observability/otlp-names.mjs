@@ -17,13 +17,14 @@ const METRICS = {
   bytes: [
     'grpc_client_attempt_rcvd_total_compressed_message_size',
     'grpc_client_attempt_sent_total_compressed_message_size',
+    'grpc_xds_relay_relayed_size',
   ],
 };
 
 /** Adds the units to all names of metrics in a text. */
 export const withUnits = (text) =>
   Object.entries(METRICS).reduce((result, [unit, names]) => {
-    const series = new RegExp(`\\b(${names.join('|')})(_(?:bucket|count|sum))\\b`, 'g');
+    const series = new RegExp(`\\b(${names.join('|')})(_(?:bucket|count|sum|total))\\b`, 'g');
     return result.replace(series, `$1_${unit}$2`);
   }, text);
 

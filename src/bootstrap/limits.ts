@@ -118,7 +118,9 @@ export const LIMITS: Members = {
 };
 
 /** Completes the limits that an application sets with the defaults. */
-export function resolveLimits(given: Partial<Limits> = {}): Limits {
+export function resolveLimits(
+  given: { readonly [K in keyof Limits]?: Limits[K] | undefined } = {},
+): Limits {
   const set = Object.entries(given).filter(([, value]: [string, unknown]) => value !== undefined);
   return { ...DEFAULT_LIMITS, ...Object.fromEntries(set) };
 }

@@ -40,7 +40,7 @@ export const examples = {
   top: ['top --pid 4711', "top --page 'http://127.0.0.1:9901/#token=…' --once -o json"],
   record: ['record incident.ndjson', 'record incident.ndjson --upstream cp.mesh:18000 --append'],
   replay: ['replay incident.ndjson --port 18000', 'replay incident.ndjson --once'],
-  relay: ['relay --listen unix:/run/grpc-xds.sock', 'relay --listen 127.0.0.1:18000'],
+  relay: ['relay --listen unix:/run/grpc-xds.sock', 'relay --admin unix:/run/grpc-xds.sock'],
   migrate: ['migrate', 'migrate packages/shop --write'],
   completion: ['completion bash', 'completion fish'],
 } as const satisfies Readonly<Record<string, readonly string[]>>;

@@ -56,7 +56,11 @@ export const exitMeanings = {
     1: 'an answer was another, or a response was not requested',
   },
   serve: { 0: 'interrupted' },
-  relay: { 0: 'interrupted' },
+  relay: {
+    0: 'interrupted; with --admin, the relay runs',
+    1: 'with --admin, the relay has nothing to serve, because no control plane can be reached',
+    3: 'with --admin, there is no relay',
+  },
   migrate: {
     0: 'nothing is left to change',
     1: 'something is left to change, by --write or by hand',

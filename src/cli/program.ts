@@ -302,20 +302,23 @@ function addReplay(program: Command, io: CliIo, setCode: SetCode): void {
 }
 
 function addRelay(program: Command, io: CliIo, setCode: SetCode): void {
-  program
+  const command = program
     .command('relay')
     .summary('have one stream to the control plane for all processes of a host')
     .description(
       'Connects to the control plane of the bootstrap in the environment for all clients of this machine: requests what ' +
         'they subscribe to, hands resources on unchanged, serves the last ones while the control plane is away, and adds up ' +
-        'their load reports. Clients are not authenticated: a socket is for this user, a port for this machine.',
+        'their load reports. Clients are not authenticated: a socket is for this user, a port for this machine. With --admin, ' +
+        'it shows a relay that runs.',
     )
-    .requiredOption(
+    .option(
       '-l, --listen <address>',
       'unix:/path, or a loopback address and a port, such as 127.0.0.1:18000, or systemd (socket activation)',
       parseListen,
     )
-    .action(async (flags: RelayFlags) => setCode(await relay(flags, io)));
+    .option('--admin <address>', 'address of a relay that runs, such as unix:/path', parseAddress)
+    .option('--timeout <seconds>', 'time for its response', parseSeconds, 5);
+  addOutputOptions(command).action(async (flags: RelayFlags) => setCode(await relay(flags, io)));
 }
 
 function addTop(program: Command, io: CliIo, setCode: SetCode): void {
@@ -326,7 +329,11 @@ function addTop(program: Command, io: CliIo, setCode: SetCode): void {
       'Shows calls, errors, latency and connections of a process for each target, cluster and locality, and for each address ' +
         'of its servers: on a terminal as a screen until q is pressed, otherwise once. The admin services of a process know no latency.',
     )
-    .option('--admin <address>', 'admin services of a process (channelz and CSDS)', parseAddress)
+    .option(
+      '--admin <address>',
+      'admin services of a process (channelz and CSDS), or a relay',
+      parseAddress,
+    )
     .option('--page <url>', 'live page of a process, with its token', parsePageUrl)
     .option('--pid <id>', 'process that has called dumpOnSignal()', parsePid)
     .option('-t, --target <target>', 'only this target, or #server', parseReportedTarget)

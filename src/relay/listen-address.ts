@@ -66,9 +66,24 @@ export function parseListenAddress(text: string): RelayAddress | undefined {
   const [, ipv6, name = '', digits] = HOST_PORT.exec(text) ?? [];
   const host = ipv6 ?? name;
   const port = Number(digits);
-  const isLoopback =
-    host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
-  return isLoopback && port <= 65_535 ? { host, port } : undefined;
+  return isLoopback(host) && port <= 65_535 ? { host, port } : undefined;
+}
+
+function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
+}
+
+/**
+ * Checks that a socket which was passed is one that `listen` could name, too.
+ *
+ * @param address As of `server_uri`; `undefined` for a socket whose address Node.js does not know, which is no TCP.
+ * @throws Error for a port of TCP that other machines reach.
+ */
+export function checkPassedSocket(text: string, address: string | undefined): void {
+  if (address === undefined || parseListenAddress(address) !== undefined) return;
+  throw new Error(
+    `${text}: systemd has passed a socket that listens on ${address}: expected a Unix socket or a loopback address, because clients are not authenticated`,
+  );
 }
 
 /** Bytes of the list of sockets of Linux, which has some 100 for each. */

@@ -9,6 +9,10 @@ import { ServiceHost, type HostedService } from '../control-plane/service-host';
 import { createCsdsHandlers, csdsDefinition } from '../observe/admin/csds';
 import { resetCall } from '../grpc-js/host-internals';
 import type { PolicyEnvironment } from '../lb/registry/policy-table';
+import { processStats } from '../observe/stats/stats-registry';
+import { ClientStats } from '../runtime/client-stats';
+import type { Handle } from '../util/handle';
+import { RELAY_TARGET } from '../util/relay-method';
 import { quoteName, sanitizeText } from '../util/text';
 import { DRAIN_TIMEOUT_MS } from '../xds-client/limits';
 import { LoadReporter, LoadStreams } from '../xds-client/lrs/load-reporter';
@@ -21,7 +25,9 @@ import { XdsClient, type WatchClient } from '../xds-client/xds-client';
 import { ClientRejections } from './client-rejections';
 import { ClientSubscriptions } from './client-subscriptions';
 import { InheritedResources, type InheritedResource } from './inherited-resources';
+import { createInspectService } from './inspect-service';
 import type { RelayClientReport, RelayReport } from './relay-report';
+import { RelayStats } from './relay-stats';
 import { observeRelayClient } from './relay-status';
 import { RelayedLoads } from './relayed-loads';
 import { UpstreamResources } from './upstream-resources';
@@ -34,10 +40,9 @@ export interface RelaySessionOptions {
   readonly inherited: Iterable<InheritedResource>;
   readonly userAgent: UserAgent;
   readonly transportFactory: XdsTransportFactory;
+  /** Describes the whole relay, with this session. */
+  readonly describe: () => RelayReport;
 }
-
-/** The scope of the client of a relay, for diagnostics. */
-const RELAY_TARGET = '#relay';
 
 /** Serves the services of a relay to the processes that it is for, by other means than a socket. */
 export interface RelayHost {
@@ -59,13 +64,17 @@ export class RelaySession {
   private readonly lrs: LoadService;
   private readonly server: ServiceHost;
   private host: RelayHost | undefined;
+  private readonly upstreamStats: ClientStats;
+  private readonly upstreamGauges: Handle | undefined;
+  private readonly stats: RelayStats;
   private streamCount = 0;
   /** Clusters whose load was left out, of which the first is logged. */
   private hasLeftOut = false;
 
   constructor(private readonly options: RelaySessionOptions) {
     const { environment } = options;
-    const { clock } = environment;
+    const { clock, logger } = environment;
+    this.upstreamStats = new ClientStats(processStats, logger);
     const transportFactory = new SharedTransports(options.transportFactory);
     const servers = this.createServers(transportFactory);
     this.client = new XdsClient(
@@ -75,12 +84,22 @@ export class RelaySession {
     this.resources = new UpstreamResources(this.startClient(servers), clock);
     this.resources.watch(() => this.rejections.onServed(this.resources.resourcesFor()));
     this.subscriptions = new ClientSubscriptions((...change) => this.resources.refer(...change));
+    const { parseName } = servers;
+    this.upstreamGauges = this.upstreamStats.observe(this.client, {
+      ...{ target: RELAY_TARGET, parseName },
+    });
+    this.stats = new RelayStats(
+      processStats,
+      { resources: this.resources, clients: () => this.ads.clients() },
+      logger,
+    );
     this.loadStreams = new LoadStreams(clock);
     this.ads = this.createAdsService();
     this.loads = this.createLoads(servers, transportFactory);
     this.lrs = this.createLoadService();
     this.resources.watch(() => this.loads.onClusters());
-    const services = [this.ads, this.lrs, this.createStatusService(servers)];
+    const inspectService = createInspectService(options.describe, clock);
+    const services = [this.ads, this.lrs, this.createStatusService(servers), inspectService];
     this.server = new ServiceHost({ name: 'relay', services, clock });
   }
 
@@ -127,6 +146,8 @@ export class RelaySession {
   }
 
   private close(): void {
+    this.upstreamGauges?.release();
+    this.stats.close();
     this.resources.close();
     this.client.close();
   }
@@ -139,7 +160,7 @@ export class RelaySession {
     return {
       ...{ bootstrap, transportFactory, userAgent, clientFeatures: features },
       ...{ clock, random, logger, federation: flags.federation },
-      ...{ maxUpdateTimePercent, maxCachedBytes },
+      ...{ maxUpdateTimePercent, maxCachedBytes, events: this.upstreamStats },
       // The errors of resources are for clients to judge.
       dataErrorHandling: true,
       rejectionOf: (typeUrl: string) =>
@@ -240,6 +261,7 @@ export class RelaySession {
     const { nodeId, streamId } = event.client;
     const client = `client ${quoteName(nodeId)} (stream ${streamId})`;
     this.subscriptions.onEvent(event);
+    this.stats.onEvent(event);
     if (event.kind === 'connected' || event.kind === 'disconnected') {
       logger.info(() => sanitizeText(`relay: ${client} ${event.kind}`));
     }

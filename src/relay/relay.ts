@@ -1,43 +1,37 @@
-import type { Bootstrap } from '../bootstrap/bootstrap';
-import { resolveLimits, type Limits } from '../bootstrap/limits';
-import { loadBootstrap } from '../bootstrap/load-bootstrap';
-import type { PolicyEnvironment } from '../lb/registry/policy-table';
-import { createServerAccess, type ServerAccess } from '../runtime/server-access';
-import { checkOptions, CLOCK, LOGGER, optional, type MembersOf } from '../util/check-arguments';
-import { systemClock, type Clock } from '../util/clock';
-import { readFeatureFlags } from '../util/feature-flags';
-import { XxHash64 } from '../util/hashes';
-import { containLogger, silentLogger, type Logger } from '../util/logger';
-import { systemRandom } from '../util/random';
-import { joinHostPort } from '../util/text';
-import { PACKAGE_VERSION } from '../util/version';
-import type { UserAgent } from '../xds-client/management-servers';
-import { ClaimedPath } from './claimed-path';
 import {
-  findPassedSocket,
-  LISTEN,
-  parseListenAddress,
-  pathOfSocket,
-  type RelayAddress,
-} from './listen-address';
-import type { InheritedResource } from './inherited-resources';
+  checkOptions,
+  CLOCK,
+  isRecord,
+  LOGGER,
+  optional,
+  POSITIVE_INTEGER,
+  type MembersOf,
+} from '../util/check-arguments';
+import type { Clock } from '../util/clock';
+import type { Logger } from '../util/logger';
+import { BOOTSTRAP } from '../runtime/register-options';
+import { LISTEN } from './listen-address';
 import type { RelayReport } from './relay-report';
-import { RelaySession, type RelayHost } from './relay-session';
+import { RelayServer } from './relay-server';
 
 /** The options of a relay. */
 export interface RelayOptions {
   /**
    * Where clients connect: `unix:/path`, or a loopback address and a port, such as `127.0.0.1:18000`; port 0 takes any that is
    * free. A socket has the mode 0600. `systemd` and `systemd:NAME`: the socket that systemd has passed to this process, with the
-   * mode and the owner that its unit has. Or what serves its services by other means.
+   * mode and the owner that its unit has.
    */
-  readonly listen: string | RelayHost;
+  readonly listen: string;
   /** The management servers: a bootstrap as an object or JSON text (gRFC A27). Default: that of the environment. */
   readonly bootstrap?: object | string;
-  /** The environment variables, as in `process.env`. `GRPC_XDS_RELAY` has no effect: a relay is not its own server. */
-  readonly env: Readonly<Record<string, string | undefined>>;
-  /** Bounds on what management servers can make the relay spend. Default: as of a client. */
-  readonly limits?: Partial<Limits>;
+  /**
+   * The environment variables. `GRPC_XDS_RELAY` has no effect: a relay is not its own server. Default: those of the process.
+   */
+  readonly env?: Readonly<Record<string, string | undefined>>;
+  /** Bytes of one message of a management server. Default: 67,108,864. */
+  readonly maxMessageBytes?: number;
+  /** Bytes of the resources of one management server, as estimated: see docs/limits.md. Default: 268,435,456. */
+  readonly maxCachedBytes?: number;
   /** Default: no output. */
   readonly logger?: Logger;
   /** Default: the system clock. */
@@ -45,72 +39,36 @@ export interface RelayOptions {
 }
 
 const OPTIONS: MembersOf<RelayOptions> = {
-  listen: { ...LISTEN, accepts: (value) => isHost(value) || LISTEN.accepts(value) },
-  bootstrap: { legal: 'an object or a string', accepts: isBootstrap },
-  env: { legal: 'an object', accepts: isObject },
-  limits: { legal: 'an object', accepts: (value) => value === undefined || isObject(value) },
+  listen: LISTEN,
+  bootstrap: optional(BOOTSTRAP),
+  env: optional({ legal: 'an object of environment variables', accepts: isRecord }),
+  maxMessageBytes: optional(POSITIVE_INTEGER),
+  maxCachedBytes: optional(POSITIVE_INTEGER),
   logger: optional(LOGGER),
   clock: optional(CLOCK),
 };
-
-/** The name that management servers receive. */
-const USER_AGENT: UserAgent = { name: 'grpc-xds (relay)', version: PACKAGE_VERSION };
-
-type State =
-  | { readonly kind: 'stopped' }
-  | { readonly kind: 'started'; readonly session: RelaySession; bound: Bound | undefined };
-
-/** An address that is listened on. */
-interface Bound {
-  /** In the form of `server_uri`. */
-  readonly address: string;
-  readonly claim: ClaimedPath | undefined;
-}
-
-/** What a relay takes over at its start. */
-export interface RelayStart {
-  /** The path of `listen`, if it has been claimed. The relay releases it when it ends. */
-  readonly claim?: ClaimedPath;
-  /**
-   * Resources that a client of the process has accepted, which are served while no server can be reached and until one has
-   * answered. Default: none.
-   */
-  readonly inherited?: Iterable<InheritedResource>;
-}
 
 /**
  * One stream to the management servers for several processes: a client of the servers, with the union of what its own clients
  * subscribe to, and a server for those (ADS in both variants, and LRS). Resources are handed on as the bytes they came in. The
  * last ones are served while no server can be reached.
+ *
+ * @example
+ * ```ts
+ * import { Relay } from 'grpc-xds/relay';
+ *
+ * const relay = new Relay({ listen: 'unix:/run/grpc-xds.sock' });
+ * const serverUri = await relay.start();
+ * process.once('SIGTERM', () => void relay.stop());
+ * ```
  */
 export class Relay {
-  private readonly listen: RelayAddress | RelayHost;
-  private readonly environment: PolicyEnvironment;
-  private readonly access: ServerAccess;
-  private readonly bootstrap: Bootstrap;
-  private state: State = { kind: 'stopped' };
+  private readonly server: RelayServer;
 
   /** @throws TypeError if an option is unknown or has an illegal value; Error if the bootstrap cannot be used. */
   constructor(options: RelayOptions) {
     checkOptions('new Relay()', options, OPTIONS);
-    const { env, logger = silentLogger, clock = systemClock } = options;
-    const listen = isHost(options.listen) ? options.listen : findAddress(options.listen, env);
-    if (listen === undefined) throw new TypeError(`new Relay(): listen must be ${LISTEN.legal}`);
-    this.listen = listen;
-    this.environment = {
-      ...{ clock, random: systemRandom, logger: containLogger(logger) },
-      flags: readFeatureFlags(env),
-      hash: new XxHash64(),
-      limits: resolveLimits(options.limits),
-    };
-    this.access = createServerAccess(this.environment, USER_AGENT);
-    const loaded = loadBootstrap({
-      env: { ...env, GRPC_XDS_RELAY: '' },
-      ...{ inline: options.bootstrap, inlineSource: 'new Relay({ bootstrap })' },
-      ...{ support: this.access.support, flags: this.environment.flags },
-    });
-    if (!loaded.ok) throw new Error(loaded.error.message);
-    this.bootstrap = loaded.value;
+    this.server = new RelayServer(options, 'new Relay({ bootstrap })');
   }
 
   /**
@@ -120,96 +78,25 @@ export class Relay {
    * @throws if the address cannot be used, such as a socket that another process listens on or that belongs to another user;
    * or if already started.
    */
-  async start({ claim, inherited = [] }: RelayStart = {}): Promise<string> {
-    if (this.state.kind !== 'stopped') throw new Error('the relay is already started');
-    const { environment, access, bootstrap } = this;
-    const session = new RelaySession({
-      ...{ environment, bootstrap, inherited, userAgent: USER_AGENT },
-      transportFactory: access.transportFactory,
-    });
-    const state: State = { kind: 'started', session, bound: undefined };
-    this.state = state;
-    try {
-      state.bound = await this.bind(session, claim);
-      return state.bound.address;
-    } catch (error) {
-      if (this.state === state) this.state = { kind: 'stopped' };
-      session.kill();
-      throw error;
-    }
+  start(): Promise<string> {
+    return this.server.start();
   }
 
   /**
    * Reports the loads that clients have reported, which takes up to a second, and acknowledges them; then stops listening, ends the
    * streams of clients, those of resources with UNAVAILABLE, and closes the connections to the management servers.
    */
-  async stop(): Promise<void> {
-    const { state } = this;
-    this.state = { kind: 'stopped' };
-    if (state.kind !== 'started') return;
-    state.bound?.claim?.release();
-    await state.session.stop();
+  stop(): Promise<void> {
+    return this.server.stop();
   }
 
   /** Closes all connections at once, as a crash does. */
   kill(): void {
-    const { state } = this;
-    this.state = { kind: 'stopped' };
-    if (state.kind !== 'started') return;
-    // Its file stays.
-    state.bound?.claim?.server.close();
-    state.session.kill();
+    this.server.kill();
   }
 
-  /** Returns the state of the relay and of its clients. */
+  /** Returns the state of the relay and of its clients, a copy. */
   inspect(): RelayReport {
-    const { state } = this;
-    const nothing = { servers: [], types: [], clients: [], loadClients: [] };
-    return {
-      pid: process.pid,
-      address: state.kind === 'started' ? state.bound?.address : undefined,
-      nodeId: this.bootstrap.node.id,
-      ...(state.kind === 'started' ? state.session.inspect() : nothing),
-    };
+    return this.server.inspect();
   }
-
-  private async bind(session: RelaySession, claimed: ClaimedPath | undefined): Promise<Bound> {
-    const { listen } = this;
-    if (isHost(listen)) return { address: session.serve(listen), claim: undefined };
-    if ('path' in listen) {
-      const claim = claimed ?? (await ClaimedPath.claim(listen.path));
-      // A relay of its own keeps its process alive.
-      if (claimed === undefined) claim.server.ref();
-      try {
-        await session.start(claim);
-      } catch (error) {
-        claim.release();
-        throw error;
-      }
-      return { address: `unix:${listen.path}`, claim };
-    }
-    if ('fd' in listen) {
-      await session.start(listen);
-      const path = pathOfSocket(listen.fd);
-      const address = session.address ?? (path === undefined ? `fd:${listen.fd}` : `unix:${path}`);
-      return { address, claim: undefined };
-    }
-    return { address: joinHostPort(listen.host, await session.start(listen)), claim: undefined };
-  }
-}
-
-function isHost(value: unknown): value is RelayHost {
-  return typeof value === 'object' && value !== null && 'start' in value;
-}
-
-function findAddress(text: string, env: RelayOptions['env']): RelayAddress | undefined {
-  return findPassedSocket(text, env) ?? parseListenAddress(text);
-}
-
-function isBootstrap(value: unknown): boolean {
-  return value === undefined || typeof value === 'string' || isObject(value);
-}
-
-function isObject(value: unknown): boolean {
-  return typeof value === 'object' && value !== null;
 }

@@ -156,6 +156,7 @@ function labelsOf(
   };
 }
 
-function typeLabel(typeUrl: string): string {
+/** Returns the label of a type of resources (gRFC A78). */
+export function typeLabel(typeUrl: string): string {
   return typeUrl.startsWith(TYPE_PREFIX) ? typeUrl.slice(TYPE_PREFIX.length) : typeUrl;
 }

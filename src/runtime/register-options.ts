@@ -106,7 +106,8 @@ const LOGGER: Rule = {
   legal: 'an object with the method log, or with the methods error and info',
   accepts: (value) => loadLoggers().isLogger(value),
 };
-const BOOTSTRAP: Rule = {
+/** What the bootstrap of an option must be, before it is parsed. */
+export const BOOTSTRAP: Rule = {
   legal: 'an object or JSON text',
   accepts: (value) => typeof value === 'string' || isRecord(value),
   names: ['xds_servers', 'node', 'authorities', 'certificate_providers'],

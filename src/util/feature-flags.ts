@@ -93,7 +93,7 @@ export interface FeatureFlags {
 }
 
 /** The environment variables, as in `process.env`. */
-type Environment = Readonly<Record<string, string | undefined>>;
+export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Reads the flags: `true` or `false` in any letter case, and the default for any other value. */
 export function readFeatureFlags(env: Environment): FeatureFlags {
@@ -144,7 +144,7 @@ function readFlag(text: string | undefined): boolean | undefined {
   return value === 'false' ? false : undefined;
 }
 
-/** Returns the environment variables, for what reads those of its own: a relay in the process, and what the process shares. */
-export function currentEnvironment(): NodeJS.ProcessEnv {
+/** Returns the environment variables of this process. For what passes them on: a relay in the process, and what the process shares. */
+export function processVariables(): Environment {
   return process.env;
 }

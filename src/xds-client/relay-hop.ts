@@ -1,3 +1,4 @@
+import { RELAY_COMPONENT } from '../util/relay-method';
 import { cutText, sanitizeText } from '../util/text';
 import { listAt, valueAt } from '../util/value-at';
 
@@ -17,8 +18,6 @@ export interface RelayedServer {
   readonly state: string;
 }
 
-/** As istiod describes itself: JSON that names the component. */
-const COMPONENT = 'grpc-xds relay';
 /** Characters of an identifier that is parsed. */
 const MAX_IDENTIFIER_LENGTH = 16_384;
 /** Characters of the cause of a status, which is a header of HTTP/2. */
@@ -29,11 +28,11 @@ const MAX_SERVERS = 16;
 /** A status that a relay ends a stream with because of a management server. */
 const RELAYED_FAILURE = /^relay \(pid \d+\): /;
 
-/** Returns the `control_plane.identifier` of the responses of a relay. */
+/** Returns the `control_plane.identifier` of the responses of a relay: JSON that names the component, as that of istiod. */
 export function formatRelayIdentifier(pid: number, servers: readonly RelayedServer[]): string {
   const shown = servers.slice(0, MAX_SERVERS);
   return JSON.stringify({
-    component: COMPONENT,
+    component: RELAY_COMPONENT,
     pid,
     servers: shown.map(({ serverUri, state }) => ({ serverUri, state })),
   });
@@ -41,7 +40,7 @@ export function formatRelayIdentifier(pid: number, servers: readonly RelayedServ
 
 /** Parses the identifier of a server. Returns `undefined` if it is no relay. */
 export function parseRelayIdentifier(identifier: string): RelayHop | undefined {
-  if (!identifier.includes(COMPONENT) || identifier.length > MAX_IDENTIFIER_LENGTH)
+  if (!identifier.includes(RELAY_COMPONENT) || identifier.length > MAX_IDENTIFIER_LENGTH)
     return undefined;
   let json: unknown;
   try {
@@ -50,7 +49,7 @@ export function parseRelayIdentifier(identifier: string): RelayHop | undefined {
     return undefined;
   }
   const pid = valueAt(json, 'pid');
-  if (valueAt(json, 'component') !== COMPONENT || typeof pid !== 'number') return undefined;
+  if (valueAt(json, 'component') !== RELAY_COMPONENT || typeof pid !== 'number') return undefined;
   const servers = listAt(json, 'servers').slice(0, MAX_SERVERS).flatMap(parseServer);
   return { pid, servers, text: describeHop(pid, servers) };
 }
@@ -60,6 +59,7 @@ function parseServer(json: unknown): readonly RelayedServer[] {
   return typeof serverUri === 'string' && typeof state === 'string' ? [{ serverUri, state }] : [];
 }
 
+/** Describes a relay and the management servers above it for people. */
 function describeHop(pid: number, servers: readonly RelayedServer[]): string {
   const above = servers.map(({ serverUri, state }) =>
     state === 'open' ? serverUri : `${serverUri} (${state})`,

@@ -29,7 +29,13 @@ const formErrors = (
     ['explain xds:///a', "command-argument value 'Say'", 'Say', '/package.Service/Method'],
     ['explain xds:///a', "command-argument value '/a/'", '/a/', '/package.Service/Method'],
     ['explain xds:///a', "command-argument value '/a/b/c'", '/a/b/c', '/package.Service/Method'],
-    ['dump x.yaml', "option '-t, --target <target>'", 'dns:a', `${TARGET_FORM}, or #server`, '-t'],
+    [
+      'dump x.yaml',
+      "option '-t, --target <target>'",
+      'dns:a',
+      `${TARGET_FORM}, or #server, #relay, #client-1`,
+      '-t',
+    ],
     ['diff x.yaml y.yaml', "option '-t, --target <target>'", 'shop', TARGET_FORM, '-t'],
     [
       'dump',

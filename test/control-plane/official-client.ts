@@ -2,6 +2,7 @@ import {
   credentials,
   loadPackageDefinition,
   Metadata,
+  status,
   type ClientDuplexStream,
 } from '@grpc/grpc-js';
 import { loadSync } from '@grpc/proto-loader';
@@ -63,21 +64,32 @@ export class OfficialClient {
   }
 }
 
+/** A read that no response has arrived for yet. */
+interface Waiter<Response> {
+  resolve(response: Response): void;
+  reject(error: Error): void;
+}
+
 /** A stream that queues responses until they are read. */
 export class OfficialStream<Response> {
   readonly received: Response[] = [];
-  private readonly waiting: ((response: Response) => void)[] = [];
+  private readonly waiting: Waiter<Response>[] = [];
+  /** Why there are no more responses; `undefined` while the stream is open. */
+  private failure: Error | undefined;
   readonly ended: Promise<StreamEnd>;
 
   constructor(private readonly call: ClientDuplexStream<object, Response>) {
     this.ended = new Promise((resolve) => {
-      call.on('status', ({ code, details }: StreamEnd) => resolve({ code, details }));
+      call.on('status', ({ code, details }: StreamEnd) => {
+        this.rejectWaiters(new Error(`the stream has ended: ${status[code]}: ${details}`));
+        resolve({ code, details });
+      });
     });
     call.on('error', () => {});
     call.on('data', (response: Response) => {
       const waiter = this.waiting.shift();
       if (waiter === undefined) this.received.push(response);
-      else waiter(response);
+      else waiter.resolve(response);
     });
   }
 
@@ -85,11 +97,12 @@ export class OfficialStream<Response> {
     this.call.write(request);
   }
 
-  /** Resolves to the next response. */
+  /** Resolves to the next response. Rejects with the status of the stream if it ends before. */
   next(): Promise<Response> {
     const first = this.received.shift();
     if (first !== undefined) return Promise.resolve(first);
-    return new Promise((resolve) => this.waiting.push(resolve));
+    if (this.failure !== undefined) return Promise.reject(this.failure);
+    return new Promise((resolve, reject) => this.waiting.push({ resolve, reject }));
   }
 
   end(): void {
@@ -98,5 +111,10 @@ export class OfficialStream<Response> {
 
   cancel(): void {
     this.call.cancel();
+  }
+
+  private rejectWaiters(failure: Error): void {
+    this.failure = failure;
+    for (const waiter of this.waiting.splice(0)) waiter.reject(failure);
   }
 }

@@ -17,6 +17,7 @@ const KILLS = 20;
 class Caller {
   readonly ended: Promise<void>;
   readonly codes: status[] = [];
+  readonly failures: string[] = [];
   private isStopped = false;
 
   constructor(private readonly client: ObedientClient) {
@@ -30,8 +31,9 @@ class Caller {
 
   private async run(): Promise<void> {
     while (!this.isStopped) {
-      const { code } = await this.client.call('ok').outcome;
+      const { code, details } = await this.client.call('ok').outcome;
       this.codes.push(code);
+      if (code !== status.OK) this.failures.push(details);
       await sleep(2);
     }
   }

@@ -35,8 +35,8 @@ describe('the socket that systemd passes', () => {
 const PARENT = `
 const { spawn } = require('node:child_process');
 const { createServer } = require('node:net');
-const [path, main] = process.argv.slice(1);
-const server = createServer().listen(path, () => {
+const [where, main] = process.argv.slice(1);
+const server = createServer().listen(JSON.parse(where), () => {
   const script = 'LISTEN_PID=$$ exec "$0" "$@"';
   const args = ['-c', script, process.execPath, main, 'relay', '--listen', 'systemd'];
   const env = { ...process.env, LISTEN_FDS: '1', LISTEN_FDNAMES: 'xds.socket' };
@@ -50,21 +50,19 @@ const server = createServer().listen(path, () => {
 describe('grpc-xds relay --listen systemd', () => {
   const folder = mkdtempSync(join(tmpdir(), 'relay-'));
   let parent: ChildProcess | undefined;
-  afterAll(() => {
-    parent?.kill();
-    rmSync(folder, { recursive: true });
-  });
+  afterEach(() => parent?.kill());
+  afterAll(() => rmSync(folder, { recursive: true }));
 
-  it('listens on the socket that its parent has passed, and ends with the code 0', async () => {
-    const path = join(folder, 'xds.sock');
+  /** Starts the command with a socket. Resolves to its output once it has started or ended. */
+  async function start(where: object) {
     const main = join(__dirname, '../../dist/cli/main.js');
     const server = { server_uri: '127.0.0.1:1', channel_creds: [{ type: 'insecure' }] };
     const bootstrap = { xds_servers: [server], node: { id: 'n' } };
     const env = { ...process.env, GRPC_XDS_BOOTSTRAP_CONFIG: JSON.stringify(bootstrap) };
-    const started = spawn(process.execPath, ['-e', PARENT, path, main], { env });
+    const started = spawn(process.execPath, ['-e', PARENT, JSON.stringify(where), main], { env });
     parent = started;
     let output = '';
-    const ended = new Promise((resolve) => started.once('exit', resolve));
+    const ended = new Promise((resolve) => started.once('close', resolve));
     await new Promise<void>((resolve) => {
       const add = (chunk: Buffer) => {
         output += chunk.toString();
@@ -74,8 +72,29 @@ describe('grpc-xds relay --listen systemd', () => {
       started.stderr.on('data', add);
       void ended.then(() => resolve());
     });
+    return { output, started, ended };
+  }
+
+  it('listens on the socket that its parent has passed, and ends with the code 0', async () => {
+    const path = join(folder, 'xds.sock');
+    const { output, started, ended } = await start({ path });
     expect(output).toContain(`Relaying on unix:${path}`);
     started.kill();
     expect(await ended).toBe(0);
+  });
+
+  it.each(['127.0.0.1', '::1'])('listens on a port of %s', async (host) => {
+    const { output, started, ended } = await start({ host, port: 0 });
+    expect(output).toContain(host === '::1' ? 'Relaying on [::1]:' : 'Relaying on 127.0.0.1:');
+    started.kill();
+    expect(await ended).toBe(0);
+  });
+
+  it.each(['0.0.0.0', '::'])('refuses a port of %s, which other machines reach', async (host) => {
+    const { output, ended } = await start({ host, port: 0 });
+    expect(output).toMatch(
+      /^error: systemd: systemd has passed a socket that listens on \S+: expected a Unix socket or a loopback address, because clients are not authenticated$/m,
+    );
+    expect(await ended).toBe(2);
   });
 });

@@ -10,6 +10,7 @@ import * as servers from '../../src/server';
 import * as controlPlane from '../../src/control-plane';
 import * as opentelemetry from '../../src/observe/opentelemetry';
 import * as orca from '../../src/orca';
+import * as relays from '../../src/relay';
 import * as testing from '../../src/testing';
 import { systemClock } from '../../src/util/clock';
 import { silentLogger } from '../../src/util/logger';
@@ -109,6 +110,10 @@ const xdsServerOptions: Required<servers.XdsOptions> = {
   drainJitterMs: 5,
 };
 const xdsServer = new servers.XdsServer();
+const relayOptions: Required<relays.RelayOptions> = {
+  ...{ listen: 'unix:/nowhere/xds.sock', bootstrap: bootstrapFor('127.0.0.1:9'), env: {} },
+  ...{ maxMessageBytes: 4096, maxCachedBytes: 4096, logger: silentLogger, clock: systemClock },
+};
 const call = { getAuthContext: () => null };
 const explained = ['xds:///a', '/a.B/C', new Metadata()] as const;
 const provider = { name: 'acme', parseConfig: make, create: make };
@@ -264,6 +269,11 @@ const rows: Readonly<Record<string, Row>> = {
     ...['127.0.0.1:9', done],
   ]),
   'XdsServer.tryShutdown': methodRow(new servers.XdsServer(), 'tryShutdown', [done]),
+  'new Relay': classRow(
+    relays.Relay,
+    [relayOptions],
+    ['0.bootstrap.*', '0.env.*', '0.logger.*', '0.clock.*'],
+  ),
   createXdsServerCredentials: row(servers.createXdsServerCredentials, [
     ServerCredentials.createInsecure(),
   ]),
@@ -280,7 +290,15 @@ const HOSTED = new Set(['GrpcTraceBinPropagator.inject', 'GrpcTraceBinPropagator
 
 /** Lists what the reports of the public API have with arguments. */
 function publicCalls(): readonly string[] {
-  const entries = ['grpc-xds', 'control-plane', 'opentelemetry', 'orca', 'server', 'testing'];
+  const entries = [
+    'grpc-xds',
+    'control-plane',
+    'opentelemetry',
+    'orca',
+    'relay',
+    'server',
+    'testing',
+  ];
   const calls = entries.flatMap((entry) => {
     const report = readFileSync(join(__dirname, `../../etc/${entry}.api.md`), 'utf8');
     const functions = [...report.matchAll(/^export function (\w+)(?:<[^(]*>)?\(([^)]*)/gm)];

@@ -1,4 +1,4 @@
-import type * as Relays from '../../relay/relay';
+import type * as Relays from '../../relay';
 import { late } from '../../util/late';
 
 /** The parts of the client that commands use, loaded late: see `loadClient`. */
@@ -22,4 +22,4 @@ export type { ChangeReport, TargetReport } from '../../observe/admin/inspect-rep
 export type { CallExplanation } from '../../resolver/explain-call';
 
 /** The relay has the management server above the client, which the other commands must not load. */
-export const loadRelay = late<typeof Relays>(() => require('../../relay/relay'));
+export const loadRelay = late<typeof Relays>(() => require('../../relay/index'));

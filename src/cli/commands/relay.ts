@@ -1,11 +1,38 @@
+import { status } from '@grpc/grpc-js';
 import { errorMessage } from '../../util/errors';
 import { containLogger, silentLogger, type Logger } from '../../util/logger';
-import { exitCode, loadClient, untilInterrupted, type CliIo } from '../io';
+import { isJsonObject } from '../../wire/proto-json/explain-json';
+import { AdminClient } from '../dump/admin-client';
+import {
+  exitCode,
+  formatTable,
+  loadClient,
+  printResult,
+  untilInterrupted,
+  type Cell,
+  type CliIo,
+  type OutputFlags,
+} from '../io';
+import { numberOf, objectsIn, textOf, type Json } from '../top/report-json';
 
 /** Flags of `relay`. */
-export interface RelayFlags {
+export interface RelayFlags extends OutputFlags {
   /** `unix:/path`, or a loopback address and a port. */
-  readonly listen: string;
+  readonly listen?: string;
+  /** The address of a relay that runs, which is shown instead. */
+  readonly admin?: string;
+  /** Seconds for its response. */
+  readonly timeout: number;
+}
+
+/** Runs a relay, or shows one that runs. */
+export async function relay(flags: RelayFlags, io: CliIo): Promise<number> {
+  const { listen, admin } = flags;
+  if ((listen === undefined) === (admin === undefined)) {
+    io.printError('error: give --listen to run a relay, or --admin to show one that runs');
+    return exitCode.badInput;
+  }
+  return listen === undefined ? showRelay(admin ?? '', flags, io) : runRelay(listen, io);
 }
 
 /**
@@ -14,7 +41,7 @@ export interface RelayFlags {
  *
  * @returns the exit code; a bootstrap or an address that cannot be used is bad input.
  */
-export async function relay({ listen }: RelayFlags, io: CliIo): Promise<number> {
+async function runRelay(listen: string, io: CliIo): Promise<number> {
   const log = (text: string) => {
     const time = new Date(io.clock.now()).toISOString().slice(11, 19);
     return `${time}Z ${text}`;
@@ -37,5 +64,101 @@ export async function relay({ listen }: RelayFlags, io: CliIo): Promise<number> 
   } catch (error) {
     io.printError(`error: ${errorMessage(error)}`);
     return exitCode.badInput;
+  }
+}
+
+/**
+ * Shows a relay: the servers above it, what it has of each type, its clients, and the calls that these have reported.
+ *
+ * @returns the exit code: findings, if it has nothing to serve because no server can be reached; unreachable, if there is no relay.
+ */
+async function showRelay(address: string, flags: RelayFlags, io: CliIo): Promise<number> {
+  const client = new AdminClient(address, flags.timeout * 1000);
+  const inspected = await client.inspectRelay();
+  client.close();
+  if (!inspected.ok) {
+    const isOther = inspected.error.code === status.UNIMPLEMENTED;
+    io.printError(isOther ? `--admin ${address}: is no relay` : inspected.error.text);
+    return exitCode.unreachable;
+  }
+  const report = parseJson(inspected.value);
+  const shown = isJsonObject(report) ? report['relay'] : undefined;
+  if (!isJsonObject(shown)) {
+    io.printError(`--admin ${address}: the report is of another version of grpc-xds`);
+    return exitCode.badInput;
+  }
+  printResult(shown, flags, io, () => {
+    for (const line of formatRelay(shown)) io.print(line);
+  });
+  const servers = objectsIn(shown['servers']);
+  const hasServer = servers.length === 0 || servers.some((each) => each['lastError'] === undefined);
+  const hasResources = objectsIn(shown['types']).some((type) => numberOf(type['resources']) > 0);
+  return hasServer || hasResources ? exitCode.fine : exitCode.findings;
+}
+
+type Row = readonly Cell[];
+
+function formatRelay(report: Json): readonly string[] {
+  const clients = objectsIn(report['clients']);
+  const left = numberOf(report['clientCount']) - clients.length;
+  const node = JSON.stringify(textOf(report['nodeId']));
+  return [
+    `relay (pid ${numberOf(report['pid'])}) on ${textOf(report['address'])}, node ${node}`,
+    ...formatRows(['server', 'state', 'last error'], report['servers'], rowOfServer),
+    ...formatRows(['type', ...COUNTS], report['types'], rowOfType),
+    ...formatRows(['stream', 'client', 'type', 'names', 'state'], clients, rowsOfClient),
+    ...(left > 0 ? [`and ${left} more clients`] : []),
+    ...formatRows(['stream', 'loads of', ...CALLS], report['loadClients'], rowOfLoads),
+  ];
+}
+
+/** Formats the rows that follow from a list, after an empty line; nothing if there are none. */
+function formatRows(
+  titles: readonly string[],
+  list: unknown,
+  rowsOf: (json: Json) => readonly Row[],
+): readonly string[] {
+  const rows = objectsIn(list).flatMap(rowsOf);
+  return rows.length === 0 ? [] : ['', ...formatTable(titles, rows)];
+}
+
+function rowOfServer(server: Json): readonly Row[] {
+  return [[textOf(server['serverUri']), textOf(server['state']), textOf(server['lastError'])]];
+}
+
+function rowOfType(type: Json): readonly Row[] {
+  return [[typeOf(type), ...COUNTS.map((name) => numberOf(type[name]))]];
+}
+
+function rowsOfClient(client: Json): readonly Row[] {
+  const own = [numberOf(client['streamId']), textOf(client['nodeId'])];
+  return objectsIn(client['types']).map((type) => [
+    ...[...own, typeOf(type), numberOf(type['names']), stateOfType(type)],
+  ]);
+}
+
+function rowOfLoads(client: Json): readonly Row[] {
+  const own = [numberOf(client['streamId']), textOf(client['nodeId'])];
+  return [[...own, ...CALLS.map((name) => numberOf(client[name]))]];
+}
+
+const COUNTS = ['names', 'resources', 'errors', 'absent'] as const;
+const CALLS = ['issued', 'succeeded', 'failed', 'dropped'] as const;
+
+function typeOf(type: Json): string {
+  const typeUrl = textOf(type['typeUrl']);
+  return typeUrl.slice(typeUrl.lastIndexOf('.') + 1);
+}
+
+function stateOfType(type: Json): string {
+  if (type['rejection'] !== undefined) return `rejected: ${textOf(type['rejection'])}`;
+  return type['sentVersion'] === type['ackedVersion'] ? 'acknowledged' : 'waiting';
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
   }
 }

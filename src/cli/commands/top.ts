@@ -92,11 +92,12 @@ async function printOnce(flags: TopFlags, io: CliIo): Promise<number> {
   if (await pause(flags, untilInterrupted(io), io)) return exitCode.fine;
   const sample = await takeSample(flags, io);
   if (!sample.ok) return fail(sample.error, io);
-  const { rows, pid, atMs } = sample.value;
+  const { rows, pid, atMs, relays } = sample.value;
   const described = rows.map((row) => describeRow(row, sample.value, before.value));
-  const result = { pid, time: new Date(atMs).toISOString(), rows: described };
+  const result = { pid, time: new Date(atMs).toISOString(), rows: described, relays };
   printResult(result, flags, io, () => {
     for (const line of formatRows(sample.value, before.value)) io.print(line);
+    for (const relay of relays) io.print(`by ${relay}`);
   });
   return exitCode.fine;
 }
@@ -219,7 +220,8 @@ class TopScreen {
     if (sample === undefined) return;
     const { columns = 80, rows = 24 } = io.size ?? {};
     const process = sample.pid ?? this.flags.admin ?? '';
-    const title = `process ${process}  ${new Date(sample.atMs).toISOString().slice(11, 19)}Z  q: quit`;
+    const relays = sample.relays.map((relay) => `  by ${relay}`).join('');
+    const title = `process ${process}${relays}  ${new Date(sample.atMs).toISOString().slice(11, 19)}Z  q: quit`;
     const [titles = '', ...table] = formatRows(sample, this.before, columns);
     const cut = (text: string) => text.slice(0, columns);
     // The last line is left free, so that the screen does not scroll.

@@ -1,5 +1,6 @@
 import { Client, credentials, status, type ServiceError } from '@grpc/grpc-js';
 import { describeDuration } from '../../util/duration';
+import { RELAY_INSPECT_PATH } from '../../util/relay-method';
 import { err, ok, type Result } from '../../util/result';
 import {
   ClientStatusDiscoveryServiceDefinition,
@@ -23,6 +24,12 @@ const FETCH_STATUS: AdminMethod<ClientStatusRequest, ClientStatusResponse> = {
   path: `/${fullName}/${methods.fetchClientStatus.name}`,
   requestSerialize: (request) => Buffer.from(ClientStatusRequest.encode(request).finish()),
   responseDeserialize: (bytes) => ClientStatusResponse.decode(bytes),
+};
+
+const INSPECT_RELAY: AdminMethod<undefined, string> = {
+  path: RELAY_INSPECT_PATH,
+  requestSerialize: () => Buffer.alloc(0),
+  responseDeserialize: (bytes) => bytes.toString('utf8'),
 };
 
 /** Why a call has no response. */
@@ -51,6 +58,11 @@ export class AdminClient {
   /** Fetches the state of the xDS clients of the process over CSDS (gRFC A40). @returns it, or why there is none. */
   fetchStatus(): Promise<Result<ClientStatusResponse, AdminFailure>> {
     return this.call(FETCH_STATUS, ClientStatusRequest.create());
+  }
+
+  /** Fetches the report of a relay, in JSON. @returns it, or why there is none. */
+  inspectRelay(): Promise<Result<string, AdminFailure>> {
+    return this.call(INSPECT_RELAY, undefined);
   }
 
   /** Calls a method. @returns the response, or why there is none. */

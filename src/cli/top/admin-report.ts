@@ -54,7 +54,7 @@ interface AssignedClusters {
 }
 
 /**
- * Reads the channels of a process over channelz, and over CSDS (gRFC A40) to which cluster and locality their
+ * Reads the report of a relay, or else the channels of a process over channelz, and over CSDS (gRFC A40) to which cluster and locality their
  * endpoints belong.
  *
  * @returns a report in the form of `inspect()`, with what these services have: no latencies, and no state of policies but
@@ -67,6 +67,11 @@ export async function fetchAdminReport(
 ): Promise<Result<ProcessReport, SourceFailure>> {
   const client = new AdminClient(address, timeoutMs);
   try {
+    const inspected = await client.inspectRelay();
+    if (inspected.ok) return ok({ source: address, text: inspected.value });
+    if (inspected.error.code !== status.UNIMPLEMENTED) {
+      return failed(inspected.error.text, exitCode.unreachable);
+    }
     const fetched = await client.fetchStatus();
     if (!fetched.ok) return failed(fetched.error.text, exitCode.unreachable);
     const channels = await readChannels(client);

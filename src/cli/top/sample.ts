@@ -1,7 +1,8 @@
+import { RELAY_TARGET } from '../../util/relay-method';
 import { isJsonObject } from '../../wire/proto-json/explain-json';
 import { SERVER_TARGET } from '../dump/process-report';
 import { numberOf, objectsIn, textOf, type Json } from './report-json';
-import { rowsOfServer } from './server-rows';
+import { rowsOfRelay, rowsOfServer } from './server-rows';
 import type { EndedCalls, TopRow } from './top-row';
 
 /** The rows of a process at one moment. */
@@ -11,10 +12,14 @@ export interface TopSample {
   /** `undefined` if the source does not say. */
   readonly pid: number | undefined;
   readonly rows: readonly TopRow[];
+  /** The relays in the place of management servers, such as `relay (pid 12) → istiod:15010`. */
+  readonly relays: readonly string[];
 }
 
 /** Rows of a sample; those beyond are left out. */
 const MAX_ROWS = 2000;
+/** Relays of a sample. */
+const MAX_RELAYS = 16;
 /** Policies are not deeper, whatever a report says. */
 const MAX_DEPTH = 32;
 
@@ -32,10 +37,12 @@ export function readSample(text: string, target: string | undefined): TopSample 
   );
   const isWithServers = target === undefined || target === SERVER_TARGET;
   const servers = isWithServers ? objectsIn(report['servers']) : [];
-  const all = [...targets.flatMap(rowsOfTarget), ...servers.flatMap(rowsOfServer)];
+  const isWithRelay = target === undefined || target === RELAY_TARGET;
+  const relay = isWithRelay && isJsonObject(report['relay']) ? rowsOfRelay(report['relay']) : [];
+  const all = [...targets.flatMap(rowsOfTarget), ...servers.flatMap(rowsOfServer), ...relay];
   const rows = all.slice(0, MAX_ROWS);
   const pid = report['pid'] === undefined ? undefined : numberOf(report['pid']);
-  return { atMs: Date.parse(textOf(report['time'])), pid, rows };
+  return { atMs: Date.parse(textOf(report['time'])), pid, rows, relays: relaysOf(targets) };
 }
 
 function parse(text: string): unknown {
@@ -44,6 +51,12 @@ function parse(text: string): unknown {
   } catch {
     return undefined;
   }
+}
+
+function relaysOf(targets: readonly Json[]): readonly string[] {
+  const servers = targets.flatMap((target) => objectsIn(target['servers']));
+  const texts = servers.map(({ relay }) => (isJsonObject(relay) ? textOf(relay['text']) : ''));
+  return [...new Set(texts)].filter((text) => text !== '').slice(0, MAX_RELAYS);
 }
 
 /** The members of rows of targets. */

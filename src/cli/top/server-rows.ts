@@ -9,11 +9,7 @@ const ONLY = 0;
 export function rowsOfServer(json: Json): readonly TopRow[] {
   const server = textOf(json['address']);
   const { connections, calls, handshakes } = json;
-  const row = (part: string, rest: Partial<TopRow>): TopRow => ({
-    ...{ target: '', cluster: '', locality: '', server, part, ended: new Map() },
-    ...{ inFlight: 0, latencyMs: undefined, ready: 0, endpoints: 0, state: '' },
-    ...rest,
-  });
+  const row = (part: string, rest: Partial<TopRow>) => createRow(server, part, rest);
   return [
     row('', {
       ...callsOf(calls),
@@ -37,6 +33,61 @@ export function rowsOfServer(json: Json): readonly TopRow[] {
       row(`TLS handshakes: ${textOf(failure['cause'])}`, { ended: failed(failure['handshakes']) }),
     ),
   ];
+}
+
+function createRow(server: string, part: string, rest: Partial<TopRow>): TopRow {
+  return {
+    ...{ target: '', cluster: '', locality: '', server, part, ended: new Map() },
+    ...{ inFlight: 0, latencyMs: undefined, ready: 0, endpoints: 0, state: '' },
+    ...rest,
+  };
+}
+
+/**
+ * Returns a row for a relay, and below it the management servers that it uses, its clients, and the calls that these have
+ * reported. Of a client, `ready` and `endpoints` are the types that it has accepted and those that it subscribes to.
+ */
+export function rowsOfRelay(json: Json): readonly TopRow[] {
+  const relay = `relay ${textOf(json['address'])}`;
+  const clients = objectsIn(json['clients']).map((client) => {
+    const types = objectsIn(client['types']);
+    const isAccepted = (type: Json) => type['sentVersion'] === type['ackedVersion'];
+    const isRejected = types.some((type) => type['rejection'] !== undefined);
+    const ready = types.filter(isAccepted).length;
+    const state = isRejected ? 'NACKED' : ready === types.length ? 'ACKED' : 'REQUESTED';
+    return createRow(relay, nameOf('client', client), { ready, endpoints: types.length, state });
+  });
+  const loads = objectsIn(json['loadClients']).map((client) =>
+    createRow(relay, nameOf('loads of', client), reportedCalls(client)),
+  );
+  const servers = objectsIn(json['servers']).map((server) =>
+    createRow(relay, `server ${textOf(server['serverUri'])}`, { state: stateOf(server) }),
+  );
+  const total = {
+    ended: new Map(loads.flatMap(({ ended }) => [...ended])),
+    inFlight: loads.reduce((sum, { inFlight }) => sum + inFlight, 0),
+    ready: clients.filter(({ state }) => state === 'ACKED').length,
+    endpoints: clients.length,
+  };
+  return [createRow(relay, '', total), ...servers, ...clients, ...loads];
+}
+
+function nameOf(word: string, client: Json): string {
+  return `${word} ${JSON.stringify(textOf(client['nodeId']))} (stream ${numberOf(client['streamId'])})`;
+}
+
+function stateOf(server: Json): string {
+  const state = textOf(server['state']).toUpperCase();
+  return server['lastError'] === undefined ? state : `${state}: ${textOf(server['lastError'])}`;
+}
+
+function reportedCalls(client: Json): Partial<TopRow> {
+  const [issued, succeeded, failed] = [client['issued'], client['succeeded'], client['failed']];
+  const ended = { succeeded: numberOf(succeeded), failed: numberOf(failed) };
+  return {
+    ended: new Map([[numberOf(client['streamId']), ended]]),
+    inFlight: Math.max(0, numberOf(issued) - ended.succeeded - ended.failed),
+  };
 }
 
 function chainOf(chain: Json): { readonly name: string; readonly state: string } {

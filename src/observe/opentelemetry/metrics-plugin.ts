@@ -4,6 +4,7 @@ import {
   ClientInstruments,
   LbInstruments,
   OwnInstruments,
+  RelayInstruments,
   ServerInstruments,
   type Instrument,
 } from '../stats/instruments';
@@ -278,6 +279,7 @@ export const allInstruments: readonly Instrument[] = [
   ...Object.values(ClientInstruments),
   ...Object.values(OwnInstruments),
   ...Object.values(ServerInstruments),
+  ...Object.values(RelayInstruments),
 ];
 
 /** The choice of instruments and labels in `ObserveOptions`. */

@@ -343,3 +343,34 @@ export const ServerInstruments = {
     ],
   }),
 } as const satisfies Readonly<Record<string, Instrument>>;
+
+/** The instruments of a relay, which no gRFC defines. Their target is `#relay`. */
+export const RelayInstruments = {
+  CLIENTS: defineInstrument({
+    name: 'grpc_xds.relay.clients',
+    description: 'The number of discovery streams of clients of a relay.',
+    unit: '{stream}',
+    kind: 'gauge',
+  }),
+  SUBSCRIPTIONS: defineInstrument({
+    name: 'grpc_xds.relay.subscriptions',
+    description: 'The number of names that the clients of a relay subscribe to, all together.',
+    unit: '{name}',
+    kind: 'gauge',
+    labels: [TARGET, ClientLabel.RESOURCE_TYPE],
+  }),
+  RELAYED_SIZE: defineInstrument({
+    name: 'grpc_xds.relay.relayed_size',
+    description: 'Bytes of the resources that a relay has sent to its clients.',
+    unit: 'By',
+    kind: 'counter',
+    labels: [TARGET, ClientLabel.RESOURCE_TYPE],
+  }),
+  REJECTIONS: defineInstrument({
+    name: 'grpc_xds.relay.rejections',
+    description: 'The number of responses that clients of a relay have rejected (NACK).',
+    unit: '{response}',
+    kind: 'counter',
+    labels: [TARGET, ClientLabel.RESOURCE_TYPE],
+  }),
+} as const satisfies Readonly<Record<string, Instrument>>;

@@ -10,7 +10,7 @@ import { err, ok, type Result } from '../../util/result';
 import { sanitizeText } from '../../util/text';
 import type { XdsTransport } from '../../xds-client/transport';
 import type { InheritedResource } from '../inherited-resources';
-import type { Relay } from '../relay';
+import type { RelayServer } from '../relay-server';
 import type { RelayHost } from '../relay-session';
 import type { Share } from '../share/share';
 import { ClusterHost } from './cluster-host';
@@ -26,7 +26,7 @@ export interface ClusterShareOptions {
   readonly random: Random;
   readonly logger: Logger;
   /** Creates the relay of a primary. @throws Error if the bootstrap cannot be used. */
-  readonly createRelay: (host: RelayHost) => Relay;
+  readonly createRelay: (host: RelayHost) => RelayServer;
   /** Returns the resources that the clients of the primary have accepted. */
   readonly inherited: () => Iterable<InheritedResource>;
 }
@@ -40,7 +40,7 @@ const RETRY_MS = 5000;
  */
 export class ClusterShare implements Share {
   readonly serverUri = CLUSTER_URI;
-  private relay: Relay | undefined;
+  private relay: RelayServer | undefined;
   private timer: Handle | undefined;
   private isStopped = false;
   /** Why the relay could not be started, as logged. */

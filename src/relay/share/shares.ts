@@ -15,14 +15,14 @@ import type {
 import type { ClaimedPath } from '../claimed-path';
 import type { InheritedResource } from '../inherited-resources';
 import type * as Cluster from '../ipc/cluster-share';
-import type * as Relay from '../relay';
+import type * as Relays from '../relay-server';
 import { AwaitedTransport } from './awaited-transport';
 import { preparePrivateFolder, threadSocketPath } from './private-folder';
 import { RelayElection, type ServingRelay } from './relay-election';
 import type { Share } from './share';
 
 /** Loaded late, because one process of all serves. */
-const loadRelay = late<typeof Relay>(() => require('../relay'));
+const loadRelay = late<typeof Relays>(() => require('../relay-server'));
 const loadCluster = late<typeof Cluster>(() => require('../ipc/cluster-share'));
 
 /** Constructor options of the shares of a process. */
@@ -112,15 +112,18 @@ export class Shares {
   }
 
   private createRelay(
-    listen: Relay.RelayOptions['listen'],
+    listen: Relays.RelayServerOptions['listen'],
     { bootstrap, limits }: SharedOptions,
-  ): Relay.Relay {
+  ): Relays.RelayServer {
     const { env, logger, clock } = this.options;
-    return new (loadRelay().Relay)({
+    const { maxMessageBytes, maxCachedBytes } = limits ?? {};
+    const options = {
       ...{ listen, env, logger, clock },
       ...(bootstrap !== undefined && { bootstrap }),
-      ...(limits !== undefined && { limits }),
-    });
+      ...(maxMessageBytes !== undefined && { maxMessageBytes }),
+      ...(maxCachedBytes !== undefined && { maxCachedBytes }),
+    };
+    return new (loadRelay().RelayServer)(options, 'register({ bootstrap })');
   }
 }
 

@@ -134,6 +134,10 @@ const ROWS: readonly Row[] = [
     [T, A, S, ...['filter', 'action', 'policy'].map((label) => `grpc_xds.server.${label}`)],
     ...([[], [], false] as const),
   ],
+  ['grpc_xds.relay.clients', ...(['gauge', '{stream}', [T], [], [], false] as const)],
+  ['grpc_xds.relay.subscriptions', ...(['gauge', '{name}', [T, R], [], [], false] as const)],
+  ['grpc_xds.relay.relayed_size', ...(['counter', 'By', [T, R], [], [], false] as const)],
+  ['grpc_xds.relay.rejections', ...(['counter', '{response}', [T, R], [], [], false] as const)],
 ];
 
 describe('the instruments', () => {

@@ -13,6 +13,7 @@ import {
 } from './credential-checks';
 import type { CertificateFilesConfig } from '../../../security/providers/certificate-files';
 import type { DoctorContext } from './finding';
+import { checkRelay, describeSocketProblem, RELAY_REMEDY } from './socket-checks';
 import {
   probeSocket,
   probeTls,
@@ -23,7 +24,10 @@ import {
   type TlsProbe,
   type Timed,
 } from './probes';
+import type { Handle } from '../../../util/handle';
 import { ok, type Result } from '../../../util/result';
+import { noClientEvents } from '../../../xds-client/client-snapshot';
+import { isRelayedFailure, type RelayHop } from '../../../xds-client/relay-hop';
 import type { StreamStatus } from '../../../xds-client/transport';
 import { XdsClient } from '../../../xds-client/xds-client';
 import { USER_AGENT } from '../client-parts';
@@ -121,11 +125,14 @@ class ServerCheck {
     const { clock, stepMs, findings } = this.context;
     const connected = await probeSocket(target, clock, stepMs);
     if (!connected.ok) {
-      const remedy =
-        word === 'socket'
-          ? 'start the agent that serves the socket, and mount it where this process sees it'
-          : 'check that the server runs, its port, and network policies on the way';
-      findings.fail(word, this.subject, `no connection: ${connected.error}`, remedy);
+      const { text, remedy } =
+        'path' in target
+          ? describeSocketProblem(target.path, connected.error)
+          : {
+              text: `no connection: ${connected.error}`,
+              remedy: 'check that the server runs, its port, and network policies on the way',
+            };
+      findings.fail(word, this.subject, text, remedy);
       return undefined;
     }
     this.passed.push(`${word} ${inMs(connected.value.ms)}`);
@@ -155,7 +162,11 @@ class ServerCheck {
       return false;
     }
     this.passed.push(`ads ${inMs(ms)}`);
+    const { relay: hop } = reaction;
+    if (hop !== undefined) this.passed.push(hop.text);
     findings.ok('server', this.subject, this.passed.join(', '));
+    const path = target !== undefined && 'path' in target ? target.path : undefined;
+    if (hop !== undefined) checkRelay(this.subject, { hop, path }, findings);
     return true;
   }
 
@@ -182,7 +193,9 @@ class ServerCheck {
       findings.fail('tls-expected', this.subject, text, 'use channel_creds of type tls');
       return;
     }
-    const { check, remedy } = adviceFor(status.code);
+    const { check, remedy } = isRelayedFailure(status.details)
+      ? { check: 'relay-upstream', remedy: RELAY_REMEDY }
+      : adviceFor(status.code);
     const text = `the stream ended with ${statusName(status.code)}: ${status.details}`;
     findings.fail(check, this.subject, text, remedy);
   }
@@ -292,7 +305,11 @@ function judge(
 
 /** How a server reacted to the first request. */
 export type AdsReaction =
-  { readonly kind: 'answered' } | { readonly kind: 'closed'; readonly status: StreamStatus };
+  | { readonly kind: 'answered'; readonly relay: RelayHop | undefined }
+  | { readonly kind: 'closed'; readonly status: StreamStatus };
+
+/** Milliseconds that a message is read for, until it counts as a response that cannot be read. */
+const READ_MS = 500;
 
 /**
  * Requests a Listener from one server and waits for the first message, whatever it contains.
@@ -307,13 +324,16 @@ function probeAds(
 ): Promise<Result<Timed<AdsReaction>, string>> {
   return runStep<AdsReaction>(clock, adsMs, (done) => {
     const { random, logger } = parts.environment;
+    let timer: Handle | undefined;
+    const onAnswered = () => done(ok({ kind: 'answered', relay: client.serverStates()[0]?.relay }));
     const client = new XdsClient({
       bootstrap: onlyServer(bootstrap, server),
       transportFactory: observeTransports(access.transportFactory, {
-        onMessage: () => done(ok({ kind: 'answered' })),
+        onMessage: () => (timer ??= clock.setTimer(onAnswered, READ_MS, true)),
         onClosed: (status) => done(ok({ kind: 'closed', status })),
       }),
       ...{ clock, random, logger, userAgent: USER_AGENT },
+      events: { ...noClientEvents, onResponse: onAnswered },
     });
     client.watch(parts.types.listener, listenerName, {
       onResourceChanged(update) {
@@ -324,7 +344,10 @@ function probeAds(
       },
       onAmbientError() {},
     });
-    return () => client.close();
+    return () => {
+      timer?.release();
+      client.close();
+    };
   });
 }
 

@@ -1,0 +1,13 @@
+/**
+ * One stream to the control plane for the processes of a host: `import … from 'grpc-xds/relay'`.
+ *
+ * @packageDocumentation
+ */
+export { Relay } from './relay';
+export type { RelayOptions } from './relay';
+export type {
+  RelayClientReport,
+  RelayedTypeReport,
+  RelayLoadClientReport,
+  RelayReport,
+} from './relay-report';

@@ -1,0 +1,54 @@
+import type { HostedService } from '../control-plane/service-host';
+import type { ServerUnaryCall, UnaryCallback } from '../grpc-js';
+import type { Clock } from '../util/clock';
+import { RELAY_INSPECT_PATH } from '../util/relay-method';
+import type { RelayReport } from './relay-report';
+
+/** Clients of a report, with a discovery stream and with a stream of load reports. */
+const MAX_CLIENTS = 1000;
+/** How long a report is handed to further callers, which are not authenticated. */
+const REPORT_AGE_MS = 500;
+
+const isSame = (bytes: Buffer) => bytes;
+
+/** Answers with the state of the relay, for `grpc-xds relay --admin` and `grpc-xds top`. */
+export function createInspectService(
+  describe: () => RelayReport,
+  clock: Pick<Clock, 'now' | 'monotonicMs'>,
+): HostedService {
+  let latest: { readonly bytes: Buffer; readonly atMs: number } | undefined;
+  const answer = (): Buffer => {
+    const atMs = clock.monotonicMs();
+    if (latest === undefined || atMs - latest.atMs >= REPORT_AGE_MS) {
+      latest = { bytes: encodeReport(describe(), clock.now()), atMs };
+    }
+    return latest.bytes;
+  };
+  const Inspect = (_call: ServerUnaryCall<Buffer, Buffer>, callback: UnaryCallback<Buffer>) => {
+    callback(null, answer());
+  };
+  return {
+    methods: [
+      {
+        addTo(server) {
+          const method = {
+            ...{ path: RELAY_INSPECT_PATH, requestStream: false, responseStream: false },
+            ...{ requestSerialize: isSame, requestDeserialize: isSame },
+            ...{ responseSerialize: isSame, responseDeserialize: isSame },
+          };
+          server.addService({ Inspect: method }, { Inspect });
+        },
+      },
+    ],
+    // A call has ended when it has begun.
+    endStreams: () => {},
+  };
+}
+
+function encodeReport(report: RelayReport, nowMs: number): Buffer {
+  const clients = report.clients.slice(0, MAX_CLIENTS);
+  const loadClients = report.loadClients.slice(0, MAX_CLIENTS);
+  const time = new Date(nowMs).toISOString();
+  const relay = { ...report, clients, loadClients, clientCount: report.clients.length };
+  return Buffer.from(JSON.stringify({ schema: 1, time, pid: report.pid, relay }));
+}

@@ -1,0 +1,62 @@
+import type { ClientEvent, ClientState } from '../control-plane/client-state';
+import { ClientLabel, RelayInstruments } from '../observe/stats/instruments';
+import type { ChannelStats } from '../observe/stats/stats-plugin';
+import type { StatsRegistry } from '../observe/stats/stats-registry';
+import { typeLabel } from '../runtime/client-stats';
+import type { Handle } from '../util/handle';
+import type { Logger } from '../util/logger';
+import { RELAY_TARGET } from '../util/relay-method';
+import type { UpstreamResources } from './upstream-resources';
+
+const { CLIENTS, SUBSCRIPTIONS, RELAYED_SIZE, REJECTIONS } = RelayInstruments;
+
+/** What the metrics of a relay are read from. */
+export interface ObservedRelay {
+  readonly resources: Pick<UpstreamResources, 'resourcesFor'>;
+  clients(): readonly ClientState[];
+}
+
+/** Records what happens between a relay and its clients, for the plugins that were added before it started. */
+export class RelayStats {
+  private readonly stats: ChannelStats | undefined;
+  private readonly gauges: Handle | undefined;
+
+  constructor(
+    registry: StatsRegistry,
+    private readonly observed: ObservedRelay,
+    logger: Logger,
+  ) {
+    this.stats = registry.forChannel(RELAY_TARGET, logger);
+    this.gauges = this.stats?.observeGauges([CLIENTS, SUBSCRIPTIONS], (report) => {
+      const clients = observed.clients();
+      report(CLIENTS, clients.length, {});
+      const names = new Map<string, number>();
+      for (const { typeUrl, subscribed } of clients.flatMap(({ types }) => [...types.values()])) {
+        names.set(typeUrl, (names.get(typeUrl) ?? 0) + subscribed.length);
+      }
+      for (const [typeUrl, count] of names) report(SUBSCRIPTIONS, count, labelsOf(typeUrl));
+    });
+  }
+
+  onEvent(event: ClientEvent): void {
+    const { stats } = this;
+    if (stats === undefined) return;
+    if (event.kind === 'nacked') stats.series(REJECTIONS, labelsOf(event.typeUrl))?.add(1);
+    if (event.kind !== 'sent') return;
+    const { typeUrl, names } = event;
+    const series = stats.series(RELAYED_SIZE, labelsOf(typeUrl));
+    if (series === undefined || names.length === 0) return;
+    const set = this.observed.resources.resourcesFor().set(typeUrl);
+    let bytes = 0;
+    for (const name of names) bytes += set?.byName.get(name)?.value.length ?? 0;
+    series.add(bytes);
+  }
+
+  close(): void {
+    this.gauges?.release();
+  }
+}
+
+function labelsOf(typeUrl: string) {
+  return { [ClientLabel.RESOURCE_TYPE]: typeLabel(typeUrl) };
+}
