@@ -4,7 +4,7 @@
  * @packageDocumentation
  */
 export { Relay } from './relay';
-export type { RelayOptions } from './relay';
+export type { RelayOptions } from './relay-options';
 export type {
   RelayClientReport,
   RelayedTypeReport,

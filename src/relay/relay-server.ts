@@ -22,7 +22,7 @@ import {
   type RelayAddress,
 } from './listen-address';
 import type { RelayReport } from './relay-report';
-import type { RelayOptions } from './relay';
+import type { RelayOptions } from './relay-options';
 import { RelaySession, type RelayHost } from './relay-session';
 
 /** The options of a relay, of which another host than a socket may serve it. */
@@ -74,7 +74,7 @@ export class RelayServer {
     const address = isHost(listen) ? listen : findAddress(listen, env);
     if (address === undefined) throw new TypeError(`${caller}: listen must be ${LISTEN.legal}`);
     this.listen = address;
-    this.listenText = String(listen);
+    this.listenText = typeof listen === 'string' ? listen : '';
     this.environment = {
       ...{ clock, random: systemRandom, logger: containLogger(logger) },
       flags: readFeatureFlags(env),

@@ -142,11 +142,11 @@ export class VariantChoice {
   }
 
   /**
-   * Handles the `control_plane.identifier` of an incremental response.
+   * Handles the `control_plane.identifier` of a response.
    * @returns whether the stream must be replaced by one of the other variant.
    */
-  onControlPlane(identifier: string): boolean {
-    return isIstiodIdentifier(identifier) && this.onDeltaUnimplemented();
+  onControlPlane(isDelta: boolean, identifier: string): boolean {
+    return isDelta && isIstiodIdentifier(identifier) && this.onDeltaUnimplemented();
   }
 }
 

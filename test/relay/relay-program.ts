@@ -1,4 +1,5 @@
-import { Relay, type RelayOptions } from '../../src/relay/relay';
+import { Relay } from '../../src/relay/relay';
+import type { RelayOptions } from '../../src/relay/relay-options';
 
 /** Runs a relay until the other process ends or disconnects. */
 async function main(options: Pick<RelayOptions, 'listen' | 'bootstrap'>): Promise<void> {

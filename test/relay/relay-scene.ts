@@ -8,7 +8,8 @@ import {
   type ControlPlaneOptions,
   type SnapshotInput,
 } from '../../src/control-plane';
-import { Relay, type RelayOptions } from '../../src/relay/relay';
+import { Relay } from '../../src/relay/relay';
+import type { RelayOptions } from '../../src/relay/relay-options';
 import { bootstrapFor } from '../support/mesh';
 
 /** A control plane and a relay below it, on a socket of its own. */

@@ -197,9 +197,8 @@ export class AdsSession implements StreamSession {
     if (!parsed.ok) return { kind: 'after-backoff', reason: parsed.error };
     const response = parsed.value;
     this.sawResponse = true;
-    if (protocol.isDelta && variant.onControlPlane(response.controlPlane ?? '')) {
-      return { kind: 'at-once' };
-    }
+    const isReplaced = variant.onControlPlane(protocol.isDelta, response.controlPlane ?? '');
+    if (isReplaced) return { kind: 'at-once' };
     owner.onReachable(false);
     const steps = this.read(response);
     this.reading = { response, steps, receivedAtMs: startedAtMs, spentMs: 0 };
