@@ -44,7 +44,7 @@ it('takes new routes on the connections that there are', async () => {
     () => callServer(client),
     (status) => status !== 'OK',
   );
-  expect(after).toMatch(/^UNAVAILABLE: No route/);
+  expect(after).toMatch(/^UNAVAILABLE: no route of this server/);
   expect(world.peers.size).toBe(1);
 });
 

@@ -110,16 +110,16 @@ describe('a management server that requires a token', () => {
     writeFileSync(join(folder, 'bad'), 'what is this');
     const [absent, bad] = [await open('absent').untilClosed(), await open('bad').untilClosed()];
     expect([absent, bad]).toEqual([
-      {
+      expect.objectContaining({
         code: 14,
         details: expect.stringMatching(/jwt_token_file \S+absent: ENOENT/),
         hasAnswered: false,
-      },
-      {
+      }),
+      expect.objectContaining({
         code: 16,
         details: expect.stringMatching(/jwt_token_file \S+bad: not a JWT/),
         hasAnswered: false,
-      },
+      }),
     ]);
   });
 
