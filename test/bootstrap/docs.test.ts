@@ -66,7 +66,10 @@ describe('docs/control-plane-connections.md', () => {
     const files = readdirSync(join(root, 'examples'), { recursive: true, encoding: 'utf8' });
     // Not those of the packages of an example.
     const own = files.filter((name) => !name.includes('node_modules'));
-    const yaml = own.filter((name) => name.endsWith('.yaml'));
+    // Nor manifests of Kubernetes.
+    const isManifest = (name: string) =>
+      /^apiVersion:/m.test(readFileSync(join(root, 'examples', name), 'utf8'));
+    const yaml = own.filter((name) => name.endsWith('.yaml') && !isManifest(name));
     expect(yaml.length).toBeGreaterThan(1);
     for (const name of yaml) {
       const path = join(root, 'examples', name);
