@@ -109,8 +109,13 @@ export class RelayServer {
     const state: State = { kind: 'started', session, bound: undefined };
     this.state = state;
     try {
-      state.bound = await this.bind(session, claim);
-      return state.bound.address;
+      const bound = await this.bind(session, claim);
+      if (this.state !== state) {
+        bound.claim?.release();
+        throw new Error('the relay was stopped while it was starting');
+      }
+      state.bound = bound;
+      return bound.address;
     } catch (error) {
       if (this.state === state) this.state = { kind: 'stopped' };
       session.kill();

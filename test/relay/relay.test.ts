@@ -214,4 +214,12 @@ describe('a relay', () => {
       expect(details).toContain('subscribe to names');
     }
   });
+
+  it('can be started again after it was stopped while it was starting', async () => {
+    await scene.relay.stop();
+    const starting = scene.relay.start();
+    await scene.relay.stop();
+    await expect(starting).rejects.toThrow('stopped while it was starting');
+    await expect(scene.relay.start()).resolves.toBe(scene.listen);
+  });
 });

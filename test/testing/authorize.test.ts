@@ -50,6 +50,21 @@ describe('authorize with a policy', () => {
     });
   });
 
+  it.each([
+    ['content-type', 'application/grpc', {}],
+    ['content-type', 'application/grpc', { 'content-type': 'text/html' }],
+    ['x-a', '1, 2', { 'x-a': '1', 'X-A': '2' }],
+  ])('has the header %s as %p, as a server receives it', (key, value, headers) => {
+    const denied: AuthorizationPolicy = {
+      name: 'shop',
+      deny_rules: [{ name: 'header', request: { headers: [{ key, values: [value] }] } }],
+      allow_rules: [{ name: 'all' }],
+    };
+    expect(authorize(denied, { path: '/a.B/C', headers })).toMatchObject({
+      ...{ allowed: false, rule: 'shop_header' },
+    });
+  });
+
   it('says which rule denies a request, and tells the client nothing', () => {
     const result = authorize(policy, { ...cart, path: '/shop.Debug/Dump' });
     expect(result).toMatchObject({

@@ -1,3 +1,4 @@
+import { asBuffer } from '../../util/bytes';
 import { DerTag, readDer, readDerChildren, type DerValue } from '../../util/der';
 import { err, ok, type Result } from '../../util/result';
 import { distinguishedName } from './distinguished-name';
@@ -37,7 +38,9 @@ const NOT_READABLE = 'the certificate cannot be read';
  *
  * @returns why the certificate must not be used, otherwise.
  */
-export function readCertificateNames(der: Buffer): Result<CertificateNames, string> {
+export function readCertificateNames(raw: Uint8Array): Result<CertificateNames, string> {
+  // In Deno they are no Buffer.
+  const der = asBuffer(raw);
   const fields = readFields(der);
   const subject = fields && distinguishedName(der, fields.subject);
   if (fields === undefined || subject === undefined) return err(NOT_READABLE);
@@ -51,8 +54,8 @@ export function readCertificateNames(der: Buffer): Result<CertificateNames, stri
 }
 
 /** Returns the extensions of a certificate, by object identifier; `undefined` if it cannot be read. */
-export function readExtensions(der: Buffer): ReadonlyMap<string, Buffer> | undefined {
-  return readFields(der)?.extensions;
+export function readExtensions(raw: Uint8Array): ReadonlyMap<string, Buffer> | undefined {
+  return readFields(asBuffer(raw))?.extensions;
 }
 
 const VERSION_TAG = 0xa0;

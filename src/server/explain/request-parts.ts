@@ -19,6 +19,8 @@ export function connectedTo({ host, port }: SocketAddress): IpPort {
   return { address: LOOPBACK.get(host) ?? host, port: port === 0 ? DEFAULT_ADDRESS.port : port };
 }
 
+const CONTENT_TYPE = 'application/grpc';
+
 /**
  * Returns the headers of a request as a server receives them: repeated ones are joined, and the authority is the address of the server
  * unless it is given.
@@ -28,12 +30,16 @@ export function headersOf(
   local: IpPort,
   given: Iterable<readonly [name: string, value: string]>,
 ): AuthorizationRequest['header'] {
-  const values = new Map([[':path', path]]);
+  const values = new Map<string, string>();
   for (const [name, value] of given) {
     const key = name.toLowerCase();
     const before = values.get(key);
-    values.set(key, before === undefined ? value : `${before},${value}`);
+    // Node.js joins those of text; grpc-js takes binary ones apart.
+    const separator = key.endsWith('-bin') ? ',' : ', ';
+    values.set(key, before === undefined ? value : `${before}${separator}${value}`);
   }
+  // As grpc-js has them, whatever the caller sends.
+  values.set('content-type', CONTENT_TYPE).delete('accept-encoding');
   if (!values.has(':authority') && !values.has('host')) {
     values.set(':authority', joinHostPort(local.address, local.port));
   }
