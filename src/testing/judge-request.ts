@@ -24,7 +24,7 @@ import {
   headersOf,
 } from '../server/explain/request-parts';
 import { explainFilters, type NamedFilter } from '../http-filters/server-filter-chain';
-import { parseBoundedJson } from '../util/bounded-json';
+import { parseUnambiguousJson } from '../util/bounded-json';
 import { errorMessage } from '../util/errors';
 import { parseIpPort, type IpPort } from '../util/host-port';
 import { silentLogger } from '../util/logger';
@@ -142,7 +142,7 @@ function readJson(path: string): object {
   const text = readRegularText(path, { maxBytes: MAX_INPUT_BYTES });
   if (!text.ok) throw fail(`${path} cannot be read: ${text.error}`);
   try {
-    const json = parseBoundedJson(text.value, {
+    const json = parseUnambiguousJson(text.value, {
       maxLength: MAX_INPUT_BYTES,
       maxValues: MAX_VALUES,
     });

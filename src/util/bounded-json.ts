@@ -33,6 +33,36 @@ export function parseBoundedJson(text: string, limits: JsonLimits): unknown {
 }
 
 /**
+ * Parses JSON text as `parseBoundedJson` does, but for objects in which a member is there twice: `JSON.parse` takes the last one,
+ * and one that denies would be ignored.
+ *
+ * @throws also SyntaxError for a member that is there twice.
+ */
+export function parseUnambiguousJson(text: string, limits: JsonLimits): unknown {
+  const json = parseBoundedJson(text, limits);
+  if (countNames(text) !== countMembers(json)) {
+    throw new SyntaxError('a member of an object is there more than once');
+  }
+  return json;
+}
+
+/** A string, and the colon after one that is a name. */
+const STRINGS = /"[^"\\]*(?:\\.[^"\\]*)*"(\s*:)?/g;
+
+function countNames(text: string): number {
+  let count = 0;
+  for (const [, colon] of text.matchAll(STRINGS)) if (colon !== undefined) count++;
+  return count;
+}
+
+function countMembers(json: unknown): number {
+  if (isArray(json)) return json.reduce<number>((sum, each) => sum + countMembers(each), 0);
+  if (!isObject(json)) return 0;
+  const values = Object.values(json);
+  return values.reduce<number>((sum, each) => sum + countMembers(each), values.length);
+}
+
+/**
  * Parses JSON text within bounds, in steps, in time that is linear in its length. Nothing beyond a bound is parsed.
  *
  * @throws JsonLimitError for text that exceeds a bound, and SyntaxError.

@@ -50,6 +50,18 @@ describe('authorize with a policy', () => {
     });
   });
 
+  it('refuses a file with rules that are there twice, of which only the last would count', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'policy-'));
+    const path = join(folder, 'policy.json');
+    const rule = JSON.stringify(policy.deny_rules);
+    const text = `{"name":"a: \\"b\\":","deny_rules":${rule},"allow_rules":[{"name":"all"}]`;
+    writeFileSync(path, `${text}}`);
+    expect(authorize(path, cart)).toMatchObject({ allowed: true });
+    writeFileSync(path, `${text},"deny_rules":[]}`);
+    expect(() => authorize(path, cart)).toThrow('a member of an object is there more than once');
+    rmSync(folder, { recursive: true });
+  });
+
   it.each([
     ['content-type', 'application/grpc', {}],
     ['content-type', 'application/grpc', { 'content-type': 'text/html' }],

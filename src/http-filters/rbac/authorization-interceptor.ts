@@ -1,5 +1,5 @@
 import { createGrpcLogger, currentTracers } from '../../grpc-js/grpc-logger';
-import { parseBoundedJson } from '../../util/bounded-json';
+import { parseUnambiguousJson } from '../../util/bounded-json';
 import {
   ServerInterceptingCall,
   Status,
@@ -114,7 +114,9 @@ function parseText(
   compile: (json: unknown) => Result<Engines, string>,
 ): Result<Engines, string> {
   try {
-    return compile(parseBoundedJson(text, { maxLength: MAX_POLICY_BYTES, maxValues: MAX_VALUES }));
+    return compile(
+      parseUnambiguousJson(text, { maxLength: MAX_POLICY_BYTES, maxValues: MAX_VALUES }),
+    );
   } catch (error) {
     return err(`not JSON: ${errorMessage(error)}`);
   }
