@@ -5,7 +5,8 @@ import { createHandle, type Handle } from '../../util/handle';
 import type { Logger } from '../../util/logger';
 import type { Random } from '../../util/random';
 import { sanitizeText } from '../../util/text';
-import { ClaimedPath, PathInUseError, readSocket } from '../claimed-path';
+import { connectError, readSocket } from '../../util/unix-socket';
+import { ClaimedPath, PathInUseError } from '../claimed-path';
 import type { RelayState } from './share';
 
 /** A relay in this process. */
@@ -96,10 +97,8 @@ export class RelayElection {
     const { path, prepareFolder } = this.options;
     try {
       prepareFolder?.();
-      const found = readSocket(path);
-      if (found === undefined) void this.claim();
-      else if ((found.mode & 0o077) === 0) this.connect(this.options.clock.monotonicMs());
-      else throw new Error(`${path}: other users may connect to the socket`);
+      if (readSocket(path, 'own') === undefined) void this.claim();
+      else this.connect(this.options.clock.monotonicMs());
     } catch (error) {
       this.giveUp(errorMessage(error));
     }
@@ -115,7 +114,8 @@ export class RelayElection {
     connection.once('close', () => {
       if (this.phase === 'stopped') return;
       if (failure?.code === 'ECONNREFUSED' || failure?.code === 'ENOENT') void this.claim();
-      else if (failure?.syscall === 'connect') this.giveUp(`${path}: ${errorMessage(failure)}`);
+      else if (failure?.syscall === 'connect')
+        this.giveUp(errorMessage(connectError(path, failure)));
       else this.onLost(startedAtMs);
     });
     connection.resume();

@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { systemClock } from '../../../src/util/clock';
 import { RelayElection } from '../../../src/relay/share/relay-election';
 import type { ClaimedPath } from '../../../src/relay/claimed-path';
+import { makeForeign } from '../../support/foreign-socket';
 import { eventually } from '../../support/eventually';
 
 describe('the relay of a socket', () => {
@@ -74,8 +75,16 @@ describe('the relay of a socket', () => {
   });
 
   it.each<[string, () => string | Promise<string>, RegExp]>([
-    ['a folder that is missing', () => join(folder, 'none', 'x'), /EACCES/],
-    ['a path that is too long', () => join(folder, 'x'.repeat(100)), /longer than the 103 bytes/],
+    [
+      'a folder that is missing',
+      () => join(folder, 'none', 'x'),
+      /ENOENT: its folder does not exist/,
+    ],
+    [
+      'a path that is too long',
+      () => join(folder, 'x'.repeat(100)),
+      /bytes, and that of a socket at most/,
+    ],
     [
       'another kind of file',
       () => {
@@ -88,8 +97,7 @@ describe('the relay of a socket', () => {
       'a socket of another user',
       async () => {
         await listen(join(folder, 'foreign'), 0o600);
-        const uid = process.getuid?.() ?? 0;
-        jest.spyOn(process, 'getuid').mockReturnValue(uid + 1);
+        makeForeign(join(folder, 'foreign'));
         return join(folder, 'foreign');
       },
       /belongs to the user/,

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { isIP } from 'node:net';
 import type { ServerConfig, Bootstrap } from '../../../bootstrap/bootstrap';
-import { serverProtocol, channelTarget } from '../../../bootstrap/server-uri';
+import { serverProtocol, channelTarget, socketPathOf } from '../../../bootstrap/server-uri';
 import { assertNever } from '../../../util/errors';
 import { StatusCode, statusName } from '../../../util/status-code';
 import {
@@ -381,7 +381,7 @@ export function addressOf(serverUri: string): ServerAddress {
     return tcp(hostname.replace(/^\[(.*)\]$/, '$1'), port === '' ? usual : Number(port));
   }
   const target = channelTarget(serverUri);
-  const unix = /^unix:(?:\/\/)?(.+)$/.exec(target)?.[1];
+  const unix = socketPathOf(target);
   if (unix !== undefined) return { kind: 'unix', path: unix };
   const scheme = /^([a-z][a-z0-9+.-]*):(?:\/\/[^/]*\/|(?!\d+$))(.*)$/i.exec(target);
   if (scheme === null) return parseHostPort(target);
