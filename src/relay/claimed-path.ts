@@ -79,6 +79,11 @@ export class ClaimedPath implements ListeningSocket {
     return waiting;
   }
 
+  /** Stops listening, as a crash does: the file stays. */
+  abandon(): void {
+    this.server.close();
+  }
+
   /** Removes the socket from the path, so that others can have it, and stops listening. */
   release(): void {
     try {

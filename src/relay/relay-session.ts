@@ -1,7 +1,7 @@
 import type { Bootstrap } from '../bootstrap/bootstrap';
 import { AdsService } from '../control-plane/ads/ads-service';
 import type { ClientEvent, ClientState } from '../control-plane/client-state';
-import type { ListenAddress } from '../control-plane/grpc-listener';
+import type { ListenAddress, ListeningSocket } from '../control-plane/grpc-listener';
 import { LoadService } from '../control-plane/lrs/load-service';
 import { clusterKind } from '../control-plane/resource';
 import type { StreamMethod } from '../control-plane/server-stream';
@@ -106,6 +106,11 @@ export class RelaySession {
   /** Starts to listen. @returns the port; 0 for a path. */
   start(address: ListenAddress): Promise<number> {
     return this.server.start(address);
+  }
+
+  /** Listens on another socket; clients that are connected stay. */
+  move(to: ListeningSocket): void {
+    this.server.move(to);
   }
 
   /** Where it listens, in the form of `server_uri`; `undefined` if it does not. */
