@@ -98,7 +98,9 @@ export function findPassedPathProblem(
   path: string,
 ): { readonly isFatal: boolean; readonly text: string } | undefined {
   if (path.startsWith('@')) {
-    const text = `systemd has passed the abstract socket ${path}, which has no owner and no mode, so that every user of this host may connect: give ListenStream= a path`;
+    // Node.js fills a name up with NULs, which are shown so, too.
+    const [name = ''] = path.split('@@', 1);
+    const text = `systemd has passed the abstract socket ${name}, which has no owner and no mode, so that every user of this host may connect: give ListenStream= a path`;
     return { isFatal: true, text };
   }
   try {
