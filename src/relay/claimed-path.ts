@@ -145,6 +145,8 @@ function isListenedOn(path: string): Promise<boolean> {
     });
     socket.once('error', (error: NodeJS.ErrnoException) => {
       if (error.code === 'ECONNREFUSED' || error.code === 'ENOENT') resolve(false);
+      // More connections wait than the socket takes.
+      else if (error.code === 'EAGAIN') resolve(true);
       else reject(connectError(path, error));
     });
   });

@@ -114,7 +114,8 @@ export class RelayElection {
     connection.once('close', () => {
       if (this.phase === 'stopped') return;
       if (failure?.code === 'ECONNREFUSED' || failure?.code === 'ENOENT') void this.claim();
-      else if (failure?.syscall === 'connect')
+      // While more connections wait than the socket takes, as when many processes start at once, it is tried again.
+      else if (failure?.syscall === 'connect' && failure.code !== 'EAGAIN')
         this.giveUp(errorMessage(connectError(path, failure)));
       else this.onLost(startedAtMs);
     });

@@ -1,21 +1,44 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer, type Server } from 'node:net';
+import { connect, createServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { systemClock } from '../../../src/util/clock';
 import { RelayElection } from '../../../src/relay/share/relay-election';
-import type { ClaimedPath } from '../../../src/relay/claimed-path';
+import { ClaimedPath } from '../../../src/relay/claimed-path';
 import { makeForeign } from '../../support/foreign-socket';
 import { eventually } from '../../support/eventually';
+
+/** A relay with room for two connections, which does not run until it can read its input. */
+const BLOCKED = `
+const { createServer } = require('node:net');
+const { chmodSync, readSync } = require('node:fs');
+const path = process.argv[1];
+createServer((socket) => socket.on('error', () => {}).write('settings')).listen({ path, backlog: 1 }, () => {
+  chmodSync(path, 0o600);
+  process.stdout.write('up', () => readSync(0, Buffer.alloc(8)));
+});
+`;
+
+function connectTo(path: string) {
+  return new Promise<{ readonly socket: Socket; readonly code?: string | undefined }>((resolve) => {
+    const socket = connect({ path });
+    socket.once('connect', () => resolve({ socket }));
+    socket.on('error', ({ code }: NodeJS.ErrnoException) => resolve({ socket, code }));
+  });
+}
 
 describe('the relay of a socket', () => {
   const folder = mkdtempSync(join(tmpdir(), 'election-'));
   const path = join(folder, 'xds.sock');
   const opened: RelayElection[] = [];
+  const children: ChildProcess[] = [];
   const errors: string[] = [];
   let serving = 0;
   afterEach(async () => {
+    for (const child of children.splice(0)) child.kill('SIGKILL');
     await Promise.all(opened.splice(0).map((election) => election.stop(100)));
     [errors.length, serving] = [0, 0];
     jest.restoreAllMocks();
@@ -72,6 +95,28 @@ describe('the relay of a socket', () => {
     rmSync(path);
     const second = open();
     await untilReady([first, second]);
+  });
+
+  it('is waited for while more connections wait than its socket takes', async () => {
+    const at = join(folder, 'full');
+    const child = spawn(process.execPath, ['-e', BLOCKED, at], {
+      stdio: ['pipe', 'pipe', 'inherit'],
+    });
+    children.push(child);
+    await once(child.stdout, 'data');
+    const waiting = await Promise.all(Array.from({ length: 4 }, () => connectTo(at)));
+    expect(waiting.map(({ code }) => code)).toContain('EAGAIN');
+    await expect(ClaimedPath.claim(at)).rejects.toThrow('another process listens on it');
+    const election = open(at);
+    await sleep(100);
+    expect(election.state.kind).toBe('electing');
+    for (const { socket } of waiting) socket.destroy();
+    child.stdin.end('go on');
+    await eventually(
+      () => election.state.kind,
+      (kind) => kind === 'ready',
+    );
+    expect(errors).toEqual([]);
   });
 
   it.each<[string, () => string | Promise<string>, RegExp]>([
