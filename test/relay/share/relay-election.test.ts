@@ -5,8 +5,13 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { systemClock } from '../../../src/util/clock';
 import { RelayElection } from '../../../src/relay/share/relay-election';
+import { RelayServer } from '../../../src/relay/relay-server';
 import type { ClaimedPath } from '../../../src/relay/claimed-path';
 import { eventually } from '../../support/eventually';
+import { bootstrapFor } from '../../support/mesh';
+
+/** The management server of all. Nothing listens there. */
+const UPSTREAM = '127.0.0.1:1';
 
 describe('the relay of a socket', () => {
   const folder = mkdtempSync(join(tmpdir(), 'election-'));
@@ -21,28 +26,23 @@ describe('the relay of a socket', () => {
   });
   afterAll(() => rmSync(folder, { recursive: true }));
 
-  /** A relay that greets who connects, and nothing else. */
-  const serve = (claim: ClaimedPath) => {
+  const serve = async (claim: ClaimedPath) => {
     serving++;
-    const sockets = [...claim.takeConnections()];
-    for (const socket of sockets) socket.write('settings');
-    claim.server.on('connection', (socket) => {
-      sockets.push(socket);
-      socket.write('settings');
-    });
-    const kill = () => {
+    const options = { listen: `unix:${claim.path}`, bootstrap: bootstrapFor(UPSTREAM), env: {} };
+    const relay = new RelayServer(options, 'the test');
+    await relay.start({ claim });
+    const stop = async () => {
       serving--;
-      claim.release();
-      for (const socket of sockets) socket.destroy();
+      await relay.stop();
     };
-    return Promise.resolve({ kill, stop: () => Promise.resolve(kill()) });
+    return { kill: () => relay.kill(), stop };
   };
-  const open = (at = path) => {
+  const open = (at = path, upstream = UPSTREAM) => {
     const logger = {
       ...{ trace() {}, info() {} },
       error: (text: () => string) => void errors.push(text()),
     };
-    const options = { path: at, serve, clock: systemClock, random: Math.random, logger };
+    const options = { path: at, upstream, serve, clock: systemClock, random: Math.random, logger };
     const election = new RelayElection(options);
     opened.push(election);
     election.start();
