@@ -9,6 +9,7 @@ import { RelayServer } from '../../../src/relay/relay-server';
 import type { ClaimedPath } from '../../../src/relay/claimed-path';
 import { eventually } from '../../support/eventually';
 import { bootstrapFor } from '../../support/mesh';
+import { otherVersions, strangers } from './strangers';
 
 /** The management server of all. Nothing listens there. */
 const UPSTREAM = '127.0.0.1:1';
@@ -71,6 +72,58 @@ describe('the relay of a socket', () => {
     rmSync(path);
     const second = open();
     await untilReady([first, second]);
+  });
+
+  it('is not a server that is no relay, which is logged once', async () => {
+    const found = await Promise.all(
+      strangers.map(async ([, listenAs, reason], i) => {
+        const at = join(folder, `stranger-${i}`);
+        return { at, reason, end: await listenAs(at), election: open(at) };
+      }),
+    );
+    await eventually(
+      () => found.map(({ election }) => election.state.kind),
+      (kinds) => kinds.every((kind) => kind === 'unavailable'),
+    );
+    await sleep(500);
+    expect(found.map(({ election }) => election.state.kind)).toEqual(
+      found.map(() => 'unavailable'),
+    );
+    for (const { at, reason, end } of found) {
+      const lines = errors.filter((line) => line.startsWith(`relay ${at}: `));
+      expect(lines).toHaveLength(1);
+      expect(lines[0]).toMatch(reason);
+      expect(lines[0]).toMatch('uses its management servers directly: see docs/guides');
+      end();
+    }
+    expect(serving).toBe(0);
+  });
+
+  it.each(otherVersions)('may be of an %s version', async (version, listenAs) => {
+    const at = join(folder, version);
+    const end = await listenAs(at);
+    const election = open(at);
+    await eventually(
+      () => election.state.kind,
+      (kind) => kind === 'ready',
+    );
+    expect(election.describe()).toMatchObject({ role: 'client', state: { relay: { pid: 12 } } });
+    end();
+  });
+
+  it('is not one of other management servers, which is logged once with both', async () => {
+    const first = open();
+    await untilReady([first]);
+    const second = open(path, 'other:1');
+    await eventually(
+      () => second.state.kind,
+      (kind) => kind === 'unavailable',
+    );
+    expect(errors).toEqual([
+      `relay ${path}: cannot be used: ${path}: the relay (pid ${process.pid}) has the management servers "${UPSTREAM}", and the bootstrap of this process has "other:1": choose another path; this process uses its management servers directly: see docs/guides/several-processes.md`,
+    ]);
+    expect(first.describe()).toMatchObject({ role: 'relay', takeovers: 0 });
+    expect(second.describe()).toMatchObject({ role: 'none', takeovers: 0 });
   });
 
   it.each<[string, () => string | Promise<string>, RegExp]>([
