@@ -23,7 +23,7 @@ import type * as Cluster from '../ipc/cluster-share';
 import type * as Relays from '../relay-server';
 import { describeUpstream, upstreamKey } from '../upstream';
 import { AwaitedTransport } from './awaited-transport';
-import { preparePrivateFolder, threadSocketPath } from './private-folder';
+import { preparePrivateFolder, removeStaleSockets, threadSocketPath } from './private-folder';
 import { RelayElection, type ServingRelay } from './relay-election';
 import type { Share } from './share';
 
@@ -102,7 +102,7 @@ export class Shares {
 
   private usePath(share: string, { limits }: SharedOptions) {
     const first = share === 'threads' ? threadSocketPath() : share;
-    const prepareFolder = share === 'threads' ? preparePrivateFolder : undefined;
+    const prepareFolder = share === 'threads' ? createPreparation() : undefined;
     return (bootstrap: Bootstrap, hash: string | undefined): string => {
       const path = hash === undefined ? first : `${first}-${hash}`;
       const serverUri = `unix:${path}`;
@@ -190,6 +190,18 @@ export class Shares {
     };
     return new (loadRelay().RelayServer)(options, 'register({ bootstrap })');
   }
+}
+
+/** Returns what makes the folder of the sockets of threads ready, which removes stale ones the first time. */
+function createPreparation(): () => void {
+  let isSwept = false;
+  return () => {
+    preparePrivateFolder();
+    if (isSwept) return;
+    isSwept = true;
+    // The folder may be removed meanwhile.
+    removeStaleSockets().catch(() => undefined);
+  };
 }
 
 function hashOf(key: string): string {
