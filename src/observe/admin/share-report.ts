@@ -33,5 +33,5 @@ export function describeShare({
   if (state !== 'ready') return `${address}: ${reason ?? state}`;
   const relay = role === 'relay' ? 'this process is the relay' : `relay (pid ${pid ?? '?'})`;
   const from = since === undefined ? '' : ` since ${since}`;
-  return `${address}: ${relay}${from}, ${takeovers} takeovers`;
+  return `${address}: ${relay}${from}, ${takeovers === 1 ? '1 takeover' : `${takeovers} takeovers`}`;
 }
