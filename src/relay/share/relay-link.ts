@@ -20,6 +20,13 @@ export interface LinkHandler {
   onEnd(end: LinkEnd): void;
 }
 
+const REQUEST = {
+  ':method': 'POST',
+  ':path': RELAY_INSPECT_PATH,
+  'content-type': 'application/grpc',
+  te: 'trailers',
+};
+
 type AnswerHeaders = IncomingHttpHeaders & {
   readonly ':status'?: number;
   readonly 'grpc-status'?: string;
@@ -35,7 +42,7 @@ const RELAY_ADVICE = 'end it, or choose another path';
 
 /**
  * A connection to the socket of a relay, which ends at once with the process of the relay. It asks for the identity of the relay by
- * the method `Inspect`, and is idle from then on. It does not keep the process alive.
+ * the method `Inspect`, and has nothing else to send from then on. It does not keep the process alive.
  */
 export class RelayLink {
   private readonly session: ReturnType<typeof connectHttp2>;
@@ -52,6 +59,8 @@ export class RelayLink {
     this.session.once('close', () => {
       if (!this.isClosed) this.handler.onEnd(this.end ?? { kind: 'ended' });
     });
+    // What ends is no relay any more, before its connections end.
+    this.session.once('goaway', () => this.session.destroy());
     this.identify();
   }
 
@@ -62,12 +71,7 @@ export class RelayLink {
   }
 
   private identify(): void {
-    const stream = this.session.request({
-      ':method': 'POST',
-      ':path': RELAY_INSPECT_PATH,
-      'content-type': 'application/grpc',
-      te: 'trailers',
-    });
+    const stream = this.session.request(REQUEST);
     const chunks: Buffer[] = [];
     let length = 0;
     let status: string | undefined;
@@ -96,8 +100,17 @@ export class RelayLink {
       return;
     }
     const relay = parseRelayIdentity(bytes.subarray(PREFIX_BYTES));
-    if (relay !== undefined) this.handler.onIdentified(relay);
-    else this.fail('its answer is not that of a relay');
+    if (relay !== undefined) {
+      this.hold();
+      this.handler.onIdentified(relay);
+    } else this.fail('its answer is not that of a relay');
+  }
+
+  /** Opens a request that does not end: a relay closes connections that have no stream for a minute. */
+  private hold(): void {
+    const stream = this.session.request(REQUEST);
+    stream.on('error', () => {});
+    stream.resume();
   }
 
   private onError(error: NodeJS.ErrnoException): void {

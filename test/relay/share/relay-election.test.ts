@@ -9,7 +9,7 @@ import { RelayServer } from '../../../src/relay/relay-server';
 import type { ClaimedPath } from '../../../src/relay/claimed-path';
 import { eventually } from '../../support/eventually';
 import { bootstrapFor } from '../../support/mesh';
-import { otherVersions, strangers } from './strangers';
+import { otherVersions, serveIdentity, strangers } from './strangers';
 
 /** The management server of all. Nothing listens there. */
 const UPSTREAM = '127.0.0.1:1';
@@ -108,6 +108,17 @@ describe('the relay of a socket', () => {
       (kind) => kind === 'ready',
     );
     expect(election.describe()).toMatchObject({ role: 'client', state: { relay: { pid: 12 } } });
+    end();
+  });
+
+  it('is held by a request that does not end, since it closes connections without any', async () => {
+    const at = join(folder, 'held');
+    const { end, held } = await serveIdentity(at);
+    const election = open(at);
+    await eventually(
+      () => election.state.kind === 'ready' && held() === 1,
+      (isHeld) => isHeld,
+    );
     end();
   });
 

@@ -123,6 +123,31 @@ export const strangers: readonly (readonly [string, (path: string) => Promise<En
   ],
 ];
 
+/**
+ * Serves as a relay that describes itself, and closes nothing.
+ * @returns its end, and the number of requests that do not end.
+ */
+export async function serveIdentity(
+  path: string,
+): Promise<{ readonly end: End; readonly held: () => number }> {
+  let held = 0;
+  const server = createHttp2().on('stream', (stream) => {
+    held++;
+    stream.resume().once('end', () => {
+      held--;
+      if (stream.destroyed) return;
+      stream.respond(
+        { ':status': 200, 'content-type': 'application/grpc' },
+        { waitForTrailers: true },
+      );
+      stream.once('wantTrailers', () => stream.sendTrailers({ 'grpc-status': '0' }));
+      const json = Buffer.from('{"relay":{"pid":12}}');
+      stream.end(Buffer.concat([Buffer.of(0, 0, 0, 0, json.length), json]));
+    });
+  });
+  return { end: await listen(server, path), held: () => held };
+}
+
 /** Relays of other versions of this package. */
 export const otherVersions: readonly (readonly [string, (path: string) => Promise<End>])[] = [
   [
