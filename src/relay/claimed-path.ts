@@ -136,7 +136,12 @@ function rename(from: string, to: string): void {
   }
 }
 
-function isListenedOn(path: string): Promise<boolean> {
+/**
+ * Returns whether a process listens on a socket.
+ *
+ * @throws Error if it is not known, such as for one that this process may not connect to.
+ */
+export function isListenedOn(path: string): Promise<boolean> {
   return new Promise((resolve, reject) => {
     const socket = connect({ path });
     socket.once('connect', () => {

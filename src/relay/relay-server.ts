@@ -24,13 +24,17 @@ import {
   type RelayAddress,
 } from './listen-address';
 import { KeptPath } from './kept-path';
+import type { RelayIdentity } from './relay-identity';
 import type { RelayReport } from './relay-report';
 import type { RelayOptions } from './relay-options';
 import { RelaySession, type RelayHost } from './relay-session';
+import { describeUpstream } from './upstream';
 
 /** The options of a relay, of which another host than a socket may serve it. */
 export interface RelayServerOptions extends Omit<RelayOptions, 'listen'> {
   readonly listen: string | RelayHost;
+  /** The bootstrap, if it has been loaded. Default: that of the other options. */
+  readonly loaded?: Bootstrap | undefined;
 }
 
 /** The name that management servers receive. */
@@ -38,7 +42,12 @@ const USER_AGENT: UserAgent = { name: 'grpc-xds (relay)', version: PACKAGE_VERSI
 
 type State =
   | { readonly kind: 'stopped' }
-  | { readonly kind: 'started'; readonly session: RelaySession; bound: Bound | undefined };
+  | {
+      readonly kind: 'started';
+      readonly session: RelaySession;
+      readonly startedAtMs: number;
+      bound: Bound | undefined;
+    };
 
 /** An address that is listened on. */
 interface Bound {
@@ -94,6 +103,10 @@ export class RelayServer {
       limits: resolveLimits({ maxMessageBytes, maxCachedBytes }),
     };
     this.access = createServerAccess(this.environment, USER_AGENT);
+    if (options.loaded !== undefined) {
+      this.bootstrap = options.loaded;
+      return;
+    }
     const loaded = loadBootstrap({
       env: { ...env, GRPC_XDS_RELAY: '' },
       ...{ inline: options.bootstrap, inlineSource: caller },
@@ -128,9 +141,11 @@ export class RelayServer {
     const session = new RelaySession({
       ...{ environment, bootstrap, inherited, userAgent: USER_AGENT },
       transportFactory: access.transportFactory,
+      identify: () => this.identify(),
       describe: () => this.inspect(),
     });
-    const state: State = { kind: 'started', session, bound: undefined };
+    const startedAtMs = environment.clock.now();
+    const state: State = { kind: 'started', session, startedAtMs, bound: undefined };
     this.state = state;
     try {
       const bound = await this.bind(session, claim);
@@ -173,10 +188,19 @@ export class RelayServer {
     const { state } = this;
     const nothing = { servers: [], types: [], clients: [], loadClients: [] };
     return {
+      ...this.identify(),
+      ...(state.kind === 'started' ? state.session.inspect() : nothing),
+    };
+  }
+
+  private identify(): RelayIdentity {
+    const { state, bootstrap } = this;
+    return {
       pid: process.pid,
       address: state.kind === 'started' ? state.bound?.address : undefined,
-      nodeId: this.bootstrap.node.id,
-      ...(state.kind === 'started' ? state.session.inspect() : nothing),
+      nodeId: bootstrap.node.id,
+      upstream: describeUpstream(bootstrap),
+      startedAtMs: state.kind === 'started' ? state.startedAtMs : undefined,
     };
   }
 
