@@ -9,6 +9,7 @@ import {
   parseListen,
   parseMethod,
   parsePageUrl,
+  parseCount,
   parsePid,
   parsePort,
   parseFormat,
@@ -316,6 +317,13 @@ function addRelay(program: Command, io: CliIo, setCode: SetCode): void {
       'unix:/path, or a loopback address and a port, such as 127.0.0.1:18000, or systemd (socket activation)',
       parseListen,
     )
+    .addOption(
+      new Option(
+        '--node <whose>',
+        'node for the control plane: own, or one stream per node of clients',
+      ).choices(['own', 'clients']),
+    )
+    .option('--max-nodes <count>', 'distinct nodes of clients (default: 100)', parseCount)
     .option('--admin <address>', 'address of a relay that runs, such as unix:/path', parseAddress)
     .option('--timeout <seconds>', 'time for its response', parseSeconds, 5);
   addOutputOptions(command).action(async (flags: RelayFlags) => setCode(await relay(flags, io)));

@@ -22,7 +22,9 @@ import {
   type RelayAddress,
 } from './listen-address';
 import type { RelayReport } from './relay-report';
+import type { RelayNode } from './upstreams';
 import type { RelayOptions } from './relay-options';
+import { DEFAULT_MAX_NODES } from './limits';
 import { RelaySession, type RelayHost } from './relay-session';
 
 /** The options of a relay, of which another host than a socket may serve it. */
@@ -62,6 +64,8 @@ export class RelayServer {
   private readonly environment: PolicyEnvironment;
   private readonly access: ServerAccess;
   private readonly bootstrap: Bootstrap;
+  private readonly node: RelayNode;
+  private readonly maxNodes: number;
   private state: State = { kind: 'stopped' };
 
   /**
@@ -70,7 +74,10 @@ export class RelayServer {
    */
   constructor(options: RelayServerOptions, caller: string) {
     const { env = processVariables(), logger = silentLogger, clock = systemClock } = options;
-    const { listen, maxMessageBytes, maxCachedBytes } = options;
+    const { listen, node = 'own', maxNodes = DEFAULT_MAX_NODES } = options;
+    const { maxMessageBytes, maxCachedBytes } = options;
+    this.node = node;
+    this.maxNodes = maxNodes;
     const address = isHost(listen) ? listen : findAddress(listen, env);
     if (address === undefined) throw new TypeError(`${caller}: listen must be ${LISTEN.legal}`);
     this.listen = address;
@@ -101,8 +108,9 @@ export class RelayServer {
   async start({ claim, inherited = [] }: RelayStart = {}): Promise<string> {
     if (this.state.kind !== 'stopped') throw new Error('the relay is already started');
     const { environment, access, bootstrap } = this;
+    const { node, maxNodes } = this;
     const session = new RelaySession({
-      ...{ environment, bootstrap, inherited, userAgent: USER_AGENT },
+      ...{ environment, bootstrap, node, maxNodes, inherited, userAgent: USER_AGENT },
       transportFactory: access.transportFactory,
       describe: () => this.inspect(),
     });
@@ -148,11 +156,13 @@ export class RelayServer {
   /** Returns the state of the relay and of its clients, a copy. */
   inspect(): RelayReport {
     const { state } = this;
-    const nothing = { servers: [], types: [], clients: [], loadClients: [] };
+    const nothing = { servers: [], types: [], nodes: [], clients: [], loadClients: [] };
     return {
       pid: process.pid,
       address: state.kind === 'started' ? state.bound?.address : undefined,
       nodeId: this.bootstrap.node.id,
+      node: this.node,
+      maxNodes: this.maxNodes,
       ...(state.kind === 'started' ? state.session.inspect() : nothing),
     };
   }

@@ -14,7 +14,8 @@ function response(nonce: string, version = ''): AdsResponse {
 }
 
 function requested(names: readonly string[]): ReadonlyMap<string, RequestedResource> {
-  return new Map(names.map((name) => [name, { accepted: undefined, heldVersion: undefined }]));
+  const resource = { accepted: undefined, heldVersion: undefined, isRequested: true };
+  return new Map(names.map((name) => [name, { ...resource, isWildcard: name === '*' }]));
 }
 
 class Wanted {

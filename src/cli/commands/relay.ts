@@ -21,6 +21,10 @@ export interface RelayFlags extends OutputFlags {
   readonly listen?: string;
   /** The address of a relay that runs, which is shown instead. */
   readonly admin?: string;
+  /** Whose node the management servers receive. Default: the relay's own. */
+  readonly node?: 'own' | 'clients';
+  /** Distinct nodes of clients. */
+  readonly maxNodes?: number;
   /** Seconds for its response. */
   readonly timeout: number;
 }
@@ -32,7 +36,7 @@ export async function relay(flags: RelayFlags, io: CliIo): Promise<number> {
     io.printError('error: give --listen to run a relay, or --admin to show one that runs');
     return exitCode.badInput;
   }
-  return listen === undefined ? showRelay(admin ?? '', flags, io) : runRelay(listen, io);
+  return listen === undefined ? showRelay(admin ?? '', flags, io) : runRelay(listen, flags, io);
 }
 
 /**
@@ -41,7 +45,11 @@ export async function relay(flags: RelayFlags, io: CliIo): Promise<number> {
  *
  * @returns the exit code; a bootstrap or an address that cannot be used is bad input.
  */
-async function runRelay(listen: string, io: CliIo): Promise<number> {
+async function runRelay(
+  listen: string,
+  { node, maxNodes }: RelayFlags,
+  io: CliIo,
+): Promise<number> {
   const log = (text: string) => {
     const time = new Date(io.clock.now()).toISOString().slice(11, 19);
     return `${time}Z ${text}`;
@@ -52,7 +60,11 @@ async function runRelay(listen: string, io: CliIo): Promise<number> {
     error: (text) => io.printError(log(text())),
   });
   try {
-    const options = { listen, env: io.env, clock: io.clock, logger };
+    const options = {
+      ...{ listen, env: io.env, clock: io.clock, logger },
+      ...(node !== undefined && { node }),
+      ...(maxNodes !== undefined && { maxNodes }),
+    };
     const started = new (loadClient().loadRelay().Relay)(options);
     const address = await started.start();
     io.print(`Relaying on ${address}`);
@@ -102,10 +114,18 @@ function formatRelay(report: Json): readonly string[] {
   const clients = objectsIn(report['clients']);
   const left = numberOf(report['clientCount']) - clients.length;
   const node = JSON.stringify(textOf(report['nodeId']));
+  const nodes = objectsIn(report['nodes']);
+  const isOwn = report['node'] !== 'clients';
+  const whose = isOwn ? `node ${node}` : `${nodes.length} nodes of clients`;
   return [
-    `relay (pid ${numberOf(report['pid'])}) on ${textOf(report['address'])}, node ${node}`,
+    `relay (pid ${numberOf(report['pid'])}) on ${textOf(report['address'])}, ${whose}`,
     ...formatRows(['server', 'state', 'last error'], report['servers'], rowOfServer),
     ...formatRows(['type', ...COUNTS], report['types'], rowOfType),
+    ...formatRows(
+      ['node', 'cluster', 'clients', 'state', ...COUNTS],
+      isOwn ? [] : nodes,
+      rowOfNode,
+    ),
     ...formatRows(['stream', 'client', 'type', 'names', 'state'], clients, rowsOfClient),
     ...(left > 0 ? [`and ${left} more clients`] : []),
     ...formatRows(['stream', 'loads of', ...CALLS], report['loadClients'], rowOfLoads),
@@ -130,10 +150,19 @@ function rowOfType(type: Json): readonly Row[] {
   return [[typeOf(type), ...COUNTS.map((name) => numberOf(type[name]))]];
 }
 
+/** The counts are those of all its types. */
+function rowOfNode(node: Json): readonly Row[] {
+  const types = objectsIn(node['types']);
+  const states = objectsIn(node['servers']).map(({ state }) => textOf(state));
+  const sums = COUNTS.map((name) => types.reduce((sum, type) => sum + numberOf(type[name]), 0));
+  const own = [textOf(node['nodeId']), textOf(node['cluster']), numberOf(node['clients'])];
+  return [[...own, states.join(', '), ...sums]];
+}
+
 function rowsOfClient(client: Json): readonly Row[] {
   const own = [numberOf(client['streamId']), textOf(client['nodeId'])];
   return objectsIn(client['types']).map((type) => [
-    ...[...own, typeOf(type), numberOf(type['names']), stateOfType(type)],
+    ...[...own, typeOf(type), namesOfType(type), stateOfType(type)],
   ]);
 }
 
@@ -148,6 +177,12 @@ const CALLS = ['issued', 'succeeded', 'failed', 'dropped'] as const;
 function typeOf(type: Json): string {
   const typeUrl = textOf(type['typeUrl']);
   return typeUrl.slice(typeUrl.lastIndexOf('.') + 1);
+}
+
+function namesOfType(type: Json): Cell {
+  const names = numberOf(type['names']);
+  if (type['wildcard'] !== true) return names;
+  return names === 0 ? '*' : `* and ${names}`;
 }
 
 function stateOfType(type: Json): string {
