@@ -11,7 +11,9 @@ import {
 import type { Clock } from '../util/clock';
 import type { Logger } from '../util/logger';
 import { LISTEN } from './listen-address';
-import type { RelayNode } from './upstreams';
+
+/** Whose node the management servers receive. */
+export type RelayNode = 'own' | 'clients';
 
 /** The options of a relay. */
 export interface RelayOptions {

@@ -1,6 +1,6 @@
 import type { ClientState } from '../control-plane/client-state';
 import type { ServerSnapshot } from '../xds-client/client-snapshot';
-import type { RelayNode } from './upstreams';
+import type { RelayNode } from './relay-options';
 
 /** The state of a relay, as plain JSON. */
 export interface RelayReport {

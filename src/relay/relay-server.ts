@@ -22,8 +22,7 @@ import {
   type RelayAddress,
 } from './listen-address';
 import type { RelayReport } from './relay-report';
-import type { RelayNode } from './upstreams';
-import type { RelayOptions } from './relay-options';
+import type { RelayNode, RelayOptions } from './relay-options';
 import { DEFAULT_MAX_NODES } from './limits';
 import { RelaySession, type RelayHost } from './relay-session';
 

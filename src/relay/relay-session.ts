@@ -19,12 +19,13 @@ import { parseOpaqueName, parseResourceName } from '../xds-client/resource-name'
 import type { XdsTransportFactory } from '../xds-client/transport';
 import type { InheritedResource } from './inherited-resources';
 import { createInspectService } from './inspect-service';
+import type { RelayNode } from './relay-options';
 import type { RelayClientReport, RelayReport } from './relay-report';
 import { RelayStats } from './relay-stats';
 import { observeRelayClient } from './relay-status';
 import { RelayUpstream } from './relay-upstream';
 import { describeUpstreams, SeveralClients } from './several-clients';
-import { Upstreams, type RelayNode } from './upstreams';
+import { Upstreams } from './upstreams';
 
 /** Constructor options of a session. */
 export interface RelaySessionOptions {

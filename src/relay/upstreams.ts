@@ -11,10 +11,8 @@ import { createHandle, type Handle } from '../util/handle';
 import { StatusCode } from '../util/status-code';
 import { quoteName } from '../util/text';
 import { NODE_LINGER_MS } from './limits';
+import type { RelayNode } from './relay-options';
 import type { RelayUpstream } from './relay-upstream';
-
-/** Whose node the management servers receive. */
-export type RelayNode = 'own' | 'clients';
 
 /** Constructor options of `Upstreams`. */
 export interface UpstreamsOptions {
