@@ -41,6 +41,11 @@ abstract class World<Stream extends { cancel(): void }> implements RawWorld {
     return this.names?.includes('*') === true;
   }
 
+  /** A response may cross a request that has ended the subscription to what it contains. */
+  protected hasRequested(name: string): boolean {
+    return this.isWildcard || this.names?.includes(name) === true;
+  }
+
   async run(): Promise<void> {
     while (!this.isClosed) {
       const stream = this.client.open();
@@ -119,7 +124,8 @@ class SotwWorld extends World<AdsClientStream> {
         this.version = version_info;
         this.resources.clear();
         for (const { value } of response.resources) {
-          this.resources.set(Cluster.decode(value).name, value.toString('hex'));
+          const { name } = Cluster.decode(value);
+          if (this.hasRequested(name)) this.resources.set(name, value.toString('hex'));
         }
         stream.ack(response, names);
       } else {
@@ -161,7 +167,7 @@ class DeltaWorld extends World<DeltaClientStream> {
         continue;
       }
       for (const { name, version, resource } of response.resources) {
-        if (!this.isWildcard && this.names?.includes(name) !== true) continue;
+        if (!this.hasRequested(name)) continue;
         this.resources.set(name, resource?.value.toString('hex') ?? '');
         this.versions.set(name, version);
       }
