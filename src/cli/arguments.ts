@@ -116,6 +116,12 @@ export function parsePid(text: string): number {
   throw new InvalidArgumentError('Expected the id of a process.');
 }
 
+/** Parses a number of things, at least one. */
+export function parseCount(text: string): number {
+  if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
+  throw new InvalidArgumentError('Expected a whole number, more than 0.');
+}
+
 /** Parses a number of seconds above zero. */
 export function parseSeconds(text: string): number {
   const seconds = Number(text);

@@ -10,6 +10,7 @@ import {
   parseListenPort,
   parseMethod,
   parsePageUrl,
+  parseCount,
   parsePid,
   parsePort,
   parseFormat,
@@ -323,6 +324,13 @@ function addRelay(program: Command, io: CliIo, setCode: SetCode): void {
       'serve metrics for Prometheus at /metrics: a port of 127.0.0.1, or HOST:PORT',
       parseListenPort,
     )
+    .addOption(
+      new Option(
+        '--node <whose>',
+        'node for the control plane: own, or one stream per node of clients',
+      ).choices(['own', 'clients']),
+    )
+    .option('--max-nodes <count>', 'distinct nodes of clients (default: 100)', parseCount)
     .option('--admin <address>', 'address of a relay that runs, such as unix:/path', parseAddress)
     .option('--timeout <seconds>', 'time for its response', parseSeconds, 5);
   addOutputOptions(command).action(async (flags: RelayFlags) => setCode(await relay(flags, io)));

@@ -1,9 +1,10 @@
+import { wildcardName } from '../control-plane/ads/subscriptions';
 import type { ClientEvent } from '../control-plane/client-state';
 
 /** Receives which names are referred to by clients, each as often as there are clients. */
 type Refer = (typeUrl: string, added: Iterable<string>, removed: Iterable<string>) => void;
 
-/** The names that each client of a relay subscribes to, as the events of its stream have them. */
+/** The names that each client of a relay subscribes to, among them `*`, as the events of its stream have them. */
 export class ClientSubscriptions {
   /** By stream and type. */
   private readonly streams = new Map<number, Map<string, Set<string>>>();
@@ -20,8 +21,10 @@ export class ClientSubscriptions {
       this.streams.delete(streamId);
     } else if (event.kind === 'subscribed') {
       const known = this.namesOf(streamId, event.typeUrl);
-      const added = [...new Set(event.names)].filter((name) => !known.has(name));
-      const removed = event.removed.filter((name) => known.delete(name));
+      const names = event.wildcard ? [...event.names, wildcardName] : event.names;
+      const ended = event.wildcard ? event.removed : [...event.removed, wildcardName];
+      const added = [...new Set(names)].filter((name) => !known.has(name));
+      const removed = ended.filter((name) => known.delete(name));
       for (const name of added) known.add(name);
       this.refer(event.typeUrl, added, removed);
     }

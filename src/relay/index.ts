@@ -4,10 +4,11 @@
  * @packageDocumentation
  */
 export { Relay } from './relay';
-export type { RelayOptions } from './relay-options';
+export type { RelayNode, RelayOptions } from './relay-options';
 export type {
   RelayClientReport,
   RelayedTypeReport,
   RelayLoadClientReport,
+  RelayNodeReport,
   RelayReport,
 } from './relay-report';

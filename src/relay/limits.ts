@@ -3,6 +3,10 @@
 
 /** Names that are requested from management servers for all clients. */
 export const MAX_NAMES = 500_000;
+/** Distinct nodes of clients that have streams of their own to the management servers. Default of `maxNodes`. */
+export const DEFAULT_MAX_NODES = 100;
+/** How long the streams of a node are kept after its last client, in milliseconds: clients come back. */
+export const NODE_LINGER_MS = 60_000;
 /** Types of them. A type that was requested once counts until the relay ends, because a response of it may be on its way. */
 export const MAX_TYPES = 1000;
 /** How long the resource of a name is kept that no client subscribes to any more, in milliseconds: clients come back. */

@@ -3,6 +3,7 @@ import {
   CLOCK,
   isRecord,
   LOGGER,
+  oneOf,
   optional,
   POSITIVE_INTEGER,
   type MembersOf,
@@ -10,6 +11,9 @@ import {
 import type { Clock } from '../util/clock';
 import type { Logger } from '../util/logger';
 import { LISTEN } from './listen-address';
+
+/** Whose node the management servers receive. */
+export type RelayNode = 'own' | 'clients';
 
 /** The options of a relay. */
 export interface RelayOptions {
@@ -25,9 +29,16 @@ export interface RelayOptions {
    * The environment variables. `GRPC_XDS_RELAY` has no effect: a relay is not its own server. Default: those of the process.
    */
   readonly env?: Readonly<Record<string, string | undefined>>;
+  /**
+   * The node that the management servers receive: `own`, that of the bootstrap, for all clients on one stream; `clients`, `id`,
+   * `cluster`, `locality` and `metadata` of each client, with a stream (ADS and LRS) for each distinct one. Default: `own`.
+   */
+  readonly node?: RelayNode;
+  /** Distinct nodes with `node: 'clients'`. Clients with others are refused. Default: 100. */
+  readonly maxNodes?: number;
   /** Bytes of one message of a management server. Default: 67,108,864. */
   readonly maxMessageBytes?: number;
-  /** Bytes of the resources of one management server, as estimated: see docs/limits.md. Default: 268,435,456. */
+  /** Bytes of the resources of one management server for one node, as estimated: see docs/limits.md. Default: 268,435,456. */
   readonly maxCachedBytes?: number;
   /** Default: no output. */
   readonly logger?: Logger;
@@ -39,6 +50,8 @@ export const RELAY_OPTIONS: MembersOf<RelayOptions> = {
   listen: LISTEN,
   bootstrap: optional(BOOTSTRAP),
   env: optional({ legal: 'an object of environment variables', accepts: isRecord }),
+  node: optional(oneOf('own', 'clients')),
+  maxNodes: optional(POSITIVE_INTEGER),
   maxMessageBytes: optional(POSITIVE_INTEGER),
   maxCachedBytes: optional(POSITIVE_INTEGER),
   logger: optional(LOGGER),

@@ -1,24 +1,42 @@
 import type { ClientState } from '../control-plane/client-state';
 import type { ServerSnapshot } from '../xds-client/client-snapshot';
+import type { RelayNode } from './relay-options';
 
 /** The state of a relay, as plain JSON. */
 export interface RelayReport {
   readonly pid: number;
   /** Where it listens, in the form of `server_uri`; `undefined` while it does not. */
   readonly address: string | undefined;
-  /** `node.id` that it has at the management servers. */
+  /** `node.id` of its bootstrap. */
   readonly nodeId: string;
   /** The management servers of its bootstrap, those of authorities as well, as a text. */
   readonly upstream: string;
   /** When it has started, in milliseconds since 1970; `undefined` while it is stopped. */
   readonly startedAtMs: number | undefined;
-  /** The management servers in use. */
+  /** Whether the management servers receive that node, or those of the clients. */
+  readonly node: RelayNode;
+  /** Nodes of clients that it can have. */
+  readonly maxNodes: number;
+  /** The management servers in use, each once: with several nodes, in a state with an error if it has one for any. */
   readonly servers: readonly ServerSnapshot[];
+  /** The nodes that the management servers have received. */
+  readonly nodes: readonly RelayNodeReport[];
+  /** Those of all nodes together. */
   readonly types: readonly RelayedTypeReport[];
   /** The clients with a discovery stream. */
   readonly clients: readonly RelayClientReport[];
   /** The clients with a stream of load reports. */
   readonly loadClients: readonly RelayLoadClientReport[];
+}
+
+/** A node that the management servers have received from a relay. */
+export interface RelayNodeReport {
+  readonly nodeId: string;
+  readonly cluster: string;
+  /** Discovery streams of clients with this node. */
+  readonly clients: number;
+  readonly servers: readonly ServerSnapshot[];
+  readonly types: readonly RelayedTypeReport[];
 }
 
 /** A client with a stream of load reports: the calls that it has reported on it, all clusters together. */
@@ -32,7 +50,10 @@ export interface RelayLoadClientReport extends Pick<ClientState, 'streamId' | 'n
 /** The resources of one type, by number. */
 export interface RelayedTypeReport {
   readonly typeUrl: string;
-  /** Names that are requested, also those that no client subscribes to any more. */
+  /**
+   * Names that are requested, also those that no client subscribes to any more. `*` is one of them; the resources that it has
+   * are further ones.
+   */
   readonly names: number;
   readonly resources: number;
   readonly errors: number;
@@ -47,7 +68,10 @@ export interface RelayClientReport extends Pick<
 > {
   readonly types: readonly {
     readonly typeUrl: string;
+    /** Names that it subscribes to, without `*`. */
     readonly names: number;
+    /** Whether it subscribes to all resources of the type. */
+    readonly wildcard: boolean;
     readonly sentVersion: string | undefined;
     readonly ackedVersion: string | undefined;
     /** Why it has rejected the last response. */

@@ -26,7 +26,8 @@ import {
 import { KeptPath } from './kept-path';
 import type { RelayIdentity } from './relay-identity';
 import type { RelayReport } from './relay-report';
-import type { RelayOptions } from './relay-options';
+import type { RelayNode, RelayOptions } from './relay-options';
+import { DEFAULT_MAX_NODES } from './limits';
 import { RelaySession, type RelayHost } from './relay-session';
 import { describeUpstream } from './upstream';
 
@@ -83,6 +84,8 @@ export class RelayServer {
   private readonly environment: PolicyEnvironment;
   private readonly access: ServerAccess;
   private readonly bootstrap: Bootstrap;
+  private readonly node: RelayNode;
+  private readonly maxNodes: number;
   private state: State = { kind: 'stopped' };
 
   /**
@@ -91,7 +94,10 @@ export class RelayServer {
    */
   constructor(options: RelayServerOptions, caller: string) {
     const { env = processVariables(), logger = silentLogger, clock = systemClock } = options;
-    const { listen, maxMessageBytes, maxCachedBytes } = options;
+    const { listen, node = 'own', maxNodes = DEFAULT_MAX_NODES } = options;
+    const { maxMessageBytes, maxCachedBytes } = options;
+    this.node = node;
+    this.maxNodes = maxNodes;
     const address = isHost(listen) ? listen : findAddress(listen, env);
     if (address === undefined) throw new TypeError(`${caller}: listen must be ${LISTEN.legal}`);
     this.listen = address;
@@ -138,8 +144,9 @@ export class RelayServer {
   async start({ claim, inherited = [] }: RelayStart = {}): Promise<string> {
     if (this.state.kind !== 'stopped') throw new Error('the relay is already started');
     const { environment, access, bootstrap } = this;
+    const { node, maxNodes } = this;
     const session = new RelaySession({
-      ...{ environment, bootstrap, inherited, userAgent: USER_AGENT },
+      ...{ environment, bootstrap, node, maxNodes, inherited, userAgent: USER_AGENT },
       transportFactory: access.transportFactory,
       identify: () => this.identify(),
       describe: () => this.inspect(),
@@ -186,9 +193,10 @@ export class RelayServer {
   /** Returns the state of the relay and of its clients, a copy. */
   inspect(): RelayReport {
     const { state } = this;
-    const nothing = { servers: [], types: [], clients: [], loadClients: [] };
+    const nothing = { servers: [], types: [], nodes: [], clients: [], loadClients: [] };
     return {
       ...this.identify(),
+      ...{ node: this.node, maxNodes: this.maxNodes },
       ...(state.kind === 'started' ? state.session.inspect() : nothing),
     };
   }

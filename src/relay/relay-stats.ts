@@ -1,4 +1,5 @@
-import type { ClientEvent, ClientState } from '../control-plane/client-state';
+import type { ServedResources } from '../control-plane/ads/resource-view';
+import type { ClientEvent, ClientIdentity, ClientState } from '../control-plane/client-state';
 import { ClientLabel, RelayInstruments } from '../observe/stats/instruments';
 import type { ChannelStats } from '../observe/stats/stats-plugin';
 import type { StatsRegistry } from '../observe/stats/stats-registry';
@@ -6,13 +7,13 @@ import { typeLabel } from '../runtime/client-stats';
 import type { Handle } from '../util/handle';
 import type { Logger } from '../util/logger';
 import { RELAY_TARGET } from '../util/relay-method';
-import type { UpstreamResources } from './upstream-resources';
 
 const { CLIENTS, SUBSCRIPTIONS, RELAYED_SIZE, REJECTIONS } = RelayInstruments;
 
 /** What the metrics of a relay are read from. */
 export interface ObservedRelay {
-  readonly resources: Pick<UpstreamResources, 'resourcesFor'>;
+  /** Returns what a client is served; `undefined` if its stream has ended. */
+  servedTo(client: ClientIdentity): ServedResources | undefined;
   clients(): readonly ClientState[];
 }
 
@@ -31,8 +32,10 @@ export class RelayStats {
       const clients = observed.clients();
       report(CLIENTS, clients.length, {});
       const names = new Map<string, number>();
-      for (const { typeUrl, subscribed } of clients.flatMap(({ types }) => [...types.values()])) {
-        names.set(typeUrl, (names.get(typeUrl) ?? 0) + subscribed.length);
+      for (const type of clients.flatMap(({ types }) => [...types.values()])) {
+        const { typeUrl, subscribed, wildcard } = type;
+        const count = subscribed.length + (wildcard ? 1 : 0);
+        names.set(typeUrl, (names.get(typeUrl) ?? 0) + count);
       }
       for (const [typeUrl, count] of names) report(SUBSCRIPTIONS, count, labelsOf(typeUrl));
     });
@@ -46,7 +49,7 @@ export class RelayStats {
     const { typeUrl, names } = event;
     const series = stats.series(RELAYED_SIZE, labelsOf(typeUrl));
     if (series === undefined || names.length === 0) return;
-    const set = this.observed.resources.resourcesFor().set(typeUrl);
+    const set = this.observed.servedTo(event.client)?.set(typeUrl);
     let bytes = 0;
     for (const name of names) bytes += set?.byName.get(name)?.value.length ?? 0;
     series.add(bytes);

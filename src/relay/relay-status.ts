@@ -1,15 +1,15 @@
+import type { ServedResources } from '../control-plane/ads/resource-view';
 import type { ClientState, TypeState } from '../control-plane/client-state';
+import { emptyResourceSet } from '../control-plane/resource';
 import { statusName } from '../util/status-code';
 import { quoteName } from '../util/text';
 import { Node } from '../wire/generated/envoy/config/core/v3/base';
 import type { ObservedClient, ObservedResource } from '../observe/admin/status-queue';
-import type { UpstreamResources } from './upstream-resources';
 
 /** What clients are served. */
-type Served = ReturnType<UpstreamResources['resourcesFor']>;
 
 /** Describes what a client of a relay has acknowledged, for CSDS. The contents are those of the relay itself. */
-export function observeRelayClient(client: ClientState, served: Served): ObservedClient {
+export function observeRelayClient(client: ClientState, served: ServedResources): ObservedClient {
   return {
     node: Node.create({ id: client.nodeId }),
     scope: `#client-${client.streamId}`,
@@ -17,16 +17,31 @@ export function observeRelayClient(client: ClientState, served: Served): Observe
   };
 }
 
-function* describeResources(client: ClientState, served: Served): Iterable<ObservedResource> {
+function* describeResources(
+  client: ClientState,
+  served: ServedResources,
+): Iterable<ObservedResource> {
   for (const type of client.types.values()) {
-    for (const name of type.subscribed) yield describeResource(name, type, { client, served });
+    for (const name of namesOf(type, served)) {
+      yield describeResource(name, type, { client, served });
+    }
   }
+}
+
+/** Returns the names that a client subscribes to; with `*`, those of all resources as well. */
+function namesOf(
+  { typeUrl, subscribed, wildcard }: TypeState,
+  served: ServedResources,
+): Iterable<string> {
+  if (!wildcard) return subscribed;
+  const { byName, errors } = served.set(typeUrl) ?? emptyResourceSet;
+  return new Set([...subscribed, ...byName.keys(), ...errors.keys()]);
 }
 
 function describeResource(
   name: string,
   type: TypeState,
-  { client, served }: { readonly client: ClientState; readonly served: Served },
+  { client, served }: { readonly client: ClientState; readonly served: ServedResources },
 ): ObservedResource {
   const { typeUrl, ackedVersion } = type;
   const set = served.set(typeUrl);

@@ -1,7 +1,8 @@
 import type { ResourceError, ServedSet, SnapshotResource } from '../control-plane/resource';
 import type { Handle } from '../util/handle';
 import { LayeredMap } from '../util/layered-map';
-import type { ResourceWatcher } from '../xds-client/resource-watcher';
+import { WILDCARD } from '../xds-client/resource-type';
+import type { ResourceWatcher, XdsError } from '../xds-client/resource-watcher';
 import type { WatchClient } from '../xds-client/xds-client';
 import type { OpaqueResource, RelayedType } from './opaque-type';
 import {
@@ -27,7 +28,9 @@ export interface PublishedType {
 
 /** A name that is requested. */
 interface WatchedName {
-  readonly watch: Handle;
+  watch: Handle;
+  /** Whether it is requested by its name, and not only one of the resources of `*`. */
+  isNamed: boolean;
   state: UpstreamState;
   /** What clients receive since it was last published. */
   published: RelayedResource;
@@ -43,6 +46,19 @@ const EMPTY: PublishedType = {
   absent: LayeredMap.empty(),
 };
 
+/** To clients, `*` is a name that is pending until its server has answered, and has no resource of its own. */
+const ANSWERED: XdsError = { kind: 'does-not-exist', message: 'the server has answered' };
+
+/** Constructor options of `RelayedNames`. */
+export interface RelayedNamesOptions {
+  readonly type: RelayedType;
+  readonly client: Pick<WatchClient, 'watch'>;
+  /** Called when `publish` has something to do. */
+  readonly onChanged: () => void;
+  /** Whether there is room for a resource that `*` has discovered. */
+  readonly hasRoom: () => boolean;
+}
+
 /** The names of one type that are requested from management servers, and what is known of them. */
 export class RelayedNames {
   private readonly names = new Map<string, WatchedName>();
@@ -51,12 +67,7 @@ export class RelayedNames {
   private sum = 0n;
   private current = EMPTY;
 
-  /** @param onChanged Called when `publish` has something to do. */
-  constructor(
-    private readonly type: RelayedType,
-    private readonly client: Pick<WatchClient, 'watch'>,
-    private readonly onChanged: () => void,
-  ) {}
+  constructor(private readonly options: RelayedNamesOptions) {}
 
   get size(): number {
     return this.names.size;
@@ -69,6 +80,11 @@ export class RelayedNames {
 
   has(name: string): boolean {
     return this.names.has(name);
+  }
+
+  /** Whether a name that has no resource may yet have one. Of what is not requested, `*` has everything. */
+  isPending(name: string, { absent }: PublishedType): boolean {
+    return !absent.has(name) && (this.names.has(name) || !absent.has(WILDCARD));
   }
 
   /** Returns the last resource of a name as its server sent it. */
@@ -85,16 +101,36 @@ export class RelayedNames {
 
   /** Requests a name, unless it is requested. */
   add(name: string): void {
-    if (this.names.has(name)) return;
-    const watch = this.client.watch(this.type.client, name, this.watcherOf(name));
-    const state = { value: undefined, error: undefined };
-    this.names.set(name, { watch, state, published: PENDING });
+    if (this.names.get(name)?.isNamed !== true) this.watch(name, true);
   }
 
-  /** Ends the request of a name. */
+  /** Ends the request of a name. What `*` may have discovered as well stays until a server has not got it. */
   remove(name: string): void {
     const watched = this.names.get(name);
     if (watched === undefined) return;
+    const isDiscovered = this.names.has(WILDCARD) && watched.state.value !== undefined;
+    if (isDiscovered) this.watch(name, false);
+    else this.drop(name, watched);
+    if (name !== WILDCARD) return;
+    for (const [other, each] of this.names) if (!each.isNamed) this.drop(other, each);
+  }
+
+  private watch(name: string, isNamed: boolean): void {
+    const { client, type } = this.options;
+    const watch = client.watch(type.client, name, this.watcherOf(name), isNamed);
+    const watched = this.names.get(name);
+    if (watched === undefined) {
+      const state = { value: undefined, error: undefined };
+      this.names.set(name, { watch, isNamed, state, published: PENDING });
+      return;
+    }
+    // After the new watch, so that what is cached stays.
+    watched.watch.release();
+    watched.watch = watch;
+    watched.isNamed = isNamed;
+  }
+
+  private drop(name: string, watched: WatchedName): void {
     this.names.delete(name);
     watched.watch.release();
     if (watched.published !== PENDING) this.note(name, watched.published);
@@ -123,7 +159,7 @@ export class RelayedNames {
   }
 
   private relay(name: string, { state, published }: WatchedName): RelayedResource {
-    return toRelayed(state, { kind: this.type.server, name }, published);
+    return toRelayed(state, { kind: this.options.type.server, name }, published);
   }
 
   private watcherOf(name: string): ResourceWatcher<OpaqueResource> {
@@ -132,7 +168,10 @@ export class RelayedNames {
       if (watched === undefined) return;
       watched.state = { ...watched.state, ...change };
       this.note(name, watched.published);
+      const { isNamed, state } = watched;
+      if (!isNamed && state.error?.kind === 'does-not-exist') this.drop(name, watched);
     };
+    if (name === WILDCARD) return this.wildcardWatcher(show);
     return {
       onResourceChanged: (update) =>
         show(
@@ -144,10 +183,23 @@ export class RelayedNames {
     };
   }
 
+  private wildcardWatcher(
+    show: (change: Partial<UpstreamState>) => void,
+  ): ResourceWatcher<OpaqueResource> {
+    return {
+      onResourceChanged: (update) => show({ error: update.ok ? ANSWERED : update.error }),
+      // What was answered stays in use.
+      onAmbientError: () => {},
+      onDiscovered: (name) => {
+        if (!this.names.has(name) && this.options.hasRoom()) this.watch(name, false);
+      },
+    };
+  }
+
   /** @param published What clients have received, which stays the same until the change is published. */
   private note(name: string, published: RelayedResource): void {
     if (!this.changed.has(name)) this.changed.set(name, published);
-    this.onChanged();
+    this.options.onChanged();
   }
 }
 

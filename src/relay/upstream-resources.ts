@@ -9,6 +9,7 @@ import type { Clock } from '../util/clock';
 import { createHandle, type Handle } from '../util/handle';
 import { StatusCode } from '../util/status-code';
 import { describeRelayedFailure } from '../xds-client/relay-hop';
+import { WILDCARD } from '../xds-client/resource-type';
 import type { WatchClient } from '../xds-client/xds-client';
 import { LINGER_MS, MAX_LINGERING, MAX_NAMES, MAX_TYPES } from './limits';
 import { createRelayedType } from './opaque-type';
@@ -17,6 +18,14 @@ import { RelayedNames, type PublishedType } from './relayed-type';
 
 /** The client that resources are requested with. */
 type UpstreamClient = Pick<WatchClient, 'watch' | 'run' | 'runWhenWhole' | 'serverFailures'>;
+
+/** The room for names, which all nodes of a relay share. */
+export interface NameRoom {
+  /** Returns how many names are requested. */
+  count(): number;
+  /** Called when a resource of `*` is left out, because there is no room for it. */
+  onFull(): void;
+}
 
 /** How long a name is kept after its last client. */
 interface Lingering {
@@ -43,6 +52,7 @@ export class UpstreamResources implements ResourceView {
   constructor(
     private readonly client: UpstreamClient,
     private readonly clock: Pick<Clock, 'monotonicMs' | 'setTimer'>,
+    private readonly room: NameRoom = { count: () => this.size, onFull: () => {} },
   ) {}
 
   /** How many names are requested. */
@@ -66,18 +76,15 @@ export class UpstreamResources implements ResourceView {
     return createHandle(() => this.watchers.delete(onChanged));
   }
 
-  findRefusal(typeUrl: string, { names, wildcard }: SubscriptionChange): Refusal | undefined {
-    if (wildcard) {
-      const details = `${typeUrl}: the relay does not serve subscriptions to all resources: subscribe to names`;
-      return { code: StatusCode.UNIMPLEMENTED, details };
-    }
+  findRefusal(typeUrl: string, { names }: SubscriptionChange): Refusal | undefined {
     const refuse = (details: string) => ({ code: StatusCode.RESOURCE_EXHAUSTED, details });
     if (this.types.size >= MAX_TYPES && !this.types.has(typeUrl))
       return refuse(`the relay has ${MAX_TYPES} types already`);
-    if (this.size + names.length <= MAX_NAMES) return undefined;
+    const size = this.room.count();
+    if (size + names.length <= MAX_NAMES) return undefined;
     const known = this.types.get(typeUrl);
     const added = names.filter((name) => known?.has(name) !== true).length;
-    return this.size + added > MAX_NAMES
+    return size + added > MAX_NAMES
       ? refuse(`the relay has ${MAX_NAMES} names already`)
       : undefined;
   }
@@ -85,8 +92,8 @@ export class UpstreamResources implements ResourceView {
   /** Returns why nothing of what a client subscribes to can be received: as if it were connected to the servers itself. */
   findOutage(types: Parameters<NonNullable<ResourceView['findOutage']>>[0]): string | undefined {
     let cause: string | undefined;
-    for (const { typeUrl, subscribed } of types) {
-      for (const name of subscribed) {
+    for (const { typeUrl, subscribed, wildcard } of types) {
+      for (const name of wildcard ? [...subscribed, WILDCARD] : subscribed) {
         const failure = this.types.get(typeUrl)?.failureOf(name);
         if (failure === undefined) return undefined;
         cause ??= failure;
@@ -96,6 +103,12 @@ export class UpstreamResources implements ResourceView {
     return cause !== undefined && this.client.serverFailures().length > 0
       ? describeRelayedFailure(process.pid, cause)
       : undefined;
+  }
+
+  private hasRoom(): boolean {
+    if (this.room.count() < MAX_NAMES) return true;
+    this.room.onFull();
+    return false;
   }
 
   /** Adds and removes references of clients. What is added is requested together. */
@@ -121,7 +134,7 @@ export class UpstreamResources implements ResourceView {
     return Array.from(this.types, ([typeUrl, names]) => {
       const { set, absent } = names.published;
       return {
-        ...{ typeUrl, names: names.size, absent: absent.size },
+        ...{ typeUrl, names: names.size, absent: absent.size - (absent.has(WILDCARD) ? 1 : 0) },
         ...{ resources: set.byName.size, errors: set.errors.size },
       };
     });
@@ -140,8 +153,12 @@ export class UpstreamResources implements ResourceView {
     this.lingering.delete(key);
     let names = this.types.get(typeUrl);
     if (names === undefined) {
-      const onChanged = () => this.publishSoon();
-      names = new RelayedNames(createRelayedType(typeUrl), this.client, onChanged);
+      names = new RelayedNames({
+        type: createRelayedType(typeUrl),
+        client: this.client,
+        onChanged: () => this.publishSoon(),
+        hasRoom: () => this.hasRoom(),
+      });
       this.types.set(typeUrl, names);
     }
     names.add(name);
@@ -194,25 +211,31 @@ export class UpstreamResources implements ResourceView {
 
   private publish(): void {
     this.isPublishing = false;
-    const published = new Map<string, PublishedType>();
+    const published = new Map<string, PublishedNames>();
     for (const [typeUrl, names] of this.types) {
       names.publish();
-      published.set(typeUrl, names.published);
+      published.set(typeUrl, { names, published: names.published });
     }
     this.current = new PublishedResources(published);
     for (const onChanged of this.watchers) onChanged();
   }
 }
 
+interface PublishedNames {
+  readonly names: RelayedNames;
+  readonly published: PublishedType;
+}
+
 class PublishedResources implements ServedResources {
-  constructor(private readonly types: ReadonlyMap<string, PublishedType>) {}
+  constructor(private readonly types: ReadonlyMap<string, PublishedNames>) {}
 
   set(typeUrl: string) {
-    return this.types.get(typeUrl)?.set;
+    return this.types.get(typeUrl)?.published.set;
   }
 
   isPending(typeUrl: string, name: string): boolean {
-    return this.types.get(typeUrl)?.absent.has(name) !== true;
+    const type = this.types.get(typeUrl);
+    return type === undefined || type.names.isPending(name, type.published);
   }
 }
 

@@ -43,6 +43,11 @@ export interface ResourceWatcher<T, C = unknown> {
   onResourceChanged(update: Result<T, XdsError>, change?: C): void;
   /** Something is wrong, yet the last value stays in use; `undefined` when that is over. */
   onAmbientError(error: XdsError | undefined): void;
+  /**
+   * Of the name `*`: a server has sent a resource that nothing watches. It is dropped unless it is watched from within this call.
+   * What `onResourceChanged` is called with says only that the server has answered. Default: nothing happens.
+   */
+  onDiscovered?(name: string): void;
 }
 
 /** The source of the resources of one target: the part of an XdsClient that follows them from its listener on. */
@@ -79,13 +84,22 @@ export type Notification<T> =
 export class Watch {
   private watcher: ResourceWatcher<unknown> | undefined;
 
-  constructor(watcher: ResourceWatcher<unknown>) {
+  /** @param isNamed Whether servers are requested the name; else the resource is one that `*` has discovered. */
+  constructor(
+    watcher: ResourceWatcher<unknown>,
+    readonly isNamed: boolean,
+  ) {
     this.watcher = watcher;
   }
 
   /** Ends the notifications, also those that are in the queue. */
   end(): void {
     this.watcher = undefined;
+  }
+
+  /** Notifies the watcher of a resource that `*` has discovered. */
+  discover(name: string): void {
+    this.watcher?.onDiscovered?.(name);
   }
 
   /** Notifies the watcher. */

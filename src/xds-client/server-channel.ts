@@ -79,6 +79,8 @@ export interface ServerObserver {
 export interface ChannelSubscription extends Handle {
   /** If the server has sent it, or failed to, for another target, it is not sent again. */
   readonly resource: ChannelResource;
+  /** Handles that the name is to be requested, or no longer is, while the subscription lasts. */
+  renewName(): void;
 }
 
 /**
@@ -145,15 +147,23 @@ export class ServerChannel implements Channel {
     subscriber: ResourceSubscriber,
   ): ChannelSubscription {
     const resource = this.resources.add(type, name, subscriber);
-    if (resource.subscribers.size === 1) this.streamOf(type).addName(type.typeUrl, name);
+    this.renewName(resource);
     return new Subscription(resource, subscriber, this);
   }
 
   /** Ends a subscription; see `ChannelSubscription`. */
   unsubscribe(resource: ChannelResource, subscriber: ResourceSubscriber): void {
-    if (!this.resources.remove(resource, subscriber)) return;
-    const { type, name } = resource;
-    this.streams.get(this.serviceOf(type))?.removeName(type.typeUrl, name);
+    this.resources.remove(resource, subscriber);
+    this.renewName(resource);
+  }
+
+  /** Requests the name of a resource, or ends the request: see `ChannelSubscription.renewName`. */
+  renewName(resource: ChannelResource): void {
+    const { type, name, isNamed } = resource;
+    if (resource.isRequested === isNamed) return;
+    resource.isRequested = isNamed;
+    if (isNamed) this.streamOf(type).addName(type.typeUrl, name);
+    else this.streams.get(this.serviceOf(type))?.removeName(type.typeUrl, name);
   }
 
   /** Rejects the latest response of a type, which was acknowledged: see `XdsClient.reject`. */
@@ -235,6 +245,8 @@ export class ServerChannel implements Channel {
       source: {
         typeUrls: () => resources.typeUrls((type) => this.serviceOf(type) === service),
         resources: (typeUrl) => resources.ofType(typeUrl),
+        hasLegacyWildcard: (typeUrl) =>
+          resources.wildcardOf(typeUrl)?.type.allResourcesRequiredInSotw === true,
         isRejected: (typeUrl) => this.options.rejectionOf?.(typeUrl) !== undefined,
         onVersionsLeftOut: (typeUrl, count) => this.log.versionsLeftOut(typeUrl, count),
       },
@@ -291,6 +303,7 @@ export class ServerChannel implements Channel {
       ...{ type, server, certificateProviders, parseName },
       origin: { server: description, policy, nowMs: clock.now() },
       resources: resources.ofType(type.typeUrl),
+      wildcard: resources.wildcardOf(type.typeUrl),
       order: resources.orderOf(type.typeUrl),
       elementsOf: (limit) => resources.elements.of(limit),
       cacheLimit: this.options.cacheLimit,
@@ -348,6 +361,10 @@ class Subscription implements ChannelSubscription {
 
   release(): void {
     this.channel.unsubscribe(this.resource, this.subscriber);
+  }
+
+  renewName(): void {
+    this.channel.renewName(this.resource);
   }
 }
 

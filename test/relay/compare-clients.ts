@@ -2,6 +2,7 @@ import { eventually } from '../support/eventually';
 import { skipTime } from '../support/fast-clock';
 import type { ChangingWorld } from './changing-world';
 import { ObservedConfig } from './observed-config';
+import { openRawWorld } from './raw-world';
 import { RelayScene } from './relay-scene';
 
 /** What is compared. */
@@ -12,6 +13,7 @@ export interface Comparison {
   readonly features: readonly string[];
   readonly world: ChangingWorld;
   readonly changes: number;
+  readonly relay: Parameters<typeof RelayScene.start>[2];
 }
 
 /** Far above the 15 s after which a resource that its server does not send is known not to exist (gRFC A57). */
@@ -19,25 +21,39 @@ const WAIT_MS = 60_000;
 /** After so long, the end of a stream is no cut (docs/decisions/0037-streams-that-are-cut.md). */
 const LASTING_MS = 300_000;
 
-/** Changes the resources, and restarts the control plane and the relay in turn, with one of eight changes each. */
+/**
+ * Compares the config of a target, and all clusters as raw clients of `*` have them. Changes the resources, and restarts the control plane and the relay in turn, with one of
+ * eight changes each.
+ */
 export async function compareThroughChanges(comparison: Comparison): Promise<void> {
-  const { upstream, features, world, changes } = comparison;
-  const scene = await RelayScene.start({}, upstream);
+  const { upstream, features, world, changes, relay } = comparison;
+  const scene = await RelayScene.start({}, upstream, relay);
   const direct = new ObservedConfig('direct', scene.upstream, features);
   const behind = new ObservedConfig('behind', scene.listen, features);
+  const isDelta = features.includes('grpc_xds_delta');
+  const all = [scene.upstream, scene.listen].map((address) =>
+    openRawWorld(isDelta, address, { id: 'all' }),
+  );
+  for (const each of all) each.subscribe([]);
+  const differs = () => all[0]?.describe() !== all[1]?.describe();
   try {
     for (let step = 0; step <= changes; step++) {
       if (step > 0) world.change();
       await serve(scene, world, step);
-      const hasStep = () => direct.hasStep(step) && behind.hasStep(step) && scene.isAcknowledged;
+      const hasStep = () =>
+        direct.hasStep(step) && behind.hasStep(step) && !differs() && scene.isAcknowledged;
       const read = () => [hasStep(), direct.describe(), behind.describe()] as const;
       const isSame = ([isThere, a, b]: ReturnType<typeof read>) => isThere && a === b;
       await eventually(read, isSame, WAIT_MS).catch(() => {
         const [isThere, ...both] = read();
-        throw new Error(`step ${step} (${isThere ? '' : 'not '}received):\n${both.join('\n\n')}`);
+        const worlds = all.map((each) => each.describe());
+        throw new Error(
+          `step ${step} (${isThere ? '' : 'not '}received):\n${[...both, ...worlds].join('\n\n')}`,
+        );
       });
     }
   } finally {
+    for (const each of all) each.close();
     direct.close();
     behind.close();
     scene.stop();

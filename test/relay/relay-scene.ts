@@ -25,6 +25,7 @@ export class RelayScene {
   private constructor(
     private readonly options: ControlPlaneOptions,
     private readonly features: readonly string[],
+    private readonly relayOptions: Pick<RelayOptions, 'node' | 'maxNodes'>,
   ) {
     this.controlPlane = this.createControlPlane();
     this.relay = this.createRelay({ bootstrap: bootstrapFor('127.0.0.1:1') });
@@ -34,8 +35,9 @@ export class RelayScene {
   static async start(
     options: ControlPlaneOptions = {},
     features: readonly string[] = [],
+    relayOptions: Pick<RelayOptions, 'node' | 'maxNodes'> = {},
   ): Promise<RelayScene> {
-    const scene = new RelayScene(options, features);
+    const scene = new RelayScene(options, features, relayOptions);
     scene.port = (await scene.controlPlane.start()).port;
     await scene.startRelay();
     return scene;
@@ -103,6 +105,6 @@ export class RelayScene {
       error: (text: () => string) => void this.lines.push(text()),
     };
     const env = { GRPC_XDS_RELAY: this.listen };
-    return new Relay({ ...options, env, listen: this.listen, logger });
+    return new Relay({ ...options, ...this.relayOptions, env, listen: this.listen, logger });
   }
 }

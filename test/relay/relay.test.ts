@@ -1,9 +1,8 @@
-import { status } from '@grpc/grpc-js';
 import type { ClientEvent, SnapshotInput } from '../../src/control-plane';
 import { AdsClient } from '../control-plane/ads-client';
 import { DeltaClient } from '../control-plane/delta-client';
 import { OfficialClient } from '../control-plane/official-client';
-import { CDS, EDS, LDS, cluster, echo, endpoints } from '../control-plane/resources';
+import { CDS, EDS, cluster, echo, endpoints } from '../control-plane/resources';
 import { eventually } from '../support/eventually';
 import { VARIANTS } from '../support/mesh';
 import { RelayScene } from './relay-scene';
@@ -202,18 +201,6 @@ describe('a relay', () => {
       }
     },
   );
-
-  it('refuses subscriptions to all resources of a type', async () => {
-    const first = sotw.open();
-    first.subscribe(LDS, [], { node });
-    const second = delta.open();
-    second.send(LDS, { node, sub: ['*'] });
-    for (const { ended } of [first, second]) {
-      const { code, details } = await ended;
-      expect(code).toBe(status.UNIMPLEMENTED);
-      expect(details).toContain('subscribe to names');
-    }
-  });
 
   it('can be started again after it was stopped while it was starting', async () => {
     await scene.relay.stop();

@@ -168,7 +168,9 @@ describe('the names that a relay requests', () => {
 });
 
 describe('why clients of a relay can have nothing now', () => {
-  const subscribed = (...names: readonly string[]) => [{ typeUrl: CDS, subscribed: names }];
+  const subscribed = (...names: readonly string[]) => [
+    { typeUrl: CDS, subscribed: names, wildcard: false },
+  ];
   const outage = /^relay \(pid \d+\): the message of unreachable$/;
 
   function createScene(): Scene {

@@ -113,6 +113,7 @@ const xdsServer = new servers.XdsServer();
 const relayOptions: Required<relays.RelayOptions> = {
   ...{ listen: 'unix:/nowhere/xds.sock', bootstrap: bootstrapFor('127.0.0.1:9'), env: {} },
   ...{ maxMessageBytes: 4096, maxCachedBytes: 4096, logger: silentLogger, clock: systemClock },
+  ...{ node: 'clients', maxNodes: 2 },
 };
 const call = { getAuthContext: () => null };
 const explained = ['xds:///a', '/a.B/C', new Metadata()] as const;

@@ -61,6 +61,7 @@ function readBytes(
       parseName: parseResourceName,
       origin: { server: 's', policy: serverPolicy(new Set(), hasErrors), nowMs: 3 },
       resources: new Map(requested.map((name) => [name, { accepted: cached.get(name) }])),
+      wildcard: undefined,
       elementsOf: () => 0,
       cacheLimit: cacheLimit(),
       onError: () => undefined,

@@ -36,7 +36,8 @@ class Wanted {
   requests = this.protocol.createSubscriptions();
 
   private requested(name: string): RequestedResource {
-    return { accepted: undefined, heldVersion: this.held.get(name) };
+    const held = { accepted: undefined, heldVersion: this.held.get(name) };
+    return { ...held, isRequested: true, isWildcard: false };
   }
 
   reconnect(): void {

@@ -134,6 +134,7 @@ describe('a response with too many resources', () => {
             parseName: parseResourceName,
             origin: { server: 's', policy: serverPolicy(new Set(), true), nowMs: 0 },
             resources: new Map([['a', { accepted: undefined }]]),
+            wildcard: undefined,
             elementsOf: () => 0,
             cacheLimit: cacheLimit(),
             onError: () => undefined,

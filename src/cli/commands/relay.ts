@@ -4,6 +4,7 @@ import { errorMessage } from '../../util/errors';
 import { containLogger, silentLogger, type Logger } from '../../util/logger';
 import { isJsonObject } from '../../wire/proto-json/explain-json';
 import type { ListenPort } from '../arguments';
+import type { RelayPage } from '../client/relay-page';
 import { AdminClient } from '../dump/admin-client';
 import {
   exitCode,
@@ -27,6 +28,10 @@ export interface RelayFlags extends OutputFlags {
   readonly page?: number;
   /** Where metrics are served: a port of 127.0.0.1, or an address with a port. */
   readonly metrics?: ListenPort;
+  /** Whose node the management servers receive. Default: the relay's own. */
+  readonly node?: 'own' | 'clients';
+  /** Distinct nodes of clients. */
+  readonly maxNodes?: number;
   /** Seconds for its response. */
   readonly timeout: number;
 }
@@ -63,30 +68,23 @@ async function runRelay(listen: string, flags: RelayFlags, io: CliIo): Promise<n
 /** Runs a relay until it is interrupted. @throws Error if an address cannot be used. */
 async function serveRelay(
   listen: string,
-  { page: pagePort, metrics }: RelayFlags,
+  { page: pagePort, metrics, node, maxNodes }: RelayFlags,
   { io, closing }: { readonly io: CliIo; readonly closing: (() => unknown)[] },
 ): Promise<void> {
   const { loadRelay, loadRelayMetrics, loadRelayPage } = loadClient();
   const page = new (loadRelayPage().RelayPage)(() => started.inspect(), io.clock);
-  const log = (text: string) => `${new Date(io.clock.now()).toISOString().slice(11, 19)}Z ${text}`;
-  const logger: Logger = containLogger({
-    ...silentLogger,
-    info: (text) => {
-      io.print(log(text()));
-      page.log('info', text());
-    },
-    error: (text) => {
-      io.printError(log(text()));
-      page.log('failed', text());
-    },
-  });
+  const logger = createLogger(io, page);
   // Before the relay, which is observed from its start on.
   if (metrics !== undefined) {
     const served = await loadRelayMetrics().serveRelayMetrics(metrics);
     closing.push(() => served.close());
     io.print(`Metrics: ${served.url}`);
   }
-  const started = new (loadRelay().Relay)({ listen, env: io.env, clock: io.clock, logger });
+  const started = new (loadRelay().Relay)({
+    ...{ listen, env: io.env, clock: io.clock, logger },
+    ...(node !== undefined && { node }),
+    ...(maxNodes !== undefined && { maxNodes }),
+  });
   const address = await started.start();
   closing.unshift(() => started.stop());
   if (pagePort !== undefined) {
@@ -97,7 +95,25 @@ async function serveRelay(
   io.print(`Relaying on ${address}`);
   io.print(`Bootstrap for clients: "server_uri": ${JSON.stringify(address)}`);
   await untilInterrupted(io);
-  io.print(log('stopping'));
+  io.print(stamped('stopping', io));
+}
+
+function createLogger(io: CliIo, page: RelayPage): Logger {
+  return containLogger({
+    ...silentLogger,
+    info: (text) => {
+      io.print(stamped(text(), io));
+      page.log('info', text());
+    },
+    error: (text) => {
+      io.printError(stamped(text(), io));
+      page.log('failed', text());
+    },
+  });
+}
+
+function stamped(text: string, { clock }: CliIo): string {
+  return `${new Date(clock.now()).toISOString().slice(11, 19)}Z ${text}`;
 }
 
 /**
@@ -135,10 +151,18 @@ function formatRelay(report: Json): readonly string[] {
   const clients = objectsIn(report['clients']);
   const left = numberOf(report['clientCount']) - clients.length;
   const node = JSON.stringify(textOf(report['nodeId']));
+  const nodes = objectsIn(report['nodes']);
+  const isOwn = report['node'] !== 'clients';
+  const whose = isOwn ? `node ${node}` : `${nodes.length} nodes of clients`;
   return [
-    `relay (pid ${numberOf(report['pid'])}) on ${textOf(report['address'])}, node ${node}`,
+    `relay (pid ${numberOf(report['pid'])}) on ${textOf(report['address'])}, ${whose}`,
     ...formatRows(['server', 'state', 'last error'], report['servers'], rowOfServer),
     ...formatRows(['type', ...COUNTS], report['types'], rowOfType),
+    ...formatRows(
+      ['node', 'cluster', 'clients', 'state', ...COUNTS],
+      isOwn ? [] : nodes,
+      rowOfNode,
+    ),
     ...formatRows(['stream', 'client', 'type', 'names', 'state'], clients, rowsOfClient),
     ...(left > 0 ? [`and ${left} more clients`] : []),
     ...formatRows(['stream', 'loads of', ...CALLS], report['loadClients'], rowOfLoads),
@@ -163,10 +187,19 @@ function rowOfType(type: Json): readonly Row[] {
   return [[typeOf(type), ...COUNTS.map((name) => numberOf(type[name]))]];
 }
 
+/** The counts are those of all its types. */
+function rowOfNode(node: Json): readonly Row[] {
+  const types = objectsIn(node['types']);
+  const states = objectsIn(node['servers']).map(({ state }) => textOf(state));
+  const sums = COUNTS.map((name) => types.reduce((sum, type) => sum + numberOf(type[name]), 0));
+  const own = [textOf(node['nodeId']), textOf(node['cluster']), numberOf(node['clients'])];
+  return [[...own, states.join(', '), ...sums]];
+}
+
 function rowsOfClient(client: Json): readonly Row[] {
   const own = [numberOf(client['streamId']), textOf(client['nodeId'])];
   return objectsIn(client['types']).map((type) => [
-    ...[...own, typeOf(type), numberOf(type['names']), stateOfType(type)],
+    ...[...own, typeOf(type), namesOfType(type), stateOfType(type)],
   ]);
 }
 
@@ -181,6 +214,12 @@ const CALLS = ['issued', 'succeeded', 'failed', 'dropped'] as const;
 function typeOf(type: Json): string {
   const typeUrl = textOf(type['typeUrl']);
   return typeUrl.slice(typeUrl.lastIndexOf('.') + 1);
+}
+
+function namesOfType(type: Json): Cell {
+  const names = numberOf(type['names']);
+  if (type['wildcard'] !== true) return names;
+  return names === 0 ? '*' : `* and ${names}`;
 }
 
 function stateOfType(type: Json): string {

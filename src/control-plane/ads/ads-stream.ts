@@ -24,7 +24,10 @@ import type { PlannedResponse } from './subscriptions';
 
 /** The settings and callbacks that all streams of a server share. */
 export interface AdsStreamContext {
-  readonly settings: ProtocolSettings;
+  readonly settings: Omit<ProtocolSettings, 'identifier'> & {
+    /** Returns the `control_plane.identifier` of a response. */
+    identifier(node: ClientNode): string;
+  };
   readonly clock: Clock;
   readonly view: ResourceView;
   /** Absent if nothing listens. */
@@ -156,14 +159,15 @@ export class AdsStream<Request extends AnyRequest, Response>
       return;
     }
     const identified = this.identified ?? this.identify(request.node);
-    const { client, protocol } = identified;
+    if (identified === undefined) return;
+    const { client, node, protocol } = identified;
     const excess = protocol.findExcess({ ...request, typeUrl });
     if (excess !== undefined) {
       this.fail(status.RESOURCE_EXHAUSTED, excess);
       return;
     }
     const { acknowledgement, subscribed, response } = protocol.onRequest({ ...request, typeUrl });
-    const refusal = subscribed && this.context.view.findRefusal?.(typeUrl, subscribed);
+    const refusal = subscribed && this.context.view.findRefusal?.(typeUrl, subscribed, node);
     if (refusal !== undefined) {
       this.fail(refusal.code, refusal.details);
       return;
@@ -178,10 +182,10 @@ export class AdsStream<Request extends AnyRequest, Response>
   }
 
   /** Ends the stream if it is of no use now, as the server would whose resources these are. A client may have others. */
-  private endIfOut({ protocol }: IdentifiedClient<Request, Response>): void {
+  private endIfOut({ node, protocol }: IdentifiedClient<Request, Response>): void {
     const { view } = this.context;
     if (this.hasResponded || view.findOutage === undefined) return;
-    const outage = view.findOutage(protocol.subscriptions.describe().values());
+    const outage = view.findOutage(protocol.subscriptions.describe().values(), node);
     if (outage !== undefined) this.fail(status.UNAVAILABLE, outage);
   }
 
@@ -192,12 +196,20 @@ export class AdsStream<Request extends AnyRequest, Response>
     return `type_url: ${method} is for ${only}, not ${typeUrl}`;
   }
 
-  private identify(message: Node | undefined): IdentifiedClient<Request, Response> {
+  /** Reads the node. Ends the stream if it is refused. */
+  private identify(message: Node | undefined): IdentifiedClient<Request, Response> | undefined {
     const { context, options, stream } = this;
     const node = readNode(message);
     const client = { streamId: options.streamId, nodeId: node.id, peer: stream.peer };
+    const refusal = context.view.open?.(node, client);
+    if (refusal !== undefined) {
+      this.fail(refusal.code, refusal.details);
+      return undefined;
+    }
+    const { settings } = context;
     const protocol = options.variant.createProtocol({
-      ...context.settings,
+      ...settings,
+      identifier: () => settings.identifier(node),
       resources: context.view.resourcesFor(node),
       features: new Set(node.clientFeatures),
       onRequest: (request) => context.onRequest(client, request),

@@ -1,5 +1,5 @@
 import type { Handle } from '../../util/handle';
-import type { ClientNode, TypeState } from '../client-state';
+import type { ClientIdentity, ClientNode, TypeState } from '../client-state';
 import { changedNames, emptyResourceSet, type ServedSet } from '../resource';
 
 /**
@@ -13,13 +13,18 @@ export interface ResourceView {
   resourcesFor(node: ClientNode): ServedResources;
   /** Calls a function after each change, until the handle is released. */
   watch(onChanged: () => void): Handle;
+  /** Handles that a stream has sent its node. Returns why it cannot be served, which ends it. Default: each can. */
+  open?(node: ClientNode, client: ClientIdentity): Refusal | undefined;
   /** Returns why a subscription cannot be served, which ends its stream. Default: each can. */
-  findRefusal?(typeUrl: string, change: SubscriptionChange): Refusal | undefined;
+  findRefusal?(typeUrl: string, change: SubscriptionChange, node: ClientNode): Refusal | undefined;
   /**
    * Returns why none of the names that a client subscribes to has a resource now, which ends its stream with UNAVAILABLE if
    * nothing was sent on it yet. Default: there is no such reason.
    */
-  findOutage?(types: Iterable<Pick<TypeState, 'typeUrl' | 'subscribed'>>): string | undefined;
+  findOutage?(
+    types: Iterable<Pick<TypeState, 'typeUrl' | 'subscribed' | 'wildcard'>>,
+    node: ClientNode,
+  ): string | undefined;
 }
 
 /** The status of a stream whose subscription cannot be served. */

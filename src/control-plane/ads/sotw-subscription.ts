@@ -49,6 +49,8 @@ class SotwSubscription implements TypeSubscription<SotwRequest> {
   private wildcard = false;
   private isFirst = true;
   private hasNamedBefore = false;
+  /** Whether the client has subscribed to all resources since a response, of which it has had some at most. */
+  private isWidened = false;
   /** The names of a first request with a version, which the client has accepted before: it may have their resources. */
   private restored: ReadonlySet<string> = new Set();
 
@@ -108,6 +110,7 @@ class SotwSubscription implements TypeSubscription<SotwRequest> {
 
   markSent(update: TypeUpdate, nonce: string): void {
     this.responses.markSent(nonce, update.version);
+    this.isWidened = false;
     if (this.isComplete) {
       this.sent.clear();
       for (const name of this.names) this.sent.set(name, undefined);
@@ -149,6 +152,7 @@ class SotwSubscription implements TypeSubscription<SotwRequest> {
       next.delete(wildcardName) || (next.size === 0 && !this.hasNamedBefore && this.isComplete);
     if (names.length > 0) this.hasNamedBefore = true;
     const isChanged = nextWildcard !== this.wildcard || !areEqual(next, this.names);
+    if (nextWildcard && !this.wildcard) this.isWidened = true;
     this.names = next;
     this.wildcard = nextWildcard;
     if (isChanged && !nextWildcard) {
@@ -191,7 +195,7 @@ class SotwSubscription implements TypeSubscription<SotwRequest> {
   }
 
   private isOutdated(set: ServedSet, isPending: (name: string) => boolean): boolean {
-    if (this.wildcard) return this.responses.sentVersion !== set.version;
+    if (this.wildcard) return this.isWidened || this.responses.sentVersion !== set.version;
     return [...this.names].some(
       (name) =>
         (!this.sent.has(name) || this.sent.get(name) !== digestOf(set, name)) && !isPending(name),

@@ -15,7 +15,7 @@ import {
 } from '../client-state';
 import { LOAD_LIMIT, MAX_STREAMS } from '../limits';
 import { createStreamMethod, refuseStream, ServerStream, type StreamCall } from '../server-stream';
-import type { ResourceView } from '../ads/resource-view';
+import type { Refusal, ResourceView } from '../ads/resource-view';
 import { clusterKind } from '../resource';
 import { readLoadReport, type LoadReport } from './load-totals';
 
@@ -60,6 +60,8 @@ export interface LoadServiceOptions {
   /** Whether the service announces that it acknowledges reports (docs/decisions/0041-acknowledged-load-reports.md). */
   readonly acknowledges: boolean;
   readonly view: ResourceView;
+  /** Returns the reports that are requested of a client; `undefined` for none yet. Default: the same of all. */
+  reportingOf?(client: ClientIdentity): LoadReporting | undefined;
   /** Called when a client has sent its node. Default: nothing happens. */
   onOpened?(client: ClientIdentity): void;
   /** Called with each report of it that has loads. @param receipt `undefined` if the report has no number. */
@@ -106,8 +108,13 @@ export class LoadService {
   }
 
   /** Sends each client its response if it has changed. */
-  private refresh(): void {
+  refresh(): void {
     for (const stream of [...this.streams]) stream.refresh();
+  }
+
+  private reportingOf(client: ClientIdentity): LoadReporting | undefined {
+    if (this.options.reportingOf === undefined) return this.reporting;
+    return this.options.reportingOf(client);
   }
 
   private accept(call: LoadCall): void {
@@ -118,7 +125,11 @@ export class LoadService {
     const streamId = this.options.nextStreamId();
     const stream = new LoadStream(call, {
       streamId,
-      createResponse: (node) => this.reporting && this.createResponse(node, this.reporting),
+      createResponse: (node, client) => {
+        const reporting = this.reportingOf(client);
+        return reporting && this.createResponse(node, reporting);
+      },
+      findRefusal: (node, client) => this.options.view.open?.(node, client),
       onOpened: (client) => this.options.onOpened?.(client),
       onReport: (...report) => this.options.onReport(...report),
       onClosed: () => {
@@ -149,7 +160,9 @@ export class LoadService {
 interface LoadStreamOptions {
   readonly streamId: number;
   /** Returns what is requested of a client; `undefined` if nothing is yet. */
-  createResponse(node: ClientNode): LoadStatsResponse | undefined;
+  createResponse(node: ClientNode, client: ClientIdentity): LoadStatsResponse | undefined;
+  /** Returns why a client cannot be served, which ends its stream. */
+  findRefusal(node: ClientNode, client: ClientIdentity): Refusal | undefined;
   onOpened(client: ClientIdentity): void;
   onReport: LoadServiceOptions['onReport'];
   /** Called once, when the stream has ended. */
@@ -183,7 +196,8 @@ class LoadStream {
   refresh(): void {
     const { isOpen, isBlocked } = this.stream;
     if (this.identified === undefined || !isOpen || isBlocked) return;
-    const response = this.options.createResponse(this.identified.node);
+    const { node, client } = this.identified;
+    const response = this.options.createResponse(node, client);
     if (response === undefined) return;
     const encoded = Buffer.from(LoadStatsResponse.encode(response).finish());
     if (this.lastResponse?.equals(encoded) === true) return;
@@ -192,7 +206,7 @@ class LoadStream {
   }
 
   /** Ends the stream with an error status. */
-  fail(code: status, details: string): void {
+  fail(code: number, details: string): void {
     this.stream.fail(code, details);
   }
 
@@ -208,6 +222,7 @@ class LoadStream {
       return;
     }
     const client = this.client ?? this.identify(request.node);
+    if (client === undefined) return;
     // The first request holds the node and no loads.
     if (request.clusterStats.length === 0) return;
     const { reportId: id } = request;
@@ -220,9 +235,15 @@ class LoadStream {
     if (this.stream.isOpen) this.stream.write(LoadStatsResponse.create({ acknowledgedReport }));
   }
 
-  private identify(message: Node | undefined): ClientIdentity {
+  /** Reads the node. Ends the stream if it is refused. */
+  private identify(message: Node | undefined): ClientIdentity | undefined {
     const node = readNode(message);
     const client = { streamId: this.options.streamId, nodeId: node.id, peer: this.stream.peer };
+    const refusal = this.options.findRefusal(node, client);
+    if (refusal !== undefined) {
+      this.fail(refusal.code, refusal.details);
+      return undefined;
+    }
     this.identified = { client, node };
     this.refresh();
     this.options.onOpened(client);

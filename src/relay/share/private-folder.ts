@@ -45,7 +45,8 @@ export async function removeStaleSockets(): Promise<void> {
 
 async function removeIfStale(path: string): Promise<void> {
   try {
-    if (readSocket(path, 'replace') !== undefined && !(await isListenedOn(path))) await unlink(path);
+    if (readSocket(path, 'replace') !== undefined && !(await isListenedOn(path)))
+      await unlink(path);
   } catch {
     // It is another user's, no socket, or in use, or another process has removed it.
   }

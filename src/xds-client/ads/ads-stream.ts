@@ -52,6 +52,11 @@ export class AdsStream {
   private silentEnds = 0;
   /** Whether the failure that follows is such an end, and none yet. */
   private isTolerated = false;
+  /**
+   * Whether a response may be one to all resources of a type, or to a request before that: the next stream begins with the request
+   * of all, so that each of its responses has been sent after that was read.
+   */
+  private isUncertain = false;
 
   constructor(private readonly options: AdsStreamOptions) {
     const { source, variant, queue, clock, random, connect, time, resourceTimeoutMs } = options;
@@ -80,7 +85,10 @@ export class AdsStream {
 
   /** Requests a name that was added to the source. */
   addName(typeUrl: string, name: string): void {
-    this.stream.session?.addName(typeUrl, name);
+    const { session } = this.stream;
+    session?.addName(typeUrl, name);
+    const { isWildcard } = this.options.source.resources(typeUrl).get(name) ?? {};
+    if (isWildcard === true && session?.hasRequested(typeUrl) === true) this.isUncertain = true;
     this.stream.hurry();
   }
 
@@ -117,6 +125,8 @@ export class AdsStream {
     if (this.stream.kind === 'idle' && this.options.source.typeUrls().length > 0) {
       this.stream.start();
     }
+    if (this.isUncertain) this.stream.replace();
+    this.isUncertain = false;
     this.stream.run((session) => session.flush());
   }
 

@@ -66,8 +66,8 @@ export class DeltaProtocol implements AdsProtocol {
     if (!this.sendsVersions || this.source.isRejected?.(typeUrl) === true) return versions;
     let length = 0;
     let leftOut = 0;
-    for (const [name, { heldVersion }] of this.source.resources(typeUrl)) {
-      if (heldVersion === undefined) continue;
+    for (const [name, { heldVersion, isWildcard }] of this.source.resources(typeUrl)) {
+      if (heldVersion === undefined || isWildcard) continue;
       length += heldVersion.length;
       if (length <= MAX_INITIAL_VERSIONS_LENGTH) versions.set(name, heldVersion);
       else leftOut++;
@@ -97,7 +97,13 @@ class DeltaSubscriptions implements Subscriptions {
   ) {}
 
   addType(typeUrl: string): void {
-    for (const name of this.source.resources(typeUrl).keys()) this.addName(typeUrl, name);
+    for (const [name, { isRequested }] of this.source.resources(typeUrl)) {
+      if (isRequested) this.addName(typeUrl, name);
+    }
+  }
+
+  hasRequested(typeUrl: string): boolean {
+    return this.types.get(typeUrl)?.sent !== undefined;
   }
 
   /**
@@ -123,7 +129,7 @@ class DeltaSubscriptions implements Subscriptions {
   confirmName(): void {}
 
   parse(bytes: Uint8Array): ParsedResponse {
-    return parseDeltaResponse(bytes, (typeUrl) => this.types.get(typeUrl)?.sent !== undefined);
+    return parseDeltaResponse(bytes, (typeUrl) => this.hasRequested(typeUrl));
   }
 
   answer({ typeUrl, nonce }: AdsResponse, rejection: string | undefined, isHeld = false): void {

@@ -1,6 +1,7 @@
 import type { Node } from '../../wire/generated/envoy/config/core/v3/base';
 import { DiscoveryRequest } from '../../wire/generated/envoy/service/discovery/v3/discovery';
 import { MAX_NAME_REPEATS } from '../limits';
+import { WILDCARD } from '../resource-type';
 import { joinBounded } from '../xds-errors';
 import { parseSotwResponse, type AdsResponse, type ParsedResponse } from './ads-response';
 import {
@@ -86,6 +87,10 @@ class SotwSubscriptions implements Subscriptions {
     this.stateOf(typeUrl).namesChanged = true;
   }
 
+  hasRequested(typeUrl: string): boolean {
+    return this.types.get(typeUrl)?.sent !== undefined;
+  }
+
   addName(typeUrl: string, _name: string): void {
     this.addType(typeUrl);
   }
@@ -101,7 +106,7 @@ class SotwSubscriptions implements Subscriptions {
   }
 
   parse(bytes: Uint8Array): ParsedResponse {
-    return parseSotwResponse(bytes, (typeUrl) => this.types.get(typeUrl)?.sent !== undefined);
+    return parseSotwResponse(bytes, (typeUrl) => this.hasRequested(typeUrl));
   }
 
   /** The request that answers a response, and those after it, have its nonce: without it they would be outdated. */
@@ -160,11 +165,15 @@ class SotwSubscriptions implements Subscriptions {
     const newNames = names?.filter((name) => sent?.names.has(name) !== true) ?? [];
     const hasFewer = names !== undefined && names.length < (sent?.names.size ?? 0);
     const isNews = newNames.length > 0 || hasFewer;
-    if (!isNews && !mustSend) return undefined;
+    if (!isNews && !state.mustSend) return undefined;
     // A first request without names would be a subscription to everything of the type (wildcard).
     if (newNames.length === 0 && sent === undefined) return undefined;
     state.mustSend = false;
-    if (isNews) sendNames(state, names ?? [], newNames);
+    if (isNews) {
+      const hasLegacyWildcard = this.source.hasLegacyWildcard?.(typeUrl) === true;
+      const mayBeLegacy = sent === undefined && hasLegacyWildcard;
+      sendNames(state, new SentNames(names ?? [], mayBeLegacy), newNames);
+    }
     omitUnseen(state);
     return this.request(typeUrl, state, { newNames, isFirst: sent === undefined });
   }
@@ -176,7 +185,7 @@ class SotwSubscriptions implements Subscriptions {
     content: { rejection?: string; newNames?: readonly string[]; isFirst?: boolean },
   ): NextRequest {
     const { rejection, newNames = [], isFirst = false } = content;
-    const isOmitted = isFirst && this.source.isRejected?.(typeUrl) === true;
+    const isOmitted = isFirst && this.requestsAnew(typeUrl);
     const versionInfo = isOmitted ? '' : (this.versions.get(typeUrl) ?? '');
     const head = DiscoveryRequest.encode({
       ...{ versionInfo, resourceNames: [], typeUrl, responseNonce: nonce },
@@ -188,19 +197,33 @@ class SotwSubscriptions implements Subscriptions {
     return { typeUrl, bytes, newNames, isFirst, hasVersions: versionInfo !== '' };
   }
 
+  /** Whether the server is to send what is cached: a server that has the same version may be silent, and `*` not answered. */
+  private requestsAnew(typeUrl: string): boolean {
+    const wildcard = this.source.resources(typeUrl).get(WILDCARD);
+    const isUnanswered = wildcard?.isWildcard === true && wildcard.accepted === undefined;
+    return isUnanswered || this.source.isRejected?.(typeUrl) === true;
+  }
+
   /**
    * The cached value of a name that was removed and added again is gone. A server sends it again only if it sees the
    * name removed and added, so one request omits it and a second one follows. The same holds if it may have missed the removal.
    */
   private takeNames(typeUrl: string, state: TypeState): string[] {
     const { removed, unseen } = state;
-    const names = [...this.source.resources(typeUrl).keys()];
+    const names = [...this.source.resources(typeUrl)].flatMap(([name, { isRequested }]) =>
+      isRequested ? name : [],
+    );
     const isOmitted = (name: string) => removed.has(name) || unseen.has(name);
     const kept =
       removed.size + unseen.size === 0 ? names : names.filter((name) => !isOmitted(name));
     removed.clear();
     state.namesChanged = kept.length < names.length;
-    return kept;
+    if (kept.length > 0 || state.sent?.isLegacyWildcard !== true) return kept;
+    // Without names, it would still be a request of everything: the next request ends that of `*`.
+    state.sent = new SentNames([WILDCARD], false);
+    state.namesChanged = true;
+    state.mustSend = true;
+    return [WILDCARD];
   }
 
   private stateOf(typeUrl: string): TypeState {
@@ -222,21 +245,25 @@ class SotwSubscriptions implements Subscriptions {
 class SentNames {
   readonly bytes: Uint8Array;
   readonly names: ReadonlySet<string>;
+  /** Whether all resources are requested without a name, which not only newer servers understand. */
+  readonly isLegacyWildcard: boolean;
 
-  constructor(resourceNames: string[]) {
-    this.names = new Set(resourceNames);
+  /** @param mayBeLegacy Whether no request before had a name. */
+  constructor(names: string[], mayBeLegacy: boolean) {
+    this.names = new Set(names);
+    this.isLegacyWildcard = mayBeLegacy && names.length === 1 && names[0] === WILDCARD;
+    const resourceNames = this.isLegacyWildcard ? [] : names;
     this.bytes = DiscoveryRequest.encode(DiscoveryRequest.create({ resourceNames })).finish();
   }
 }
 
 /** Notes the names of a request. Every server reads the first request of a stream: no response can cross it. */
-function sendNames(state: TypeState, names: string[], newNames: readonly string[]): void {
+function sendNames(state: TypeState, next: SentNames, newNames: readonly string[]): void {
   const { sent, unconfirmed, unseen } = state;
-  const next = new SentNames(names);
   state.sent = next;
   if (sent === undefined) return;
   for (const name of newNames) unconfirmed.add(name);
-  if (names.length - newNames.length === sent.names.size) return;
+  if (next.names.size - newNames.length === sent.names.size) return;
   for (const name of sent.names) {
     if (!next.names.has(name) && !unseen.has(name)) unconfirmed.remove(name);
   }

@@ -1,0 +1,175 @@
+import type { Bootstrap } from '../bootstrap/bootstrap';
+import type { ClientEvent } from '../control-plane/client-state';
+import type { LoadReporting } from '../control-plane/lrs/load-service';
+import { clusterKind } from '../control-plane/resource';
+import type { PolicyEnvironment } from '../lb/registry/policy-table';
+import { RELAY_TARGET } from '../util/relay-method';
+import { quoteName, sanitizeText } from '../util/text';
+import type { ClientEvents } from '../xds-client/client-snapshot';
+import { DRAIN_TIMEOUT_MS } from '../xds-client/limits';
+import { LoadReporter, LoadStreams } from '../xds-client/lrs/load-reporter';
+import { ManagementServers, type UserAgent } from '../xds-client/management-servers';
+import { startFrom } from '../xds-client/saved-snapshot/saved-start';
+import { SavedResources } from '../xds-client/saved-snapshot/snapshot-file';
+import { SharedTransports, type XdsTransportFactory } from '../xds-client/transport';
+import { XdsClient, type WatchClient } from '../xds-client/xds-client';
+import { ClientRejections } from './client-rejections';
+import { ClientSubscriptions } from './client-subscriptions';
+import { InheritedResources, type InheritedResource } from './inherited-resources';
+import { MAX_NAMES } from './limits';
+import { RelayedLoads } from './relayed-loads';
+import { UpstreamResources } from './upstream-resources';
+
+/** Constructor options of `RelayUpstream`. */
+export interface RelayUpstreamOptions {
+  readonly environment: PolicyEnvironment;
+  /** The servers, and the node that they receive. */
+  readonly bootstrap: Bootstrap;
+  /** What is served while no server can be reached and until one has answered. */
+  readonly inherited: Iterable<InheritedResource>;
+  readonly userAgent: UserAgent;
+  readonly transportFactory: XdsTransportFactory;
+  readonly events: ClientEvents;
+  /** Returns how many names are requested for all nodes. */
+  readonly countNames: () => number;
+  /** Called when servers request other load reports than before. */
+  readonly onReporting: () => void;
+}
+
+/** The clients of a relay with one node at the management servers: their resources, rejections and loads. */
+export class RelayUpstream {
+  readonly client: XdsClient;
+  /** The node that the servers receive. */
+  readonly node: ManagementServers['node'];
+  readonly resources: UpstreamResources;
+  readonly loads: RelayedLoads;
+  private readonly subscriptions: ClientSubscriptions;
+  private readonly rejections = new ClientRejections();
+  private readonly loadStreams: LoadStreams;
+  private requestedReports: LoadReporting | undefined;
+  /** Clusters whose load was left out, of which the first is logged. */
+  private hasLeftOut = false;
+  /** Resources of `*` that were left out, of which the first are logged. */
+  private isFull = false;
+
+  constructor(private readonly options: RelayUpstreamOptions) {
+    const { clock } = options.environment;
+    const transportFactory = new SharedTransports(options.transportFactory);
+    // Not those of the channels of the process: they decode resources of the same types.
+    const servers = new ManagementServers(this.clientOptions(transportFactory));
+    this.node = servers.node;
+    const clientOptions = { ...this.clientOptions(transportFactory), target: RELAY_TARGET };
+    this.client = new XdsClient(clientOptions, servers);
+    this.resources = new UpstreamResources(this.startClient(servers), clock, {
+      count: options.countNames,
+      onFull: () => this.onFull(),
+    });
+    this.resources.watch(() => this.rejections.onServed(this.resources.resourcesFor()));
+    this.subscriptions = new ClientSubscriptions((...change) => this.resources.refer(...change));
+    this.loadStreams = new LoadStreams(clock);
+    this.loads = this.createLoads(servers, transportFactory);
+    this.resources.watch(() => this.loads.onClusters());
+  }
+
+  /** What the servers request of clients that report loads; `undefined` before they have. */
+  get reporting(): LoadReporting | undefined {
+    return this.requestedReports;
+  }
+
+  /** Handles an event of the stream of a client. */
+  onEvent(event: ClientEvent): void {
+    this.subscriptions.onEvent(event);
+    const rejection = this.rejections.onEvent(event);
+    if (event.kind !== 'nacked' || rejection === undefined) return;
+    this.options.environment.logger.error(() => sanitizeText(`relay: ${rejection}`));
+    this.client.reject(event.typeUrl, rejection);
+  }
+
+  /** Ends the acceptance of load reports, and reports those of clients, which takes up to a second. */
+  async finishLoads(): Promise<void> {
+    this.loads.end();
+    await this.loadStreams.end(DRAIN_TIMEOUT_MS);
+  }
+
+  /** Ends at once. */
+  close(): void {
+    this.loads.end();
+    this.loadStreams.close();
+    this.resources.close();
+    this.client.close();
+  }
+
+  private clientOptions(transportFactory: XdsTransportFactory) {
+    const { bootstrap, userAgent, environment, events } = this.options;
+    const { clock, random, logger, flags, limits } = environment;
+    const { maxUpdateTimePercent, maxCachedBytes } = limits;
+    const features = flags.endpointFallback ? ['xds.endpoint.supports_lb_endpoint_collection'] : [];
+    return {
+      ...{ bootstrap, transportFactory, userAgent, clientFeatures: features },
+      ...{ clock, random, logger, federation: flags.federation },
+      ...{ maxUpdateTimePercent, maxCachedBytes, events },
+      // The errors of resources are for clients to judge.
+      dataErrorHandling: true,
+      rejectionOf: (typeUrl: string) =>
+        this.resources.isOutdated ? undefined : this.rejections.textOf(typeUrl),
+    };
+  }
+
+  /** Adds what the relay starts from. */
+  private startClient({ parseName }: ManagementServers): WatchClient {
+    const { bootstrap, inherited, environment } = this.options;
+    const { clock, logger } = environment;
+    const { savedSnapshot: config, node } = bootstrap;
+    const file = config && new SavedResources({ config, bootstrap, clock, logger });
+    const saved = new InheritedResources(inherited, bootstrap, file);
+    return startFrom(saved, this.client, { parseName, target: RELAY_TARGET, nodeId: node.id });
+  }
+
+  private createLoads(
+    { node }: ManagementServers,
+    transportFactory: XdsTransportFactory,
+  ): RelayedLoads {
+    const { environment, bootstrap } = this.options;
+    const { clock, random, logger, flags } = environment;
+    const [defaultServer] = bootstrap.servers;
+    if (defaultServer === undefined) throw new Error('the bootstrap has no server');
+    const reporter = new LoadReporter({
+      ...{ node, transportFactory, choosesMetrics: flags.lrsPropagation },
+      ...{ clock, random, logger, streams: this.loadStreams },
+      onRequested: (server, response) => this.loads.onResponse(server, response),
+    });
+    const { typeUrl } = clusterKind;
+    return new RelayedLoads({
+      ...{ reporter, defaultServer, clock },
+      isKnown: (cluster) => this.resources.serverOf(typeUrl, cluster) !== undefined,
+      serverOf: (cluster) => {
+        if (!this.resources.has(typeUrl, cluster)) return undefined;
+        return this.resources.serverOf(typeUrl, cluster) ?? defaultServer;
+      },
+      onRequested: (reporting) => {
+        this.requestedReports = reporting;
+        this.options.onReporting();
+      },
+      onLeftOut: (cluster) => this.onLeftOut(cluster),
+    });
+  }
+
+  private onLeftOut(cluster: string): void {
+    if (this.hasLeftOut) return;
+    this.hasLeftOut = true;
+    this.options.environment.logger.error(() =>
+      sanitizeText(
+        `relay: load reports: cluster ${quoteName(cluster)}: left out: no client subscribes to it, or it has too many localities`,
+      ),
+    );
+  }
+
+  private onFull(): void {
+    if (this.isFull) return;
+    this.isFull = true;
+    this.options.environment.logger.error(
+      () =>
+        `relay: subscription to *: resources are left out: the relay has ${MAX_NAMES} names already`,
+    );
+  }
+}
