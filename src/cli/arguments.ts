@@ -84,6 +84,20 @@ export const parseListen = expectForm(
   'unix:/path, or a loopback address and a port, such as 127.0.0.1:18000, or systemd',
 );
 
+/** An address to listen on. */
+export interface ListenPort {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** Parses a port of 127.0.0.1, or a host with a port. */
+export function parseListenPort(text: string): ListenPort {
+  const match = /^(?:(?:\[([^\]]+)\]|([^:[\]]+)):)?(\d{1,5})$/.exec(text);
+  const port = Number(match?.[3]);
+  if (match !== null && port <= 65_535) return { host: match[1] ?? match[2] ?? '127.0.0.1', port };
+  throw new InvalidArgumentError('Expected a port, or HOST:PORT, such as 0.0.0.0:9464.');
+}
+
 /** Checks the identity of a client. */
 export const parseIdentity = expectForm(
   /^[A-Za-z][\w+.-]*:\S+$/,

@@ -32,11 +32,10 @@ export class GrpcListener {
 
   private constructor(
     server: Server,
-    private readonly tcp: TcpServer,
+    private tcp: TcpServer,
   ) {
     this.injector = server.createConnectionInjector(ServerCredentials.createInsecure());
-    tcp.on('connection', (socket) => this.accept(socket));
-    tcp.maxConnections = MAX_CONNECTIONS;
+    this.attach(tcp);
   }
 
   /**
@@ -47,7 +46,7 @@ export class GrpcListener {
   static listen(server: Server, address: ListenAddress): Promise<GrpcListener> {
     if ('server' in address) {
       const taken = new GrpcListener(server, address.server);
-      for (const socket of address.takeConnections()) taken.accept(socket);
+      taken.acceptWaiting(address);
       return Promise.resolve(taken);
     }
     const listener = new GrpcListener(server, createServer({ noDelay: true }));
@@ -60,6 +59,13 @@ export class GrpcListener {
         resolve(listener);
       });
     });
+  }
+
+  /** Accepts connections of another socket in place of the one before, which its owner closes. Open connections stay. */
+  move(to: ListeningSocket): void {
+    this.tcp = to.server;
+    this.attach(to.server);
+    this.acceptWaiting(to);
   }
 
   /** The port listened on; 0 for a path. */
@@ -93,6 +99,15 @@ export class GrpcListener {
   destroy(): void {
     this.tcp.close();
     for (const socket of this.sockets) socket.destroy();
+  }
+
+  private attach(tcp: TcpServer): void {
+    tcp.on('connection', (socket) => this.accept(socket));
+    tcp.maxConnections = MAX_CONNECTIONS;
+  }
+
+  private acceptWaiting(socket: ListeningSocket): void {
+    for (const connection of socket.takeConnections()) this.accept(connection);
   }
 
   private accept(socket: Socket): void {

@@ -1,6 +1,6 @@
 import { Server, type ServerOptions } from '@grpc/grpc-js';
 import type { Clock } from '../util/clock';
-import { GrpcListener, type ListenAddress } from './grpc-listener';
+import { GrpcListener, type ListenAddress, type ListeningSocket } from './grpc-listener';
 import { MAX_IDLE_MS, MAX_REQUEST_BYTES } from './limits';
 import type { StreamMethod } from './server-stream';
 
@@ -78,6 +78,11 @@ export class ServiceHost {
       server.forceShutdown();
       throw error;
     }
+  }
+
+  /** Listens on another socket in place of the one before, which its owner closes; connections and streams go on. */
+  move(to: ListeningSocket): void {
+    if (this.state.kind === 'started') this.state.listener.move(to);
   }
 
   /** Ends all streams with UNAVAILABLE, closes the connections and stops listening. */

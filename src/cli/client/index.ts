@@ -1,4 +1,6 @@
 import type * as Relays from '../../relay';
+import type * as RelayMetrics from './relay-metrics';
+import type * as RelayPages from './relay-page';
 import { late } from '../../util/late';
 
 /** The parts of the client that commands use, loaded late: see `loadClient`. */
@@ -23,3 +25,5 @@ export type { CallExplanation } from '../../resolver/explain-call';
 
 /** The relay has the management server above the client, which the other commands must not load. */
 export const loadRelay = late<typeof Relays>(() => require('../../relay/index'));
+export const loadRelayMetrics = late<typeof RelayMetrics>(() => require('./relay-metrics'));
+export const loadRelayPage = late<typeof RelayPages>(() => require('./relay-page'));
