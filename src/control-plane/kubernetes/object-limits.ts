@@ -6,6 +6,7 @@ export const OBJECT_LIMITS = {
   textLength: 1024,
   /** Characters of all labels, and of all annotations, of an object. */
   metadataLength: 256 * 1024,
+  ipFamilies: 2,
   portsPerService: 1000,
   portsPerSlice: 100,
   endpointsPerSlice: 1000,

@@ -18,6 +18,7 @@ import {
   readBoolean,
   readEntries,
   readInteger,
+  readList,
   readObject,
   readRequiredString,
   readString,
@@ -174,11 +175,18 @@ function readService(
     externalName: readBounded(fields, 'externalName', LIMITS.nameLength, violations),
     ports: readItems(fields, 'ports', LIMITS.portsPerService, violations, readServicePort),
     isHeadless: readString(fields, 'clusterIP', violations) === 'None',
+    ipFamilies: readFamilies(fields, violations),
     publishesNotReady: readBoolean(fields, 'publishNotReadyAddresses', false, violations),
     trafficDistribution: DISTRIBUTIONS.get(distribution),
     isNodeLocal: readString(fields, 'internalTrafficPolicy', violations) === 'Local',
     hasClientAffinity: readString(fields, 'sessionAffinity', violations) === 'ClientIP',
   };
+}
+
+/** Another family is one that has no slices here. */
+function readFamilies(fields: JsonFields, violations: Violations): readonly ('IPv4' | 'IPv6')[] {
+  const families = readList(fields, 'ipFamilies', violations).slice(0, LIMITS.ipFamilies);
+  return families.filter((family) => family === 'IPv4' || family === 'IPv6');
 }
 
 function readServicePort(fields: JsonFields, violations: Violations): ServicePort | undefined {

@@ -73,6 +73,11 @@ function readEndpoint(
     isServing: readBoolean(conditions, 'serving', isReady, at),
     isTerminating: readBoolean(conditions, 'terminating', false, at),
     hostname: readText(fields, 'hostname', violations),
+    targetUid: readText(
+      readOptional(fields, 'targetRef', violations),
+      'uid',
+      violations.at('targetRef'),
+    ),
     nodeName: readText(fields, 'nodeName', violations),
     zone: readText(fields, 'zone', violations),
     forZones: readHints(hints, 'forZones', violations.at('hints')),
