@@ -7,8 +7,8 @@ import type { Json } from './manifests';
 const KINDS: readonly ObjectKind[] = ['Service', 'GRPCRoute', 'ReferenceGrant'];
 
 /** The objects of manifests, as they are stored when the API server sends them. */
-export function clusterOf(manifests: readonly Json[]): StoredObjects {
-  const objects = new StoredObjects(new FakeClock());
+export function clusterOf(manifests: readonly Json[], clock = new FakeClock()): StoredObjects {
+  const objects = new StoredObjects(clock);
   for (const manifest of manifests) putManifest(objects, manifest);
   return objects;
 }
