@@ -27,6 +27,8 @@ export interface ServiceObject {
   readonly externalName: string;
   readonly ports: readonly ServicePort[];
   readonly isHeadless: boolean;
+  /** `spec.ipFamilies`; the first is that of the addresses that clients try first. */
+  readonly ipFamilies: readonly ('IPv4' | 'IPv6')[];
   /** Whether endpoints count that are not ready. */
   readonly publishesNotReady: boolean;
   readonly trafficDistribution: 'PreferSameZone' | 'PreferSameNode' | undefined;
@@ -69,6 +71,8 @@ export interface SliceEndpoint {
   readonly isServing: boolean;
   readonly isTerminating: boolean;
   readonly hostname: string | undefined;
+  /** `targetRef.uid`: the pod of which slices of two families have one address each. */
+  readonly targetUid: string | undefined;
   readonly nodeName: string | undefined;
   readonly zone: string | undefined;
   /** The zones and nodes whose callers are to use it; empty without hints. */
