@@ -86,7 +86,7 @@ function encodeRoutes(
   const routes = given?.map(toRoute) ?? [defaultRoute(name)];
   const hashPolicies = hashHeader === undefined ? [] : [hashOf(hashHeader)];
   for (const { action } of routes) {
-    if (action?.$case === 'route') action.value.hashPolicy.push(...hashPolicies);
+    if (action?.$case === 'route') action.value.hashPolicy = hashPolicies;
   }
   // The listener has only one virtual host, which is for any authority.
   const virtualHosts = [{ name, domains: ['*'], routes }];
