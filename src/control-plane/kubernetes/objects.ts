@@ -14,7 +14,12 @@ export interface ObjectMeta {
   readonly generation: number;
   /** Milliseconds since the epoch; 0 if it is not known. */
   readonly createdMs: number;
+  /** Empty for a Node. */
   readonly labels: ReadonlyMap<string, string>;
+  /**
+   * Those of a Service and a GRPCRoute, without `kubectl.kubernetes.io/last-applied-configuration`; empty for other kinds, whose
+   * controllers change them often.
+   */
   readonly annotations: ReadonlyMap<string, string>;
 }
 
@@ -116,9 +121,15 @@ export interface ReferenceGrantObject {
   }[];
 }
 
-/** An object that is watched. */
+/** A Namespace of core/v1, of which only the metadata is read. */
+export interface NamespaceObject {
+  readonly kind: 'Namespace';
+  readonly meta: ObjectMeta;
+}
+
+/** An object that resources are made of. */
 export type KubernetesObject =
   ServiceObject | EndpointSliceObject | NodeObject | GrpcRouteObject | ReferenceGrantObject;
 
-/** The kinds that are watched. */
+/** The kinds of objects that resources are made of. */
 export type ObjectKind = KubernetesObject['kind'];
