@@ -7,7 +7,7 @@ import type { ClusterObjects, ObjectChange, ObjectKey } from './cluster-objects'
 import { DEFAULT_CLUSTER_DOMAIN } from './names';
 import { audienceOf, type Audience } from './translate/audience';
 import type { PolicyProblem } from './translate/service-policy';
-import { translateService, type TranslatedService } from './translate/translated-service';
+import { translateService } from './translate/translated-service';
 import { VariedResource } from './varied-resource';
 import { Moment, type VariedChanges } from './moment';
 
@@ -21,7 +21,14 @@ export interface KubernetesSourceOptions {
   readonly onProblems?: (service: ObjectKey, problems: readonly PolicyProblem[]) => void;
 }
 
-const UNKNOWN: TranslatedService = { plans: [], problems: [], routes: [] };
+/** What is remembered of a service since it was last translated. */
+interface KnownService {
+  /** Of its resources. */
+  readonly names: readonly { readonly typeUrl: string; readonly name: string }[];
+  readonly problems: readonly PolicyProblem[];
+}
+
+const UNKNOWN: KnownService = { names: [], problems: [] };
 
 /**
  * The resources of the services of a Kubernetes cluster. A change translates the services it concerns, and a resource is encoded
@@ -30,10 +37,7 @@ const UNKNOWN: TranslatedService = { plans: [], problems: [], routes: [] };
 export class KubernetesSource implements ResourceView {
   /** Resources are valid until they change. */
   readonly shortestTtlMs = undefined;
-  /** As they were last translated. */
-  private readonly services = new Map<ObjectKey, TranslatedService>();
-  /** The services that have a route as one of theirs, by the key of the route. */
-  private readonly parents = new Map<ObjectKey, Set<ObjectKey>>();
+  private readonly services = new Map<ObjectKey, KnownService>();
   private readonly watchers = new Set<() => void>();
   private readonly domain: string;
   private current = Moment.create();
@@ -46,11 +50,9 @@ export class KubernetesSource implements ResourceView {
    * Applies a change of the objects, and then calls the watchers if a client may receive something else. Until the first change, which has
    * all there is, names are pending.
    */
-  apply({ services, routes }: ObjectChange): void {
-    const keys = new Set(services);
-    for (const route of routes) for (const key of this.parents.get(route) ?? []) keys.add(key);
+  apply({ services }: Pick<ObjectChange, 'services'>): void {
     const changes: VariedChanges = new Map(resourceKinds.map((kind) => [kind.typeUrl, new Map()]));
-    for (const key of keys) this.translate(key, changes);
+    for (const key of services) this.translate(key, changes);
     const next = this.current.with(changes, this.options.objects.nodes);
     if (next === this.current) return;
     this.current = next;
@@ -80,34 +82,16 @@ export class KubernetesSource implements ResourceView {
   private translate(key: ObjectKey, changes: VariedChanges): void {
     const { objects, onProblems } = this.options;
     const known = this.services.get(key) ?? UNKNOWN;
-    const translated = translateService(objects, key, this.domain);
-    for (const { kind, name } of known.plans) changes.get(kind.typeUrl)?.set(name, undefined);
-    for (const plan of translated.plans) {
+    const { plans, problems } = translateService(objects, key, this.domain);
+    for (const { typeUrl, name } of known.names) changes.get(typeUrl)?.set(name, undefined);
+    const names = plans.map(({ kind, name }) => ({ typeUrl: kind.typeUrl, name }));
+    for (const plan of plans) {
       const { typeUrl } = plan.kind;
       const before = this.current.find(typeUrl, plan.name);
       changes.get(typeUrl)?.set(plan.name, before?.with(plan) ?? new VariedResource(plan));
     }
-    this.moveParent(key, known.routes, translated.routes);
-    if (objects.services.has(key)) this.services.set(key, translated);
+    if (objects.services.has(key)) this.services.set(key, { names, problems });
     else this.services.delete(key);
-    if (!isDeepStrictEqual(known.problems, translated.problems)) {
-      onProblems?.(key, translated.problems);
-    }
-  }
-
-  private moveParent(
-    service: ObjectKey,
-    from: readonly ObjectKey[],
-    to: readonly ObjectKey[],
-  ): void {
-    for (const route of from) {
-      const parents = this.parents.get(route);
-      parents?.delete(service);
-      if (parents?.size === 0) this.parents.delete(route);
-    }
-    for (const route of to) {
-      const parents = this.parents.get(route) ?? new Set();
-      this.parents.set(route, parents.add(service));
-    }
+    if (!isDeepStrictEqual(known.problems, problems)) onProblems?.(key, problems);
   }
 }

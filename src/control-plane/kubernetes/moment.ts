@@ -1,7 +1,7 @@
 import type { ServedResources } from '../ads/resource-view';
 import { resourceKinds, type ServedSet } from '../resource';
 import type { NodeObject } from './objects';
-import { keyOf, type Audience } from './translate/audience';
+import { audienceKey, type Audience } from './translate/audience';
 import type { VariedResource } from './varied-resource';
 import { AudienceSet, toKnown, VariedSet, type KnownAudience } from './varied-set';
 
@@ -53,7 +53,7 @@ export class Moment {
   resourcesFor(audience: Audience, nodes: Nodes): ServedResources {
     const { nodeName } = audience;
     if (nodeName !== undefined) this.zones.set(nodeName, nodes.get(nodeName)?.zone);
-    const key = keyOf(audience);
+    const key = audienceKey(audience);
     const found = this.served.get(key);
     if (found !== undefined) return found;
     if (this.audiences.size >= MAX_AUDIENCES) this.forget();

@@ -1,6 +1,6 @@
 import { LayeredMap, type Lookup } from '../../util/layered-map';
 import type { ResourceError, ServedSet, SnapshotResource } from '../resource';
-import { keyOf, type Audience } from './translate/audience';
+import { audienceKey, type Audience } from './translate/audience';
 import { digestOfText } from './translate/plan';
 import type { VariedResource } from './varied-resource';
 
@@ -49,14 +49,14 @@ function numberOf(resource: VariedResource | undefined): bigint {
 
 /** An audience with what versions and maps know it by. */
 export interface KnownAudience extends Audience {
-  /** See `keyOf`. */
+  /** See `audienceKey`. */
   readonly key: string;
   /** What it adds to the versions of its sets: 0 if nothing is known of it. */
   readonly number: bigint;
 }
 
 /** Returns an audience with its key. */
-export function toKnown(audience: Audience, key = keyOf(audience)): KnownAudience {
+export function toKnown(audience: Audience, key = audienceKey(audience)): KnownAudience {
   return { ...audience, key, number: key === '' ? 0n : BigInt(`0x${digestOfText(key)}`) };
 }
 

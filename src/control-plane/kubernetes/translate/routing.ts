@@ -9,14 +9,18 @@ import {
   type RouteAction_HashPolicy,
 } from '../../../wire/generated/envoy/config/route/v3/route_components';
 import { Router } from '../../../wire/generated/envoy/extensions/filters/http/router/v3/router';
-import { HttpConnectionManager } from '../../../wire/generated/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager';
+import {
+  HttpConnectionManager,
+  type HttpFilter,
+} from '../../../wire/generated/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager';
 import type { Any } from '../../../wire/generated/google/protobuf/any';
+import type { DeepPartial } from '../../../wire/protobuf/message-codec';
 import { encodeJson } from '../../../wire/proto-json/encode-json';
 import { isJsonObject } from '../../../wire/proto-json/explain-json';
 import { formatJsonProblem } from '../../../wire/proto-json/json-problem';
 import { err } from '../../../util/result';
 import { listenerKind, routeKind, typeUrlOf } from '../../resource';
-import type { RouteJson } from '../routes/service-routes';
+import { REFUSAL_FILTER, type RouteJson } from '../routes/service-routes';
 import { digestOfJson, type ResourcePlan } from './plan';
 
 /** Resources that one of these refers to are on the same stream. */
@@ -35,22 +39,41 @@ const ROUTER: Any = {
   value: Router.encode({}).finish(),
 };
 
+/** Does nothing by itself: routes of GRPCRoutes have calls fail by it. */
+const REFUSAL: Any = { typeUrl: REFUSAL_FILTER.typed_config['@type'], value: new Uint8Array() };
+
+/** What a listener of a port is made of. */
+export interface ListenerModel {
+  readonly name: string;
+  readonly namespace: string;
+  /** The name of its RouteConfiguration. */
+  readonly routesName: string;
+  /** Whether the routes of any caller are those of GRPCRoutes. Without them, calls pass one filter less. */
+  readonly hasRoutes: boolean;
+}
+
 /** Plans a listener of a port, which is the same for all audiences. */
-export function planListener(name: string, namespace: string, routesName: string): ResourcePlan {
+export function planListener(model: ListenerModel): ResourcePlan {
+  const { name, namespace, routesName, hasRoutes } = model;
   return {
     ...{ kind: listenerKind, name, namespace },
-    digest: digestOfJson([name, routesName]),
+    digest: digestOfJson(model),
     variantOf: () => '',
     encode() {
+      const refusal = hasRoutes ? [toFilter(REFUSAL_FILTER.name, REFUSAL)] : [];
       const manager = HttpConnectionManager.create({
         routeSpecifier: { $case: 'rds', value: { configSource: ADS, routeConfigName: routesName } },
-        httpFilters: [{ name: 'router', configType: { $case: 'typedConfig', value: ROUTER } }],
+        httpFilters: [...refusal, toFilter('router', ROUTER)],
       });
       const value = HttpConnectionManager.encode(manager).finish();
       const apiListener = { apiListener: { typeUrl: typeUrlOf(MANAGER), value } };
       return Listener.encode(Listener.create({ name, apiListener })).finish();
     },
   };
+}
+
+function toFilter(name: string, value: Any): DeepPartial<HttpFilter> {
+  return { name, configType: { $case: 'typedConfig', value } };
 }
 
 /** What the routes of a port are made of. */

@@ -14,8 +14,6 @@ export interface TranslatedService {
   readonly plans: readonly ResourcePlan[];
   /** What of the Service is not applied. */
   readonly problems: readonly PolicyProblem[];
-  /** The keys of the routes that have it as a parent. */
-  readonly routes: readonly ObjectKey[];
 }
 
 /**
@@ -30,7 +28,7 @@ export function translateService(
   domain: string,
 ): TranslatedService {
   const service = objects.services.get(key);
-  if (service === undefined) return { plans: [], problems: [], routes: [] };
+  if (service === undefined) return { plans: [], problems: [] };
   const { policy, problems } = readPolicy(service.meta.annotations);
   const found = [...problems];
   const plans = service.ports.flatMap((port) => {
@@ -40,8 +38,7 @@ export function translateService(
     const context = { objects, key, service, port, policy, domain, address };
     return planPort(context, found);
   });
-  const routes = objects.routesOf(key).map(({ meta }) => `${meta.namespace}/${meta.name}`);
-  return { plans, problems: found, routes };
+  return { plans, problems: found };
 }
 
 /** A port that is translated. */
@@ -59,11 +56,13 @@ function planPort(context: PortContext, problems: PolicyProblem[]): readonly Res
   const { service, policy, address, domain } = context;
   const { namespace } = address;
   const name = clusterName(address, domain);
+  const given = listRoutes(context);
+  const hasRoutes = [...given.values()].some((routes) => routes !== undefined);
   const listeners = listenerNames(address, domain).map((each) =>
-    planListener(each, namespace, name),
+    planListener({ name: each, namespace, routesName: name, hasRoutes }),
   );
   const hashHeader = policy.lb.kind === 'ring_hash' ? policy.lb.header : undefined;
-  const routes = planRoutes({ name, namespace, hashHeader, routes: listRoutes(context) });
+  const routes = planRoutes({ name, namespace, hashHeader, routes: given });
   const dnsName = findDnsName(context, problems);
   const cluster = planCluster({ name, namespace, policy, dnsName });
   if (dnsName !== undefined) return [...listeners, routes, cluster];
@@ -82,17 +81,14 @@ function planPort(context: PortContext, problems: PolicyProblem[]): readonly Res
 }
 
 /** Returns the routes of the callers of each namespace that has some of its own, and under '' those of the others. */
-function listRoutes({
-  objects,
-  key,
-  service,
-  port,
-}: PortContext): ReadonlyMap<string, readonly RouteJson[] | undefined> {
+function listRoutes(context: PortContext): ReadonlyMap<string, readonly RouteJson[] | undefined> {
+  const { objects, key, service, port, domain } = context;
   const namespaces = new Set(objects.routesOf(key).map(({ meta }) => meta.namespace));
   namespaces.delete(service.meta.namespace);
-  const routes = new Map([['', routesOfService(objects, service, port, undefined).routes]]);
-  for (const namespace of [...namespaces].sort()) {
-    routes.set(namespace, routesOfService(objects, service, port, namespace).routes);
+  const routes = new Map<string, readonly RouteJson[] | undefined>();
+  for (const namespace of ['', ...[...namespaces].sort()]) {
+    const caller = namespace === '' ? undefined : namespace;
+    routes.set(namespace, routesOfService(objects, service, port, caller, domain).routes);
   }
   return routes;
 }
