@@ -278,7 +278,6 @@ export class Reflector {
    * known: an API server that has just started may not know its custom resources yet.
    */
   private onMissing(): void {
-    this.options.listener.onWorking();
     if (++this.missingCount === 1 && this.known.size > 0) return;
     for (const key of this.known.keys()) this.forget(key);
     this.options.listener.onListed();
