@@ -159,7 +159,10 @@ export class ClusterWatch {
       onListed: () => this.onListed(name),
       onUnreadable: (problem) => report.onUnreadable(name, problem),
       onFailure: (cause, failure) => report.onFailure(name, cause, failure),
-      onWorking: () => report.onWorking(name),
+      onWorking: () => {
+        report.onWorking(name);
+        for (const { reflector } of this.watches) reflector.retry();
+      },
     };
   }
 

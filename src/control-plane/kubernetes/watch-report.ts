@@ -27,6 +27,8 @@ export interface WatchName {
 interface Failing {
   readonly cause: NextStep['cause'];
   readonly message: string;
+  /** What has been logged since it worked last. */
+  readonly said: Set<NextStep['cause']>;
 }
 
 /** A time in which a watch does not work that should. */
@@ -62,9 +64,10 @@ export class WatchReport {
   /** Handles a request that has failed. */
   onFailure(watch: WatchName, cause: NextStep['cause'], failure: ApiFailure): void {
     const name = describe(watch);
-    const before = this.failing.get(name);
-    this.failing.set(name, { cause, message: failure.message });
-    if (before?.cause !== cause) this.logCause(watch, cause, failure);
+    const said = this.failing.get(name)?.said ?? new Set();
+    this.failing.set(name, { cause, message: failure.message, said });
+    if (!said.has(cause)) this.logCause(watch, cause, failure);
+    said.add(cause);
     if (isOutage(cause)) this.beginOutage();
     else this.endOutage();
   }
@@ -75,8 +78,9 @@ export class WatchReport {
     const before = this.failing.get(name);
     if (before === undefined) return;
     this.failing.delete(name);
-    const text = endOf(before.cause);
-    if (text !== undefined) {
+    for (const cause of before.said) {
+      const text = endOf(cause);
+      if (text === undefined) continue;
       this.options.logger.info(() => `kubernetes: ${name} ${text}`, {
         event: 'kubernetes-recovered',
       });
@@ -123,7 +127,7 @@ export class WatchReport {
     const { namespace, resource } = watch;
     const role = namespace === undefined ? 'ClusterRole' : `Role in the namespace ${namespace}`;
     const line = () =>
-      `kubernetes: this process must not list and watch ${name}: add the rule ${ruleFor(resource)} to its ${role}: ${message}`;
+      `kubernetes: this process may not list and watch ${name}: add the rule ${ruleFor(resource)} to its ${role}: ${message}`;
     logger.error(line, { event: 'kubernetes-failed', error: message });
   }
 
