@@ -1,6 +1,6 @@
-// Objects of Kubernetes as its API has them in JSON.
+// Services, GRPCRoutes and ReferenceGrants as the API has them in JSON.
 
-export type Json = Readonly<Record<string, unknown>>;
+import type { Json } from '../../support/kubernetes-manifests';
 
 /** Where an object is, and what the API server adds to it. */
 export interface MetaOptions {

@@ -1,17 +1,9 @@
 import { conditionsOf } from '../../../src/control-plane/kubernetes/routes/conditions';
 import { mergeParents } from '../../../src/control-plane/kubernetes/status/route-status';
-import { clusterOf } from '../../kubernetes/routes/cluster';
-import {
-  backend,
-  grant,
-  grpcRoute,
-  headers,
-  method,
-  parent,
-  ruleTo,
-  type Json,
-} from '../../kubernetes/routes/manifests';
-import { SERVICES } from '../../kubernetes/routes/routing-cases';
+import { clusterOf } from './cluster';
+import { backend, grant, grpcRoute, headers, method, parent, ruleTo } from './manifests';
+import type { Json } from '../../support/kubernetes-manifests';
+import { SERVICES } from './routing-cases';
 
 /** The conditions of a route, `Type=Status Reason`, with the message if it has one. */
 function conditions(route: Json, ...others: readonly Json[]): readonly (readonly string[])[] {
