@@ -150,7 +150,7 @@ describe('the conditions of a GRPCRoute', () => {
       'with an expression that is too large',
       grpcRoute('r', [ruleTo('a', headers({ x: '(?:\\pL{0,900}){2}' }, 'RegularExpression'))]),
       [
-        'Accepted=False UnsupportedValue: spec.rules[0].matches[0].headers[0].value: the expressions of the route have a size of 1353628, and 10000 is the limit',
+        'Accepted=False UnsupportedValue: spec.rules[0].matches[0].headers[0].value: the expressions of the route have a size of 1353628, and 9000 is the limit',
         RESOLVED,
       ],
     ],
