@@ -11,7 +11,7 @@ export interface MetaOptions {
 }
 
 const EPOCH_MS = Date.parse('2026-01-01T00:00:00Z');
-export const NAMESPACE = 'shop';
+const NAMESPACE = 'shop';
 
 function metaOf(name: string, options: MetaOptions): Json {
   const { namespace = NAMESPACE, createdS = 0, generation = 1 } = options;

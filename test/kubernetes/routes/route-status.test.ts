@@ -147,6 +147,22 @@ describe('the conditions of a GRPCRoute', () => {
       ],
     ],
     [
+      'with an expression that is only valid with its ^',
+      grpcRoute('r', [ruleTo('a', method('^*', '', 'RegularExpression'))]),
+      [
+        'Accepted=False UnsupportedValue: spec.rules[0].matches[0].method.service: must be an RE2 expression: missing argument to repetition operator: `*`',
+        RESOLVED,
+      ],
+    ],
+    [
+      'with half of a character',
+      grpcRoute('r', [ruleTo('a', headers({ x: 'y\ud800' }))]),
+      [
+        'Accepted=False UnsupportedValue: spec.rules[0].matches[0].headers[0].value: must be valid Unicode',
+        RESOLVED,
+      ],
+    ],
+    [
       'with an expression that is too large',
       grpcRoute('r', [ruleTo('a', headers({ x: '(?:\\pL{0,900}){2}' }, 'RegularExpression'))]),
       [
