@@ -104,13 +104,13 @@ class Scene {
 const clusterOf = (name: string, namespace = 'shop') =>
   `outbound|80||${name}.${namespace}.svc.cluster.local`;
 
-/** A route of the service `a`, all of whose calls go to one of the same namespace. */
-const routeManifest = (namespace: string, backend: string): Json => ({
+/** A route of the service `a`, all of whose calls go to another one. */
+const routeManifest = (namespace: string, backend: string, to = namespace): Json => ({
   kind: 'GRPCRoute',
   metadata: { name: 'r', namespace },
   spec: {
     parentRefs: [{ group: '', kind: 'Service', namespace: 'shop', name: 'a' }],
-    rules: [{ backendRefs: [{ name: backend, port: 80 }] }],
+    rules: [{ backendRefs: [{ name: backend, namespace: to, port: 80 }] }],
   },
 });
 
@@ -303,6 +303,35 @@ describe('KubernetesSource', () => {
       scene.names(listenerKind, node),
     );
     expect(set?.byName.has('a.shop:80')).toBe(false);
+  });
+
+  it('shows endpoints to those who see a service whose routes send calls to them', () => {
+    const scene = new Scene(service('a'), service('b', {}, { namespace: 'pay' }));
+    const seeing = { ...NOBODY, principal: { name: 'x', visibleNamespaces: new Set(['shop']) } };
+    const target = clusterOf('b', 'pay');
+    const before = scene.served(seeing);
+    expect(scene.find(clusterKind, target, seeing)).toBeUndefined();
+    const grant = {
+      kind: 'ReferenceGrant',
+      metadata: { name: 'g', namespace: 'pay' },
+      spec: {
+        from: [{ group: 'gateway.networking.k8s.io', kind: 'GRPCRoute', namespace: 'shop' }],
+        to: [{ group: '', kind: 'Service' }],
+      },
+    };
+    scene.apply([grant, routeManifest('shop', 'b', 'pay')], ['shop/a']);
+    expect(scene.clustersIn(clusterOf('a'), seeing)).toContain(target);
+    for (const kind of [clusterKind, endpointKind]) {
+      expect(scene.find(kind, target, seeing)).toBeDefined();
+      expect(changed(before, scene.served(seeing), kind)).toEqual([target]);
+    }
+    expect(scene.find(listenerKind, 'b.pay:80', seeing)).toBeUndefined();
+    scene.objects.delete('GRPCRoute', 'shop/r');
+    scene.apply([], ['shop/a']);
+    expect(scene.find(clusterKind, target, seeing)).toBeUndefined();
+    expect(scene.versions(seeing)).toEqual(
+      new Scene(service('a'), service('b', {}, { namespace: 'pay' })).versions(seeing),
+    );
   });
 
   it('reports the problems of a service when they change', () => {
