@@ -23,7 +23,8 @@ import {
 } from '../../support/kubernetes-manifests';
 import { seededRandom } from '../../support/seeded-random';
 
-const NAMES = ['a', 'b', 'c'];
+const NAMES = ['a', 'b'];
+const NAMESPACES = ['shop', 'pay'];
 const ZONES = ['x', 'y', 'z'];
 const NODES = ['n1', 'n2', 'n3', 'n4'];
 
@@ -36,12 +37,40 @@ class Writer {
 
   step(): void {
     const name = this.one(NAMES);
-    const kind = this.one(['service', 'slice', 'slice', 'slice', 'node', 'delete']);
+    const kind = this.one(['service', 'slice', 'slice', 'slice', 'node', 'route', 'delete']);
     if (kind === 'service') putManifests(this.objects, this.service(name));
     else if (kind === 'slice') putManifests(this.objects, this.slice(name));
     else if (kind === 'node')
       putManifests(this.objects, nodeManifest(this.one(NODES), this.one(ZONES)));
+    else if (kind === 'route') putManifests(this.objects, this.route());
     else this.delete(name);
+  }
+
+  /** Allows the routes of each namespace to send calls to the others. */
+  grantAll(): void {
+    const group = 'gateway.networking.k8s.io';
+    for (const namespace of NAMESPACES) {
+      const from = NAMESPACES.map((each) => ({ group, kind: 'GRPCRoute', namespace: each }));
+      const spec = { from, to: [{ group: '', kind: 'Service' }] };
+      putManifests(this.objects, {
+        kind: 'ReferenceGrant',
+        metadata: { name: 'g', namespace },
+        spec,
+      });
+    }
+  }
+
+  private route(): Json {
+    const reference = () => ({ name: this.one(NAMES), namespace: this.one(NAMESPACES) });
+    const backendRefs = [1, 2].map(() => ({ ...reference(), port: this.one([80, 81]) }));
+    return {
+      kind: 'GRPCRoute',
+      metadata: { name: this.one(['r1', 'r2']), namespace: this.one(NAMESPACES) },
+      spec: {
+        parentRefs: [{ group: '', kind: 'Service', ...reference() }],
+        rules: [{ backendRefs }],
+      },
+    };
   }
 
   private one<T>(list: readonly T[]): T {
@@ -66,7 +95,7 @@ class Writer {
       { 'grpc-xds/lb-policy': 'fastest' },
       { 'grpc-xds/lb-policy': 'ring_hash', 'grpc-xds/ring-hash-header': 'x-user' },
     ]);
-    return serviceManifest(name, spec, { annotations });
+    return serviceManifest(name, spec, { annotations, namespace: this.one(NAMESPACES) });
   }
 
   private slice(service: string): Json {
@@ -82,15 +111,22 @@ class Writer {
     );
     const isIpv6 = this.random() < 0.2;
     const name = `${service}-${this.one(['1', '2', '3'])}${isIpv6 ? '-v6' : ''}`;
-    if (!isIpv6) return sliceManifest(service, endpoints, { name });
+    const namespace = this.one(NAMESPACES);
+    if (!isIpv6) return sliceManifest(service, endpoints, { name, namespace });
     const addresses = endpoints.map((each, i) => ({ ...each, addresses: [`fd00::${i + 1}`] }));
-    return sliceManifest(service, addresses, { name, addressType: 'IPv6' });
+    return sliceManifest(service, addresses, { name, namespace, addressType: 'IPv6' });
   }
 
   private delete(name: string): void {
-    if (this.random() < 0.4) this.objects.delete('Service', `shop/${name}`);
-    else if (this.random() < 0.5) this.objects.delete('Node', this.one(NODES));
-    else this.objects.delete('EndpointSlice', `shop/${name}-${this.one(['1', '2', '3'])}`);
+    const namespace = this.one(NAMESPACES);
+    const kind = this.one(['Service', 'Node', 'EndpointSlice', 'GRPCRoute'] as const);
+    const names = {
+      Service: `${namespace}/${name}`,
+      Node: this.one(NODES),
+      EndpointSlice: `${namespace}/${name}-${this.one(['1', '2', '3'])}`,
+      GRPCRoute: `${namespace}/${this.one(['r1', 'r2'])}`,
+    };
+    this.objects.delete(kind, names[kind]);
   }
 }
 
@@ -100,7 +136,7 @@ const AUDIENCES: readonly Audience[] = [
   { zone: 'y', nodeName: 'n1', namespace: 'shop' },
   { zone: undefined, nodeName: 'n4', namespace: undefined },
   { zone: 'nowhere', nodeName: 'n9', namespace: 'other', visible: new Set(['shop']) },
-  { zone: 'x', nodeName: 'n1', namespace: 'other', visible: new Set() },
+  { zone: 'x', nodeName: 'n1', namespace: 'pay', visible: new Set() },
 ];
 
 /** All that an audience receives. */
@@ -158,16 +194,17 @@ function findFaults(value: Uint8Array): readonly string[] {
 
 describe('a source with changes at random', () => {
   it.each([1, 2, 3, 4])('serves what a new one serves, and misses no change (seed %d)', (seed) => {
+    const random = seededRandom(seed);
     const clock = new FakeClock();
     const objects = new StoredObjects(clock);
     const source = new KubernetesSource({ objects });
     const changes: ObjectChange[] = [];
     objects.watch((change) => changes.push(change));
     objects.open();
-    const random = seededRandom(seed);
     const writer = new Writer(objects, random);
+    writer.grantAll();
     let earlier = AUDIENCES.map((audience) => source.resourcesOf(audience));
-    for (let round = 0; round < 150; round++) {
+    for (let round = 0; round < 50; round++) {
       const before = AUDIENCES.map((audience) => source.resourcesOf(audience));
       for (let steps = 1 + Math.floor(random() * 3); steps > 0; steps--) writer.step();
       clock.advance(1);
