@@ -1,13 +1,14 @@
 import { writeFileSync } from 'node:fs';
 import { constants, Script } from 'node:vm';
+import type * as ClientNode from '@kubernetes/client-node' with { 'resolution-mode': 'import' };
 import { loadApiAccess, type ApiAccess } from '../../src/control-plane/kubernetes/api/api-access';
 
 /** Loads the official client by Node.js itself: Jest does not load modules of ECMAScript. */
-export async function loadClientNode(): Promise<unknown> {
+export async function loadClientNode(): Promise<typeof ClientNode> {
   const { USE_MAIN_CONTEXT_DEFAULT_LOADER: importModuleDynamically } = constants;
   const code = "import('@kubernetes/client-node')";
   const script = new Script(code, { filename: __filename, importModuleDynamically });
-  return (await script.runInThisContext()) as unknown;
+  return (await script.runInThisContext()) as typeof ClientNode;
 }
 
 /** What a kubeconfig has, in its own names. */
