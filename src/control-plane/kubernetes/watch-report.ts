@@ -125,9 +125,10 @@ export class WatchReport {
     }
     if (cause !== 'forbidden') return;
     const { namespace, resource } = watch;
+    const loss = resource.lossIfForbidden === undefined ? '' : `; ${resource.lossIfForbidden}`;
     const role = namespace === undefined ? 'ClusterRole' : `Role in the namespace ${namespace}`;
     const line = () =>
-      `kubernetes: this process may not list and watch ${name}: add the rule ${ruleFor(resource)} to its ${role}: ${message}`;
+      `kubernetes: this process may not list and watch ${name}: add the rule ${ruleFor(resource)} to its ${role}${loss}: ${message}`;
     logger.error(line, { event: 'kubernetes-failed', error: message });
   }
 

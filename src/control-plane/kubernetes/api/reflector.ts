@@ -20,7 +20,7 @@ export interface ReflectorListener {
   onObject(object: WatchedObject): void;
   /** An object was deleted. */
   onDeleted(key: ObjectKey): void;
-  /** All objects have been received, or there are none because the kind is not installed. */
+  /** All objects have been received, or there are none because the kind is not installed, or a role lacks one that is not needed. */
   onListed(): void;
   /** An object cannot be read. What was received of it before stays. */
   onUnreadable(problem: ObjectProblem): void;
@@ -280,6 +280,7 @@ export class Reflector {
     const step = nextStep({ phase, failure, lastedMs, isOptional: resource.isOptional });
     if (failure !== undefined && step.isFailure) listener.onFailure(step.cause, failure);
     if (step.cause === 'missing') this.onMissing();
+    else if (step.cause === 'forbidden') this.onForbidden();
     this.wait(step, failure);
   }
 
@@ -291,6 +292,12 @@ export class Reflector {
     if (++this.missingCount === 1 && this.known.size > 0) return;
     for (const key of this.known.keys()) this.forget(key);
     this.options.listener.onListed();
+  }
+
+  /** Everything else is served without some kinds, unless a role had them before. */
+  private onForbidden(): void {
+    const { resource, listener } = this.options;
+    if (resource.lossIfForbidden !== undefined && this.known.size === 0) listener.onListed();
   }
 
   private wait(step: NextStep, failure: ApiFailure | undefined): void {
