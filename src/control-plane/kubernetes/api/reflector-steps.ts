@@ -9,8 +9,8 @@ export const RETRY_BACKOFF: BackoffOptions = {
   jitter: 0.2,
 };
 
-/** How often it is looked whether a kind that was not installed is now. */
-const MISSING_INTERVAL_MS = 30_000;
+/** How often it is looked whether a kind that was not installed is now, and after how long one that was is not any more. */
+export const MISSING_MS = 30_000;
 
 /** A watch that has lasted for so long is continued at once. */
 const LASTING_MS = 5000;
@@ -38,19 +38,16 @@ export interface EndedPhase {
   readonly lastedMs: number;
   /** Whether the kind need not be installed. */
   readonly isOptional: boolean;
+  /** Whether it has been. */
+  readonly isKnown: boolean;
 }
 
 /** Decides what follows when a list has failed, or a watch has ended. */
-export function nextStep({ phase, failure, lastedMs, isOptional }: EndedPhase): NextStep {
+export function nextStep({ phase, failure, lastedMs, isOptional, isKnown }: EndedPhase): NextStep {
   const cause = causeOf(failure, isOptional);
   if (cause === 'missing') {
-    return {
-      next: 'list',
-      delayMs: MISSING_INTERVAL_MS,
-      isBackedOff: false,
-      isFailure: true,
-      cause,
-    };
+    const delayMs = isKnown ? 0 : MISSING_MS;
+    return { next: 'list', delayMs, isBackedOff: isKnown, isFailure: true, cause };
   }
   // What the API server refuses of a watch, other than for now, it would refuse again.
   const isRefused = cause === 'failed' && isClientError(failure?.status);
