@@ -117,10 +117,9 @@ export class WatchReport {
     const { logger } = this.options;
     const name = describe(watch);
     if (cause === 'missing') {
-      logger.info(
-        () =>
-          `kubernetes: ${name} are not installed in the cluster, and have no effect until they are`,
-      );
+      const line = () =>
+        `kubernetes: ${name} are not installed in the cluster, and have no effect until they are`;
+      logger.info(line, { event: 'kubernetes-waiting' });
       return;
     }
     if (cause !== 'forbidden') return;
