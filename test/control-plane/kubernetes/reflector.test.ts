@@ -244,6 +244,19 @@ it('waits for as long as the API server says', () => {
   expect(api.calls()).toHaveLength(1);
 });
 
+it('requests as often as the API server says, also if it starts for long, but not without a pause', () => {
+  const { api, clock } = createWorld('Service');
+  let lists = 0;
+  for (let ms = 0; ms < 30_000; ms += 100) {
+    for (const call of api.calls()) {
+      lists++;
+      call.refuse(429, {}, '0');
+    }
+    clock.advance(100);
+  }
+  expect(lists).toBe(28);
+});
+
 it('waits for a kind that is not installed, and finds it when it is', () => {
   const { api, clock, take, settle } = createWorld('GRPCRoute');
   api.onlyCall().refuse(404, { message: 'not found' });

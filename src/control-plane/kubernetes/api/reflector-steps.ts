@@ -21,7 +21,7 @@ export interface NextStep {
   readonly next: 'list' | 'watch';
   /** The least number of milliseconds until then. */
   readonly delayMs: number;
-  /** Whether the delay grows each time. The first one is none if it is not a failure. */
+  /** Whether the delay grows each time, as it does unless the API server says when. The first one is none if it is not a failure. */
   readonly isBackedOff: boolean;
   /** Whether it is a failure, and not how watches end. */
   readonly isFailure: boolean;
@@ -53,11 +53,12 @@ export function nextStep({ phase, failure, lastedMs, isOptional, isKnown }: Ende
   const isRefused = cause === 'failed' && isClientError(failure?.status);
   const mustList = phase === 'listing' || failure?.isGone === true || isRefused;
   const hasLasted = phase === 'watching' && lastedMs >= LASTING_MS;
+  const retryAfterMs = failure?.retryAfterMs;
   const isTemporary = failure?.status === undefined || failure.isGone;
   return {
     next: mustList ? 'list' : 'watch',
-    delayMs: failure?.retryAfterMs ?? 0,
-    isBackedOff: !(hasLasted && isTemporary),
+    delayMs: retryAfterMs === undefined ? 0 : Math.max(retryAfterMs, RETRY_BACKOFF.initialMs),
+    isBackedOff: retryAfterMs === undefined && !(hasLasted && isTemporary),
     isFailure: failure !== undefined && !(failure.isGone && failure.status !== undefined),
     cause,
   };
