@@ -8,10 +8,12 @@ import { installControlPlane, installGatewayApi } from './cluster/install';
 import { TestCluster } from './cluster/test-cluster';
 import { apiServerKilled, compacted, etcdKilled } from './stories/outages';
 import { massRewrite } from './stories/mass-rewrite';
+import { otherClients } from './stories/other-clients';
 import { replicaKilled } from './stories/replicas';
 import { abruptUpdate, rollingUpdate } from './stories/rolling-update';
 import type { Story, StoryContext } from './stories/story';
 import { nodeObjects } from './workload/deployment';
+import { prepareLanguage } from './workload/peers';
 
 const STORIES: readonly Story[] = [
   rollingUpdate,
@@ -21,6 +23,7 @@ const STORIES: readonly Story[] = [
   compacted,
   massRewrite,
   replicaKilled,
+  ...otherClients,
 ];
 
 /** It did not run, since something is missing on this machine. */
@@ -59,24 +62,42 @@ async function runStories(): Promise<number> {
   if (!found.ok) throw new Error(found.reason);
   const cluster = await TestCluster.start(found.programs);
   let failed = 0;
+  let skipped = 0;
   try {
     await installGatewayApi(cluster.api);
     const account = await installControlPlane(cluster.api);
     for (const node of nodeObjects()) await cluster.api.apply(node);
     const context = { cluster, account, isShort: flags.short };
-    for (const story of selected) if (!(await runStory(story, context))) failed++;
+    for (const story of selected) {
+      const missing = await missingTools(story);
+      if (missing.length > 0) {
+        skipped++;
+        process.stdout.write(`skip             ${story.name}: not here: ${missing.join(', ')}\n`);
+      } else if (!(await runStory(story, context))) failed++;
+    }
   } finally {
     await cluster.stop();
   }
-  process.stdout.write(`${selected.length - failed} passed, ${failed} failed\n`);
+  process.stdout.write(
+    `${selected.length - failed - skipped} passed, ${failed} failed, ${skipped} skipped\n`,
+  );
   return failed === 0 ? 0 : 1;
+}
+
+/** Builds the program of another language that a story needs. @returns the tools that are missing. */
+async function missingTools({ language }: Story): Promise<readonly string[]> {
+  return language === undefined ? [] : prepareLanguage(language);
 }
 
 /** Finds what is needed, and runs this program again in a namespace. */
 async function prepare(): Promise<number> {
   const found = findPrograms(!flags['if-present']);
   const problem = found.ok ? findNamespaceProblem() : found.reason;
-  if (problem === undefined) return runInNamespace();
+  if (problem === undefined) {
+    // There is no network in the namespace to load packages from.
+    await Promise.all(selected.map(missingTools));
+    return runInNamespace();
+  }
   process.stdout.write(`The Kubernetes tests did not run: ${problem}\n`);
   return flags['if-present'] ? 0 : NOT_RUN;
 }

@@ -9,18 +9,37 @@ import type { StoryContext, StoryResult } from './story';
 const MAX_P99_MS = 100;
 const TOKEN_AUDIENCE = 'https://kubernetes.default.svc';
 
+/** How control planes are started. */
+export interface ControlPlanesOptions {
+  /** How many. Default: one. */
+  readonly controlPlanes?: number;
+  /** The port by which they reach the API server. Default: its own. */
+  readonly apiPort?: number;
+  /** Their arguments besides addresses. Default: they are used without credentials. */
+  readonly args?: readonly string[];
+}
+
 /** How a scene is set. */
-export interface SceneOptions {
+export interface SceneOptions extends ControlPlanesOptions {
   /** Of the service. */
   readonly name: string;
   readonly pods: number;
   readonly callsPerSecond: number;
-  /** How many control planes there are, which clients have in this order. Default: one. */
-  readonly controlPlanes?: number;
-  /** The port by which they reach the API server. Default: its own. */
-  readonly apiPort?: number;
-  /** What the client has in its bootstrap in place of the control planes. */
+  /** What the client has in its bootstrap. Default: the control planes, in their order. */
   readonly addresses?: (controlPlanes: readonly ControlPlaneProcess[]) => readonly string[];
+}
+
+/** Starts control planes with the rights of the manifests, and waits until they are ready. */
+export async function startControlPlanes(
+  { cluster, account }: StoryContext,
+  { controlPlanes: count = 1, apiPort: port, args }: ControlPlanesOptions,
+): Promise<readonly ControlPlaneProcess[]> {
+  const token = await cluster.api.token(account, TOKEN_AUDIENCE);
+  const kubeconfig = cluster.kubeconfig({ token, ...(port !== undefined && { port }) });
+  const options = { kubeconfig, ...(args !== undefined && { args }) };
+  const all = Array.from({ length: count }, () => new ControlPlaneProcess(cluster, options));
+  await Promise.all(all.map((one) => one.start()));
+  return all;
 }
 
 /** A service with pods, control planes, and a client that calls. */
@@ -32,18 +51,13 @@ export class Scene {
   ) {}
 
   static async start(context: StoryContext, options: SceneOptions): Promise<Scene> {
-    const { name, pods, callsPerSecond, controlPlanes: count = 1 } = options;
+    const { name, pods, callsPerSecond } = options;
     const { api } = context.cluster;
     const deployment = new Deployment(api, name);
-    const token = await api.token(context.account, TOKEN_AUDIENCE);
-    const { apiPort: port } = options;
-    const kubeconfig = context.cluster.kubeconfig({ token, ...(port !== undefined && { port }) });
-    const controlPlanes = Array.from(
-      { length: count },
-      () => new ControlPlaneProcess(context.cluster, { kubeconfig }),
-    );
-    const ready = controlPlanes.map((one) => one.start());
-    await Promise.all([deployment.start(pods), ...ready]);
+    const [controlPlanes] = await Promise.all([
+      startControlPlanes(context, options),
+      deployment.start(pods),
+    ]);
     const addresses = options.addresses?.(controlPlanes) ?? controlPlanes.map((c) => c.address);
     const bootstrap = bootstrapOf(addresses, { id: name });
     const { target } = deployment;
@@ -85,7 +99,7 @@ export class Scene {
 
   async stop(): Promise<void> {
     this.client.kill();
-    this.deployment.stop();
+    await this.deployment.delete();
     await Promise.all(this.controlPlanes.map((one) => one.kill()));
   }
 }

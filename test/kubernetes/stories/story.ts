@@ -22,7 +22,7 @@ export interface Story {
   readonly name: string;
   /** Whether it is in the short form. */
   readonly isInShortForm: boolean;
-  /** The languages whose programs it needs. Default: none. */
-  readonly languages?: readonly string[];
+  /** The language whose program of interop:cross it needs. Default: none. */
+  readonly language?: string;
   run(context: StoryContext): Promise<StoryResult>;
 }

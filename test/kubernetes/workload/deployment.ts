@@ -53,6 +53,7 @@ export class Deployment {
   private written = new Map<string, boolean>();
   private writing: Promise<void> = Promise.resolve();
   private isWriteDue = false;
+  private isDeleted = false;
 
   constructor(
     private readonly api: ApiClient,
@@ -91,8 +92,13 @@ export class Deployment {
     await Promise.all(Array.from({ length: maxSurge }, replaceNext));
   }
 
-  stop(): void {
+  /** Ends the pods, and removes what it wrote. */
+  async delete(): Promise<void> {
+    if (this.isDeleted) return;
+    this.isDeleted = true;
     for (const pod of this.pods) pod.kill();
+    const objects = [this.serviceObject({}), this.slice()];
+    await Promise.all(objects.map((object) => this.api.delete(object).catch(() => undefined)));
   }
 
   /** The kubelet does not wait for the slice: both are notified of the deletion at the same time. */
