@@ -24,9 +24,14 @@ export function findNamespaceProblem(): string | undefined {
   return status === 0 ? undefined : String(stderr).trim();
 }
 
-/** Runs this program again in a namespace of its own. @returns its exit code. */
-export async function runInNamespace(): Promise<number> {
-  const program = [process.execPath, ...process.execArgv, ...process.argv.slice(1)];
+/**
+ * Runs this program again in a namespace of its own.
+ * @param parameters Its arguments. Default: those of this one.
+ * @returns its exit code.
+ */
+export async function runInNamespace(parameters = process.argv.slice(2)): Promise<number> {
+  const [node = '', script = ''] = process.argv;
+  const program = [node, ...process.execArgv, script, ...parameters];
   const args = [...unshareFlags(), '--', 'sh', '-c', SET_UP, 'sh', ...program];
   const child = spawn('unshare', args, {
     stdio: 'inherit',
