@@ -34,6 +34,7 @@ const { values: flags } = parseArgs({
     only: { type: 'string', default: '' },
     short: { type: 'boolean', default: false },
     'if-present': { type: 'boolean', default: false },
+    keep: { type: 'boolean', default: false },
   },
 });
 
@@ -56,31 +57,36 @@ async function runStory(story: Story, context: StoryContext): Promise<boolean> {
   return misses.length === 0;
 }
 
+/** How many stories ended so. */
+const ended = { passed: 0, failed: 0, skipped: 0 };
+
+/** Runs a story, unless its tools are missing. */
+async function runOrSkip(story: Story, context: StoryContext): Promise<void> {
+  const missing = await missingTools(story);
+  if (missing.length > 0) {
+    ended.skipped++;
+    process.stdout.write(`skip             ${story.name}: not here: ${missing.join(', ')}\n`);
+  } else if (await runStory(story, context)) ended.passed++;
+  else ended.failed++;
+}
+
 /** Runs the stories one after the other in one cluster. */
 async function runStories(): Promise<number> {
   const found = findPrograms(false);
   if (!found.ok) throw new Error(found.reason);
   const cluster = await TestCluster.start(found.programs);
-  let failed = 0;
-  let skipped = 0;
   try {
     await installGatewayApi(cluster.api);
     const account = await installControlPlane(cluster.api);
     for (const node of nodeObjects()) await cluster.api.apply(node);
     const context = { cluster, account, isShort: flags.short };
-    for (const story of selected) {
-      const missing = await missingTools(story);
-      if (missing.length > 0) {
-        skipped++;
-        process.stdout.write(`skip             ${story.name}: not here: ${missing.join(', ')}\n`);
-      } else if (!(await runStory(story, context))) failed++;
-    }
+    for (const story of selected) await runOrSkip(story, context);
   } finally {
-    await cluster.stop();
+    await cluster.stop({ keepsFiles: flags.keep });
   }
-  process.stdout.write(
-    `${selected.length - failed - skipped} passed, ${failed} failed, ${skipped} skipped\n`,
-  );
+  const { passed, failed, skipped } = ended;
+  process.stdout.write(`${passed} passed, ${failed} failed, ${skipped} skipped\n`);
+  if (flags.keep) process.stdout.write(`logs: ${cluster.folder}\n`);
   return failed === 0 ? 0 : 1;
 }
 

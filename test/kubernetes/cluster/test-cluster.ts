@@ -25,7 +25,7 @@ export interface KubeconfigOptions {
 
 /** etcd and an API server, with their data in a folder of their own. */
 export class TestCluster {
-  private readonly folder = mkdtempSync(join(tmpdir(), 'grpc-xds-kubernetes-'));
+  readonly folder = mkdtempSync(join(tmpdir(), 'grpc-xds-kubernetes-'));
   private readonly etcd: Program;
   private readonly apiServer: Program;
   private kubeconfigs = 0;
@@ -131,10 +131,11 @@ export class TestCluster {
     return `${this.etcd.lastLog}\n${this.apiServer.lastLog}`;
   }
 
-  async stop(): Promise<void> {
+  /** @param options.keepsFiles Leaves the folder. Default: it is removed. */
+  async stop({ keepsFiles = false } = {}): Promise<void> {
     this.admin?.close();
     await Promise.all([this.apiServer.kill(), this.etcd.kill()]);
-    rmSync(this.folder, { recursive: true, force: true });
+    if (!keepsFiles) rmSync(this.folder, { recursive: true, force: true });
   }
 
   private etcdFlags(): readonly string[] {
