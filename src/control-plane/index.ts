@@ -4,7 +4,14 @@
 
 // The server.
 export { ControlPlane } from './control-plane';
-export type { ClientBootstrap, ControlPlaneOptions, ListeningAddress } from './control-plane';
+export type {
+  ClientBootstrap,
+  ControlPlaneOptions,
+  ListeningAddress,
+  StopOptions,
+} from './control-plane';
+export type { Authenticate, AuthenticationRequest, AuthenticationResult } from './authentication';
+export type { Principal } from './client-state';
 export type { ImitatedServer } from './ads/subscriptions';
 export type { ClientIdentity, ClientNode, NodeMetadata } from './client-state';
 export type {
@@ -15,6 +22,15 @@ export type {
   Rejection,
   TypeState,
 } from './client-state';
+
+// Other sources of resources than snapshots.
+export type {
+  Refusal,
+  ResourceView,
+  ServedResources,
+  SubscriptionChange,
+} from './ads/resource-view';
+export type { ServedSet } from './resource';
 
 // Load reports.
 export type { LoadReporting } from './lrs/load-service';

@@ -3,6 +3,7 @@ import type { Node } from '../../wire/generated/envoy/config/core/v3/base';
 import type { Clock } from '../../util/clock';
 import {
   findNodeProblem,
+  identityOf,
   readNode,
   type ClientIdentity,
   type ClientNode,
@@ -54,6 +55,8 @@ export interface AdsStreamOptions<Request extends AnyRequest, Response> {
 
 /** A discovery stream of either variant. */
 export interface DiscoveryStream {
+  /** Address of the client. */
+  readonly peer: string;
   /** Returns the state of the client; undefined before the first request. */
   describe(): ClientState | undefined;
   /** Sends the changes of the client's resources. */
@@ -97,6 +100,10 @@ export class AdsStream<Request extends AnyRequest, Response>
       },
       onClosed: () => this.onClosed(),
     });
+  }
+
+  get peer(): string {
+    return this.stream.peer;
   }
 
   describe(): ClientState | undefined {
@@ -194,8 +201,8 @@ export class AdsStream<Request extends AnyRequest, Response>
 
   private identify(message: Node | undefined): IdentifiedClient<Request, Response> {
     const { context, options, stream } = this;
-    const node = readNode(message);
-    const client = { streamId: options.streamId, nodeId: node.id, peer: stream.peer };
+    const node = readNode(message, stream.principal);
+    const client = identityOf(stream, options.streamId, node.id);
     const protocol = options.variant.createProtocol({
       ...context.settings,
       resources: context.view.resourcesFor(node),

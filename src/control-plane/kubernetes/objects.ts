@@ -14,7 +14,12 @@ export interface ObjectMeta {
   readonly generation: number;
   /** Milliseconds since the epoch; 0 if it is not known. */
   readonly createdMs: number;
+  /** Empty for a Node. */
   readonly labels: ReadonlyMap<string, string>;
+  /**
+   * Those of a Service and a GRPCRoute, without `kubectl.kubernetes.io/last-applied-configuration`; empty for other kinds, whose
+   * controllers change them often.
+   */
   readonly annotations: ReadonlyMap<string, string>;
 }
 
@@ -27,6 +32,8 @@ export interface ServiceObject {
   readonly externalName: string;
   readonly ports: readonly ServicePort[];
   readonly isHeadless: boolean;
+  /** `spec.ipFamilies`; the first is that of the addresses that clients try first. */
+  readonly ipFamilies: readonly ('IPv4' | 'IPv6')[];
   /** Whether endpoints count that are not ready. */
   readonly publishesNotReady: boolean;
   readonly trafficDistribution: 'PreferSameZone' | 'PreferSameNode' | undefined;
@@ -69,6 +76,8 @@ export interface SliceEndpoint {
   readonly isServing: boolean;
   readonly isTerminating: boolean;
   readonly hostname: string | undefined;
+  /** `targetRef.uid`: the pod of which slices of two families have one address each. */
+  readonly targetUid: string | undefined;
   readonly nodeName: string | undefined;
   readonly zone: string | undefined;
   /** The zones and nodes whose callers are to use it; empty without hints. */
@@ -112,9 +121,15 @@ export interface ReferenceGrantObject {
   }[];
 }
 
-/** An object that is watched. */
+/** A Namespace of core/v1, of which only the metadata is read. */
+export interface NamespaceObject {
+  readonly kind: 'Namespace';
+  readonly meta: ObjectMeta;
+}
+
+/** An object that resources are made of. */
 export type KubernetesObject =
   ServiceObject | EndpointSliceObject | NodeObject | GrpcRouteObject | ReferenceGrantObject;
 
-/** The kinds that are watched. */
+/** The kinds of objects that resources are made of. */
 export type ObjectKind = KubernetesObject['kind'];

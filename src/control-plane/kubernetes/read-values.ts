@@ -1,0 +1,65 @@
+import { OBJECT_LIMITS } from './object-limits';
+import { readList, readObject, readString, type JsonFields } from '../../util/json-fields';
+import { quoteText } from '../../util/text';
+import type { Violations } from '../../util/violations';
+
+/** Reads a string of at most so many characters; '' if it is absent, and after adding a violation. */
+export function readBounded(
+  fields: JsonFields,
+  name: string,
+  maxLength: number,
+  violations: Violations,
+): string {
+  const text = readString(fields, name, violations) ?? '';
+  if (text.length <= maxLength) return text;
+  violations.at(name).add(`${text.length} characters, more than ${maxLength}`);
+  return '';
+}
+
+/** Reads a name or a short text; `undefined` if it is absent or empty, and after adding a violation. */
+export function readText(
+  fields: JsonFields,
+  name: string,
+  violations: Violations,
+): string | undefined {
+  return readBounded(fields, name, OBJECT_LIMITS.textLength, violations) || undefined;
+}
+
+/** Reads one of several words; `undefined` if it is absent, and after adding a violation. */
+export function readWord<Word extends string>(
+  fields: JsonFields,
+  name: string,
+  words: readonly Word[],
+  violations: Violations,
+): Word | undefined {
+  const text = readString(fields, name, violations);
+  const word = words.find((each) => each === text);
+  if (text !== undefined && word === undefined) {
+    violations.at(name).add(`${quoteText(text)} is none of ${words.join(', ')}`);
+  }
+  return word;
+}
+
+/** Reads a list of at most so many objects; those with a violation are left out. */
+export function readItems<T>(
+  fields: JsonFields,
+  name: string,
+  most: number,
+  violations: Violations,
+  read: (fields: JsonFields, violations: Violations) => T | undefined,
+): readonly T[] {
+  const at = violations.at(name);
+  const items = readList(fields, name, violations);
+  if (items.length > most) {
+    at.add(`${items.length} elements, more than ${most}`);
+    return [];
+  }
+  const values: T[] = [];
+  for (const [i, item] of items.entries()) {
+    const place = at.index(i);
+    const itemFields = readObject(item, place);
+    const value = itemFields && read(itemFields, place);
+    if (value !== undefined) values.push(value);
+  }
+  return values;
+}

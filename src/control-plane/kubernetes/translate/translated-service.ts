@@ -1,0 +1,116 @@
+import type { ClusterObjects, ObjectKey } from '../cluster-objects';
+import { clusterName, listenerNames, type ServiceAddress } from '../names';
+import type { ServiceObject, ServicePort } from '../objects';
+import { routesOfService, type RouteJson } from '../routes/service-routes';
+import { planAssignment } from './assignment';
+import { planCluster } from './cluster';
+import { listNames, mergeEndpoints, type NamedEndpoint } from './merged-endpoints';
+import type { ResourcePlan } from './plan';
+import { planListener, planRoutes } from './routing';
+import { readPolicy, type PolicyProblem, type ServicePolicy } from './service-policy';
+
+/** What clients receive of a service. */
+export interface TranslatedService {
+  readonly plans: readonly ResourcePlan[];
+  /** What of the Service is not applied. */
+  readonly problems: readonly PolicyProblem[];
+}
+
+/**
+ * Translates a service: each TCP port becomes a Listener of each of its names, a RouteConfiguration, a Cluster and an endpoint
+ * assignment, whatever its `appProtocol`.
+ *
+ * @param domain The domain of the cluster.
+ */
+export function translateService(
+  objects: ClusterObjects,
+  key: ObjectKey,
+  domain: string,
+): TranslatedService {
+  const service = objects.services.get(key);
+  if (service === undefined) return { plans: [], problems: [] };
+  const { policy, problems } = readPolicy(service.meta.annotations);
+  const found = [...problems];
+  const plans = service.ports.flatMap((port) => {
+    if (port.protocol !== 'TCP') return [];
+    const { name, namespace } = service.meta;
+    const address = { name, namespace, port: port.port };
+    const context = { objects, key, service, port, policy, domain, address };
+    return planPort(context, found);
+  });
+  return { plans, problems: found };
+}
+
+/** A port that is translated. */
+interface PortContext {
+  readonly objects: ClusterObjects;
+  readonly key: ObjectKey;
+  readonly service: ServiceObject;
+  readonly port: ServicePort;
+  readonly policy: ServicePolicy;
+  readonly domain: string;
+  readonly address: ServiceAddress;
+}
+
+function planPort(context: PortContext, problems: PolicyProblem[]): readonly ResourcePlan[] {
+  const { service, policy, address, domain } = context;
+  const { namespace } = address;
+  const name = clusterName(address, domain);
+  const given = listRoutes(context);
+  const hasRoutes = [...given.values()].some((routes) => routes !== undefined);
+  const listeners = listenerNames(address, domain).map((each) =>
+    planListener({ name: each, namespace, routesName: name, hasRoutes }),
+  );
+  const hashHeader = policy.lb.kind === 'ring_hash' ? policy.lb.header : undefined;
+  const routes = planRoutes({ name, namespace, hashHeader, routes: given });
+  const dnsName = findDnsName(context, problems);
+  const cluster = planCluster({ name, namespace, policy, dnsName });
+  if (dnsName !== undefined) return [...listeners, routes, cluster];
+  const { objects, key, port } = context;
+  const assignment = planAssignment({
+    ...{ name, namespace },
+    endpoints: mergeEndpoints(service, port, objects.slicesOf(key), objects.nodes),
+    preferences: {
+      distribution: service.trafficDistribution,
+      isNodeLocal: service.isNodeLocal,
+      maxZoneOverloadPercent: policy.maxZoneOverloadPercent,
+      isUndivided: policy.lb.kind === 'ring_hash',
+    },
+  });
+  return [...listeners, routes, cluster, assignment];
+}
+
+/** Returns the routes of the callers of each namespace that has some of its own, and under '' those of the others. */
+function listRoutes(context: PortContext): ReadonlyMap<string, readonly RouteJson[] | undefined> {
+  const { objects, key, service, port, domain } = context;
+  const namespaces = new Set(objects.routesOf(key).map(({ meta }) => meta.namespace));
+  namespaces.delete(service.meta.namespace);
+  const routes = new Map<string, readonly RouteJson[] | undefined>();
+  for (const namespace of ['', ...[...namespaces].sort()]) {
+    const caller = namespace === '' ? undefined : namespace;
+    routes.set(namespace, routesOfService(objects, service, port, caller, domain).routes);
+  }
+  return routes;
+}
+
+/** Returns the name that the endpoints of a port are looked up by: that of an external service, or of a slice with names. */
+function findDnsName(
+  { objects, key, service, port }: PortContext,
+  problems: PolicyProblem[],
+): NamedEndpoint | undefined {
+  if (service.type === 'ExternalName') return { host: service.externalName, port: port.port };
+  const slices = objects.slicesOf(key);
+  const names = listNames(service, port, slices);
+  const [first, ...others] = names;
+  if (first === undefined) return undefined;
+  const hasAddresses = slices.some(
+    ({ addressType, endpoints }) => addressType !== 'FQDN' && endpoints.length > 0,
+  );
+  const ignored = hasAddresses ? names : others;
+  if (ignored.length > 0) {
+    const used = hasAddresses ? 'IP addresses' : `the name ${first.host}`;
+    const message = `port ${port.port}: clients look up only one name: ${used} of its EndpointSlices is used, and ${ignored.length} other names are not`;
+    problems.push({ annotation: undefined, message });
+  }
+  return hasAddresses ? undefined : first;
+}
