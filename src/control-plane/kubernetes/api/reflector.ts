@@ -48,7 +48,12 @@ type State =
   | { readonly kind: 'stopped' }
   | { readonly kind: 'listing'; readonly list: ListProgress; readonly work: Handle }
   | { readonly kind: 'watching'; readonly sinceMs: number; readonly work: Handle }
-  | { readonly kind: 'waiting'; readonly work: Handle };
+  | {
+      readonly kind: 'waiting';
+      readonly work: Handle;
+      /** Continues before the time is over; undefined if the API server has said what it lacks. */
+      readonly retry: (() => void) | undefined;
+    };
 
 /** The pages of a list that have been read so far. */
 interface ListProgress {
@@ -97,6 +102,11 @@ export class Reflector {
   /** Ends without a further event. */
   stop(): void {
     this.setState({ kind: 'stopped' });
+  }
+
+  /** Continues at once if the API server did not answer the last request: it does answer others again. */
+  retry(): void {
+    if (this.state.kind === 'waiting') this.state.retry?.();
   }
 
   read(): ReflectorState {
@@ -270,7 +280,7 @@ export class Reflector {
     const step = nextStep({ phase, failure, lastedMs, isOptional: resource.isOptional });
     if (failure !== undefined && step.isFailure) listener.onFailure(step.cause, failure);
     if (step.cause === 'missing') this.onMissing();
-    this.wait(step);
+    this.wait(step, failure);
   }
 
   /**
@@ -278,13 +288,12 @@ export class Reflector {
    * known: an API server that has just started may not know its custom resources yet.
    */
   private onMissing(): void {
-    this.options.listener.onWorking();
     if (++this.missingCount === 1 && this.known.size > 0) return;
     for (const key of this.known.keys()) this.forget(key);
     this.options.listener.onListed();
   }
 
-  private wait(step: NextStep): void {
+  private wait(step: NextStep, failure: ApiFailure | undefined): void {
     const { clock, random } = this.options;
     let delayMs = step.delayMs * (1 + RETRY_BACKOFF.jitter * random());
     if (!step.isBackedOff) this.backoff = undefined;
@@ -294,7 +303,9 @@ export class Reflector {
       if (!isFree) delayMs = Math.max(delayMs, this.backoff.delayMs);
     }
     const next = () => (step.next === 'list' ? this.list() : this.watch());
-    this.setState({ kind: 'waiting', work: clock.setTimer(next, delayMs) });
+    const isUnanswered = step.isFailure && failure?.status === undefined;
+    const retry = isUnanswered && failure?.isGone !== true ? next : undefined;
+    this.setState({ kind: 'waiting', work: clock.setTimer(next, delayMs), retry });
   }
 
   private confirm(): void {
