@@ -9,8 +9,9 @@ import { TestCluster } from './cluster/test-cluster';
 import { apiServerKilled, compacted, etcdKilled } from './stories/outages';
 import { massRewrite } from './stories/mass-rewrite';
 import { otherClients } from './stories/other-clients';
-import { replicaKilled } from './stories/replicas';
+import { fallbackKilled, replicaKilled } from './stories/replicas';
 import { abruptUpdate, rollingUpdate } from './stories/rolling-update';
+import { tokens } from './stories/tokens';
 import type { Story, StoryContext } from './stories/story';
 import { nodeObjects } from './workload/deployment';
 import { prepareLanguage } from './workload/peers';
@@ -23,6 +24,8 @@ const STORIES: readonly Story[] = [
   compacted,
   massRewrite,
   replicaKilled,
+  fallbackKilled,
+  tokens,
   ...otherClients,
 ];
 

@@ -26,7 +26,13 @@ export interface SceneOptions extends ControlPlanesOptions {
   readonly pods: number;
   readonly callsPerSecond: number;
   /** What the client has in its bootstrap. Default: the control planes, in their order. */
-  readonly addresses?: (controlPlanes: readonly ControlPlaneProcess[]) => readonly string[];
+  readonly addresses?: (
+    controlPlanes: readonly ControlPlaneProcess[],
+  ) => Promise<readonly string[]>;
+  /** Makes the bootstrap of addresses. Default: without credentials. */
+  readonly bootstrap?: (addresses: readonly string[]) => object;
+  /** Whether it matters how long changes take. Default: in the long form, which is not for a busy machine. */
+  readonly isTimeJudged?: boolean;
 }
 
 /** Starts control planes with the rights of the manifests, and waits until they are ready. */
@@ -48,21 +54,23 @@ export class Scene {
     readonly deployment: Deployment,
     readonly controlPlanes: readonly ControlPlaneProcess[],
     readonly client: CallingClient,
+    private readonly isTimeJudged: boolean,
   ) {}
 
   static async start(context: StoryContext, options: SceneOptions): Promise<Scene> {
-    const { name, pods, callsPerSecond } = options;
+    const { name, pods, callsPerSecond, isTimeJudged = !context.isShort } = options;
     const { api } = context.cluster;
     const deployment = new Deployment(api, name);
     const [controlPlanes] = await Promise.all([
       startControlPlanes(context, options),
       deployment.start(pods),
     ]);
-    const addresses = options.addresses?.(controlPlanes) ?? controlPlanes.map((c) => c.address);
-    const bootstrap = bootstrapOf(addresses, { id: name });
+    const addresses =
+      (await options.addresses?.(controlPlanes)) ?? controlPlanes.map((one) => one.address);
+    const bootstrap = options.bootstrap?.(addresses) ?? bootstrapOf(addresses, { id: name });
     const { target } = deployment;
     const client = CallingClient.start({ target, bootstrap, callsPerSecond });
-    const scene = new Scene(deployment, controlPlanes, client);
+    const scene = new Scene(deployment, controlPlanes, client, isTimeJudged);
     try {
       await client.untilUsed(deployment.endpoints);
     } catch (error) {
@@ -89,7 +97,7 @@ export class Scene {
         misses: [
           ...Object.entries(report.failures).map(([text, count]) => `${count} × ${text}`),
           ...(missing.length > 0 ? [`${missing.length} changes were never in use`] : []),
-          ...(p99 > MAX_P99_MS ? [`p99 is above ${MAX_P99_MS} ms`] : []),
+          ...(this.isTimeJudged && p99 > MAX_P99_MS ? [`p99 is above ${MAX_P99_MS} ms`] : []),
         ],
       };
     } finally {

@@ -119,7 +119,7 @@ export class Deployment {
   }
 
   /** Writes the slice as the pods are; changes that occur while a write is under way are in one write after it. */
-  private write(): Promise<void> {
+  write(): Promise<void> {
     if (!this.isWriteDue) {
       this.isWriteDue = true;
       this.writing = this.writing.then(() => this.writeNow());
@@ -167,6 +167,9 @@ export class Deployment {
         labels: {
           'kubernetes.io/service-name': name,
           'endpointslice.kubernetes.io/managed-by': 'endpointslice-controller.k8s.io',
+        },
+        annotations: {
+          'endpoints.kubernetes.io/last-change-trigger-time': new Date().toISOString(),
         },
       },
       addressType: 'IPv4',
