@@ -1,5 +1,6 @@
 import { readInteger, readRequiredString, type JsonFields } from '../../../util/json-fields';
 import { err, ok, type Result } from '../../../util/result';
+import { quoteText } from '../../../util/text';
 import type { Violations } from '../../../util/violations';
 import type { ClusterObjects } from '../cluster-objects';
 import type { ServiceAddress } from '../names';
@@ -84,10 +85,8 @@ export function resolveBackend(
   const [filter] = ref.unresolvedFilters;
   if (filter !== undefined) return refuse('InvalidKind', filter);
   if (ref.group !== '' || ref.kind !== 'Service') {
-    return refuse(
-      'InvalidKind',
-      `${ref.kind} of the group "${ref.group}" is no backend: it must be a Service`,
-    );
+    const kind = `${quoteText(ref.kind)} of the group ${quoteText(ref.group)}`;
+    return refuse('InvalidKind', `${kind} is no backend: it must be a Service`);
   }
   const { name, namespace, port } = ref;
   const text = `Service "${namespace}/${name}"`;

@@ -1,4 +1,3 @@
-import { isIP } from 'node:net';
 import type {
   EndpointSliceObject,
   NodeObject,
@@ -99,14 +98,11 @@ function listEndpoints(
 ): readonly ListedEndpoint[] {
   const { addressType: family } = slice;
   if (family === 'FQDN') return [];
-  const version = family === 'IPv4' ? 4 : 6;
   return portsIn(slice, port).flatMap((number) =>
     slice.endpoints.flatMap((endpoint) => {
       const isReady = endpoint.isReady || service.publishesNotReady;
       const isUsed = isReady || (endpoint.isServing && endpoint.isTerminating);
-      // Clients reject all endpoints because of one that has no IP address.
-      if (!isUsed || isIP(endpoint.address) !== version) return [];
-      return [{ endpoint, port: number, family, isReady }];
+      return isUsed ? [{ endpoint, port: number, family, isReady }] : [];
     }),
   );
 }

@@ -1,7 +1,7 @@
 import type { OutlierDetection } from '../../../wire/generated/envoy/config/cluster/v3/outlier_detection';
 import { err, ok, type Result } from '../../../util/result';
 import { findSimilar } from '../../../util/similar-name';
-import { quoteText } from '../../../util/text';
+import { cutText, quoteText } from '../../../util/text';
 import { ANNOTATION_PREFIX, annotations } from './annotations';
 import { readOutlierDetection } from './outlier-annotation';
 
@@ -25,6 +25,9 @@ export interface PolicyProblem {
 
 /** The overload threshold of the hints that Kubernetes computes by itself. */
 const DEFAULT_MAX_ZONE_OVERLOAD_PERCENT = 20;
+
+/** Characters of a message: the API refuses events with more than 1,024. */
+const MAX_MESSAGE_LENGTH = 512;
 
 const LB_POLICIES = ['round_robin', 'least_request', 'ring_hash'] as const;
 const MAX_UINT32 = 0xffff_ffff;
@@ -76,7 +79,7 @@ class AnnotationReader {
     if (text === undefined) return undefined;
     const parsed = parse(text);
     if (parsed.ok) return parsed.value;
-    this.problems.push({ annotation, message: parsed.error });
+    this.problems.push({ annotation, message: cutText(parsed.error, MAX_MESSAGE_LENGTH) });
     return undefined;
   }
 

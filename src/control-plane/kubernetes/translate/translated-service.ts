@@ -1,3 +1,4 @@
+import { cutText } from '../../../util/text';
 import type { ClusterObjects, ObjectKey } from '../cluster-objects';
 import { clusterName, listenerNames, type ServiceAddress } from '../names';
 import type { ServiceObject, ServicePort } from '../objects';
@@ -93,6 +94,9 @@ function listRoutes(context: PortContext): ReadonlyMap<string, readonly RouteJso
   return routes;
 }
 
+/** Characters of the names that a problem lists. */
+const MAX_HOSTS_LENGTH = 256;
+
 /** Returns the name that the endpoints of a port are looked up by: that of an external service, or of a slice with names. */
 function findDnsName(
   { objects, key, service, port }: PortContext,
@@ -108,8 +112,9 @@ function findDnsName(
   );
   const ignored = hasAddresses ? names : others;
   if (ignored.length > 0) {
-    const used = hasAddresses ? 'IP addresses' : `the name ${first.host}`;
-    const message = `port ${port.port}: clients look up only one name: ${used} of its EndpointSlices is used, and ${ignored.length} other names are not`;
+    const used = hasAddresses ? 'IP addresses are used' : `${first.host} is used`;
+    const hosts = cutText(ignored.map(({ host }) => host).join(', '), MAX_HOSTS_LENGTH);
+    const message = `port ${port.port}: clients look up one name only: of its EndpointSlices ${used}, not ${hosts}`;
     problems.push({ annotation: undefined, message });
   }
   return hasAddresses ? undefined : first;

@@ -1,7 +1,7 @@
 import type { MergedEndpoint } from './merged-endpoints';
 
 /** What is distributed: the weights of all endpoints of a priority add up to about as much. */
-const WHOLE = 10_000;
+const WHOLE = 1_000_000;
 
 /**
  * Returns the part of each endpoint in the calls of a zone whose own endpoints are too few; `undefined` if they suffice.
