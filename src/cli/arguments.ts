@@ -84,6 +84,51 @@ export const parseListen = expectForm(
   'unix:/path, or a loopback address and a port, such as 127.0.0.1:18000, or systemd',
 );
 
+/** An address to listen on. */
+export interface SocketAddress {
+  /** An IP address or a name. */
+  readonly host: string;
+  /** 0 takes any that is free. */
+  readonly port: number;
+}
+
+/** Parses an address to listen on. */
+export function parseListenAddress(text: string): SocketAddress {
+  const [, host, bracketed, port] = /^(?:([^\s:/[\]]+)|\[([^\]]+)\]):(\d{1,5})$/.exec(text) ?? [];
+  const isHost = host !== undefined || isIPv6(bracketed ?? '');
+  if (isHost && Number(port) <= 65_535)
+    return { host: host ?? bracketed ?? '', port: Number(port) };
+  throw new InvalidArgumentError('Expected HOST:PORT, such as 0.0.0.0:18000 or [::]:18000.');
+}
+
+/** Adds an address to listen on to those of the options before. */
+export function addListenAddress(
+  text: string,
+  before: readonly SocketAddress[] = [],
+): readonly SocketAddress[] {
+  return [...before, parseListenAddress(text)];
+}
+
+/** The name of a namespace of Kubernetes (RFC 1123). */
+const NAMESPACE = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
+
+/** Adds names of namespaces, separated by commas, to those of the options before. */
+export function addNames(text: string, before: readonly string[] = []): readonly string[] {
+  const names = text.split(',');
+  if (names.every((name) => NAMESPACE.test(name))) return [...before, ...names];
+  throw new InvalidArgumentError('Expected names of namespaces, separated by commas.');
+}
+
+/** Checks whose Services clients see. */
+export function parseVisible(text: string): string {
+  const [first, ...others] = text.split(',');
+  const isOwn = first === 'own' && others.every((name) => NAMESPACE.test(name));
+  if (text === 'all' || isOwn) return text;
+  throw new InvalidArgumentError(
+    'Expected all, or own, or own with names of namespaces: own,shared.',
+  );
+}
+
 /** Checks the identity of a client. */
 export const parseIdentity = expectForm(
   /^[A-Za-z][\w+.-]*:\S+$/,

@@ -18,6 +18,7 @@ import {
   parseTarget,
 } from './arguments';
 import { addBootstrapCommand } from './commands/bootstrap';
+import { addKubernetesCommand } from './commands/kubernetes';
 import { exitCode, printErrors, type OutputFlags, type CliIo } from './io';
 import { addCommandHelp, addFileHelp, helpWidth } from './command-help';
 import { formatCompletion, SHELLS } from './completion';
@@ -92,6 +93,7 @@ function createProgram(version: string, io: CliIo, setCode: SetCode): Command {
   addRecord(program, io, setCode);
   addReplay(program, io, setCode);
   addRelay(program, io, setCode);
+  addKubernetesCommand(program, io, setCode);
   addMigrate(program, version, io, setCode);
   addTop(program, io, setCode);
   addCompletion(program, io, setCode);

@@ -32,6 +32,20 @@ export type {
 } from './ads/resource-view';
 export type { ServedSet } from './resource';
 
+// Kubernetes.
+export { watchKubernetes } from './kubernetes/watch-kubernetes';
+export type {
+  KubernetesCluster,
+  KubernetesState,
+  KubernetesWatchState,
+} from './kubernetes/kubernetes-cluster';
+export type {
+  KubernetesAccessOptions,
+  KubernetesOptions,
+  VisibleNamespaces,
+} from './kubernetes/kubernetes-options';
+export type { TokenCounts } from './kubernetes/access/token-authentication';
+
 // Load reports.
 export type { LoadReporting } from './lrs/load-service';
 export type { ClusterLoad, LoadReport, LocalityLoad, MetricSum } from './lrs/load-totals';

@@ -1,4 +1,5 @@
 import type * as Relays from '../../relay';
+import type * as Servers from '../../server';
 import { late } from '../../util/late';
 
 /** The parts of the client that commands use, loaded late: see `loadClient`. */
@@ -20,6 +21,9 @@ export type { WatchedChannel, WatchReport } from './target-watch';
 export type { ChildState, EndpointState, PolicyState, StateName } from '../../lb/tree/policy-state';
 export type { ChangeReport, TargetReport } from '../../observe/admin/inspect-report';
 export type { CallExplanation } from '../../resolver/explain-call';
+
+/** What servers secure connections by, which the commands of clients do not need. */
+export const loadServers = late<typeof Servers>(() => require('../../server/index'));
 
 /** The relay has the management server above the client, which the other commands must not load. */
 export const loadRelay = late<typeof Relays>(() => require('../../relay/index'));
