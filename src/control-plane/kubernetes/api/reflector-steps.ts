@@ -10,7 +10,7 @@ export const RETRY_BACKOFF: BackoffOptions = {
 };
 
 /** How often it is looked whether a kind that was not installed is now. */
-export const MISSING_INTERVAL_MS = 30_000;
+const MISSING_INTERVAL_MS = 30_000;
 
 /** A watch that has lasted for so long is continued at once. */
 const LASTING_MS = 5000;
