@@ -26,9 +26,10 @@ interface KnownService {
   /** Of its resources. */
   readonly names: readonly { readonly typeUrl: string; readonly name: string }[];
   readonly problems: readonly PolicyProblem[];
+  readonly backends: ReadonlySet<ObjectKey>;
 }
 
-const UNKNOWN: KnownService = { names: [], problems: [] };
+const UNKNOWN: KnownService = { names: [], problems: [], backends: new Set() };
 
 /**
  * The resources of the services of a Kubernetes cluster. A change translates the services it concerns, and a resource is encoded
@@ -38,6 +39,8 @@ export class KubernetesSource implements ResourceView {
   /** Resources are valid until they change. */
   readonly shortestTtlMs = undefined;
   private readonly services = new Map<ObjectKey, KnownService>();
+  /** The services whose routes send calls to a service, by its key. */
+  private readonly parents = new Map<ObjectKey, Set<ObjectKey>>();
   private readonly watchers = new Set<() => void>();
   private readonly domain: string;
   private current = Moment.create();
@@ -52,7 +55,14 @@ export class KubernetesSource implements ResourceView {
    */
   apply({ services }: Pick<ObjectChange, 'services'>): void {
     const changes: VariedChanges = new Map(resourceKinds.map((kind) => [kind.typeUrl, new Map()]));
-    for (const key of services) this.translate(key, changes);
+    const keys = new Set(services);
+    for (const key of keys) {
+      for (const backend of this.translate(key, changes)) {
+        // Also if it was translated already: another namespace sees it now.
+        keys.delete(backend);
+        keys.add(backend);
+      }
+    }
     const next = this.current.with(changes, this.options.objects.nodes);
     if (next === this.current) return;
     this.current = next;
@@ -79,10 +89,12 @@ export class KubernetesSource implements ResourceView {
     return this.services.get(service)?.problems ?? [];
   }
 
-  private translate(key: ObjectKey, changes: VariedChanges): void {
+  /** @returns the services whose endpoints are seen from other namespaces now. */
+  private translate(key: ObjectKey, changes: VariedChanges): readonly ObjectKey[] {
     const { objects, onProblems } = this.options;
     const known = this.services.get(key) ?? UNKNOWN;
-    const { plans, problems } = translateService(objects, key, this.domain);
+    const translated = translateService(objects, key, this.namespacesOf(key), this.domain);
+    const { plans, problems, backends } = translated;
     for (const { typeUrl, name } of known.names) changes.get(typeUrl)?.set(name, undefined);
     const names = plans.map(({ kind, name }) => ({ typeUrl: kind.typeUrl, name }));
     for (const plan of plans) {
@@ -90,8 +102,40 @@ export class KubernetesSource implements ResourceView {
       const before = this.current.find(typeUrl, plan.name);
       changes.get(typeUrl)?.set(plan.name, before?.with(plan) ?? new VariedResource(plan));
     }
-    if (objects.services.has(key)) this.services.set(key, { names, problems });
+    if (objects.services.has(key)) this.services.set(key, { names, problems, backends });
     else this.services.delete(key);
     if (!isDeepStrictEqual(known.problems, problems)) onProblems?.(key, problems);
+    return this.moveParent(key, known.backends, backends);
   }
+
+  /** Returns the namespaces of a service and of those that send calls to it. */
+  private namespacesOf(key: ObjectKey): readonly string[] {
+    const own = namespaceIn(key);
+    const others = new Set(Array.from(this.parents.get(key) ?? [], namespaceIn));
+    others.delete(own);
+    return [own, ...[...others].sort()];
+  }
+
+  /** @returns the services that a parent sends calls to now and did not before, or the other way round. */
+  private moveParent(
+    parent: ObjectKey,
+    from: ReadonlySet<ObjectKey>,
+    to: ReadonlySet<ObjectKey>,
+  ): readonly ObjectKey[] {
+    const removed = [...from].filter((key) => !to.has(key));
+    const added = [...to].filter((key) => !from.has(key));
+    for (const key of removed) {
+      const parents = this.parents.get(key);
+      parents?.delete(parent);
+      if (parents?.size === 0) this.parents.delete(key);
+    }
+    for (const key of added) {
+      this.parents.set(key, (this.parents.get(key) ?? new Set()).add(parent));
+    }
+    return [...removed, ...added];
+  }
+}
+
+function namespaceIn(key: ObjectKey): string {
+  return key.slice(0, key.indexOf('/'));
 }

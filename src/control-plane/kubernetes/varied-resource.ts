@@ -39,6 +39,6 @@ export class VariedResource {
   }
 
   isVisible({ visible }: Audience): boolean {
-    return visible === undefined || visible.has(this.plan.namespace);
+    return visible === undefined || this.plan.namespaces.some((each) => visible.has(each));
   }
 }

@@ -11,8 +11,13 @@ import {
   resourceKinds,
   routeKind,
   type ResourceKind,
+  type SnapshotResource,
 } from '../../../src/control-plane/resource';
 import { ClusterLoadAssignment } from '../../../src/wire/generated/envoy/config/endpoint/v3/endpoint';
+import { Listener } from '../../../src/wire/generated/envoy/config/listener/v3/listener';
+import { RouteConfiguration } from '../../../src/wire/generated/envoy/config/route/v3/route';
+import type { Route } from '../../../src/wire/generated/envoy/config/route/v3/route_components';
+import { HttpConnectionManager } from '../../../src/wire/generated/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager';
 import {
   endpointManifest as endpoint,
   nodeManifest,
@@ -70,6 +75,20 @@ class Scene {
     return this.served(node).set(kind.typeUrl)?.byName.get(name);
   }
 
+  routesOf(name: string, node = NOBODY): readonly Route[] {
+    const { value = new Uint8Array() } = this.find(routeKind, name, node) ?? {};
+    return RouteConfiguration.decode(value).virtualHosts.flatMap(({ routes }) => routes);
+  }
+
+  /** The clusters of the routes of a RouteConfiguration, in their order. */
+  clustersIn(name: string, node = NOBODY): readonly string[] {
+    return this.routesOf(name, node).flatMap(({ action }) =>
+      action?.$case === 'route' && action.value.clusterSpecifier?.$case === 'cluster'
+        ? [action.value.clusterSpecifier.value]
+        : [],
+    );
+  }
+
   /** The priorities of `a` in the namespace `shop`, each as its zones. */
   zones(node = NOBODY): readonly string[] {
     const resource = this.find(endpointKind, clusterOf('a'), node);
@@ -84,6 +103,22 @@ class Scene {
 
 const clusterOf = (name: string, namespace = 'shop') =>
   `outbound|80||${name}.${namespace}.svc.cluster.local`;
+
+/** A route of the service `a`, all of whose calls go to another one. */
+const routeManifest = (namespace: string, backend: string, to = namespace): Json => ({
+  kind: 'GRPCRoute',
+  metadata: { name: 'r', namespace },
+  spec: {
+    parentRefs: [{ group: '', kind: 'Service', namespace: 'shop', name: 'a' }],
+    rules: [{ backendRefs: [{ name: backend, namespace: to, port: 80 }] }],
+  },
+});
+
+function filtersOf(listener: SnapshotResource | undefined): readonly string[] {
+  const { apiListener } = Listener.decode(listener?.value ?? new Uint8Array());
+  const manager = apiListener?.apiListener?.value ?? new Uint8Array();
+  return HttpConnectionManager.decode(manager).httpFilters.map(({ name }) => name);
+}
 
 const changed = (previous: ServedResources, next: ServedResources, kind: ResourceKind) =>
   [...new ViewChange(previous, next).changedNames(kind.typeUrl)].sort();
@@ -270,6 +305,35 @@ describe('KubernetesSource', () => {
     expect(set?.byName.has('a.shop:80')).toBe(false);
   });
 
+  it('shows endpoints to those who see a service whose routes send calls to them', () => {
+    const scene = new Scene(service('a'), service('b', {}, { namespace: 'pay' }));
+    const seeing = { ...NOBODY, principal: { name: 'x', visibleNamespaces: new Set(['shop']) } };
+    const target = clusterOf('b', 'pay');
+    const before = scene.served(seeing);
+    expect(scene.find(clusterKind, target, seeing)).toBeUndefined();
+    const grant = {
+      kind: 'ReferenceGrant',
+      metadata: { name: 'g', namespace: 'pay' },
+      spec: {
+        from: [{ group: 'gateway.networking.k8s.io', kind: 'GRPCRoute', namespace: 'shop' }],
+        to: [{ group: '', kind: 'Service' }],
+      },
+    };
+    scene.apply([grant, routeManifest('shop', 'b', 'pay')], ['shop/a']);
+    expect(scene.clustersIn(clusterOf('a'), seeing)).toContain(target);
+    for (const kind of [clusterKind, endpointKind]) {
+      expect(scene.find(kind, target, seeing)).toBeDefined();
+      expect(changed(before, scene.served(seeing), kind)).toEqual([target]);
+    }
+    expect(scene.find(listenerKind, 'b.pay:80', seeing)).toBeUndefined();
+    scene.objects.delete('GRPCRoute', 'shop/r');
+    scene.apply([], ['shop/a']);
+    expect(scene.find(clusterKind, target, seeing)).toBeUndefined();
+    expect(scene.versions(seeing)).toEqual(
+      new Scene(service('a'), service('b', {}, { namespace: 'pay' })).versions(seeing),
+    );
+  });
+
   it('reports the problems of a service when they change', () => {
     const wrong = { annotations: { 'grpc-xds/lb-policy': 'fastest' } };
     const scene = new Scene(service('a', {}, wrong), service('b'));
@@ -291,6 +355,51 @@ describe('KubernetesSource', () => {
     expect(scene.source.problemsOf('shop/a')).toEqual([{ annotation: undefined, message }]);
     scene.apply([slice('a', zoned('x'), { name: 'a-2' })]);
     expect(scene.names(endpointKind)).toEqual([clusterOf('a')]);
+  });
+
+  it('serves the routes of its namespace to all, and those of another to callers of that one', () => {
+    const scene = new Scene(service('a'), service('b'), service('c'));
+    const plain = scene.find(listenerKind, 'a.shop:80');
+    const before = scene.served();
+    scene.apply([routeManifest('shop', 'b')], ['shop/a']);
+    const name = clusterOf('a');
+    expect(changed(before, scene.served(), routeKind)).toEqual([name]);
+    expect(filtersOf(scene.find(listenerKind, 'a.shop:80'))).toEqual([
+      ...['envoy.filters.http.fault', 'router'],
+    ]);
+    expect(scene.clustersIn(name)).toEqual([clusterOf('b'), name]);
+    // Its namespace has no service c: calls are refused before they get to a cluster.
+    scene.apply([routeManifest('other', 'c')], ['shop/a']);
+    expect(scene.clustersIn(name, nodeOf({ NAMESPACE: 'other' }))).toEqual([name, name]);
+    expect(scene.clustersIn(name, nodeOf({ NAMESPACE: 'third' }))).toEqual([clusterOf('b'), name]);
+    const imposter = { ...nodeOf({ NAMESPACE: 'other' }), principal: { name: 'third/x' } };
+    expect(scene.clustersIn(name, imposter)).toEqual([clusterOf('b'), name]);
+    for (const namespace of ['shop', 'other']) {
+      scene.objects.delete('GRPCRoute', `${namespace}/r`);
+    }
+    scene.apply([], ['shop/a']);
+    expect(scene.find(listenerKind, 'a.shop:80')?.digest).toBe(plain?.digest);
+    expect(scene.clustersIn(name)).toEqual([name]);
+  });
+
+  it('hashes the header of ring_hash on all routes to a cluster', () => {
+    const annotations = {
+      'grpc-xds/lb-policy': 'ring_hash',
+      'grpc-xds/ring-hash-header': 'x-user',
+    };
+    const scene = new Scene(service('a', {}, { annotations }), service('b'));
+    const headers = () =>
+      scene
+        .routesOf(clusterOf('a'))
+        .map(({ action }) =>
+          action?.$case === 'route'
+            ? action.value.hashPolicy.map((each) => each.policySpecifier)
+            : [],
+        );
+    const header = { $case: 'header', value: { headerName: 'x-user', regexRewrite: undefined } };
+    expect(headers()).toEqual([[header]]);
+    scene.apply([routeManifest('shop', 'b')], ['shop/a']);
+    expect(headers()).toEqual([[header], [header]]);
   });
 
   it('keeps resources readable as they were for streams that are behind', () => {

@@ -20,14 +20,14 @@ import { digestOfJson, type ResourcePlan } from './plan';
 /** What the endpoint assignment of a port is made of. */
 export interface AssignmentModel {
   readonly name: string;
-  readonly namespace: string;
+  readonly namespaces: readonly string[];
   readonly endpoints: readonly MergedEndpoint[];
   readonly preferences: EndpointPreferences;
 }
 
 /** Plans the endpoint assignment of a port. It differs between the zones and nodes that endpoints are in or have hints for. */
 export function planAssignment(model: AssignmentModel): ResourcePlan {
-  const { name, namespace, endpoints, preferences } = model;
+  const { name, namespaces, endpoints, preferences } = model;
   const isPreferring = preferences.distribution !== undefined || preferences.isNodeLocal;
   const zones = new Set<string>();
   const nodes = new Set<string>();
@@ -44,8 +44,8 @@ export function planAssignment(model: AssignmentModel): ResourcePlan {
     nodeName: nodeName !== undefined && nodes.has(nodeName) ? nodeName : undefined,
   });
   return {
-    ...{ kind: endpointKind, name, namespace },
-    digest: digestOfJson([name, endpoints, preferences]),
+    ...{ kind: endpointKind, name, namespaces },
+    digest: digestOfJson(model),
     variantOf(audience) {
       const { zone = '', nodeName = '' } = reduce(audience);
       return `${zone} ${nodeName}`;

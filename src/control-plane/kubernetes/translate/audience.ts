@@ -14,9 +14,9 @@ export interface Audience {
 }
 
 /** The member of `node.metadata` that has the name of the client's Node, as istiod has it. */
-export const NODE_NAME = 'NODE_NAME';
+const NODE_NAME = 'NODE_NAME';
 /** The member of `node.metadata` that has the namespace of the client's pod, as istiod has it. */
-export const NAMESPACE = 'NAMESPACE';
+const NAMESPACE = 'NAMESPACE';
 
 /** What a client says of itself, and what it was authenticated as, which it does not decide. */
 type AudienceNode = Pick<ClientNode, 'locality' | 'metadata'> & {

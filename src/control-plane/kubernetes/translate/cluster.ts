@@ -14,7 +14,7 @@ import type { ServicePolicy } from './service-policy';
 /** What the cluster of a port is made of. */
 export interface ClusterModel {
   readonly name: string;
-  readonly namespace: string;
+  readonly namespaces: readonly string[];
   readonly policy: ServicePolicy;
   /** The name that clients look up; `undefined` for a cluster with an endpoint assignment. */
   readonly dnsName: NamedEndpoint | undefined;
@@ -23,7 +23,7 @@ export interface ClusterModel {
 /** Plans the cluster of a port, which is the same for all audiences. */
 export function planCluster(model: ClusterModel): ResourcePlan {
   return {
-    ...{ kind: clusterKind, name: model.name, namespace: model.namespace },
+    ...{ kind: clusterKind, name: model.name, namespaces: model.namespaces },
     digest: digestOfJson(model),
     variantOf: () => '',
     encode: () => Cluster.encode(Cluster.create(toMessage(model))).finish(),

@@ -6,8 +6,8 @@ import type { Audience } from './audience';
 export interface ResourcePlan {
   readonly kind: ResourceKind;
   readonly name: string;
-  /** The namespace of the service that it belongs to. */
-  readonly namespace: string;
+  /** The namespaces whose services clients must see to receive it: one of them is enough. */
+  readonly namespaces: readonly string[];
   /** 16 hexadecimal digits, the same in any process for what the resource of each audience is made of. */
   readonly digest: string;
   /** Returns a text that is the same for audiences with the same resource. There are only so many as the plan has parts. */

@@ -1,5 +1,6 @@
 import { cutText } from '../../../util/text';
 import type { ClusterObjects, ObjectKey } from '../cluster-objects';
+import { keyOf } from '../object-key';
 import { clusterName, listenerNames, type ServiceAddress } from '../names';
 import type { ServiceObject, ServicePort } from '../objects';
 import { routesOfService, type RouteJson } from '../routes/service-routes';
@@ -15,31 +16,39 @@ export interface TranslatedService {
   readonly plans: readonly ResourcePlan[];
   /** What of the Service is not applied. */
   readonly problems: readonly PolicyProblem[];
+  /** The keys of the other services that its routes send calls to. */
+  readonly backends: ReadonlySet<ObjectKey>;
 }
 
 /**
  * Translates a service: each TCP port becomes a Listener of each of its names, a RouteConfiguration, a Cluster and an endpoint
  * assignment, whatever its `appProtocol`.
  *
+ * @param namespaces Those of the services whose routes send calls to it, and its own: who sees one of them must see its endpoints.
  * @param domain The domain of the cluster.
  */
 export function translateService(
   objects: ClusterObjects,
   key: ObjectKey,
+  namespaces: readonly string[],
   domain: string,
 ): TranslatedService {
+  const backends = new Set<ObjectKey>();
   const service = objects.services.get(key);
-  if (service === undefined) return { plans: [], problems: [] };
+  if (service === undefined) return { plans: [], problems: [], backends };
   const { policy, problems } = readPolicy(service.meta.annotations);
   const found = [...problems];
   const plans = service.ports.flatMap((port) => {
     if (port.protocol !== 'TCP') return [];
     const { name, namespace } = service.meta;
     const address = { name, namespace, port: port.port };
-    const context = { objects, key, service, port, policy, domain, address };
-    return planPort(context, found);
+    const context = { objects, key, service, port, policy, namespaces, domain, address };
+    const routing = listRoutes(context);
+    for (const backend of routing.backends) backends.add(backend);
+    return planPort(context, routing.routes, found);
   });
-  return { plans, problems: found };
+  backends.delete(key);
+  return { plans, problems: found, backends };
 }
 
 /** A port that is translated. */
@@ -49,15 +58,22 @@ interface PortContext {
   readonly service: ServiceObject;
   readonly port: ServicePort;
   readonly policy: ServicePolicy;
+  readonly namespaces: readonly string[];
   readonly domain: string;
   readonly address: ServiceAddress;
 }
 
-function planPort(context: PortContext, problems: PolicyProblem[]): readonly ResourcePlan[] {
-  const { service, policy, address, domain } = context;
+/** The routes of the callers of each namespace that has some of its own, and under '' those of the others. */
+type RoutesByCaller = ReadonlyMap<string, readonly RouteJson[] | undefined>;
+
+function planPort(
+  context: PortContext,
+  given: RoutesByCaller,
+  problems: PolicyProblem[],
+): readonly ResourcePlan[] {
+  const { service, policy, address, namespaces, domain } = context;
   const { namespace } = address;
   const name = clusterName(address, domain);
-  const given = listRoutes(context);
   const hasRoutes = [...given.values()].some((routes) => routes !== undefined);
   const listeners = listenerNames(address, domain).map((each) =>
     planListener({ name: each, namespace, routesName: name, hasRoutes }),
@@ -65,11 +81,11 @@ function planPort(context: PortContext, problems: PolicyProblem[]): readonly Res
   const hashHeader = policy.lb.kind === 'ring_hash' ? policy.lb.header : undefined;
   const routes = planRoutes({ name, namespace, hashHeader, routes: given });
   const dnsName = findDnsName(context, problems);
-  const cluster = planCluster({ name, namespace, policy, dnsName });
+  const cluster = planCluster({ name, namespaces, policy, dnsName });
   if (dnsName !== undefined) return [...listeners, routes, cluster];
   const { objects, key, port } = context;
   const assignment = planAssignment({
-    ...{ name, namespace },
+    ...{ name, namespaces },
     endpoints: mergeEndpoints(service, port, objects.slicesOf(key), objects.nodes),
     preferences: {
       distribution: service.trafficDistribution,
@@ -81,17 +97,22 @@ function planPort(context: PortContext, problems: PolicyProblem[]): readonly Res
   return [...listeners, routes, cluster, assignment];
 }
 
-/** Returns the routes of the callers of each namespace that has some of its own, and under '' those of the others. */
-function listRoutes(context: PortContext): ReadonlyMap<string, readonly RouteJson[] | undefined> {
-  const { objects, key, service, port, domain } = context;
-  const namespaces = new Set(objects.routesOf(key).map(({ meta }) => meta.namespace));
-  namespaces.delete(service.meta.namespace);
+function listRoutes({ objects, key, service, port, domain }: PortContext): {
+  readonly routes: RoutesByCaller;
+  /** The keys of the services whose clusters they name. */
+  readonly backends: readonly ObjectKey[];
+} {
+  const owners = new Set(objects.routesOf(key).map(({ meta }) => meta.namespace));
+  owners.delete(service.meta.namespace);
   const routes = new Map<string, readonly RouteJson[] | undefined>();
-  for (const namespace of ['', ...[...namespaces].sort()]) {
-    const caller = namespace === '' ? undefined : namespace;
-    routes.set(namespace, routesOfService(objects, service, port, caller, domain).routes);
+  const backends: ObjectKey[] = [];
+  for (const owner of ['', ...[...owners].sort()]) {
+    const caller = owner === '' ? undefined : owner;
+    const found = routesOfService(objects, service, port, caller, domain);
+    routes.set(owner, found.routes);
+    for (const backend of found.backends) backends.push(keyOf(backend));
   }
-  return routes;
+  return { routes, backends };
 }
 
 /** Characters of the names that a problem lists. */
