@@ -1,6 +1,6 @@
 import { isIP, isIPv6 } from 'node:net';
 import { InvalidArgumentError } from 'commander';
-import type { Services } from '../control-plane';
+import type { ServiceAccount, Services } from '../control-plane';
 import { parseIpPort, type IpPort } from '../util/host-port';
 
 /** Adds `name=host:port,host:port` to the services of the options before. */
@@ -111,6 +111,16 @@ export function addListenAddress(
 
 /** The name of a namespace of Kubernetes (RFC 1123). */
 const NAMESPACE = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
+
+/** Checks the name of a namespace of Kubernetes. */
+export const parseNamespace = expectForm(NAMESPACE, 'the name of a namespace');
+
+/** Parses the name of a service account. */
+export function parseAccount(text: string): ServiceAccount {
+  const [namespace = '', name = '', ...rest] = text.split('/');
+  if (NAMESPACE.test(namespace) && name !== '' && rest.length === 0) return { namespace, name };
+  throw new InvalidArgumentError('Expected NAMESPACE/NAME.');
+}
 
 /** Adds names of namespaces, separated by commas, to those of the options before. */
 export function addNames(text: string, before: readonly string[] = []): readonly string[] {

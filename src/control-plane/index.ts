@@ -33,13 +33,16 @@ export type {
 export type { ServedSet } from './resource';
 
 // Kubernetes.
-export { watchKubernetes } from './kubernetes/watch-kubernetes';
+export { examineKubernetes, watchKubernetes } from './kubernetes/watch-kubernetes';
+export type { KubernetesFinding } from './kubernetes/doctor/kubernetes-finding';
+export type { ServiceAccount } from './kubernetes/access/token-review';
 export type {
   KubernetesCluster,
   KubernetesState,
   KubernetesWatchState,
 } from './kubernetes/kubernetes-cluster';
 export type {
+  ExamineKubernetesOptions,
   KubernetesAccessOptions,
   KubernetesOptions,
   VisibleNamespaces,

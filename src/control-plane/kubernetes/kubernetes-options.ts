@@ -1,6 +1,7 @@
 import {
   BOOLEAN,
   CLOCK,
+  FUNCTION,
   LOGGER,
   objectOf,
   optional,
@@ -10,6 +11,8 @@ import {
 } from '../../util/check-arguments';
 import type { Clock } from '../../util/clock';
 import type { Logger } from '../../util/logger';
+import type { ServiceAccount } from './access/token-review';
+import type { KubernetesFinding } from './doctor/kubernetes-finding';
 
 /** The options of `watchKubernetes`. */
 export interface KubernetesOptions {
@@ -66,4 +69,35 @@ export const ACCESS_OPTIONS: MembersOf<KubernetesAccessOptions> = {
   audience: optional(TEXT),
   acceptsCertificates: optional(BOOLEAN),
   visible: optional(objectOf({ others: TEXTS } satisfies MembersOf<VisibleNamespaces>)),
+};
+
+/** The options of `examineKubernetes`. */
+export interface ExamineKubernetesOptions {
+  /** The path of a kubeconfig. Default: as kubectl finds it, or the service account of the pod. */
+  readonly kubeconfig?: string;
+  /** The name of a context of the kubeconfig. Default: its current one. */
+  readonly context?: string;
+  /** The target of a client, such as `xds:///web.shop.svc.cluster.local:80`, whose Service is examined. */
+  readonly target?: string;
+  /** The namespace whose Services are examined, without a target. Default: none. */
+  readonly namespace?: string;
+  /** The service account of a control plane, whose permissions are examined. Default: those of the user of the kubeconfig. */
+  readonly account?: ServiceAccount;
+  /** The file with the token of a client. */
+  readonly tokenPath?: string;
+  /** The audience of tokens. Default: `grpc-xds`. */
+  readonly audience?: string;
+  /** The domain of the cluster. Default: `cluster.local`. */
+  readonly clusterDomain?: string;
+  /** Default: the system clock. */
+  readonly clock?: Clock;
+  /** Receives each finding when it is made. */
+  readonly onFinding?: (finding: KubernetesFinding) => void;
+}
+
+export const EXAMINE_OPTIONS: MembersOf<ExamineKubernetesOptions> = {
+  ...{ kubeconfig: optional(TEXT), context: optional(TEXT), target: optional(TEXT) },
+  ...{ namespace: optional(TEXT), tokenPath: optional(TEXT), audience: optional(TEXT) },
+  account: optional(objectOf({ namespace: TEXT, name: TEXT } satisfies MembersOf<ServiceAccount>)),
+  ...{ clusterDomain: optional(TEXT), clock: optional(CLOCK), onFinding: optional(FUNCTION) },
 };

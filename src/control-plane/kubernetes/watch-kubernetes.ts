@@ -1,9 +1,18 @@
 import { checkOptions } from '../../util/check-arguments';
 import { late } from '../../util/late';
+import type * as Examinations from './doctor/examine-kubernetes';
 import type * as Clusters from './kubernetes-cluster';
-import { KUBERNETES_OPTIONS, type KubernetesOptions } from './kubernetes-options';
+import type { KubernetesFinding } from './doctor/kubernetes-finding';
+import {
+  EXAMINE_OPTIONS,
+  KUBERNETES_OPTIONS,
+  type ExamineKubernetesOptions,
+  type KubernetesOptions,
+} from './kubernetes-options';
 
 const loadClusters = late<typeof Clusters>(() => require('./kubernetes-cluster'));
+
+const loadExamination = late<typeof Examinations>(() => require('./doctor/examine-kubernetes'));
 
 /**
  * Watches the Services, EndpointSlices, Nodes and GRPCRoutes of a Kubernetes cluster, as a source of resources for a control plane.
@@ -28,4 +37,17 @@ export function watchKubernetes(options: KubernetesOptions = {}): Clusters.Kuber
     throw new TypeError('grpc-xds: watchKubernetes() takes either namespaces or namespaceSelector');
   }
   return new (loadClusters().KubernetesCluster)(options);
+}
+
+/**
+ * Examines what a control plane of a Kubernetes cluster, and its clients, need: the API server, the permissions, Gateway API, a Service
+ * with its ports and endpoints, and a token. Writes nothing but reviews.
+ *
+ * @returns the findings, in the order of the checks.
+ */
+export function examineKubernetes(
+  options: ExamineKubernetesOptions = {},
+): Promise<readonly KubernetesFinding[]> {
+  checkOptions('examineKubernetes()', options, EXAMINE_OPTIONS);
+  return loadExamination().examineKubernetes(options);
 }

@@ -146,6 +146,11 @@ describe('the policy of a service', () => {
     expect(problems).toHaveLength(1);
   });
 
+  it('has ten problems of annotations that do not exist, however many there are', () => {
+    const names = Array.from({ length: 5000 }, (_, i) => [`max-requests-${i}`, 'x']);
+    expect(read(Object.fromEntries(names)).problems).toHaveLength(10);
+  });
+
   it('ignores annotations of others', () => {
     const others = new Map([
       ['example.com/lb-policy', 'fastest'],

@@ -49,7 +49,9 @@ export function mergeEndpoints(
   nodes: ReadonlyMap<string, NodeObject>,
 ): readonly MergedEndpoint[] {
   const addresses = new Map<string, ListedEndpoint>();
+  const families = new Set<string>();
   for (const slice of slices) {
+    families.add(slice.addressType);
     for (const listed of listEndpoints(service, port, slice)) {
       const key = `${listed.endpoint.address} ${listed.port}`;
       const known = addresses.get(key);
@@ -57,13 +59,11 @@ export function mergeEndpoints(
     }
   }
   const [first = 'IPv4'] = service.ipFamilies;
-  return groupByPod(addresses)
-    .map(([one, other]) => {
-      if (other === undefined) return toMerged(one, nodes, []);
-      const [primary, second] = other.family === first ? [other, one] : [one, other];
-      return toMerged(primary, nodes, [second]);
-    })
-    .sort(compareEndpoints);
+  const isDual = families.has('IPv4') && families.has('IPv6');
+  const merged = isDual
+    ? groupByPod(addresses).map((pod) => mergePod(pod, first, nodes))
+    : Array.from(addresses.values(), (listed) => toMerged(listed, undefined, nodes));
+  return merged.sort(compareEndpoints);
 }
 
 /** Returns the endpoints of slices with names instead of addresses that are ready, sorted. */
@@ -98,13 +98,15 @@ function listEndpoints(
 ): readonly ListedEndpoint[] {
   const { addressType: family } = slice;
   if (family === 'FQDN') return [];
-  return portsIn(slice, port).flatMap((number) =>
-    slice.endpoints.flatMap((endpoint) => {
+  const found: ListedEndpoint[] = [];
+  for (const number of portsIn(slice, port)) {
+    for (const endpoint of slice.endpoints) {
       const isReady = endpoint.isReady || service.publishesNotReady;
-      const isUsed = isReady || (endpoint.isServing && endpoint.isTerminating);
-      return isUsed ? [{ endpoint, port: number, family, isReady }] : [];
-    }),
-  );
+      if (!isReady && !(endpoint.isServing && endpoint.isTerminating)) continue;
+      found.push({ endpoint, port: number, family, isReady });
+    }
+  }
+  return found;
 }
 
 /** Returns the numbers that a port has in a slice: by its name, which is that of the port of the service. */
@@ -134,18 +136,31 @@ function groupByPod(addresses: ReadonlyMap<string, ListedEndpoint>): readonly Po
   return pods;
 }
 
+function mergePod(
+  [one, other]: Pod,
+  first: ListedEndpoint['family'],
+  nodes: ReadonlyMap<string, NodeObject>,
+): MergedEndpoint {
+  return other?.family === first ? toMerged(other, one, nodes) : toMerged(one, other, nodes);
+}
+
+/** @param second The other address of its pod. */
 function toMerged(
   { endpoint, port, isReady }: ListedEndpoint,
+  second: ListedEndpoint | undefined,
   nodes: ReadonlyMap<string, NodeObject>,
-  others: readonly ListedEndpoint[],
 ): MergedEndpoint {
-  const { nodeName, forZones, forNodes } = endpoint;
+  const { address, nodeName, zone, forZones, forNodes } = endpoint;
   const node = nodeName === undefined ? undefined : nodes.get(nodeName);
   return {
-    addresses: [endpoint.address, ...others.map((other) => other.endpoint.address)],
-    isReady: isReady || others.some((other) => other.isReady),
-    ...{ port, region: node?.region ?? '', zone: endpoint.zone ?? node?.zone ?? '' },
-    ...{ nodeName, forZones, forNodes },
+    addresses: second === undefined ? [address] : [address, second.endpoint.address],
+    port,
+    isReady: isReady || second?.isReady === true,
+    region: node?.region ?? '',
+    zone: zone ?? node?.zone ?? '',
+    nodeName,
+    forZones,
+    forNodes,
   };
 }
 

@@ -29,6 +29,9 @@ const DEFAULT_MAX_ZONE_OVERLOAD_PERCENT = 20;
 /** Characters of a message: the API refuses events with more than 1,024. */
 const MAX_MESSAGE_LENGTH = 512;
 
+/** Annotations that do not exist of which there is a problem: a Service may have thousands. */
+const MAX_UNKNOWN = 10;
+
 const LB_POLICIES = ['round_robin', 'least_request', 'ring_hash'] as const;
 const MAX_UINT32 = 0xffff_ffff;
 
@@ -93,8 +96,10 @@ class AnnotationReader {
 
   checkUnknown(): void {
     const known: readonly string[] = Object.values(annotations);
+    let count = 0;
     for (const annotation of this.given.keys()) {
       if (!annotation.startsWith(ANNOTATION_PREFIX) || known.includes(annotation)) continue;
+      if (++count > MAX_UNKNOWN) return;
       const similar = findSimilar(annotation, known);
       const hint = similar === undefined ? '' : `: did you mean ${similar}?`;
       this.problems.push({ annotation, message: `there is no such annotation${hint}` });
