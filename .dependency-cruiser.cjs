@@ -224,8 +224,8 @@ module.exports = {
     ),
     forbid(
       're2-behind-matching',
-      'the regular expression engine is slow to load: src/resources/matching loads it when a pattern asks for it',
-      { path: '^src/', pathNot: inFolders(['resources/matching']) },
+      'the regular expression engine is slow to load: src/resources/matching and the routes of Kubernetes load it for a pattern',
+      { path: '^src/', pathNot: inFolders(['resources/matching', 'control-plane/kubernetes/routes']) },
       { path: inPackage('re2js') },
     ),
     forbid(

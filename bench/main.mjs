@@ -12,6 +12,7 @@ const benchmarks = new Map([
   ['tls', () => import('./tls/tls.mjs')],
   ['server', () => import('./server/server.mjs')],
   ['relay', () => import('./relay/relay.mjs')],
+  ['kubernetes', () => import('./kubernetes/kubernetes.mjs')],
   ['hostile', () => import('./hostile/hostile.mjs')],
   ['growth', () => import('./growth/growth.mjs')],
   ['anchors', () => import('./anchors/anchors.mjs')],

@@ -76,7 +76,7 @@ class Workers {
     const workers = new Workers();
     for (let i = 0; i < count; i++) {
       const bootstrap = JSON.stringify(bootstrapOf(address, `worker-${i}`));
-      const child = fork(here('./client-child.cjs'), [bootstrap]);
+      const child = fork(here('./client-child.cjs'), [bootstrap, 'xds:///bench']);
       workers.processes.push(child);
       const ended = once(child, 'exit').then(([code]) => {
         throw new Error(`worker ${i} ended with ${code}`);

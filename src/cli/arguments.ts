@@ -1,6 +1,6 @@
 import { isIP, isIPv6 } from 'node:net';
 import { InvalidArgumentError } from 'commander';
-import type { Services } from '../control-plane';
+import type { ServiceAccount, Services } from '../control-plane';
 import { parseIpPort, type IpPort } from '../util/host-port';
 
 /** Adds `name=host:port,host:port` to the services of the options before. */
@@ -85,17 +85,70 @@ export const parseListen = expectForm(
 );
 
 /** An address to listen on. */
-export interface ListenPort {
+export interface SocketAddress {
+  /** An IP address or a name. */
   readonly host: string;
+  /** 0 takes any that is free. */
   readonly port: number;
 }
 
+/** Parses an address to listen on. */
+export function parseListenAddress(text: string): SocketAddress {
+  const address = findAddress(text);
+  if (address !== undefined) return address;
+  throw new InvalidArgumentError('Expected HOST:PORT, such as 0.0.0.0:18000 or [::]:18000.');
+}
+
+function findAddress(text: string): SocketAddress | undefined {
+  const [, host, bracketed, port] = /^(?:([^\s:/[\]]+)|\[([^\]]+)\]):(\d{1,5})$/.exec(text) ?? [];
+  const isHost = host !== undefined || isIPv6(bracketed ?? '');
+  const isAddress = isHost && Number(port) <= 65_535;
+  return isAddress ? { host: host ?? bracketed ?? '', port: Number(port) } : undefined;
+}
+
 /** Parses a port of 127.0.0.1, or a host with a port. */
-export function parseListenPort(text: string): ListenPort {
-  const match = /^(?:(?:\[([^\]]+)\]|([^:[\]]+)):)?(\d{1,5})$/.exec(text);
-  const port = Number(match?.[3]);
-  if (match !== null && port <= 65_535) return { host: match[1] ?? match[2] ?? '127.0.0.1', port };
+export function parseListenPort(text: string): SocketAddress {
+  const address = findAddress(/^\d+$/.test(text) ? `127.0.0.1:${text}` : text);
+  if (address !== undefined) return address;
   throw new InvalidArgumentError('Expected a port, or HOST:PORT, such as 0.0.0.0:9464.');
+}
+
+/** Adds an address to listen on to those of the options before. */
+export function addListenAddress(
+  text: string,
+  before: readonly SocketAddress[] = [],
+): readonly SocketAddress[] {
+  return [...before, parseListenAddress(text)];
+}
+
+/** The name of a namespace of Kubernetes (RFC 1123). */
+const NAMESPACE = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
+
+/** Checks the name of a namespace of Kubernetes. */
+export const parseNamespace = expectForm(NAMESPACE, 'the name of a namespace');
+
+/** Parses the name of a service account. */
+export function parseAccount(text: string): ServiceAccount {
+  const [namespace = '', name = '', ...rest] = text.split('/');
+  if (NAMESPACE.test(namespace) && name !== '' && rest.length === 0) return { namespace, name };
+  throw new InvalidArgumentError('Expected NAMESPACE/NAME.');
+}
+
+/** Adds names of namespaces, separated by commas, to those of the options before. */
+export function addNames(text: string, before: readonly string[] = []): readonly string[] {
+  const names = text.split(',');
+  if (names.every((name) => NAMESPACE.test(name))) return [...before, ...names];
+  throw new InvalidArgumentError('Expected names of namespaces, separated by commas.');
+}
+
+/** Checks whose Services clients see. */
+export function parseVisible(text: string): string {
+  const [first, ...others] = text.split(',');
+  const isOwn = first === 'own' && others.every((name) => NAMESPACE.test(name));
+  if (text === 'all' || isOwn) return text;
+  throw new InvalidArgumentError(
+    'Expected all, or own, or own with names of namespaces: own,shared.',
+  );
 }
 
 /** Checks the identity of a client. */

@@ -61,6 +61,7 @@ export const exitMeanings = {
     1: 'with --admin, the relay has nothing to serve, because no control plane can be reached',
     3: 'with --admin, there is no relay',
   },
+  kubernetes: { 0: 'interrupted' },
   migrate: {
     0: 'nothing is left to change',
     1: 'something is left to change, by --write or by hand',

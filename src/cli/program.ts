@@ -14,12 +14,15 @@ import {
   parsePid,
   parsePort,
   parseFormat,
+  parseAccount,
+  parseNamespace,
   parseSeconds,
   parseServerAddress,
   parseReportedTarget,
   parseTarget,
 } from './arguments';
 import { addBootstrapCommand } from './commands/bootstrap';
+import { addKubernetesCommand } from './commands/kubernetes';
 import { exitCode, printErrors, type OutputFlags, type CliIo } from './io';
 import { addCommandHelp, addFileHelp, helpWidth } from './command-help';
 import { formatCompletion, SHELLS } from './completion';
@@ -94,6 +97,7 @@ function createProgram(version: string, io: CliIo, setCode: SetCode): Command {
   addRecord(program, io, setCode);
   addReplay(program, io, setCode);
   addRelay(program, io, setCode);
+  addKubernetesCommand(program, io, setCode);
   addMigrate(program, version, io, setCode);
   addTop(program, io, setCode);
   addCompletion(program, io, setCode);
@@ -170,9 +174,29 @@ function addDoctor(program: Command, io: CliIo, setCode: SetCode): void {
     )
     .option('--no-connect', 'do not connect to endpoints')
     .option('--timeout <seconds>', 'time for the response of a management server', parseSeconds);
+  addClusterOptions(command);
   addOutputOptions(command).action(async (path: string | undefined, flags: DoctorFlags) =>
     setCode(await doctor(path, flags, io)),
   );
+}
+
+/** Adds what `doctor` examines of a Kubernetes cluster. */
+function addClusterOptions(command: Command): void {
+  command
+    .option(
+      '--kubernetes',
+      'check a Kubernetes cluster instead: permissions, the Service of --target, a token',
+    )
+    .option('--kubeconfig <file>', 'kubeconfig; default: as kubectl finds it, or that of the pod')
+    .option('--context <name>', 'context of the kubeconfig; default: its current one')
+    .option('-n, --namespace <name>', 'namespace whose Services are checked', parseNamespace)
+    .option(
+      '--account <namespace/name>',
+      'service account of the control plane; default: the user of the kubeconfig',
+      parseAccount,
+    )
+    .option('--token <file>', 'file with the token of a client')
+    .option('--audience <name>', 'audience of tokens; default: grpc-xds');
 }
 
 function addDump(program: Command, io: CliIo, setCode: SetCode): void {

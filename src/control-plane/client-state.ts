@@ -11,6 +11,18 @@ export interface ClientIdentity {
   readonly nodeId: string;
   /** Address of the client or of the proxy it connects through. */
   readonly peer: string;
+  /** The name of its principal; absent without `authenticate`. */
+  readonly principal?: string;
+}
+
+/** Who a client is, as the option `authenticate` of a control plane has determined it. */
+export interface Principal {
+  /** In events and messages, such as `shop/frontend`. */
+  readonly name: string;
+  /** The namespace that it belongs to. Default: none. */
+  readonly namespace?: string | undefined;
+  /** The namespaces whose services it may see, for sources that know namespaces. Default: all. */
+  readonly visibleNamespaces?: ReadonlySet<string> | undefined;
 }
 
 /** The node in the first request of a stream. */
@@ -25,6 +37,8 @@ export interface ClientNode {
     { readonly region: string; readonly zone: string; readonly subZone: string } | undefined;
   /** `node.metadata` as plain JSON; empty if absent. */
   readonly metadata: NodeMetadata;
+  /** Who the client is, which it does not decide itself; absent without `authenticate`, and from requests. */
+  readonly principal?: Principal;
 }
 
 /** The metadata of a node: a JSON object. */
@@ -56,12 +70,24 @@ export function findNodeProblem(message: Node | undefined): string | undefined {
   return `node: more than ${MAX_NODE_BYTES} bytes`;
 }
 
-/** Converts a node; absent means empty. */
-export function readNode(message: Node = Node.create()): ClientNode {
+/** Converts a node; absent means empty. @param principal Of the stream. */
+export function readNode(message: Node = Node.create(), principal?: Principal): ClientNode {
   const { id, cluster, userAgentName, clientFeatures, locality } = message;
   const userAgentVersion = readVersion(message.userAgentVersionType);
   const metadata = message.metadata === undefined ? {} : readStruct(message.metadata);
-  return { id, cluster, userAgentName, userAgentVersion, clientFeatures, locality, metadata };
+  const node = { id, cluster, userAgentName, userAgentVersion, clientFeatures, locality, metadata };
+  return principal === undefined ? node : { ...node, principal };
+}
+
+/** Returns the identity of the client of a stream. @param nodeId Of its first request. */
+export function identityOf(
+  stream: { readonly peer: string; readonly principal: Principal | undefined },
+  streamId: number,
+  nodeId: string,
+): ClientIdentity {
+  const { peer, principal } = stream;
+  const client = { streamId, nodeId, peer };
+  return principal === undefined ? client : { ...client, principal: principal.name };
 }
 
 function readVersion(version: Node['userAgentVersionType']): string {

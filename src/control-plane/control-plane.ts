@@ -1,3 +1,4 @@
+import type { ServerCredentials } from '@grpc/grpc-js';
 import {
   BOOLEAN,
   checkArgument,
@@ -5,20 +6,27 @@ import {
   CLOCK,
   FUNCTION,
   LOGGER,
+  MILLISECONDS,
   objectOf,
   oneOf,
   optional,
   PORT,
+  POSITIVE_MILLISECONDS,
   STRING,
   TEXT,
+  withMethods,
   type MembersOf,
+  type Rule,
 } from '../util/check-arguments';
 import { systemClock, type Clock } from '../util/clock';
 import { contained } from '../util/contained';
 import { errorMessage } from '../util/errors';
 import { containLogger, silentLogger, type Logger } from '../util/logger';
+import { systemRandom } from '../util/random';
 import { AdsService } from './ads/ads-service';
+import type { ResourceView } from './ads/resource-view';
 import type { ImitatedServer } from './ads/subscriptions';
+import { Authentication, type Authenticate } from './authentication';
 import type {
   ClientIdentity,
   ClientNode,
@@ -41,13 +49,36 @@ export interface ControlPlaneOptions {
   /** The initial snapshot; must be consistent. Default: empty. */
   readonly snapshot?: Snapshot;
   /**
+   * Where the resources come from, in place of snapshots: `snapshot`, `groupOf` and `setSnapshot` are not for such a control
+   * plane. Default: snapshots.
+   */
+  readonly source?: ResourceView;
+  /**
    * Returns the group of a client by its node, such as its metadata or locality; undefined for none. `setSnapshot` can
    * set the snapshot of a group. Called for each stream and again after each `setSnapshot`; a node for which it throws
    * has no group.
    */
   readonly groupOf?: (node: ClientNode) => string | undefined;
-  /** IP address or name to listen on. Default `127.0.0.1`: this server has no authentication. */
+  /** IP address or name to listen on. Default `127.0.0.1`: without `authenticate`, this server has no authentication. */
   readonly host?: string;
+  /** The addresses to listen on, such as `0.0.0.0:18000` and `[::]:18000`, in place of `host` and the port of `start`. */
+  readonly listen?: readonly string[];
+  /**
+   * Secures connections, such as those of `createReloadingServerCredentials` of `grpc-xds/server`, whose certificates are
+   * replaced while it serves. Default: connections are insecure, and anyone on the way can read and change what is sent.
+   */
+  readonly credentials?: ServerCredentials;
+  /**
+   * Determines who a client is, for each of its streams before anything of it is read: by its metadata, such as a bearer
+   * token, or by its certificate. Results are not cached; at most 1,000 are pending, each for up to 10 s: beyond that, and if it
+   * throws, a stream ends with UNAVAILABLE. Default: every client is served.
+   */
+  readonly authenticate?: Authenticate;
+  /**
+   * Milliseconds from the begin of a connection until its client is moved to another one, more or less by a tenth: the
+   * connections of several replicas behind one address stay balanced, and clients are authenticated again. Default: never.
+   */
+  readonly maxConnectionAgeMs?: number;
   /** `control_plane.identifier` of every response. Default `grpc-xds`. */
   readonly identifier?: string;
   /**
@@ -85,8 +116,36 @@ export interface ControlPlaneOptions {
   readonly clock?: Clock;
 }
 
+const SOURCE: Rule = withMethods(
+  'a source of resources with the methods resourcesFor and watch',
+  'resourcesFor',
+  'watch',
+);
+const CREDENTIALS: Rule = withMethods('a ServerCredentials of @grpc/grpc-js', '_isSecure');
+const ADDRESSES: Rule = {
+  legal: 'a list of addresses with ports, such as "0.0.0.0:18000"',
+  accepts: (value) =>
+    Array.isArray(value) && value.length > 0 && value.every((each) => parseAddress(each)),
+};
+
+/** The options of `ControlPlane.stop`. */
+export interface StopOptions {
+  /**
+   * Milliseconds over which clients are moved to other servers, one after the other, before the rest is stopped. Needs
+   * `maxConnectionAgeMs`. Default: 0, all at once.
+   */
+  readonly moveMs?: number;
+}
+
+const STOP_OPTIONS: MembersOf<StopOptions> = { moveMs: optional(MILLISECONDS) };
+
 const OPTIONS: MembersOf<ControlPlaneOptions> = {
   snapshot: optional(SNAPSHOT),
+  source: optional(SOURCE),
+  listen: optional(ADDRESSES),
+  credentials: optional(CREDENTIALS),
+  authenticate: optional(FUNCTION),
+  maxConnectionAgeMs: optional(POSITIVE_MILLISECONDS),
   groupOf: optional(FUNCTION),
   host: optional(TEXT),
   identifier: optional(STRING),
@@ -105,7 +164,7 @@ const OPTIONS: MembersOf<ControlPlaneOptions> = {
 /** The address a control plane listens on. */
 export interface ListeningAddress {
   readonly port: number;
-  /** `host:port`, the form of `server_uri` in a bootstrap. */
+  /** `host:port`, the form of `server_uri` in a bootstrap. The first one of several. */
   readonly address: string;
   /** A bootstrap for clients on this machine, such as for `register({ bootstrap })`. */
   readonly bootstrap: ClientBootstrap;
@@ -126,7 +185,7 @@ export interface ClientBootstrap {
 /**
  * An xDS management server in this process, for development, tests and demonstrations. Serves listeners, routes,
  * clusters and endpoints over all variants of the protocol (aggregated or one stream per type, state-of-the-world or
- * incremental) and receives load reports, without authentication or encryption.
+ * incremental) and receives load reports, without authentication or encryption unless options add them.
  *
  * It shares no code with the client, so that each can be tested against the other.
  *
@@ -148,6 +207,7 @@ export class ControlPlane {
   private readonly ads: AdsService;
   private readonly lrs: LoadService;
   private readonly snapshots: SnapshotStore;
+  private readonly view: ResourceView;
   private readonly totals: LoadTotals;
   private readonly server: ServiceHost;
   private streamCount = 0;
@@ -162,35 +222,46 @@ export class ControlPlane {
     this.logger = containLogger(options.logger ?? silentLogger);
     this.clock = options.clock ?? systemClock;
     this.snapshots = new SnapshotStore(this.contain('groupOf', options.groupOf));
+    this.view = options.source ?? this.snapshots;
+    if (options.source !== undefined && (options.snapshot ?? options.groupOf) !== undefined) {
+      throw new TypeError(
+        'grpc-xds: new ControlPlane() takes either source, or snapshot and groupOf',
+      );
+    }
     this.ads = this.createAdsService();
     this.totals = this.createTotals();
     this.lrs = this.createLoadService();
-    const services = [this.ads, this.lrs];
-    this.server = new ServiceHost({ name: 'control plane', services, clock: this.clock });
+    this.server = this.createHost();
     if (options.snapshot !== undefined) this.setSnapshot(options.snapshot);
   }
 
   /**
    * Starts to listen. May be called again after `stop` or `kill`; with the same port, clients reconnect.
    *
-   * @param port Default 0: any free port.
-   * @throws if the address cannot be used, or if already started.
+   * @param port Default 0: any free port. Not with the option `listen`, which has the ports.
+   * @throws if an address cannot be used, or if already started.
    */
   async start(port = 0): Promise<ListeningAddress> {
     checkArgument('ControlPlane.start()', 'port', port, PORT);
-    const listening = await this.server.start({ host: this.host, port });
+    const addresses = this.options.listen?.flatMap((text) => parseAddress(text) ?? []);
+    const [first = { host: this.host, port }, ...others] = addresses ?? [];
+    const listening = await this.server.start(first, others);
     this.scheduleHeartbeats();
-    return toListeningAddress(this.host, listening);
+    return toListeningAddress(first.host, listening);
   }
 
   /**
    * Replaces the snapshot and sends clients the changes. A snapshot equal to the current one sends nothing.
    *
-   * @throws `ConsistencyError` if the snapshot refers to resources it does not hold; the current one stays.
+   * @throws `ConsistencyError` if the snapshot refers to resources it does not hold; the current one stays. An error if the
+   * resources come from the option `source`.
    */
   setSnapshot(snapshot: Snapshot, options: SetSnapshotOptions = {}): void {
     checkArgument('ControlPlane.setSnapshot()', 'snapshot', snapshot, SNAPSHOT);
     checkOptions('ControlPlane.setSnapshot()', options, SET_OPTIONS);
+    if (this.options.source !== undefined) {
+      throw new Error('ControlPlane.setSnapshot(): the resources come from the option source');
+    }
     this.snapshots.set(snapshot, options);
     this.scheduleHeartbeats();
   }
@@ -235,10 +306,11 @@ export class ControlPlane {
     return this.ads.clients();
   }
 
-  /** Ends all streams with UNAVAILABLE, closes the connections and stops listening. */
-  async stop(): Promise<void> {
+  /** Stops listening, ends all streams with UNAVAILABLE, and closes the connections. */
+  async stop(options: StopOptions = {}): Promise<void> {
+    checkOptions('ControlPlane.stop()', options, STOP_OPTIONS);
     this.ads.scheduleHeartbeats(undefined);
-    await this.server.stop();
+    await this.server.stop(options.moveMs);
   }
 
   /** Closes all connections and stops listening at once, as a crash does. */
@@ -249,7 +321,24 @@ export class ControlPlane {
 
   private scheduleHeartbeats(): void {
     if (!this.server.isStarted || this.options.heartbeats === false) return;
-    this.ads.scheduleHeartbeats(this.snapshots.shortestTtlMs);
+    this.ads.scheduleHeartbeats(this.view.shortestTtlMs);
+  }
+
+  private createHost(): ServiceHost {
+    const { clock, logger } = this;
+    const { credentials, authenticate, maxConnectionAgeMs } = this.options;
+    const authentication = authenticate && new Authentication({ authenticate, clock, logger });
+    return new ServiceHost({
+      ...{ name: 'control plane', services: [this.ads, this.lrs], clock, credentials },
+      interceptors: authentication === undefined ? [] : [authentication.interceptor],
+      moves:
+        maxConnectionAgeMs === undefined ? undefined : { maxConnectionAgeMs, random: systemRandom },
+      onBadCertificates: (error) =>
+        logger.error(
+          () =>
+            `control plane: certificates cannot be used: ${errorMessage(error)}: those before stay`,
+        ),
+    });
   }
 
   private createAdsService(): AdsService {
@@ -259,7 +348,7 @@ export class ControlPlane {
       settings: { identifier: () => identifier, wrapResources, imitate },
       clock: this.clock,
       nextStreamId: () => ++this.streamCount,
-      view: this.snapshots,
+      view: this.view,
       onEvent: onClientEvent && this.contain('onClientEvent', onClientEvent),
       onRequest: this.contain('onRequest', onRequest),
       onDeltaRequest: this.contain('onDeltaRequest', onDeltaRequest),
@@ -280,7 +369,7 @@ export class ControlPlane {
     return new LoadService(this.options.loadReporting ?? {}, {
       acknowledges: false,
       nextStreamId: () => ++this.streamCount,
-      view: this.snapshots,
+      view: this.view,
       onReport: (client, report) => {
         this.totals.add(client, report);
         onLoadReport(client, report);
@@ -314,6 +403,15 @@ function toListeningAddress(host: string, port: number): ListeningAddress {
     server_listener_resource_name_template: SERVER_LISTENER_TEMPLATE,
   };
   return { port, address, bootstrap };
+}
+
+/** Parses an address of the option `listen`. */
+function parseAddress(text: unknown): { readonly host: string; readonly port: number } | undefined {
+  if (typeof text !== 'string') return undefined;
+  const [, bracketed, host = bracketed, port] =
+    /^(?:\[([^\]]+)\]|([^:]+)):(\d{1,5})$/.exec(text) ?? [];
+  if (host === undefined || Number(port) > 65_535) return undefined;
+  return { host, port: Number(port) };
 }
 
 /** Replaces an address of all interfaces by the loopback address. */

@@ -2,6 +2,7 @@ import { ServerCredentials, type ConnectionInjector, type Server } from '@grpc/g
 import { joinHostPort } from '../util/text';
 import { createServer, type AddressInfo, type Server as TcpServer, type Socket } from 'node:net';
 import { MAX_CONNECTIONS } from './limits';
+import { TlsHandshakes } from './tls-handshakes';
 
 /** A socket that is listened on already, and its connections. */
 export interface ListeningSocket {
@@ -20,6 +21,35 @@ export type ListenAddress =
   | { readonly fd: number }
   | ListeningSocket;
 
+/** A connection that was accepted. */
+export interface AcceptedConnection {
+  /** Address of the client, as its calls have it; undefined for a socket of a path. */
+  readonly peer: string | undefined;
+  /**
+   * Accepts no more calls (GOAWAY), and closes when those that have begun have ended. One in its handshake is closed.
+   * @param graceMs Milliseconds after which it is destroyed.
+   */
+  drain(graceMs: number): void;
+}
+
+/** The options of a listener. */
+export interface GrpcListenerOptions {
+  /** Default: insecure. A listener of a path has no TLS. */
+  readonly credentials?: ServerCredentials | undefined;
+  /** Called when certificates cannot be used; those before stay in use. */
+  readonly onBadCertificates?: ((error: unknown) => void) | undefined;
+  /**
+   * Called with each connection that is accepted, and when it has closed. With it, each one has an injector of its own: that of
+   * several could only drain all of them at once.
+   */
+  readonly connections?:
+    | {
+        onAccepted(connection: AcceptedConnection): void;
+        onClosed(connection: AcceptedConnection): void;
+      }
+    | undefined;
+}
+
 /**
  * The listening socket of a gRPC server and its connections. Replaces `Server.bindAsync`, which cannot close connections
  * without a GOAWAY, as a crash does, and does not report why an address cannot be used
@@ -27,14 +57,21 @@ export type ListenAddress =
  */
 export class GrpcListener {
   private readonly sockets = new Set<Socket>();
-  private readonly injector: ConnectionInjector;
+  /** That of all connections; undefined if each has its own. */
+  private readonly injector: ConnectionInjector | undefined;
+  private readonly handshakes: TlsHandshakes | undefined;
   private acceptedCount = 0;
 
   private constructor(
-    server: Server,
+    private readonly server: Server,
     private tcp: TcpServer,
+    private readonly options: GrpcListenerOptions,
   ) {
-    this.injector = server.createConnectionInjector(ServerCredentials.createInsecure());
+    const { credentials, connections, onBadCertificates = () => {} } = options;
+    if (credentials?._isSecure() === true) {
+      this.handshakes = new TlsHandshakes(credentials, onBadCertificates);
+    }
+    if (connections === undefined) this.injector = this.createInjector();
     this.attach(tcp);
   }
 
@@ -43,17 +80,24 @@ export class GrpcListener {
    *
    * @throws the system's error if the address cannot be used.
    */
-  static listen(server: Server, address: ListenAddress): Promise<GrpcListener> {
+  static listen(
+    server: Server,
+    address: ListenAddress,
+    options: GrpcListenerOptions = {},
+  ): Promise<GrpcListener> {
     if ('server' in address) {
-      const taken = new GrpcListener(server, address.server);
+      const taken = new GrpcListener(server, address.server, options);
       taken.acceptWaiting(address);
       return Promise.resolve(taken);
     }
-    const listener = new GrpcListener(server, createServer({ noDelay: true }));
+    const listener = new GrpcListener(server, createServer({ noDelay: true }), options);
     return new Promise((resolve, reject) => {
-      listener.tcp.once('error', reject);
+      listener.tcp.once('error', (error) => {
+        listener.handshakes?.close();
+        reject(error);
+      });
       listener.tcp.listen({ ...address }, () => {
-        listener.tcp.off('error', reject);
+        listener.tcp.removeAllListeners('error');
         // A later error is that of one accept; its client sees the failed connection.
         listener.tcp.on('error', () => {});
         resolve(listener);
@@ -93,11 +137,12 @@ export class GrpcListener {
   /** Stops accepting connections; open connections stay. */
   close(): void {
     this.tcp.close();
+    this.handshakes?.close();
   }
 
   /** Stops accepting connections and closes the open ones. */
   destroy(): void {
-    this.tcp.close();
+    this.close();
     for (const socket of this.sockets) socket.destroy();
   }
 
@@ -114,7 +159,45 @@ export class GrpcListener {
     this.acceptedCount++;
     this.sockets.add(socket);
     socket.once('close', () => this.sockets.delete(socket));
+    const { connections } = this.options;
+    const connection = connections && new Connection(socket, this.createInjector());
+    const injector = connection ?? this.injector;
+    if (connection !== undefined) {
+      connections?.onAccepted(connection);
+      socket.once('close', () => connections?.onClosed(connection));
+    }
+    if (this.handshakes === undefined) injector?.injectConnection(socket);
+    else this.handshakes.begin(socket, (secured) => injector?.injectConnection(secured));
+  }
+
+  /** TLS is below it: the handshakes of all connections are those of one server of Node.js. */
+  private createInjector(): ConnectionInjector {
+    return this.server.createConnectionInjector(ServerCredentials.createInsecure());
+  }
+}
+
+/** A connection with an injector of its own, which is destroyed with it: grpc-js would keep it. */
+class Connection implements AcceptedConnection {
+  readonly peer: string | undefined;
+  private isInjected = false;
+
+  constructor(
+    private readonly socket: Socket,
+    private readonly injector: ConnectionInjector,
+  ) {
+    const { remoteAddress, remotePort } = socket;
+    this.peer = remoteAddress === undefined ? undefined : `${remoteAddress}:${remotePort}`;
+    socket.once('close', () => injector.destroy());
+  }
+
+  injectConnection(socket: Socket): void {
+    this.isInjected = true;
     this.injector.injectConnection(socket);
+  }
+
+  drain(graceMs: number): void {
+    if (this.isInjected) this.injector.drain(graceMs);
+    else this.socket.destroy();
   }
 }
 

@@ -4,7 +4,14 @@
 
 // The server.
 export { ControlPlane } from './control-plane';
-export type { ClientBootstrap, ControlPlaneOptions, ListeningAddress } from './control-plane';
+export type {
+  ClientBootstrap,
+  ControlPlaneOptions,
+  ListeningAddress,
+  StopOptions,
+} from './control-plane';
+export type { Authenticate, AuthenticationRequest, AuthenticationResult } from './authentication';
+export type { Principal } from './client-state';
 export type { ImitatedServer } from './ads/subscriptions';
 export type { ClientIdentity, ClientNode, NodeMetadata } from './client-state';
 export type {
@@ -15,6 +22,32 @@ export type {
   Rejection,
   TypeState,
 } from './client-state';
+
+// Other sources of resources than snapshots.
+export type {
+  Refusal,
+  ResourceView,
+  ServedResources,
+  SubscriptionChange,
+} from './ads/resource-view';
+export type { ServedSet } from './resource';
+
+// Kubernetes.
+export { examineKubernetes, watchKubernetes } from './kubernetes/watch-kubernetes';
+export type { KubernetesFinding } from './kubernetes/doctor/kubernetes-finding';
+export type { ServiceAccount } from './kubernetes/access/token-review';
+export type {
+  KubernetesCluster,
+  KubernetesState,
+  KubernetesWatchState,
+} from './kubernetes/kubernetes-cluster';
+export type {
+  ExamineKubernetesOptions,
+  KubernetesAccessOptions,
+  KubernetesOptions,
+  VisibleNamespaces,
+} from './kubernetes/kubernetes-options';
+export type { TokenCounts } from './kubernetes/access/token-authentication';
 
 // Load reports.
 export type { LoadReporting } from './lrs/load-service';

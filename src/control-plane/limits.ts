@@ -1,6 +1,6 @@
 import type { ReadLimit } from '../util/read-budget';
 
-// Clients are not authenticated. What they send is bounded here, by stream.
+// What clients send is bounded here, by stream: those of a control plane need not be authenticated.
 
 /** Bytes of one request. */
 export const MAX_REQUEST_BYTES = 64 * 1024 * 1024;
@@ -33,6 +33,11 @@ export const MAX_UNREAD_BYTES = 256 * 1024 * 1024;
 export const MAX_UNREAD_MS = 1000;
 /** Open connections of a server. */
 export const MAX_CONNECTIONS = 20_000;
+/** Calls whose clients are being authenticated, and how long that may take. */
+export const MAX_PENDING_AUTHENTICATIONS = 1000;
+export const AUTHENTICATION_TIMEOUT_MS = 10_000;
+/** How long the handshake of TLS may take. */
+export const MAX_HANDSHAKE_MS = 10_000;
 /** How long a connection without a stream lasts, also one that has not sent a whole preface. */
 export const MAX_IDLE_MS = 60_000;
 /** Clusters, localities, metrics and drop categories in the totals of load reports. */

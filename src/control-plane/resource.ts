@@ -191,15 +191,11 @@ export interface ServedSet {
   readonly errors: Lookup<ResourceError>;
   readonly byAlias: Lookup<SnapshotResource>;
   readonly version: string;
-  /** How it differs from another set; by default they are compared. */
-  readonly changes?: SetChanges;
-}
-
-/** How a set differs from the one with another version. */
-export interface SetChanges {
-  readonly since: string;
-  /** The names and aliases whose digests differ, and possibly others. */
-  readonly names: readonly string[];
+  /**
+   * Returns the names and aliases whose digests differ from those of another set, and possibly others; `undefined` if it does not
+   * know. By default the two are compared.
+   */
+  changedSince?(previous: ServedSet): readonly string[] | undefined;
 }
 
 const noErrors: ReadonlyMap<string, ResourceError> = new Map();
@@ -242,7 +238,8 @@ export function findResource(set: ServedSet, name: string): SnapshotResource | u
 /** Returns the names and aliases whose digests differ between two sets, and possibly others. */
 export function changedNames(previous: ServedSet, next: ServedSet): readonly string[] {
   if (previous.version === next.version) return [];
-  if (next.changes?.since === previous.version) return next.changes.names;
+  const known = next.changedSince?.(previous);
+  if (known !== undefined) return known;
   const names = new Set<string>();
   const compare = (name: string) => {
     if (digestOf(previous, name) !== digestOf(next, name)) names.add(name);

@@ -3,6 +3,8 @@ import { asBuffer } from '../util/bytes';
 import { errorMessage } from '../util/errors';
 import { ReadBudget, ReadLimitError, type ReadLimit } from '../util/read-budget';
 import { err, ok, type Result } from '../util/result';
+import { principalOf } from './authentication';
+import type { Principal } from './client-state';
 import { MAX_STREAMS } from './limits';
 
 export interface MessageCodec<Message> {
@@ -31,6 +33,8 @@ export interface StreamCall<Request, Response> {
   end(): unknown;
   /** Address of the client. */
   getPeer(): string;
+  /** What the client sent with the call; absent from calls of other transports than gRPC. */
+  readonly metadata?: object;
 }
 
 /** Reads the requests of a method, and writes its responses. */
@@ -155,6 +159,11 @@ export class ServerStream<Request, Response> {
   /** Address of the client. */
   get peer(): string {
     return this.call.getPeer();
+  }
+
+  /** Who the client is; undefined if it is not authenticated. */
+  get principal(): Principal | undefined {
+    return principalOf(this.call);
   }
 
   write(message: Response): void {

@@ -1,14 +1,25 @@
-import { Server, type ServerOptions } from '@grpc/grpc-js';
+import {
+  Server,
+  type ServerCredentials,
+  type ServerInterceptor,
+  type ServerOptions,
+} from '@grpc/grpc-js';
 import type { Clock } from '../util/clock';
-import { GrpcListener, type ListenAddress, type ListeningSocket } from './grpc-listener';
+import type { Handle } from '../util/handle';
+import {
+  GrpcListener,
+  type AcceptedConnection,
+  type ListenAddress,
+  type ListeningSocket,
+} from './grpc-listener';
 import { MAX_IDLE_MS, MAX_REQUEST_BYTES } from './limits';
 import type { StreamMethod } from './server-stream';
 
 /** A service of the host. */
 export interface HostedService<Method = Pick<StreamMethod, 'addTo'>> {
   readonly methods: readonly Method[];
-  /** Ends all streams with UNAVAILABLE. */
-  endStreams(details: string): void;
+  /** Ends streams with UNAVAILABLE. @param peer Only those of the client at this address. Default: all. */
+  endStreams(details: string, peer?: string): void;
 }
 
 /** The options of `ServiceHost`. */
@@ -17,12 +28,32 @@ export interface ServiceHostOptions {
   readonly name: string;
   readonly services: readonly HostedService[];
   readonly clock: Clock;
+  /** Default: insecure. */
+  readonly credentials?: ServerCredentials | undefined;
+  /** Called when certificates of the credentials cannot be used; those before stay in use. */
+  readonly onBadCertificates?: (error: unknown) => void;
+  /** Of each call, before its service receives it. */
+  readonly interceptors?: readonly ServerInterceptor[];
+  /** When connections are moved to another server. Default: never, and connections cost less. */
+  readonly moves?: MoveOptions | undefined;
+}
+
+/** When connections are moved to another server. */
+export interface MoveOptions {
+  /** Milliseconds from the accept of a connection until it is moved, more or less by a tenth. */
+  readonly maxConnectionAgeMs: number;
+  /** Returns a number from 0 to 1. */
+  readonly random: () => number;
 }
 
 type State =
   | { readonly kind: 'stopped' }
   | { readonly kind: 'starting' }
-  | { readonly kind: 'started'; readonly server: Server; readonly listener: GrpcListener };
+  | {
+      readonly kind: 'started';
+      readonly server: Server;
+      readonly listeners: readonly [GrpcListener, ...GrpcListener[]];
+    };
 
 const stopped: State = { kind: 'stopped' };
 
@@ -40,6 +71,8 @@ const serverOptions: ServerOptions = {
 /** Serves gRPC services at an address, from a start to a stop, any number of times. */
 export class ServiceHost {
   private state: State = stopped;
+  /** Those that are moved, with their timers. */
+  private readonly connections = new Map<AcceptedConnection, Handle>();
 
   constructor(private readonly options: ServiceHostOptions) {}
 
@@ -47,54 +80,63 @@ export class ServiceHost {
     return this.state.kind === 'started';
   }
 
-  /** Where it listens, in the form of `server_uri`; `undefined` if it does not. */
+  /** Where it listens first, in the form of `server_uri`; `undefined` if it does not. */
   get address(): string | undefined {
-    return this.state.kind === 'started' ? this.state.listener.address : undefined;
+    return this.state.kind === 'started' ? this.state.listeners[0].address : undefined;
   }
 
   /**
    * Starts to listen.
    *
-   * @returns the port; 0 for a path.
-   * @throws if the address cannot be used, or if already started.
+   * @param others Further addresses.
+   * @returns the port of the first one; 0 for a path.
+   * @throws if an address cannot be used, or if already started.
    */
-  async start(address: ListenAddress): Promise<number> {
-    const { name, services } = this.options;
+  async start(address: ListenAddress, others: readonly ListenAddress[] = []): Promise<number> {
+    const { name, services, interceptors = [] } = this.options;
     if (this.state.kind !== 'stopped') throw new Error(`the ${name} is already started`);
     const starting: State = { kind: 'starting' };
     this.state = starting;
-    const server = new Server(serverOptions);
+    const server = new Server({ ...serverOptions, interceptors: [...interceptors] });
     for (const { methods } of services) for (const method of methods) method.addTo(server);
+    const listeners: GrpcListener[] = [];
     try {
-      const listener = await GrpcListener.listen(server, address);
-      if (this.state !== starting) {
-        listener.destroy();
-        throw new Error(`the ${name} was stopped while it was starting`);
-      }
-      this.state = { kind: 'started', server, listener };
-      return listener.port;
+      const first = await this.listen(server, address);
+      listeners.push(first);
+      for (const each of others) listeners.push(await this.listen(server, each));
+      if (this.state !== starting) throw new Error(`the ${name} was stopped while it was starting`);
+      this.state = { kind: 'started', server, listeners: [first, ...listeners.slice(1)] };
+      return first.port;
     } catch (error) {
       if (this.state === starting) this.state = stopped;
+      for (const listener of listeners) listener.destroy();
       server.forceShutdown();
       throw error;
     }
   }
 
-  /** Listens on another socket in place of the one before, which its owner closes; connections and streams go on. */
-  move(to: ListeningSocket): void {
-    if (this.state.kind === 'started') this.state.listener.move(to);
+  /** Listens on another socket in place of the first one, which its owner closes; connections and streams go on. */
+  listenOn(to: ListeningSocket): void {
+    if (this.state.kind === 'started') this.state.listeners[0].move(to);
   }
 
-  /** Ends all streams with UNAVAILABLE, closes the connections and stops listening. */
-  async stop(): Promise<void> {
+  /**
+   * Stops listening, ends all streams with UNAVAILABLE, and closes the connections.
+   * @param moveMs Milliseconds over which connections are moved, one after the other, before the rest ends. Not without
+   * `moves`.
+   */
+  async stop(moveMs = 0): Promise<void> {
     const { state } = this;
     const { name, services, clock } = this.options;
     this.state = stopped;
     if (state.kind !== 'started') return;
-    const { server, listener } = state;
-    listener.close();
+    const { server, listeners } = state;
+    for (const listener of listeners) listener.close();
+    if (moveMs > 0) await this.moveAll(moveMs);
     for (const service of services) service.endStreams(`the ${name} is shutting down`);
-    const timer = clock.setTimer(() => listener.destroy(), stopGraceMs);
+    const timer = clock.setTimer(() => {
+      for (const listener of listeners) listener.destroy();
+    }, stopGraceMs);
     await new Promise<void>((resolve) => {
       server.tryShutdown(() => resolve());
     });
@@ -106,7 +148,47 @@ export class ServiceHost {
     const { state } = this;
     this.state = stopped;
     if (state.kind !== 'started') return;
-    state.listener.destroy();
+    for (const listener of state.listeners) listener.destroy();
     state.server.forceShutdown();
+  }
+
+  private listen(server: Server, address: ListenAddress): Promise<GrpcListener> {
+    const { credentials, onBadCertificates, moves, clock } = this.options;
+    const ageMs = () => (moves?.maxConnectionAgeMs ?? 0) * (0.9 + 0.2 * (moves?.random() ?? 0));
+    const connections = moves && {
+      onAccepted: (connection: AcceptedConnection) => {
+        const timer = clock.setTimer(() => this.move(connection), ageMs());
+        this.connections.set(connection, timer);
+      },
+      onClosed: (connection: AcceptedConnection) => {
+        this.connections.get(connection)?.release();
+        this.connections.delete(connection);
+      },
+    };
+    return GrpcListener.listen(server, address, { credentials, onBadCertificates, connections });
+  }
+
+  /** Sends a GOAWAY first, so that the client opens its next stream on another connection. */
+  private move(connection: AcceptedConnection): void {
+    const { name, services } = this.options;
+    const { peer } = connection;
+    connection.drain(stopGraceMs);
+    if (peer === undefined) return;
+    for (const service of services) {
+      service.endStreams(`the ${name} moves the client to another connection`, peer);
+    }
+  }
+
+  /** Moves the connections that there are, in the order of their accept, at equal distances. */
+  private async moveAll(moveMs: number): Promise<void> {
+    const connections = [...this.connections.keys()];
+    const stepMs = moveMs / Math.max(1, connections.length);
+    for (const connection of connections) {
+      if (!this.connections.has(connection)) continue;
+      this.move(connection);
+      await new Promise<void>((resolve) => {
+        this.options.clock.setTimer(resolve, stepMs, true);
+      });
+    }
   }
 }

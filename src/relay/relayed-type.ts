@@ -224,10 +224,18 @@ function apply(
       errors: changed(set.errors, (next) => (next.kind === 'error' ? next.error : undefined)),
       byAlias: set.byAlias,
       version,
-      changes: { since: set.version, names: changes.map(({ name }) => name) },
+      changedSince: changedFrom(
+        set.version,
+        changes.map(({ name }) => name),
+      ),
     },
     absent: changed(absent, (next) => (next.kind === 'absent' ? true : undefined)),
   };
+}
+
+/** Returns the names that differ from one version. A function of its own keeps nothing of the set before. */
+function changedFrom(version: string, names: readonly string[]) {
+  return (previous: ServedSet) => (previous.version === version ? names : undefined);
 }
 
 /** Independent of the order of the resources. */

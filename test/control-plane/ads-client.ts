@@ -1,6 +1,6 @@
 import type { Root } from 'protobufjs';
 import { loadOfficial } from '../protos/official-schema';
-import { OfficialClient, type OfficialStream } from './official-client';
+import { OfficialClient, type OfficialClientOptions, type OfficialStream } from './official-client';
 
 /** A response decoded with the official schema. */
 export interface Response {
@@ -16,8 +16,8 @@ export interface Response {
 export class AdsClient {
   private readonly client: OfficialClient;
 
-  constructor(address: string) {
-    this.client = new OfficialClient(address);
+  constructor(address: string, options: OfficialClientOptions = {}) {
+    this.client = new OfficialClient(address, options);
   }
 
   open(): AdsClientStream {

@@ -3,6 +3,7 @@ import {
   loadPackageDefinition,
   Metadata,
   status,
+  type ChannelCredentials,
   type ClientDuplexStream,
 } from '@grpc/grpc-js';
 import { loadSync } from '@grpc/proto-loader';
@@ -43,20 +44,37 @@ export interface StreamEnd {
   readonly details: string;
 }
 
+/** The options of a client. */
+export interface OfficialClientOptions {
+  /** Default: insecure. */
+  readonly channelCredentials?: ChannelCredentials;
+  /** Whether it shares no connection with others. Default: false. */
+  readonly isApart?: boolean;
+  /** Sent with each call. */
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
 /** A client of the official schema, loaded by proto-loader; shares no code with the server under test. */
 export class OfficialClient {
   private readonly clients: { close(): void }[] = [];
 
-  constructor(private readonly address: string) {}
+  constructor(
+    private readonly address: string,
+    private readonly options: OfficialClientOptions = {},
+  ) {}
 
   /** Opens a bidirectional stream of a method such as `envoy.service.x.v3.Service/Method`. */
   call<Response>(path: string): OfficialStream<Response> {
     const [service = '', method = ''] = path.split('/');
     const Service = service.split('.').reduce<unknown>(dig, loaded);
     if (typeof Service !== 'function') throw new Error(`no service ${service}`);
-    const client = Reflect.construct(Service, [this.address, credentials.createInsecure()]);
+    const { channelCredentials = credentials.createInsecure(), headers = {} } = this.options;
+    const args = { 'grpc.use_local_subchannel_pool': this.options.isApart === true ? 1 : 0 };
+    const client = Reflect.construct(Service, [this.address, channelCredentials, args]);
     this.clients.push(client);
-    return new OfficialStream(client[method](new Metadata()));
+    const metadata = new Metadata();
+    for (const [key, value] of Object.entries(headers)) metadata.set(key, value);
+    return new OfficialStream(client[method](metadata));
   }
 
   close(): void {

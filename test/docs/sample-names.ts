@@ -25,6 +25,7 @@ declare const forCanaries: import('grpc-xds/control-plane').Snapshot;
 declare const forOne: import('grpc-xds/control-plane').Snapshot;
 declare const reporter: import('grpc-xds/orca').OrcaReporter;
 declare const bytes: Uint8Array;
+declare function verify(token: string): Promise<string | undefined>;
 declare const listeners: readonly import('grpc-xds/control-plane').ListenerJson[];
 declare const routes: readonly import('grpc-xds/control-plane').RouteConfigurationJson[];
 declare const clusters: readonly import('grpc-xds/control-plane').ClusterJson[];

@@ -71,11 +71,13 @@ const filter: Required<main.HttpFilterDefinition<unknown>> = {
   ...{ parseOverride: make, createCallFilter: () => undefined, describe: make },
   createServerFilter: () => undefined,
 };
-const controlPlaneOptions: Required<controlPlane.ControlPlaneOptions> = {
+const controlPlaneOptions: Required<Omit<controlPlane.ControlPlaneOptions, 'source'>> = {
   ...{ snapshot: Snapshot.empty, groupOf: () => undefined, host: '127.0.0.1', identifier: 'x' },
   ...{ wrapResources: false, imitate: 'istiod', heartbeats: true, onClientEvent: done },
   ...{ onRequest: done, onDeltaRequest: done, onLoadReport: done },
   ...{ loadReporting: { intervalMs: 5 }, logger: silentLogger, clock: systemClock },
+  ...{ listen: ['127.0.0.1:0'], credentials: ServerCredentials.createInsecure() },
+  ...{ authenticate: () => ({ principal: { name: 'a' } }), maxConnectionAgeMs: 5000 },
 };
 const snapshotInput: Required<controlPlane.SnapshotInput> = {
   ...{ listeners: [], routes: [], clusters: [], endpoints: [], resources: [] },
@@ -150,6 +152,7 @@ const rows: Readonly<Record<string, Row>> = {
 
   'new ControlPlane': classRow(ControlPlane, [controlPlaneOptions], ['0.logger.*', '0.clock.*']),
   'ControlPlane.start': methodRow(server, 'start', [0]),
+  'ControlPlane.stop': methodRow(server, 'stop', [{ moveMs: 5 }]),
   'ControlPlane.setSnapshot': methodRow(server, 'setSnapshot', [
     Snapshot.empty,
     { nodeId: 'a', group: 'b', allowInconsistent: true },

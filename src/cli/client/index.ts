@@ -1,6 +1,7 @@
 import type * as Relays from '../../relay';
 import type * as RelayMetrics from './relay-metrics';
 import type * as RelayPages from './relay-page';
+import type * as Servers from '../../server';
 import { late } from '../../util/late';
 
 /** The parts of the client that commands use, loaded late: see `loadClient`. */
@@ -22,6 +23,9 @@ export type { WatchedChannel, WatchReport } from './target-watch';
 export type { ChildState, EndpointState, PolicyState, StateName } from '../../lb/tree/policy-state';
 export type { ChangeReport, TargetReport } from '../../observe/admin/inspect-report';
 export type { CallExplanation } from '../../resolver/explain-call';
+
+/** What servers secure connections by, which the commands of clients do not need. */
+export const loadServers = late<typeof Servers>(() => require('../../server/index'));
 
 /** The relay has the management server above the client, which the other commands must not load. */
 export const loadRelay = late<typeof Relays>(() => require('../../relay/index'));

@@ -1,4 +1,9 @@
 import {
+  examineKubernetes,
+  type KubernetesFinding,
+  type ServiceAccount,
+} from '../../control-plane';
+import {
   createPaint,
   formatOf,
   printResult,
@@ -19,6 +24,14 @@ export interface DoctorFlags extends OutputFlags {
   readonly connect: boolean;
   /** Seconds. */
   readonly timeout?: number;
+  /** Whether a Kubernetes cluster is examined, in place of a client. */
+  readonly kubernetes?: boolean;
+  readonly kubeconfig?: string;
+  readonly context?: string;
+  readonly namespace?: string;
+  readonly account?: ServiceAccount;
+  readonly token?: string;
+  readonly audience?: string;
 }
 
 const levels: readonly FindingLevel[] = ['ok', 'note', 'warn', 'fail', 'skip'];
@@ -34,24 +47,54 @@ export async function doctor(
   flags: DoctorFlags,
   io: CliIo,
 ): Promise<number> {
-  const { runDoctor } = loadClient();
+  const misplaced = KUBERNETES_FLAGS.find((name) => flags[name] !== undefined);
+  if (flags.kubernetes !== true && misplaced !== undefined) {
+    io.printError(`error: --${misplaced} needs --kubernetes`);
+    return exitCode.badInput;
+  }
   const paint = createPaint(io, flags);
   const isLive = formatOf(flags) === 'table';
-  const findings = await runDoctor({
-    ...{ bootstrapPath, target: flags.target, server: flags.server },
-    connects: flags.connect,
-    ...{ clock: io.clock, env: io.env, folder: io.folder, nodeVersion: io.nodeVersion },
-    timeoutMs: flags.timeout === undefined ? undefined : flags.timeout * 1000,
-    onFinding: (finding) => {
-      if (isLive) printFinding(finding, paint, io);
-    },
-  });
+  const onFinding = (finding: Finding) => {
+    if (isLive) printFinding(finding, paint, io);
+  };
+  const findings =
+    flags.kubernetes === true
+      ? await examineCluster(flags, io, onFinding)
+      : await loadClient().runDoctor({
+          ...{ bootstrapPath, target: flags.target, server: flags.server },
+          ...{ connects: flags.connect, onFinding },
+          ...{ clock: io.clock, env: io.env, folder: io.folder, nodeVersion: io.nodeVersion },
+          timeoutMs: flags.timeout === undefined ? undefined : flags.timeout * 1000,
+        });
   const count = (level: FindingLevel) => findings.filter((each) => each.level === level).length;
   const summary = Object.fromEntries(levels.map((level) => [level, count(level)]));
   printResult({ findings, summary }, flags, io, () => {
     io.print(levels.map((level) => `${count(level)} ${level}`).join(', '));
   });
   return count('fail') + count('skip') > 0 ? exitCode.findings : exitCode.fine;
+}
+
+/** The flags that only `--kubernetes` has. */
+const KUBERNETES_FLAGS = [
+  ...(['kubeconfig', 'context', 'namespace', 'account', 'token', 'audience'] as const),
+];
+
+/** Checks what a control plane of a Kubernetes cluster and its clients need. */
+function examineCluster(
+  { kubeconfig, context, namespace, account, target, token, audience }: DoctorFlags,
+  { clock }: CliIo,
+  onFinding: (finding: KubernetesFinding) => void,
+): Promise<readonly KubernetesFinding[]> {
+  return examineKubernetes({
+    ...{ clock, onFinding },
+    ...(kubeconfig !== undefined && { kubeconfig }),
+    ...(context !== undefined && { context }),
+    ...(namespace !== undefined && { namespace }),
+    ...(account !== undefined && { account }),
+    ...(target !== undefined && { target }),
+    ...(token !== undefined && { tokenPath: token }),
+    ...(audience !== undefined && { audience }),
+  });
 }
 
 function printFinding({ level, subject, text, remedy }: Finding, paint: Paint, io: CliIo): void {

@@ -80,9 +80,11 @@ export class AdsService {
     return [...this.streams].flatMap((stream) => stream.describe() ?? []);
   }
 
-  /** Ends all streams with UNAVAILABLE. */
-  endStreams(details: string): void {
-    for (const stream of [...this.streams]) stream.fail(status.UNAVAILABLE, details);
+  /** Ends streams with UNAVAILABLE. @param peer Only those of the client at this address. Default: all. */
+  endStreams(details: string, peer?: string): void {
+    for (const stream of [...this.streams]) {
+      if (peer === undefined || stream.peer === peer) stream.fail(status.UNAVAILABLE, details);
+    }
   }
 
   /** Sends each client the changes of its resources. */

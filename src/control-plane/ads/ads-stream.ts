@@ -3,6 +3,7 @@ import type { Node } from '../../wire/generated/envoy/config/core/v3/base';
 import type { Clock } from '../../util/clock';
 import {
   findNodeProblem,
+  identityOf,
   readNode,
   type ClientIdentity,
   type ClientNode,
@@ -57,6 +58,8 @@ export interface AdsStreamOptions<Request extends AnyRequest, Response> {
 
 /** A discovery stream of either variant. */
 export interface DiscoveryStream {
+  /** Address of the client. */
+  readonly peer: string;
   /** Returns the state of the client; undefined before the first request. */
   describe(): ClientState | undefined;
   /** Sends the changes of the client's resources. */
@@ -100,6 +103,10 @@ export class AdsStream<Request extends AnyRequest, Response>
       },
       onClosed: () => this.onClosed(),
     });
+  }
+
+  get peer(): string {
+    return this.stream.peer;
   }
 
   describe(): ClientState | undefined {
@@ -199,8 +206,8 @@ export class AdsStream<Request extends AnyRequest, Response>
   /** Reads the node. Ends the stream if it is refused. */
   private identify(message: Node | undefined): IdentifiedClient<Request, Response> | undefined {
     const { context, options, stream } = this;
-    const node = readNode(message);
-    const client = { streamId: options.streamId, nodeId: node.id, peer: stream.peer };
+    const node = readNode(message, stream.principal);
+    const client = identityOf(stream, options.streamId, node.id);
     const refusal = context.view.open?.(node, client);
     if (refusal !== undefined) {
       this.fail(refusal.code, refusal.details);

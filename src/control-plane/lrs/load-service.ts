@@ -9,6 +9,7 @@ import { msToDuration } from '../../util/duration';
 import {
   clientFeatures,
   findNodeProblem,
+  identityOf,
   readNode,
   type ClientIdentity,
   type ClientNode,
@@ -99,9 +100,13 @@ export class LoadService {
     return [...this.streams].flatMap(({ client }) => client ?? []);
   }
 
-  /** Ends all streams: with UNAVAILABLE, or with OK if clients wait for acknowledgements, which an error would overtake. */
-  endStreams(details: string): void {
+  /**
+   * Ends streams: with UNAVAILABLE, or with OK if clients wait for acknowledgements, which an error would overtake.
+   * @param peer Only those of the client at this address. Default: all.
+   */
+  endStreams(details: string, peer?: string): void {
     for (const stream of [...this.streams]) {
+      if (peer !== undefined && stream.peer !== peer) continue;
       if (this.options.acknowledges) stream.end();
       else stream.fail(status.UNAVAILABLE, details);
     }
@@ -187,6 +192,10 @@ class LoadStream {
     });
   }
 
+  get peer(): string {
+    return this.stream.peer;
+  }
+
   /** Undefined before the first request. */
   get client(): ClientIdentity | undefined {
     return this.identified?.client;
@@ -237,8 +246,8 @@ class LoadStream {
 
   /** Reads the node. Ends the stream if it is refused. */
   private identify(message: Node | undefined): ClientIdentity | undefined {
-    const node = readNode(message);
-    const client = { streamId: this.options.streamId, nodeId: node.id, peer: this.stream.peer };
+    const node = readNode(message, this.stream.principal);
+    const client = identityOf(this.stream, this.options.streamId, node.id);
     const refusal = this.options.findRefusal(node, client);
     if (refusal !== undefined) {
       this.fail(refusal.code, refusal.details);

@@ -3,9 +3,10 @@ import type { RE2JS } from 're2js';
 import { cutText } from '../../util/text';
 import { errorMessage } from '../../util/errors';
 import { late } from '../../util/late';
+import { estimatePatternSize } from '../../util/pattern-size';
 import type { Violations } from '../../util/violations';
 import type { MatchMeter } from './match-meter';
-import { estimatePatternSize, parseSubstitution } from './re2-syntax';
+import { parseSubstitution } from './re2-syntax';
 
 const loadEngine = late<typeof Re2js>(() => require('re2js'));
 

@@ -1,5 +1,3 @@
-import { createRequire } from 'node:module';
-import { join } from 'node:path';
 import {
   CallCredentials,
   credentials,
@@ -8,6 +6,7 @@ import {
   type ChannelCredentials,
 } from '../../grpc-js';
 import { errorMessage } from '../../util/errors';
+import { requireOptional } from '../../util/optional-package';
 import { err, ok, type Result } from '../../util/result';
 import type { ChannelCredentialsType } from './define-channel-credentials';
 import { TokenError } from './call-creds-registry';
@@ -34,7 +33,7 @@ interface GoogleAuthModule {
  */
 export function createGoogleDefaultCredentialsType(
   createTls: () => Result<ChannelCredentials, string>,
-  load: () => unknown = loadLibrary,
+  load: () => unknown = () => requireOptional(PACKAGE),
 ): ChannelCredentialsType {
   return {
     type: 'google_default',
@@ -47,12 +46,6 @@ export function createGoogleDefaultCredentialsType(
       return ok(credentials.combineChannelCredentials(tls.value, token));
     },
   };
-}
-
-function loadLibrary(): unknown {
-  // A bundle in ESM has no __filename; the package is then resolved from the working directory.
-  const from = typeof __filename === 'string' ? __filename : join(process.cwd(), 'index.js');
-  return createRequire(from)(PACKAGE);
 }
 
 function createAuth(load: () => unknown): Result<GoogleAuth, string> {

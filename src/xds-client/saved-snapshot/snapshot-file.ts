@@ -1,4 +1,4 @@
-import { createHash, randomUUID } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import {
   DiscoveryResponse,
   Resource,
@@ -10,11 +10,10 @@ import { FieldScanner } from '../../wire/protobuf/field-scanner';
 import { MESSAGE_LIMIT, ReadBudget, type ReadLimit } from '../../util/read-budget';
 import { err, ok, type Result } from '../../util/result';
 import { inSteps, type Steps } from '../../util/steps';
-import { statSync } from 'node:fs';
-import { rename, unlink, writeFile } from 'node:fs/promises';
 import type { Bootstrap, SavedSnapshotConfig, ServerConfig } from '../../bootstrap/bootstrap';
 import type { Clock } from '../../util/clock';
-import { kindOf, readRegularFile } from '../../util/read-regular-file';
+import { readRegularFile } from '../../util/read-regular-file';
+import { replaceFile } from '../../util/replace-file';
 import { createHandle, RefCountedMap, type Handle } from '../../util/handle';
 import type { Logger } from '../../util/logger';
 import type { ResourceSnapshot } from '../client-snapshot';
@@ -248,31 +247,6 @@ function acceptedResources(resources: readonly ResourceSnapshot[]): SavedResourc
     saved.push({ typeUrl, name, version: accepted.version, bytes: accepted.bytes });
   }
   return saved;
-}
-
-/** Readable by the owner only: a configuration may have confidential names. */
-const FILE_MODE = 0o600;
-
-async function replaceFile(path: string, content: Buffer): Promise<void> {
-  checkReplaceable(path);
-  const temporary = `${path}.${randomUUID()}.tmp`;
-  try {
-    await writeFile(temporary, content, { mode: FILE_MODE, flush: true });
-    await rename(temporary, path);
-  } catch (error) {
-    await unlink(temporary).catch(() => undefined);
-    // The name of the other file differs each time: the same problem has the same text.
-    throw new Error(errorMessage(error).replaceAll(temporary, path), { cause: error });
-  }
-}
-
-/**
- * A process of root could replace a device, such as `/dev/null`, for all others.
- * @throws Error if there is something other than a file, also behind a link.
- */
-function checkReplaceable(path: string): void {
-  const stats = statSync(path, { throwIfNoEntry: false });
-  if (stats?.isFile() === false) throw new Error(`${kindOf(stats)}, not a regular file`);
 }
 
 /** Constructor options of the saved resources. */

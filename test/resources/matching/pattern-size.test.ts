@@ -1,5 +1,5 @@
 import { RE2JS } from 're2js';
-import { estimatePatternSize } from '../../../src/resources/matching/re2-syntax';
+import { estimatePatternSize } from '../../../src/util/pattern-size';
 
 /** What the engine makes of a pattern: instructions, and ranges of characters where there are several. */
 function compiledSize(pattern: string): number {

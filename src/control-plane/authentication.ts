@@ -1,0 +1,124 @@
+import {
+  ResponderBuilder,
+  ServerInterceptingCall,
+  ServerListenerBuilder,
+  status,
+  type Metadata,
+  type ServerInterceptor,
+} from '@grpc/grpc-js';
+import type { PeerCertificate } from 'node:tls';
+import type { Clock } from '../util/clock';
+import { errorMessage } from '../util/errors';
+import type { Logger } from '../util/logger';
+import type { Refusal } from './ads/resource-view';
+import type { Principal } from './client-state';
+import { AUTHENTICATION_TIMEOUT_MS, MAX_PENDING_AUTHENTICATIONS } from './limits';
+
+/** What is known of a client before its first request. */
+export interface AuthenticationRequest {
+  /** The headers of the call, such as `authorization`. */
+  readonly metadata: Metadata;
+  /** The certificate of the client, verified by the credentials of the server; undefined if it presented none. */
+  readonly certificate: PeerCertificate | undefined;
+  /** Address of the client. */
+  readonly peer: string;
+}
+
+/** Who a client is, or the status with which its call ends. */
+export type AuthenticationResult =
+  { readonly principal: Principal } | { readonly refusal: Refusal };
+
+/** Determines who a client is. */
+export type Authenticate = (
+  request: AuthenticationRequest,
+) => AuthenticationResult | Promise<AuthenticationResult>;
+
+export interface AuthenticationOptions {
+  readonly authenticate: Authenticate;
+  readonly clock: Pick<Clock, 'setTimer'>;
+  readonly logger: Logger;
+}
+
+/** By the metadata of calls, which is all that grpc-js hands on from an interceptor to a handler. */
+const principals = new WeakMap<object, Principal>();
+
+/** Returns who the client of a call is; `undefined` if it was not authenticated. */
+export function principalOf({ metadata }: { readonly metadata?: object }): Principal | undefined {
+  return metadata && principals.get(metadata);
+}
+
+/** Returns the status code of a refusal, whose number an application chooses. */
+function codeOf({ code }: Refusal): status {
+  const name = status[code];
+  const found = Object.entries(status).find(([key]) => key === name)?.[1];
+  return typeof found === 'number' && code !== 0 ? found : status.UNKNOWN;
+}
+
+const FAILED: AuthenticationResult = {
+  refusal: { code: status.UNAVAILABLE, details: 'the client cannot be authenticated now' },
+};
+const TOO_MANY: AuthenticationResult = {
+  refusal: {
+    code: status.UNAVAILABLE,
+    details: `${MAX_PENDING_AUTHENTICATIONS} clients are being authenticated already`,
+  },
+};
+const TOO_LATE: AuthenticationResult = {
+  refusal: {
+    code: status.UNAVAILABLE,
+    details: `the client could not be authenticated within ${AUTHENTICATION_TIMEOUT_MS / 1000} s`,
+  },
+};
+
+/**
+ * Authenticates the client of each call of a server before the service of the call receives it. Until then nothing of the call is
+ * read, and it counts as no stream.
+ */
+export class Authentication {
+  /** Of each server that is authenticated by this. */
+  readonly interceptor: ServerInterceptor = (_method, call) => {
+    const listener = new ServerListenerBuilder()
+      .withOnReceiveMetadata((metadata, proceed) => {
+        const certificate = call.getAuthContext().sslPeerCertificate;
+        void this.check({ metadata, certificate, peer: call.getPeer() }).then((result) => {
+          if ('refusal' in result) {
+            const { refusal } = result;
+            call.sendStatus({ code: codeOf(refusal), details: refusal.details });
+            return;
+          }
+          principals.set(metadata, result.principal);
+          // Has no effect if the client has cancelled the call.
+          proceed(metadata);
+        });
+      })
+      .build();
+    const responder = new ResponderBuilder().withStart((begin) => begin(listener)).build();
+    return new ServerInterceptingCall(call, responder);
+  };
+  private pending = 0;
+
+  constructor(private readonly options: AuthenticationOptions) {}
+
+  /** Never rejects. */
+  private async check(request: AuthenticationRequest): Promise<AuthenticationResult> {
+    if (this.pending >= MAX_PENDING_AUTHENTICATIONS) return TOO_MANY;
+    this.pending++;
+    try {
+      return await this.within(request);
+    } catch (error) {
+      this.options.logger.error(() => `control plane: authenticate threw: ${errorMessage(error)}`);
+      return FAILED;
+    } finally {
+      this.pending--;
+    }
+  }
+
+  private async within(request: AuthenticationRequest): Promise<AuthenticationResult> {
+    const result = this.options.authenticate(request);
+    if (!(result instanceof Promise)) return result;
+    return new Promise((resolve, reject) => {
+      const timer = this.options.clock.setTimer(() => resolve(TOO_LATE), AUTHENTICATION_TIMEOUT_MS);
+      result.then(resolve, reject).finally(() => timer.release());
+    });
+  }
+}

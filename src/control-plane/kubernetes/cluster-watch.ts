@@ -1,0 +1,199 @@
+import type { KubernetesApi } from './api/kubernetes-api';
+import { Reflector, type ReflectorListener, type ReflectorState } from './api/reflector';
+import { namespaceResource, WATCHED_RESOURCES, type WatchedResource } from './api/watched-kinds';
+import type { ObjectKey, ObjectSink } from './cluster-objects';
+import { keyOf } from './object-key';
+import type { KubernetesObject } from './objects';
+import type { WatchedObject } from './read-objects';
+import { ObjectFile } from './saved-objects';
+import { SelectedNamespaces } from './selected-namespaces';
+import type { StoredObjects } from './stored-objects';
+import { WatchReport, type WatchName } from './watch-report';
+import type { Clock } from '../../util/clock';
+import type { Handle } from '../../util/handle';
+import type { Logger } from '../../util/logger';
+import type { Random } from '../../util/random';
+import type { TimeSlices } from '../../util/time-slices';
+
+/** The namespaces whose objects are read: all, some by name, or those with labels. */
+export type NamespaceChoice =
+  | { readonly kind: 'all' }
+  | { readonly kind: 'named'; readonly names: readonly string[] }
+  | { readonly kind: 'labeled'; readonly selector: string };
+
+export interface ClusterWatchOptions {
+  readonly api: KubernetesApi;
+  /** Where the objects are stored; it is opened when they are those of the whole cluster. */
+  readonly store: StoredObjects;
+  readonly namespaces: NamespaceChoice;
+  /** Whether the routes of Gateway API are read. */
+  readonly hasRoutes: boolean;
+  /** A file in which the objects are saved, and read from if the API server is away at the start. Default: none. */
+  readonly savedPath?: string | undefined;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly timeSlices: TimeSlices;
+}
+
+/** One of the watches of a cluster, for metrics. */
+export interface WatchState extends ReflectorState, WatchName {}
+
+/** Milliseconds after which saved objects are served if the cluster has not been listed. */
+const SAVED_START_MS = 5000;
+
+/** Keeps the objects of a cluster as they are: one list and watch for each kind, in each namespace that is named. */
+export class ClusterWatch {
+  private readonly watches: (WatchName & { readonly reflector: Reflector })[] = [];
+  /** Those that have not been listed since the start. */
+  private readonly unlisted = new Set<WatchName>();
+  private readonly report: WatchReport;
+  private readonly selected: SelectedNamespaces | undefined;
+  private readonly sink: ObjectSink;
+  private readonly file: ObjectFile | undefined;
+  private savedStart: Handle | undefined;
+  private saving: Handle | undefined;
+
+  constructor(private readonly options: ClusterWatchOptions) {
+    const { api, store, clock, logger, timeSlices, namespaces, savedPath: path } = options;
+    const isServing = () => store.isOpen;
+    this.report = new WatchReport({ address: api.address, clock, logger, isServing });
+    this.selected = namespaces.kind === 'labeled' ? new SelectedNamespaces(store) : undefined;
+    this.sink = this.selected ?? store;
+    const identity = JSON.stringify([api.address, namespaces]);
+    this.file =
+      path === undefined
+        ? undefined
+        : new ObjectFile({ path, identity, clock, logger, timeSlices });
+  }
+
+  /** Whether everything has been listed since the start. Saved objects are served before, if there are any. */
+  get isListed(): boolean {
+    return this.watches.length > 0 && this.unlisted.size === 0;
+  }
+
+  /** Since when a watch does not work that should, in milliseconds of the monotonic clock; undefined if all work. */
+  get failingSinceMs(): number | undefined {
+    return this.report.failingSinceMs;
+  }
+
+  /** What each watch does. */
+  read(): readonly WatchState[] {
+    return this.watches.map(({ resource, namespace, reflector }) => ({
+      ...{ resource, namespace },
+      ...reflector.read(),
+    }));
+  }
+
+  /** Reads what was saved, and starts to list and watch. May be called once. */
+  start(): void {
+    const saved = this.loadSaved();
+    const known = (resource: WatchedResource, namespace: string | undefined) =>
+      saved === undefined ? [] : knownKeys(saved, resource, namespace);
+    for (const name of this.watchNames()) {
+      const { api, clock, random, timeSlices } = this.options;
+      const listener = this.listenerOf(name);
+      const reflector = new Reflector({
+        ...{ ...name, api, clock, random, timeSlices, listener },
+        known: known(name.resource, name.namespace),
+      });
+      this.watches.push({ ...name, reflector });
+      this.unlisted.add(name);
+    }
+    for (const { reflector } of this.watches) reflector.start();
+  }
+
+  /** Ends all watches. */
+  stop(): void {
+    for (const { reflector } of this.watches) reflector.stop();
+    this.report.stop();
+    this.savedStart?.release();
+    this.saving?.release();
+    this.file?.stop();
+  }
+
+  private *watchNames(): IterableIterator<WatchName> {
+    const { namespaces, hasRoutes } = this.options;
+    if (namespaces.kind === 'labeled') {
+      yield { resource: namespaceResource(namespaces.selector), namespace: undefined };
+    }
+    for (const resource of WATCHED_RESOURCES) {
+      if (resource.isOptional && !hasRoutes) continue;
+      const isEach = namespaces.kind === 'named' && resource.isNamespaced;
+      for (const namespace of isEach ? new Set(namespaces.names) : [undefined]) {
+        yield { resource, namespace };
+      }
+    }
+  }
+
+  private loadSaved(): readonly KubernetesObject[] | undefined {
+    const { store, clock, logger } = this.options;
+    const saved = this.file?.load();
+    if (saved === undefined) return undefined;
+    for (const object of saved.objects) {
+      this.selected?.select(object.meta.namespace);
+      this.sink.put(object);
+    }
+    this.savedStart = clock.setTimer(() => {
+      const line = () =>
+        `kubernetes: the objects that were saved at ${saved.savedAt} are served until the cluster has been listed`;
+      logger.info(line, { event: 'kubernetes-saved-start' });
+      store.open();
+    }, SAVED_START_MS);
+    return saved.objects;
+  }
+
+  private listenerOf(name: WatchName): ReflectorListener {
+    const { report } = this;
+    const { kind } = name.resource;
+    return {
+      onObject: (object) => {
+        report.onReadable(kind, keyOf(object.meta));
+        this.put(object);
+      },
+      onDeleted: (key) => {
+        report.onReadable(kind, key);
+        if (kind === 'Namespace') this.selected?.unselect(key);
+        else this.sink.delete(kind, key);
+      },
+      onListed: () => this.onListed(name),
+      onUnreadable: (problem) => report.onUnreadable(name, problem),
+      onFailure: (cause, failure) => report.onFailure(name, cause, failure),
+      onWorking: () => {
+        report.onWorking(name);
+        for (const { reflector } of this.watches) reflector.retry();
+      },
+    };
+  }
+
+  private put(object: WatchedObject): void {
+    if (object.kind === 'Namespace') this.selected?.select(object.meta.name);
+    else this.sink.put(object);
+  }
+
+  private onListed(name: WatchName): void {
+    if (!this.unlisted.delete(name) || this.unlisted.size > 0) return;
+    const { store } = this.options;
+    this.savedStart?.release();
+    store.open();
+    const save = () => this.file?.save(() => store.all());
+    this.saving = store.watch(save);
+    save();
+  }
+}
+
+/** Keys of what a watch knows from the file. */
+function* knownKeys(
+  objects: readonly KubernetesObject[],
+  { kind }: WatchedResource,
+  namespace: string | undefined,
+): IterableIterator<ObjectKey> {
+  if (kind === 'Namespace') {
+    yield* new Set(objects.map(({ meta }) => meta.namespace).filter((each) => each !== ''));
+    return;
+  }
+  for (const object of objects) {
+    const isIn = namespace === undefined || object.meta.namespace === namespace;
+    if (object.kind === kind && isIn) yield keyOf(object.meta);
+  }
+}

@@ -1,0 +1,15 @@
+/** The result of one check of a Kubernetes cluster. */
+export interface KubernetesFinding {
+  /** The check, such as `permission`. */
+  readonly check: string;
+  /** `fail`: clients are not served as intended. `skip`: could not be checked. `note`: was not asked for, or has no effect. */
+  readonly level: 'ok' | 'warn' | 'fail' | 'note' | 'skip';
+  /** What was examined, such as a Service. */
+  readonly subject: string;
+  readonly text: string;
+  /** How to fix it; absent if nothing has to be fixed. */
+  readonly remedy?: string;
+}
+
+/** Receives each finding when it is made. */
+export type OnFinding = (finding: KubernetesFinding) => void;

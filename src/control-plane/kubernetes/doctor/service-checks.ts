@@ -1,0 +1,144 @@
+import { quoteText } from '../../../util/text';
+import type { ClusterObjects } from '../cluster-objects';
+import { keyOf } from '../object-key';
+import type { ServiceObject, ServicePort, SliceEndpoint } from '../objects';
+import { translateService } from '../translate/translated-service';
+import type { OnFinding } from './kubernetes-finding';
+
+/** Values of `appProtocol` that say that a port has gRPC, in clear or not. */
+const GRPC_PROTOCOLS: ReadonlySet<string | undefined> = new Set([
+  'grpc',
+  'kubernetes.io/h2c',
+  'https',
+]);
+/** Names of ports that say it, as istiod reads them. */
+const GRPC_NAME = /^(?:grpc|grpc-web|http2|h2c|https)(?:-|$)/;
+
+/**
+ * Checks what clients of a Service get.
+ *
+ * @param port Default: each of its ports.
+ */
+export function checkService(
+  objects: ClusterObjects,
+  service: ServiceObject,
+  { port, domain }: { readonly port: number | undefined; readonly domain: string },
+  onFinding: OnFinding,
+): void {
+  const subject = `Service ${keyOf(service.meta)}`;
+  const ports = service.ports.filter((each) => port === undefined || each.port === port);
+  if (port !== undefined && ports.length === 0) {
+    const own = service.ports.map((each) => each.port).join(', ');
+    onFinding({
+      ...{ check: 'port', level: 'fail', subject, text: `has no port ${port}` },
+      remedy: own === '' ? 'add the port to the Service' : `use one of its ports: ${own}`,
+    });
+    return;
+  }
+  for (const each of ports) checkPort(subject, each, onFinding);
+  const { problems } = translateService(
+    objects,
+    keyOf(service.meta),
+    [service.meta.namespace],
+    domain,
+  );
+  for (const { annotation, message } of problems) {
+    onFinding({
+      ...{ check: 'annotation', level: 'warn', subject },
+      text: annotation === undefined ? message : `annotation ${annotation}: ${message}`,
+      remedy: 'correct it: it has no effect, and the rest of the Service is served',
+    });
+  }
+  if (service.type === 'ExternalName') {
+    const text = `is the DNS name ${quoteText(service.externalName)}, which clients resolve themselves`;
+    onFinding({ check: 'endpoints', level: 'note', subject, text });
+    return;
+  }
+  checkEndpoints(objects, service, subject, onFinding);
+}
+
+function checkPort(
+  subject: string,
+  { name, port, protocol, appProtocol }: ServicePort,
+  onFinding: OnFinding,
+): void {
+  const named = name === '' ? `port ${port}` : `port ${port} named ${name}`;
+  if (protocol !== 'TCP') {
+    const text = `has ${named} of ${protocol}, which is not served`;
+    onFinding({ check: 'port', level: 'note', subject, text });
+  } else if (
+    GRPC_PROTOCOLS.has(appProtocol) ||
+    (appProtocol === undefined && GRPC_NAME.test(name))
+  ) {
+    onFinding({ check: 'port', level: 'ok', subject, text: `has ${named} for gRPC` });
+  } else {
+    const what =
+      appProtocol === undefined
+        ? 'has no appProtocol'
+        : `appProtocol is ${quoteText(appProtocol)}, which`;
+    onFinding({
+      ...{ check: 'port', level: 'warn', subject },
+      text: `has ${named}, ${appProtocol === undefined ? `${what}: it is served, though it` : what} is not grpc`,
+      remedy:
+        'set appProtocol: kubernetes.io/h2c (grpc for Istio) if this port has gRPC; use another port if not',
+    });
+  }
+}
+
+function checkEndpoints(
+  objects: ClusterObjects,
+  service: ServiceObject,
+  subject: string,
+  onFinding: OnFinding,
+): void {
+  const slices = objects.slicesOf(keyOf(service.meta));
+  const endpoints = slices.flatMap((slice) => slice.endpoints);
+  const ready = endpoints.filter(({ isReady }) => isReady || service.publishesNotReady);
+  const found = { check: 'endpoints', subject };
+  if (slices.length === 0) {
+    onFinding({
+      ...{ ...found, level: 'fail', text: 'has no EndpointSlice' },
+      remedy:
+        'check that its selector matches the labels of pods, and that the controllers of the cluster run',
+    });
+    return;
+  }
+  if (ready.length === 0) {
+    onFinding({
+      ...{ ...found, level: 'fail', text: `no endpoint is ready: ${describe(endpoints)}` },
+      remedy: 'check the readiness probes of its pods: kubectl describe pods',
+    });
+  } else {
+    onFinding({ ...found, level: 'ok', text: `has ${ready.length} endpoints that are ready` });
+  }
+  checkZones(objects, ready, subject, onFinding);
+}
+
+function describe(endpoints: readonly SliceEndpoint[]): string {
+  if (endpoints.length === 0) return 'its EndpointSlices have no endpoints';
+  const terminating = endpoints.filter(({ isTerminating }) => isTerminating).length;
+  return `${endpoints.length - terminating} are not ready, ${terminating} are terminating`;
+}
+
+const MAX_NODES = 3;
+
+function checkZones(
+  { nodes }: ClusterObjects,
+  endpoints: readonly SliceEndpoint[],
+  subject: string,
+  onFinding: OnFinding,
+): void {
+  const unknown = new Set<string>();
+  for (const { zone, nodeName } of endpoints) {
+    if (zone !== undefined || nodeName === undefined) continue;
+    if ((nodes.get(nodeName)?.zone ?? '') === '') unknown.add(nodeName);
+  }
+  if (unknown.size === 0) return;
+  const names = [...unknown].slice(0, MAX_NODES).join(', ');
+  const more = unknown.size > MAX_NODES ? ` and ${unknown.size - MAX_NODES} more` : '';
+  onFinding({
+    ...{ check: 'zones', level: 'warn', subject },
+    text: `zone of Node ${names}${more} unknown: its endpoints are in no zone`,
+    remedy: 'label the Node with topology.kubernetes.io/zone',
+  });
+}

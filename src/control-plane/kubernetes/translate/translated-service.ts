@@ -1,0 +1,142 @@
+import { cutText } from '../../../util/text';
+import type { ClusterObjects, ObjectKey } from '../cluster-objects';
+import { keyOf } from '../object-key';
+import { clusterName, listenerNames, type ServiceAddress } from '../names';
+import type { ServiceObject, ServicePort } from '../objects';
+import { routesOfService, type RouteJson } from '../routes/service-routes';
+import { planAssignment } from './assignment';
+import { planCluster } from './cluster';
+import { listNames, mergeEndpoints, type NamedEndpoint } from './merged-endpoints';
+import type { ResourcePlan } from './plan';
+import { planListener, planRoutes } from './routing';
+import { readPolicy, type PolicyProblem, type ServicePolicy } from './service-policy';
+
+/** What clients receive of a service. */
+export interface TranslatedService {
+  readonly plans: readonly ResourcePlan[];
+  /** What of the Service is not applied. */
+  readonly problems: readonly PolicyProblem[];
+  /** The keys of the other services that its routes send calls to. */
+  readonly backends: ReadonlySet<ObjectKey>;
+}
+
+/**
+ * Translates a service: each TCP port becomes a Listener of each of its names, a RouteConfiguration, a Cluster and an endpoint
+ * assignment, whatever its `appProtocol`.
+ *
+ * @param namespaces Those of the services whose routes send calls to it, and its own: who sees one of them must see its endpoints.
+ * @param domain The domain of the cluster.
+ */
+export function translateService(
+  objects: ClusterObjects,
+  key: ObjectKey,
+  namespaces: readonly string[],
+  domain: string,
+): TranslatedService {
+  const backends = new Set<ObjectKey>();
+  const service = objects.services.get(key);
+  if (service === undefined) return { plans: [], problems: [], backends };
+  const { policy, problems } = readPolicy(service.meta.annotations);
+  const found = [...problems];
+  const plans = service.ports.flatMap((port) => {
+    if (port.protocol !== 'TCP') return [];
+    const { name, namespace } = service.meta;
+    const address = { name, namespace, port: port.port };
+    const context = { objects, key, service, port, policy, namespaces, domain, address };
+    const routing = listRoutes(context);
+    for (const backend of routing.backends) backends.add(backend);
+    return planPort(context, routing.routes, found);
+  });
+  backends.delete(key);
+  return { plans, problems: found, backends };
+}
+
+/** A port that is translated. */
+interface PortContext {
+  readonly objects: ClusterObjects;
+  readonly key: ObjectKey;
+  readonly service: ServiceObject;
+  readonly port: ServicePort;
+  readonly policy: ServicePolicy;
+  readonly namespaces: readonly string[];
+  readonly domain: string;
+  readonly address: ServiceAddress;
+}
+
+/** The routes of the callers of each namespace that has some of its own, and under '' those of the others. */
+type RoutesByCaller = ReadonlyMap<string, readonly RouteJson[] | undefined>;
+
+function planPort(
+  context: PortContext,
+  given: RoutesByCaller,
+  problems: PolicyProblem[],
+): readonly ResourcePlan[] {
+  const { service, policy, address, namespaces, domain } = context;
+  const { namespace } = address;
+  const name = clusterName(address, domain);
+  const hasRoutes = [...given.values()].some((routes) => routes !== undefined);
+  const listeners = listenerNames(address, domain).map((each) =>
+    planListener({ name: each, namespace, routesName: name, hasRoutes }),
+  );
+  const hashHeader = policy.lb.kind === 'ring_hash' ? policy.lb.header : undefined;
+  const routes = planRoutes({ name, namespace, hashHeader, routes: given });
+  const dnsName = findDnsName(context, problems);
+  const cluster = planCluster({ name, namespaces, policy, dnsName });
+  if (dnsName !== undefined) return [...listeners, routes, cluster];
+  const { objects, key, port } = context;
+  const assignment = planAssignment({
+    ...{ name, namespaces },
+    endpoints: mergeEndpoints(service, port, objects.slicesOf(key), objects.nodes),
+    preferences: {
+      distribution: service.trafficDistribution,
+      isNodeLocal: service.isNodeLocal,
+      maxZoneOverloadPercent: policy.maxZoneOverloadPercent,
+      isUndivided: policy.lb.kind === 'ring_hash',
+    },
+  });
+  return [...listeners, routes, cluster, assignment];
+}
+
+function listRoutes({ objects, key, service, port, domain }: PortContext): {
+  readonly routes: RoutesByCaller;
+  /** The keys of the services whose clusters they name. */
+  readonly backends: readonly ObjectKey[];
+} {
+  const owners = new Set(objects.routesOf(key).map(({ meta }) => meta.namespace));
+  owners.delete(service.meta.namespace);
+  const routes = new Map<string, readonly RouteJson[] | undefined>();
+  const backends: ObjectKey[] = [];
+  for (const owner of ['', ...[...owners].sort()]) {
+    const caller = owner === '' ? undefined : owner;
+    const found = routesOfService(objects, service, port, caller, domain);
+    routes.set(owner, found.routes);
+    for (const backend of found.backends) backends.push(keyOf(backend));
+  }
+  return { routes, backends };
+}
+
+/** Characters of the names that a problem lists. */
+const MAX_HOSTS_LENGTH = 256;
+
+/** Returns the name that the endpoints of a port are looked up by: that of an external service, or of a slice with names. */
+function findDnsName(
+  { objects, key, service, port }: PortContext,
+  problems: PolicyProblem[],
+): NamedEndpoint | undefined {
+  if (service.type === 'ExternalName') return { host: service.externalName, port: port.port };
+  const slices = objects.slicesOf(key);
+  const names = listNames(service, port, slices);
+  const [first, ...others] = names;
+  if (first === undefined) return undefined;
+  const hasAddresses = slices.some(
+    ({ addressType, endpoints }) => addressType !== 'FQDN' && endpoints.length > 0,
+  );
+  const ignored = hasAddresses ? names : others;
+  if (ignored.length > 0) {
+    const used = hasAddresses ? 'IP addresses are used' : `${first.host} is used`;
+    const hosts = cutText(ignored.map(({ host }) => host).join(', '), MAX_HOSTS_LENGTH);
+    const message = `port ${port.port}: clients look up one name only: of its EndpointSlices ${used}, not ${hosts}`;
+    problems.push({ annotation: undefined, message });
+  }
+  return hasAddresses ? undefined : first;
+}
