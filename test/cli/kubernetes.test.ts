@@ -1,3 +1,4 @@
+import { credentials } from '@grpc/grpc-js';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,6 +9,8 @@ import { CommandProcess } from '../support/command-process';
 import { KubernetesApiServer, serviceObject, sliceObject } from '../support/kubernetes-api-server';
 import { TestCertificates } from '../support/test-certificates';
 import { acceptedAs, tokenOf } from '../control-plane/kubernetes/access/reviewing-api';
+import { AdsClient } from '../control-plane/ads-client';
+import { LDS } from '../control-plane/resources';
 import { FakeIo } from './fake-io';
 
 /** A token of an account that expires in an hour. */
@@ -143,12 +146,19 @@ describe('grpc-xds kubernetes', () => {
     await backend('first');
     const tokens = ['--audience', 'grpc-xds'];
     const { address, command } = await serve(...tls(), ...tokens, '--visible', 'own,shared');
-    register();
-    writeFileSync(pathOf('inside'), tokenFor('shop:web'));
-    writeFileSync(pathOf('outside'), tokenFor('bank:web'));
-    expect(await connect(address, withToken(pathOf('inside'))).say()).toBe('first');
-    const outside = await connect(address, withToken(pathOf('outside'))).failure();
-    expect(outside.details).toContain('does not exist');
+    /** What a client of an account sees: all Listeners. */
+    const listenersFor = async (account: string) => {
+      const client = new AdsClient(address, {
+        channelCredentials: credentials.createSsl(Buffer.from(authority.certificate)),
+        headers: { authorization: `Bearer ${tokenFor(account)}` },
+      });
+      cleanUp.push(() => client.close());
+      const stream = client.open();
+      stream.subscribe(LDS, [], { node: { id: 'n' } });
+      return (await stream.next()).resources.length;
+    };
+    expect(await listenersFor('shop:web')).toBe(3);
+    expect(await listenersFor('bank:web')).toBe(0);
     expect(command.lines).toContain(
       'Clients see the Services of their own namespace, and of shared.',
     );
@@ -171,18 +181,28 @@ describe('grpc-xds kubernetes', () => {
 
   it('uses a certificate that has been renewed', async () => {
     await backend('first');
-    const { address } = await serve(...tls(), '--audience', 'grpc-xds');
-    const old = certificates.authority('old');
+    const [cert, key] = [pathOf('renewed.pem'), pathOf('renewed.key')];
+    const write = (signer: typeof authority) => {
+      const renewed = signer.sign('control-plane', { names: ['IP:127.0.0.1'] });
+      writeFileSync(key, renewed.privateKey);
+      writeFileSync(cert, renewed.certificateChain);
+    };
+    write(authority);
+    const files = ['--tls-cert', cert, '--tls-key', key];
+    const { address } = await serve(...files, '--audience', 'grpc-xds');
     register();
     writeFileSync(pathOf('token'), tokenFor('shop:web'));
     expect(await connect(address, withToken(pathOf('token'))).say()).toBe('first');
-    const { certificateChain, privateKey } = old.sign('new', { names: ['IP:127.0.0.1'] });
-    writeFileSync(pathOf('own.key'), privateKey);
-    writeFileSync(pathOf('own.pem'), certificateChain);
-    writeFileSync(pathOf('new-ca.pem'), old.certificate);
-    const channel_creds = [{ type: 'tls', config: { ca_certificate_file: pathOf('new-ca.pem') } }];
-    const next = connect(address, { ...withToken(pathOf('token')), channel_creds });
-    expect(await next.say()).toBe('first');
+    const next = certificates.authority('next');
+    writeFileSync(pathOf('next-ca.pem'), next.certificate);
+    write(next);
+    const config = { ca_certificate_file: pathOf('next-ca.pem') };
+    const channel_creds = [{ type: 'tls', config }];
+    const client = connect(address, { ...withToken(pathOf('token')), channel_creds });
+    await eventually(
+      () => client.say().catch(String),
+      (result) => result === 'first',
+    );
   });
 
   it('answers probes, and counts clients, tokens and what they are sent', async () => {
