@@ -37,6 +37,7 @@ import { createAuthorizationTargets } from './authorization-target';
 import { createCallTarget } from './call-target';
 import { createCertificateFileTargets } from './certificate-file-targets';
 import { createEdgeTargets } from './edge-targets';
+import { createKubernetesTargets } from './kubernetes-targets';
 import { createPolicyTarget } from './policy-target';
 import { JsonMutations } from './json-mutations';
 import { checkRouting } from './routing';
@@ -143,6 +144,7 @@ export function createTargets(random: Random, hash: XxHash64): readonly FuzzTarg
       name: 'binary file',
     },
     ...createEdgeTargets({ random, wire, json }),
+    ...createKubernetesTargets({ random, json }),
     createAggregateTarget(random),
     ...createAuthorizationTargets(random, wire, json),
     createCallTarget({ random, json, hash }),

@@ -17,7 +17,7 @@ import type { TimeSlices } from '../../util/time-slices';
 import { valueAt } from '../../util/value-at';
 
 /** A larger file is neither written nor read. */
-export const MAX_SAVED_BYTES = 256 * 1024 * 1024;
+const MAX_SAVED_BYTES = 256 * 1024 * 1024;
 
 // Changes with every change of the format that older versions would misread.
 const FORMAT = 'grpc-xds-kubernetes/1';
@@ -35,7 +35,7 @@ export interface SavedObjects {
  * Encodes a file: a line with the format, what was watched, the time and a digest of the rest, and a line for each object in
  * JSON, as the API has it.
  */
-export function* encodeObjects(
+function* encodeObjects(
   identity: string,
   savedAt: string,
   objects: readonly KubernetesObject[],
@@ -63,10 +63,7 @@ function sizeOf(object: KubernetesObject): number {
  * Decodes a file in steps.
  * @param identity What is watched now; another one is an error.
  */
-export function* decodeObjects(
-  content: Buffer,
-  identity: string,
-): Steps<Result<SavedObjects, string>> {
+function* decodeObjects(content: Buffer, identity: string): Steps<Result<SavedObjects, string>> {
   const end = content.subarray(0, MAX_HEADER_BYTES).indexOf('\n');
   const header = readJson(content.toString('utf8', 0, Math.max(end, 0)));
   if (end < 0 || valueAt(header, 'format') !== FORMAT) return err(`is not of the form ${FORMAT}`);

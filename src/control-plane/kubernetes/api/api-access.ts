@@ -44,7 +44,8 @@ interface KubeConfig {
   makePathsAbsolute(folder: string): void;
   setCurrentContext(context: string): void;
   getContexts(): readonly { readonly name: string }[];
-  getCurrentContext(): string;
+  /** Undefined if the kubeconfig names none. */
+  getCurrentContext(): string | undefined;
   getCurrentCluster(): { readonly server: string; readonly proxyUrl?: string } | null;
   applyToHTTPSOptions(options: RequestOptions): Promise<void>;
 }
@@ -129,7 +130,9 @@ function readConfig(
 
 function describeContexts(config: KubeConfig): string {
   const names = config.getContexts().map(({ name }) => quoteText(name));
-  const wanted = `cluster for the context ${quoteText(config.getCurrentContext())}`;
+  const context = config.getCurrentContext();
+  const wanted =
+    context === undefined ? 'current context' : `cluster for the context ${quoteText(context)}`;
   return names.length === 0 ? wanted : `${wanted}; its contexts are ${names.join(', ')}`;
 }
 
