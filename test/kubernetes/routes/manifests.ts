@@ -1,6 +1,6 @@
-// Objects of Kubernetes as its API has them in JSON.
+// Services, GRPCRoutes and ReferenceGrants as the API has them in JSON.
 
-export type Json = Readonly<Record<string, unknown>>;
+import type { Json } from '../../support/kubernetes-manifests';
 
 /** Where an object is, and what the API server adds to it. */
 export interface MetaOptions {
@@ -11,7 +11,7 @@ export interface MetaOptions {
 }
 
 const EPOCH_MS = Date.parse('2026-01-01T00:00:00Z');
-export const NAMESPACE = 'shop';
+const NAMESPACE = 'shop';
 
 function metaOf(name: string, options: MetaOptions): Json {
   const { namespace = NAMESPACE, createdS = 0, generation = 1 } = options;

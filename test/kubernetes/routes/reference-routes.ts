@@ -1,7 +1,7 @@
 // Which of the routes of a virtual host a call takes, from their JSON: it shares no code with src/ and knows only what the routes of
 // GRPCRoutes may have.
 
-import type { Json } from './manifests';
+import type { Json } from '../../support/kubernetes-manifests';
 
 /** A cluster, or the status of a fault. */
 type Target = string | number;

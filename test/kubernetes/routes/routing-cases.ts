@@ -1,17 +1,8 @@
 // Where calls go by GRPCRoutes: cases from the text of Gateway API (GRPCRoute, GEP-1016, GEP-1294), for calls to the port 80 of the
 // Service `front` in the namespace `shop`.
 
-import {
-  backend,
-  grant,
-  grpcRoute,
-  headers,
-  method,
-  parent,
-  ruleTo,
-  service,
-  type Json,
-} from './manifests';
+import { backend, grant, grpcRoute, headers, method, parent, ruleTo, service } from './manifests';
+import type { Json } from '../../support/kubernetes-manifests';
 
 /** A call of a client. */
 interface RoutedCall {

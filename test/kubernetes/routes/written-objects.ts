@@ -8,8 +8,7 @@ import type { StoredObjects } from '../../../src/control-plane/kubernetes/stored
 import { createHandle } from '../../../src/util/handle';
 import { err, ok, type Result } from '../../../src/util/result';
 import { valueAt } from '../../../src/util/value-at';
-import { putManifest } from './cluster';
-import type { Json } from './manifests';
+import { putManifests, type Json } from '../../support/kubernetes-manifests';
 
 /**
  * The part of an API server that objects are written to, in memory: a patch is refused if its version is not that of the route, and
@@ -31,12 +30,12 @@ export class WrittenObjects implements Pick<KubernetesApi, 'call'> {
     const metadata = { ...asJson(route['metadata']), resourceVersion: String(this.version) };
     const stored = { ...route, metadata };
     this.routes.set(pathOf(metadata), stored);
-    for (const objects of this.watchers) putManifest(objects, stored);
+    for (const objects of this.watchers) putManifests(objects, stored);
   }
 
   watch(objects: StoredObjects): void {
     this.watchers.push(objects);
-    for (const route of this.routes.values()) putManifest(objects, route);
+    for (const route of this.routes.values()) putManifests(objects, route);
   }
 
   route(namespace: string, name: string): Json | undefined {

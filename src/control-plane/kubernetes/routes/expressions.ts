@@ -8,8 +8,11 @@ import type { Violations } from '../../../util/violations';
 // The engine takes longer to load than the rest of the control plane, and most routes have no expression.
 const loadEngine = late<typeof Re2js>(() => require('re2js'));
 
-/** The size that all expressions of one route have together: what this client allows one expression (`maxRegexSize`). */
-const MAX_EXPRESSIONS_SIZE = 10_000;
+/**
+ * The size that all expressions of one route have together: less than what this client allows one expression (`maxRegexSize`), since
+ * the parts of a path become one.
+ */
+const MAX_EXPRESSIONS_SIZE = 9_000;
 
 const MAX_REASON_LENGTH = 160;
 
@@ -29,14 +32,7 @@ export class RouteExpressions {
 
   /** Checks an expression that the whole of a text has to match. @returns it; `undefined` after adding a violation. */
   check(expression: string, violations: Violations): string | undefined {
-    if (!this.count(expression, violations)) return undefined;
-    try {
-      loadEngine().RE2JS.compile(expression);
-      return expression;
-    } catch (error) {
-      const reason = errorMessage(error).replace(/^error parsing regexp: /, '');
-      return violations.add(`must be an RE2 expression: ${cutText(reason, MAX_REASON_LENGTH)}`);
-    }
+    return this.count(expression, violations) ? compile(expression, violations) : undefined;
   }
 
   /**
@@ -55,7 +51,8 @@ export class RouteExpressions {
     if (part.some((token) => START.includes(token) || END.includes(token))) {
       return violations.add('may have ^ and $ at its ends only: the whole text has to match');
     }
-    return [...tokens.slice(0, start), ...part].join('');
+    // What is left need not be valid, such as of `^*`.
+    return compile([...tokens.slice(0, start), ...part].join(''), violations);
   }
 
   private count(expression: string, violations: Violations): boolean {
@@ -66,6 +63,23 @@ export class RouteExpressions {
     );
     return false;
   }
+}
+
+/** @returns the expression; `undefined` after adding a violation. */
+function compile(expression: string, violations: Violations): string | undefined {
+  if (!isWellFormed(expression)) return violations.add('must be valid Unicode');
+  try {
+    loadEngine().RE2JS.compile(expression);
+    return expression;
+  } catch (error) {
+    const reason = errorMessage(error).replace(/^error parsing regexp: /, '');
+    return violations.add(`must be an RE2 expression: ${cutText(reason, MAX_REASON_LENGTH)}`);
+  }
+}
+
+/** Whether a text can be sent: without halves of surrogate pairs. */
+export function isWellFormed(text: string): boolean {
+  return !/\p{Surrogate}/u.test(text);
 }
 
 /** Splits a valid expression at its tokens, as far as `^` and `$` need that. */

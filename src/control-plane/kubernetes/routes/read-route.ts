@@ -4,7 +4,7 @@ import {
   readRequiredString,
   type JsonFields,
 } from '../../../util/json-fields';
-import { cutText } from '../../../util/text';
+import { cutText, quoteText } from '../../../util/text';
 import { Violations } from '../../../util/violations';
 import type { GrpcRouteObject } from '../objects';
 import { readItems, readText } from '../read-values';
@@ -60,6 +60,8 @@ const MAX_PARENTS = 32;
 const MAX_RULES = 16;
 const MAX_MATCHES = 64;
 const MAX_BACKENDS = 16;
+
+const RULE_NAME = /^[a-z0-9](?:[-.a-z0-9]*[a-z0-9])?$/;
 
 const MAX_SHOWN_TEXTS = 10;
 const MAX_SHOWN_LENGTH = 400;
@@ -144,6 +146,7 @@ function readRule(
   const unresolvedFilters = readFilters(fields, findings, at);
   if (fields.has('sessionPersistence')) at.at('sessionPersistence').add('is not supported');
   const name = readText(fields, 'name', at) ?? String(index);
+  if (!RULE_NAME.test(name)) at.at('name').add(`${quoteText(name)} is not the name of a rule`);
   return {
     ...{ name, backends, unresolvedFilters, problems: root.all },
     matches: matches.length === 0 ? [MATCH_ALL] : matches,

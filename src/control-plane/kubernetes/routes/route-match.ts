@@ -7,7 +7,7 @@ import {
 } from '../../../util/json-fields';
 import { quoteText } from '../../../util/text';
 import type { Violations } from '../../../util/violations';
-import type { RouteExpressions } from './expressions';
+import { isWellFormed, type RouteExpressions } from './expressions';
 import { readItems } from '../read-values';
 import type { RouteFindings } from './route-findings';
 
@@ -176,7 +176,11 @@ function readHeader(
   if (ADDED_LATER.has(name)) {
     return at.add(`gRPC clients add ${name} after a route is chosen, and cannot match it`);
   }
-  if (isExact) return { name, exact_match: value };
+  if (isExact) {
+    return isWellFormed(value)
+      ? { name, exact_match: value }
+      : violations.at('value').add('must be valid Unicode');
+  }
   const regex = findings.expressions.check(value, violations.at('value'));
   return regex === undefined ? undefined : { name, safe_regex_match: { regex } };
 }

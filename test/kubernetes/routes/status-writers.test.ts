@@ -3,10 +3,11 @@ import { ServiceEvents } from '../../../src/control-plane/kubernetes/status/serv
 import type { StoredObjects } from '../../../src/control-plane/kubernetes/stored-objects';
 import type { Logger } from '../../../src/util/logger';
 import { valueAt } from '../../../src/util/value-at';
-import { clusterOf, putManifest } from '../../kubernetes/routes/cluster';
-import { grpcRoute, ruleTo, service } from '../../kubernetes/routes/manifests';
-import { SERVICES } from '../../kubernetes/routes/routing-cases';
-import { WrittenObjects } from '../../kubernetes/routes/written-objects';
+import { putManifests } from '../../support/kubernetes-manifests';
+import { clusterOf } from './cluster';
+import { grpcRoute, ruleTo, service } from './manifests';
+import { SERVICES } from './routing-cases';
+import { WrittenObjects } from './written-objects';
 import { FakeClock } from '../../support/fake-clock';
 
 const CONTROLLER = 'example.com/grpc-xds';
@@ -78,13 +79,13 @@ describe('the writer of the status of routes', () => {
     world.pass(10_000);
     const reasons = () => JSON.stringify(world.parents());
     expect(reasons()).toContain('BackendNotFound');
-    putManifest(objects, service('late'));
+    putManifests(objects, service('late'));
     world.pass(10_000);
     expect(reasons()).not.toContain('BackendNotFound');
     expect(world.count('PATCH')).toBe(2);
     objects.delete('Service', 'shop/late');
     world.clock.advance(1);
-    putManifest(objects, service('late'));
+    putManifests(objects, service('late'));
     world.pass(20_000);
     expect(world.count('PATCH')).toBe(2);
   });
@@ -108,7 +109,7 @@ describe('the writer of the status of routes', () => {
     const world = new World();
     world.api.put(grpcRoute('r', [ruleTo('a')]));
     const { objects } = world.replica();
-    putManifest(objects, grpcRoute('r', [ruleTo('missing')], { generation: 2 }));
+    putManifests(objects, grpcRoute('r', [ruleTo('missing')], { generation: 2 }));
     world.pass(10_000);
     expect(world.count('GET')).toBe(1);
     expect(world.count('PATCH')).toBe(0);
@@ -172,7 +173,7 @@ describe('the writer of the status of routes', () => {
     world.api.put(grpcRoute('r', [ruleTo('late')]));
     for (const hasService of [true, false]) {
       const { objects } = world.replica();
-      if (hasService) putManifest(objects, service('late'));
+      if (hasService) putManifests(objects, service('late'));
       objects.open();
     }
     world.pass(HOUR_MS / 6);

@@ -1,13 +1,7 @@
 import { routesOfService } from '../../../src/control-plane/kubernetes/routes/service-routes';
-import { clusterOf } from '../../kubernetes/routes/cluster';
-import { judgeCall } from '../../kubernetes/routes/reference-routes';
-import {
-  ROUTING_CASES,
-  SERVICES,
-  sharesOf,
-  type Outcome,
-  type RoutingCase,
-} from '../../kubernetes/routes/routing-cases';
+import { clusterOf } from './cluster';
+import { judgeCall } from './reference-routes';
+import { ROUTING_CASES, SERVICES, sharesOf, type Outcome, type RoutingCase } from './routing-cases';
 
 /** Where the calls of a case go, judged by the JSON of the routes. */
 function judge({ objects, call }: RoutingCase): ReadonlyMap<Outcome, number> {

@@ -4,14 +4,8 @@ import {
   REFUSAL_FILTER,
   routesOfService,
 } from '../../../src/control-plane/kubernetes/routes/service-routes';
-import { clusterOf } from '../../kubernetes/routes/cluster';
-import {
-  ROUTING_CASES,
-  SERVICES,
-  sharesOf,
-  type Outcome,
-  type RoutingCase,
-} from '../../kubernetes/routes/routing-cases';
+import { clusterOf } from './cluster';
+import { ROUTING_CASES, SERVICES, sharesOf, type Outcome, type RoutingCase } from './routing-cases';
 import { Mesh } from '../../support/mesh';
 import {
   edsClusterJson,

@@ -1,17 +1,9 @@
 import { conditionsOf } from '../../../src/control-plane/kubernetes/routes/conditions';
 import { mergeParents } from '../../../src/control-plane/kubernetes/status/route-status';
-import { clusterOf } from '../../kubernetes/routes/cluster';
-import {
-  backend,
-  grant,
-  grpcRoute,
-  headers,
-  method,
-  parent,
-  ruleTo,
-  type Json,
-} from '../../kubernetes/routes/manifests';
-import { SERVICES } from '../../kubernetes/routes/routing-cases';
+import { clusterOf } from './cluster';
+import { backend, grant, grpcRoute, headers, method, parent, ruleTo } from './manifests';
+import type { Json } from '../../support/kubernetes-manifests';
+import { SERVICES } from './routing-cases';
 
 /** The conditions of a route, `Type=Status Reason`, with the message if it has one. */
 function conditions(route: Json, ...others: readonly Json[]): readonly (readonly string[])[] {
@@ -155,10 +147,26 @@ describe('the conditions of a GRPCRoute', () => {
       ],
     ],
     [
+      'with an expression that is only valid with its ^',
+      grpcRoute('r', [ruleTo('a', method('^*', '', 'RegularExpression'))]),
+      [
+        'Accepted=False UnsupportedValue: spec.rules[0].matches[0].method.service: must be an RE2 expression: missing argument to repetition operator: `*`',
+        RESOLVED,
+      ],
+    ],
+    [
+      'with half of a character',
+      grpcRoute('r', [ruleTo('a', headers({ x: 'y\ud800' }))]),
+      [
+        'Accepted=False UnsupportedValue: spec.rules[0].matches[0].headers[0].value: must be valid Unicode',
+        RESOLVED,
+      ],
+    ],
+    [
       'with an expression that is too large',
       grpcRoute('r', [ruleTo('a', headers({ x: '(?:\\pL{0,900}){2}' }, 'RegularExpression'))]),
       [
-        'Accepted=False UnsupportedValue: spec.rules[0].matches[0].headers[0].value: the expressions of the route have a size of 1353628, and 10000 is the limit',
+        'Accepted=False UnsupportedValue: spec.rules[0].matches[0].headers[0].value: the expressions of the route have a size of 1353628, and 9000 is the limit',
         RESOLVED,
       ],
     ],
