@@ -38,7 +38,7 @@ const rows: Readonly<Record<keyof typeof exitMeanings, Row>> = {
     usage: ['doctor', '-t', 'shop'],
   },
   kubernetes: {
-    bad: () => [['kubernetes', '--tls-cert', 'a'], 2],
+    bad: ({ bad }) => [['kubernetes', '--insecure', '--kubeconfig', bad], 2],
     missing: ({ missing }) => [['kubernetes', '--insecure', '--kubeconfig', missing], 2],
     usage: ['kubernetes', '--listen', 'x'],
   },

@@ -7,6 +7,7 @@ import { findPrograms } from './cluster/programs';
 import { installControlPlane, installGatewayApi } from './cluster/install';
 import { TestCluster } from './cluster/test-cluster';
 import { apiServerKilled, compacted, etcdKilled } from './stories/outages';
+import { manifests } from './stories/manifests';
 import { massRewrite } from './stories/mass-rewrite';
 import { otherClients } from './stories/other-clients';
 import { fallbackKilled, replicaKilled } from './stories/replicas';
@@ -17,6 +18,7 @@ import { nodeObjects } from './workload/deployment';
 import { prepareLanguage } from './workload/peers';
 
 const STORIES: readonly Story[] = [
+  manifests,
   rollingUpdate,
   abruptUpdate,
   apiServerKilled,

@@ -16,18 +16,19 @@ const PATH = '/envoy.service.discovery.v3.AggregatedDiscoveryService/StreamAggre
 /**
  * Opens a discovery stream on a connection of its own, and closes both when it has ended or after some time.
  *
- * @returns the status, its code first; `open` if the stream had none in that time.
+ * @returns the status, its code first, or what there was in that time instead.
  */
 export function attemptAds({ port, ca, token }: AdsAttempt, waitMs: number): Promise<string> {
   return new Promise((resolve) => {
     const session = connect(`https://localhost:${port}`, { ca });
-    let result = 'open';
+    let result = 'unconnected';
     const end = () => {
       clearTimeout(timer);
       session.destroy();
       resolve(result);
     };
     const timer = setTimeout(end, waitMs);
+    session.on('connect', () => (result = 'unanswered'));
     session.on('error', (error) => (result = error.message));
     const stream = session.request({
       ...{ ':method': 'POST', ':path': PATH, te: 'trailers', 'content-type': 'application/grpc' },
