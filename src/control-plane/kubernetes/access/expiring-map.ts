@@ -4,10 +4,6 @@ export class ExpiringMap<Value> {
 
   constructor(private readonly maxSize: number) {}
 
-  get size(): number {
-    return this.entries.size;
-  }
-
   /** Returns a value that has not expired. */
   get(key: string, nowMs: number): Value | undefined {
     const entry = this.entries.get(key);

@@ -18,11 +18,6 @@ export class FairQueue {
 
   constructor(private readonly limits: FairQueueLimits) {}
 
-  /** The number of those that wait. */
-  get length(): number {
-    return this.waitingCount;
-  }
-
   /** Whether work of a source can be done now, or can wait. */
   hasRoomFor(source: string): boolean {
     const { maxRunning, maxWaiting, maxWaitingOfSource } = this.limits;
