@@ -37,6 +37,7 @@ export type {
   ServerConnectionsReport,
   ServerReport,
 } from './observe/admin/server-report';
+export type { ShareReport } from './observe/admin/share-report';
 export type { Difference } from './wire/proto-json/json-diff';
 export type {
   ChildState,

@@ -15,7 +15,7 @@ import type { CallExplanation } from './resolver/explain-call';
 import type * as ExplanationText from './resolver/explanation-text';
 import { registerXdsResolver } from './resolver/xds-scheme';
 import type * as SharesModule from './relay/share/shares';
-import type { Shares } from './relay/share/shares';
+import type { RelayChoices, Shares } from './relay/share/shares';
 import type * as Explain from './runtime/explain';
 import {
   checkRegisterOptions,
@@ -28,7 +28,7 @@ import {
 import type * as Ready from './runtime/ready';
 import type { ReadyChannel, ReadyClient } from './runtime/ready';
 import type * as Runtime from './runtime/xds-runtime';
-import type { XdsRuntime } from './runtime/xds-runtime';
+import type { RuntimeAmbient, XdsRuntime } from './runtime/xds-runtime';
 import { checkArgument, METADATA, TEXT, type Rule } from './util/check-arguments';
 import { systemClock } from './util/clock';
 import { currentFeatureFlags, processVariables } from './util/feature-flags';
@@ -38,7 +38,6 @@ import { systemRandom } from './util/random';
 import { hideHeaders } from './util/secrets';
 import { currentProxyVariable, describeProxyVariable } from './util/grpc-js-variables';
 import { late } from './util/late';
-import type { XdsTransportFactory } from './xds-client/transport';
 
 /** Loads what only processes with an `xds:` channel need, and the classes of what they register. */
 export const loadRuntime = late<typeof Runtime>(() => require('./runtime/xds-runtime'));
@@ -57,8 +56,8 @@ const loadCsds = late<typeof Csds>(() => require('./observe/admin/csds'));
 
 /** Options in use. */
 interface UsedOptions extends CheckedOptions {
-  /** The relay that the process shares, as its `server_uri`. */
-  readonly relay?: string | undefined;
+  /** How bootstraps choose the relays that the process shares. */
+  readonly relays?: RelayChoices | undefined;
 }
 
 /** The registration of this process. */
@@ -279,7 +278,13 @@ export async function ready(
  * ```
  */
 export function inspect(options: InspectOptions = {}): InspectReport {
-  return loadInspect().inspectProcess(options, systemClock, registration?.runtime?.inspected());
+  // The primary of a cluster may have no channel.
+  const shares = registration?.shares?.describe() ?? [];
+  return loadInspect().inspectProcess(
+    options,
+    systemClock,
+    registration?.runtime?.inspected() ?? { shares },
+  );
 }
 
 /**
@@ -374,7 +379,7 @@ function announce(options: CheckedOptions): Registration {
   const flags = currentFeatureFlags();
   const runtimeOf = (): XdsRuntime => {
     if (current.runtime !== undefined) return current.runtime;
-    const ambient = { logger, flags, withRelays: withShares(() => current.shares) };
+    const ambient = { logger, flags, ...sharing(() => current.shares) };
     const created = new (loadRuntime().XdsRuntime)(ambient, current.options);
     if (current.isShutDown) void created.shutDown(0);
     current.runtime = created;
@@ -409,26 +414,29 @@ function announce(options: CheckedOptions): Registration {
 }
 
 function useOptions(current: Registration, options: CheckedOptions, logger: Logger): void {
-  current.options = { ...options, relay: shareStreams(current, options, logger) };
+  current.options = { ...options, relays: shareStreams(current, options, logger) };
   current.runtime?.use(current.options);
 }
 
-/** Returns what adds the transports to the relays of shares. */
-function withShares(
+/** Returns the part of shares in the runtime. */
+function sharing(
   shares: () => Shares | undefined,
-): (factory: XdsTransportFactory) => XdsTransportFactory {
-  return (factory) => ({
-    create: (...[server, options]) =>
-      shares()?.createTransport(server, factory, options) ?? factory.create(server, options),
-  });
+): Pick<RuntimeAmbient, 'withRelays' | 'describeShares'> {
+  return {
+    withRelays: (factory) => ({
+      create: (...[server, options]) =>
+        shares()?.createTransport(server, factory, options) ?? factory.create(server, options),
+    }),
+    describeShares: () => shares()?.describe() ?? [],
+  };
 }
 
-/** Shares the streams of the process, if that is an option. @returns the relay, as its `server_uri`. */
+/** Shares the streams of the process, if that is an option. @returns how bootstraps choose the relays. */
 function shareStreams(
   current: Registration,
   options: CheckedOptions,
   logger: Logger,
-): string | undefined {
+): RelayChoices | undefined {
   const env = processVariables();
   const share = readShare(options, env, logger);
   if (share === undefined) return undefined;

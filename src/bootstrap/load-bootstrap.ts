@@ -39,6 +39,9 @@ export interface BootstrapError {
   readonly message: string;
 }
 
+/** Chooses the relay for a bootstrap, as its `server_uri`; `undefined` for that of the environment. */
+export type RelayChoice = (bootstrap: Bootstrap) => string | undefined;
+
 export interface LoadBootstrapOptions {
   /** The option of the application: the bootstrap itself or its JSON text. Takes precedence over the environment. */
   readonly inline?: object | string | undefined;
@@ -48,8 +51,8 @@ export interface LoadBootstrapOptions {
   readonly file?: string | undefined;
   /** The path of the saved snapshot. Default: the environment variable `GRPC_XDS_SNAPSHOT_PATH`. */
   readonly snapshotPath?: string | undefined;
-  /** The relay of this host, as its `server_uri`. Default: the environment variable `GRPC_XDS_RELAY`. */
-  readonly relay?: string | undefined;
+  /** Default: the relay of the environment variable `GRPC_XDS_RELAY`. */
+  readonly relay?: RelayChoice | undefined;
   /** Default: `process.env`. */
   readonly env?: NodeJS.ProcessEnv;
   /** Returns the text of a file or throws. Default: the file system. */
@@ -72,35 +75,48 @@ export function loadBootstrap(options: LoadBootstrapOptions): Result<Bootstrap, 
   const found = readBootstrapJson(options);
   if (!found.ok) return found;
   const { env = process.env } = options;
-  const { source, subject } = found.value;
-  const relay = findRelay(options, env);
-  if (!relay.ok) return fail('invalid', `xDS bootstrap cannot be used: ${relay.error}`);
   const plain = found.value.json;
-  const json = relay.value === undefined ? plain : loadRelay().withRelay(plain, relay.value);
-  const bootstrap = parseBootstrap(json, source, options.support, options.flags);
-  const { channelCreds, callCreds, certificateProviders } = options.support;
-  const registries = [channelCreds, callCreds, certificateProviders];
-  const misspelt = findMisspelt(json, (name) => registries.some((known) => known.has(name)));
-  if (!bootstrap.ok) {
-    return fail(
-      'invalid',
-      `${subject} is invalid: ${[...bootstrap.error, ...misspelt].join('; ')}`,
-    );
-  }
-  const warnings = [...(bootstrap.value.warnings ?? []), ...misspelt];
-  const value = { ...bootstrap.value, ...(warnings.length > 0 && { warnings }) };
+  const parsed = parse(plain, found.value, options);
+  if (!parsed.ok) return parsed;
+  const relay = findRelay(options, env, parsed.value);
+  if (!relay.ok) return fail('invalid', `xDS bootstrap cannot be used: ${relay.error}`);
+  const bootstrap =
+    relay.value === undefined
+      ? parsed
+      : parse(loadRelay().withRelay(plain, relay.value), found.value, options);
+  if (!bootstrap.ok) return bootstrap;
+  const { value } = bootstrap;
   const { snapshotPath = env['GRPC_XDS_SNAPSHOT_PATH'] ?? '' } = options;
   if (snapshotPath === '') return ok(value);
   const savedSnapshot = { path: snapshotPath, identity: bootstrapIdentity(value, relay.value) };
   return ok({ ...value, savedSnapshot });
 }
 
+/** Parses a bootstrap, and adds the warnings of members that are misspelt. */
+function parse(
+  json: unknown,
+  { source, subject }: BootstrapJson,
+  { support, flags }: LoadBootstrapOptions,
+): Result<Bootstrap, BootstrapError> {
+  const bootstrap = parseBootstrap(json, source, support, flags);
+  const registries = [support.channelCreds, support.callCreds, support.certificateProviders];
+  const misspelt = findMisspelt(json, (name) => registries.some((known) => known.has(name)));
+  if (!bootstrap.ok) {
+    const violations = [...bootstrap.error, ...misspelt].join('; ');
+    return fail('invalid', `${subject} is invalid: ${violations}`);
+  }
+  const warnings = [...(bootstrap.value.warnings ?? []), ...misspelt];
+  return ok({ ...bootstrap.value, ...(warnings.length > 0 && { warnings }) });
+}
+
 /** Returns the relay to put before the servers; `undefined` if there is none. */
 function findRelay(
   { relay }: LoadBootstrapOptions,
   env: NodeJS.ProcessEnv,
+  bootstrap: Bootstrap,
 ): Result<string | undefined, string> {
-  if (relay !== undefined || env['GRPC_XDS_RELAY'] === undefined) return ok(relay);
+  const chosen = relay?.(bootstrap);
+  if (chosen !== undefined || env['GRPC_XDS_RELAY'] === undefined) return ok(chosen);
   return loadRelay().relayOfEnvironment(env);
 }
 
@@ -212,7 +228,7 @@ export class OptionBootstraps {
   /** @param source The option in messages, such as `XdsServer({ bootstrap })`. */
   constructor(
     private readonly source: string,
-    private readonly options: Pick<LoadBootstrapOptions, 'support' | 'flags'>,
+    private readonly options: Pick<LoadBootstrapOptions, 'support' | 'flags' | 'relay'>,
     private readonly logger: Logger,
   ) {}
 

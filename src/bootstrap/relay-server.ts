@@ -1,12 +1,13 @@
 import { isRecord } from '../util/check-arguments';
 import { quoteText } from '../util/text';
 import { err, ok, type Result } from '../util/result';
+import { RELAY_FEATURE } from './server-config-parser';
 
 /** The variable with the address of the relay of this host. */
 const RELAY_VARIABLE = 'GRPC_XDS_RELAY';
 
 /** A socket of a path, or a port of this host: what is sent is not encrypted. */
-const ADDRESS = /^(?:unix:(?:\/\/)?\/.+|(?:127\.\d+\.\d+\.\d+|\[::1\]|localhost):\d+)$/;
+const ADDRESS = /^(?:unix:(?:\/\/)?\/(?!\/).+|(?:127\.\d+\.\d+\.\d+|\[::1\]|localhost):\d+)$/;
 
 /** Returns the relay that the variable names; `undefined` if there is none. */
 export function relayOfEnvironment(env: NodeJS.ProcessEnv): Result<string | undefined, string> {
@@ -51,7 +52,7 @@ function withServer(
   const features = isObject(first) ? first['server_features'] : undefined;
   const server = {
     ...{ server_uri: relay, channel_creds: [{ type: 'insecure' }] },
-    ...(features !== undefined && { server_features: features }),
+    server_features: [...(isList(features) ? features : []), RELAY_FEATURE],
   };
   return { ...owner, xds_servers: [server, ...servers] };
 }

@@ -186,11 +186,15 @@ function parseCredentials(
   return { supported, offered };
 }
 
+/** The server is a relay of this host: the owner of its socket is checked before and after each connection. */
+export const RELAY_FEATURE = 'grpc_xds_relay';
+
 /** The supported server features. */
 export const KNOWN_FEATURES: ReadonlySet<string> = new Set([
   'fail_on_data_errors',
   'grpc_xds_delta',
   'grpc_xds_delta_auto',
+  RELAY_FEATURE,
   'grpc_xds_separate_streams',
   'ignore_resource_deletion',
   'resource_timer_is_transient_error',

@@ -21,6 +21,13 @@ export function isLocalTarget(target: string): boolean {
   return LOCAL.test(target);
 }
 
+/** Returns the path of the socket that grpc-js connects to for a target; `undefined` for another target. */
+export function socketPathOf(target: string): string | undefined {
+  const [, authority, path = ''] = /^unix:(?:\/\/([^/]*)\/)?(.+)$/s.exec(target) ?? [];
+  if (path === '') return undefined;
+  return authority === '' ? `/${path}` : path;
+}
+
 /** Validates a URI without resolving it. @returns the protocol, or an error text. */
 export function checkServerUri(serverUri: string): Result<ServerProtocol, string> {
   if (/[\p{Cc}\p{Zl}\p{Zp}]/u.test(serverUri)) return err('must not have control characters');

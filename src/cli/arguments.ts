@@ -94,11 +94,23 @@ export interface SocketAddress {
 
 /** Parses an address to listen on. */
 export function parseListenAddress(text: string): SocketAddress {
+  const address = findAddress(text);
+  if (address !== undefined) return address;
+  throw new InvalidArgumentError('Expected HOST:PORT, such as 0.0.0.0:18000 or [::]:18000.');
+}
+
+function findAddress(text: string): SocketAddress | undefined {
   const [, host, bracketed, port] = /^(?:([^\s:/[\]]+)|\[([^\]]+)\]):(\d{1,5})$/.exec(text) ?? [];
   const isHost = host !== undefined || isIPv6(bracketed ?? '');
-  if (isHost && Number(port) <= 65_535)
-    return { host: host ?? bracketed ?? '', port: Number(port) };
-  throw new InvalidArgumentError('Expected HOST:PORT, such as 0.0.0.0:18000 or [::]:18000.');
+  const isAddress = isHost && Number(port) <= 65_535;
+  return isAddress ? { host: host ?? bracketed ?? '', port: Number(port) } : undefined;
+}
+
+/** Parses a port of 127.0.0.1, or a host with a port. */
+export function parseListenPort(text: string): SocketAddress {
+  const address = findAddress(/^\d+$/.test(text) ? `127.0.0.1:${text}` : text);
+  if (address !== undefined) return address;
+  throw new InvalidArgumentError('Expected a port, or HOST:PORT, such as 0.0.0.0:9464.');
 }
 
 /** Adds an address to listen on to those of the options before. */

@@ -7,6 +7,7 @@ import {
   parseIdentity,
   parseIpPortText,
   parseListen,
+  parseListenPort,
   parseMethod,
   parsePageUrl,
   parsePid,
@@ -339,6 +340,12 @@ function addRelay(program: Command, io: CliIo, setCode: SetCode): void {
       '-l, --listen <address>',
       'unix:/path, or a loopback address and a port, such as 127.0.0.1:18000, or systemd (socket activation)',
       parseListen,
+    )
+    .option('--page <port>', 'serve a live page on this port of 127.0.0.1; 0 takes any', parsePort)
+    .option(
+      '--metrics <address>',
+      'serve metrics for Prometheus at /metrics: a port of 127.0.0.1, or HOST:PORT',
+      parseListenPort,
     )
     .option('--admin <address>', 'address of a relay that runs, such as unix:/path', parseAddress)
     .option('--timeout <seconds>', 'time for its response', parseSeconds, 5);

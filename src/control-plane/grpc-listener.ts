@@ -64,7 +64,7 @@ export class GrpcListener {
 
   private constructor(
     private readonly server: Server,
-    private readonly tcp: TcpServer,
+    private tcp: TcpServer,
     private readonly options: GrpcListenerOptions,
   ) {
     const { credentials, connections, onBadCertificates = () => {} } = options;
@@ -72,8 +72,7 @@ export class GrpcListener {
       this.handshakes = new TlsHandshakes(credentials, onBadCertificates);
     }
     if (connections === undefined) this.injector = this.createInjector();
-    tcp.on('connection', (socket) => this.accept(socket));
-    tcp.maxConnections = MAX_CONNECTIONS;
+    this.attach(tcp);
   }
 
   /**
@@ -88,7 +87,7 @@ export class GrpcListener {
   ): Promise<GrpcListener> {
     if ('server' in address) {
       const taken = new GrpcListener(server, address.server, options);
-      for (const socket of address.takeConnections()) taken.accept(socket);
+      taken.acceptWaiting(address);
       return Promise.resolve(taken);
     }
     const listener = new GrpcListener(server, createServer({ noDelay: true }), options);
@@ -104,6 +103,13 @@ export class GrpcListener {
         resolve(listener);
       });
     });
+  }
+
+  /** Accepts connections of another socket in place of the one before, which its owner closes. Open connections stay. */
+  move(to: ListeningSocket): void {
+    this.tcp = to.server;
+    this.attach(to.server);
+    this.acceptWaiting(to);
   }
 
   /** The port listened on; 0 for a path. */
@@ -138,6 +144,15 @@ export class GrpcListener {
   destroy(): void {
     this.close();
     for (const socket of this.sockets) socket.destroy();
+  }
+
+  private attach(tcp: TcpServer): void {
+    tcp.on('connection', (socket) => this.accept(socket));
+    tcp.maxConnections = MAX_CONNECTIONS;
+  }
+
+  private acceptWaiting(socket: ListeningSocket): void {
+    for (const connection of socket.takeConnections()) this.accept(connection);
   }
 
   private accept(socket: Socket): void {

@@ -6,7 +6,12 @@ import {
 } from '@grpc/grpc-js';
 import type { Clock } from '../util/clock';
 import type { Handle } from '../util/handle';
-import { GrpcListener, type AcceptedConnection, type ListenAddress } from './grpc-listener';
+import {
+  GrpcListener,
+  type AcceptedConnection,
+  type ListenAddress,
+  type ListeningSocket,
+} from './grpc-listener';
 import { MAX_IDLE_MS, MAX_REQUEST_BYTES } from './limits';
 import type { StreamMethod } from './server-stream';
 
@@ -108,6 +113,11 @@ export class ServiceHost {
       server.forceShutdown();
       throw error;
     }
+  }
+
+  /** Listens on another socket in place of the first one, which its owner closes; connections and streams go on. */
+  listenOn(to: ListeningSocket): void {
+    if (this.state.kind === 'started') this.state.listeners[0].move(to);
   }
 
   /**

@@ -4,13 +4,11 @@ import { connect, createServer, type Server, type Socket } from 'node:net';
 import { dirname, join } from 'node:path';
 import { isMainThread } from 'node:worker_threads';
 import type { ListeningSocket } from '../control-plane/grpc-listener';
-import { errorMessage } from '../util/errors';
+import { connectError, listenError, MAX_PATH_BYTES, readSocket } from '../util/unix-socket';
 
 /** Only the user of the process may connect to a socket. */
 const SOCKET_MODE = 0o600;
 const UMASK = 0o177;
-/** Linux allows 107 bytes and macOS 103; the system's error does not say so. */
-const MAX_PATH_BYTES = 103;
 
 /** Another process listens on a path. */
 export class PathInUseError extends Error {}
@@ -48,17 +46,18 @@ export class ClaimedPath implements ListeningSocket {
   static async claim(path: string): Promise<ClaimedPath> {
     const folder = dirname(path);
     const temporary = join(folder, `.${randomBytes(4).toString('hex')}`);
-    const longest = Math.max(Buffer.byteLength(path), Buffer.byteLength(temporary));
-    if (longest > MAX_PATH_BYTES) {
-      throw new Error(`${path}: longer than the ${MAX_PATH_BYTES} bytes that a socket may have`);
+    const stale = readSocket(path, 'replace');
+    if (Buffer.byteLength(temporary) > MAX_PATH_BYTES) {
+      throw new Error(
+        `${path}: its folder leaves no room for a temporary name: choose a shorter one`,
+      );
     }
-    const stale = readSocket(path);
     if (stale !== undefined && (await isListenedOn(path))) throw inUse(path);
-    const server = await listenPrivately(temporary);
+    const server = await listenPrivately(temporary, path);
     try {
       // Nothing runs in between in this process, and next to nothing in others.
-      if (readSocket(path)?.ino !== stale?.ino) throw inUse(path);
-      renameSync(temporary, path);
+      if (readSocket(path, 'replace')?.ino !== stale?.ino) throw inUse(path);
+      rename(temporary, path);
       return new ClaimedPath(server, path, lstatSync(path));
     } catch (error) {
       // Removes the temporary name as well.
@@ -80,6 +79,11 @@ export class ClaimedPath implements ListeningSocket {
     return waiting;
   }
 
+  /** Stops listening, as a crash does: the file stays. */
+  abandon(): void {
+    this.server.close();
+  }
+
   /** Removes the socket from the path, so that others can have it, and stops listening. */
   release(): void {
     try {
@@ -93,26 +97,14 @@ export class ClaimedPath implements ListeningSocket {
 }
 
 /**
- * Returns what is at the path of a socket; `undefined` for nothing.
+ * Listens on a path to which only the user of the process can connect, from its creation on.
  *
- * @throws Error if a process of this user must not use it.
+ * @param shown The path in errors.
  */
-export function readSocket(path: string): Stats | undefined {
-  const found = lstatSync(path, { throwIfNoEntry: false });
-  if (found === undefined) return undefined;
-  if (!found.isSocket()) throw new Error(`${path}: there is something else than a socket`);
-  const uid = process.getuid?.();
-  if (found.uid !== uid) {
-    throw new Error(`${path}: the socket belongs to the user ${found.uid}, not to ${uid}`);
-  }
-  return found;
-}
-
-/** Listens on a path to which only the user of the process can connect, from its creation on. */
-function listenPrivately(path: string): Promise<Server> {
+function listenPrivately(path: string, shown: string): Promise<Server> {
   const server = createServer({ noDelay: true });
   return new Promise((resolve, reject) => {
-    server.once('error', (error) => reject(new Error(errorMessage(error), { cause: error })));
+    server.once('error', (error) => reject(listenError(shown, error)));
     server.once('listening', () => {
       try {
         chmodSync(path, SOCKET_MODE);
@@ -122,7 +114,7 @@ function listenPrivately(path: string): Promise<Server> {
         resolve(server.unref());
       } catch (error) {
         server.close();
-        reject(new Error(errorMessage(error), { cause: error }));
+        reject(listenError(shown, error));
       }
     });
     // Worker threads have no umask of their own and cannot set that of the process.
@@ -136,7 +128,20 @@ function listenPrivately(path: string): Promise<Server> {
   });
 }
 
-function isListenedOn(path: string): Promise<boolean> {
+function rename(from: string, to: string): void {
+  try {
+    renameSync(from, to);
+  } catch (error) {
+    throw listenError(to, error);
+  }
+}
+
+/**
+ * Returns whether a process listens on a socket.
+ *
+ * @throws Error if it is not known, such as for one that this process may not connect to.
+ */
+export function isListenedOn(path: string): Promise<boolean> {
   return new Promise((resolve, reject) => {
     const socket = connect({ path });
     socket.once('connect', () => {
@@ -145,7 +150,9 @@ function isListenedOn(path: string): Promise<boolean> {
     });
     socket.once('error', (error: NodeJS.ErrnoException) => {
       if (error.code === 'ECONNREFUSED' || error.code === 'ENOENT') resolve(false);
-      else reject(new Error(`${path}: ${errorMessage(error)}`));
+      // More connections wait than the socket takes.
+      else if (error.code === 'EAGAIN') resolve(true);
+      else reject(connectError(path, error));
     });
   });
 }

@@ -2,6 +2,7 @@ import type { HostedService } from '../control-plane/service-host';
 import type { ServerUnaryCall, UnaryCallback } from '../grpc-js';
 import type { Clock } from '../util/clock';
 import { RELAY_INSPECT_PATH } from '../util/relay-method';
+import { IDENTITY_REQUEST, type RelayIdentity } from './relay-identity';
 import type { RelayReport } from './relay-report';
 
 /** Clients of a report, with a discovery stream and with a stream of load reports. */
@@ -11,21 +12,28 @@ const REPORT_AGE_MS = 500;
 
 const isSame = (bytes: Buffer) => bytes;
 
-/** Answers with the state of the relay, for `grpc-xds relay --admin` and `grpc-xds top`. */
+/**
+ * Answers with the state of the relay, for `grpc-xds relay --admin` and `grpc-xds top`; or with its identity alone, for the processes
+ * that look for a relay.
+ */
 export function createInspectService(
-  describe: () => RelayReport,
+  relay: { readonly describe: () => RelayReport; readonly identify: () => RelayIdentity },
   clock: Pick<Clock, 'now' | 'monotonicMs'>,
 ): HostedService {
   let latest: { readonly bytes: Buffer; readonly atMs: number } | undefined;
   const answer = (): Buffer => {
     const atMs = clock.monotonicMs();
     if (latest === undefined || atMs - latest.atMs >= REPORT_AGE_MS) {
-      latest = { bytes: encodeReport(describe(), clock.now()), atMs };
+      latest = { bytes: encodeReport(relay.describe(), clock.now()), atMs };
     }
     return latest.bytes;
   };
-  const Inspect = (_call: ServerUnaryCall<Buffer, Buffer>, callback: UnaryCallback<Buffer>) => {
-    callback(null, answer());
+  const Inspect = (
+    { request }: ServerUnaryCall<Buffer, Buffer>,
+    callback: UnaryCallback<Buffer>,
+  ) => {
+    const isShort = request.length > 0 && request.toString('utf8') === IDENTITY_REQUEST;
+    callback(null, isShort ? encode(relay.identify(), clock.now()) : answer());
   };
   return {
     methods: [
@@ -48,7 +56,11 @@ export function createInspectService(
 function encodeReport(report: RelayReport, nowMs: number): Buffer {
   const clients = report.clients.slice(0, MAX_CLIENTS);
   const loadClients = report.loadClients.slice(0, MAX_CLIENTS);
+  const shown = { ...report, clients, loadClients, clientCount: report.clients.length };
+  return encode(shown, nowMs);
+}
+
+function encode(relay: RelayIdentity, nowMs: number): Buffer {
   const time = new Date(nowMs).toISOString();
-  const relay = { ...report, clients, loadClients, clientCount: report.clients.length };
-  return Buffer.from(JSON.stringify({ schema: 1, time, pid: report.pid, relay }));
+  return Buffer.from(JSON.stringify({ schema: 1, time, pid: relay.pid, relay }));
 }

@@ -1,9 +1,12 @@
-import { fstatSync } from 'node:fs';
+import { fstatSync, realpathSync } from 'node:fs';
 import { isIP } from 'node:net';
-import { resolve } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
+import { channelTarget, socketPathOf } from '../bootstrap/server-uri';
 import type { ListenAddress, ListeningSocket } from '../control-plane/grpc-listener';
 import { readRegularText } from '../util/read-regular-file';
 import type { Rule } from '../util/check-arguments';
+import { errorMessage } from '../util/errors';
+import { readSocket } from '../util/unix-socket';
 
 const UNIX = /^unix:(?:\/\/(?=\/))?(.+)$/s;
 const HOST_PORT = /^(?:\[([^\]]+)\]|([^:[\]]+)):(\d{1,5})$/;
@@ -84,6 +87,61 @@ export function checkPassedSocket(text: string, address: string | undefined): vo
   throw new Error(
     `${text}: systemd has passed a socket that listens on ${address}: expected a Unix socket or a loopback address, because clients are not authenticated`,
   );
+}
+
+/**
+ * Returns why a relay must not, or should not, serve a Unix socket that was passed; `undefined` if nothing is wrong with it.
+ *
+ * @param path As `pathOfSocket` returns it: an abstract name begins with `@`.
+ */
+export function findPassedPathProblem(
+  path: string,
+): { readonly isFatal: boolean; readonly text: string } | undefined {
+  if (path.startsWith('@')) {
+    // Node.js fills a name up with NULs, which are shown so, too.
+    const [name = ''] = path.split('@@', 1);
+    const text = `systemd has passed the abstract socket ${name}, which has no owner and no mode, so that every user of this host may connect: give ListenStream= a path`;
+    return { isFatal: true, text };
+  }
+  try {
+    readSocket(path, 'relay');
+    return undefined;
+  } catch (error) {
+    return { isFatal: false, text: errorMessage(error) };
+  }
+}
+
+/**
+ * Whether a client of a server would connect to an address that is listened on. Folders on the path may be links. Port 0 is any that is
+ * free, which no bootstrap names.
+ */
+export function isSameAddress(serverUri: string, address: RelayAddress): boolean {
+  if ('fd' in address) {
+    const path = pathOfSocket(address.fd);
+    return path !== undefined && isSameAddress(serverUri, { path });
+  }
+  const target = channelTarget(serverUri);
+  if ('path' in address) {
+    const path = socketPathOf(target);
+    return path !== undefined && realPath(path) === realPath(address.path);
+  }
+  const text = target.replace(/^(?:dns:(?:\/\/[^/]*\/)?|ipv[46]:)/i, '');
+  const server = parseListenAddress(text.replace(/^(::1):/, '[$1]:'));
+  if (server === undefined || !('port' in server) || server.port !== address.port) return false;
+  const [a, b] = [server.host, address.host];
+  return address.port !== 0 && (a === b || [a, b].every((host) => LOCALHOST.includes(host)));
+}
+
+/** What `localhost` may be. */
+const LOCALHOST: readonly string[] = ['localhost', '127.0.0.1', '::1'];
+
+function realPath(path: string): string {
+  const full = resolve(path);
+  try {
+    return join(realpathSync(dirname(full)), basename(full));
+  } catch {
+    return full;
+  }
 }
 
 /** Bytes of the list of sockets of Linux, which has some 100 for each. */

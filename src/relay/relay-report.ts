@@ -8,6 +8,10 @@ export interface RelayReport {
   readonly address: string | undefined;
   /** `node.id` that it has at the management servers. */
   readonly nodeId: string;
+  /** The management servers of its bootstrap, those of authorities as well, as a text. */
+  readonly upstream: string;
+  /** When it has started, in milliseconds since 1970; `undefined` while it is stopped. */
+  readonly startedAtMs: number | undefined;
   /** The management servers in use. */
   readonly servers: readonly ServerSnapshot[];
   readonly types: readonly RelayedTypeReport[];

@@ -8,26 +8,33 @@ import { processVariables, readFeatureFlags, type Environment } from '../util/fe
 import { XxHash64 } from '../util/hashes';
 import { containLogger, silentLogger } from '../util/logger';
 import { systemRandom } from '../util/random';
-import { joinHostPort } from '../util/text';
+import { joinHostPort, sanitizeText } from '../util/text';
 import { PACKAGE_VERSION } from '../util/version';
 import type { UserAgent } from '../xds-client/management-servers';
 import { ClaimedPath } from './claimed-path';
 import type { InheritedResource } from './inherited-resources';
 import {
   checkPassedSocket,
+  findPassedPathProblem,
   findPassedSocket,
+  isSameAddress,
   LISTEN,
   parseListenAddress,
   pathOfSocket,
   type RelayAddress,
 } from './listen-address';
+import { KeptPath } from './kept-path';
+import type { RelayIdentity } from './relay-identity';
 import type { RelayReport } from './relay-report';
 import type { RelayOptions } from './relay-options';
 import { RelaySession, type RelayHost } from './relay-session';
+import { describeUpstream } from './upstream';
 
 /** The options of a relay, of which another host than a socket may serve it. */
 export interface RelayServerOptions extends Omit<RelayOptions, 'listen'> {
   readonly listen: string | RelayHost;
+  /** The bootstrap, if it has been loaded. Default: that of the other options. */
+  readonly loaded?: Bootstrap | undefined;
 }
 
 /** The name that management servers receive. */
@@ -35,13 +42,27 @@ const USER_AGENT: UserAgent = { name: 'grpc-xds (relay)', version: PACKAGE_VERSI
 
 type State =
   | { readonly kind: 'stopped' }
-  | { readonly kind: 'started'; readonly session: RelaySession; bound: Bound | undefined };
+  | {
+      readonly kind: 'started';
+      readonly session: RelaySession;
+      readonly startedAtMs: number;
+      bound: Bound | undefined;
+    };
 
 /** An address that is listened on. */
 interface Bound {
   /** In the form of `server_uri`. */
   readonly address: string;
-  readonly claim: ClaimedPath | undefined;
+  /** The path of a socket; `undefined` of other addresses. */
+  readonly path?: BoundPath;
+}
+
+/** The path of a socket that a relay listens on. */
+interface BoundPath {
+  /** Removes the socket and stops listening. */
+  release(): void;
+  /** Stops listening, as a crash does: the file stays. */
+  abandon(): void;
 }
 
 /** What a relay takes over at its start. */
@@ -82,6 +103,10 @@ export class RelayServer {
       limits: resolveLimits({ maxMessageBytes, maxCachedBytes }),
     };
     this.access = createServerAccess(this.environment, USER_AGENT);
+    if (options.loaded !== undefined) {
+      this.bootstrap = options.loaded;
+      return;
+    }
     const loaded = loadBootstrap({
       env: { ...env, GRPC_XDS_RELAY: '' },
       ...{ inline: options.bootstrap, inlineSource: caller },
@@ -89,6 +114,18 @@ export class RelayServer {
     });
     if (!loaded.ok) throw new Error(loaded.error.message);
     this.bootstrap = loaded.value;
+    if (!('start' in address)) this.checkServers(address);
+  }
+
+  /** @throws Error if one of the management servers is the relay itself. */
+  private checkServers(address: RelayAddress): void {
+    const { servers, authorities, source } = this.bootstrap;
+    const named = [...authorities.values()].flatMap((authority) => authority.servers);
+    const own = [...servers, ...named].find(({ serverUri }) => isSameAddress(serverUri, address));
+    if (own === undefined) return;
+    throw new Error(
+      `${this.listenText}: the bootstrap of the relay (${source}) names the relay itself as a management server, ${own.serverUri}: it needs those above it`,
+    );
   }
 
   /**
@@ -104,14 +141,16 @@ export class RelayServer {
     const session = new RelaySession({
       ...{ environment, bootstrap, inherited, userAgent: USER_AGENT },
       transportFactory: access.transportFactory,
+      identify: () => this.identify(),
       describe: () => this.inspect(),
     });
-    const state: State = { kind: 'started', session, bound: undefined };
+    const startedAtMs = environment.clock.now();
+    const state: State = { kind: 'started', session, startedAtMs, bound: undefined };
     this.state = state;
     try {
       const bound = await this.bind(session, claim);
       if (this.state !== state) {
-        bound.claim?.release();
+        bound.path?.release();
         throw new Error('the relay was stopped while it was starting');
       }
       state.bound = bound;
@@ -131,7 +170,7 @@ export class RelayServer {
     const { state } = this;
     this.state = { kind: 'stopped' };
     if (state.kind !== 'started') return;
-    state.bound?.claim?.release();
+    state.bound?.path?.release();
     await state.session.stop();
   }
 
@@ -140,8 +179,7 @@ export class RelayServer {
     const { state } = this;
     this.state = { kind: 'stopped' };
     if (state.kind !== 'started') return;
-    // Its file stays.
-    state.bound?.claim?.server.close();
+    state.bound?.path?.abandon();
     state.session.kill();
   }
 
@@ -150,36 +188,63 @@ export class RelayServer {
     const { state } = this;
     const nothing = { servers: [], types: [], clients: [], loadClients: [] };
     return {
+      ...this.identify(),
+      ...(state.kind === 'started' ? state.session.inspect() : nothing),
+    };
+  }
+
+  private identify(): RelayIdentity {
+    const { state, bootstrap } = this;
+    return {
       pid: process.pid,
       address: state.kind === 'started' ? state.bound?.address : undefined,
-      nodeId: this.bootstrap.node.id,
-      ...(state.kind === 'started' ? state.session.inspect() : nothing),
+      nodeId: bootstrap.node.id,
+      upstream: describeUpstream(bootstrap),
+      startedAtMs: state.kind === 'started' ? state.startedAtMs : undefined,
     };
   }
 
   private async bind(session: RelaySession, claimed: ClaimedPath | undefined): Promise<Bound> {
     const { listen } = this;
-    if ('start' in listen) return { address: session.serve(listen), claim: undefined };
-    if ('path' in listen) {
-      const claim = claimed ?? (await ClaimedPath.claim(listen.path));
-      // A relay of its own keeps its process alive.
-      if (claimed === undefined) claim.server.ref();
-      try {
-        await session.start(claim);
-      } catch (error) {
-        claim.release();
-        throw error;
-      }
-      return { address: `unix:${listen.path}`, claim };
+    if ('start' in listen) return { address: session.serve(listen) };
+    if ('path' in listen) return this.bindPath(session, listen.path, claimed);
+    if ('fd' in listen) return this.bindPassed(session, listen);
+    return { address: joinHostPort(listen.host, await session.start(listen)) };
+  }
+
+  private async bindPath(
+    session: RelaySession,
+    path: string,
+    claimed: ClaimedPath | undefined,
+  ): Promise<Bound> {
+    const claim = claimed ?? (await ClaimedPath.claim(path));
+    try {
+      await session.start(claim);
+    } catch (error) {
+      claim.release();
+      throw error;
     }
-    if ('fd' in listen) {
-      await session.start(listen);
-      checkPassedSocket(this.listenText, session.address);
-      const path = pathOfSocket(listen.fd);
-      const address = session.address ?? (path === undefined ? `fd:${listen.fd}` : `unix:${path}`);
-      return { address, claim: undefined };
-    }
-    return { address: joinHostPort(listen.host, await session.start(listen)), claim: undefined };
+    return { address: `unix:${path}`, path: claimed ?? this.keep(claim, session) };
+  }
+
+  /** Of a path that was claimed for the relay, its election notices a loss. */
+  private keep(claim: ClaimedPath, session: RelaySession): KeptPath {
+    const { clock, logger } = this.environment;
+    return new KeptPath(claim, { clock, logger, onReplaced: (socket) => session.move(socket) });
+  }
+
+  private async bindPassed(session: RelaySession, socket: { readonly fd: number }): Promise<Bound> {
+    const path = pathOfSocket(socket.fd);
+    const problem = path === undefined ? undefined : findPassedPathProblem(path);
+    if (problem?.isFatal === true) throw new Error(`${this.listenText}: ${problem.text}`);
+    await session.start(socket);
+    checkPassedSocket(this.listenText, session.address);
+    const port = parseListenAddress(session.address ?? '');
+    if (port !== undefined) this.checkServers(port);
+    const { logger } = this.environment;
+    if (problem !== undefined) logger.error(() => sanitizeText(`relay ${problem.text}`));
+    const address = session.address ?? (path === undefined ? `fd:${socket.fd}` : `unix:${path}`);
+    return { address };
   }
 }
 

@@ -1,7 +1,7 @@
 import type { Bootstrap } from '../bootstrap/bootstrap';
 import { AdsService } from '../control-plane/ads/ads-service';
 import type { ClientEvent, ClientState } from '../control-plane/client-state';
-import type { ListenAddress } from '../control-plane/grpc-listener';
+import type { ListenAddress, ListeningSocket } from '../control-plane/grpc-listener';
 import { LoadService } from '../control-plane/lrs/load-service';
 import { clusterKind } from '../control-plane/resource';
 import type { StreamMethod } from '../control-plane/server-stream';
@@ -26,10 +26,12 @@ import { ClientRejections } from './client-rejections';
 import { ClientSubscriptions } from './client-subscriptions';
 import { InheritedResources, type InheritedResource } from './inherited-resources';
 import { createInspectService } from './inspect-service';
+import type { RelayIdentity } from './relay-identity';
 import type { RelayClientReport, RelayReport } from './relay-report';
 import { RelayStats } from './relay-stats';
 import { observeRelayClient } from './relay-status';
 import { RelayedLoads } from './relayed-loads';
+import { describeUpstream } from './upstream';
 import { UpstreamResources } from './upstream-resources';
 
 /** Constructor options of a session. */
@@ -40,14 +42,21 @@ export interface RelaySessionOptions {
   readonly inherited: Iterable<InheritedResource>;
   readonly userAgent: UserAgent;
   readonly transportFactory: XdsTransportFactory;
+  /** Describes the relay to the processes that look for one. */
+  readonly identify: () => RelayIdentity;
   /** Describes the whole relay, with this session. */
   readonly describe: () => RelayReport;
 }
 
 /** Serves the services of a relay to the processes that it is for, by other means than a socket. */
 export interface RelayHost {
-  /** Starts. @returns the address, in the form of `server_uri` of the clients. */
-  start(services: readonly HostedService<StreamMethod>[]): string;
+  /**
+   * Starts.
+   *
+   * @param upstream The management servers of the relay: see `describeUpstream`.
+   * @returns the address, in the form of `server_uri` of the clients.
+   */
+  start(services: readonly HostedService<StreamMethod>[], upstream: string): string;
   /** Ends all streams with UNAVAILABLE, and ends serving. */
   stop(): void;
 }
@@ -98,7 +107,7 @@ export class RelaySession {
     this.loads = this.createLoads(servers, transportFactory);
     this.lrs = this.createLoadService();
     this.resources.watch(() => this.loads.onClusters());
-    const inspectService = createInspectService(options.describe, clock);
+    const inspectService = createInspectService(options, clock);
     const services = [this.ads, this.lrs, this.createStatusService(servers), inspectService];
     this.server = new ServiceHost({ name: 'relay', services, clock });
   }
@@ -106,6 +115,11 @@ export class RelaySession {
   /** Starts to listen. @returns the port; 0 for a path. */
   start(address: ListenAddress): Promise<number> {
     return this.server.start(address);
+  }
+
+  /** Listens on another socket; clients that are connected stay. */
+  move(to: ListeningSocket): void {
+    this.server.listenOn(to);
   }
 
   /** Where it listens, in the form of `server_uri`; `undefined` if it does not. */
@@ -116,7 +130,7 @@ export class RelaySession {
   /** Starts to serve by a host. @returns its address. */
   serve(host: RelayHost): string {
     this.host = host;
-    return host.start([this.ads, this.lrs]);
+    return host.start([this.ads, this.lrs], describeUpstream(this.options.bootstrap));
   }
 
   /** Reports the loads that clients have reported, acknowledges them, and ends the streams. */
@@ -136,7 +150,7 @@ export class RelaySession {
     this.close();
   }
 
-  inspect(): Omit<RelayReport, 'pid' | 'address' | 'nodeId'> {
+  inspect(): Omit<RelayReport, keyof RelayIdentity> {
     return {
       servers: this.client.serverStates(),
       types: this.resources.describe(),

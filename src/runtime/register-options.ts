@@ -79,10 +79,11 @@ export interface RegisterOptions {
   readonly requireBootstrap?: boolean;
   /**
    * Lets the processes of this host that have the same value share their streams to the management servers: the absolute path
-   * of a Unix socket, such as `/run/shop.sock`, for processes of one user and one bootstrap, also in several containers; or
+   * of a Unix socket, such as `/run/shop.sock`, for processes of one user, also in several containers; or
    * `threads`, for the worker threads of this process; or `cluster`, for the primary and the workers of `node:cluster`, over their
    * IPC channels: the primary serves. Of the others, one serves the others as `grpc-xds relay` does; when it ends,
-   * another one takes its place. While none can, each uses its own servers. Takes precedence over `GRPC_XDS_RELAY`. Default: the
+   * another one takes its place. While none can, each uses its own servers, as with a relay of other management servers than
+   * those of its bootstrap. Each bootstrap of a process has a relay of its own. Takes precedence over `GRPC_XDS_RELAY`. Default: the
    * environment variable `GRPC_XDS_SHARE`, or else nothing is shared.
    */
   readonly share?: string;

@@ -1,5 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import type { InspectedProcess } from '../observe/admin/inspect';
+import type { ShareReport } from '../observe/admin/share-report';
 import type { ObserveClients } from '../observe/admin/status-queue';
 import type { Bootstrap } from '../bootstrap/bootstrap';
 import { resolveLimits, type Limits } from '../bootstrap/limits';
@@ -9,6 +10,7 @@ import {
   findOptionProblem,
   OptionBootstraps,
   type LoadBootstrapOptions,
+  type RelayChoice,
 } from '../bootstrap/load-bootstrap';
 import type { ManagementCredentials } from '../security/credentials/management-credentials';
 import { createDnsWatcherFactory } from '../dependency-manager/dns-watch';
@@ -81,20 +83,24 @@ export { registerLbPolicy } from '../lb/custom/custom-policies';
 /** The options of this package that a channel may have. */
 const CHANNEL_OPTIONS = [BOOTSTRAP_OPTION, CHILD_CHANNEL_OPTION];
 
+const CHANNEL_SOURCE = `channel option ${BOOTSTRAP_OPTION}`;
+const SERVER_SOURCE = 'XdsServer({ bootstrap })';
+
 /** The options of `register()` that the runtime uses. */
 export interface RuntimeOptions {
   readonly bootstrap?: object | string;
   readonly snapshotPath?: string;
   readonly limits?: Partial<Limits>;
   readonly childChannelOptions?: ChildChannelOptions;
-  /** The relay that the processes of this host share, as its `server_uri`. Default: that of the environment. */
-  readonly relay?: string | undefined;
+  /** How bootstraps choose the relays that the processes of this host share. Default: that of the environment. */
+  readonly relays?: { readonly ofProcess: RelayChoice; readonly ofOption: RelayChoice } | undefined;
 }
 
 /** What the runtime has from its registration. */
 export interface RuntimeAmbient extends Pick<PolicyEnvironment, 'logger' | 'flags'> {
   /** Returns a factory for the transports to relays as well. */
   readonly withRelays: (factory: XdsTransportFactory) => XdsTransportFactory;
+  readonly describeShares: () => readonly ShareReport[];
 }
 
 /** The dependencies that do not depend on the channel. */
@@ -118,14 +124,18 @@ export class XdsRuntime {
   private readonly clients: ClientPool<WatchClient, XdsClientGroup>;
   private readonly resolverDependencies: SharedDependencies;
   private readonly childOptions: ChildOptionsChoice;
-  private readonly channelBootstraps: OptionBootstraps;
-  private readonly serverBootstraps: OptionBootstraps;
+  private channelBootstraps: OptionBootstraps;
+  private serverBootstraps: OptionBootstraps;
+  private relays: RuntimeOptions['relays'];
   private loadBootstrap: () => Result<Bootstrap, string>;
   private readonly loadStreams = new LoadStreams(systemClock);
   /** Aborted by a shutdown; replaced by the next registration. */
   private lifetime = createLifetime();
 
-  constructor({ withRelays, ...ambient }: RuntimeAmbient, options: RuntimeOptions) {
+  private readonly describeShares: RuntimeAmbient['describeShares'];
+
+  constructor({ withRelays, describeShares, ...ambient }: RuntimeAmbient, options: RuntimeOptions) {
+    this.describeShares = describeShares;
     this.environment = {
       ...ambient,
       clock: systemClock,
@@ -152,8 +162,9 @@ export class XdsRuntime {
       ...environment,
       types: processCertificateProviders,
     });
-    this.channelBootstraps = this.createBootstraps(`channel option ${BOOTSTRAP_OPTION}`);
-    this.serverBootstraps = this.createBootstraps('XdsServer({ bootstrap })');
+    this.relays = options.relays;
+    this.channelBootstraps = this.createBootstraps(CHANNEL_SOURCE);
+    this.serverBootstraps = this.createBootstraps(SERVER_SOURCE);
     this.childOptions = new ChildOptionsChoice(ambient.logger);
     this.childOptions.register(readChildOptions(options.childChannelOptions));
     this.loadBootstrap = this.createLoader(options);
@@ -179,6 +190,11 @@ export class XdsRuntime {
   use(options: RuntimeOptions): void {
     if (this.lifetime.signal.aborted) this.lifetime = createLifetime();
     this.loadBootstrap = this.createLoader(options);
+    if (this.relays !== options.relays) {
+      this.relays = options.relays;
+      this.channelBootstraps = this.createBootstraps(CHANNEL_SOURCE);
+      this.serverBootstraps = this.createBootstraps(SERVER_SOURCE);
+    }
     this.childOptions.register(readChildOptions(options.childChannelOptions));
   }
 
@@ -272,6 +288,7 @@ export class XdsRuntime {
         snapshot: () => client.snapshot(),
       })),
       certificates: this.certificates.inUse(),
+      shares: this.describeShares(),
       describePolicies: ({ clusters }) => this.lbPolicyRoots.describe(clusters),
       describeUnusedFields: (typeUrl, bytes) =>
         types.find((type) => type.typeUrl === typeUrl)?.describeUnusedFields(bytes) ?? [],
@@ -300,13 +317,26 @@ export class XdsRuntime {
     for (const group of this.clients.shared()) group.spendTime(durationMs);
   }
 
-  private createLoader({ bootstrap, snapshotPath, relay }: RuntimeOptions) {
+  private createLoader({ bootstrap, snapshotPath, relays }: RuntimeOptions) {
+    const relay = relays?.ofProcess;
     const options = { inline: bootstrap, snapshotPath, relay, ...this.loaderOptions() };
     return createBootstrapLoader(options, this.environment.logger);
   }
 
   private createBootstraps(source: string): OptionBootstraps {
-    return new OptionBootstraps(source, this.loaderOptions(), this.environment.logger);
+    const { relays } = this;
+    const relay: RelayChoice | undefined =
+      relays &&
+      ((bootstrap) => {
+        // The bootstrap of the process has the first choice.
+        this.loadBootstrap();
+        return relays.ofOption(bootstrap);
+      });
+    return new OptionBootstraps(
+      source,
+      { ...this.loaderOptions(), relay },
+      this.environment.logger,
+    );
   }
 
   private loaderOptions(): Pick<LoadBootstrapOptions, 'support' | 'flags'> {

@@ -1,10 +1,19 @@
 import { CallCredentials, ChannelCredentials, type Metadata } from '../grpc-js';
 import { createContainedConnector } from '../security/client/contained-connector';
+import { errorMessage } from '../util/errors';
 import { createHandle, type Handle } from '../util/handle';
 import { MAX_TEXT_LENGTH, redactCut, REDACTED } from '../util/text';
 
 type SecureConnector = ReturnType<ChannelCredentials['_createSecureConnector']>;
 type Socket = Parameters<SecureConnector['connect']>[0];
+
+/** Decides whether a connection is made, and whether it is used. */
+export interface ConnectionGuard {
+  /** @throws Error if there is to be no connection. */
+  onConnecting(): void;
+  /** Called before anything is sent. @throws Error if the connection is not to be used. */
+  onConnected(): void;
+}
 
 /**
  * Channel credentials that close their connections with their channel. A closed channel of grpc-js forgets a connection
@@ -23,6 +32,7 @@ export class TrackedCredentials extends ChannelCredentials {
   constructor(
     private readonly inner: ChannelCredentials,
     private readonly secrets: SentSecrets,
+    private readonly guard?: ConnectionGuard,
   ) {
     super();
   }
@@ -62,12 +72,25 @@ export class TrackedCredentials extends ChannelCredentials {
         if (this.isRetired) return retired();
         this.sockets.add(socket);
         socket.once('close', () => this.sockets.delete(socket));
+        try {
+          this.guard?.onConnected();
+        } catch (error) {
+          return refused(error);
+        }
         return connector.connect(socket).then((connected) => {
           if (!this.isRetired) this.putInBackground(connected.socket);
           return connected;
         });
       },
-      waitForReady: () => (this.isRetired ? retired() : connector.waitForReady()),
+      waitForReady: () => {
+        if (this.isRetired) return retired();
+        try {
+          this.guard?.onConnecting();
+        } catch (error) {
+          return refused(error);
+        }
+        return connector.waitForReady();
+      },
       getCallCredentials: () => this.secrets.watch(connector.getCallCredentials()),
       destroy: () => connector.destroy(),
     };
@@ -77,6 +100,10 @@ export class TrackedCredentials extends ChannelCredentials {
 // A socket whose connection is refused here is destroyed by the channel.
 function retired(): Promise<never> {
   return Promise.reject(new Error('the channel is closed'));
+}
+
+function refused(error: unknown): Promise<never> {
+  return Promise.reject(error instanceof Error ? error : new Error(errorMessage(error)));
 }
 
 /** The part of a socket that is used here. */

@@ -1,7 +1,8 @@
 import { isLocalTarget } from '../bootstrap/server-uri';
 import type { ServerConfig } from '../bootstrap/bootstrap';
 import { DEFAULT_LIMITS, type Limits } from '../bootstrap/limits';
-import { channelTarget } from '../bootstrap/server-uri';
+import { RELAY_FEATURE } from '../bootstrap/server-config-parser';
+import { channelTarget, socketPathOf } from '../bootstrap/server-uri';
 import {
   Channel,
   ConnectivityState,
@@ -13,6 +14,7 @@ import type { Clock } from '../util/clock';
 import { describeDuration } from '../util/duration';
 import { errorMessage } from '../util/errors';
 import type { Handle } from '../util/handle';
+import { late } from '../util/late';
 import { err, ok, type Result } from '../util/result';
 import { sanitizeText } from '../util/text';
 import { StatusCode } from '../util/status-code';
@@ -25,8 +27,13 @@ import type {
   XdsTransportFactory,
 } from '../xds-client/transport';
 import { createInterceptedCall, describeDetails, GrpcStream, type StreamCall } from './grpc-stream';
-import { SentSecrets, TrackedCredentials } from './connection-credentials';
+import { SentSecrets, TrackedCredentials, type ConnectionGuard } from './connection-credentials';
 import { hasMethods } from '../grpc-js/host-internals';
+import type * as UnixSocket from '../util/unix-socket';
+import type * as Guards from './socket-guard';
+
+const loadSockets = late<typeof UnixSocket>(() => require('../util/unix-socket'));
+const loadGuards = late<typeof Guards>(() => require('./socket-guard'));
 
 /** Constructor options of a transport factory. */
 export interface GrpcTransportOptions {
@@ -61,20 +68,31 @@ export class GrpcTransportFactory implements XdsTransportFactory {
   create(server: ServerConfig, connection?: ConnectionOptions): Result<XdsTransport, string> {
     const credentials = this.options.credentials.create(server);
     if (!credentials.ok) return credentials;
+    const path = socketPathOf(channelTarget(server.serverUri));
+    const problem = path === undefined ? undefined : loadSockets().findLengthProblem(path);
+    if (problem !== undefined) return err(problem);
+    const isGuarded = path !== undefined && server.features.has(RELAY_FEATURE);
     const childOptions = connection instanceof CheckedChildOptions ? connection : undefined;
     try {
-      const transport = new GrpcTransport(
-        server.serverUri,
-        credentials.value,
-        childOptions,
-        this.options,
-      );
+      const transport = new GrpcTransport(server.serverUri, {
+        ...{ credentials: credentials.value, childOptions },
+        guard: isGuarded ? new (loadGuards().SocketGuard)(path) : undefined,
+        options: this.options,
+      });
       transport.connect();
       return ok(transport);
     } catch (error) {
       return err(errorMessage(error));
     }
   }
+}
+
+/** What the connections of a transport have in common. */
+interface ConnectionParts {
+  readonly credentials: ChannelCredentials;
+  readonly childOptions: CheckedChildOptions | undefined;
+  readonly guard: ConnectionGuard | undefined;
+  readonly options: GrpcTransportOptions;
 }
 
 interface Connection {
@@ -98,11 +116,9 @@ class GrpcTransport implements XdsTransport {
 
   constructor(
     private readonly serverUri: string,
-    private readonly credentials: ChannelCredentials,
-    private readonly childOptions: CheckedChildOptions | undefined,
-    private readonly options: GrpcTransportOptions,
+    private readonly parts: ConnectionParts,
   ) {
-    this.keepalive = createKeepalive(childOptions, options.keepalive);
+    this.keepalive = createKeepalive(parts.childOptions, parts.options.keepalive);
   }
 
   openStream(method: string, handler: XdsStreamHandler): XdsStream {
@@ -114,7 +130,7 @@ class GrpcTransport implements XdsTransport {
       onEnd: () => this.forget(stream),
       describe: (status) => this.describeEnd(connection, status),
     });
-    const timer = this.options.clock.setTimer(
+    const timer = this.parts.options.clock.setTimer(
       () => this.onConnectTimeout(stream, connection),
       this.connectTimeoutMs,
     );
@@ -129,22 +145,23 @@ class GrpcTransport implements XdsTransport {
   }
 
   private get connectTimeoutMs(): number {
-    return this.options.connectTimeoutMs ?? DEFAULT_CONNECT_TIMEOUT_MS;
+    return this.parts.options.connectTimeoutMs ?? DEFAULT_CONNECT_TIMEOUT_MS;
   }
 
   private createCall(channel: Channel, method: string): StreamCall {
-    const { childOptions } = this;
+    const { childOptions, options } = this.parts;
     const create = () => channel.createCall(method, Infinity, null, null, null);
     if (childOptions === undefined) return create();
-    return createInterceptedCall(channel, method, childOptions, this.options.clock) ?? create();
+    return createInterceptedCall(channel, method, childOptions, options.clock) ?? create();
   }
 
   /** The connection in use, made if there is none. Nothing is sent before a stream is opened. */
   connect(): Connection {
     if (this.connection !== undefined) return this.connection;
-    const credentials = new TrackedCredentials(this.credentials, this.secrets);
-    const { keepalive, childOptions } = this;
-    const { maxMessageBytes } = this.options.limits ?? DEFAULT_LIMITS;
+    const { guard, childOptions, options } = this.parts;
+    const credentials = new TrackedCredentials(this.parts.credentials, this.secrets, guard);
+    const { keepalive } = this;
+    const { maxMessageBytes } = options.limits ?? DEFAULT_LIMITS;
     const target = channelTarget(this.serverUri);
     const channel = createChannel(target, credentials, {
       keepalive,

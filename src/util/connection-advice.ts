@@ -1,3 +1,11 @@
+import { late } from './late';
+import type * as UnixSocket from './unix-socket';
+
+const loadSockets = late<typeof UnixSocket>(() => require('./unix-socket'));
+
+/** An error of a connection to the socket of a path. */
+const OF_SOCKET = /\bconnect (E[A-Z]+) \//;
+
 /** What to check after an error of Node.js or of the host library, by a part of its text. The first that matches is used. */
 const ADVICE: readonly (readonly [error: RegExp, advice: string])[] = [
   // Those of proxies are before the errors that they wrap.
@@ -78,6 +86,8 @@ const ADVICE: readonly (readonly [error: RegExp, advice: string])[] = [
  * error is not a known one. Texts about certificates say what is wrong with them.
  */
 export function connectionAdvice(error: string): string {
-  const [, advice] = ADVICE.find(([pattern]) => pattern.test(error)) ?? [];
+  const code = OF_SOCKET.exec(error)?.[1];
+  const ofSocket = code === undefined ? undefined : loadSockets().connectAdvice(code);
+  const advice = ofSocket ?? ADVICE.find(([pattern]) => pattern.test(error))?.[1];
   return advice === undefined ? '' : `: ${advice}`;
 }

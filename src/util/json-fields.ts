@@ -4,6 +4,11 @@ import type { Violations } from './violations';
 /** The fields of a JSON object; a map, for fields called `__proto__` or `constructor`. */
 export type JsonFields = ReadonlyMap<string, unknown>;
 
+/** What is needed of the fields of an object to read some of them by their names. */
+export interface NamedFields extends Pick<JsonFields, 'get' | 'has'> {
+  keys(): Iterable<string>;
+}
+
 /**
  * Reads the fields of an object. Fields that are `null` count as absent, as in the JSON form of protocol buffers.
  *
@@ -52,7 +57,7 @@ function withCamelCase(fields: JsonFields): JsonFields {
 
 /** Reads a field that is an object whose keys are data; empty if it is absent. Entries with a violation are left out. */
 export function readEntries<T>(
-  fields: JsonFields,
+  fields: NamedFields,
   name: string,
   violations: Violations,
   read: (json: unknown, violations: Violations) => T | undefined,
@@ -96,7 +101,7 @@ export function readInteger(
 
 /** Reads a list field; empty if it is absent, and after adding a violation. */
 export function readList(
-  fields: JsonFields,
+  fields: NamedFields,
   name: string,
   violations: Violations,
 ): readonly unknown[] {
@@ -106,7 +111,7 @@ export function readList(
 
 /** Reads an optional string field; `undefined` if it is absent, and after adding a violation. */
 export function readString(
-  fields: JsonFields,
+  fields: NamedFields,
   name: string,
   violations: Violations,
 ): string | undefined {
@@ -117,7 +122,7 @@ export function readString(
 
 /** Reads a string field that must be present and not empty; `undefined` after adding a violation. */
 export function readRequiredString(
-  fields: JsonFields,
+  fields: NamedFields,
   name: string,
   violations: Violations,
 ): string | undefined {
@@ -129,7 +134,7 @@ export function readRequiredString(
 
 /** Reads a boolean field; the fallback if it is absent, and after adding a violation. */
 export function readBoolean(
-  fields: JsonFields,
+  fields: NamedFields,
   name: string,
   fallback: boolean,
   violations: Violations,
@@ -140,7 +145,7 @@ export function readBoolean(
 
 /** Reads a field; the fallback if it is absent, and after adding a violation if `parse` returns `undefined`. */
 function readField<T>(
-  fields: JsonFields,
+  fields: NamedFields,
   name: string,
   fallback: T,
   violations: Violations,

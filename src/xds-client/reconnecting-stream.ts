@@ -81,6 +81,8 @@ export interface ReconnectingStreamOptions<S extends StreamSession> {
 interface BackoffState {
   readonly kind: 'backoff';
   readonly timer: Handle;
+  /** The notification that a stream can be opened (`StreamStatus.retryWhen`); `undefined` if there is none. */
+  readonly notification: Handle | undefined;
   /** On the monotonic clock. */
   readonly retryAtMs: number;
   /** When the next attempt may be made if something is awaited, on the monotonic clock. */
@@ -96,6 +98,11 @@ interface OpenState<S> {
   readonly backoff: BackoffStep;
   /** Runs out when the stream has lasted, after others that were cut. */
   readonly lasting: Handle | undefined;
+}
+
+interface SoonerAttempt {
+  readonly urgentInMs?: number;
+  readonly retryWhen?: StreamStatus['retryWhen'] | undefined;
 }
 
 type StreamState<S> =
@@ -181,7 +188,10 @@ export class ReconnectingStream<S extends StreamSession> {
   private setState(next: StreamState<S>): void {
     const { state } = this;
     this.state = next;
-    if (state.kind === 'backoff') state.timer.release();
+    if (state.kind === 'backoff') {
+      state.timer.release();
+      state.notification?.release();
+    }
     if (state.kind !== 'open') return;
     state.lasting?.release();
     this.report(() => state.stream.close());
@@ -238,7 +248,7 @@ export class ReconnectingStream<S extends StreamSession> {
         this.whileOpen(stream, (open) => {
           const next = open.session.onClosed(status);
           const isSucceeded = next !== undefined && status.isSucceeded === true;
-          this.proceed(open, isSucceeded ? { kind: 'at-once' } : next);
+          this.proceed(open, isSucceeded ? { kind: 'at-once' } : next, status.retryWhen);
         }),
     });
     const openedAtMs = clock.monotonicMs();
@@ -274,12 +284,16 @@ export class ReconnectingStream<S extends StreamSession> {
     });
   }
 
-  private proceed(open: OpenState<S>, next: NextStream | undefined): void {
+  private proceed(
+    open: OpenState<S>,
+    next: NextStream | undefined,
+    retryWhen?: StreamStatus['retryWhen'],
+  ): void {
     // The session may have ended its stream itself.
     if (next === undefined || this.state !== open) return;
     switch (next.kind) {
       case 'after-backoff':
-        this.fail(next.reason, this.backoffAfter(open));
+        this.fail(next.reason, this.backoffAfter(open), retryWhen);
         break;
       case 'after-interval':
         this.openAfterInterval(open, next);
@@ -304,7 +318,7 @@ export class ReconnectingStream<S extends StreamSession> {
     const urgentInMs = openedAtMs + MIN_STREAM_INTERVAL_MS - nowMs;
     const delayMs = pauseMs === undefined || isAwaited ? urgentInMs : pauseMs;
     if (delayMs <= 0) this.open(this.firstBackoff());
-    else this.waitAndOpen(delayMs, this.firstBackoff(), urgentInMs);
+    else this.waitAndOpen(delayMs, this.firstBackoff(), { urgentInMs });
   }
 
   private endCuts(): void {
@@ -312,26 +326,32 @@ export class ReconnectingStream<S extends StreamSession> {
     this.options.onCut?.(undefined);
   }
 
-  private fail(reason: string, backoff: BackoffStep): void {
-    this.waitAndOpen(backoff.delayMs, backoff.next());
+  private fail(reason: string, backoff: BackoffStep, retryWhen?: StreamStatus['retryWhen']): void {
+    this.waitAndOpen(backoff.delayMs, backoff.next(), { retryWhen });
     this.options.onFailed(reason, backoff.delayMs);
   }
 
   /**
    * @param backoff How long to wait after the attempt that follows.
-   * @param urgentInMs After how many milliseconds the attempt is made if something is awaited.
+   * @param sooner When the attempt is made sooner: after `urgentInMs` if something is awaited, and once `retryWhen` notifies.
    */
-  private waitAndOpen(delayMs: number, backoff: BackoffStep, urgentInMs = delayMs): void {
+  private waitAndOpen(
+    delayMs: number,
+    backoff: BackoffStep,
+    { urgentInMs = delayMs, retryWhen }: SoonerAttempt = {},
+  ): void {
     const { clock, queue } = this.options;
     const nowMs = clock.monotonicMs();
+    const proceed = () => {
+      queue.run(() => {
+        if (this.state === waiting) this.open(backoff);
+      });
+    };
     const waiting: BackoffState = {
       kind: 'backoff',
       ...{ retryAtMs: nowMs + delayMs, urgentAtMs: nowMs + urgentInMs },
-      timer: clock.setTimer(() => {
-        queue.run(() => {
-          if (this.state === waiting) this.open(backoff);
-        });
-      }, delayMs),
+      timer: clock.setTimer(proceed, delayMs),
+      notification: retryWhen?.(proceed),
     };
     this.setState(waiting);
   }

@@ -1,4 +1,5 @@
 import type { ServerConfig } from '../bootstrap/bootstrap';
+import type { Handle } from '../util/handle';
 import { ok, type Result } from '../util/result';
 
 /** The status with which a stream ended. */
@@ -13,6 +14,12 @@ export interface StreamStatus {
    * `false`.
    */
   readonly isSucceeded?: boolean;
+  /**
+   * Notifies once when a new stream can be opened, which ends the backoff before it. Default: nothing is known of that.
+   *
+   * @returns a handle that ends the notification.
+   */
+  readonly retryWhen?: (onReady: () => void) => Handle;
   /** The connection that the stream was on, as a number of the transport, if it outlived the stream. Default: it did not. */
   readonly connection?: number;
 }

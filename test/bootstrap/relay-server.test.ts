@@ -36,10 +36,10 @@ describe('the relay of a host', () => {
   it.each(['unix:/run/relay.sock', 'unix:///run/relay.sock', '127.0.0.1:5', '[::1]:5'])(
     '%s comes before the servers, of each authority as well',
     (relay) => {
-      const first = `${relay} ignore_resource_deletion`;
+      const first = `${relay} ignore_resource_deletion grpc_xds_relay`;
       expect(serversOf(bootstrap, relay)).toEqual({
         servers: [first, 'a:1 ignore_resource_deletion', 'b:1'],
-        own: [relay, 'c:1'],
+        own: [`${relay} grpc_xds_relay`, 'c:1'],
         none: [first, 'a:1 ignore_resource_deletion', 'b:1'],
       });
     },
@@ -49,15 +49,15 @@ describe('the relay of a host', () => {
     expect(serversOf(bootstrap, relay)).toMatchObject({ own: ['c:1'] });
   });
 
-  it.each(['10.0.0.1:5', 'dns:///relay:5', 'unix:relay.sock', '/run/relay.sock', 'unix:'])(
-    '%s is refused: the connection is not encrypted',
-    (relay) => {
-      const loaded = load(bootstrap, relay);
-      expect(loaded.ok ? '' : loaded.error.message).toBe(
-        `xDS bootstrap cannot be used: GRPC_XDS_RELAY must be unix:/path, or an address of this host such as 127.0.0.1:18001, not "${relay}"`,
-      );
-    },
-  );
+  it.each([
+    ...['10.0.0.1:5', 'dns:///relay:5', 'unix:relay.sock', '/run/relay.sock', 'unix:'],
+    ...['unix-abstract:relay', 'unix://host/relay.sock', 'unix:@relay'],
+  ])('%s is refused: the connection is not encrypted', (relay) => {
+    const loaded = load(bootstrap, relay);
+    expect(loaded.ok ? '' : loaded.error.message).toBe(
+      `xDS bootstrap cannot be used: GRPC_XDS_RELAY must be unix:/path, or an address of this host such as 127.0.0.1:18001, not "${relay}"`,
+    );
+  });
 
   it('changes nothing of what is wrong with a bootstrap', () => {
     for (const wrong of [{}, { xds_servers: [] }, { xds_servers: 5 }, { authorities: 5 }]) {

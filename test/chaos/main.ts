@@ -2,13 +2,15 @@
 // endpoints that are known must not notice. `-- --case NACK` runs those with that in their names, `-- --short`
 // all of them at once and for a second only, `-- --variant incremental` one of the variants. `-- --case rotation` rotates
 // certificates and names of servers beside 500 calls a second. `-- --relay` runs them with a relay between. `-- --share` kills
-// the process that is the relay of eight, twenty times beside 1,000 calls a second. `-- --servers` runs the cases of xDS servers in
+// the process that is the relay of eight, twenty times beside 1,000 calls a second; `--processes 32` of so many. With `--cluster` or
+// `--threads` these are workers of node:cluster or worker threads, of which none is killed. `-- --servers` runs the cases of xDS servers in
 // place of these.
 import { parseArgs } from 'node:util';
 import { chaosCases } from './cases';
 import { chaosVariants, type ChaosReport, type ChaosVariant } from './run-case';
 import { rotate } from './rotation';
 import { runTakeovers } from '../relay/share/takeovers';
+import { runCluster, runThreads } from '../relay/share/together';
 import { misses, runChaos } from './run-chaos';
 import { runServerChaos } from './servers/run-server-chaos';
 
@@ -76,9 +78,8 @@ async function runRotation(isShort: boolean): Promise<boolean> {
 const MAX_TAKEOVER_MS = 1000;
 
 /** @returns whether all is well. */
-async function runShare(isShort: boolean): Promise<boolean> {
-  const full = { workers: 8, kills: 20, callsPerSecond: 1000 };
-  const options = isShort ? { ...full, kills: 3 } : full;
+async function runShare(workers: number, isShort: boolean): Promise<boolean> {
+  const options = { workers, kills: isShort ? 3 : 20, callsPerSecond: 1000 };
   const { calls, failures, takeoversMs, streams } = await runTakeovers(options);
   const sorted = [...takeoversMs].sort((a, b) => a - b);
   const at = (share: number) => sorted[Math.ceil(share * sorted.length) - 1] ?? Infinity;
@@ -91,6 +92,18 @@ async function runShare(isShort: boolean): Promise<boolean> {
   return failures.length === 0 && at(0.99) <= MAX_TAKEOVER_MS;
 }
 
+/** Runs processes of node:cluster, or worker threads, that share the streams of one. @returns whether all is well. */
+async function runTogether(kind: 'cluster' | 'threads', workers: number): Promise<boolean> {
+  const run = kind === 'cluster' ? runCluster : runThreads;
+  const { calls, failures, streams, loadStreams } = await run({ workers, seconds: 5 });
+  process.stdout.write(
+    `${kind} of ${workers} workers: ${calls} calls, ${failures.length} failed; ` +
+      `${streams} streams of resources, ${loadStreams} of load reports\n`,
+  );
+  for (const message of new Set(failures)) process.stdout.write(`  ${message}\n`);
+  return failures.length === 0 && streams === 1 && loadStreams === 1;
+}
+
 async function main(): Promise<void> {
   const { values } = parseArgs({
     options: {
@@ -100,10 +113,16 @@ async function main(): Promise<void> {
       servers: { type: 'boolean', default: false },
       relay: { type: 'boolean', default: false },
       share: { type: 'boolean', default: false },
+      cluster: { type: 'boolean', default: false },
+      threads: { type: 'boolean', default: false },
+      processes: { type: 'string', default: '8' },
     },
   });
   if (values.share) {
-    process.exitCode = (await runShare(values.short)) ? 0 : 1;
+    const workers = Number(values.processes);
+    const kind = values.cluster ? 'cluster' : values.threads ? 'threads' : undefined;
+    const isWell = kind ? runTogether(kind, workers) : runShare(workers, values.short);
+    process.exitCode = (await isWell) ? 0 : 1;
     return;
   }
   const named = chaosCases.filter(({ name }) => name.includes(values.case));

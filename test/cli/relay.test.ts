@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { ControlPlane, Snapshot } from '../../src/control-plane';
 import { AdsClient } from '../control-plane/ads-client';
 import { CDS, echo } from '../control-plane/resources';
+import { readPage } from '../support/page-reader';
 import { eventually } from '../support/eventually';
 import { FakeIo } from './fake-io';
 
@@ -119,6 +120,94 @@ describe('grpc-xds relay', () => {
     expect(await running).toBe(0);
   });
 
+  /** Runs a relay with two clients, one of which rejects. @returns what it has printed after a word, and its end. */
+  const startWith = async (word: string, ...args: readonly string[]) => {
+    const running = io.run('relay', '--listen', `unix:${path}`, ...args);
+    const url = (await io.until(new RegExp(`^${word}: `))).slice(word.length + 2);
+    await io.until(/^Relaying on /);
+    const client = new AdsClient(`unix:${path}`);
+    const [good, bad] = [client.open(), client.open()];
+    good.subscribe(CDS, ['echo', 'none'], { node: { id: 'good' } });
+    good.ack(await good.next(), ['echo', 'none']);
+    bad.subscribe(CDS, ['echo'], { node: { id: 'bad' } });
+    bad.nack(await bad.next(), ['echo'], 'no good');
+    await eventually(
+      () => io.errors.length,
+      (count) => count > 0,
+    );
+    const end = async () => {
+      client.close();
+      io.pressCtrlC();
+      expect(await running).toBe(0);
+    };
+    return { url, end };
+  };
+
+  it('is shown on a live page, with its clients and the servers above it', async () => {
+    const { url, end } = await startWith('Live page', '--page', '0');
+    const page = { url, port: Number(new URL(url).port), close: () => Promise.resolve() };
+    const read = async (...names: readonly string[]) => {
+      const query = names.map((view) => `view=${view}`).join('&');
+      const reader = await readPage(page, `${query}&target=2`);
+      const [first] = await eventually(
+        () => reader.messages,
+        (messages) => messages.length > 0,
+      );
+      reader.request.destroy();
+      expect(first?.data.about?.kind).toBe('relay');
+      return first?.data.views ?? {};
+    };
+    const shown = {
+      ...(await read('clients', 'types', 'upstream')),
+      ...(await read('relayed', 'loads', 'events')),
+    };
+    const rowsOf = (view: string) => shown[view]?.rows;
+    expect(rowsOf('clients')).toMatchObject([
+      { node: 'good', state: 'acknowledged' },
+      { node: 'bad', state: 'rejected', reason: 'no good' },
+    ]);
+    expect(rowsOf('types')).toMatchObject([
+      { type: 'Cluster', state: 'rejected', names: '1', rejection: 'rejected: no good' },
+    ]);
+    expect(rowsOf('upstream')).toMatchObject([{ server, state: 'open' }]);
+    expect(rowsOf('relayed')).toMatchObject([{ type: 'Cluster', names: 2, resources: 1 }]);
+    expect(rowsOf('loads')).toEqual([]);
+    expect(rowsOf('events')?.map(({ kind }) => kind)).toContain('failed');
+    await end();
+    await expect(fetch(new URL('/', url))).rejects.toThrow();
+  });
+
+  it('serves its metrics in the format of Prometheus', async () => {
+    const { url, end } = await startWith('Metrics', '--metrics', '0');
+    expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/metrics$/);
+    const response = await fetch(url);
+    expect(response.headers.get('content-type')).toMatch(/^text\/plain; version=0\.0\.4/);
+    const lines = (await response.text()).split('\n');
+    const cluster = 'grpc_xds_resource_type="envoy.config.cluster.v3.Cluster"';
+    expect(lines).toEqual(
+      expect.arrayContaining([
+        '# TYPE grpc_xds_relay_clients gauge',
+        'grpc_xds_relay_clients{grpc_target="#relay"} 2',
+        `grpc_xds_relay_subscriptions{grpc_target="#relay",${cluster}} 3`,
+        '# TYPE grpc_xds_relay_rejections_total counter',
+        `grpc_xds_relay_rejections_total{grpc_target="#relay",${cluster}} 1`,
+        `grpc_xds_client_connected{grpc_target="#relay",grpc_xds_server="${server}"} 1`,
+      ]),
+    );
+    expect(lines.filter((line) => line.startsWith('# TYPE'))).toHaveLength(
+      new Set(lines.filter((line) => line.startsWith('# TYPE'))).size,
+    );
+    expect((await fetch(new URL('/other', url))).status).toBe(404);
+    expect((await fetch(url, { method: 'POST' })).status).toBe(405);
+    const other = new FakeIo();
+    other.env = io.env;
+    const args = ['--listen', '127.0.0.1:0', '--metrics', new URL(url).port];
+    expect(await other.run('relay', ...args)).toBe(2);
+    expect(other.errors.join()).toContain('EADDRINUSE');
+    await end();
+    await expect(fetch(url)).rejects.toThrow();
+  });
+
   it('is not found where there is none', async () => {
     expect(await io.run('relay', '--admin', `unix:${join(folder, 'none')}`)).toBe(3);
     expect(await io.run('relay', '--admin', server)).toBe(3);
@@ -142,7 +231,7 @@ describe('grpc-xds relay', () => {
     expect(await io.run('relay', '--listen', `unix:${file}`)).toBe(2);
     expect(io.errors).toEqual([
       `error: ${path}: another process listens on it`,
-      `error: ${file}: there is something else than a socket`,
+      `error: ${file}: there is something else than a socket: remove it, or choose another path`,
     ]);
   });
 

@@ -1,9 +1,10 @@
-import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseListenAddress } from '../../src/relay/listen-address';
+import { makeForeign } from '../support/foreign-socket';
 import { ClaimedPath } from '../../src/relay/claimed-path';
+import { leaveSocket } from './leave-socket';
 
 const claim = (path: string) => ClaimedPath.claim(path);
 
@@ -11,13 +12,6 @@ describe('the path of a socket', () => {
   const folder = mkdtempSync(join(tmpdir(), 'path-'));
   afterAll(() => rmSync(folder, { recursive: true }));
   afterEach(() => jest.restoreAllMocks());
-
-  /** Leaves a socket, as a process that is killed does. */
-  const leaveSocket = (path: string) => {
-    const code = `require('net').createServer().listen(${JSON.stringify(path)}, () => process.kill(process.pid, 'SIGKILL'))`;
-    spawnSync(process.execPath, ['-e', code]);
-    expect(statSync(path).isSocket()).toBe(true);
-  };
 
   it('is freed of the socket of a process that was killed', async () => {
     const path = join(folder, 'stale');
@@ -33,17 +27,14 @@ describe('the path of a socket', () => {
   it('keeps the socket of another user', async () => {
     const path = join(folder, 'foreign');
     leaveSocket(path);
-    const { uid } = statSync(path);
-    jest.spyOn(process, 'getuid').mockReturnValue(uid + 1);
-    await expect(claim(path)).rejects.toThrow(
-      `${path}: the socket belongs to the user ${uid}, not to ${uid + 1}`,
-    );
+    const users = makeForeign(path);
+    await expect(claim(path)).rejects.toThrow(`${path}: the socket belongs to the user ${users}`);
     expect(existsSync(path)).toBe(true);
   });
 
   it('is not longer than a socket may be', async () => {
     const path = join(folder, 'x'.repeat(100));
-    await expect(claim(path)).rejects.toThrow('longer than the 103 bytes');
+    await expect(claim(path)).rejects.toThrow('bytes, and that of a socket at most');
   });
 });
 

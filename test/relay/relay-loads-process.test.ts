@@ -50,11 +50,21 @@ function reported(controlPlane: ControlPlane): number {
 
 describe('load reports of four clients, when the process of their relay is', () => {
   it.each([
-    ['killed', (relay: RelayProcess) => relay.kill()],
-    ['stopped', (relay: RelayProcess) => relay.stop()],
+    // A report that the server has, and that the relay has not acknowledged when it is killed, is counted twice: how many
+    // there are depends on the moment. The counts of each moment are in acknowledged-loads.test.ts.
+    [
+      'killed again and again, are all calls that were made',
+      (relay: RelayProcess) => relay.kill(),
+      false,
+    ],
+    [
+      'stopped again and again, are the calls that were made',
+      (relay: RelayProcess) => relay.stop(),
+      true,
+    ],
   ])(
-    '%s again and again, are the calls that were made',
-    async (_, end) => {
+    '%s',
+    async (_, end, isExact) => {
       const random = seededRandom(30);
       const scene = await RelayScene.start({ loadReporting: { intervalMs: 100 } });
       await scene.relay.stop();
@@ -91,8 +101,10 @@ describe('load reports of four clients, when the process of their relay is', () 
         30_000,
       ).catch(() => undefined);
       // What is counted twice would follow within some intervals.
-      await sleep(500);
-      expect(reported(scene.controlPlane)).toBe(codes.length);
+      if (isExact) await sleep(500);
+      const count = reported(scene.controlPlane);
+      expect(count).toBeGreaterThanOrEqual(codes.length);
+      if (isExact) expect(count).toBe(codes.length);
       for (const client of clients) client.close();
       await relay.kill();
       backend.stop();

@@ -83,6 +83,24 @@ describe('grpc-xds relay --listen systemd', () => {
     expect(await ended).toBe(0);
   });
 
+  it('refuses an abstract socket, to which every user may connect', async () => {
+    const name = `grpc-xds-test-${process.pid}`;
+    const { output, ended } = await start({ path: `\0${name}` });
+    expect(output).toContain(
+      `error: systemd: systemd has passed the abstract socket @${name}, which has no owner and no mode, so that every user of this host may connect: give ListenStream= a path`,
+    );
+    expect(await ended).toBe(2);
+  });
+
+  it('says of a socket that all users may connect to it, and serves it', async () => {
+    const path = join(folder, 'open.sock');
+    const { output, started, ended } = await start({ path, writableAll: true });
+    expect(output).toContain(`relay ${path}: other users may connect to the socket`);
+    expect(output).toContain(`Relaying on unix:${path}`);
+    started.kill();
+    expect(await ended).toBe(0);
+  });
+
   it.each(['127.0.0.1', '::1'])('listens on a port of %s', async (host) => {
     const { output, started, ended } = await start({ host, port: 0 });
     expect(output).toContain(host === '::1' ? 'Relaying on [::1]:' : 'Relaying on 127.0.0.1:');

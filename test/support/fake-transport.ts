@@ -224,10 +224,13 @@ export class FakeStream implements XdsStream {
    * @param connection What it was on, if that outlives it.
    */
   end(code = 14, details = 'connection refused', connection?: number): void {
+    const outlived = connection === undefined ? {} : { connection };
+    this.endBy({ code, details, ...outlived });
+  }
+
+  endBy(status: StreamStatus): void {
     if (!this.isOpen) throw new Error('the client has closed the stream already');
     this.isOpen = false;
-    const outlived = connection === undefined ? {} : { connection };
-    const status: StreamStatus = { code, details, ...outlived };
     this.handler.onClosed(status);
     this.clock.flush();
   }

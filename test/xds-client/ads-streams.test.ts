@@ -1,4 +1,5 @@
 import { StatusCode } from '../../src/util/status-code';
+import { createHandle } from '../../src/util/handle';
 import { Harness, RecordingWatcher } from './harness';
 
 const SERVER = 'management server xds.test:1 (node "node-1")';
@@ -272,6 +273,24 @@ describe('a stream that ends after a response', () => {
     expect(h.server.streams).toHaveLength(2);
     expect(watcher.told).toEqual(['value one']);
     expect(h.logger.errors).toEqual([]);
+  });
+
+  it('ends when the transport notifies that a stream can be opened', () => {
+    const h = new Harness();
+    h.watch(h.listener, 'a');
+    let ready: (() => void) | undefined;
+    const retryWhen = (onReady: () => void) => {
+      ready = onReady;
+      return createHandle(() => (ready = undefined));
+    };
+    h.stream.endBy({ code: StatusCode.UNAVAILABLE, details: 'no relay', retryWhen });
+    expect(h.server.streams).toHaveLength(1);
+    ready?.();
+    h.clock.flush();
+    expect(h.server.streams).toHaveLength(2);
+    expect(ready).toBeUndefined();
+    h.clock.advance(120_000);
+    expect(h.server.streams).toHaveLength(2);
   });
 
   it('begins the backoff anew, however often the server has failed before', () => {

@@ -1,4 +1,6 @@
 import type * as Relays from '../../relay';
+import type * as RelayMetrics from './relay-metrics';
+import type * as RelayPages from './relay-page';
 import type * as Servers from '../../server';
 import { late } from '../../util/late';
 
@@ -27,3 +29,5 @@ export const loadServers = late<typeof Servers>(() => require('../../server/inde
 
 /** The relay has the management server above the client, which the other commands must not load. */
 export const loadRelay = late<typeof Relays>(() => require('../../relay/index'));
+export const loadRelayMetrics = late<typeof RelayMetrics>(() => require('./relay-metrics'));
+export const loadRelayPage = late<typeof RelayPages>(() => require('./relay-page'));

@@ -1,7 +1,9 @@
 import { status } from '@grpc/grpc-js';
+import { servePage } from '../../observe/live-page/page-server';
 import { errorMessage } from '../../util/errors';
 import { containLogger, silentLogger, type Logger } from '../../util/logger';
 import { isJsonObject } from '../../wire/proto-json/explain-json';
+import type { SocketAddress } from '../arguments';
 import { AdminClient } from '../dump/admin-client';
 import {
   exitCode,
@@ -21,6 +23,10 @@ export interface RelayFlags extends OutputFlags {
   readonly listen?: string;
   /** The address of a relay that runs, which is shown instead. */
   readonly admin?: string;
+  /** The port of 127.0.0.1 with the live page. */
+  readonly page?: number;
+  /** Where metrics are served: a port of 127.0.0.1, or an address with a port. */
+  readonly metrics?: SocketAddress;
   /** Seconds for its response. */
   readonly timeout: number;
 }
@@ -32,7 +38,7 @@ export async function relay(flags: RelayFlags, io: CliIo): Promise<number> {
     io.printError('error: give --listen to run a relay, or --admin to show one that runs');
     return exitCode.badInput;
   }
-  return listen === undefined ? showRelay(admin ?? '', flags, io) : runRelay(listen, io);
+  return listen === undefined ? showRelay(admin ?? '', flags, io) : runRelay(listen, flags, io);
 }
 
 /**
@@ -41,30 +47,57 @@ export async function relay(flags: RelayFlags, io: CliIo): Promise<number> {
  *
  * @returns the exit code; a bootstrap or an address that cannot be used is bad input.
  */
-async function runRelay(listen: string, io: CliIo): Promise<number> {
-  const log = (text: string) => {
-    const time = new Date(io.clock.now()).toISOString().slice(11, 19);
-    return `${time}Z ${text}`;
-  };
-  const logger: Logger = containLogger({
-    ...silentLogger,
-    info: (text) => io.print(log(text())),
-    error: (text) => io.printError(log(text())),
-  });
+async function runRelay(listen: string, flags: RelayFlags, io: CliIo): Promise<number> {
+  const closing: (() => unknown)[] = [];
   try {
-    const options = { listen, env: io.env, clock: io.clock, logger };
-    const started = new (loadClient().loadRelay().Relay)(options);
-    const address = await started.start();
-    io.print(`Relaying on ${address}`);
-    io.print(`Bootstrap for clients: "server_uri": ${JSON.stringify(address)}`);
-    await untilInterrupted(io);
-    io.print(log('stopping'));
-    await started.stop();
+    await serveRelay(listen, flags, { io, closing });
     return exitCode.fine;
   } catch (error) {
     io.printError(`error: ${errorMessage(error)}`);
     return exitCode.badInput;
+  } finally {
+    for (const close of closing) await close();
   }
+}
+
+/** Runs a relay until it is interrupted. @throws Error if an address cannot be used. */
+async function serveRelay(
+  listen: string,
+  { page: pagePort, metrics }: RelayFlags,
+  { io, closing }: { readonly io: CliIo; readonly closing: (() => unknown)[] },
+): Promise<void> {
+  const { loadRelay, loadRelayMetrics, loadRelayPage } = loadClient();
+  const page = new (loadRelayPage().RelayPage)(() => started.inspect(), io.clock);
+  const log = (text: string) => `${new Date(io.clock.now()).toISOString().slice(11, 19)}Z ${text}`;
+  const logger: Logger = containLogger({
+    ...silentLogger,
+    info: (text) => {
+      io.print(log(text()));
+      page.log('info', text());
+    },
+    error: (text) => {
+      io.printError(log(text()));
+      page.log('failed', text());
+    },
+  });
+  // Before the relay, which is observed from its start on.
+  if (metrics !== undefined) {
+    const served = await loadRelayMetrics().serveRelayMetrics(metrics);
+    closing.push(() => served.close());
+    io.print(`Metrics: ${served.url}`);
+  }
+  const started = new (loadRelay().Relay)({ listen, env: io.env, clock: io.clock, logger });
+  const address = await started.start();
+  closing.unshift(() => started.stop());
+  if (pagePort !== undefined) {
+    const served = await servePage({ port: pagePort }, () => page, io.clock);
+    closing.push(() => served.close());
+    io.print(`Live page: ${served.url}`);
+  }
+  io.print(`Relaying on ${address}`);
+  io.print(`Bootstrap for clients: "server_uri": ${JSON.stringify(address)}`);
+  await untilInterrupted(io);
+  io.print(log('stopping'));
 }
 
 /**

@@ -12,17 +12,16 @@ import type {
   ServicePort,
 } from './objects';
 import { readSlice } from './read-slice';
-import { readBounded, readItems, readText, readWord } from './read-values';
+import { fieldsOf, readBounded, readItems, readText, readWord } from './read-values';
 import {
   isObject,
   readBoolean,
   readEntries,
   readInteger,
   readList,
-  readObject,
   readRequiredString,
   readString,
-  type JsonFields,
+  type NamedFields,
 } from '../../util/json-fields';
 import { err, ok, type Result } from '../../util/result';
 import { Violations } from '../../util/violations';
@@ -54,7 +53,7 @@ export function readObjectOf(
 }
 
 function read(kind: WatchedKind, json: unknown, violations: Violations): WatchedObject | undefined {
-  const fields = readObject(json, violations);
+  const fields = fieldsOf(json, violations);
   if (fields === undefined) return undefined;
   const meta = readMeta(kind, fields, violations.at('metadata'));
   if (meta === undefined) return undefined;
@@ -84,10 +83,10 @@ const CLUSTER_SCOPED: ReadonlySet<WatchedKind> = new Set<WatchedKind>(['Node', '
 
 function readMeta(
   kind: WatchedKind,
-  object: JsonFields,
+  object: NamedFields,
   violations: Violations,
 ): ObjectMeta | undefined {
-  const fields = readObject(object.get('metadata'), violations);
+  const fields = fieldsOf(object.get('metadata'), violations);
   if (fields === undefined) return undefined;
   const name = readBounded(fields, 'name', LIMITS.nameLength, violations);
   const isClusterScoped = CLUSTER_SCOPED.has(kind);
@@ -108,14 +107,14 @@ function readMeta(
 
 const NONE: ReadonlyMap<string, string> = new Map();
 
-function readAnnotations(fields: JsonFields, violations: Violations): ReadonlyMap<string, string> {
+function readAnnotations(fields: NamedFields, violations: Violations): ReadonlyMap<string, string> {
   const annotations = readTexts(fields, 'annotations', violations);
   if (!annotations.has(LAST_APPLIED)) return annotations;
   return new Map([...annotations].filter(([key]) => key !== LAST_APPLIED));
 }
 
 function readTexts(
-  fields: JsonFields,
+  fields: NamedFields,
   name: string,
   violations: Violations,
 ): ReadonlyMap<string, string> {
@@ -131,14 +130,14 @@ function readTexts(
   return texts;
 }
 
-function readGeneration(fields: JsonFields, violations: Violations): number {
+function readGeneration(fields: NamedFields, violations: Violations): number {
   const generation = fields.get('generation');
   if (generation === undefined) return 0;
   const bounds = { min: 0, max: Number.MAX_SAFE_INTEGER };
   return readInteger(generation, bounds, violations.at('generation')) ?? 0;
 }
 
-function readTime(fields: JsonFields, violations: Violations): number {
+function readTime(fields: NamedFields, violations: Violations): number {
   const text = readBounded(fields, 'creationTimestamp', LIMITS.textLength, violations);
   return text === '' ? 0 : Math.max(Date.parse(text), 0) || 0;
 }
@@ -163,10 +162,10 @@ const DISTRIBUTIONS: ReadonlyMap<string, ServiceObject['trafficDistribution']> =
 
 function readService(
   meta: ObjectMeta,
-  object: JsonFields,
+  object: NamedFields,
   violations: Violations,
 ): ServiceObject | undefined {
-  const fields = readObject(object.get('spec'), violations);
+  const fields = fieldsOf(object.get('spec'), violations);
   if (fields === undefined) return undefined;
   const distribution = readString(fields, 'trafficDistribution', violations) ?? '';
   return {
@@ -184,12 +183,12 @@ function readService(
 }
 
 /** Another family is one that has no slices here. */
-function readFamilies(fields: JsonFields, violations: Violations): readonly ('IPv4' | 'IPv6')[] {
+function readFamilies(fields: NamedFields, violations: Violations): readonly ('IPv4' | 'IPv6')[] {
   const families = readList(fields, 'ipFamilies', violations).slice(0, LIMITS.ipFamilies);
   return families.filter((family) => family === 'IPv4' || family === 'IPv6');
 }
 
-function readServicePort(fields: JsonFields, violations: Violations): ServicePort | undefined {
+function readServicePort(fields: NamedFields, violations: Violations): ServicePort | undefined {
   const port = readInteger(fields.get('port'), { min: 1, max: 65_535 }, violations.at('port'));
   if (port === undefined) return undefined;
   return {
@@ -201,7 +200,7 @@ function readServicePort(fields: JsonFields, violations: Violations): ServicePor
 
 function readRoute(
   meta: ObjectMeta,
-  fields: JsonFields,
+  fields: NamedFields,
   violations: Violations,
 ): GrpcRouteObject | undefined {
   const spec = readPart(fields, 'spec', violations);
@@ -211,7 +210,7 @@ function readRoute(
 }
 
 function readPart(
-  fields: JsonFields,
+  fields: NamedFields,
   name: string,
   violations: Violations,
 ): Readonly<Record<string, unknown>> | undefined {
@@ -225,10 +224,10 @@ function isRecord(json: unknown): json is Readonly<Record<string, unknown>> {
 
 function readGrant(
   meta: ObjectMeta,
-  object: JsonFields,
+  object: NamedFields,
   violations: Violations,
 ): ReferenceGrantObject | undefined {
-  const fields = readObject(object.get('spec'), violations);
+  const fields = fieldsOf(object.get('spec'), violations);
   if (fields === undefined) return undefined;
   const most = LIMITS.elementsPerGrant;
   const from = readItems(fields, 'from', most, violations, (element, at) => {
@@ -244,7 +243,7 @@ function readGrant(
 }
 
 function readSubject(
-  fields: JsonFields,
+  fields: NamedFields,
   violations: Violations,
 ): { readonly group: string; readonly kind: string } | undefined {
   const kind = readRequiredString(fields, 'kind', violations);

@@ -1,14 +1,8 @@
 import { isIPv4, isIPv6 } from 'node:net';
 import { OBJECT_LIMITS as LIMITS } from './object-limits';
 import type { EndpointSliceObject, ObjectMeta, SliceEndpoint, SlicePort } from './objects';
-import { readBounded, readItems, readText, readWord } from './read-values';
-import {
-  readBoolean,
-  readInteger,
-  readList,
-  readObject,
-  type JsonFields,
-} from '../../util/json-fields';
+import { fieldsOf, readBounded, readItems, readText, readWord } from './read-values';
+import { readBoolean, readInteger, readList, type NamedFields } from '../../util/json-fields';
 import { quoteText } from '../../util/text';
 import type { Violations } from '../../util/violations';
 
@@ -26,7 +20,7 @@ const isAddress: Record<(typeof ADDRESS_TYPES)[number], (text: string) => boolea
 /** Reads an EndpointSlice; `undefined` after adding a violation. */
 export function readSlice(
   meta: ObjectMeta,
-  fields: JsonFields,
+  fields: NamedFields,
   violations: Violations,
 ): EndpointSliceObject | undefined {
   const addressType = readWord(fields, 'addressType', ADDRESS_TYPES, violations);
@@ -43,7 +37,7 @@ export function readSlice(
   };
 }
 
-function readPort(fields: JsonFields, violations: Violations): SlicePort {
+function readPort(fields: NamedFields, violations: Violations): SlicePort {
   const port = fields.get('port');
   return {
     name: readBounded(fields, 'name', LIMITS.nameLength, violations),
@@ -57,36 +51,69 @@ function readPort(fields: JsonFields, violations: Violations): SlicePort {
 }
 
 function readEndpoint(
-  fields: JsonFields,
+  fields: NamedFields,
   isLegal: (address: string) => boolean,
   violations: Violations,
 ): SliceEndpoint | undefined {
   const address = readAddress(fields, isLegal, violations);
   if (address === undefined) return undefined;
-  const conditions = readOptional(fields, 'conditions', violations);
-  const at = violations.at('conditions');
-  // Consumers take an unknown state as ready, and defer to it if it is not said whether the endpoint serves.
-  const isReady = readBoolean(conditions, 'ready', true, at);
-  const hints = readOptional(fields, 'hints', violations);
   return {
-    ...{ address, isReady },
-    isServing: readBoolean(conditions, 'serving', isReady, at),
-    isTerminating: readBoolean(conditions, 'terminating', false, at),
+    address,
+    ...readConditions(fields, violations),
     hostname: readText(fields, 'hostname', violations),
-    targetUid: readText(
-      readOptional(fields, 'targetRef', violations),
-      'uid',
-      violations.at('targetRef'),
-    ),
+    targetUid: readTarget(fields, violations),
     nodeName: readText(fields, 'nodeName', violations),
     zone: readText(fields, 'zone', violations),
-    forZones: readHints(hints, 'forZones', violations.at('hints')),
-    forNodes: readHints(hints, 'forNodes', violations.at('hints')),
+    ...readHints(fields, violations),
   };
 }
 
+type Conditions = Pick<SliceEndpoint, 'isReady' | 'isServing' | 'isTerminating'>;
+
+/** Consumers take an unknown state as ready, and defer to it if it is not said whether the endpoint serves. */
+const READY: Conditions = { isReady: true, isServing: true, isTerminating: false };
+
+function readConditions(endpoint: NamedFields, violations: Violations): Conditions {
+  const conditions = endpoint.get('conditions');
+  if (conditions === undefined) return READY;
+  const at = violations.at('conditions');
+  const fields = fieldsOf(conditions, at);
+  if (fields === undefined) return READY;
+  const isReady = readBoolean(fields, 'ready', true, at);
+  return {
+    isReady,
+    isServing: readBoolean(fields, 'serving', isReady, at),
+    isTerminating: readBoolean(fields, 'terminating', false, at),
+  };
+}
+
+function readTarget(endpoint: NamedFields, violations: Violations): string | undefined {
+  const target = endpoint.get('targetRef');
+  if (target === undefined) return undefined;
+  const at = violations.at('targetRef');
+  const fields = fieldsOf(target, at);
+  return fields && readText(fields, 'uid', at);
+}
+
+type Hints = Pick<SliceEndpoint, 'forZones' | 'forNodes'>;
+
+const NO_HINTS: Hints = { forZones: [], forNodes: [] };
+
+function readHints(endpoint: NamedFields, violations: Violations): Hints {
+  const hints = endpoint.get('hints');
+  if (hints === undefined) return NO_HINTS;
+  const at = violations.at('hints');
+  const fields = fieldsOf(hints, at);
+  if (fields === undefined) return NO_HINTS;
+  const read = (name: string) =>
+    readItems(fields, name, LIMITS.hintsPerEndpoint, at, (hint, place) =>
+      readText(hint, 'name', place),
+    );
+  return { forZones: read('forZones'), forNodes: read('forNodes') };
+}
+
 function readAddress(
-  fields: JsonFields,
+  fields: NamedFields,
   isLegal: (address: string) => boolean,
   violations: Violations,
 ): string | undefined {
@@ -98,19 +125,4 @@ function readAddress(
   const [address] = addresses;
   if (typeof address !== 'string') return at.index(0).add('must be a string');
   return isLegal(address) ? address : at.index(0).add(`${quoteText(address)} is no such address`);
-}
-
-const NO_FIELDS: JsonFields = new Map();
-const NO_NAMES: readonly string[] = [];
-
-function readOptional(fields: JsonFields, name: string, violations: Violations): JsonFields {
-  const value = fields.get(name);
-  return value === undefined ? NO_FIELDS : (readObject(value, violations.at(name)) ?? NO_FIELDS);
-}
-
-function readHints(hints: JsonFields, name: string, violations: Violations): readonly string[] {
-  if (!hints.has(name)) return NO_NAMES;
-  return readItems(hints, name, LIMITS.hintsPerEndpoint, violations, (hint, at) =>
-    readText(hint, 'name', at),
-  );
 }

@@ -1,11 +1,34 @@
 import { OBJECT_LIMITS } from './object-limits';
-import { readList, readObject, readString, type JsonFields } from '../../util/json-fields';
+import { isObject, readList, readString, type NamedFields } from '../../util/json-fields';
 import { quoteText } from '../../util/text';
 import type { Violations } from '../../util/violations';
 
+/** The fields of an object, without a copy of them: a slice has thousands of objects. Those that are `null` count as absent. */
+class ObjectFields implements NamedFields {
+  constructor(private readonly json: object) {}
+
+  get(name: string): unknown {
+    const value: unknown = Reflect.get(this.json, name);
+    return value === null || !Object.hasOwn(this.json, name) ? undefined : value;
+  }
+
+  has(name: string): boolean {
+    return this.get(name) !== undefined;
+  }
+
+  keys(): readonly string[] {
+    return Object.keys(this.json).filter((name) => this.has(name));
+  }
+}
+
+/** Returns the fields of an object; `undefined` after adding a violation. */
+export function fieldsOf(json: unknown, violations: Violations): NamedFields | undefined {
+  return isObject(json) ? new ObjectFields(json) : violations.add('must be an object');
+}
+
 /** Reads a string of at most so many characters; '' if it is absent, and after adding a violation. */
 export function readBounded(
-  fields: JsonFields,
+  fields: NamedFields,
   name: string,
   maxLength: number,
   violations: Violations,
@@ -18,7 +41,7 @@ export function readBounded(
 
 /** Reads a name or a short text; `undefined` if it is absent or empty, and after adding a violation. */
 export function readText(
-  fields: JsonFields,
+  fields: NamedFields,
   name: string,
   violations: Violations,
 ): string | undefined {
@@ -27,7 +50,7 @@ export function readText(
 
 /** Reads one of several words; `undefined` if it is absent, and after adding a violation. */
 export function readWord<Word extends string>(
-  fields: JsonFields,
+  fields: NamedFields,
   name: string,
   words: readonly Word[],
   violations: Violations,
@@ -42,11 +65,11 @@ export function readWord<Word extends string>(
 
 /** Reads a list of at most so many objects; those with a violation are left out. */
 export function readItems<T>(
-  fields: JsonFields,
+  fields: NamedFields,
   name: string,
   most: number,
   violations: Violations,
-  read: (fields: JsonFields, violations: Violations) => T | undefined,
+  read: (fields: NamedFields, violations: Violations) => T | undefined,
 ): readonly T[] {
   const at = violations.at(name);
   const items = readList(fields, name, violations);
@@ -57,7 +80,7 @@ export function readItems<T>(
   const values: T[] = [];
   for (const [i, item] of items.entries()) {
     const place = at.index(i);
-    const itemFields = readObject(item, place);
+    const itemFields = fieldsOf(item, place);
     const value = itemFields && read(itemFields, place);
     if (value !== undefined) values.push(value);
   }

@@ -63,10 +63,7 @@ function sizeOf(object: KubernetesObject): number {
  * Decodes a file in steps.
  * @param identity What is watched now; another one is an error.
  */
-function* decodeObjects(
-  content: Buffer,
-  identity: string,
-): Steps<Result<SavedObjects, string>> {
+function* decodeObjects(content: Buffer, identity: string): Steps<Result<SavedObjects, string>> {
   const end = content.subarray(0, MAX_HEADER_BYTES).indexOf('\n');
   const header = readJson(content.toString('utf8', 0, Math.max(end, 0)));
   if (end < 0 || valueAt(header, 'format') !== FORMAT) return err(`is not of the form ${FORMAT}`);

@@ -117,17 +117,17 @@ export class WatchReport {
     const { logger } = this.options;
     const name = describe(watch);
     if (cause === 'missing') {
-      logger.info(
-        () =>
-          `kubernetes: ${name} are not installed in the cluster, and have no effect until they are`,
-      );
+      const line = () =>
+        `kubernetes: ${name} are not installed in the cluster, and have no effect until they are`;
+      logger.info(line, { event: 'kubernetes-waiting' });
       return;
     }
     if (cause !== 'forbidden') return;
     const { namespace, resource } = watch;
+    const loss = resource.lossIfForbidden === undefined ? '' : `; ${resource.lossIfForbidden}`;
     const role = namespace === undefined ? 'ClusterRole' : `Role in the namespace ${namespace}`;
     const line = () =>
-      `kubernetes: this process may not list and watch ${name}: add the rule ${ruleFor(resource)} to its ${role}: ${message}`;
+      `kubernetes: this process may not list and watch ${name}: add the rule ${ruleFor(resource)} to its ${role}${loss}: ${message}`;
     logger.error(line, { event: 'kubernetes-failed', error: message });
   }
 

@@ -6,6 +6,7 @@ import type {
   ServerSnapshot,
 } from '../../xds-client/client-snapshot';
 import type { ServerReport } from './server-report';
+import type { ShareReport } from './share-report';
 
 /** What a report has in it. */
 export interface InspectOptions {
@@ -31,6 +32,8 @@ export interface InspectReport {
   readonly targets: readonly TargetReport[];
   /** The addresses of the `XdsServer`s of this process. Not those of other targets than `#server`, if one is chosen. */
   readonly servers: readonly ServerReport[];
+  /** What the process shares with others, by `register({ share })`. */
+  readonly shares: readonly ShareReport[];
   /** The certificates of providers that clusters and servers use. */
   readonly certificates: readonly CertificatesReport[];
 }

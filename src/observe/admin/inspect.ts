@@ -29,6 +29,7 @@ import type {
 } from './inspect-report';
 import { describeChannels } from './channel-report';
 import { processServers } from './process-servers';
+import type { ShareReport } from './share-report';
 import { describeServerTarget } from './server-target';
 import { toIso } from '../../util/since';
 import { describeChanges, Contents, redact, shortName } from './resource-report';
@@ -43,6 +44,7 @@ export interface InspectedProcess {
     readonly snapshot: () => ClientSnapshot;
   }[];
   readonly certificates: readonly CertificatesInUse[];
+  readonly shares: readonly ShareReport[];
   readonly describePolicies: (resolution: LiveResolution) => PolicyState | undefined;
   readonly describeUnusedFields: (typeUrl: string, bytes: Uint8Array) => readonly string[];
 }
@@ -55,7 +57,7 @@ const OPTIONS: MembersOf<InspectOptions> = {
 
 /** A process without channels for xds: targets. */
 const NOTHING: InspectedProcess = {
-  ...{ resolutions: [], clients: [], certificates: [] },
+  ...{ resolutions: [], clients: [], certificates: [], shares: [] },
   describePolicies: () => undefined,
   describeUnusedFields: () => [],
 };
@@ -67,8 +69,9 @@ const MAX_WAITS = 100;
 export function inspectProcess(
   options: InspectOptions,
   clock: Clock,
-  inspected = NOTHING,
+  parts: Partial<InspectedProcess> = {},
 ): InspectReport {
+  const inspected: InspectedProcess = { ...NOTHING, ...parts };
   checkOptions('inspect()', options, OPTIONS);
   const contents = options.contents === true ? new Contents(options.maxBytes) : undefined;
   const targets = inspected.clients.filter(
@@ -86,6 +89,7 @@ export function inspectProcess(
       ...describeClient(snapshot(), inspected, contents),
     })),
     servers: includesServers(options) ? processServers.reports() : [],
+    shares: inspected.shares,
     certificates: inspected.certificates.map(describeCertificates),
   };
   return redact(report);

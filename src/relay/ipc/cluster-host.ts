@@ -31,7 +31,7 @@ export class ClusterHost implements RelayHost {
   constructor(private readonly options: ClusterHostOptions) {}
 
   /** Starts to serve the workers there are, and those that are forked later. */
-  start(services: readonly HostedService<StreamMethod>[]): string {
+  start(services: readonly HostedService<StreamMethod>[], upstream: string): string {
     const connections = new Set<IpcConnection>();
     const session = createName(this.options.random);
     const all = services.flatMap((service) => service.methods);
@@ -39,7 +39,7 @@ export class ClusterHost implements RelayHost {
     const accept = (port: IpcPort) => {
       if (!port.isConnected) return;
       const connection: IpcConnection = new IpcConnection({
-        ...{ port, session, methods },
+        ...{ port, session, upstream, methods },
         onMalformed: (peer) => this.onMalformed(peer),
         onClosed: () => connections.delete(connection),
       });

@@ -8,6 +8,8 @@ import type { Logger } from '../../util/logger';
 import type { Random } from '../../util/random';
 import { err, ok, type Result } from '../../util/result';
 import { sanitizeText } from '../../util/text';
+import { toIso } from '../../util/since';
+import type { ShareReport } from '../../observe/admin/share-report';
 import type { XdsTransport } from '../../xds-client/transport';
 import type { InheritedResource } from '../inherited-resources';
 import type { RelayServer } from '../relay-server';
@@ -40,6 +42,12 @@ const RETRY_MS = 5000;
  */
 export class ClusterShare implements Share {
   readonly serverUri = CLUSTER_URI;
+  /** The management servers of this process, once they are known: see `describeUpstream`. */
+  upstream: string | undefined;
+  /** The latest one. */
+  private transport: IpcTransport | undefined;
+  private seenCount = 0;
+  private readyAtMs: number | undefined;
   private relay: RelayServer | undefined;
   private timer: Handle | undefined;
   private isStopped = false;
@@ -60,12 +68,36 @@ export class ClusterShare implements Share {
         `${server.serverUri}: a worker thread is no process of node:cluster: use register({ share: 'threads' })`,
       );
     }
-    const { options } = this;
+    const { upstream } = this;
+    const options = { ...this.options, upstream, onWelcome: () => this.onWelcome() };
     if (cluster.worker !== undefined) {
-      return ok(new IpcTransport(createClusterPort(cluster.worker), options));
+      this.transport = new IpcTransport(createClusterPort(cluster.worker), options);
+    } else {
+      const connection = localRelay.connect(options.clock);
+      this.transport = new IpcTransport(connection.port, options, connection);
     }
-    const connection = localRelay.connect(options.clock);
-    return ok(new IpcTransport(connection.port, options, connection));
+    return ok(this.transport);
+  }
+
+  describe(): Omit<ShareReport, 'text'> {
+    const { relay, transport, seenCount, readyAtMs } = this;
+    const serves = relay !== undefined;
+    const reason = transport?.problem ?? this.reported;
+    const upstream = this.upstream ?? relay?.inspect().upstream ?? '';
+    const takeovers = Math.max(0, seenCount - 1);
+    const common = { address: this.serverUri, upstream, takeovers };
+    if (reason !== undefined) return { ...common, state: 'unavailable', reason, role: 'none' };
+    if (transport === undefined && !serves) return { ...common, state: 'unused', role: 'none' };
+    return {
+      ...{ ...common, state: 'ready', role: serves ? 'relay' : 'client' },
+      pid: cluster.isPrimary ? process.pid : process.ppid,
+      ...(readyAtMs !== undefined && { since: toIso(readyAtMs) }),
+    };
+  }
+
+  private onWelcome(): void {
+    this.seenCount++;
+    this.readyAtMs = this.options.clock.now();
   }
 
   async stop(timeoutMs: number): Promise<void> {

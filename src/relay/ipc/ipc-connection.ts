@@ -13,6 +13,8 @@ export interface IpcConnectionOptions {
   readonly methods: ReadonlyMap<string, StreamMethod>;
   /** Names the relay from its start to its stop. */
   readonly session: string;
+  /** The management servers of the relay: see `describeUpstream`. */
+  readonly upstream: string;
   /** Called when a message with the property of this package cannot be read. */
   readonly onMalformed: (peer: string) => void;
   /** Called when the process at the other end has ended, or closed the channel. */
@@ -53,7 +55,7 @@ export class IpcConnection {
   }
 
   private onMessage(received: unknown): void {
-    const { port, session, onMalformed } = this.options;
+    const { port, session, upstream, onMalformed } = this.options;
     const decoded = decodeMessage(received);
     if (decoded === 'malformed') onMalformed(port.peer);
     if (decoded === undefined || decoded === 'malformed') return;
@@ -61,7 +63,7 @@ export class IpcConnection {
     switch (message.kind) {
       case 'hello':
         this.passesBytes = passesBytes;
-        this.post(link, { kind: 'welcome', version: PROTOCOL_VERSION, session });
+        this.post(link, { kind: 'welcome', version: PROTOCOL_VERSION, session, upstream });
         return;
       case 'open':
         if (message.session === session) this.open(link, message.stream, message.method);

@@ -18,11 +18,13 @@ interface Hello {
 }
 
 /** The answer of the relay. */
-interface Welcome {
+export interface Welcome {
   readonly kind: 'welcome';
   readonly version: number;
   /** Names the relay, from its start to its stop. */
   readonly session: string;
+  /** The management servers of the relay: see `describeUpstream`. An older relay does not say. */
+  readonly upstream?: string | undefined;
 }
 
 /** From the primary to all workers: a relay has started. */
@@ -136,12 +138,15 @@ export function decodeMessage(received: unknown): ReceivedMessage | 'malformed' 
 type Fields = Readonly<Record<string, unknown>>;
 
 function readMessage(fields: Fields): IpcMessage | undefined {
-  const { kind, version, session, stream, method } = fields;
+  const { kind, version, session, upstream, stream, method } = fields;
   switch (kind) {
     case 'hello':
       return isCount(version) ? { kind, version } : undefined;
     case 'welcome':
-      return isCount(version) && isName(session) ? { kind, version, session } : undefined;
+      if (!isCount(version) || !isName(session)) return undefined;
+      return typeof upstream === 'string'
+        ? { kind, version, session, upstream }
+        : { kind, version, session };
     case 'ready':
       return { kind };
     case 'bye':

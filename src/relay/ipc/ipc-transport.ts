@@ -1,11 +1,18 @@
 import { DEFAULT_LIMITS, type Limits } from '../../bootstrap/limits';
 import type { Clock } from '../../util/clock';
-import type { Handle } from '../../util/handle';
+import { createHandle, type Handle } from '../../util/handle';
 import type { Logger } from '../../util/logger';
 import { createName, type Random } from '../../util/random';
 import { StatusCode } from '../../util/status-code';
 import type { XdsStream, XdsStreamHandler, XdsTransport } from '../../xds-client/transport';
-import { decodeMessage, encodeMessage, PROTOCOL_VERSION, type IpcMessage } from './ipc-message';
+import { describeOtherUpstream } from '../upstream';
+import {
+  decodeMessage,
+  encodeMessage,
+  PROTOCOL_VERSION,
+  type IpcMessage,
+  type Welcome,
+} from './ipc-message';
 import type { IpcPort } from './ipc-port';
 import { IpcStream } from './ipc-stream';
 
@@ -15,6 +22,10 @@ export interface IpcTransportOptions {
   readonly random: Random;
   readonly logger: Logger;
   readonly limits?: Pick<Limits, 'maxMessageBytes'>;
+  /** The management servers of this process: see `describeUpstream`. A relay with other ones is not used. Default: any is. */
+  readonly upstream?: string | undefined;
+  /** Called when there is a relay that can be used. */
+  readonly onWelcome?: () => void;
 }
 
 type State =
@@ -23,7 +34,7 @@ type State =
   | { readonly kind: 'welcome'; readonly session: string; readonly passesBytes: boolean }
   | { readonly kind: 'closed'; readonly reason: string };
 
-/** How long the first stream of a method waits for a relay, in milliseconds. */
+/** How long a stream waits for a relay, in milliseconds. */
 const WELCOME_TIMEOUT_MS = 1000;
 
 const NO_RELAY =
@@ -37,8 +48,8 @@ export class IpcTransport implements XdsTransport {
   private readonly link: string;
   private readonly listening: Handle;
   private readonly streams = new Map<number, IpcStream>();
-  /** Methods of which a stream has failed since there was a relay: the next one waits for it, and other servers are used. */
-  private readonly failedMethods = new Set<string>();
+  /** What is notified when there is a relay. */
+  private readonly welcomed = new Set<() => void>();
   private streamCount = 0;
   private isMalformedLogged = false;
   private state: State;
@@ -71,14 +82,19 @@ export class IpcTransport implements XdsTransport {
         this.streams.delete(id);
       },
     });
-    const isPatient = state.kind !== 'waiting' || this.failedMethods.has(method);
-    const timer = isPatient
-      ? undefined
-      : clock.setTimer(() => this.onTimeout(stream, method), WELCOME_TIMEOUT_MS);
+    const timer =
+      state.kind === 'waiting'
+        ? clock.setTimer(() => this.onTimeout(stream), WELCOME_TIMEOUT_MS)
+        : undefined;
     this.streams.set(id, stream);
     if (state.kind === 'welcome') stream.open(state.session);
     if (state.kind === 'closed') clock.soon(() => this.failStreams(state.reason));
     return stream;
+  }
+
+  /** Why there is no relay, as far as is known; `undefined` if there is one. */
+  get problem(): string | undefined {
+    return this.state.kind === 'welcome' ? undefined : this.state.reason;
   }
 
   close(): void {
@@ -109,7 +125,7 @@ export class IpcTransport implements XdsTransport {
         if (this.state.kind === 'waiting') this.greet();
         return;
       case 'welcome':
-        this.onWelcome(message.version, { kind: 'welcome', session: message.session, passesBytes });
+        this.onWelcome(message, passesBytes);
         return;
       case 'bye':
         this.onBye(message.session);
@@ -123,19 +139,19 @@ export class IpcTransport implements XdsTransport {
     }
   }
 
-  private onWelcome(version: number, next: State & { readonly kind: 'welcome' }): void {
+  private onWelcome(welcome: Welcome, passesBytes: boolean): void {
     const { state } = this;
     if (state.kind !== 'waiting') return;
-    if (version !== PROTOCOL_VERSION) {
-      const reason =
-        `the relay in the primary of node:cluster has the protocol version ${version}, this process ` +
-        `${PROTOCOL_VERSION}: use the same version of grpc-xds in both`;
-      this.state = { kind: 'waiting', reason };
+    const problem = findProblem(welcome, this.options.upstream);
+    if (problem !== undefined) {
+      this.state = { kind: 'waiting', reason: problem };
       return;
     }
-    this.state = next;
-    this.failedMethods.clear();
-    for (const stream of this.streams.values()) stream.open(next.session);
+    const { session } = welcome;
+    this.state = { kind: 'welcome', session, passesBytes };
+    for (const stream of this.streams.values()) stream.open(session);
+    for (const onReady of [...this.welcomed]) onReady();
+    this.options.onWelcome?.();
   }
 
   private onBye(session: string): void {
@@ -146,11 +162,14 @@ export class IpcTransport implements XdsTransport {
     this.failStreams(ENDED, true);
   }
 
-  private onTimeout(stream: IpcStream, method: string): void {
-    const { state } = this;
+  private onTimeout(stream: IpcStream): void {
+    const { state, welcomed } = this;
     if (state.kind !== 'waiting') return;
-    this.failedMethods.add(method);
-    stream.end({ code: StatusCode.UNAVAILABLE, details: state.reason });
+    const retryWhen = (onReady: () => void) => {
+      welcomed.add(onReady);
+      return createHandle(() => welcomed.delete(onReady));
+    };
+    stream.end({ code: StatusCode.UNAVAILABLE, details: state.reason, retryWhen });
   }
 
   private disconnect(reason: string): void {
@@ -173,4 +192,17 @@ export class IpcTransport implements XdsTransport {
       () => `xds: a message from ${peer} with the property grpcXds cannot be read: ignored`,
     );
   }
+}
+
+/** Returns why a relay cannot be used; `undefined` if it can. */
+function findProblem({ version, upstream }: Welcome, own: string | undefined): string | undefined {
+  if (version !== PROTOCOL_VERSION) {
+    return (
+      `the relay in the primary of node:cluster has the protocol version ${version}, this process ` +
+      `${PROTOCOL_VERSION}: use the same version of grpc-xds in both`
+    );
+  }
+  if (upstream === undefined || own === undefined || upstream === own) return undefined;
+  const others = describeOtherUpstream(upstream, own);
+  return `the relay in the primary of node:cluster ${others}: use the same bootstrap in both`;
 }

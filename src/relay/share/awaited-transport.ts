@@ -1,7 +1,6 @@
 import type { Clock } from '../../util/clock';
 import type { Handle } from '../../util/handle';
 import type { Result } from '../../util/result';
-import { inSeconds } from '../../util/duration';
 import { StatusCode } from '../../util/status-code';
 import type {
   StreamStatus,
@@ -11,11 +10,6 @@ import type {
 } from '../../xds-client/transport';
 import type { RelayState } from './share';
 
-/**
- * How long a stream waits for a relay before its server counts as unreachable, in milliseconds: the process that serves may
- * start together with many others.
- */
-const PATIENCE_MS = 5000;
 /** How long after the end of a stream it can turn out that the relay has ended, in milliseconds. */
 const NEWS_DELAY_MS = 200;
 
@@ -33,15 +27,14 @@ export interface AwaitedTransportOptions {
 }
 
 /**
- * A transport to a relay that moves from one process to another. A stream that is opened while there is no relay waits for it;
- * one whose relay has ended is replaced at once, without a backoff. So there is nothing to be reset when another process takes
- * over, and the management servers are not used meanwhile.
+ * A transport to a relay that moves from one process to another. A stream that is opened while the relay is looked for waits for it,
+ * and fails when none can be used: the next one is opened when there is a relay. A stream whose relay has ended is replaced at
+ * once, without a backoff. So there is nothing to be reset when another process takes over, and the management servers are not
+ * used meanwhile.
  */
 export class AwaitedTransport implements XdsTransport {
   private readonly streams = new Set<AwaitedStream>();
   private connection: { readonly state: RelayState; readonly transport: XdsTransport } | undefined;
-  /** A stream has failed since there was a relay: the next ones wait without an end, and the other servers are used. */
-  private hasFailed = false;
 
   constructor(private readonly options: AwaitedTransportOptions) {}
 
@@ -49,10 +42,8 @@ export class AwaitedTransport implements XdsTransport {
     const { relay, clock } = this.options;
     const stream: AwaitedStream = new AwaitedStream(handler, {
       ...{ relay, clock },
-      isPatient: () => this.hasFailed,
       connect: (state) => this.connect(state),
       method,
-      onFailed: () => (this.hasFailed = true),
       onEnd: () => this.streams.delete(stream),
     });
     this.streams.add(stream);
@@ -67,7 +58,6 @@ export class AwaitedTransport implements XdsTransport {
 
   /** Each relay has a connection of its own, which has no backoff of an earlier one. */
   private connect(state: RelayState): Result<XdsTransport, string> {
-    this.hasFailed = false;
     if (this.connection?.state === state) return { ok: true, value: this.connection.transport };
     this.connection?.transport.close();
     this.connection = undefined;
@@ -80,10 +70,7 @@ export class AwaitedTransport implements XdsTransport {
 /** Constructor options of a stream. */
 interface AwaitedStreamOptions extends Pick<AwaitedTransportOptions, 'relay' | 'clock'> {
   readonly method: string;
-  readonly isPatient: () => boolean;
   readonly connect: (state: RelayState) => Result<XdsTransport, string>;
-  /** Called when there was no relay. */
-  readonly onFailed: () => void;
   readonly onEnd: () => void;
 }
 
@@ -139,7 +126,7 @@ class AwaitedStream implements XdsStream {
     switch (state.kind) {
       case 'waiting':
         if (relay.kind === 'ready') this.open(relay);
-        else if (!this.options.isPatient()) this.wait(relay);
+        else if (relay.kind === 'unavailable') this.failWithout(relay.reason);
         return;
       case 'open':
         if (relay === state.relay) return;
@@ -153,25 +140,12 @@ class AwaitedStream implements XdsStream {
     }
   }
 
-  private wait(relay: RelayState): void {
-    if (relay.kind === 'unavailable') {
-      this.failWithout(relay.reason);
-      return;
-    }
-    this.timer ??= this.options.clock.setTimer(() => {
-      this.timer = undefined;
-      if (this.state.kind !== 'waiting') return;
-      this.failWithout(`no process has served as the relay within ${inSeconds(PATIENCE_MS)}`);
-    }, PATIENCE_MS);
-  }
-
   private failWithout(details: string): void {
-    this.options.onFailed();
-    this.fail({ code: StatusCode.UNAVAILABLE, details }, false);
+    const retryWhen = (onReady: () => void) => whenReady(this.options.relay, onReady);
+    this.fail({ code: StatusCode.UNAVAILABLE, details, retryWhen }, false);
   }
 
   private open(relay: RelayState): void {
-    this.stopTimer();
     const connected = this.options.connect(relay);
     if (!connected.ok) {
       this.failWithout(connected.error);
@@ -217,4 +191,11 @@ class AwaitedStream implements XdsStream {
     this.timer?.release();
     this.timer = undefined;
   }
+}
+
+/** Notifies when there is another relay, until the handle is released. */
+function whenReady(relay: AwaitedTransportOptions['relay'], onReady: () => void): Handle {
+  return relay.watch(() => {
+    if (relay.state.kind === 'ready') onReady();
+  });
 }

@@ -1,11 +1,15 @@
-import { connect, type Socket } from 'node:net';
 import type { Clock } from '../../util/clock';
+import { inSeconds } from '../../util/duration';
 import { errorMessage } from '../../util/errors';
 import { createHandle, type Handle } from '../../util/handle';
 import type { Logger } from '../../util/logger';
 import type { Random } from '../../util/random';
 import { sanitizeText } from '../../util/text';
-import { ClaimedPath, PathInUseError, readSocket } from '../claimed-path';
+import { readSocket } from '../../util/unix-socket';
+import { ClaimedPath, PathInUseError } from '../claimed-path';
+import type { KnownRelay } from '../relay-identity';
+import { describeOtherUpstream } from '../upstream';
+import { RelayLink, type LinkEnd } from './relay-link';
 import type { RelayState } from './share';
 
 /** A relay in this process. */
@@ -14,11 +18,25 @@ export interface ServingRelay {
   kill(): void;
 }
 
+/** The part of this process in an election. */
+export interface ElectionReport {
+  readonly state: RelayState;
+  readonly role: 'relay' | 'client' | 'none';
+  /** How many times another relay has been found in the place of an earlier one. */
+  readonly takeovers: number;
+  /** The management servers of this process. */
+  readonly upstream: string;
+  /** When the relay was found, in milliseconds since 1970; `undefined` until one is. */
+  readonly readyAtMs: number | undefined;
+}
+
 /** Constructor options of an election. */
 export interface RelayElectionOptions {
   readonly path: string;
   /** Makes the folder of the socket ready. @throws Error if it must not be used. Default: it is used as it is. */
   readonly prepareFolder?: (() => void) | undefined;
+  /** The management servers of this process: see `describeUpstream`. A relay with other ones is not used. */
+  readonly upstream: string;
   /** Starts a relay on a path that was claimed, which it releases. */
   readonly serve: (claim: ClaimedPath) => Promise<ServingRelay>;
   readonly clock: Clock;
@@ -36,6 +54,11 @@ const LASTING_MS = 250;
 const MAX_SPREAD_MS = 500;
 /** Milliseconds until a socket that cannot be used is tried again. */
 const RETRY_MS = 5000;
+/**
+ * How long a relay is looked for before the management servers are used, in milliseconds: the process that serves may start
+ * together with many others.
+ */
+const PATIENCE_MS = 5000;
 /** Milliseconds from the start of a relay until it first examines whether the path is its own, and between later times. */
 const FIRST_CHECK_MS = 50;
 const CHECK_MS = 500;
@@ -43,14 +66,17 @@ const CHECK_MS = 500;
 /**
  * The process that serves as the relay of a socket, as one process sees it. The socket itself is the lock: the process that
  * listens on it is the relay, and a connection that each of the others, and itself, hold to it ends at once with that process.
- * Nothing is sent on it. The first bytes from the relay, the settings of HTTP/2, show that it serves.
+ * The relay says on it what it is; whatever does not is no relay, and after `PATIENCE_MS` the process does without one.
  */
 export class RelayElection {
   private current: RelayState = { kind: 'electing' };
   private readonly watchers = new Set<() => void>();
   private phase: 'idle' | 'running' | 'stopped' = 'idle';
-  private connection: Socket | undefined;
+  private link: RelayLink | undefined;
   private timer: Handle | undefined;
+  private patienceTimer: Handle | undefined;
+  private seenCount = 0;
+  private readyAtMs: number | undefined;
   private serving: Promise<ServingRelay> | undefined;
   private checkTimer: Handle | undefined;
   private spreadMs = SPREAD_MS;
@@ -60,6 +86,15 @@ export class RelayElection {
 
   get state(): RelayState {
     return this.current;
+  }
+
+  /** Describes the relay and the part of this process in it. */
+  describe(): ElectionReport {
+    const { current: state, seenCount } = this;
+    const isServing = state.kind === 'ready' && this.serving !== undefined;
+    const role = isServing ? 'relay' : state.kind === 'ready' ? 'client' : 'none';
+    const takeovers = Math.max(0, seenCount - 1);
+    return { state, role, takeovers, readyAtMs: this.readyAtMs, upstream: this.options.upstream };
   }
 
   /** Watches the state until the handle is released. */
@@ -72,6 +107,7 @@ export class RelayElection {
   start(): void {
     if (this.phase !== 'idle') return;
     this.phase = 'running';
+    this.lookForRelay();
     this.join();
   }
 
@@ -81,7 +117,8 @@ export class RelayElection {
     this.phase = 'stopped';
     this.timer?.release();
     this.checkTimer?.release();
-    this.connection?.destroy();
+    this.patienceTimer?.release();
+    this.link?.close();
     this.setState({ kind: 'unavailable', reason: 'shutdown() of grpc-xds was called' });
     const relay = await this.serving?.catch(() => undefined);
     if (relay === undefined) return;
@@ -96,45 +133,63 @@ export class RelayElection {
     const { path, prepareFolder } = this.options;
     try {
       prepareFolder?.();
-      const found = readSocket(path);
-      if (found === undefined) void this.claim();
-      else if ((found.mode & 0o077) === 0) this.connect(this.options.clock.monotonicMs());
-      else throw new Error(`${path}: other users may connect to the socket`);
+      if (readSocket(path, 'own') === undefined) void this.claim();
+      else this.connect(this.options.clock.monotonicMs());
     } catch (error) {
       this.giveUp(errorMessage(error));
     }
   }
 
   private connect(startedAtMs: number): void {
-    const { path } = this.options;
-    const connection = connect({ path }).unref();
-    let failure: NodeJS.ErrnoException | undefined;
-    this.connection = connection;
-    connection.once('data', () => this.onReady());
-    connection.on('error', (error) => (failure = error));
-    connection.once('close', () => {
-      if (this.phase === 'stopped') return;
-      if (failure?.code === 'ECONNREFUSED' || failure?.code === 'ENOENT') void this.claim();
-      else if (failure?.syscall === 'connect') this.giveUp(`${path}: ${errorMessage(failure)}`);
-      else this.onLost(startedAtMs);
+    this.link = new RelayLink(this.options.path, {
+      onIdentified: (relay) => this.onIdentified(relay),
+      onEnd: (end) => this.onEnd(end, startedAtMs),
     });
-    connection.resume();
   }
 
-  private onReady(): void {
-    this.setState({ kind: 'ready' });
+  private onIdentified(relay: KnownRelay): void {
+    const { logger, path, upstream } = this.options;
+    if (relay.upstream !== undefined && relay.upstream !== upstream) {
+      this.link?.close();
+      const others = describeOtherUpstream(relay.upstream, upstream);
+      this.giveUp(`${path}: the relay (pid ${relay.pid}) ${others}: choose another path`);
+      return;
+    }
+    this.patienceTimer?.release();
+    this.seenCount++;
+    this.readyAtMs = this.options.clock.now();
+    this.setState({ kind: 'ready', relay });
     if (this.reported === undefined) return;
     this.reported = undefined;
-    const { logger, path } = this.options;
     logger.info(() => sanitizeText(`relay ${path}: can be used again`), { event: 'recovered' });
+  }
+
+  private onEnd(end: LinkEnd, startedAtMs: number): void {
+    if (this.phase === 'stopped') return;
+    if (end.kind === 'absent') void this.claim();
+    else if (end.kind === 'unusable') this.giveUp(end.reason);
+    else this.onLost(startedAtMs);
   }
 
   private onLost(startedAtMs: number): void {
     const { clock, random } = this.options;
     const hasLasted = clock.monotonicMs() - startedAtMs >= LASTING_MS;
-    this.spreadMs = hasLasted ? SPREAD_MS : Math.min(2 * this.spreadMs, MAX_SPREAD_MS);
-    this.setState({ kind: 'electing' });
+    const maxMs = this.current.kind === 'unavailable' ? RETRY_MS : MAX_SPREAD_MS;
+    this.spreadMs = hasLasted ? SPREAD_MS : Math.min(2 * this.spreadMs, maxMs);
+    if (this.current.kind === 'ready') this.lookForRelay();
     this.joinLater(random() * this.spreadMs);
+  }
+
+  /** Waits for a relay, for a while. */
+  private lookForRelay(): void {
+    const { clock, path } = this.options;
+    this.setState({ kind: 'electing' });
+    this.patienceTimer?.release();
+    this.patienceTimer = clock.setTimer(() => {
+      const reason = `${path}: nothing has answered as a relay within ${inSeconds(PATIENCE_MS)}`;
+      // What is under way goes on: the process that listens may be blocked.
+      if (this.current.kind === 'electing') this.setUnavailable(reason);
+    }, PATIENCE_MS);
   }
 
   private joinLater(delayMs: number): void {
@@ -165,7 +220,7 @@ export class RelayElection {
     this.checkLater(claim, FIRST_CHECK_MS);
     serving.catch((error: unknown) => {
       this.leave(claim);
-      this.connection?.removeAllListeners('close').destroy();
+      this.link?.close();
       if (this.phase !== 'stopped') this.giveUp(errorMessage(error));
     });
   }
@@ -190,8 +245,13 @@ export class RelayElection {
 
   /** Uses no relay until it is tried again: the process uses its management servers. */
   private giveUp(reason: string): void {
-    const { logger, random, path } = this.options;
-    this.joinLater(RETRY_MS * (0.5 + random()));
+    this.joinLater(RETRY_MS * (0.5 + this.options.random()));
+    this.setUnavailable(reason);
+  }
+
+  private setUnavailable(reason: string): void {
+    const { logger, path } = this.options;
+    this.patienceTimer?.release();
     if (this.current.kind !== 'unavailable' || this.current.reason !== reason) {
       this.setState({ kind: 'unavailable', reason });
     }

@@ -5,6 +5,8 @@ import type {
   XdsTransportFactory,
 } from '../../xds-client/transport';
 import type { ServerConfig } from '../../bootstrap/bootstrap';
+import type { ShareReport } from '../../observe/admin/share-report';
+import type { KnownRelay } from '../relay-identity';
 
 /** How the processes, or the threads, of a host share their streams to the management servers: by a relay in one of them. */
 export interface Share {
@@ -22,6 +24,8 @@ export interface Share {
     factory: XdsTransportFactory,
     options?: ConnectionOptions,
   ): Result<XdsTransport, string>;
+  /** Describes it, for reports. */
+  describe(): Omit<ShareReport, 'text'>;
   /**
    * Leaves it for good. A relay in this process ends: another process takes its place, and the loads that it has received are
    * reported.
@@ -35,6 +39,6 @@ export interface Share {
 export type RelayState =
   /** It is being looked for. */
   | { readonly kind: 'electing' }
-  | { readonly kind: 'ready' }
+  | { readonly kind: 'ready'; readonly relay: KnownRelay }
   /** There is none, and this process cannot be one. */
   | { readonly kind: 'unavailable'; readonly reason: string };

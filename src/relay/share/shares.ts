@@ -1,11 +1,16 @@
-import type { ServerConfig } from '../../bootstrap/bootstrap';
+import { createHash } from 'node:crypto';
+import type { Bootstrap, ServerConfig } from '../../bootstrap/bootstrap';
 import type { BootstrapConfig } from '../../bootstrap/bootstrap-config';
 import type { Limits } from '../../bootstrap/limits';
+import type { RelayChoice } from '../../bootstrap/load-bootstrap';
+import { describeShare, type ShareReport } from '../../observe/admin/share-report';
 import type { Clock } from '../../util/clock';
 import { late } from '../../util/late';
 import type { Logger } from '../../util/logger';
 import type { Random } from '../../util/random';
 import type { Result } from '../../util/result';
+import { toIso } from '../../util/since';
+import { sanitizeText } from '../../util/text';
 import type { ResourceSnapshot } from '../../xds-client/client-snapshot';
 import type {
   ConnectionOptions,
@@ -16,8 +21,9 @@ import type { ClaimedPath } from '../claimed-path';
 import type { InheritedResource } from '../inherited-resources';
 import type * as Cluster from '../ipc/cluster-share';
 import type * as Relays from '../relay-server';
+import { describeUpstream, upstreamKey } from '../upstream';
 import { AwaitedTransport } from './awaited-transport';
-import { preparePrivateFolder, threadSocketPath } from './private-folder';
+import { preparePrivateFolder, removeStaleSockets, threadSocketPath } from './private-folder';
 import { RelayElection, type ServingRelay } from './relay-election';
 import type { Share } from './share';
 
@@ -41,46 +47,92 @@ export interface SharedOptions {
   readonly limits?: Partial<Limits>;
 }
 
-/** What a process shares with the others of its host (see `RegisterOptions.share`). */
+/** How the bootstraps of a process choose their relays. */
+export interface RelayChoices {
+  /** Of `register()`, or of the environment. */
+  readonly ofProcess: RelayChoice;
+  /** Of a channel or a server. */
+  readonly ofOption: RelayChoice;
+}
+
+/** Characters of the hash that tells the sockets of several bootstraps apart. */
+const HASH_LENGTH = 8;
+
+/**
+ * What a process shares with the others of its host (see `RegisterOptions.share`). Each bootstrap has a relay of its own: the first
+ * one of the process that at the path, the others those at the path with a hash after it.
+ */
 export class Shares {
   /** By the `server_uri` of their relays. */
   private readonly shares = new Map<string, Share>();
+  /** By the values of `RegisterOptions.share`. */
+  private readonly values = new Map<string, RelayChoices>();
 
   constructor(private readonly options: SharesOptions) {}
 
   /**
-   * Adds a share, unless there is one of this value.
+   * Adds what there is of a value, unless it has been added.
    *
    * @param share A checked value of `RegisterOptions.share`.
-   * @param options Those of a relay of this process, if it is added.
-   * @returns the relay, as its `server_uri`.
+   * @param options Those of relays of this process, if it is added.
    */
-  use(share: string, options: SharedOptions): string {
-    if (share === 'cluster') return this.useCluster(options);
-    const path = share === 'threads' ? threadSocketPath() : share;
-    const prepareFolder = share === 'threads' ? preparePrivateFolder : undefined;
-    const serverUri = `unix:${path}`;
-    if (!this.shares.has(serverUri)) {
-      const serve = (claim: ClaimedPath) => this.serve(serverUri, claim, options);
-      const election = new RelayElection({ ...this.options, path, prepareFolder, serve });
-      this.shares.set(serverUri, new SocketShare(serverUri, election, this.options.clock));
-    }
-    return serverUri;
+  use(share: string, options: SharedOptions): RelayChoices {
+    const known = this.values.get(share);
+    if (known !== undefined) return known;
+    /** The relays by `upstreamKey`; `undefined` where there is none. */
+    const byUpstream = new Map<string, string | undefined>();
+    const create = share === 'cluster' ? this.useCluster(options) : this.usePath(share, options);
+    let hasFirst = false;
+    const choose = (bootstrap: Bootstrap, isOption: boolean) => {
+      const key = upstreamKey(bootstrap);
+      if (!byUpstream.has(key)) {
+        const isFirst = !isOption && !hasFirst;
+        byUpstream.set(key, create(bootstrap, isFirst ? undefined : hashOf(key)));
+        hasFirst ||= isFirst;
+      }
+      return byUpstream.get(key);
+    };
+    const relays: RelayChoices = {
+      ofProcess: (bootstrap) => choose(bootstrap, false),
+      ofOption: (bootstrap) => choose(bootstrap, true),
+    };
+    this.values.set(share, relays);
+    return relays;
   }
 
-  /** The primary serves its workers, whether it has channels or not. */
-  private useCluster(options: SharedOptions): string {
+  private usePath(share: string, { limits }: SharedOptions) {
+    const first = share === 'threads' ? threadSocketPath() : share;
+    const prepareFolder = share === 'threads' ? createPreparation() : undefined;
+    return (bootstrap: Bootstrap, hash: string | undefined): string => {
+      const path = hash === undefined ? first : `${first}-${hash}`;
+      const serverUri = `unix:${path}`;
+      const serve = (claim: ClaimedPath) => this.serve(serverUri, claim, { limits, bootstrap });
+      const upstream = describeUpstream(bootstrap);
+      const election = new RelayElection({ ...this.options, path, upstream, prepareFolder, serve });
+      this.shares.set(serverUri, new SocketShare(serverUri, election, this.options.clock));
+      return serverUri;
+    };
+  }
+
+  /** The primary serves its workers, whether it has channels or not: it has one bootstrap. */
+  private useCluster(options: SharedOptions) {
     const { ClusterShare, CLUSTER_URI } = loadCluster();
-    if (!this.shares.has(CLUSTER_URI)) {
-      const share = new ClusterShare({
-        ...this.options,
-        createRelay: (host) => this.createRelay(host, options),
-        inherited: () => acceptedOf(this.options.resourcesFrom(CLUSTER_URI)),
-      });
-      this.shares.set(CLUSTER_URI, share);
-      share.start();
-    }
-    return CLUSTER_URI;
+    const share = new ClusterShare({
+      ...this.options,
+      createRelay: (host) => this.createRelay(host, options),
+      inherited: () => acceptedOf(this.options.resourcesFrom(CLUSTER_URI)),
+    });
+    this.shares.set(CLUSTER_URI, share);
+    share.start();
+    return (bootstrap: Bootstrap, hash: string | undefined): string | undefined => {
+      if (hash === undefined) {
+        share.upstream = describeUpstream(bootstrap);
+        return CLUSTER_URI;
+      }
+      const text = `relay of node:cluster: has the bootstrap of register(): the streams of the bootstrap in ${bootstrap.source} are not shared: see docs/guides/several-processes.md`;
+      this.options.logger.error(() => sanitizeText(text), { event: 'relay-failed', error: text });
+      return undefined;
+    };
   }
 
   /** Creates a transport to a relay; `undefined` for other servers. */
@@ -94,37 +146,66 @@ export class Shares {
     return share?.createTransport(server, factory, options);
   }
 
+  /** Describes all. */
+  describe(): readonly ShareReport[] {
+    return Array.from(this.shares.values(), (share) => {
+      const report = share.describe();
+      return { ...report, text: describeShare(report) };
+    });
+  }
+
   /** Leaves all: see `Share.stop`. */
   async stop(timeoutMs: number): Promise<void> {
     const shares = [...this.shares.values()];
     this.shares.clear();
+    this.values.clear();
     await Promise.all(shares.map((share) => share.stop(timeoutMs)));
   }
 
   private async serve(
     listen: string,
     claim: ClaimedPath,
-    options: SharedOptions,
+    {
+      limits,
+      bootstrap,
+    }: { readonly limits: SharedOptions['limits']; readonly bootstrap: Bootstrap },
   ): Promise<ServingRelay> {
-    const relay = this.createRelay(listen, options);
+    const relay = this.createRelay(listen, limits && { limits }, bootstrap);
     await relay.start({ claim, inherited: acceptedOf(this.options.resourcesFrom(listen)) });
     return relay;
   }
 
   private createRelay(
     listen: Relays.RelayServerOptions['listen'],
-    { bootstrap, limits }: SharedOptions,
+    { bootstrap, limits }: SharedOptions = {},
+    loaded?: Bootstrap,
   ): Relays.RelayServer {
     const { env, logger, clock } = this.options;
     const { maxMessageBytes, maxCachedBytes } = limits ?? {};
     const options = {
-      ...{ listen, env, logger, clock },
+      ...{ listen, env, logger, clock, loaded },
       ...(bootstrap !== undefined && { bootstrap }),
       ...(maxMessageBytes !== undefined && { maxMessageBytes }),
       ...(maxCachedBytes !== undefined && { maxCachedBytes }),
     };
     return new (loadRelay().RelayServer)(options, 'register({ bootstrap })');
   }
+}
+
+/** Returns what makes the folder of the sockets of threads ready, which removes stale ones the first time. */
+function createPreparation(): () => void {
+  let isSwept = false;
+  return () => {
+    preparePrivateFolder();
+    if (isSwept) return;
+    isSwept = true;
+    // The folder may be removed meanwhile.
+    removeStaleSockets().catch(() => undefined);
+  };
+}
+
+function hashOf(key: string): string {
+  return createHash('sha256').update(key).digest('hex').slice(0, HASH_LENGTH);
 }
 
 function* acceptedOf(resources: Iterable<ResourceSnapshot>): IterableIterator<InheritedResource> {
@@ -135,6 +216,8 @@ function* acceptedOf(resources: Iterable<ResourceSnapshot>): IterableIterator<In
 
 /** A relay in the process that listens on a socket. */
 class SocketShare implements Share {
+  private isStarted = false;
+
   constructor(
     readonly serverUri: string,
     private readonly election: RelayElection,
@@ -142,7 +225,18 @@ class SocketShare implements Share {
   ) {}
 
   start(): void {
+    this.isStarted = true;
     this.election.start();
+  }
+
+  describe(): Omit<ShareReport, 'text'> {
+    const { role, state, takeovers, upstream, readyAtMs } = this.election.describe();
+    const common = { address: this.serverUri, upstream, role, takeovers };
+    if (!this.isStarted) return { ...common, state: 'unused' };
+    if (state.kind === 'unavailable') return { ...common, state: state.kind, reason: state.reason };
+    if (state.kind === 'electing' || readyAtMs === undefined)
+      return { ...common, state: 'electing' };
+    return { ...common, state: 'ready', pid: state.relay.pid, since: toIso(readyAtMs) };
   }
 
   createTransport(

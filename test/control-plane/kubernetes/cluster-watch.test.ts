@@ -133,6 +133,21 @@ it('names the rule that a role lacks, once', () => {
   ]);
 });
 
+it('serves without nodes if a role lacks them, and nothing without services', () => {
+  const { api, clock, watch, answerAll, take } = createWorld();
+  api.onlyCall('nodes').refuse(403, { message: 'no' });
+  api.onlyCall('services').refuse(403, { message: 'no' });
+  answerAll('10', shop);
+  expect(watch.isListed).toBe(false);
+  expect(take()[0]).toContain(
+    'to its ClusterRole; the regions of endpoints are not known until then: HTTP status 403: no',
+  );
+  while (api.calls('services').length === 0) clock.advance(100);
+  api.onlyCall('services').list('10', []);
+  clock.advance(20);
+  expect(watch.isListed).toBe(true);
+});
+
 it('says once that Gateway API is not installed, whatever fails in between, and when it is', () => {
   const { api, clock, watch, answerAll, take } = createWorld({ hasRoutes: true });
   api.onlyCall('grpcroutes').refuse(404);

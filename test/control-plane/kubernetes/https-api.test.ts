@@ -18,6 +18,7 @@ import type { Result } from '../../../src/util/result';
 import { TimeSlices } from '../../../src/util/time-slices';
 import { eventually } from '../../support/eventually';
 import { FakeClock } from '../../support/fake-clock';
+import { HttpProxy } from '../../support/http-proxy';
 import { accessTo, loadClientNode, writeKubeconfig } from '../../support/kubernetes-access';
 import { TestCertificates } from '../../support/test-certificates';
 
@@ -279,7 +280,7 @@ describe('a request', () => {
   });
 });
 
-it('has TLS with the authority and the certificate of a kubeconfig', async () => {
+it('has TLS with the authority and the certificate of a kubeconfig, also through its proxy', async () => {
   const certificates = new TestCertificates();
   closers.push(() => certificates.close());
   const authority = certificates.authority('ca');
@@ -312,6 +313,11 @@ it('has TLS with the authority and the certificate of a kubeconfig', async () =>
   const trusting = { 'certificate-authority-data': base64(authority.certificate) };
   expect(await open(trusting)).toMatchObject({ value: { body: { name: 'me' } } });
   expect(await open({})).toMatchObject({ ok: false });
+  const proxy = await new HttpProxy().start();
+  closers.push(() => proxy.stop());
+  const proxied = { ...trusting, 'proxy-url': `http://127.0.0.1:${proxy.port}` };
+  expect(await open(proxied)).toMatchObject({ value: { body: { name: 'me' } } });
+  expect(proxy.targets).toEqual([`127.0.0.1:${port}`]);
 });
 
 describe('a watch', () => {

@@ -12,7 +12,7 @@ import { keyOf } from '../../../src/control-plane/kubernetes/object-key';
 import { TimeSlices } from '../../../src/util/time-slices';
 import { FakeClock } from '../../support/fake-clock';
 import { FakeKubernetesApi } from '../../support/fake-kubernetes-api';
-import { nodeJson, serviceJson, sliceJson } from '../../support/kubernetes-objects';
+import { nodeJson, routeJson, serviceJson, sliceJson } from '../../support/kubernetes-objects';
 
 /** A reflector over an API server whose answers the test gives, and what has come of it. */
 function createWorld(kind: WatchedKind, known: readonly string[] = []) {
@@ -244,6 +244,19 @@ it('waits for as long as the API server says', () => {
   expect(api.calls()).toHaveLength(1);
 });
 
+it('requests as often as the API server says, also if it starts for long, but not without a pause', () => {
+  const { api, clock } = createWorld('Service');
+  let lists = 0;
+  for (let ms = 0; ms < 30_000; ms += 100) {
+    for (const call of api.calls()) {
+      lists++;
+      call.refuse(429, {}, '0');
+    }
+    clock.advance(100);
+  }
+  expect(lists).toBe(28);
+});
+
 it('waits for a kind that is not installed, and finds it when it is', () => {
   const { api, clock, take, settle } = createWorld('GRPCRoute');
   api.onlyCall().refuse(404, { message: 'not found' });
@@ -255,13 +268,35 @@ it('waits for a kind that is not installed, and finds it when it is', () => {
   expect(api.watches()).toHaveLength(1);
 });
 
-it('believes that a kind is not installed any more when it has found so twice', () => {
+it('believes that a kind is not installed any more after 30 s, in which it looks more often', () => {
   const { api, clock, take } = createWorld('GRPCRoute', ['shop/a']);
+  let lists = 0;
+  for (let ms = 0; ms < 30_000; ms += 500) {
+    for (const call of api.calls()) {
+      lists++;
+      call.refuse(404);
+    }
+    clock.advance(500);
+  }
+  expect([lists, take()]).toEqual([5, []]);
+  clock.advance(10_000);
   api.onlyCall().refuse(404);
-  expect(take()).toEqual(['missing: HTTP status 404: no message']);
-  clock.advance(35_000);
+  expect(take()).toEqual(['delete shop/a']);
+  clock.advance(40_000);
   api.onlyCall().refuse(404);
-  expect(take()).toEqual(['missing: HTTP status 404: no message', 'delete shop/a', 'listed']);
+  expect(take()).toEqual(['missing: HTTP status 404: no message', 'listed']);
+});
+
+it('continues soon when an API server that has just started does not know a kind yet', () => {
+  const { api, clock, take, settle } = createWorld('GRPCRoute');
+  api.onlyCall().list('10', [routeJson('r', 'a', ['b'])]);
+  settle();
+  take();
+  api.onlyWatch().end(refused(404, {}, undefined));
+  clock.advance(1000);
+  api.onlyCall().list('10', [routeJson('r', 'a', ['b'])]);
+  settle();
+  expect(take()).toEqual(['put shop/r@1', 'listed']);
 });
 
 it('does not take a service kind that is not found as one without objects', () => {

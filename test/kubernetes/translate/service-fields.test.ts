@@ -10,6 +10,7 @@ import {
   sliceManifest,
   type Json,
 } from '../../support/kubernetes-manifests';
+import { withValue } from '../../support/json-paths';
 
 const ROOT = join(__dirname, '../../..');
 const MODELS = join(ROOT, 'node_modules/@kubernetes/client-node/dist/gen/models');
@@ -141,24 +142,6 @@ const SLICE_SAMPLES: Readonly<Record<string, Sample>> = {
   'ports[].port': { to: 9090 },
   'ports[].protocol': { to: 'UDP' },
 };
-
-/** Returns an object with another value at a path: in the first element of lists. */
-function withValue(json: unknown, path: readonly string[], value: unknown): unknown {
-  const [name, ...rest] = path;
-  if (name === undefined) return value;
-  const key = name.replace('[]', '');
-  const object =
-    typeof json === 'object' && json !== null
-      ? new Map(Object.entries(json))
-      : new Map<string, unknown>();
-  const inner: unknown = object.get(key);
-  if (key === name) object.set(key, withValue(inner, rest, value));
-  else {
-    const list: readonly unknown[] = Array.isArray(inner) ? inner : [];
-    object.set(key, [withValue(list[0] ?? {}, rest, value), ...list.slice(1)]);
-  }
-  return Object.fromEntries(object);
-}
 
 function isJson(value: unknown): value is Json {
   return typeof value === 'object' && value !== null;

@@ -17,7 +17,7 @@ const REQUEST = {
 };
 
 const inspected: InspectedProcess = {
-  ...{ resolutions: [], clients: [], certificates: [] },
+  ...{ resolutions: [], shares: [], clients: [], certificates: [] },
   describePolicies: () => undefined,
   describeUnusedFields: () => Array.from({ length: 500 }, (_, i) => `field_${i}`),
 };

@@ -1,5 +1,6 @@
 import { RemoteProcess } from '../../chaos/servers/remote-process';
 import { eventually } from '../../support/eventually';
+import { bootstrapFor } from '../../support/mesh';
 import { SharedProcesses } from '../share/shared-processes';
 import type { ClusterPrimary } from './primary';
 
@@ -46,6 +47,10 @@ describe.each(['json', 'advanced'] as const)(
         Array.from({ length: 4 }, () => 'ipc:cluster'),
       );
       expect(reports.flatMap(({ lines }) => lines)).toEqual([]);
+      const relay = { address: 'ipc:cluster', upstream: scene.address, state: 'ready' };
+      const ofPrimary = { ...relay, pid: primary.pid, takeovers: 0 };
+      expect(await primary.request('shares')).toMatchObject([{ ...ofPrimary, role: 'relay' }]);
+      expect(reports[0]?.shares).toMatchObject([{ ...ofPrimary, role: 'client' }]);
     });
 
     it('are killed and forked again under load, and no call fails', async () => {
@@ -86,6 +91,33 @@ describe.each(['json', 'advanced'] as const)(
       scene.serve(scene.other);
       await untilAnsweredBy('b');
       await oneStreamEach();
+    });
+
+    it('use their servers beside a relay of other management servers, which is logged', async () => {
+      const worker = { ...scene.setup, share: 'cluster' };
+      const bootstrap = bootstrapFor('127.0.0.1:1');
+      await primary.request('setUp', { worker, serialization, bootstrap });
+      await primary.request('share');
+      expect(await primary.request('fork', 1)).toEqual(['a']);
+      const [report] = await primary.request('reports');
+      const lines = report?.lines.filter((line) => line.includes('has the management servers'));
+      expect(lines).toHaveLength(1);
+      expect(lines?.[0]).toContain(
+        `the relay in the primary of node:cluster has the management servers "127.0.0.1:1", and the bootstrap of this process has "${scene.address}": use the same bootstrap in both`,
+      );
+    });
+
+    it('do not share the streams of channels with another bootstrap, which is logged', async () => {
+      await primary.request('share');
+      await primary.request('fork', 1);
+      const other = await SharedProcesses.start();
+      other.serve(other.other);
+      expect(await primary.request('sayBy', other.setup)).toEqual(['b']);
+      const [report] = await primary.request('reports');
+      expect(report?.lines).toEqual([
+        'relay of node:cluster: has the bootstrap of register(): the streams of the bootstrap in channel option grpc_xds.bootstrap are not shared: see docs/guides/several-processes.md',
+      ]);
+      other.stop();
     });
   },
 );

@@ -1,7 +1,7 @@
 // The primary of a cluster whose workers make calls.
 import cluster from 'node:cluster';
 import { join } from 'node:path';
-import { register, shutdown } from '../../../src';
+import { inspect, register, shutdown } from '../../../src';
 import { answerRequests, RemoteProcess, TYPESCRIPT_ARGV } from '../../chaos/servers/remote-process';
 import { EchoClient } from '../../support/echo-backend';
 import type { ShareWorker, WorkerReport, WorkerSetup } from '../share/worker';
@@ -9,6 +9,8 @@ import type { ShareWorker, WorkerReport, WorkerSetup } from '../share/worker';
 /** How a primary is set up. */
 export interface PrimarySetup {
   readonly worker: WorkerSetup;
+  /** That of the primary. Default: that of the workers. */
+  readonly bootstrap?: object;
   readonly serialization: 'json' | 'advanced';
 }
 
@@ -17,17 +19,19 @@ type ClusterWorker = RemoteProcess<ShareWorker>;
 const lines: string[] = [];
 const workers: ClusterWorker[] = [];
 let setup: WorkerSetup | undefined;
+let ownBootstrap: object | undefined;
 let client: EchoClient | undefined;
 
 const requests = {
-  setUp({ worker, serialization }: PrimarySetup): void {
+  setUp({ worker, serialization, bootstrap = worker.bootstrap }: PrimarySetup): void {
     setup = worker;
+    ownBootstrap = bootstrap;
     const exec = join(__dirname, '../share/worker.ts');
     cluster.setupPrimary({ exec, execArgv: TYPESCRIPT_ARGV, serialization });
   },
   share(): void {
     const logger = { log: ({ message }: { message: string }) => void lines.push(message) };
-    register({ bootstrap: JSON.stringify(setup?.bootstrap), logger, share: 'cluster' });
+    register({ bootstrap: JSON.stringify(ownBootstrap), logger, share: 'cluster' });
   },
   stopSharing: () => shutdown(),
   /** Forks workers. @returns their first answers. */
@@ -43,6 +47,8 @@ const requests = {
     for (const worker of workers) await worker.request('call', callsPerSecond);
   },
   say: () => Promise.all(workers.map((worker) => worker.request('say'))),
+  sayBy: (other: WorkerSetup) =>
+    Promise.all(workers.map((worker) => worker.request('sayBy', other))),
   reports: (): Promise<readonly WorkerReport[]> =>
     Promise.all(workers.map((worker) => worker.request('report'))),
   /** Kills the worker that was forked first. */
@@ -55,6 +61,7 @@ const requests = {
     return client.say();
   },
   lines: () => lines,
+  shares: () => inspect().shares,
 };
 
 export type ClusterPrimary = typeof requests;

@@ -44,6 +44,7 @@ function connect(onCall: (call: BytesCall) => void, maxMessageBytes = 2 ** 26) {
   const connection = new IpcConnection({
     port: counted,
     session: 's',
+    upstream: 'istiod:15010',
     methods: new Map([[METHOD, createStreamMethod(METHOD, messages, onCall)]]),
     onMalformed: (peer) => lines.push(`malformed: ${peer}`),
     onClosed: () => lines.push('closed'),

@@ -59,9 +59,14 @@ export class SharedProcesses {
     return { ads: controlPlane.clients().length, lrs: controlPlane.loadClients().length };
   }
 
+  /** The control plane, as its `server_uri`. */
+  get address(): string {
+    return `127.0.0.1:${this.port}`;
+  }
+
   /** How a process or a thread is set up. */
   get workerData() {
-    const bootstrap = bootstrapFor(`127.0.0.1:${this.port}`, this.features);
+    const bootstrap = bootstrapFor(this.address, this.features);
     return { bootstrap, target: `xds:///${SERVICE}` };
   }
 
@@ -78,7 +83,7 @@ export class SharedProcesses {
 
   /** How a process is set up that does not share. */
   get setup(): WorkerSetup {
-    const bootstrap = bootstrapFor(`127.0.0.1:${this.port}`, this.features);
+    const bootstrap = bootstrapFor(this.address, this.features);
     return { bootstrap, target: `xds:///${SERVICE}` };
   }
 

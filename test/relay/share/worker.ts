@@ -1,5 +1,5 @@
 // A process that shares its streams, and makes calls at a steady pace.
-import { inspect, register, shutdown } from '../../../src';
+import { inspect, register, shutdown, type ShareReport } from '../../../src';
 import { answerRequests } from '../../chaos/servers/remote-process';
 import { EchoClient } from '../../support/echo-backend';
 
@@ -21,6 +21,7 @@ export interface WorkerReport {
   readonly isServing: boolean;
   readonly lines: readonly string[];
   readonly servers: readonly { readonly serverUri: string; readonly state: string }[];
+  readonly shares: readonly ShareReport[];
 }
 
 const lines: string[] = [];
@@ -28,6 +29,7 @@ const failures: string[] = [];
 let calls = 0;
 let answerer = '';
 let client: EchoClient | undefined;
+const others: EchoClient[] = [];
 let timer: NodeJS.Timeout | undefined;
 
 const requests = {
@@ -48,10 +50,17 @@ const requests = {
     }, 1000 / callsPerSecond);
   },
   say: () => client?.say(),
+  /** Calls on a channel with a bootstrap of its own. */
+  sayBy({ bootstrap, target }: WorkerSetup): Promise<string> {
+    const added = new EchoClient(target, { 'grpc_xds.bootstrap': JSON.stringify(bootstrap) });
+    others.push(added);
+    return added.say();
+  },
   report(): WorkerReport {
     return {
       ...{ calls, failures, answerer, lines },
       isServing: lines.some((line) => line.endsWith(`is served by this process (${process.pid})`)),
+      shares: inspect().shares,
       servers: inspect().targets.flatMap(({ servers }) => servers),
     };
   },

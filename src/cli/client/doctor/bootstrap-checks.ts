@@ -1,6 +1,7 @@
 import type { Bootstrap, ServerConfig } from '../../../bootstrap/bootstrap';
 import { findUnknownKeys } from '../../../bootstrap/bootstrap-keys';
 import { parseBootstrap, type BootstrapSupport } from '../../../bootstrap/bootstrap-parser';
+import { withRelay } from '../../../bootstrap/relay-server';
 import { serverListenerName } from '../../../bootstrap/server-listener-name';
 import { readBootstrapJson, type BootstrapJson } from '../../../bootstrap/load-bootstrap';
 import type { FeatureFlags } from '../../../util/feature-flags';
@@ -13,6 +14,8 @@ export interface BootstrapSource {
   /** A file; default: as the environment variables have it. */
   readonly path?: string | undefined;
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** Put before the servers, as its `server_uri`. Default: none. */
+  readonly relay?: string | undefined;
 }
 
 /** What a bootstrap may name, and the flags of the process. */
@@ -36,7 +39,8 @@ export function checkBootstrap(
     return undefined;
   }
   checkText(read.value, findings);
-  const parsed = parseBootstrap(read.value.json, read.value.source, rules.support, rules.flags);
+  const { json, source: from } = read.value;
+  const parsed = parseBootstrap(relayed(json, source), from, rules.support, rules.flags);
   if (!parsed.ok) {
     for (const violation of parsed.error) {
       findings.fail('bootstrap-invalid', SUBJECT, violation, 'correct this member');
@@ -56,6 +60,11 @@ export function checkBootstrap(
   checkServerTemplate(value, findings);
   findings.ok('bootstrap', SUBJECT, describe(value));
   return value;
+}
+
+/** Returns the JSON of a bootstrap as a process uses it, with the relay. */
+export function relayed(json: unknown, { relay }: BootstrapSource): unknown {
+  return relay === undefined ? json : withRelay(json, relay);
 }
 
 const remedies = {

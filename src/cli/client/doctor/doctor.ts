@@ -5,12 +5,13 @@ import { serverListenerName } from '../../../bootstrap/server-listener-name';
 import type { Clock } from '../../../util/clock';
 import type { IpPort } from '../../../util/host-port';
 import { createClientParts, createServerAccess } from '../client-parts';
-import { allServers, checkBootstrap, readBootstrapSource } from './bootstrap-checks';
+import { allServers, checkBootstrap, readBootstrapSource, relayed } from './bootstrap-checks';
 import { checkProviders } from './credential-checks';
 import { checkChannel, checkEndpoints, checkLoadReports, checkTarget } from './target-checks';
 import { Findings, type DoctorContext, type Finding } from './finding';
 import { checkHostFacts, type HostFacts } from './host-checks';
 import { checkListeningServer, checkPort, serverSubject } from './listening-server-checks';
+import { checkRelayVariables } from './relay-checks';
 import { checkServer, type RequestedListener } from './server-checks';
 
 /** What is examined. */
@@ -28,6 +29,12 @@ export interface DoctorOptions extends HostFacts {
   readonly timeoutMs?: number | undefined;
   /** Receives each finding when it is made. */
   readonly onFinding: (finding: Finding) => void;
+}
+
+/** The options of the checks of a target. */
+interface TargetOptions extends DoctorOptions {
+  /** As its `server_uri`. */
+  readonly relay: string | undefined;
 }
 
 const STEP_MS = 5000;
@@ -51,7 +58,9 @@ export async function runDoctor(options: DoctorOptions): Promise<readonly Findin
   const parts = createClientParts({ clock, env });
   const access = createServerAccess(parts);
   const rules = { support: access.support, flags: parts.environment.flags };
-  const bootstrap = checkBootstrap({ path: bootstrapPath, env }, rules, findings);
+  const stepMs = Math.min(STEP_MS, adsMs);
+  const relay = await checkRelayVariables({ env, clock, findings, stepMs });
+  const bootstrap = checkBootstrap({ path: bootstrapPath, env, relay }, rules, findings);
   if (bootstrap === undefined) {
     const reason = 'there is no bootstrap that can be used';
     findings.skip('server', 'servers', `not checked: ${reason}`);
@@ -59,7 +68,6 @@ export async function runDoctor(options: DoctorOptions): Promise<readonly Findin
     return findings.all;
   }
   checkProviders(bootstrap, clock, findings);
-  const stepMs = Math.min(STEP_MS, adsMs);
   const context: DoctorContext = { bootstrap, parts, access, clock, findings, stepMs, adsMs };
   const isReached = await checkServers(context, requestedListener(context, target, options.server));
   if (!isReached) {
@@ -68,7 +76,7 @@ export async function runDoctor(options: DoctorOptions): Promise<readonly Findin
   }
   if (options.server !== undefined) await checkListeningServer(options.server, context);
   if (target === undefined) skipTarget(options, 'the target cannot be used', findings);
-  else await checkWholeTarget(target, context, options);
+  else await checkWholeTarget(target, context, { ...options, relay });
   return findings.all;
 }
 
@@ -86,7 +94,7 @@ async function skipRest(options: DoctorOptions, reason: string, findings: Findin
 async function checkWholeTarget(
   target: TargetName,
   context: DoctorContext,
-  options: DoctorOptions,
+  options: TargetOptions,
 ): Promise<void> {
   const config = await checkTarget(target, context);
   if (config !== undefined) return checkBelow(config, context, options);
@@ -138,14 +146,14 @@ function requestedListener(
 async function checkBelow(
   config: XdsConfig,
   context: DoctorContext,
-  { bootstrapPath: path, env, target = '', connects }: DoctorOptions,
+  { bootstrapPath: path, env, relay, target = '', connects }: TargetOptions,
 ): Promise<void> {
   if (connects) {
     await checkEndpoints(config, context);
     // A channel parses the bootstrap itself.
     const read = readBootstrapSource({ path, env });
-    const json = read.ok && typeof read.value.json === 'object' ? read.value.json : null;
-    if (json !== null) {
+    const json = read.ok ? relayed(read.value.json, { env, relay }) : null;
+    if (typeof json === 'object' && json !== null) {
       await checkChannel({ target, config }, { kind: 'object', json }, context);
     }
   } else {

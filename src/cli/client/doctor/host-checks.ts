@@ -123,6 +123,7 @@ const OTHER_VARIABLES = [
   'GRPC_XDS_BOOTSTRAP_CONFIG',
   'GRPC_XDS_SNAPSHOT_PATH',
   'GRPC_XDS_RELAY',
+  'GRPC_XDS_SHARE',
 ];
 
 /** The variables of all flags, each with the flag. */

@@ -1,8 +1,10 @@
 import { existsSync } from 'node:fs';
 import { isIP } from 'node:net';
 import type { ServerConfig, Bootstrap } from '../../../bootstrap/bootstrap';
-import { serverProtocol, channelTarget } from '../../../bootstrap/server-uri';
-import { assertNever } from '../../../util/errors';
+import { RELAY_FEATURE } from '../../../bootstrap/server-config-parser';
+import { serverProtocol, channelTarget, socketPathOf } from '../../../bootstrap/server-uri';
+import { assertNever, errorMessage } from '../../../util/errors';
+import { readSocket } from '../../../util/unix-socket';
 import { StatusCode, statusName } from '../../../util/status-code';
 import {
   checkTokens,
@@ -91,13 +93,31 @@ class ServerCheck {
         this.checkFile(address.path);
         return undefined;
       case 'unix':
-        return this.connect({ path: address.path }, 'socket');
+        return this.isOfRelay && !this.checkOwner(address.path)
+          ? undefined
+          : this.connect({ path: address.path }, 'socket');
       case 'tcp':
         return (await this.resolve(address.host))
           ? this.connect({ host: address.host, port: address.port }, 'tcp')
           : undefined;
       default:
         return assertNever(address);
+    }
+  }
+
+  /** Whether the configuration says that the server is a relay of this host. */
+  private get isOfRelay(): boolean {
+    return this.server.features.has(RELAY_FEATURE);
+  }
+
+  private checkOwner(path: string): boolean {
+    try {
+      readSocket(path, 'relay');
+      return true;
+    } catch (error) {
+      const remedy = 'the relay is not used until then, and the servers after it are';
+      this.context.findings.fail('relay-socket', this.subject, errorMessage(error), remedy);
+      return false;
     }
   }
 
@@ -167,6 +187,12 @@ class ServerCheck {
     findings.ok('server', this.subject, this.passed.join(', '));
     const path = target !== undefined && 'path' in target ? target.path : undefined;
     if (hop !== undefined) checkRelay(this.subject, { hop, path }, findings);
+    else if (this.isOfRelay) {
+      const text = 'a server has responded, and is no relay of this package';
+      const remedy =
+        'give GRPC_XDS_RELAY or GRPC_XDS_SHARE the socket of grpc-xds relay; other servers belong in the bootstrap';
+      findings.warn('relay-other', this.subject, text, remedy);
+    }
     return true;
   }
 
@@ -381,7 +407,7 @@ export function addressOf(serverUri: string): ServerAddress {
     return tcp(hostname.replace(/^\[(.*)\]$/, '$1'), port === '' ? usual : Number(port));
   }
   const target = channelTarget(serverUri);
-  const unix = /^unix:(?:\/\/)?(.+)$/.exec(target)?.[1];
+  const unix = socketPathOf(target);
   if (unix !== undefined) return { kind: 'unix', path: unix };
   const scheme = /^([a-z][a-z0-9+.-]*):(?:\/\/[^/]*\/|(?!\d+$))(.*)$/i.exec(target);
   if (scheme === null) return parseHostPort(target);

@@ -1,4 +1,5 @@
 import { statSync, type Stats } from 'node:fs';
+import { connectAdvice } from '../../../util/unix-socket';
 import type { RelayHop } from '../../../xds-client/relay-hop';
 import type { Findings } from './finding';
 
@@ -30,6 +31,10 @@ export function describeSocketProblem(path: string, error: string): SocketProble
       remedy:
         'run this process as the user of the relay or agent, or have it serve a socket of this user',
     };
+  }
+  const code = /\bE[A-Z]+\b/.exec(error)?.[0] ?? '';
+  if (code !== 'ECONNREFUSED') {
+    return { text, remedy: connectAdvice(code) ?? 'see the log of the agent or relay' };
   }
   return {
     text: `${text}: no process listens on the socket any more`,

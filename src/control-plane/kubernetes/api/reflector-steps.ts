@@ -9,8 +9,8 @@ export const RETRY_BACKOFF: BackoffOptions = {
   jitter: 0.2,
 };
 
-/** How often it is looked whether a kind that was not installed is now. */
-const MISSING_INTERVAL_MS = 30_000;
+/** How often it is looked whether a kind that was not installed is now, and after how long one that was is not any more. */
+export const MISSING_MS = 30_000;
 
 /** A watch that has lasted for so long is continued at once. */
 const LASTING_MS = 5000;
@@ -21,7 +21,7 @@ export interface NextStep {
   readonly next: 'list' | 'watch';
   /** The least number of milliseconds until then. */
   readonly delayMs: number;
-  /** Whether the delay grows each time. The first one is none if it is not a failure. */
+  /** Whether the delay grows each time, as it does unless the API server says when. The first one is none if it is not a failure. */
   readonly isBackedOff: boolean;
   /** Whether it is a failure, and not how watches end. */
   readonly isFailure: boolean;
@@ -38,29 +38,27 @@ export interface EndedPhase {
   readonly lastedMs: number;
   /** Whether the kind need not be installed. */
   readonly isOptional: boolean;
+  /** Whether it has been. */
+  readonly isKnown: boolean;
 }
 
 /** Decides what follows when a list has failed, or a watch has ended. */
-export function nextStep({ phase, failure, lastedMs, isOptional }: EndedPhase): NextStep {
+export function nextStep({ phase, failure, lastedMs, isOptional, isKnown }: EndedPhase): NextStep {
   const cause = causeOf(failure, isOptional);
   if (cause === 'missing') {
-    return {
-      next: 'list',
-      delayMs: MISSING_INTERVAL_MS,
-      isBackedOff: false,
-      isFailure: true,
-      cause,
-    };
+    const delayMs = isKnown ? 0 : MISSING_MS;
+    return { next: 'list', delayMs, isBackedOff: isKnown, isFailure: true, cause };
   }
   // What the API server refuses of a watch, other than for now, it would refuse again.
   const isRefused = cause === 'failed' && isClientError(failure?.status);
   const mustList = phase === 'listing' || failure?.isGone === true || isRefused;
   const hasLasted = phase === 'watching' && lastedMs >= LASTING_MS;
+  const retryAfterMs = failure?.retryAfterMs;
   const isTemporary = failure?.status === undefined || failure.isGone;
   return {
     next: mustList ? 'list' : 'watch',
-    delayMs: failure?.retryAfterMs ?? 0,
-    isBackedOff: !(hasLasted && isTemporary),
+    delayMs: retryAfterMs === undefined ? 0 : Math.max(retryAfterMs, RETRY_BACKOFF.initialMs),
+    isBackedOff: retryAfterMs === undefined && !(hasLasted && isTemporary),
     isFailure: failure !== undefined && !(failure.isGone && failure.status !== undefined),
     cause,
   };

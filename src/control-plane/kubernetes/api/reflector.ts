@@ -3,7 +3,7 @@ import { readKey, type ObjectIdentity } from '../object-key';
 import { readObjectOf, type ObjectProblem, type WatchedObject } from '../read-objects';
 import { refusedByEvent, unreadable } from './api-failure';
 import type { ApiAnswer, ApiFailure, ApiRequest, KubernetesApi } from './kubernetes-api';
-import { isNewer, nextStep, RETRY_BACKOFF, type NextStep } from './reflector-steps';
+import { isNewer, MISSING_MS, nextStep, RETRY_BACKOFF, type NextStep } from './reflector-steps';
 import { acceptOf, pathOf, type WatchedResource } from './watched-kinds';
 import { firstBackoffStep, type BackoffStep } from '../../../util/backoff';
 import type { Clock } from '../../../util/clock';
@@ -20,7 +20,7 @@ export interface ReflectorListener {
   onObject(object: WatchedObject): void;
   /** An object was deleted. */
   onDeleted(key: ObjectKey): void;
-  /** All objects have been received, or there are none because the kind is not installed. */
+  /** All objects have been received, or there are none because the kind is not installed, or a role lacks one that is not needed. */
   onListed(): void;
   /** An object cannot be read. What was received of it before stays. */
   onUnreadable(problem: ObjectProblem): void;
@@ -51,7 +51,7 @@ type State =
   | {
       readonly kind: 'waiting';
       readonly work: Handle;
-      /** Continues before the time is over; undefined if the API server has said what it lacks. */
+      /** Continues before the time is over; undefined if the API server was not away. */
       readonly retry: (() => void) | undefined;
     };
 
@@ -84,8 +84,8 @@ export class Reflector {
   /** The resource version up to which everything is known. */
   private version: string | undefined;
   private backoff: BackoffStep | undefined;
-  /** Lists in a row that found that the kind is not installed. */
-  private missingCount = 0;
+  /** Since when lists have found that the kind is not installed, in milliseconds of the monotonic clock. */
+  private missingSinceMs: number | undefined;
   /** False after a place in a list has become too old: then a list is one page. */
   private isPaged = true;
   private confirmedMs: number | undefined;
@@ -104,7 +104,7 @@ export class Reflector {
     this.setState({ kind: 'stopped' });
   }
 
-  /** Continues at once if the API server did not answer the last request: it does answer others again. */
+  /** Continues at once if the API server was away at the last request: it answers others again. */
   retry(): void {
     if (this.state.kind === 'waiting') this.state.retry?.();
   }
@@ -193,7 +193,7 @@ export class Reflector {
     for (const key of this.known.keys()) if (!seen.has(key)) this.forget(key);
     this.version = version;
     this.isPaged = true;
-    this.missingCount = 0;
+    this.missingSinceMs = undefined;
     this.confirm();
     this.options.listener.onWorking();
     this.options.listener.onListed();
@@ -277,20 +277,32 @@ export class Reflector {
     lastedMs: number,
   ): void {
     const { resource, listener } = this.options;
-    const step = nextStep({ phase, failure, lastedMs, isOptional: resource.isOptional });
-    if (failure !== undefined && step.isFailure) listener.onFailure(step.cause, failure);
-    if (step.cause === 'missing') this.onMissing();
+    const isKnown = this.version !== undefined || this.known.size > 0;
+    const { isOptional } = resource;
+    const step = nextStep({ phase, failure, lastedMs, isOptional, isKnown });
+    if (step.cause === 'missing' && isKnown) this.missesKnown();
+    else if (failure !== undefined && step.isFailure) listener.onFailure(step.cause, failure);
+    if (step.cause === 'missing' && !isKnown) listener.onListed();
+    else if (step.cause === 'forbidden') this.onForbidden();
     this.wait(step, failure);
   }
 
   /**
-   * The kind is not installed, or not any more, which deletes its objects. Once is not enough to believe that, if some are
-   * known: an API server that has just started may not know its custom resources yet.
+   * The kind is not installed any more, which deletes its objects. That is believed after a while only: an API server that has
+   * just started does not know its custom resources yet.
    */
-  private onMissing(): void {
-    if (++this.missingCount === 1 && this.known.size > 0) return;
+  private missesKnown(): void {
+    const nowMs = this.options.clock.monotonicMs();
+    this.missingSinceMs ??= nowMs;
+    if (nowMs - this.missingSinceMs < MISSING_MS) return;
     for (const key of this.known.keys()) this.forget(key);
-    this.options.listener.onListed();
+    this.version = undefined;
+  }
+
+  /** Everything else is served without some kinds, unless a role had them before. */
+  private onForbidden(): void {
+    const { resource, listener } = this.options;
+    if (resource.lossIfForbidden !== undefined && this.known.size === 0) listener.onListed();
   }
 
   private wait(step: NextStep, failure: ApiFailure | undefined): void {
@@ -303,8 +315,8 @@ export class Reflector {
       if (!isFree) delayMs = Math.max(delayMs, this.backoff.delayMs);
     }
     const next = () => (step.next === 'list' ? this.list() : this.watch());
-    const isUnanswered = step.isFailure && failure?.status === undefined;
-    const retry = isUnanswered && failure?.isGone !== true ? next : undefined;
+    const { status = 500, isGone } = failure ?? { isGone: true };
+    const retry = status >= 500 && !isGone ? next : undefined;
     this.setState({ kind: 'waiting', work: clock.setTimer(next, delayMs), retry });
   }
 

@@ -14,6 +14,11 @@ export interface WatchedResource {
   readonly isNamespaced: boolean;
   /** Whether the cluster may not have it: Gateway API is installed by its administrators. */
   readonly isOptional: boolean;
+  /**
+   * What is not known if a role lacks it, and everything else is served without; undefined if nothing is. A role for some
+   * namespaces cannot have Nodes.
+   */
+  readonly lossIfForbidden: string | undefined;
   /** Whether only metadata is requested. The rest of a Node changes every few minutes. */
   readonly hasMetadataOnly: boolean;
   /** Selects by labels; '' for all. */
@@ -27,6 +32,7 @@ const common = {
   version: 'v1',
   isNamespaced: true,
   isOptional: false,
+  lossIfForbidden: undefined,
   hasMetadataOnly: false,
   labelSelector: '',
 } as const;
@@ -39,7 +45,10 @@ export const WATCHED_RESOURCES: readonly WatchedResource[] = [
     group: 'discovery.k8s.io',
     labelSelector: 'kubernetes.io/service-name',
   },
-  { ...common, kind: 'Node', resource: 'nodes', isNamespaced: false, hasMetadataOnly: true },
+  {
+    ...{ ...common, kind: 'Node', resource: 'nodes', isNamespaced: false, hasMetadataOnly: true },
+    lossIfForbidden: 'the regions of endpoints are not known until then',
+  },
   { ...common, kind: 'GRPCRoute', resource: 'grpcroutes', group: GATEWAY_API, isOptional: true },
   {
     ...{ ...common, kind: 'ReferenceGrant', resource: 'referencegrants' },

@@ -198,6 +198,50 @@ const served = {
   columns: () => [text('type', 'Type'), text('name', 'Name'), text('version', 'Version')],
 };
 
+const upstream = {
+  title: 'Management servers',
+  columns: () => [withNote('server', 'error', 'Server'), state('state', 'State')],
+};
+
+const relayed = {
+  title: 'Relayed resources',
+  columns: () => [
+    text('type', 'Type'),
+    text('names', 'Requested'),
+    text('resources', 'Resources'),
+    text('errors', 'Errors'),
+    text('absent', 'Do not exist'),
+  ],
+};
+
+const loads = {
+  title: 'Reported calls',
+  columns: () => [
+    text('node', 'Node'),
+    text('issued', 'Issued'),
+    text('succeeded', 'Succeeded'),
+    text('failed', 'Failed'),
+    text('dropped', 'Dropped'),
+  ],
+};
+
+/** The list of clients of a server. @param last The last column. */
+const clients = (last) => ({
+  ...{ name: 'clients', title: 'Clients', noun: 'client' },
+  columns: (choose, isChosen) => [
+    button('node', 'Node', choose, ({ id }) => ({
+      'aria-current': isChosen(id) ? 'true' : undefined,
+    })),
+    state('state', 'State'),
+    last,
+  ],
+  describe: ({ state: of, reason, method, connectedAt }) => [
+    stateBadge(of),
+    ...(reason ? [' ', reason] : []),
+    element('span', { class: 'path' }, `${method}, connected `, age(connectedAt)),
+  ],
+});
+
 /** The pages by what they are about: the list that the others depend on, and the views of what is chosen in it. */
 export const PAGES = {
   client: {
@@ -243,21 +287,11 @@ export const PAGES = {
     tabs: { topology, resources, routes, servers, addresses, certificates, events },
   },
   'control-plane': {
-    overview: {
-      ...{ name: 'clients', title: 'Clients', noun: 'client' },
-      columns: (choose, isChosen) => [
-        button('node', 'Node', choose, ({ id }) => ({
-          'aria-current': isChosen(id) ? 'true' : undefined,
-        })),
-        state('state', 'State'),
-        text('peer', 'Address'),
-      ],
-      describe: ({ state: of, reason, method, connectedAt }) => [
-        stateBadge(of),
-        ...(reason ? [' ', reason] : []),
-        element('span', { class: 'path' }, `${method}, connected `, age(connectedAt)),
-      ],
-    },
+    overview: clients(text('peer', 'Address')),
     tabs: { types, served, events },
+  },
+  relay: {
+    overview: clients(text('stream', 'Stream')),
+    tabs: { types, upstream, relayed, loads, events },
   },
 };

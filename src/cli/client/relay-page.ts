@@ -1,0 +1,129 @@
+import {
+  cellText,
+  createView,
+  matchesFilter,
+  NO_ROWS,
+  type PageSource,
+  type PageState,
+  type Row,
+  type View,
+  type ViewRequest,
+} from '../../observe/live-page/view';
+import type { RelayClientReport, RelayReport } from '../../relay/relay-report';
+import type { Clock } from '../../util/clock';
+import type { ServerSnapshot } from '../../xds-client/client-snapshot';
+
+/** The number of lines of the log that are kept. */
+const MAX_LINES = 1000;
+
+interface Line {
+  readonly number: number;
+  readonly at: string;
+  readonly kind: string;
+  readonly text: string;
+}
+
+type TypeOfClient = RelayClientReport['types'][number];
+
+/** What the live page shows of a relay: its clients, what each acknowledged and rejected, the servers above it, and the log. */
+export class RelayPage implements PageSource {
+  readonly about = { kind: 'relay', title: `grpc-xds relay (pid ${process.pid})` } as const;
+  private lines: Line[] = [];
+  private lineCount = 0;
+
+  constructor(
+    private readonly inspect: () => RelayReport,
+    private readonly clock: Clock,
+  ) {}
+
+  /** Adds a line of the log. */
+  log(kind: string, text: string): void {
+    const at = new Date(this.clock.now()).toISOString();
+    this.lines.push({ number: ++this.lineCount, at, kind, text: cellText(text) });
+    if (this.lines.length >= 2 * MAX_LINES) this.lines = this.lines.slice(-MAX_LINES);
+  }
+
+  capture(): PageState {
+    let report: RelayReport | undefined;
+    // Not made while a reader requests the log alone.
+    return { view: (request) => this.view(() => (report ??= this.inspect()), request) };
+  }
+
+  /** There is nothing besides the views. */
+  answer(): undefined {
+    return undefined;
+  }
+
+  /** Does nothing: a page observes nothing by itself. */
+  release(): void {}
+
+  private view(report: () => RelayReport, request: ViewRequest): View {
+    switch (request.name) {
+      case 'clients':
+        return createView(report().clients, request, clientRow);
+      case 'types': {
+        const client = report().clients.find(({ streamId }) => `${streamId}` === request.target);
+        return createView(client?.types ?? [], request, typeRow);
+      }
+      case 'upstream':
+        return createView(report().servers, request, serverRow);
+      case 'relayed':
+        return createView(report().types, request, ({ typeUrl, ...counts }) => ({
+          ...{ id: typeUrl, type: nameOf(typeUrl) },
+          ...counts,
+        }));
+      case 'loads':
+        return createView(report().loadClients, request, ({ streamId, nodeId, ...calls }) => ({
+          ...{ id: `${streamId}`, node: cellText(nodeId) },
+          ...calls,
+        }));
+      case 'events': {
+        const lines = this.lines.filter(({ kind, text }) =>
+          matchesFilter(request.filter, kind, text),
+        );
+        return createView(lines.slice(-MAX_LINES).reverse(), request, ({ number, ...line }) => ({
+          ...{ id: `${number}`, ...line },
+        }));
+      }
+      default:
+        return NO_ROWS;
+    }
+  }
+}
+
+function clientRow({ streamId, nodeId, method, connectedAtMs, types }: RelayClientReport): Row {
+  const rejection = types.find((type) => type.rejection !== undefined)?.rejection;
+  const isWaiting = types.some((type) => stateOf(type) === 'waiting');
+  return {
+    ...{ id: `${streamId}`, node: cellText(nodeId === '' ? `client ${streamId}` : nodeId) },
+    ...{ stream: streamId, method, connectedAt: new Date(connectedAtMs).toISOString() },
+    state: rejection !== undefined ? 'rejected' : isWaiting ? 'waiting' : 'acknowledged',
+    ...(rejection !== undefined && { reason: cellText(rejection) }),
+  };
+}
+
+function typeRow(type: TypeOfClient): Row {
+  const { typeUrl, names, sentVersion, ackedVersion, rejection } = type;
+  return {
+    ...{ id: typeUrl, type: nameOf(typeUrl), state: stateOf(type), names: `${names}` },
+    ...{ sent: cellText(sentVersion ?? 'nothing'), acked: cellText(ackedVersion ?? 'nothing') },
+    ...(rejection !== undefined && { rejection: cellText(`rejected: ${rejection}`) }),
+  };
+}
+
+function stateOf({ rejection, sentVersion, ackedVersion }: TypeOfClient): string {
+  if (rejection !== undefined) return 'rejected';
+  return sentVersion === ackedVersion ? 'acknowledged' : 'waiting';
+}
+
+function serverRow({ serverUri, state, lastError, relay }: ServerSnapshot, index: number): Row {
+  return {
+    ...{ id: `${index}`, state },
+    server: cellText(relay === undefined ? serverUri : `${serverUri}: ${relay.text}`),
+    ...(lastError !== undefined && { error: cellText(lastError) }),
+  };
+}
+
+function nameOf(typeUrl: string): string {
+  return typeUrl.slice(typeUrl.lastIndexOf('.') + 1);
+}
