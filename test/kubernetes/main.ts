@@ -1,6 +1,7 @@
 // A real API server with etcd, pods that are real backends, `grpc-xds kubernetes`, and clients: `npm run kubernetes`. `-- --only
 // compacted` runs the stories with that in their names, `-- --short` the short form, `-- --if-present` ends well where the
 // programs are not there; otherwise that is exit code 3.
+import { loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
 import { findNamespaceProblem, isInNamespace, runInNamespace } from './cluster/namespace';
 import { findPrograms } from './cluster/programs';
@@ -90,6 +91,8 @@ async function runStories(): Promise<number> {
     await cluster.stop({ keepsFiles: flags.keep });
   }
   const { passed, failed, skipped } = ended;
+  const load = loadavg().map((value) => value.toFixed(1));
+  process.stdout.write(`load of the machine: ${load.join(', ')}\n`);
   process.stdout.write(`${passed} passed, ${failed} failed, ${skipped} skipped\n`);
   if (flags.keep) process.stdout.write(`logs: ${cluster.folder}\n`);
   return failed === 0 ? 0 : 1;
