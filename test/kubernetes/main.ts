@@ -12,6 +12,7 @@ import { manifests } from './stories/manifests';
 import { massRewrite } from './stories/mass-rewrite';
 import { otherClients } from './stories/other-clients';
 import { fallbackKilled, replicaKilled } from './stories/replicas';
+import { routingCases } from './stories/routing-cases';
 import { abruptUpdate, rollingUpdate } from './stories/rolling-update';
 import { tokens } from './stories/tokens';
 import type { Story, StoryContext } from './stories/story';
@@ -29,6 +30,7 @@ const STORIES: readonly Story[] = [
   replicaKilled,
   fallbackKilled,
   tokens,
+  routingCases,
   ...otherClients,
 ];
 

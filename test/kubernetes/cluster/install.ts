@@ -109,10 +109,10 @@ function readFolder(folder: string): readonly ApiObject[] {
 }
 
 function isObjectOfApi(object: Partial<ApiObject> | null): object is ApiObject {
-  return object?.apiVersion?.includes('kustomize') === false;
+  return object?.apiVersion !== undefined && !/kustomize|cert-manager/.test(object.apiVersion);
 }
 
-/** Reads the objects of a file; those of kustomize, which the API server does not have, are left out. */
+/** Reads the objects of a file; those of kustomize and cert-manager, which this API server does not have, are left out. */
 function readObjects(path: string): readonly ApiObject[] {
   return parseAllDocuments(readFileSync(path, 'utf8'))
     .map((document) => document.toJS() as Partial<ApiObject> | null)
