@@ -116,7 +116,7 @@ export class ServiceHost {
   }
 
   /** Listens on another socket in place of the first one, which its owner closes; connections and streams go on. */
-  move(to: ListeningSocket): void {
+  listenOn(to: ListeningSocket): void {
     if (this.state.kind === 'started') this.state.listeners[0].move(to);
   }
 

@@ -119,7 +119,7 @@ export class RelaySession {
 
   /** Listens on another socket; clients that are connected stay. */
   move(to: ListeningSocket): void {
-    this.server.move(to);
+    this.server.listenOn(to);
   }
 
   /** Where it listens, in the form of `server_uri`; `undefined` if it does not. */

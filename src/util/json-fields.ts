@@ -5,7 +5,9 @@ import type { Violations } from './violations';
 export type JsonFields = ReadonlyMap<string, unknown>;
 
 /** What is needed of the fields of an object to read some of them by their names. */
-export type NamedFields = Pick<JsonFields, 'get' | 'has'>;
+export interface NamedFields extends Pick<JsonFields, 'get' | 'has'> {
+  keys(): Iterable<string>;
+}
 
 /**
  * Reads the fields of an object. Fields that are `null` count as absent, as in the JSON form of protocol buffers.

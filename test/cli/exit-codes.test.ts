@@ -37,6 +37,11 @@ const rows: Readonly<Record<keyof typeof exitMeanings, Row>> = {
     unreachable: ({ free }) => [['doctor', free, ...short], 1],
     usage: ['doctor', '-t', 'shop'],
   },
+  kubernetes: {
+    bad: ({ bad }) => [['kubernetes', '--insecure', '--kubeconfig', bad], 2],
+    missing: ({ missing }) => [['kubernetes', '--insecure', '--kubeconfig', missing], 2],
+    usage: ['kubernetes', '--listen', 'x'],
+  },
   check: {
     good: ({ good }) => [['check', good], 0],
     bad: ({ bad }) => [['check', bad], 1],

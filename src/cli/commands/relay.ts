@@ -3,7 +3,7 @@ import { servePage } from '../../observe/live-page/page-server';
 import { errorMessage } from '../../util/errors';
 import { containLogger, silentLogger, type Logger } from '../../util/logger';
 import { isJsonObject } from '../../wire/proto-json/explain-json';
-import type { ListenPort } from '../arguments';
+import type { SocketAddress } from '../arguments';
 import { AdminClient } from '../dump/admin-client';
 import {
   exitCode,
@@ -26,7 +26,7 @@ export interface RelayFlags extends OutputFlags {
   /** The port of 127.0.0.1 with the live page. */
   readonly page?: number;
   /** Where metrics are served: a port of 127.0.0.1, or an address with a port. */
-  readonly metrics?: ListenPort;
+  readonly metrics?: SocketAddress;
   /** Seconds for its response. */
   readonly timeout: number;
 }

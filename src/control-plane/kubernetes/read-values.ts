@@ -15,6 +15,10 @@ class ObjectFields implements NamedFields {
   has(name: string): boolean {
     return this.get(name) !== undefined;
   }
+
+  keys(): readonly string[] {
+    return Object.keys(this.json).filter((name) => this.has(name));
+  }
 }
 
 /** Returns the fields of an object; `undefined` after adding a violation. */

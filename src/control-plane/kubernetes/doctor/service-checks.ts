@@ -36,7 +36,12 @@ export function checkService(
     return;
   }
   for (const each of ports) checkPort(subject, each, onFinding);
-  const { problems } = translateService(objects, keyOf(service.meta), [], domain);
+  const { problems } = translateService(
+    objects,
+    keyOf(service.meta),
+    [service.meta.namespace],
+    domain,
+  );
   for (const { annotation, message } of problems) {
     onFinding({
       ...{ check: 'annotation', level: 'warn', subject },

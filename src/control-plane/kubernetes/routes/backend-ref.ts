@@ -1,4 +1,4 @@
-import { readInteger, readRequiredString, type JsonFields } from '../../../util/json-fields';
+import { readInteger, readRequiredString, type NamedFields } from '../../../util/json-fields';
 import { err, ok, type Result } from '../../../util/result';
 import { quoteText } from '../../../util/text';
 import type { Violations } from '../../../util/violations';
@@ -42,7 +42,7 @@ const OTHER_PROTOCOLS: ReadonlySet<string> = new Set(['kubernetes.io/ws', 'kuber
  * @param namespace That of the route.
  */
 export function readBackend(
-  fields: JsonFields,
+  fields: NamedFields,
   namespace: string,
   findings: RouteFindings,
   violations: Violations,
@@ -64,7 +64,7 @@ export function readBackend(
 }
 
 /** Reads the number of a port; undefined if it is absent, and after adding a violation. */
-export function readPort(fields: JsonFields, violations: Violations): number | undefined {
+export function readPort(fields: NamedFields, violations: Violations): number | undefined {
   const bounds = { min: 1, max: MAX_PORT };
   return fields.has('port')
     ? readInteger(fields.get('port'), bounds, violations.at('port'))

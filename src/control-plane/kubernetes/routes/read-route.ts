@@ -2,7 +2,7 @@ import {
   readList,
   readObject,
   readRequiredString,
-  type JsonFields,
+  type NamedFields,
 } from '../../../util/json-fields';
 import { cutText, quoteText } from '../../../util/text';
 import { Violations } from '../../../util/violations';
@@ -86,7 +86,7 @@ function readSpec({ spec, meta: { namespace } }: GrpcRouteObject): ReadRoute {
   const findings = new RouteFindings();
   const violations = Violations.root();
   const at = violations.at('spec');
-  const fields: JsonFields = readObject(spec, at) ?? new Map<string, unknown>();
+  const fields: NamedFields = readObject(spec, at) ?? new Map<string, unknown>();
   findings.noteUnused(fields, USED_BY_ROUTE, 'spec');
   const parents = readItems(fields, 'parentRefs', MAX_PARENTS, at, (parent, place) =>
     readParent(parent, namespace, place),
@@ -106,7 +106,7 @@ function readSpec({ spec, meta: { namespace } }: GrpcRouteObject): ReadRoute {
 
 /** Reads an element of `parentRefs`; `'other'` if it is not a Service, and undefined after adding a violation. */
 function readParent(
-  fields: JsonFields,
+  fields: NamedFields,
   routeNamespace: string,
   violations: Violations,
 ): ParentRef | 'other' | undefined {
@@ -135,7 +135,7 @@ function readRule(
   const root = Violations.root();
   const at = root.at('spec').at('rules').index(index);
   const filterProblems = findings.filterProblems;
-  const fields: JsonFields = readObject(json, at) ?? new Map<string, unknown>();
+  const fields: NamedFields = readObject(json, at) ?? new Map<string, unknown>();
   findings.noteUnused(fields, USED_BY_RULE, 'spec.rules[]');
   const matches = readItems(fields, 'matches', MAX_MATCHES, at, (match, place) =>
     readMatch(match, findings, place),

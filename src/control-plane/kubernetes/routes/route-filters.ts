@@ -1,6 +1,6 @@
 import { valueAt } from '../../../util/value-at';
 import { quoteText } from '../../../util/text';
-import type { JsonFields } from '../../../util/json-fields';
+import type { NamedFields } from '../../../util/json-fields';
 import type { Violations } from '../../../util/violations';
 import { readItems } from '../read-values';
 import type { RouteFindings } from './route-findings';
@@ -19,7 +19,7 @@ const TYPES = [
  * not go around such a filter, and fail.
  */
 export function readFilters(
-  fields: JsonFields,
+  fields: NamedFields,
   findings: RouteFindings,
   violations: Violations,
 ): readonly string[] {

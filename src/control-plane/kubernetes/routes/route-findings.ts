@@ -1,4 +1,4 @@
-import type { JsonFields } from '../../../util/json-fields';
+import type { NamedFields } from '../../../util/json-fields';
 import type { Violations } from '../../../util/violations';
 import { readWord } from '../read-values';
 import { RouteExpressions } from './expressions';
@@ -15,7 +15,7 @@ export class RouteFindings {
 
   /** Reads the value of an enumeration; undefined if it is absent, and after adding a violation. */
   readValue<Value extends string>(
-    fields: JsonFields,
+    fields: NamedFields,
     name: string,
     values: readonly Value[],
     violations: Violations,
@@ -26,7 +26,7 @@ export class RouteFindings {
   }
 
   /** Notes the fields of an object of which nothing is read. */
-  noteUnused(fields: JsonFields, used: ReadonlySet<string>, path: string): void {
+  noteUnused(fields: NamedFields, used: ReadonlySet<string>, path: string): void {
     for (const name of fields.keys()) {
       if (!used.has(name)) this.unused.add(`${path}.${name}`);
     }

@@ -3,7 +3,7 @@ import {
   readObject,
   readRequiredString,
   readString,
-  type JsonFields,
+  type NamedFields,
 } from '../../../util/json-fields';
 import { quoteText } from '../../../util/text';
 import type { Violations } from '../../../util/violations';
@@ -65,7 +65,7 @@ export function comparePrecedence(a: RuleMatch, b: RuleMatch): number {
 
 /** Reads an element of `matches`; `undefined` after adding a violation. */
 export function readMatch(
-  fields: JsonFields,
+  fields: NamedFields,
   findings: RouteFindings,
   violations: Violations,
 ): RuleMatch | undefined {
@@ -102,7 +102,11 @@ function readMethod(
 }
 
 /** Reads the type of a match, which is `Exact` by default. */
-function readIsExact(fields: JsonFields, findings: RouteFindings, violations: Violations): boolean {
+function readIsExact(
+  fields: NamedFields,
+  findings: RouteFindings,
+  violations: Violations,
+): boolean {
   return findings.readValue(fields, 'type', TYPES, violations) !== 'RegularExpression';
 }
 
@@ -143,7 +147,7 @@ function pathOf(service: string, method: string): RouteMatchJson {
 
 /** Reads the conditions on headers: of several with one name, the first counts. */
 function readHeaders(
-  fields: JsonFields,
+  fields: NamedFields,
   findings: RouteFindings,
   violations: Violations,
 ): readonly HeaderMatcherJson[] {
@@ -159,7 +163,7 @@ function readHeaders(
 }
 
 function readHeader(
-  fields: JsonFields,
+  fields: NamedFields,
   findings: RouteFindings,
   violations: Violations,
 ): (HeaderMatcherJson & { readonly name: string }) | undefined {
