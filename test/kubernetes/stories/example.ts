@@ -1,11 +1,13 @@
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { examineKubernetes } from '../../../src/control-plane';
 import { listAt } from '../../../src/util/value-at';
 import { eventually } from '../../support/eventually';
 import type { ApiObject } from '../cluster/api-client';
 import { HOST_ADDRESS } from '../cluster/namespace';
 import { Program } from '../cluster/process';
+import { ADMIN_TOKEN } from '../cluster/test-cluster';
 import { bootstrapOfPod, EXAMPLE, podOf, readExample } from '../workload/example';
 import type { Story, StoryContext } from './story';
 
@@ -119,6 +121,15 @@ async function follow(
   return frontend.log.trimEnd().split('\n');
 }
 
+/** What the doctor says of the account of the control plane, of the Service and of the token. */
+async function examine({ cluster, account }: StoryContext, folder: string) {
+  const findings = await examineKubernetes({
+    ...{ kubeconfig: cluster.kubeconfig({ token: ADMIN_TOKEN }), account },
+    ...{ target: 'xds:///echo.shop.svc.cluster.local:50051', tokenPath: join(folder, 'token') },
+  });
+  return findings.map(({ level, subject, text }) => ({ level, text: `${subject} ${text}` }));
+}
+
 /** The manifests, the certificate and the programs of the guide, run as they are: only volumes are elsewhere, and pods are processes. */
 export const example: Story = {
   name: 'example of the guide',
@@ -129,9 +140,13 @@ export const example: Story = {
     const programs: Program[] = [];
     try {
       const answers = await follow(context, folder, programs);
+      const findings = await examine(context, folder);
       return {
-        facts: [`${answers.length} calls`],
-        misses: answers.filter((answer) => !answer.includes(' from ')),
+        facts: [`${answers.length} calls`, `${findings.length} findings of doctor`],
+        misses: [
+          ...answers.filter((answer) => !answer.includes(' from ')),
+          ...findings.filter(({ level }) => level !== 'ok').map(({ text }) => text),
+        ],
       };
     } catch (error) {
       const logs = programs.map((program) => program.lastLog);
