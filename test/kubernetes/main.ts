@@ -8,6 +8,7 @@ import { findPrograms } from './cluster/programs';
 import { installControlPlane, installGatewayApi } from './cluster/install';
 import { TestCluster } from './cluster/test-cluster';
 import { apiServerKilled, compacted, etcdKilled } from './stories/outages';
+import { example } from './stories/example';
 import { manifests } from './stories/manifests';
 import { massRewrite } from './stories/mass-rewrite';
 import { otherClients } from './stories/other-clients';
@@ -21,6 +22,7 @@ import { prepareLanguage } from './workload/peers';
 
 const STORIES: readonly Story[] = [
   manifests,
+  example,
   rollingUpdate,
   abruptUpdate,
   apiServerKilled,
