@@ -4,7 +4,16 @@ import { DEFAULT_LIMITS } from '../../src/bootstrap/limits';
 import { BOOTSTRAP_OPTION } from '../../src/bootstrap/load-bootstrap';
 import { CHILD_CHANNEL_OPTION } from '../../src/grpc-js/child-channel-options';
 import { checkRegisterOptions, readShutdownTimeout } from '../../src/runtime/register-options';
+import { formatMetrics, StreamCounts } from '../../src/cli/kubernetes/metrics-text';
+import {
+  MAX_KNOWN_TOKENS,
+  MAX_REFUSED_OF_ADDRESS,
+  MAX_REVIEWS,
+  MAX_WAITING_REVIEWS,
+  MAX_WAITING_REVIEWS_OF_ADDRESS,
+} from '../../src/control-plane/kubernetes/access/access-limits';
 import { readFeatureFlags } from '../../src/util/feature-flags';
+import { FakeIo } from '../cli/fake-io';
 import { ROOT } from './pages';
 
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8');
@@ -139,5 +148,53 @@ describe('docs/reference/options.md', () => {
     const options = [...own, ...found(/options\['(grpc\.\w+)'\]/g)];
     expect(options.length).toBeGreaterThan(2);
     expect(options.filter((name) => !page.includes(`\`${name}\``))).toEqual([]);
+  });
+});
+
+describe('docs/kubernetes.md', () => {
+  const page = read('docs/kubernetes.md');
+
+  it('has every flag of the command, and no other', async () => {
+    const io = new FakeIo();
+    expect(await io.run('kubernetes', '--help')).toBe(0);
+    const flags = found(/^ +(?:-\w, )?(--[a-z-]+)/gm, io.out.join('\n'));
+    const [, table = ''] = /## The command\n([^#]*)/.exec(page) ?? [];
+    expect(flags.filter((name) => name !== '--help')).toEqual(
+      found(/^\|[^|]*?`(--[a-z-]+)`/gm, table.replaceAll('`, `', '` |\n| `')),
+    );
+  });
+
+  it('has every metric, and no other', () => {
+    const state = {
+      resource: 'services',
+      namespace: undefined,
+      phase: 'watching',
+      objectCount: 1,
+    } as const;
+    const streams = new StreamCounts();
+    const text = formatMetrics({
+      state: {
+        ...{ address: '', isReady: true, isListed: true, failingForMs: undefined, changes: 0 },
+        tokens: { reviews: 0, accepted: 0, refused: 0, failed: 0 },
+        watches: [{ ...state, ageMs: 1 }],
+      },
+      ...{ streams, startedMs: 0 },
+    });
+    const types = [...text.matchAll(/^# TYPE (\w+) (\w+)$/gm)].map(
+      ([, name, type]) => `${name} ${type}`,
+    );
+    const rows = [...page.matchAll(/^\| `(\w+)` +\| (gauge|counter) /gm)].map(
+      ([, name, type]) => `${name} ${type}`,
+    );
+    expect(types.length).toBeGreaterThan(10);
+    expect(rows.sort()).toEqual(types.sort());
+  });
+
+  it('has the limits of tokens', () => {
+    const [, row = ''] = /^\| TokenReviews in progress[^|]*\| ([^|]*)\|/m.exec(page) ?? [];
+    const limits = [MAX_REVIEWS, MAX_WAITING_REVIEWS, MAX_WAITING_REVIEWS_OF_ADDRESS];
+    expect(row.trim()).toBe(limits.map((limit) => limit.toLocaleString('en')).join('; '));
+    expect(page).toContain(`| ${MAX_KNOWN_TOKENS.toLocaleString('en')} each `);
+    expect(page).toContain(`| ${MAX_REFUSED_OF_ADDRESS} at once, then one a second `);
   });
 });

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseAllDocuments } from 'yaml';
 import { eventually } from '../../support/eventually';
@@ -7,8 +7,6 @@ import { ApiError, pathOf, type ApiClient, type ApiObject } from './api-client';
 const CRDS = join(__dirname, '../crds');
 const EXAMPLES = join(__dirname, '../../../examples');
 const MANIFESTS = join(EXAMPLES, 'kubernetes');
-/** The rights of the control plane while there are no manifests for users. */
-const OWN_RIGHTS = join(__dirname, '../rbac.yaml');
 /** What of the manifests is needed where no pods run. */
 const KINDS = new Set([
   ...['ClusterRole', 'ClusterRoleBinding', 'Namespace', 'Role', 'RoleBinding', 'ServiceAccount'],
@@ -34,8 +32,7 @@ export async function installGatewayApi(api: ApiClient): Promise<void> {
 
 /** Gives the control plane its account and its rights, which are those of the manifests for users. */
 export async function installControlPlane(api: ApiClient): Promise<ServiceAccount> {
-  const all = existsSync(MANIFESTS) ? readFolder(MANIFESTS) : readObjects(OWN_RIGHTS);
-  const objects = all.filter(({ kind }) => KINDS.has(kind));
+  const objects = readFolder(MANIFESTS).filter(({ kind }) => KINDS.has(kind));
   for (const object of inOrder(objects)) await api.apply(object);
   const account = objects.find(isControlPlaneAccount(objects));
   if (account === undefined) throw new Error(`no ServiceAccount in ${MANIFESTS}`);
@@ -51,7 +48,7 @@ export async function installControlPlane(api: ApiClient): Promise<ServiceAccoun
 export async function checkManifests(api: ApiClient): Promise<number> {
   const objects = ['kubernetes', 'relay']
     .map((folder) => join(EXAMPLES, folder))
-    .flatMap((folder) => (existsSync(folder) ? readFolder(folder) : []));
+    .flatMap(readFolder);
   const namespaces = objects.map(({ metadata }) => metadata.namespace ?? 'default');
   for (const namespace of new Set(namespaces)) await ensureNamespace(api, namespace);
   for (const object of objects) await check(api, object);
@@ -108,11 +105,14 @@ function readFolder(folder: string): readonly ApiObject[] {
     .flatMap((name) => readObjects(join(folder, name)));
 }
 
+/** Kinds of kustomize and of cert-manager are not those of the API server. */
 function isObjectOfApi(object: Partial<ApiObject> | null): object is ApiObject {
-  return object?.apiVersion?.includes('kustomize') === false;
+  return (
+    object?.apiVersion !== undefined && !/^(?:kustomize|cert-manager)\./.test(object.apiVersion)
+  );
 }
 
-/** Reads the objects of a file; those of kustomize, which the API server does not have, are left out. */
+/** Reads the objects of a file that the API server has. */
 function readObjects(path: string): readonly ApiObject[] {
   return parseAllDocuments(readFileSync(path, 'utf8'))
     .map((document) => document.toJS() as Partial<ApiObject> | null)

@@ -1,5 +1,5 @@
 import { spawn, type ChildProcess } from 'node:child_process';
-import { createWriteStream, readFileSync } from 'node:fs';
+import { appendFileSync, createWriteStream, readFileSync } from 'node:fs';
 
 /** How much of what a program wrote is in the report of a failure. */
 const REPORTED_BYTES = 3000;
@@ -35,6 +35,8 @@ export class Program {
 
   start(): void {
     const [program, ...args] = this.command;
+    // The stream would create it later, and it may be read before.
+    appendFileSync(this.logPath, '');
     const log = createWriteStream(this.logPath, { flags: 'a' });
     const child = spawn(program, args, {
       stdio: ['ignore', 'pipe', 'pipe'],

@@ -12,7 +12,8 @@ import type { ClusterPrograms } from './programs';
 const ETCD_PORT = 2379;
 const ETCD_PEER_PORT = 2380;
 export const API_PORT = 6443;
-const ADMIN_TOKEN = 'admin-token';
+/** Of a user with all rights. */
+export const ADMIN_TOKEN = 'admin-token';
 const ISSUER = 'https://kubernetes.default.svc';
 const START_MS = 60_000;
 
