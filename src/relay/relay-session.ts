@@ -26,6 +26,7 @@ import { ClientRejections } from './client-rejections';
 import { ClientSubscriptions } from './client-subscriptions';
 import { InheritedResources, type InheritedResource } from './inherited-resources';
 import { createInspectService } from './inspect-service';
+import { RelayChain } from './relay-chain';
 import type { RelayIdentity } from './relay-identity';
 import type { RelayClientReport, RelayReport } from './relay-report';
 import { RelayStats } from './relay-stats';
@@ -67,6 +68,11 @@ export class RelaySession {
   private readonly resources: UpstreamResources;
   private readonly subscriptions: ClientSubscriptions;
   private readonly rejections = new ClientRejections();
+  private readonly chain = new RelayChain({
+    address: () => this.options.identify().address ?? '',
+    isRelay: (serverUri) =>
+      this.client.serverStates().some((each) => each.serverUri === serverUri && each.relay),
+  });
   private readonly loadStreams: LoadStreams;
   private readonly ads: AdsService;
   private readonly loads: RelayedLoads;
@@ -84,7 +90,7 @@ export class RelaySession {
     const { environment } = options;
     const { clock, logger } = environment;
     this.upstreamStats = new ClientStats(processStats, logger);
-    const transportFactory = new SharedTransports(options.transportFactory);
+    const transportFactory = new SharedTransports(this.chain.chain(options.transportFactory));
     const servers = this.createServers(transportFactory);
     this.client = new XdsClient(
       { ...this.clientOptions(transportFactory), target: RELAY_TARGET },
@@ -206,6 +212,7 @@ export class RelaySession {
       },
       clock: this.options.environment.clock,
       nextStreamId: () => ++this.streamCount,
+      admit: this.chain.admit,
       view: this.resources,
       onEvent: (event) => this.onEvent(event),
       onRequest: () => {},
@@ -263,6 +270,7 @@ export class RelaySession {
     return new LoadService(undefined, {
       acknowledges: true,
       nextStreamId: () => ++this.streamCount,
+      admit: this.chain.admit,
       view: this.resources,
       onOpened: (client) => this.loads.open(client),
       onReport: (...report) => this.loads.add(...report),

@@ -1,0 +1,208 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Client, credentials, Metadata, status, type StatusObject } from '@grpc/grpc-js';
+import { inspect, register } from '../../src';
+import { Relay } from '../../src/relay/relay';
+import { AdsClient } from '../control-plane/ads-client';
+import { CDS, echo } from '../control-plane/resources';
+import { EchoBackend, EchoClient } from '../support/echo-backend';
+import { eventually } from '../support/eventually';
+import { bootstrapFor, SERVICE, simpleResources, VARIANTS } from '../support/mesh';
+import { RelayScene } from './relay-scene';
+
+/** Relays on sockets of their own, each with the servers above it. */
+class Relays {
+  private readonly folder = mkdtempSync(join(tmpdir(), 'chain-'));
+  private readonly started: Relay[] = [];
+
+  uri(name: string): string {
+    return `unix:${join(this.folder, name)}`;
+  }
+
+  async start(name: string, servers: readonly string[], features?: readonly string[]) {
+    const all = servers.flatMap((uri) => bootstrapFor(uri, features).xds_servers);
+    const bootstrap = { node: { id: name }, xds_servers: all };
+    const relay = new Relay({ listen: this.uri(name), bootstrap, env: {} });
+    this.started.push(relay);
+    await relay.start();
+    return relay;
+  }
+
+  /** Starts a ring: each has the next one as its first server. */
+  async startRing(names: readonly string[], others: readonly string[] = []): Promise<Relay[]> {
+    const above = [...names.slice(1), ...names.slice(0, 1)];
+    return Promise.all(
+      names.map((name, i) => this.start(name, [this.uri(above[i] ?? ''), ...others])),
+    );
+  }
+
+  stop(): void {
+    for (const relay of this.started) relay.kill();
+    rmSync(this.folder, { recursive: true });
+  }
+}
+
+let relays: Relays;
+beforeEach(() => {
+  register({});
+  relays = new Relays();
+});
+afterEach(() => {
+  relays.stop();
+  register({});
+});
+
+const clientOf = (uri: string, features?: readonly string[]) =>
+  new EchoClient(`xds:///${SERVICE}`, {
+    'grpc_xds.bootstrap': JSON.stringify(bootstrapFor(uri, features)),
+  });
+
+describe.each(VARIANTS)('a relay above a relay in the variant: %s', (_name, features) => {
+  it('serves its clients, and is shown as a hop between', async () => {
+    const scene = await RelayScene.start();
+    const backend = await EchoBackend.start('one');
+    scene.serve(simpleResources([backend.port]));
+    await relays.start('pod', [scene.listen], features);
+    const client = clientOf(relays.uri('pod'), features);
+    try {
+      expect(await client.say()).toBe('one');
+      const { pid } = process;
+      const hop = inspect().targets[0]?.servers[0]?.relay;
+      const host = `relay (pid ${pid}) → ${scene.upstream}`;
+      expect(hop?.text).toBe(`relay (pid ${pid}) → ${scene.listen}: ${host}`);
+      expect(hop?.servers[0]?.relay).toEqual({
+        ...{ pid, text: host },
+        servers: [{ serverUri: scene.upstream, state: 'open', relay: undefined }],
+      });
+    } finally {
+      client.close();
+      backend.stop();
+      scene.stop();
+    }
+  });
+});
+
+describe('a relay whose clients are relays', () => {
+  it('keeps its stream to the control plane when the first of them connects', async () => {
+    const scene = await RelayScene.start();
+    const ads = new AdsClient(scene.listen);
+    scene.serve(echo);
+    try {
+      const direct = ads.open();
+      direct.subscribe(CDS, ['echo'], { node: { id: 'a' } });
+      await direct.next();
+      await relays.start('pod', [scene.listen]);
+      const pod = new AdsClient(relays.uri('pod'));
+      const stream = pod.open();
+      stream.subscribe(CDS, ['echo'], { node: { id: 'b' } });
+      expect((await stream.next()).resources).toHaveLength(1);
+      pod.close();
+      expect(scene.streams).toBe(1);
+    } finally {
+      ads.close();
+      scene.stop();
+    }
+  });
+
+  it.each([
+    ['no JSON', 'x'],
+    ['JSON of something else', '[1]'],
+    ['relays that are none', '{"relays":[1,null,{"id":1},{"id":"a","pid":"b","address":{}}]}'],
+    [
+      'a path of 100 relays',
+      JSON.stringify({ relays: Array(100).fill({ id: 'x', pid: 1, address: '' }) }),
+    ],
+    [
+      'a long address',
+      JSON.stringify({ relays: [{ id: 'x', pid: 1, address: 'a'.repeat(7000) }] }),
+    ],
+  ])('serves a client that sends %s as its path', async (_name, header) => {
+    const scene = await RelayScene.start();
+    scene.serve(echo);
+    try {
+      await relays.start('pod', [scene.listen]);
+      const hostile = new Client(relays.uri('pod'), credentials.createInsecure());
+      const metadata = new Metadata();
+      metadata.set('x-grpc-xds-relays-bin', Buffer.from(header));
+      const call = hostile.makeBidiStreamRequest(
+        '/envoy.service.discovery.v3.AggregatedDiscoveryService/StreamAggregatedResources',
+        (bytes: Buffer) => bytes,
+        (bytes: Buffer) => bytes,
+        metadata,
+      );
+      const ended = new Promise<StatusObject>((resolve) => call.on('status', resolve));
+      call.on('error', () => {});
+      const good = new AdsClient(relays.uri('pod'));
+      const stream = good.open();
+      stream.subscribe(CDS, ['echo'], { node: { id: 'b' } });
+      expect((await stream.next()).resources).toHaveLength(1);
+      good.close();
+      call.cancel();
+      expect((await ended).code).toBe(status.CANCELLED);
+      hostile.close();
+    } finally {
+      scene.stop();
+    }
+  });
+});
+
+describe('relays in a ring', () => {
+  const failureOf = async (uri: string) => {
+    const client = clientOf(uri);
+    const error: unknown = await client.say().catch((failure: unknown) => failure);
+    client.close();
+    return error;
+  };
+  const failure = (names: readonly string[]) => {
+    const ring = names.map((name) => `relay (pid ${process.pid}, ${relays.uri(name)})`).join(' → ');
+    return `relays use each other as management servers, and none of them a control plane: ${ring}: name the control plane in the bootstrap of one of them`;
+  };
+
+  it.each([
+    [
+      ['a', 'b'],
+      ['a', 'b', 'a'],
+    ],
+    [
+      ['a', 'b', 'c'],
+      ['a', 'b', 'c', 'a'],
+    ],
+  ])('fail calls at once with a text that names them: %p', async (names, ring) => {
+    await relays.startRing(names);
+    const error = await failureOf(relays.uri('a'));
+    expect(error).toMatchObject({ code: status.UNAVAILABLE });
+    expect(String(error)).toContain(failure(ring));
+  });
+
+  it('notice it, too, if all of them have opened their streams before one has a client', async () => {
+    const ring = await relays.startRing(['a', 'b', 'c']);
+    const clients = ['a', 'b', 'c'].map((name) => clientOf(relays.uri(name)));
+    const errors = await Promise.all(
+      clients.map((client) => client.say().catch((error: unknown) => String(error))),
+    );
+    for (const error of errors) expect(error).toContain('relays use each other');
+    for (const client of clients) client.close();
+    expect(ring).toHaveLength(3);
+  });
+
+  it('use the next server of their bootstraps', async () => {
+    const scene = await RelayScene.start();
+    const backend = await EchoBackend.start('one');
+    scene.serve(simpleResources([backend.port]));
+    const [a] = await relays.startRing(['a', 'b'], [scene.upstream]);
+    const client = clientOf(relays.uri('a'));
+    try {
+      expect(await client.say()).toBe('one');
+      const states = await eventually(
+        () => a?.inspect().servers ?? [],
+        (servers) => servers.some(({ state }) => state === 'open'),
+      );
+      expect(states.length).toBeGreaterThan(0);
+    } finally {
+      client.close();
+      backend.stop();
+      scene.stop();
+    }
+  });
+});
