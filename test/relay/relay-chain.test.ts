@@ -1,7 +1,16 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Client, credentials, Metadata, status, type StatusObject } from '@grpc/grpc-js';
+import {
+  Client,
+  credentials,
+  Metadata,
+  Server,
+  ServerCredentials,
+  status,
+  type ServerDuplexStream,
+  type StatusObject,
+} from '@grpc/grpc-js';
 import { inspect, register } from '../../src';
 import { Relay } from '../../src/relay/relay';
 import { AdsClient } from '../control-plane/ads-client';
@@ -83,6 +92,102 @@ describe.each(VARIANTS)('a relay above a relay in the variant: %s', (_name, feat
   });
 });
 
+const ADS_METHOD =
+  '/envoy.service.discovery.v3.AggregatedDiscoveryService/StreamAggregatedResources';
+const LRS_METHOD = '/envoy.service.load_stats.v3.LoadReportingService/StreamLoadStats';
+const PATH_HEADER = 'x-grpc-xds-relays-bin';
+const same = (bytes: Buffer) => bytes;
+
+/** Opens a stream with a path. */
+function openRaw(uri: string, method: string, path: Buffer) {
+  const client = new Client(uri, credentials.createInsecure());
+  const metadata = new Metadata();
+  metadata.set(PATH_HEADER, path);
+  const call = client.makeBidiStreamRequest(method, same, same, metadata);
+  call.on('error', () => {});
+  const ended = new Promise<StatusObject>((resolve) => call.on('status', resolve));
+  void ended.then(() => client.close());
+  return { ended, cancel: () => call.cancel() };
+}
+
+/** A server of streams that keeps their paths. */
+class PathServer {
+  readonly paths: Buffer[] = [];
+  private readonly server = new Server();
+
+  async start(): Promise<string> {
+    const streams = { requestStream: true, responseStream: true } as const;
+    const codec = { requestSerialize: same, requestDeserialize: same };
+    const method = { ...streams, ...codec, responseSerialize: same, responseDeserialize: same };
+    const handler = (call: ServerDuplexStream<Buffer, Buffer>) => {
+      const [path] = call.metadata.get(PATH_HEADER);
+      if (Buffer.isBuffer(path)) this.paths.push(path);
+      call.on('error', () => {}).resume();
+    };
+    this.server.addService({ ads: { path: ADS_METHOD, ...method } }, { ads: handler });
+    const port = await new Promise((resolve) => {
+      this.server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (_error, bound) =>
+        resolve(bound),
+      );
+    });
+    return `127.0.0.1:${String(port)}`;
+  }
+
+  stop(): void {
+    this.server.forceShutdown();
+  }
+}
+
+describe('the path of the streams of a relay', () => {
+  it('has the relay, and a stream of resources or loads with it is refused by the relay', async () => {
+    const above = new PathServer();
+    await relays.start('own', [await above.start()]);
+    const client = new AdsClient(relays.uri('own'));
+    client.open().subscribe(CDS, ['echo'], { node: { id: 'a' } });
+    const [path = Buffer.alloc(0)] = await eventually(
+      () => above.paths,
+      ({ length }) => length > 0,
+    );
+    const { relays: passed } = JSON.parse(path.toString()) as { relays: unknown[] };
+    expect(passed).toMatchObject([{ pid: process.pid, address: relays.uri('own') }]);
+    for (const method of [ADS_METHOD, LRS_METHOD]) {
+      const { code, details } = await openRaw(relays.uri('own'), method, path).ended;
+      expect({ method, code }).toEqual({ method, code: status.FAILED_PRECONDITION });
+      expect(details).toContain('relays use each other as management servers');
+    }
+    client.close();
+    above.stop();
+  });
+
+  it('becomes longer with that of a client, on a new stream, unless a longer one was sent', async () => {
+    const above = new PathServer();
+    await relays.start('own', [await above.start()]);
+    const client = new AdsClient(relays.uri('own'));
+    client.open().subscribe(CDS, ['echo'], { node: { id: 'a' } });
+    const lengths = () =>
+      above.paths.map(
+        (path) => (JSON.parse(path.toString()) as { relays: unknown[] }).relays.length,
+      );
+    const expectLengths = (expected: readonly number[]) =>
+      eventually(lengths, (found) => JSON.stringify(found) === JSON.stringify(expected));
+    await expectLengths([1]);
+    const pathOf = (count: number) => {
+      const all = Array.from({ length: count }, (_, i) => ({ id: `${i}`, pid: i, address: '' }));
+      return Buffer.from(JSON.stringify({ relays: all }));
+    };
+    const open = (count: number) => openRaw(relays.uri('own'), ADS_METHOD, pathOf(count));
+    const streams = [open(2)];
+    await expectLengths([1, 3]);
+    streams.push(open(1), open(2), open(3));
+    await expectLengths([1, 3, 4]);
+    streams.push(open(100));
+    await expectLengths([1, 3, 4, 16]);
+    for (const stream of streams) stream.cancel();
+    client.close();
+    above.stop();
+  });
+});
+
 describe('a relay whose clients are relays', () => {
   it('keeps its stream to the control plane when the first of them connects', async () => {
     const scene = await RelayScene.start();
@@ -122,25 +227,14 @@ describe('a relay whose clients are relays', () => {
     scene.serve(echo);
     try {
       await relays.start('pod', [scene.listen]);
-      const hostile = new Client(relays.uri('pod'), credentials.createInsecure());
-      const metadata = new Metadata();
-      metadata.set('x-grpc-xds-relays-bin', Buffer.from(header));
-      const call = hostile.makeBidiStreamRequest(
-        '/envoy.service.discovery.v3.AggregatedDiscoveryService/StreamAggregatedResources',
-        (bytes: Buffer) => bytes,
-        (bytes: Buffer) => bytes,
-        metadata,
-      );
-      const ended = new Promise<StatusObject>((resolve) => call.on('status', resolve));
-      call.on('error', () => {});
+      const hostile = openRaw(relays.uri('pod'), ADS_METHOD, Buffer.from(header));
       const good = new AdsClient(relays.uri('pod'));
       const stream = good.open();
       stream.subscribe(CDS, ['echo'], { node: { id: 'b' } });
       expect((await stream.next()).resources).toHaveLength(1);
       good.close();
-      call.cancel();
-      expect((await ended).code).toBe(status.CANCELLED);
-      hostile.close();
+      hostile.cancel();
+      expect((await hostile.ended).code).toBe(status.CANCELLED);
     } finally {
       scene.stop();
     }
