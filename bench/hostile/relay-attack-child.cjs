@@ -51,8 +51,8 @@ async function sendRequests({ port, untilMs }, next, pauseMs) {
   return tally;
 }
 
-async function resetSubscriptions(session) {
-  const request = frame(encodeRequest('hostile', { subscribe: newNames() }));
+async function resetSubscriptions(session, names) {
+  const request = frame(encodeRequest('hostile', { subscribe: names }));
   for (let i = 0; i < RESETS && !session.destroyed; i++) {
     const stream = session.request(HEADERS);
     stream.on('error', tools.ignore);
@@ -96,7 +96,8 @@ tools.serve({
     await sleep(Math.max(0, untilMs - Date.now()));
     return { attempts: streams.length, refused: streams.filter(({ closed }) => closed).length };
   },
-  resets: (options) => tools.repeatOnSession(options, resetSubscriptions),
+  resets: ({ names, ...options }) =>
+    tools.repeatOnSession(options, (session) => resetSubscriptions(session, names.slice(0, 10))),
   connections: tools.connections,
   halfOpen: (options) => tools.halfOpen(options, PREFACE.slice(0, 12)),
   goaways: ({ port, untilMs }) => {
