@@ -1,45 +1,26 @@
-// Hostile clients of a server: `{ attack, port, files, seconds }` is answered with the number of attempts, and of those refused,
-// when the time is over.
+// Hostile clients of a server: see `attack-tools.cjs`. `files` has the certificates.
 const { once } = require('node:events');
 const { readFileSync } = require('node:fs');
 const http2 = require('node:http2');
-const net = require('node:net');
 const tls = require('node:tls');
-const { setTimeout: sleep } = require('node:timers/promises');
 const grpc = require('@grpc/grpc-js');
+const {
+  connections,
+  halfOpen,
+  ignore,
+  openSocket,
+  repeat,
+  repeatOnSession,
+  serve,
+} = require('./attack-tools.cjs');
 const { call, connect } = require('./server-calls.cjs');
 
 /** The beginning of a ClientHello of 512 bytes. */
 const HELLO = Buffer.from('160301020001000001fc0303', 'hex');
-const HALF_OPEN = 1000;
-const AT_A_TIME = 20;
 const RESETS = 100;
 /** What grpc-js accepts of the headers of a call: with names and 32 bytes for each header, below 16 KiB and above. */
 const TEXT = 'x'.repeat(6000);
 const LONG_TEXT = 'x'.repeat(200_000);
-
-const ignore = () => undefined;
-
-async function openSocket(port) {
-  const socket = net.connect(port, '127.0.0.1');
-  socket.on('error', ignore);
-  await once(socket, 'connect');
-  return socket;
-}
-
-/** Repeats an attempt until the time is over, several at a time. @param attempt Returns whether it was refused. */
-async function repeat(untilMs, attempt) {
-  const tally = { attempts: 0, refused: 0 };
-  const worker = async () => {
-    while (Date.now() < untilMs) {
-      const isRefused = await attempt();
-      tally.attempts++;
-      if (isRefused) tally.refused++;
-    }
-  };
-  await Promise.all(Array.from({ length: AT_A_TIME }, worker));
-  return tally;
-}
 
 /** @returns whether the server closes the connection without a byte of HTTP/2. */
 async function shakeHands(port, identity) {
@@ -78,16 +59,7 @@ async function callWith(client, text) {
 }
 
 const attacks = {
-  async halfOpen({ port, untilMs }) {
-    const sockets = [];
-    for (let i = 0; i < HALF_OPEN; i++) {
-      const socket = await openSocket(port);
-      socket.write(HELLO);
-      sockets.push(socket);
-    }
-    await sleep(Math.max(0, untilMs - Date.now()));
-    return { attempts: sockets.length, refused: sockets.filter(({ closed }) => closed).length };
-  },
+  halfOpen: (options) => halfOpen(options, HELLO),
   handshakes: ({ port, files, untilMs }) => {
     const identity = {
       ca: readFileSync(files.root),
@@ -96,26 +68,14 @@ const attacks = {
     };
     return repeat(untilMs, () => shakeHands(port, identity));
   },
-  connections: ({ port, untilMs }) =>
-    repeat(untilMs, async () => void (await openSocket(port)).destroy()),
+  connections,
   halfHandshakes: ({ port, untilMs }) =>
     repeat(untilMs, async () => {
       const socket = await openSocket(port);
       await new Promise((resolve) => socket.write(HELLO, resolve));
       socket.destroy();
     }),
-  async resets({ port, untilMs }) {
-    let session;
-    return repeat(untilMs, async () => {
-      if (session === undefined || session.destroyed || session.closed) {
-        session = http2.connect(`http://127.0.0.1:${port}`);
-        session.on('error', ignore);
-      }
-      const used = session;
-      await resetCalls(used);
-      return used.destroyed;
-    });
-  },
+  resets: (options) => repeatOnSession(options, resetCalls),
   async headers({ port, untilMs }) {
     const client = await connect(port);
     return repeat(untilMs, () => callWith(client, TEXT));
@@ -126,7 +86,4 @@ const attacks = {
   },
 };
 
-process.on('message', async ({ attack, seconds, ...options }) => {
-  process.send(await attacks[attack]({ ...options, untilMs: Date.now() + seconds * 1000 }));
-});
-process.send('ready');
+serve(attacks);

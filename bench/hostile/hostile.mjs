@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { median } from '../support/statistics.mjs';
 import { printTable } from '../support/table.mjs';
 import { Child } from './child.mjs';
+import { runRelays } from './relays.mjs';
 import { runServers } from './servers.mjs';
 
 const { cases } = createRequire(import.meta.url)('./cases.cjs');
@@ -186,11 +187,9 @@ export async function run() {
     if (HOSTILE_VERBOSE) console.log(name, JSON.stringify(outcome, null, 1));
   }
   if (rows.length > 1) printTable(rows);
-  const ofServers = await runServers(HOSTILE_ONLY, {
-    heapMb: HEAP_MB,
-    pauseMs: PAUSE_MS,
-    addedMiB: ADDED_MIB,
-  });
-  const verdicts = [...rows.slice(1), ...ofServers].map((cells) => cells.at(-1));
+  const limits = { heapMb: HEAP_MB, pauseMs: PAUSE_MS, addedMiB: ADDED_MIB };
+  const ofServers = await runServers(HOSTILE_ONLY, limits);
+  const ofRelays = await runRelays(HOSTILE_ONLY, limits);
+  const verdicts = [...rows.slice(1), ...ofServers, ...ofRelays].map((cells) => cells.at(-1));
   if (verdicts.some((each) => each !== 'ok')) process.exitCode = 1;
 }

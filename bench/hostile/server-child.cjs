@@ -2,15 +2,11 @@
 // `read` with what it took since then, and `rejections` with how many Listeners it rejected.
 const { subscribe } = require('node:diagnostics_channel');
 const { createServer } = require('node:net');
-const { monitorEventLoopDelay } = require('node:perf_hooks');
 const grpc = require('@grpc/grpc-js');
 const { register } = require('../../dist/index.js');
 const { XdsServer, XdsServerCredentials } = require('../../dist/server/index.js');
 const { echoService } = require('../support/echo-service.cjs');
-
-const RESOLUTION_MS = 5;
-const MEMORY_MS = 20;
-const MIB = 2 ** 20;
+const { begin, read } = require('./measured.cjs');
 
 // Its log has what the cases cause.
 register({ logger: { log: () => undefined } });
@@ -18,16 +14,6 @@ process.env.GRPC_XDS_BOOTSTRAP = process.argv[2];
 
 let rejections = 0;
 subscribe('grpc-xds:resource-nacked', () => rejections++);
-
-const usedMiB = () => {
-  const { heapUsed, external } = process.memoryUsage();
-  return (heapUsed + external) / MIB;
-};
-
-const delay = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
-let peakMiB = 0;
-let baseMiB = 0;
-let cpu;
 
 async function freePort() {
   const probe = createServer();
@@ -46,26 +32,6 @@ function serve(port) {
       error ? reject(error) : resolve('serving'),
     );
   });
-}
-
-function begin() {
-  global.gc();
-  baseMiB = peakMiB = usedMiB();
-  setInterval(() => (peakMiB = Math.max(peakMiB, usedMiB())), MEMORY_MS);
-  delay.enable();
-  cpu = process.cpuUsage();
-  return 'begun';
-}
-
-function read() {
-  const { user, system } = process.cpuUsage(cpu);
-  const pauseMs = Math.max(0, delay.max / 1e6 - RESOLUTION_MS);
-  delay.disable();
-  global.gc();
-  return {
-    ...{ pauseMs, cpuMs: (user + system) / 1000 },
-    ...{ addedMiB: peakMiB - baseMiB, keptMiB: usedMiB() - baseMiB },
-  };
 }
 
 async function main() {

@@ -7,19 +7,13 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { bootstrapOf } from '../server/bootstrap.mjs';
 import { startChild } from '../support/child.mjs';
-import { printTable } from '../support/table.mjs';
 import { makeCertificates } from '../tls/certificates.mjs';
 import { Child } from './child.mjs';
+import { beginGoodCalls, runAttack, runTable, SECONDS } from './rows.mjs';
 
 const require = createRequire(import.meta.url);
 const { connect, call } = require('./server-calls.cjs');
 const here = (name) => new URL(name, import.meta.url).pathname;
-
-const SECONDS = 10;
-const GOOD_CALL_MS = 20;
-const RUNS = 3;
-/** How long a new connection and its first call may take once the attack is over. */
-const RECOVERED_MS = 2000;
 
 /** The names of a certificate that has more than a server reads. */
 const MANY_NAMES = Array.from({ length: 10_000 }, (_, i) => `DNS:${i.toString(36)}`);
@@ -49,32 +43,6 @@ const CASES = {
   'server: a policy of 990,000 nodes': { kind: {}, sent: { nodes: 990_000 }, isRefused: true },
 };
 
-const HEADINGS = [
-  'case',
-  'longest pause ms',
-  'CPU',
-  'MiB more: at most, kept',
-  'good calls failed',
-  'slowest good call ms',
-  'attempts: refused',
-  'a new connection ms',
-  'verdict',
-];
-
-/** Calls a server, as often as good clients do, until it is stopped. */
-function beginGoodCalls(client) {
-  const tally = { ok: 0, failed: 0, slowestMs: 0 };
-  const timer = setInterval(async () => {
-    const startedMs = performance.now();
-    const error = await call(client);
-    if (error === undefined) tally.ok++;
-    else tally.failed++;
-    tally.lastError = error?.message ?? tally.lastError;
-    tally.slowestMs = Math.max(tally.slowestMs, performance.now() - startedMs);
-  }, GOOD_CALL_MS);
-  return { tally, stop: () => clearInterval(timer) };
-}
-
 /** Sends a Listener again and again, and the good one in between. */
 async function sendHostile(world, port, { kind, sent }) {
   const untilMs = performance.now() + SECONDS * 1000;
@@ -94,13 +62,7 @@ async function attack({ world, server, files, port }, hostile) {
     const sent = await sendHostile(world, port, hostile);
     return { ...sent, refused: await server.ask('rejections') };
   }
-  const question = { attack: hostile.attack, port, files, seconds: SECONDS };
-  const attacker = await startChild(here('./attack-child.cjs'));
-  try {
-    return await attacker.ask(question);
-  } finally {
-    await attacker.stop();
-  }
+  return runAttack(here('./attack-child.cjs'), { attack: hostile.attack, port, files });
 }
 
 async function runCase(hostile, heapMb) {
@@ -116,7 +78,7 @@ async function runCase(hostile, heapMb) {
     await server.ask('serve');
     const tls = hostile.kind.tls ? files : undefined;
     const client = await connect(port, tls);
-    const good = beginGoodCalls(client);
+    const good = beginGoodCalls(() => call(client));
     await sleep(1000);
     await server.ask('begin');
     const startedMs = performance.now();
@@ -142,64 +104,8 @@ async function timeNewConnection(port, tls) {
   return error === undefined ? performance.now() - startedMs : Infinity;
 }
 
-function verdictOf(
-  { sent, isRefused = false, hostMs = 0 },
-  { result, attempts, recoveredMs, goodCalls },
-  limits,
-) {
-  if (result === undefined) return 'DIED';
-  const pauseMs = limits.pauseMs + hostMs;
-  if (result.pauseMs > pauseMs) return `PAUSE > ${pauseMs}`;
-  if (result.addedMiB > limits.addedMiB) return `MEMORY > ${limits.addedMiB}`;
-  if (goodCalls.failed > 0 || goodCalls.ok === 0) return 'CALLS FAILED';
-  if (attempts.attempts === 0) return 'NOT ATTEMPTED';
-  if (isRefused && !(attempts.refused > 0)) return 'NOT REFUSED';
-  if (sent !== undefined && !isRefused && attempts.refused > 0) return 'REFUSED';
-  return recoveredMs <= RECOVERED_MS ? 'ok' : 'NEW CONNECTION LATE';
-}
-
-function rowOf(name, outcome, limits) {
-  const verdict = verdictOf(CASES[name], outcome, limits);
-  const { result, attempts, recoveredMs, seconds, goodCalls } = outcome;
-  if (result === undefined) return [name, '-', '-', '-', '-', '-', '-', '-', verdict];
-  const { pauseMs, cpuMs, addedMiB, keptMiB } = result;
-  return [
-    name,
-    pauseMs.toFixed(0),
-    `${(cpuMs / seconds / 10).toFixed(0)} %`,
-    `${addedMiB.toFixed(0)}, ${keptMiB.toFixed(0)}`,
-    `${goodCalls.failed}/${goodCalls.ok + goodCalls.failed}`,
-    goodCalls.slowestMs.toFixed(0),
-    `${attempts.attempts}: ${attempts.refused ?? '-'}`,
-    recoveredMs.toFixed(0),
-    verdict,
-  ];
-}
-
-/** Runs a case, and twice more if it pauses for too long: the machine may have paused as well. @returns the run of the median pause. */
-async function measureCase(name, { heapMb, ...limits }) {
-  const runOnce = () => runCase(CASES[name], heapMb);
-  const outcomes = [await runOnce()];
-  const isLong = verdictOf(CASES[name], outcomes[0], limits).startsWith('PAUSE');
-  while (isLong && outcomes.length < RUNS) outcomes.push(await runOnce());
-  const pauseOf = ({ result }) => result?.pauseMs ?? Infinity;
-  return outcomes.sort((a, b) => pauseOf(a) - pauseOf(b))[outcomes.length >> 1];
-}
-
-/**
- * Runs the cases whose names contain a text, and prints them.
- *
- * @param limits `{ heapMb, pauseMs, addedMiB }`
- * @returns the rows of the table.
- */
-export async function runServers(text, limits) {
-  const rows = [];
-  for (const name of Object.keys(CASES).filter((each) => each.includes(text))) {
-    rows.push(rowOf(name, await measureCase(name, limits), limits));
-    console.error(rows.at(-1).join(' | '));
-  }
-  if (rows.length === 0) return rows;
-  console.log('\nHostile clients of a server, and a hostile control plane above it\n');
-  printTable([HEADINGS, ...rows]);
-  return rows;
+/** Runs the cases whose names contain a text: see `runTable`. */
+export function runServers(text, limits) {
+  const title = 'Hostile clients of a server, and a hostile control plane above it';
+  return runTable({ title, cases: CASES, runCase }, text, limits);
 }

@@ -1,4 +1,4 @@
-import { status, type Server } from '@grpc/grpc-js';
+import { status, type Metadata, type Server } from '@grpc/grpc-js';
 import { asBuffer } from '../util/bytes';
 import { errorMessage } from '../util/errors';
 import { ReadBudget, ReadLimitError, type ReadLimit } from '../util/read-budget';
@@ -33,9 +33,14 @@ export interface StreamCall<Request, Response> {
   end(): unknown;
   /** Address of the client. */
   getPeer(): string;
-  /** What the client sent with the call; absent from calls of other transports than gRPC. */
-  readonly metadata?: object;
+  /** The headers of the client; `undefined` if its transport has none. */
+  readonly metadata?: Pick<Metadata, 'get'>;
 }
+
+/** Returns the status with which a call is refused before its first request; `undefined` if it is served. */
+export type AdmitStream = (
+  call: Pick<StreamCall<unknown, unknown>, 'on' | 'metadata'>,
+) => { readonly code: number; readonly details: string } | undefined;
 
 /** Reads the requests of a method, and writes its responses. */
 export interface StreamCodec<Request, Response> {
@@ -104,10 +109,22 @@ function read<Request>(
   }
 }
 
-/** Ends a call that is one too many. */
-export function refuseStream(call: StreamCall<unknown, unknown>): void {
+/**
+ * Ends a call that is one too many, or not admitted.
+ *
+ * @param streams How many there are already.
+ * @returns whether the call was ended.
+ */
+export function refuseStream(
+  call: StreamCall<unknown, unknown>,
+  streams: number,
+  admit?: AdmitStream,
+): boolean {
   const details = `there are ${MAX_STREAMS} streams already`;
-  call.emit('error', { code: status.RESOURCE_EXHAUSTED, details });
+  const refusal =
+    streams >= MAX_STREAMS ? { code: status.RESOURCE_EXHAUSTED, details } : admit?.(call);
+  if (refusal !== undefined) call.emit('error', refusal);
+  return refusal !== undefined;
 }
 
 /** Receives the events of a server stream. */

@@ -12,7 +12,7 @@ import {
   type ListenAddress,
   type ListeningSocket,
 } from './grpc-listener';
-import { MAX_IDLE_MS, MAX_REQUEST_BYTES } from './limits';
+import { MAX_IDLE_MS, MAX_REQUEST_BYTES, MAX_STREAMS_OF_CONNECTION } from './limits';
 import type { StreamMethod } from './server-stream';
 
 /** A service of the host. */
@@ -63,6 +63,8 @@ const stopGraceMs = 1000;
 const serverOptions: ServerOptions = {
   'grpc.max_receive_message_length': MAX_REQUEST_BYTES,
   'grpc.max_connection_idle_ms': MAX_IDLE_MS,
+  // One client alone cannot have all streams that there may be.
+  'grpc.max_concurrent_streams': MAX_STREAMS_OF_CONNECTION,
   // GrpcListener injects connections: the server would have a listening socket without an address, at which grpcdebug
   // panics (https://github.com/grpc-ecosystem/grpcdebug/blob/v1.0.5/cmd/channelz.go, prettyAddress).
   'grpc.enable_channelz': 0,

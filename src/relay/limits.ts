@@ -23,5 +23,11 @@ export const MAX_LOAD_ENTRIES_OF_CLUSTER = 10_000;
 export const HOLD_MS = 15_000;
 /** Load reports of streams that have ended which are recognized when they are repeated. */
 export const MAX_ENDED_REPORTS = 10_000;
+/** Relays in the path of a stream. Of more, the last ones are sent. */
+export const MAX_PATH_RELAYS = 16;
+/** Characters of the address of a relay in a path. */
+export const MAX_RELAY_ADDRESS_LENGTH = 200;
+/** Bytes of the header with a path. A longer one is ignored. */
+export const MAX_PATH_BYTES = 8192;
 /** Load reports that are held for clusters, from which on one of them gives way to each stream that ends. */
 export const MAX_HELD_REPORTS = 100;

@@ -19,6 +19,7 @@ import { parseOpaqueName, parseResourceName } from '../xds-client/resource-name'
 import type { XdsTransportFactory } from '../xds-client/transport';
 import type { InheritedResource } from './inherited-resources';
 import { createInspectService } from './inspect-service';
+import { RelayChain } from './relay-chain';
 import type { RelayIdentity } from './relay-identity';
 import type { RelayNode } from './relay-options';
 import type { RelayClientReport, RelayReport } from './relay-report';
@@ -60,6 +61,13 @@ export interface RelayHost {
 
 /** A relay from its start to its stop. */
 export class RelaySession {
+  private readonly chain = new RelayChain({
+    address: () => this.options.identify().address ?? '',
+    isRelay: (serverUri) =>
+      this.upstreams.all.some(({ client }) =>
+        client.serverStates().some((each) => each.serverUri === serverUri && each.relay),
+      ),
+  });
   private readonly upstreams: Upstreams;
   private readonly ads: AdsService;
   private readonly lrs: LoadService;
@@ -150,7 +158,7 @@ export class RelaySession {
 
   private createUpstreams(): Upstreams {
     const { environment, bootstrap, node, maxNodes, inherited, userAgent } = this.options;
-    const { transportFactory } = this.options;
+    const transportFactory = this.chain.chain(this.options.transportFactory);
     return new Upstreams({
       ...{ node, maxNodes, bootstrap, clock: environment.clock },
       create: (bootstrapOfNode, isOwn, countNames) =>
@@ -174,6 +182,7 @@ export class RelaySession {
       },
       clock: this.options.environment.clock,
       nextStreamId: () => ++this.streamCount,
+      admit: this.chain.admit,
       view: this.upstreams,
       onEvent: (event) => this.onEvent(event),
       onRequest: () => {},
@@ -210,6 +219,7 @@ export class RelaySession {
     return new LoadService(undefined, {
       acknowledges: true,
       nextStreamId: () => ++this.streamCount,
+      admit: this.chain.admit,
       view: this.upstreams,
       reportingOf: (client) => this.upstreams.ofClient(client)?.reporting,
       onOpened: (client) => this.upstreams.ofClient(client)?.loads.open(client),

@@ -1,7 +1,12 @@
 import { cutText, MAX_TEXT_LENGTH } from '../util/text';
 import { Metadata, Status, type Channel, type Interceptor } from '../grpc-js';
 import { parseConnectionError } from '../grpc-js/connection-error';
-import type { StreamStatus, XdsStream, XdsStreamHandler } from '../xds-client/transport';
+import type {
+  StreamHeaders,
+  StreamStatus,
+  XdsStream,
+  XdsStreamHandler,
+} from '../xds-client/transport';
 import type { CheckedChildOptions } from '../grpc-js/child-channel-options';
 import type { Clock } from '../util/clock';
 import { errorMessage } from '../util/errors';
@@ -20,6 +25,8 @@ const REFUSED = /^Stream refused by server/;
 
 /** Notified of the end of a stream. */
 export interface StreamOwner {
+  /** Binary headers of the stream. Default: none. */
+  readonly headers?: StreamHeaders | undefined;
   /** Called once, when the stream has ended, from either side. */
   onEnd(): void;
   /** Called when the server has ended the stream. @returns the status to pass on. */
@@ -43,7 +50,7 @@ export class GrpcStream implements XdsStream {
     private readonly owner: StreamOwner,
   ) {
     this.handler = handler;
-    call.start(new Metadata(), {
+    call.start(createMetadata(owner.headers), {
       onReceiveMetadata: () => void (this.hasAnswered = true),
       onReceiveMessage: (bytes: Uint8Array) => this.onMessage(bytes),
       onReceiveStatus: (status) => this.onStatus(status),
@@ -106,6 +113,12 @@ export class GrpcStream implements XdsStream {
     if (handler !== undefined) this.owner.onEnd();
     return handler;
   }
+}
+
+function createMetadata(headers: StreamHeaders = {}): Metadata {
+  const metadata = new Metadata();
+  for (const [name, value] of Object.entries(headers)) metadata.set(name, value);
+  return metadata;
 }
 
 /**

@@ -20,6 +20,7 @@ import { sanitizeText } from '../util/text';
 import { StatusCode } from '../util/status-code';
 import type {
   ConnectionOptions,
+  StreamHeaders,
   StreamStatus,
   XdsStream,
   XdsStreamHandler,
@@ -121,7 +122,7 @@ class GrpcTransport implements XdsTransport {
     this.keepalive = createKeepalive(parts.childOptions, parts.options.keepalive);
   }
 
-  openStream(method: string, handler: XdsStreamHandler): XdsStream {
+  openStream(method: string, handler: XdsStreamHandler, headers?: StreamHeaders): XdsStream {
     if (this.isClosed) throw new Error(`openStream on the closed transport to ${this.serverUri}`);
     const connection = this.connect();
     if (stateOf(connection) !== ConnectivityState.READY) this.connectionNumber++;
@@ -129,6 +130,7 @@ class GrpcTransport implements XdsTransport {
     const stream: GrpcStream = new GrpcStream(call, handler, {
       onEnd: () => this.forget(stream),
       describe: (status) => this.describeEnd(connection, status),
+      headers,
     });
     const timer = this.parts.options.clock.setTimer(
       () => this.onConnectTimeout(stream, connection),

@@ -16,26 +16,42 @@ export interface RelayedServer {
   readonly serverUri: string;
   /** Such as `open`: see `ServerSnapshot.state`. */
   readonly state: string;
+  /** The relay that it is in turn; `undefined` if it is none. */
+  readonly relay: RelayHop | undefined;
 }
 
 /** Characters of an identifier that is parsed. */
 const MAX_IDENTIFIER_LENGTH = 16_384;
 /** Characters of the cause of a status, which is a header of HTTP/2. */
 const MAX_CAUSE_LENGTH = 2048;
-/** Servers of an identifier. */
+/** Servers of a relay in an identifier. */
 const MAX_SERVERS = 16;
+/** Relays above each other in an identifier. */
+const MAX_HOPS = 16;
 
 /** A status that a relay ends a stream with because of a management server. */
 const RELAYED_FAILURE = /^relay \(pid \d+\): /;
 
 /** Returns the `control_plane.identifier` of the responses of a relay: JSON that names the component, as that of istiod. */
 export function formatRelayIdentifier(pid: number, servers: readonly RelayedServer[]): string {
+  const format = (hops: number) =>
+    JSON.stringify({ component: RELAY_COMPONENT, ...encodeHop({ pid, servers }, hops) });
+  const whole = format(MAX_HOPS);
+  return whole.length <= MAX_IDENTIFIER_LENGTH ? whole : format(1);
+}
+
+/** @param hops How many relays above each other are encoded, this one as well. */
+function encodeHop({ pid, servers }: Omit<RelayHop, 'text'>, hops: number): object {
   const shown = servers.slice(0, MAX_SERVERS);
-  return JSON.stringify({
-    component: RELAY_COMPONENT,
+  const encodeRelay = (relay: RelayHop | undefined) =>
+    relay !== undefined && hops > 1 ? encodeHop(relay, hops - 1) : undefined;
+  return {
     pid,
-    servers: shown.map(({ serverUri, state }) => ({ serverUri, state })),
-  });
+    servers: shown.map(({ serverUri, state, relay }) => ({
+      ...{ serverUri, state },
+      relay: encodeRelay(relay),
+    })),
+  };
 }
 
 /** Parses the identifier of a server. Returns `undefined` if it is no relay. */
@@ -48,28 +64,38 @@ export function parseRelayIdentifier(identifier: string): RelayHop | undefined {
   } catch {
     return undefined;
   }
+  return valueAt(json, 'component') === RELAY_COMPONENT ? parseHop(json, MAX_HOPS) : undefined;
+}
+
+/** @param hops How many relays above each other are parsed, this one as well. */
+function parseHop(json: unknown, hops: number): RelayHop | undefined {
   const pid = valueAt(json, 'pid');
-  if (valueAt(json, 'component') !== RELAY_COMPONENT || typeof pid !== 'number') return undefined;
-  const servers = listAt(json, 'servers').slice(0, MAX_SERVERS).flatMap(parseServer);
+  if (typeof pid !== 'number' || hops === 0) return undefined;
+  const servers = listAt(json, 'servers')
+    .slice(0, MAX_SERVERS)
+    .flatMap((server) => parseServer(server, hops));
   return { pid, servers, text: describeHop(pid, servers) };
 }
 
-function parseServer(json: unknown): readonly RelayedServer[] {
+function parseServer(json: unknown, hops: number): readonly RelayedServer[] {
   const [serverUri, state] = [valueAt(json, 'serverUri'), valueAt(json, 'state')];
-  return typeof serverUri === 'string' && typeof state === 'string' ? [{ serverUri, state }] : [];
+  if (typeof serverUri !== 'string' || typeof state !== 'string') return [];
+  return [{ serverUri, state, relay: parseHop(valueAt(json, 'relay'), hops - 1) }];
 }
 
 /** Describes a relay and the management servers above it for people. */
 function describeHop(pid: number, servers: readonly RelayedServer[]): string {
-  const above = servers.map(({ serverUri, state }) =>
-    state === 'open' ? serverUri : `${serverUri} (${state})`,
-  );
+  const above = servers.map(({ serverUri, state, relay }) => {
+    const server = state === 'open' ? serverUri : `${serverUri} (${state})`;
+    return relay === undefined ? server : `${server}: ${relay.text}`;
+  });
   const relay = describeRelay(pid);
   return sanitizeText(above.length === 0 ? relay : `${relay} → ${above.join(', ')}`);
 }
 
-function describeRelay(pid: number): string {
-  return `relay (pid ${pid})`;
+/** @param address Where it listens. Default: not said. */
+export function describeRelay(pid: number, address = ''): string {
+  return `relay (pid ${pid}${address === '' ? '' : `, ${address}`})`;
 }
 
 /** Returns the status with which a relay passes on why it cannot use a management server. */

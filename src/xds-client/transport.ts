@@ -46,10 +46,16 @@ export interface XdsStream {
   close(): void;
 }
 
+/** Binary headers of a stream, by name. */
+export type StreamHeaders = Readonly<Record<string, Buffer>>;
+
 /** A connection to one management server. */
 export interface XdsTransport {
-  /** @param method Full method path, such as `/package.Service/Method`. */
-  openStream(method: string, handler: XdsStreamHandler): XdsStream;
+  /**
+   * @param method Full method path, such as `/package.Service/Method`.
+   * @param headers Of streams of gRPC; other transports send none. Default: none.
+   */
+  openStream(method: string, handler: XdsStreamHandler, headers?: StreamHeaders): XdsStream;
   /** Closes the connection and every stream on it. */
   close(): void;
 }

@@ -8,7 +8,7 @@ import { AdsClient } from '../control-plane/ads-client';
 import { LDS } from '../control-plane/resources';
 import { chromiumPath, launchBrowser } from '../support/browser';
 import { eventually } from '../support/eventually';
-import { Mesh, SERVICE, simpleResources, type MeshResources } from '../support/mesh';
+import { bootstrapFor, Mesh, SERVICE, simpleResources, type MeshResources } from '../support/mesh';
 import { SHOP, startScene } from '../support/page-scene';
 import {
   edsClusterJson,
@@ -268,6 +268,39 @@ describeInBrowser('the live page in Chromium', () => {
     await row('REJECTED listeners').waitFor();
     expect(await audit(tab)).toEqual([]);
     stream.end();
+    await tab.waitForSelector('#verdict:text("There is no client at the moment.")');
+    await tab.goto('about:blank');
+    io.pressCtrlC();
+    expect(await running).toBe(0);
+  });
+
+  it('shows a relay: its clients, what they rejected, and the server above it, without findings of axe', async () => {
+    mesh = await Mesh.start();
+    mesh.serve(simpleResources([1]));
+    const io = new FakeIo();
+    io.env = { GRPC_XDS_BOOTSTRAP_CONFIG: JSON.stringify(bootstrapFor(mesh.address)) };
+    const running = io.run('relay', '--listen', '127.0.0.1:0', '--page', '0');
+    const url = (await io.until(/^Live page: /)).slice('Live page: '.length);
+    const address = (await io.until(/^Relaying on /)).split(' ').at(-1) ?? '';
+    page = { url, port: 0, close: () => Promise.resolve() };
+    const client = new AdsClient(address);
+    const stream = client.open();
+    stream.subscribe(LDS, [SERVICE], { node: { id: '<b>shop' } });
+    stream.nack(await stream.next(), [SERVICE], 'a listener that is <i>bad');
+    await visit();
+    await tab.waitForSelector('#subject:text-is("<b>shop")');
+    await tab.waitForSelector('#verdict:has-text("a listener that is <i>bad")');
+    await row('Listener').filter({ hasText: 'rejected' }).waitFor();
+    const shown = { upstream: mesh.address, relayed: 'Listener', events: '<i>bad' };
+    for (const [view, text] of Object.entries(shown)) {
+      await show(view);
+      await row(text).first().waitFor();
+      expect({ view, findings: await audit(tab) }).toEqual({ view, findings: [] });
+    }
+    await show('loads');
+    await tab.waitForSelector('#view .range:text("Nothing to show")');
+    stream.end();
+    client.close();
     await tab.waitForSelector('#verdict:text("There is no client at the moment.")');
     await tab.goto('about:blank');
     io.pressCtrlC();

@@ -2,7 +2,10 @@ import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { PrometheusSerializer } from '@opentelemetry/exporter-prometheus';
 import { ControlPlane, Snapshot } from '../../src/control-plane';
+import { createMetricProducer, observe } from '../../src/observe/opentelemetry';
+import { allInstruments } from '../../src/observe/opentelemetry/metrics-plugin';
 import { AdsClient } from '../control-plane/ads-client';
 import { CDS, echo } from '../control-plane/resources';
 import { readPage } from '../support/page-reader';
@@ -206,6 +209,24 @@ describe('grpc-xds relay', () => {
     expect(other.errors.join()).toContain('EADDRINUSE');
     await end();
     await expect(fetch(url)).rejects.toThrow();
+  });
+
+  it('names its metrics, their labels and types as the Prometheus exporter of OpenTelemetry does', async () => {
+    const metricProducer = createMetricProducer();
+    const enableMetrics = allInstruments.map(({ name }) => name);
+    const observed = observe({ metricProducer, enableMetrics });
+    const { url, end } = await startWith('Metrics', '--metrics', '0');
+    const own = (await (await fetch(url)).text()).split('\n').filter((line) => line !== '');
+    const { resourceMetrics } = await metricProducer.collect();
+    const serializer = new PrometheusSerializer(undefined, false, undefined, true, true);
+    const theirs = serializer.serialize(resourceMetrics).split('\n');
+    // Of the channels of the process there are more.
+    const isOfRelay = (line: string) =>
+      /^(?:# (?:HELP|TYPE) )?grpc_(?:xds_)?(?:relay|xds_client)_/.test(line);
+    expect(own.sort()).toEqual(theirs.filter(isOfRelay).sort());
+    expect(own.filter((line) => line.startsWith('# TYPE')).length).toBe(8);
+    observed.release();
+    await end();
   });
 
   it('is not found where there is none', async () => {

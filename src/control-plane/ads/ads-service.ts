@@ -2,8 +2,13 @@ import { status } from '@grpc/grpc-js';
 import type { Clock } from '../../util/clock';
 import type { Handle } from '../../util/handle';
 import type { ClientState } from '../client-state';
-import { DISCOVERY_LIMIT, MAX_STREAMS } from '../limits';
-import { createStreamMethod, refuseStream, type StreamMethod } from '../server-stream';
+import { DISCOVERY_LIMIT } from '../limits';
+import {
+  createStreamMethod,
+  refuseStream,
+  type AdmitStream,
+  type StreamMethod,
+} from '../server-stream';
 import { UnreadBytes } from '../unread-bytes';
 import { clusterKind, endpointKind, listenerKind, routeKind, typeUrlOf } from '../resource';
 import { AdsStream, type AdsStreamContext, type DiscoveryStream } from './ads-stream';
@@ -43,6 +48,8 @@ function discoveryService(name: string, suffix: string, typeUrl?: string): Disco
 /** The options of `AdsService`. */
 export interface AdsServiceOptions extends AdsStreamContext {
   nextStreamId(): number;
+  /** Default: all calls are served. */
+  readonly admit?: AdmitStream;
 }
 
 /**
@@ -100,10 +107,7 @@ export class AdsService {
     const method = `${variant.methodPrefix}${suffix}`;
     const messages = { ...variant, limit: DISCOVERY_LIMIT };
     return createStreamMethod(`/${service}/${method}`, messages, (call) => {
-      if (this.streams.size >= MAX_STREAMS) {
-        refuseStream(call);
-        return;
-      }
+      if (refuseStream(call, this.streams.size, this.options.admit)) return;
       const options = {
         streamId: this.options.nextStreamId(),
         ...{ method, typeUrl, variant, unread: this.unread },

@@ -14,8 +14,14 @@ import {
   type ClientIdentity,
   type ClientNode,
 } from '../client-state';
-import { LOAD_LIMIT, MAX_STREAMS } from '../limits';
-import { createStreamMethod, refuseStream, ServerStream, type StreamCall } from '../server-stream';
+import { LOAD_LIMIT } from '../limits';
+import {
+  createStreamMethod,
+  refuseStream,
+  ServerStream,
+  type AdmitStream,
+  type StreamCall,
+} from '../server-stream';
 import type { Refusal, ResourceView } from '../ads/resource-view';
 import { clusterKind } from '../resource';
 import { readLoadReport, type LoadReport } from './load-totals';
@@ -58,6 +64,8 @@ export interface ReportReceipt {
 /** The options of `LoadService`. */
 export interface LoadServiceOptions {
   nextStreamId(): number;
+  /** Default: all calls are served. */
+  readonly admit?: AdmitStream;
   /** Whether the service announces that it acknowledges reports (docs/decisions/0041-acknowledged-load-reports.md). */
   readonly acknowledges: boolean;
   readonly view: ResourceView;
@@ -123,10 +131,7 @@ export class LoadService {
   }
 
   private accept(call: LoadCall): void {
-    if (this.streams.size >= MAX_STREAMS) {
-      refuseStream(call);
-      return;
-    }
+    if (refuseStream(call, this.streams.size, this.options.admit)) return;
     const streamId = this.options.nextStreamId();
     const stream = new LoadStream(call, {
       streamId,

@@ -62,9 +62,15 @@ export function checkRelay(
       `chmod 0600 ${path}, or SocketMode=0600 of its unit`,
     );
   }
-  for (const { serverUri, state } of hop.servers) {
+  checkServersAbove(subject, hop, findings);
+}
+
+/** Checks the servers of a relay, and of the relays among them. */
+function checkServersAbove(subject: string, { pid, servers }: RelayHop, findings: Findings): void {
+  for (const { serverUri, state, relay } of servers) {
+    if (relay !== undefined) checkServersAbove(subject, relay, findings);
     if (state === 'open' || state === 'idle') continue;
-    const text = `relay (pid ${hop.pid}) has no stream to ${serverUri}: ${state}; it serves what it received before`;
+    const text = `relay (pid ${pid}) has no stream to ${serverUri}: ${state}; it serves what it received before`;
     findings.warn('relay-upstream', subject, text, RELAY_REMEDY);
   }
 }
