@@ -79,6 +79,11 @@ const controlPlaneOptions: Required<Omit<controlPlane.ControlPlaneOptions, 'sour
   ...{ listen: ['127.0.0.1:0'], credentials: ServerCredentials.createInsecure() },
   ...{ authenticate: () => ({ principal: { name: 'a' } }), maxConnectionAgeMs: 5000 },
 };
+const kubernetesOptions: Required<Omit<controlPlane.KubernetesOptions, 'namespaceSelector'>> = {
+  ...{ kubeconfig: '/nowhere', context: 'a', namespaces: ['a'], clusterDomain: 'a' },
+  ...{ savedPath: '/nowhere', hasRoutes: true, writesStatus: true, controllerName: 'a/b' },
+  ...{ logger: silentLogger, clock: systemClock },
+};
 const snapshotInput: Required<controlPlane.SnapshotInput> = {
   ...{ listeners: [], routes: [], clusters: [], endpoints: [], resources: [] },
   errors: [{ kind: clusterKind, name: 'a', code: 5, message: 'no' }],
@@ -160,6 +165,22 @@ const rows: Readonly<Record<string, Row>> = {
     { intervalMs: 5, clusters: ['a'], reportEndpointGranularity: false },
   ]),
   'ControlPlane.loads': methodRow(server, 'loads', ['a']),
+  watchKubernetes: row(
+    controlPlane.watchKubernetes,
+    [kubernetesOptions],
+    ['0.logger.*', '0.clock.*'],
+  ),
+  examineKubernetes: row(
+    controlPlane.examineKubernetes,
+    [
+      {
+        ...{ kubeconfig: '/nowhere', context: 'a', target: 'xds:///a.b:1', namespace: 'a' },
+        ...{ account: { namespace: 'a', name: 'b' }, tokenPath: '/nowhere', audience: 'a' },
+        ...{ clusterDomain: 'a', clock: systemClock, onFinding: done },
+      } satisfies Required<controlPlane.ExamineKubernetesOptions>,
+    ],
+    ['0.clock.*'],
+  ),
   'new Snapshot': classRow(Snapshot, [new Map()]),
   'Snapshot.from': methodRow(Snapshot, 'from', [snapshotInput, jsonOptions]),
   'Snapshot.forServices': methodRow(Snapshot, 'forServices', [

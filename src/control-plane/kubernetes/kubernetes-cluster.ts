@@ -56,8 +56,24 @@ export interface KubernetesState {
 const NO_TOKENS: TokenCounts = { reviews: 0, accepted: 0, refused: 0, failed: 0 };
 
 /** The services of a Kubernetes cluster as a source of resources. See `watchKubernetes`. */
-export class KubernetesCluster {
+export interface KubernetesCluster {
   /** For the option `source` of a control plane. */
+  readonly source: ResourceView;
+  /**
+   * Creates what decides who may ask, for the option `authenticate` of a control plane: by projected service account tokens for an
+   * audience, which the API server reviews, or by certificates that the credentials of the control plane verify, or both.
+   *
+   * @throws TypeError if an option is unknown or not valid.
+   */
+  createAuthenticate(options: KubernetesAccessOptions): Authenticate;
+  /** Returns what it does now, a copy. */
+  describe(): KubernetesState;
+  /** Ends the watches, and what is being written. What is known stays served. */
+  close(): void;
+}
+
+/** A cluster whose objects are watched from its creation on. */
+export class WatchedCluster implements KubernetesCluster {
   readonly source: ResourceView;
   private readonly api: HttpsApi;
   private readonly clock: Clock;
@@ -106,12 +122,6 @@ export class KubernetesCluster {
     this.watch.start();
   }
 
-  /**
-   * Creates what decides who may ask, for the option `authenticate` of a control plane: by projected service account tokens for an
-   * audience, which the API server reviews, or by certificates that the credentials of the control plane verify, or both.
-   *
-   * @throws TypeError if an option is unknown or not valid.
-   */
   createAuthenticate(options: KubernetesAccessOptions): Authenticate {
     checkOptions('KubernetesCluster.createAuthenticate()', options, ACCESS_OPTIONS);
     const { audience, acceptsCertificates = false, visible } = options;
@@ -125,7 +135,6 @@ export class KubernetesCluster {
     });
   }
 
-  /** Returns what it does now, a copy. */
   describe(): KubernetesState {
     const nowMs = this.clock.monotonicMs();
     const since = (ms: number | undefined) => (ms === undefined ? undefined : nowMs - ms);
@@ -150,7 +159,6 @@ export class KubernetesCluster {
     };
   }
 
-  /** Ends the watches, and what is being written. What is known stays served. */
   close(): void {
     this.changes.release();
     this.watch.stop();

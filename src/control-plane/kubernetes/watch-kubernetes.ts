@@ -2,6 +2,7 @@ import { checkOptions } from '../../util/check-arguments';
 import { late } from '../../util/late';
 import type * as Examinations from './doctor/examine-kubernetes';
 import type * as Clusters from './kubernetes-cluster';
+import type { KubernetesCluster } from './kubernetes-cluster';
 import type { KubernetesFinding } from './doctor/kubernetes-finding';
 import {
   EXAMINE_OPTIONS,
@@ -31,12 +32,12 @@ const loadExamination = late<typeof Examinations>(() => require('./doctor/examin
  * const controlPlane = new ControlPlane({ source: kubernetes.source, authenticate });
  * ```
  */
-export function watchKubernetes(options: KubernetesOptions = {}): Clusters.KubernetesCluster {
+export function watchKubernetes(options: KubernetesOptions = {}): KubernetesCluster {
   checkOptions('watchKubernetes()', options, KUBERNETES_OPTIONS);
   if (options.namespaces !== undefined && options.namespaceSelector !== undefined) {
     throw new TypeError('grpc-xds: watchKubernetes() takes either namespaces or namespaceSelector');
   }
-  return new (loadClusters().KubernetesCluster)(options);
+  return new (loadClusters().WatchedCluster)(options);
 }
 
 /**

@@ -53,6 +53,9 @@ export class ReviewingApi {
 }
 
 /** The status of a review that accepts a token. */
-export function acceptedAs(username: string, audiences: readonly string[] = ['xds']): object {
+export function acceptedAs(
+  username: string,
+  audiences: readonly string[] = ['xds'],
+): Readonly<Record<string, unknown>> {
   return { authenticated: true, user: { username }, audiences };
 }

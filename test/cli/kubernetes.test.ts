@@ -1,0 +1,273 @@
+import { credentials } from '@grpc/grpc-js';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { register } from '../../src';
+import { EchoBackend, EchoClient } from '../support/echo-backend';
+import { eventually } from '../support/eventually';
+import { CommandProcess } from '../support/command-process';
+import { KubernetesApiServer, serviceObject, sliceObject } from '../support/kubernetes-api-server';
+import { TestCertificates } from '../support/test-certificates';
+import { acceptedAs, tokenOf } from '../control-plane/kubernetes/access/reviewing-api';
+import { AdsClient } from '../control-plane/ads-client';
+import { LDS } from '../control-plane/resources';
+import { FakeIo } from './fake-io';
+
+/** A token of an account that expires in an hour. */
+const tokenFor = (account: string, aud = 'grpc-xds') =>
+  tokenOf({ aud: [aud], exp: Date.now() / 1000 + 3600, sub: account });
+
+describe('grpc-xds kubernetes', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'cli-kubernetes-'));
+  const pathOf = (name: string) => join(folder, name);
+  const certificates = new TestCertificates();
+  const authority = certificates.authority('authority');
+  const cleanUp: (() => void | Promise<void>)[] = [];
+  let api: KubernetesApiServer;
+  let kubeconfig: string;
+  let io: FakeIo;
+
+  beforeAll(() => {
+    const own = authority.sign('control-plane', { names: ['DNS:localhost', 'IP:127.0.0.1'] });
+    const web = authority.sign('web', { names: ['URI:spiffe://td/ns/shop/sa/web'] });
+    writeFileSync(pathOf('ca.pem'), authority.certificate);
+    for (const [name, { certificateChain, privateKey }] of Object.entries({ own, web })) {
+      writeFileSync(pathOf(`${name}.pem`), certificateChain);
+      writeFileSync(pathOf(`${name}.key`), privateKey);
+    }
+  });
+  beforeEach(async () => {
+    api = new KubernetesApiServer();
+    kubeconfig = await api.start();
+    cleanUp.push(() => api.stop());
+    api.reviews.set('tokenreviews', ({ token }) => {
+      const [, payload = ''] = String(token).split('.');
+      const { sub } = JSON.parse(String(Buffer.from(payload, 'base64url')));
+      return acceptedAs(`system:serviceaccount:${sub}`, ['grpc-xds']);
+    });
+    io = new FakeIo();
+  });
+  afterEach(async () => {
+    for (const task of cleanUp.splice(0).reverse()) await task();
+  });
+  afterAll(() => {
+    certificates.close();
+    rmSync(folder, { recursive: true });
+  });
+
+  const tls = () => ['--tls-cert', pathOf('own.pem'), '--tls-key', pathOf('own.key')];
+
+  /** Starts it in a process of its own, and waits until it is ready. */
+  async function serve(...args: readonly string[]) {
+    const common = ['kubernetes', '--kubeconfig', kubeconfig, '--listen', '127.0.0.1:0'];
+    const probe = ['--probe', '127.0.0.1:0', '--drain-delay', '0.01', '--drain', '0.05'];
+    const command = new CommandProcess([...common, ...probe, ...args]);
+    cleanUp.push(() => command.kill());
+    const address = (await command.until(/^Serving the Services of/)).split(' ').at(-1) ?? '';
+    const metrics = (await command.until(/^Probes and metrics on/)).split(' ').at(-1) ?? '';
+    const get = async (path: string) => {
+      const response = await fetch(metrics.replace('/metrics', path));
+      return { status: response.status, text: await response.text() };
+    };
+    await eventually(
+      () => get('/readyz'),
+      ({ status }) => status === 200,
+    );
+    return { address, get, command };
+  }
+
+  /** Calls a service by a bootstrap with credentials. */
+  function connect(address: string, credentials: object, target = 'web.shop.svc.cluster.local:80') {
+    const server = { server_uri: address, server_features: ['xds_v3'], ...credentials };
+    const client = new EchoClient(`xds:///${target}`, {
+      'grpc_xds.bootstrap': JSON.stringify({
+        xds_servers: [server],
+        node: { id: 'test' },
+      }),
+    });
+    cleanUp.push(() => client.close());
+    return client;
+  }
+
+  const withToken = (path: string) => ({
+    channel_creds: [{ type: 'tls', config: { ca_certificate_file: pathOf('ca.pem') } }],
+    call_creds: [{ type: 'jwt_token_file', config: { jwt_token_file: path } }],
+  });
+
+  async function backend(name: string, service = 'web') {
+    const started = await EchoBackend.start(name);
+    cleanUp.push(() => started.stop());
+    api.putService(serviceObject(service));
+    api.putSlice(sliceObject(service, started.port));
+    return started;
+  }
+
+  it('serves a client with a projected token, over TLS, and follows the endpoints', async () => {
+    await backend('first');
+    const { address, command } = await serve(...tls(), '--audience', 'grpc-xds');
+    writeFileSync(pathOf('token'), `${tokenFor('shop:web')}\n`);
+    register();
+    const client = connect(address, withToken(pathOf('token')));
+    expect(await client.say()).toBe('first');
+    const second = await EchoBackend.start('second');
+    cleanUp.push(() => second.stop());
+    api.putSlice(sliceObject('web', second.port));
+    await eventually(
+      () => client.say(),
+      (name) => name === 'second',
+    );
+    expect(command.lines).toContain(
+      'Clients are authenticated by service account tokens for the audience "grpc-xds".',
+    );
+  });
+
+  it('refuses clients without a token, with one of another audience or one that is refused', async () => {
+    await backend('first');
+    const { address } = await serve(...tls(), '--audience', 'grpc-xds');
+    register();
+    writeFileSync(pathOf('other'), tokenFor('shop:web', 'other'));
+    const other = connect(address, withToken(pathOf('other')));
+    const { code, details } = await other.failure({ deadlineMs: 20_000 });
+    expect(code).toBe(14);
+    expect(details).toContain(
+      'the bearer token is for the audience "other": project one with the audience "grpc-xds"',
+    );
+    const { channel_creds } = withToken('');
+    const none = await connect(address, { channel_creds }).failure({ deadlineMs: 20_000 });
+    expect(none.details).toContain('the client has sent no bearer token: add "call_creds"');
+    expect(api.reviewed.get('tokenreviews')).toBeUndefined();
+    api.reviews.set('tokenreviews', () => ({ authenticated: false }));
+    writeFileSync(pathOf('revoked'), tokenFor('shop:web'));
+    const revoked = await connect(address, withToken(pathOf('revoked'))).failure();
+    expect(revoked.details).toContain('the API server does not accept the bearer token');
+  });
+
+  it('shows clients of a namespace only their own one with --visible own', async () => {
+    await backend('first');
+    const tokens = ['--audience', 'grpc-xds'];
+    const { address, command } = await serve(...tls(), ...tokens, '--visible', 'own,shared');
+    /** What a client of an account sees: all Listeners. */
+    const listenersFor = async (account: string) => {
+      const client = new AdsClient(address, {
+        channelCredentials: credentials.createSsl(Buffer.from(authority.certificate)),
+        headers: { authorization: `Bearer ${tokenFor(account)}` },
+      });
+      cleanUp.push(() => client.close());
+      const stream = client.open();
+      stream.subscribe(LDS, [], { node: { id: 'n' } });
+      return (await stream.next()).resources.length;
+    };
+    expect(await listenersFor('shop:web')).toBe(3);
+    expect(await listenersFor('bank:web')).toBe(0);
+    expect(command.lines).toContain(
+      'Clients see the Services of their own namespace, and of shared.',
+    );
+  });
+
+  it('serves clients with certificates', async () => {
+    await backend('first');
+    const ca = ['--client-ca', pathOf('ca.pem')];
+    const { address } = await serve(...tls(), ...ca, '--visible', 'own');
+    register();
+    const files = { certificate_file: pathOf('web.pem'), private_key_file: pathOf('web.key') };
+    const config = { ca_certificate_file: pathOf('ca.pem') };
+    const client = connect(address, {
+      channel_creds: [{ type: 'tls', config: { ...config, ...files } }],
+    });
+    expect(await client.say()).toBe('first');
+    const without = connect(address, { channel_creds: [{ type: 'tls', config }] });
+    expect((await without.failure({ deadlineMs: 10_000 })).code).toBe(14);
+  });
+
+  it('uses a certificate that has been renewed', async () => {
+    await backend('first');
+    const [cert, key] = [pathOf('renewed.pem'), pathOf('renewed.key')];
+    const write = (signer: typeof authority) => {
+      const renewed = signer.sign('control-plane', { names: ['IP:127.0.0.1'] });
+      writeFileSync(key, renewed.privateKey);
+      writeFileSync(cert, renewed.certificateChain);
+    };
+    write(authority);
+    const files = ['--tls-cert', cert, '--tls-key', key];
+    const { address } = await serve(...files, '--audience', 'grpc-xds');
+    register();
+    writeFileSync(pathOf('token'), tokenFor('shop:web'));
+    expect(await connect(address, withToken(pathOf('token'))).say()).toBe('first');
+    const next = certificates.authority('next');
+    writeFileSync(pathOf('next-ca.pem'), next.certificate);
+    write(next);
+    const config = { ca_certificate_file: pathOf('next-ca.pem') };
+    const channel_creds = [{ type: 'tls', config }];
+    const client = connect(address, { ...withToken(pathOf('token')), channel_creds });
+    await eventually(
+      () => client.say().catch(String),
+      (result) => result === 'first',
+    );
+  });
+
+  it('answers probes, and counts clients, tokens and what they are sent', async () => {
+    await backend('first');
+    const { address, get } = await serve(...tls(), '--audience', 'grpc-xds');
+    register();
+    writeFileSync(pathOf('token'), tokenFor('shop:web'));
+    await connect(address, withToken(pathOf('token'))).say();
+    expect(await get('/healthz')).toEqual({ status: 200, text: 'ok\n' });
+    expect((await get('/other')).status).toBe(404);
+    const { text } = await get('/metrics');
+    for (const line of [
+      'grpc_xds_kubernetes_ready 1',
+      'grpc_xds_kubernetes_watch_objects{resource="services",namespace=""} 1',
+      'grpc_xds_kubernetes_tokens_total{result="accepted"} 1',
+      'grpc_xds_kubernetes_token_reviews_total 1',
+      'grpc_xds_control_plane_streams 1',
+      'grpc_xds_control_plane_resources_total{type="ClusterLoadAssignment"} 1',
+    ]) {
+      expect(text.split('\n')).toContain(line);
+    }
+    expect(text).toMatch(/^(?:# (?:HELP|TYPE) .*\n|[a-z_]+(?:\{[^}]*\})? [\d.e+-]+\n)+$/);
+  });
+
+  it('fails readiness, then moves its clients, when it stops', async () => {
+    await backend('first');
+    const { address, get, command } = await serve('--insecure', '--drain-delay', '0.5');
+    expect(command.lines).toContain(
+      'Clients are not authenticated, and connections are not encrypted (--insecure): anyone who reaches the port sees every Service.',
+    );
+    register();
+    const client = connect(address, { channel_creds: [{ type: 'insecure' }] });
+    expect(await client.say()).toBe('first');
+    command.terminate();
+    await command.until(/stopping: 1 streams are moved within 0.05 s/);
+    expect(await get('/readyz')).toEqual({ status: 503, text: 'stopping\n' });
+    expect(await command.end()).toBe(0);
+    expect(await client.say()).toBe('first');
+    expect(command.lines.at(-1)).toMatch(/^\d\d:\d\d:\d\dZ stopped$/);
+  });
+
+  it.each<[readonly string[], string]>([
+    [[], 'give --tls-cert and --tls-key, without which'],
+    [['--tls-cert', 'a'], 'give both --tls-cert and --tls-key'],
+    [['--tls-cert', 'a', '--tls-key', 'b'], 'give --audience for clients with service account'],
+    [['--insecure', '--audience', 'a'], 'leave out --audience'],
+    [['--insecure', '--client-ca', 'a'], 'leave out --client-ca'],
+    [['--insecure', '--visible', 'own'], '--visible needs clients that are authenticated'],
+    [['--insecure', '-n', 'a', '--namespace-selector', 'b'], 'give either --namespace or'],
+    [['--insecure', '-n', 'A'], 'Expected names of namespaces'],
+    [['--insecure', '--visible', 'shop'], 'Expected all, or own, or own with names'],
+    [['--insecure', '--listen', '18000'], 'Expected HOST:PORT'],
+  ])('refuses %j', async (args, error) => {
+    expect(await io.run('kubernetes', '--kubeconfig', kubeconfig, ...args)).toBe(2);
+    expect(io.errors.join('\n')).toContain(error);
+  });
+
+  it('does not start at an address that is taken, or without a kubeconfig', async () => {
+    const { address } = await serve('--insecure');
+    const start = (...args: readonly string[]) =>
+      new CommandProcess(['kubernetes', '--insecure', ...args]);
+    const taken = start('--kubeconfig', kubeconfig, '--listen', address);
+    const missing = start('--kubeconfig', '/nowhere');
+    expect([await taken.end(), await missing.end()]).toEqual([2, 2]);
+    expect(taken.output).toContain('EADDRINUSE');
+    expect(missing.output).toContain('error: the kubeconfig /nowhere cannot be read');
+  });
+});
