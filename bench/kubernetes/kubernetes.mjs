@@ -83,7 +83,9 @@ class Clients {
         node: { id: `client-${i}`, locality: { zone: zoneOf(i) } },
       };
       const args = [JSON.stringify(bootstrap), targetOf(CHANGED[0].index)];
-      const child = fork(here('../relay/client-child.cjs'), args);
+      // The pods are not there.
+      const env = { ...process.env, GRPC_VERBOSITY: 'NONE' };
+      const child = fork(here('../relay/client-child.cjs'), args, { env });
       await once(child, 'message', { signal: AbortSignal.timeout(START_MS) });
       this.processes.push(child);
     }

@@ -6,7 +6,7 @@ require('../../test/support/run-typescript.cjs');
 const { endpoints: encodeEndpoints } = require('../support/encode.cjs');
 
 export const SERVICES = 2000;
-export const ENDPOINTS_PER_SERVICE = 10;
+const ENDPOINTS_PER_SERVICE = 10;
 const ZONES = ['zone-a', 'zone-b', 'zone-c'];
 const POD_PORT = 50051;
 const NAMESPACE = 'default';

@@ -1,6 +1,7 @@
 // A real API server with etcd, pods that are real backends, `grpc-xds kubernetes`, and clients: `npm run kubernetes`. `-- --only
 // compacted` runs the stories with that in their names, `-- --short` the short form, `-- --if-present` ends well where the
 // programs are not there; otherwise that is exit code 3.
+import { loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
 import { findNamespaceProblem, isInNamespace, runInNamespace } from './cluster/namespace';
 import { findPrograms } from './cluster/programs';
@@ -12,6 +13,7 @@ import { manifests } from './stories/manifests';
 import { massRewrite } from './stories/mass-rewrite';
 import { otherClients } from './stories/other-clients';
 import { fallbackKilled, replicaKilled } from './stories/replicas';
+import { routingCases } from './stories/routing-cases';
 import { abruptUpdate, rollingUpdate } from './stories/rolling-update';
 import { tokens } from './stories/tokens';
 import type { Story, StoryContext } from './stories/story';
@@ -30,6 +32,7 @@ const STORIES: readonly Story[] = [
   replicaKilled,
   fallbackKilled,
   tokens,
+  routingCases,
   ...otherClients,
 ];
 
@@ -92,6 +95,8 @@ async function runStories(): Promise<number> {
     await cluster.stop({ keepsFiles: flags.keep });
   }
   const { passed, failed, skipped } = ended;
+  const load = loadavg().map((value) => value.toFixed(1));
+  process.stdout.write(`load of the machine: ${load.join(', ')}\n`);
   process.stdout.write(`${passed} passed, ${failed} failed, ${skipped} skipped\n`);
   if (flags.keep) process.stdout.write(`logs: ${cluster.folder}\n`);
   return failed === 0 ? 0 : 1;

@@ -1,11 +1,12 @@
-import { Client, credentials, Metadata, Server, ServerCredentials } from '@grpc/grpc-js';
+import { Client, credentials, type Server } from '@grpc/grpc-js';
 import { clusterName } from '../../../src/control-plane/kubernetes/names';
 import {
   REFUSAL_FILTER,
   routesOfService,
 } from '../../../src/control-plane/kubernetes/routes/service-routes';
 import { clusterOf } from './cluster';
-import { ROUTING_CASES, SERVICES, sharesOf, type Outcome, type RoutingCase } from './routing-cases';
+import { callOnce, startBackend } from './named-backend';
+import { ROUTING_CASES, SERVICES, sharesOf, type RoutingCase } from './routing-cases';
 import { Mesh } from '../../support/mesh';
 import {
   edsClusterJson,
@@ -17,49 +18,8 @@ import {
   type Json,
 } from '../../support/xds-json';
 
-const same = (buffer: Buffer): Buffer => buffer;
-
 /** Calls of a case that has several outcomes: each one of a share of a tenth is missed once in two million times. */
 const CALLS = 140;
-
-/** A server that answers each path of the cases with its name. */
-async function startBackend(name: string): Promise<{ readonly server: Server; port: number }> {
-  const server = new Server();
-  for (const path of new Set(ROUTING_CASES.map(({ call }) => call.path))) {
-    const definition = {
-      ...{ path, requestStream: false, responseStream: false },
-      ...{ requestSerialize: same, requestDeserialize: same },
-      ...{ responseSerialize: same, responseDeserialize: same },
-    } as const;
-    server.addService(
-      { call: definition },
-      {
-        call: (_call: unknown, callback: (error: null, answer: Buffer) => void) =>
-          callback(null, Buffer.from(name)),
-      },
-    );
-  }
-  const port = await new Promise<number>((resolve, reject) => {
-    server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, bound) =>
-      error === null ? resolve(bound) : reject(error),
-    );
-  });
-  return { server, port };
-}
-
-/** The outcome of one call: who has answered, or the status. */
-function callOnce(client: Client, { call }: RoutingCase): Promise<Outcome> {
-  const metadata = new Metadata();
-  for (const [name, value] of Object.entries(call.headers ?? {})) metadata.set(name, value);
-  return new Promise((resolve) => {
-    const deadline = Date.now() + 25_000;
-    client.makeUnaryRequest(
-      ...[call.path, same, same, Buffer.from(''), metadata],
-      { deadline },
-      (error, answer) => resolve(error === null ? String(answer) : error.code),
-    );
-  });
-}
 
 /** The Listener and the RouteConfiguration of a case. */
 function resourcesOf({ objects, call }: RoutingCase, name: string): readonly [Json, Json] {
@@ -112,7 +72,7 @@ describe('calls by the routes of GRPCRoutes', () => {
       const expected = [...sharesOf(each).keys()];
       const count = expected.length > 1 ? CALLS : 1;
       const outcomes = await Promise.all(
-        Array.from({ length: count }, () => callOnce(client, each)),
+        Array.from({ length: count }, () => callOnce(client, each.call)),
       );
       client.close();
       expect([...new Set(outcomes)].sort()).toEqual(expected.sort());

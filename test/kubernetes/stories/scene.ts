@@ -29,6 +29,8 @@ export interface SceneOptions extends ControlPlanesOptions {
   readonly addresses?: (
     controlPlanes: readonly ControlPlaneProcess[],
   ) => Promise<readonly string[]>;
+  /** Whether calls may fail; they are counted. Default: none may. */
+  readonly mayCallsFail?: boolean;
   /** Makes the bootstrap of addresses. Default: without credentials. */
   readonly bootstrap?: (addresses: readonly string[]) => object;
   /** Whether it matters how long changes take. Default: in the long form, which is not for a busy machine. */
@@ -48,17 +50,25 @@ export async function startControlPlanes(
   return all;
 }
 
+/** What is judged of a scene. */
+interface Judged {
+  readonly time: boolean;
+  readonly calls: boolean;
+}
+
 /** A service with pods, control planes, and a client that calls. */
 export class Scene {
   private constructor(
     readonly deployment: Deployment,
     readonly controlPlanes: readonly ControlPlaneProcess[],
     readonly client: CallingClient,
-    private readonly isTimeJudged: boolean,
+    private readonly judged: Judged,
   ) {}
 
   static async start(context: StoryContext, options: SceneOptions): Promise<Scene> {
-    const { name, pods, callsPerSecond, isTimeJudged = !context.isShort } = options;
+    const { name, pods, callsPerSecond } = options;
+    const { isTimeJudged = !context.isShort, mayCallsFail = false } = options;
+    const judged = { time: isTimeJudged, calls: !mayCallsFail };
     const { api } = context.cluster;
     const deployment = new Deployment(api, name);
     const [controlPlanes] = await Promise.all([
@@ -70,7 +80,7 @@ export class Scene {
     const bootstrap = options.bootstrap?.(addresses) ?? bootstrapOf(addresses, { id: name });
     const { target } = deployment;
     const client = CallingClient.start({ target, bootstrap, callsPerSecond });
-    const scene = new Scene(deployment, controlPlanes, client, isTimeJudged);
+    const scene = new Scene(deployment, controlPlanes, client, judged);
     try {
       await client.untilUsed(deployment.endpoints);
     } catch (error) {
@@ -95,9 +105,9 @@ export class Scene {
       return {
         facts: [...describeCalls(report), ...describeLatencies(ms)],
         misses: [
-          ...Object.entries(report.failures).map(([text, count]) => `${count} × ${text}`),
+          ...(this.judged.calls ? describeFailures(report) : []),
           ...(missing.length > 0 ? [`${missing.length} changes were never in use`] : []),
-          ...(this.isTimeJudged && p99 > MAX_P99_MS ? [`p99 is above ${MAX_P99_MS} ms`] : []),
+          ...(this.judged.time && p99 > MAX_P99_MS ? [`p99 is above ${MAX_P99_MS} ms`] : []),
         ],
       };
     } finally {
@@ -114,6 +124,10 @@ export class Scene {
 
 function describeCalls({ calls, failed }: ClientReport): readonly string[] {
   return [`${calls} calls, ${failed} failed`];
+}
+
+function describeFailures({ failures }: ClientReport): readonly string[] {
+  return Object.entries(failures).map(([text, count]) => `${count} × ${text}`);
 }
 
 function describeLatencies(ms: readonly number[]): readonly string[] {

@@ -7,7 +7,7 @@ import { Pod, POD_PORT, type Placement } from './pod';
 export const SERVICE_PORT = 80;
 
 /** Where pods are placed, in turn. */
-export const PLACEMENTS: readonly Placement[] = ['a', 'b', 'c'].map((letter) => ({
+const PLACEMENTS: readonly Placement[] = ['a', 'b', 'c'].map((letter) => ({
   nodeName: `node-${letter}`,
   zone: `zone-${letter}`,
 }));
