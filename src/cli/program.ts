@@ -28,6 +28,7 @@ import { diff } from './commands/diff';
 import { dump, type DumpFlags, type SourceFlags } from './commands/dump';
 import { explain, type ExplainFlags } from './commands/explain';
 import { doctor, type DoctorFlags } from './commands/doctor';
+import { graph, GRAPH_FORMATS, type GraphFlags } from './commands/graph';
 import { migrate, type MigrateFlags } from './commands/migrate';
 import { relay, type RelayFlags } from './commands/relay';
 import { record, replay, type RecordFlags, type ReplayFlags } from './commands/record';
@@ -88,6 +89,7 @@ function createProgram(version: string, io: CliIo, setCode: SetCode): Command {
   addDump(program, io, setCode);
   addDiff(program, io, setCode);
   addExplain(program, io, setCode);
+  addGraph(program, io, setCode);
   addWatch(program, io, setCode);
   addRecord(program, io, setCode);
   addReplay(program, io, setCode);
@@ -239,6 +241,21 @@ function addExplain(program: Command, io: CliIo, setCode: SetCode): void {
   addOutputOptions(addServerOptions(command)).action(
     async (target: string | undefined, method: string | undefined, flags: ExplainFlags) =>
       setCode(await explain(target, method, flags, io)),
+  );
+}
+
+function addGraph(program: Command, io: CliIo, setCode: SetCode): void {
+  const command = program
+    .command('graph')
+    .summary('draw where the calls of a target go')
+    .description(
+      'Draws the routes, clusters, localities and endpoints of a target, what takes calls and why the rest does not: as a tree, a ' +
+        'picture (svg), or a text for Graphviz (dot) or Mermaid. With a process as the source, it has the states of the endpoints.',
+    )
+    .argument('<target>', 'such as xds:///shop', parseTarget)
+    .option('-f, --file <path>', 'resource file or dump');
+  addOutputOptions(addServerOptions(command), { more: GRAPH_FORMATS }).action(
+    async (target: string, flags: GraphFlags) => setCode(await graph(target, flags, io)),
   );
 }
 

@@ -13,6 +13,7 @@ export { connectUpstream } from './client-parts';
 export type { Upstream } from './client-parts';
 export type { StreamStatus, XdsStream, XdsTransport } from '../../xds-client/transport';
 export { explain, resourcesOfTarget } from './given-resources';
+export { drawTarget, type Drawing, type GraphFormat } from './drawn-target';
 export { parseTarget } from '../../resolver/xds-scheme';
 export { watchChannel } from './target-watch';
 export { watchServer } from './watched-server';
