@@ -1,5 +1,6 @@
 import type * as Relays from '../../relay';
 import { late } from '../../util/late';
+import type * as DrawnTargets from './drawn-target';
 
 /** The parts of the client that commands use, loaded late: see `loadClient`. */
 
@@ -13,7 +14,7 @@ export { connectUpstream } from './client-parts';
 export type { Upstream } from './client-parts';
 export type { StreamStatus, XdsStream, XdsTransport } from '../../xds-client/transport';
 export { explain, resourcesOfTarget } from './given-resources';
-export { drawTarget, type Drawing, type GraphFormat } from './drawn-target';
+export type { Drawing, GraphFormat } from './drawn-target';
 export { parseTarget } from '../../resolver/xds-scheme';
 export { watchChannel } from './target-watch';
 export { watchServer } from './watched-server';
@@ -24,3 +25,6 @@ export type { CallExplanation } from '../../resolver/explain-call';
 
 /** The relay has the management server above the client, which the other commands must not load. */
 export const loadRelay = late<typeof Relays>(() => require('../../relay/index'));
+
+/** Pictures need a library of layouts. */
+export const loadDrawings = late<typeof DrawnTargets>(() => require('./drawn-target'));

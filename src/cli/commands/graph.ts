@@ -43,7 +43,9 @@ export async function graph(target: string, flags: GraphFlags, io: CliIo): Promi
   }
   const dump = read.value;
   const resources = dump.resources.filter(hasValue);
-  const drawing = loadClient().drawTarget(resources, target, policiesOf(dump, target), io);
+  const drawing = loadClient()
+    .loadDrawings()
+    .drawTarget(resources, target, policiesOf(dump, target), io);
   if (!drawing.ok) {
     io.printError(`${dump.source}: ${drawing.error}`);
     return exitCode.findings;
