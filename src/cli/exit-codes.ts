@@ -37,6 +37,11 @@ export const exitMeanings = {
     1: 'the call, or a share of such calls, fails; the server refuses the request',
     3: 'the process or control plane cannot be reached',
   },
+  graph: {
+    0: 'each route has a cluster, and each cluster in use has endpoints that can be reached, as far as it is known',
+    1: 'something on the way fails, or the target has no configuration',
+    3: 'the process or control plane cannot be reached',
+  },
   watch: {
     0: 'the target was ready at the end',
     1: 'the target was not ready at the end',

@@ -18,14 +18,14 @@ import {
   parseTarget,
 } from './arguments';
 import { addBootstrapCommand } from './commands/bootstrap';
-import { exitCode, printErrors, type OutputFlags, type CliIo } from './io';
+import { exitCode, printErrors, type CliIo } from './io';
 import { addCommandHelp, addFileHelp, helpWidth } from './command-help';
 import { formatCompletion, SHELLS } from './completion';
 import { demo } from './commands/demo';
 import { top, type TopFlags } from './commands/top';
 import { check, type CheckFlags } from './commands/check';
-import { diff } from './commands/diff';
-import { dump, type DumpFlags, type SourceFlags } from './commands/dump';
+import { diff, type DiffFlags } from './commands/diff';
+import { dump, type DumpFlags } from './commands/dump';
 import { explain, type ExplainFlags } from './commands/explain';
 import { doctor, type DoctorFlags } from './commands/doctor';
 import { graph, GRAPH_FORMATS, type GraphFlags } from './commands/graph';
@@ -196,13 +196,13 @@ function addDiff(program: Command, io: CliIo, setCode: SetCode): void {
     .description(
       'Compares resources by path, and endpoints by address. A source is a resource file, admin:<address> for the ' +
         'admin services of a process (CSDS), page:<url> for a live page, pid:<id> for a process that has called ' +
-        'dumpOnSignal(), or ads:<uri> for a control plane.',
+        'dumpOnSignal(), or ads:<uri> for a control plane. As svg, dot or mermaid, the differences are drawn in the graph of a target.',
     )
     .argument('<before>', 'source')
     .argument('<after>', 'source')
     .option('-t, --target <target>', 'only what a target needs, such as xds:///shop', parseTarget);
-  addOutputOptions(addRequestOptions(command)).action(
-    async (before: string, after: string, flags: SourceFlags & OutputFlags) =>
+  addOutputOptions(addRequestOptions(command), { more: GRAPH_FORMATS }).action(
+    async (before: string, after: string, flags: DiffFlags) =>
       setCode(await diff(before, after, flags, io)),
   );
 }

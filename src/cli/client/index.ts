@@ -15,6 +15,7 @@ export type { Upstream } from './client-parts';
 export type { StreamStatus, XdsStream, XdsTransport } from '../../xds-client/transport';
 export { explain, resourcesOfTarget } from './given-resources';
 export type { Drawing, GraphFormat } from './drawn-target';
+export type { DescribeChange } from '../../observe/graph/compare-graphs';
 export { parseTarget } from '../../resolver/xds-scheme';
 export { watchChannel } from './target-watch';
 export { watchServer } from './watched-server';

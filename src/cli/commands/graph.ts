@@ -15,9 +15,13 @@ import { sourceOf, type DumpFlags } from './dump';
 /** The formats besides those of all commands. */
 export const GRAPH_FORMATS = ['svg', 'dot', 'mermaid'] as const;
 
-/** Flags of `graph`. */
-export interface GraphFlags extends Omit<DumpFlags, 'target' | 'output'> {
+/** Flags of commands that draw. */
+export interface DrawingFlags extends Omit<OutputFlags, 'output'> {
   readonly output: OutputFlags['output'] | (typeof GRAPH_FORMATS)[number];
+}
+
+/** Flags of `graph`. */
+export interface GraphFlags extends Omit<DumpFlags, 'target' | 'output'>, DrawingFlags {
   /** A resource file. */
   readonly file?: string;
 }
@@ -28,8 +32,10 @@ export interface GraphFlags extends Omit<DumpFlags, 'target' | 'output'> {
  * @returns the exit code: findings, if there is something on the way that fails.
  */
 export async function graph(target: string, flags: GraphFlags, io: CliIo): Promise<number> {
-  const { file, output, timeout } = flags;
-  const source = sourceOf(file, { ...flags, output: 'table' });
+  const { file, timeout } = flags;
+  const { picture, output } = splitFormat(flags);
+  const rest = { ...flags, output };
+  const source = sourceOf(file, rest);
   if (source === undefined) {
     io.printError(
       'give one source: --file, --admin, --page, --pid, --control-plane or --bootstrap',
@@ -45,29 +51,33 @@ export async function graph(target: string, flags: GraphFlags, io: CliIo): Promi
   const resources = dump.resources.filter(hasValue);
   const drawing = loadClient()
     .loadDrawings()
-    .drawTarget(resources, target, policiesOf(dump, target), io);
+    .drawTarget({ resources, policies: policiesOf(dump, target) }, target, io);
   if (!drawing.ok) {
     io.printError(`${dump.source}: ${drawing.error}`);
     return exitCode.findings;
   }
   const { graph: drawn } = drawing.value;
   const write = (format: GraphFormat) => io.printDocument(drawing.value.write(format));
-  const format = findFormat(flags);
-  if (format !== undefined) write(format);
-  else {
-    const rest = output === 'json' || output === 'yaml' ? output : 'table';
-    printResult(drawn, { ...flags, output: rest }, io, () => write('tree'));
-  }
+  if (picture !== undefined) write(picture);
+  else printResult(drawn, rest, io, () => write('tree'));
   const hasFailing = drawn.nodes.some(({ state }) => state === 'failing');
   return hasFailing ? exitCode.findings : exitCode.fine;
 }
 
-function findFormat({ output, json }: GraphFlags): GraphFormat | undefined {
-  return json === true ? undefined : GRAPH_FORMATS.find((each) => each === output);
+/** Returns the format of a picture, if the flags have one, and that of other results. */
+export function splitFormat({ output, json }: DrawingFlags): {
+  readonly picture: (typeof GRAPH_FORMATS)[number] | undefined;
+  readonly output: OutputFlags['output'];
+} {
+  const isPicture = output === 'svg' || output === 'dot' || output === 'mermaid';
+  return {
+    picture: isPicture && json !== true ? output : undefined,
+    output: isPicture ? 'table' : output,
+  };
 }
 
-/** The policies of a target in the report of a process; undefined if there is none. */
-function policiesOf({ report }: Dump, target: string): unknown {
+/** Returns the policies of a target in the report of a process; undefined if there is none. */
+export function policiesOf({ report }: Dump, target: string): unknown {
   if (!isJsonObject(report) || !Array.isArray(report['targets'])) return undefined;
   const targets = report['targets'].filter(isJsonObject);
   return targets.find((each) => each['target'] === target)?.['policies'];

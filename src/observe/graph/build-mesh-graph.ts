@@ -1,9 +1,17 @@
 import type { XdsConfig, ClusterConfig, ClusterResult } from '../../dependency-manager/xds-config';
 import { firstAddress } from '../../lb/endpoints/endpoint-key';
 import type { PolicyState } from '../../lb/tree/policy-state';
-import type { LocalityEndpoints, XdsEndpoint } from '../../resources/endpoints/endpoints';
+import {
+  noMetadata,
+  type EndpointsResource,
+  type LocalityEndpoints,
+  type SocketAddress,
+  type XdsEndpoint,
+} from '../../resources/endpoints/endpoints';
 import type { Route } from '../../resources/route-config/route-config';
 import { describeAction, describeMatch, sharesOf } from '../../routing/describe-route';
+import { joinHostPort } from '../../util/text';
+import { cutColumns } from './cut-columns';
 import { seeClusters, type SeenCluster, type SeenEndpoint } from './endpoint-states';
 import {
   countStates,
@@ -31,6 +39,9 @@ export const DEFAULT_GRAPH_OPTIONS: GraphOptions = {
   opened: new Set(),
 };
 
+/** What the states of a target without policies are. */
+const UNCONNECTED = '; states are those of the configuration, without connections';
+
 /** The state of a target. */
 export interface GraphInput {
   readonly target: string;
@@ -50,6 +61,8 @@ export function buildMeshGraph(input: GraphInput, options = DEFAULT_GRAPH_OPTION
 class GraphBuilder {
   private readonly nodes = new Map<string, GraphNode>();
   private readonly edges: GraphEdge[] = [];
+  /** How many routes have a name or conditions. */
+  private readonly labels = new Map<string, number>();
   private readonly seen;
   private readonly expected;
   private readonly targetId: string;
@@ -68,19 +81,21 @@ class GraphBuilder {
     const { routes, name } = config.virtualHost;
     this.add({
       ...{ id: this.targetId, column: 'target', name: target, state: 'ok' },
-      text: `virtual host ${name} of ${config.routeConfig.name}`,
+      text: `virtual host ${name} of ${config.routeConfig.name}${this.seen ? '' : UNCONNECTED}`,
     });
     routes.forEach((route, index) => this.addRoute(route, index));
-    return cutColumns(target, [...this.nodes.values()], this.edges, this.options.maxNodes);
+    const nodes = [...this.nodes.values()];
+    return cutColumns({ target, nodes, edges: this.edges }, this.options.maxNodes);
   }
 
   private addRoute({ name, match, action }: Route, index: number): void {
-    const id = `route ${index}`;
+    const label = name || describeMatch(match);
+    const id = this.routeId(label);
     const fraction = match.fractionPerMillion;
     const node = {
       id,
       column: 'route',
-      name: `${index}: ${name || describeMatch(match)}`,
+      name: `${index}: ${label}`,
     } as const;
     if (action.kind !== 'forward') {
       this.add({ ...node, state: 'failing', text: describeAction(action) });
@@ -100,6 +115,13 @@ class GraphBuilder {
     for (const { cluster, share } of shares) {
       this.connect(id, clusterId(cluster), { share, isUsed: share > 0 });
     }
+  }
+
+  /** Routes are known by their names or conditions: another one before them changes their index. */
+  private routeId(label: string): string {
+    const number = this.labels.get(label) ?? 0;
+    this.labels.set(label, number + 1);
+    return `route ${JSON.stringify([label, number])}`;
   }
 
   /** @returns its state. */
@@ -133,12 +155,23 @@ class GraphBuilder {
 
   private addChildren(
     name: string,
-    { children }: ClusterConfig,
+    { resource, children }: ClusterConfig,
     seen: SeenCluster | undefined,
   ): Pick<GraphNode, 'state' | 'text'> {
     if (children.kind === 'aggregate') return this.addLeaves(name, children.leafClusters);
-    const { endpoints, resolutionNote } = children;
-    if (endpoints === undefined) return { state: 'failing', text: resolutionNote };
+    const { resolutionNote } = children;
+    const { discovery } = resource;
+    const isResolved = discovery.kind === 'logical-dns';
+    const endpoints =
+      children.endpoints ?? (isResolved ? resolvedEndpoints(name, seen) : undefined);
+    if (endpoints === undefined) {
+      return isResolved
+        ? {
+            state: 'idle',
+            text: `resolved by DNS: ${joinHostPort(discovery.host, discovery.port)}`,
+          }
+        : { state: 'failing', text: resolutionNote };
+    }
     const priorities = endpoints.priorities.map(({ localities }, priority) => {
       const total = localities.reduce((sum, { weight }) => sum + weight, 0);
       return localities.map((locality) =>
@@ -159,7 +192,10 @@ class GraphBuilder {
   /** The leaves of an aggregate cluster: the first one that can be reached takes the calls (gRFC A37). */
   private addLeaves(name: string, leaves: readonly string[]): Pick<GraphNode, 'state' | 'text'> {
     const states = leaves.map((leaf) => this.addCluster(leaf));
-    const inUse = this.isInUse(name) ? leaves.findIndex((leaf) => this.isInUse(leaf)) : -1;
+    const seen = this.seen?.get(name);
+    const isLeafUsed = (leaf: string) =>
+      seen === undefined ? this.expected.has(leaf) : seen.usedLeaves.has(leaf);
+    const inUse = this.isInUse(name) ? leaves.findIndex(isLeafUsed) : -1;
     leaves.forEach((leaf, index) => {
       const isUsed = index === inUse;
       const text = isUsed ? `priority ${index}, in use` : describeUnusedPriority(index, inUse);
@@ -264,6 +300,35 @@ function findExpected({ virtualHost, clusters }: XdsConfig): ReadonlySet<string>
   return expected;
 }
 
+/** The endpoints that DNS has resolved a cluster to, as its channel knows; undefined if there is none. */
+function resolvedEndpoints(
+  clusterName: string,
+  seen: SeenCluster | undefined,
+): EndpointsResource | undefined {
+  const found = [...(seen?.endpoints.keys() ?? [])];
+  if (found.length === 0) return undefined;
+  const endpoints = found.map((address) => ({
+    ...({
+      addresses: [parseAddress(address)],
+      weight: 1,
+      health: 'UNKNOWN',
+      hostname: '',
+    } as const),
+    ...{ hashKey: undefined, metadata: noMetadata },
+  }));
+  const locality = { region: '', zone: '', subZone: '' };
+  const priorities = [{ localities: [{ locality, weight: 1, endpoints }] }];
+  return { clusterName, priorities, drops: [] };
+}
+
+function parseAddress(text: string): SocketAddress {
+  const colon = text.lastIndexOf(':');
+  return {
+    host: text.slice(0, colon).replace(/^\[|\]$/g, ''),
+    port: Number(text.slice(colon + 1)),
+  };
+}
+
 function clusterId(name: string): string {
   return `cluster ${name}`;
 }
@@ -292,63 +357,4 @@ function describeUnusedPriority(index: number, inUse: number): string {
 /** What takes calls counts: one failing endpoint of many does not make a locality fail. */
 function bestState(states: readonly GraphState[]): GraphState {
   return GRAPH_STATES.find((state) => states.includes(state)) ?? 'failing';
-}
-
-/** Leaves the first nodes of each column, those with problems before others, and one node that stands for the rest. */
-function cutColumns(
-  target: string,
-  nodes: readonly GraphNode[],
-  edges: readonly GraphEdge[],
-  maxNodes: number,
-): MeshGraph {
-  const standIns = new Map<string, string>();
-  const kept: GraphNode[] = [];
-  for (const column of ['target', 'route', 'cluster', 'locality', 'endpoint'] as const) {
-    const all = nodes.filter((node) => node.column === column);
-    const shown = new Set(all.length <= maxNodes ? all : worstFirst(all).slice(0, maxNodes));
-    const rest = all.filter((node) => !shown.has(node));
-    for (const node of all) if (shown.has(node)) kept.push(node);
-    if (rest.length === 0) continue;
-    const id = `more ${column}`;
-    for (const node of rest) standIns.set(node.id, id);
-    const states = rest.map(({ state }) => state);
-    const count = rest.reduce((sum, node) => sum + (node.count ?? 1), 0);
-    kept.push({
-      ...{ id, column, name: `${count} more`, count },
-      ...{ state: states.reduce(worseState), text: countStates(states) },
-    });
-  }
-  return { target, nodes: kept, edges: joinEdges(edges, standIns) };
-}
-
-function worstFirst(nodes: readonly GraphNode[]): readonly GraphNode[] {
-  return nodes.toSorted((a, b) => GRAPH_STATES.indexOf(b.state) - GRAPH_STATES.indexOf(a.state));
-}
-
-/** Joins the edges between the same two nodes, once nodes stand for others. */
-function joinEdges(
-  edges: readonly GraphEdge[],
-  standIns: ReadonlyMap<string, string>,
-): readonly GraphEdge[] {
-  const joined = new Map<string, GraphEdge>();
-  for (const edge of edges) {
-    const [from, to] = [standIns.get(edge.from) ?? edge.from, standIns.get(edge.to) ?? edge.to];
-    // Between two that the same node stands for.
-    if (from === to) continue;
-    const key = JSON.stringify([from, to]);
-    const known = joined.get(key);
-    // Shares of different nodes do not add up.
-    const isAlone = known === undefined && from === edge.from;
-    const share = isAlone ? edge.share : known && from === edge.from ? sum(known, edge) : undefined;
-    joined.set(key, {
-      ...{ from, to, text: known === undefined ? edge.text : '' },
-      ...(share !== undefined && { share }),
-      isUsed: edge.isUsed || known?.isUsed === true,
-    });
-  }
-  return [...joined.values()];
-}
-
-function sum(a: GraphEdge, b: GraphEdge): number | undefined {
-  return a.share === undefined || b.share === undefined ? undefined : a.share + b.share;
 }

@@ -20,12 +20,15 @@ export interface SeenCluster {
   readonly atLimit: string | undefined;
   /** Whether any way to it is in use: an aggregate cluster may use another of its leaves. */
   readonly isInUse: boolean;
+  /** Those of its leaves that take its calls, if it is an aggregate. */
+  readonly usedLeaves: ReadonlySet<string>;
 }
 
 /** What the policies of a channel know, by cluster. */
 export type SeenClusters = ReadonlyMap<string, SeenCluster>;
 
 interface MutableCluster extends SeenCluster {
+  readonly usedLeaves: Set<string>;
   readonly endpoints: Map<string, SeenEndpoint>;
   error: string | undefined;
   atLimit: string | undefined;
@@ -71,6 +74,7 @@ function enter(
   clusters.set(name, cluster);
   if (state === 'TRANSIENT_FAILURE') cluster.error ??= error ?? 'no endpoint can be reached';
   cluster.isInUse ||= place.isInUse;
+  if (place.isInUse && place.cluster !== cluster) place.cluster?.usedLeaves.add(name);
   if (isNumber(callsInFlight) && isNumber(maxRequests) && callsInFlight >= maxRequests) {
     cluster.atLimit = `${callsInFlight} calls in flight of at most ${maxRequests}`;
   }
@@ -78,7 +82,10 @@ function enter(
 }
 
 function createCluster(): MutableCluster {
-  return { endpoints: new Map(), error: undefined, atLimit: undefined, isInUse: false };
+  return {
+    ...{ endpoints: new Map(), usedLeaves: new Set() },
+    ...{ error: undefined, atLimit: undefined, isInUse: false },
+  };
 }
 
 function isNumber(value: StateDetails[string] | undefined): value is number {

@@ -39,10 +39,11 @@ export type FindRate = (edge: GraphEdge) => number | undefined;
 /** Places the nodes of a graph in columns, such that lines cross little, and gives each line its width. */
 export function layOut(graph: MeshGraph, findRate: FindRate = () => undefined): Picture {
   const layers = layersOf(graph);
-  const flows = flowsOf(graph, findRate);
+  const flows = flowsOf(graph, layers, findRate);
   const rows = new Map<number, number>();
   for (const layer of layers.values()) rows.set(layer, (rows.get(layer) ?? 0) + 1);
-  const layerCount = 1 + largest(rows.keys());
+  const layerCount = Math.max(1 + largest(rows.keys()), 2);
+  const ruler = createRuler(graph, layers, layerCount);
   const width = (layerCount - 1) * COLUMN_WIDTH + NODE_WIDTH + COLUMN_WIDTH + 2 * MARGIN;
   const height = Math.max(largest(rows.values()), 3) * ROW_HEIGHT + 2 * MARGIN;
   const layout = sankey<GraphNode, GraphEdge>()
@@ -55,8 +56,8 @@ export function layOut(graph: MeshGraph, findRate: FindRate = () => undefined): 
       [MARGIN + (layerCount - 1) * COLUMN_WIDTH + NODE_WIDTH, height - MARGIN],
     ]);
   const placed = layout({
-    nodes: graph.nodes.map((node) => ({ ...node })),
-    links: graph.edges.map((edge) => ({
+    nodes: [...graph.nodes.map((node) => ({ ...node })), ...ruler.nodes],
+    links: [...graph.edges, ...ruler.edges].map((edge) => ({
       ...{ ...edge, source: edge.from, target: edge.to },
       value: Math.max(flows.get(edge) ?? 0, MIN_FLOW),
     })),
@@ -64,14 +65,41 @@ export function layOut(graph: MeshGraph, findRate: FindRate = () => undefined): 
   const line = sankeyLinkHorizontal<GraphNode, GraphEdge>();
   return {
     ...{ width, height },
-    nodes: placed.nodes.map(({ x0 = 0, x1 = 0, y0 = 0, y1 = 0, ...node }) => ({
-      ...pick(node),
-      ...{ x: x0, y: y0, width: x1 - x0, height: Math.max(y1 - y0, 2) },
-    })),
-    edges: placed.links.map((link, index) => ({
-      ...(graph.edges[index] ?? link),
-      ...{ path: line(link) ?? '', width: Math.max(link.width ?? 0, 1) },
-    })),
+    nodes: graph.nodes.map((node, index) => {
+      const { x0 = 0, x1 = 0, y0 = 0, y1 = 0 } = placed.nodes[index] ?? {};
+      return { ...node, x: x0, y: y0, width: x1 - x0, height: Math.max(y1 - y0, 2) };
+    }),
+    edges: graph.edges.map((edge, index) => {
+      const link = placed.links[index];
+      const path = link === undefined ? null : line(link);
+      return { ...edge, path: path ?? '', width: Math.max(link?.width ?? 0, 1) };
+    }),
+  };
+}
+
+/**
+ * Creates nodes and edges that are not drawn, one for each layer, if the longest way through a graph is shorter than its layers are
+ * many: d3-sankey has as many columns as the longest way has nodes.
+ */
+function createRuler(
+  { edges }: MeshGraph,
+  layers: Map<string, number>,
+  layerCount: number,
+): Pick<MeshGraph, 'nodes' | 'edges'> {
+  const lengths = new Map<string, number>();
+  const inOrder = edges.toSorted((a, b) => (layers.get(a.from) ?? 0) - (layers.get(b.from) ?? 0));
+  for (const { from, to } of inOrder) {
+    lengths.set(to, Math.max(lengths.get(to) ?? 1, (lengths.get(from) ?? 1) + 1));
+  }
+  if (largest(lengths.values()) >= layerCount) return { nodes: [], edges: [] };
+  const ids = Array.from({ length: layerCount }, (_, layer) => `ruler ${layer}`);
+  const node = { column: 'target', name: '', state: 'ok', text: '' } as const;
+  ids.forEach((id, layer) => layers.set(id, layer));
+  return {
+    nodes: ids.map((id) => ({ id, ...node })),
+    edges: ids
+      .slice(1)
+      .map((to, index) => ({ from: ids[index] ?? '', to, isUsed: false, text: '' })),
   };
 }
 
@@ -81,12 +109,8 @@ function largest(values: Iterable<number>): number {
   return most;
 }
 
-function pick({ id, column, name, state, text, count }: GraphNode): GraphNode {
-  return { id, column, name, state, text, ...(count !== undefined && { count }) };
-}
-
 /** The columns, with one more for the leaves of aggregate clusters, if there are any. */
-function layersOf({ nodes, edges }: MeshGraph): ReadonlyMap<string, number> {
+function layersOf({ nodes, edges }: MeshGraph): Map<string, number> {
   const columns = new Map(nodes.map(({ id, column }) => [id, column]));
   const leaves = new Set<string>();
   for (const { from, to } of edges) {
@@ -97,17 +121,23 @@ function layersOf({ nodes, edges }: MeshGraph): ReadonlyMap<string, number> {
   return new Map(nodes.map(({ id, column }) => [id, layers[column] + (leaves.has(id) ? 1 : 0)]));
 }
 
-/** The share of all calls that each edge has: as measured, or else as the weights say. Edges are in the order of columns. */
-function flowsOf({ nodes, edges }: MeshGraph, findRate: FindRate): ReadonlyMap<GraphEdge, number> {
+/** The share of all calls that each edge has: as measured, or else as the weights say. */
+function flowsOf(
+  { nodes, edges }: MeshGraph,
+  layers: ReadonlyMap<string, number>,
+  findRate: FindRate,
+): ReadonlyMap<GraphEdge, number> {
   const outgoing = new Map<string, GraphEdge[]>();
   for (const edge of edges) {
     const own = outgoing.get(edge.from);
     if (own === undefined) outgoing.set(edge.from, [edge]);
     else own.push(edge);
   }
+  const layerOf = ({ id }: GraphNode) => layers.get(id) ?? 0;
   const arriving = new Map<string, number>();
   const flows = new Map<GraphEdge, number>();
-  for (const { id, column } of nodes) {
+  // The leaves of aggregate clusters come after these, whichever a route names first.
+  for (const { id, column } of nodes.toSorted((a, b) => layerOf(a) - layerOf(b))) {
     const flow = column === 'target' ? 1 : (arriving.get(id) ?? 0);
     const own = outgoing.get(id) ?? [];
     const rates = own.map(findRate);

@@ -18,6 +18,9 @@ export type GraphState =
   /** Fails, or is missing. */
   | 'failing';
 
+/** How something differs from an earlier graph. */
+export type GraphChange = 'added' | 'removed' | 'changed';
+
 /** Something that calls go through, or one that stands for several. */
 export interface GraphNode {
   /** Unique in the graph. It stays the same while the node stands for the same thing. */
@@ -29,6 +32,8 @@ export interface GraphNode {
   readonly text: string;
   /** How many it stands for; absent for one. */
   readonly count?: number;
+  /** Absent if it is the same, and in a graph that is not compared with another one. */
+  readonly change?: GraphChange;
 }
 
 /** A way of calls from one node to another. */
@@ -41,6 +46,8 @@ export interface GraphEdge {
   readonly isUsed: boolean;
   /** Why they do not, or what chooses among the ways; empty if there is nothing to say. */
   readonly text: string;
+  /** As that of a node. */
+  readonly change?: GraphChange;
 }
 
 /** The ways of the calls of one target. Nodes are in the order of their columns, and in a column from top to bottom. */
