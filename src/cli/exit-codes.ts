@@ -38,8 +38,8 @@ export const exitMeanings = {
     3: 'the process or control plane cannot be reached',
   },
   graph: {
-    0: 'each route has a cluster, and each cluster in use has endpoints that can be reached, as far as it is known',
-    1: 'something on the way fails, or the target has no configuration',
+    0: 'nothing in the graph fails, as far as it is known',
+    1: 'something in the graph fails, or the target has no configuration',
     3: 'the process or control plane cannot be reached',
   },
   watch: {

@@ -1,4 +1,5 @@
 import { clusterKind } from '../../control-plane';
+import { err, ok, type Result } from '../../util/result';
 import type { DescribeChange, GraphFormat } from '../client';
 import { hasValue, labelOf, resourceToJson, type Dump } from '../dump/dump';
 import { diffJson, type Difference } from '../../wire/proto-json/json-diff';
@@ -48,21 +49,9 @@ export async function diff(
     io.printError(twice);
     return exitCode.badInput;
   }
-  const dumps: Dump[] = [];
-  for (const text of [before, after]) {
-    const source = parseSource(text, flags.nodeId);
-    if (!source.ok) {
-      io.printError(source.error);
-      return exitCode.badInput;
-    }
-    const options = { target: flags.target, needsListener: true, timeoutMs: flags.timeout * 1000 };
-    const read = await readSource(source.value, options, io);
-    if (!read.ok) {
-      printErrors(read.error.problems, io);
-      return read.error.code;
-    }
-    dumps.push(read.value);
-  }
+  const read = await readBoth([before, after], flags, io);
+  if (!read.ok) return read.error;
+  const dumps = read.value;
   const [a, b] = dumps.map(jsonByResource);
   const differences = compare(a ?? new Map(), b ?? new Map());
   const result = differences.length > 0 ? exitCode.findings : exitCode.fine;
@@ -77,6 +66,30 @@ export async function diff(
     for (const difference of differences) io.print(format(difference, paint));
   });
   return result;
+}
+
+/** Reads two sources. @returns the exit code if one of them cannot be read, which is printed. */
+async function readBoth(
+  texts: readonly string[],
+  { target, nodeId, timeout }: SourceFlags,
+  io: CliIo,
+): Promise<Result<readonly Dump[], number>> {
+  const dumps: Dump[] = [];
+  for (const text of texts) {
+    const source = parseSource(text, nodeId);
+    if (!source.ok) {
+      io.printError(source.error);
+      return err(exitCode.badInput);
+    }
+    const options = { target, needsListener: true, timeoutMs: timeout * 1000 };
+    const read = await readSource(source.value, options, io);
+    if (!read.ok) {
+      printErrors(read.error.problems, io);
+      return err(read.error.code);
+    }
+    dumps.push(read.value);
+  }
+  return ok(dumps);
 }
 
 /** What is drawn. */

@@ -46,7 +46,7 @@ export interface Dump {
 }
 
 /** Returns the resources of a snapshot. @param report What else the file has. */
-export function dumpSnapshot(source: string, snapshot: Snapshot, report: object | undefined): Dump {
+export function dumpSnapshot(source: string, snapshot: Snapshot, report?: object): Dump {
   const resources = snapshot.kinds().flatMap((kind) =>
     [...snapshot.set(kind).byName.values()].map(({ name, version, value }) => ({
       ...{ typeUrl: kind.typeUrl, name, status: '', version, value },

@@ -26,7 +26,7 @@ const MAX_TEXT = 1024;
 /** A graph as it is written: its texts are cut, and control characters in them are escaped. */
 export interface ShownGraph extends MeshGraph {
   /** Returns the colour of a node, as `#rrggbb`: that of its state, or of its change in a comparison. */
-  colorOf(node: GraphNode): string;
+  readonly colorOf: (node: GraphNode) => string;
 }
 
 /** Prepares a graph for a writer. The names of what was changed have a sign in front. */
