@@ -1,6 +1,7 @@
 import { inspect } from '../../src';
 import type { MeshGraph } from '../../src/observe/graph/mesh-graph';
 import { aggregateJson, RECONNECT_SOON, routed } from '../support/failover';
+import { eventually } from '../support/eventually';
 import { edgesOf, nodesOf } from '../support/graphs';
 import { Mesh, SERVICE, simpleResources } from '../support/mesh';
 import { edsClusterJson, endpointsJson } from '../support/xds-json';
@@ -114,6 +115,48 @@ describe('grpc-xds graph', () => {
       const [, dump] = await run('dump', file, '-o', 'yaml');
       const dumped = world.write('dump.yaml', dump);
       expect(JSON.parse((await run('graph', target, '-f', dumped, '--json'))[1])).toEqual(graph);
+    } finally {
+      mesh.stop();
+    }
+  });
+
+  it('draws an ejected endpoint of a channel', async () => {
+    const mesh = await Mesh.start();
+    try {
+      const [good, bad] = [await mesh.backend('good'), await mesh.backend('bad')];
+      bad.refusals = Infinity;
+      const outlier_detection = {
+        ...{ interval: '0.1s', max_ejection_percent: 50, failure_percentage_threshold: 50 },
+        ...{ failure_percentage_minimum_hosts: 1, failure_percentage_request_volume: 1 },
+        enforcing_failure_percentage: 100,
+      };
+      mesh.serve(
+        routed(
+          [edsClusterJson('echo', { outlier_detection })],
+          [endpointsJson('echo', [{ zone: 'a', ports: [good.port, bad.port] }])],
+        ),
+      );
+      const client = mesh.client();
+      const graph = await eventually(
+        async () => {
+          await client.say().catch(() => undefined);
+          const file = world.write('report.json', inspect({ contents: true }));
+          const [, text] = await run('graph', target, '-f', file, '--json');
+          return JSON.parse(text) as MeshGraph;
+        },
+        ({ nodes }) => nodes.some(({ state }) => state === 'ejected'),
+      );
+      expect(nodesOf(graph).slice(2)).toEqual([
+        'cluster echo: ok',
+        'locality test/a: ok (priority 0; 1 ok, 1 ejected)',
+        `endpoint 127.0.0.1:${good.port}: ok`,
+        `endpoint 127.0.0.1:${bad.port}: ejected (ejected by outlier detection)`,
+      ]);
+      expect(edgesOf(graph).slice(0, 3)).toEqual([
+        'echo -> test/a 100 %',
+        `test/a -> 127.0.0.1:${good.port} 100 %`,
+        `test/a ..> 127.0.0.1:${bad.port} 0 %`,
+      ]);
     } finally {
       mesh.stop();
     }

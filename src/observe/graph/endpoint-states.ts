@@ -68,7 +68,7 @@ function enter(
 ): Place {
   const { cluster: name, callsInFlight, maxRequests, ejectedEndpoints } = details;
   const ejected =
-    typeof ejectedEndpoints === 'string' ? new Set(ejectedEndpoints.split(', ')) : place.ejected;
+    typeof ejectedEndpoints === 'string' ? new Set(ejectedEndpoints.split(/,? /)) : place.ejected;
   if (typeof name !== 'string') return { ...place, ejected };
   const cluster = clusters.get(name) ?? createCluster();
   clusters.set(name, cluster);
@@ -105,12 +105,13 @@ function judge(
   { addresses, state, error, health, failingSince }: EndpointState,
   ejected: ReadonlySet<string>,
 ): Pick<SeenEndpoint, 'state' | 'text'> {
+  // An ejected endpoint is reported as failing too. The keys of endpoints have all of their addresses, those of IPv6 without brackets.
+  if (addresses.some((each) => ejected.has(each.replace(/[[\]]/g, '')))) {
+    return { state: 'ejected', text: 'ejected by outlier detection' };
+  }
   if (state === 'TRANSIENT_FAILURE') {
     const since = failingSince === undefined ? '' : ` (since ${failingSince})`;
     return { state: 'failing', text: `${error ?? 'cannot be reached'}${since}` };
-  }
-  if (addresses.some((each) => ejected.has(each))) {
-    return { state: 'ejected', text: 'ejected by outlier detection' };
   }
   if (health === 'DRAINING') return { state: 'draining', text: 'takes no new calls' };
   if (state === 'READY') return { state: 'ok', text: '' };

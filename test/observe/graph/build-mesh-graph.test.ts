@@ -188,7 +188,7 @@ describe('the graph of a channel', () => {
       [
         [
           endpointState(e1, failing),
-          endpointState(e2),
+          endpointState(e2, failing),
           endpointState(e3, { health: 'DRAINING' }),
           endpointState(e4, { state: 'CONNECTING' }),
         ],
@@ -291,6 +291,19 @@ describe('the graph of a channel', () => {
     ]);
   });
 });
+
+it.each([
+  ['IPv6', ['[::1]:443'], '::1:443'],
+  ['two addresses', ['10.0.0.1:80', '[::1]:80'], '10.0.0.9:80, 10.0.0.1:80 ::1:80'],
+])(
+  'an ejected endpoint is known by the key of its addresses: %s',
+  (_case, addresses, ejectedEndpoints) => {
+    const dns = graphConfig(virtualHostTo('a'), { a: leafOf(dnsCluster('a', 'db.local', 443)) });
+    const endpoint = { ...endpointState(''), addresses };
+    const policies = clusterPolicies('a', [[endpoint]], { details: { ejectedEndpoints } });
+    expect(graphOf(dns, policiesWith(policies)).nodes.at(-1)?.state).toBe('ejected');
+  },
+);
 
 describe('a large graph', () => {
   const CLUSTERS = 1000;
