@@ -120,6 +120,39 @@ describe('grpc-xds graph', () => {
     }
   });
 
+  it.each([
+    ['deep policies', '{"children":['.repeat(50_000) + ']}'.repeat(50_000)],
+    [
+      'wrong types',
+      '{"policy":[],"state":1,"children":{"length":9},"details":"x","endpoints":[[],7]}',
+    ],
+    ['no policies', 'null'],
+    [
+      'a list of endpoints',
+      `{"details":{"cluster":"echo"},"endpoints":[${'{"addresses":[1]},'.repeat(50_000)}{}]}`,
+    ],
+  ])('reads what it can of a report with %s', async (_case, policies) => {
+    const { listeners, routes, clusters, endpoints } = simpleResources([1]);
+    const kinds = [
+      ['Listener', listeners],
+      ['RouteConfiguration', routes],
+      ['Cluster', clusters],
+      ['ClusterLoadAssignment', endpoints],
+    ] as const;
+    const resources = kinds.flatMap(([type, list]) =>
+      list.map((contents) => ({
+        ...{ type, name: contents['name'] ?? contents['cluster_name'], status: 'ACKED' },
+        contents,
+      })),
+    );
+    const report = JSON.stringify({ schema: 1, targets: [{ target, resources, policies: 'P' }] });
+    const file = world.write('report.json', report.replace('"P"', policies));
+    const [code, tree] = await run('graph', target, '-f', file);
+    expect(world.io.errors).toEqual([]);
+    expect(code).toBe(0);
+    expect(tree.split('\n')).toHaveLength(5);
+  });
+
   it('draws an ejected endpoint of a channel', async () => {
     const mesh = await Mesh.start();
     try {

@@ -345,6 +345,10 @@ function judgeEndpoint(
     return { state: 'draining', text: 'takes no new calls', isInUse: false };
   }
   if (seen === undefined) return { state: 'ok', text: '', isInUse: isExpected };
+  // The channel has no policies for its endpoints yet.
+  if (seen.endpoints.size === 0) {
+    return { state: 'idle', text: 'not connected', isInUse: isExpected };
+  }
   return { state: 'unused', text: 'not connected: its priority is not needed', isInUse: false };
 }
 
