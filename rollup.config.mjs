@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { basename, dirname, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import typescript from 'typescript';
@@ -17,17 +18,26 @@ const folderImports = {
 };
 
 /**
- * The wire format of protocol buffers, of which the generated code uses two classes: bundling it saves loading
- * the two dozen files of the package.
+ * What is bundled of other packages: the wire format of protocol buffers, of which the generated code uses two classes
+ * (loading its package would load two dozen files), and the layout of pictures, which one command needs.
  */
-const WIRE = '@bufbuild/protobuf/wire';
+const BUNDLED = new Set([
+  ...['@bufbuild/protobuf/wire'],
+  ...['d3-sankey', 'd3-array', 'd3-shape', 'd3-path', 'internmap'],
+]);
 
-const bundledWire = {
-  name: 'bundled-wire',
-  resolveId: (source) =>
-    source === WIRE
-      ? { id: fileURLToPath(import.meta.resolve(WIRE)), moduleSideEffects: false }
-      : null,
+/** Finds the ES module of a package: packages without `exports` name it in `module`. */
+function findModule(source, importer) {
+  const require = createRequire(importer);
+  if (source.startsWith('@')) return fileURLToPath(import.meta.resolve(source));
+  const manifest = require.resolve(`${source}/package.json`);
+  return resolve(dirname(manifest), require(manifest).module);
+}
+
+const bundledPackages = {
+  name: 'bundled-packages',
+  resolveId: (source, importer) =>
+    BUNDLED.has(source) ? { id: findModule(source, importer), moduleSideEffects: false } : null,
   // Without comments, as our own code is; NOTICE has the licences.
   transform(code, id) {
     if (!id.includes('node_modules')) return null;
@@ -206,9 +216,9 @@ export default {
     'server/index': 'build/server/index.js',
     'testing/index': 'build/testing/index.js',
   },
-  plugins: [folderImports, bundledWire, lateRequires, indent, ascii],
+  plugins: [folderImports, bundledPackages, lateRequires, indent, ascii],
   // Dependencies stay where they are.
-  external: (id) => id !== WIRE && !/^([./]|build\/)/.test(id),
+  external: (id) => !BUNDLED.has(id) && !/^([./]|build\/)/.test(id),
   treeshake: { moduleSideEffects: (id) => !id.includes('node_modules') },
   output: {
     dir: 'dist',

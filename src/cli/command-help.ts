@@ -28,11 +28,16 @@ export const examples = {
     'dump --admin 127.0.0.1:9902 --target xds:///shop -o yaml > shop.yaml',
     'dump --control-plane 127.0.0.1:18000',
   ],
-  diff: ['diff before.yaml after.yaml', 'diff shop.yaml ads:127.0.0.1:18000'],
+  diff: [
+    'diff before.yaml after.yaml',
+    'diff shop.yaml ads:127.0.0.1:18000',
+    'diff before.yaml after.yaml -t xds:///shop -o svg > changes.svg',
+  ],
   explain: [
     'explain xds:///shop shop.Cart/Get -f mesh.yaml -H tier:gold',
     'explain xds:///shop shop.Cart/Get --pid 4711',
   ],
+  graph: ['graph xds:///shop -f mesh.yaml', 'graph xds:///shop --pid 4711 -o svg > shop.svg'],
   watch: [
     'watch xds:///shop',
     'watch xds:///shop --control-plane 127.0.0.1:18000 --once --timeout 20',

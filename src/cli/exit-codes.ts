@@ -37,6 +37,11 @@ export const exitMeanings = {
     1: 'the call, or a share of such calls, fails; the server refuses the request',
     3: 'the process or control plane cannot be reached',
   },
+  graph: {
+    0: 'nothing in the graph fails, as far as it is known',
+    1: 'something in the graph fails, or the target has no configuration',
+    3: 'the process or control plane cannot be reached',
+  },
   watch: {
     0: 'the target was ready at the end',
     1: 'the target was not ready at the end',

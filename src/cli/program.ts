@@ -23,16 +23,17 @@ import {
 } from './arguments';
 import { addBootstrapCommand } from './commands/bootstrap';
 import { addKubernetesCommand } from './commands/kubernetes';
-import { exitCode, printErrors, type OutputFlags, type CliIo } from './io';
+import { exitCode, printErrors, type CliIo } from './io';
 import { addCommandHelp, addFileHelp, helpWidth } from './command-help';
 import { formatCompletion, SHELLS } from './completion';
 import { demo } from './commands/demo';
 import { top, type TopFlags } from './commands/top';
 import { check, type CheckFlags } from './commands/check';
-import { diff } from './commands/diff';
-import { dump, type DumpFlags, type SourceFlags } from './commands/dump';
+import { diff, type DiffFlags } from './commands/diff';
+import { dump, type DumpFlags } from './commands/dump';
 import { explain, type ExplainFlags } from './commands/explain';
 import { doctor, type DoctorFlags } from './commands/doctor';
+import { graph, GRAPH_FORMATS, type GraphFlags } from './commands/graph';
 import { migrate, type MigrateFlags } from './commands/migrate';
 import { relay, type RelayFlags } from './commands/relay';
 import { record, replay, type RecordFlags, type ReplayFlags } from './commands/record';
@@ -93,6 +94,7 @@ function createProgram(version: string, io: CliIo, setCode: SetCode): Command {
   addDump(program, io, setCode);
   addDiff(program, io, setCode);
   addExplain(program, io, setCode);
+  addGraph(program, io, setCode);
   addWatch(program, io, setCode);
   addRecord(program, io, setCode);
   addReplay(program, io, setCode);
@@ -220,13 +222,13 @@ function addDiff(program: Command, io: CliIo, setCode: SetCode): void {
     .description(
       'Compares resources by path, and endpoints by address. A source is a resource file, admin:<address> for the ' +
         'admin services of a process (CSDS), page:<url> for a live page, pid:<id> for a process that has called ' +
-        'dumpOnSignal(), or ads:<uri> for a control plane.',
+        'dumpOnSignal(), or ads:<uri> for a control plane. As svg, dot or mermaid, the differences are drawn in the graph of a target.',
     )
     .argument('<before>', 'source')
     .argument('<after>', 'source')
     .option('-t, --target <target>', 'only what a target needs, such as xds:///shop', parseTarget);
-  addOutputOptions(addRequestOptions(command)).action(
-    async (before: string, after: string, flags: SourceFlags & OutputFlags) =>
+  addOutputOptions(addRequestOptions(command), { more: GRAPH_FORMATS }).action(
+    async (before: string, after: string, flags: DiffFlags) =>
       setCode(await diff(before, after, flags, io)),
   );
 }
@@ -265,6 +267,21 @@ function addExplain(program: Command, io: CliIo, setCode: SetCode): void {
   addOutputOptions(addServerOptions(command)).action(
     async (target: string | undefined, method: string | undefined, flags: ExplainFlags) =>
       setCode(await explain(target, method, flags, io)),
+  );
+}
+
+function addGraph(program: Command, io: CliIo, setCode: SetCode): void {
+  const command = program
+    .command('graph')
+    .summary('draw where the calls of a target go')
+    .description(
+      'Draws the routes, clusters, localities and endpoints of a target, what takes calls and why the rest does not: as a tree, a ' +
+        'picture (svg), or a text for Graphviz (dot) or Mermaid. With a process as the source, it has the states of the endpoints.',
+    )
+    .argument('<target>', 'such as xds:///shop', parseTarget)
+    .option('-f, --file <path>', 'resource file or dump');
+  addOutputOptions(addServerOptions(command), { more: GRAPH_FORMATS }).action(
+    async (target: string, flags: GraphFlags) => setCode(await graph(target, flags, io)),
   );
 }
 

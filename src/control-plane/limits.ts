@@ -14,7 +14,7 @@ export const LOAD_LIMIT: ReadLimit = { maxFields: 200_000, scope: 'request' };
 /** Open streams of all discovery services, and of the load reporting service. */
 export const MAX_STREAMS = 10_000;
 /** Open streams of one connection: a process has two for each node and management server. */
-export const MAX_STREAMS_OF_CONNECTION = 1000;
+export const MAX_STREAMS_OF_CONNECTION = 2000;
 /** Types that one stream subscribes to. */
 export const MAX_TYPES = 100;
 /** Names of one type that one stream subscribes to. */

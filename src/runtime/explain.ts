@@ -204,6 +204,16 @@ export function findNeeded(
   return [...source.requested];
 }
 
+/** Builds the config that a channel for a target would have with given resources. @returns why there is none, otherwise. */
+export function configOfGiven(
+  resources: readonly GivenResource[],
+  target: string,
+  parts: Pick<ExplainParts, 'types' | 'limits'>,
+): Result<XdsConfig, string> {
+  const name = parseTarget(target);
+  return name.ok ? buildConfig(new GivenResources(resources), name.value, parts) : name;
+}
+
 /** Builds the config of a target: at once, because the source has all resources. */
 function buildConfig(
   source: GivenResources,

@@ -27,6 +27,11 @@ export function quoteName(name: string): string {
   return `"${escapeQuotes(cutText(name, MAX_SHOWN_NAME)).replace(UNPRINTABLE, escape)}"`;
 }
 
+/** Returns the name of a resource, or another text, as it is shown beside others: cut, and with control characters escaped. */
+export function showName(name: string, maxLength = MAX_SHOWN_NAME): string {
+  return cutText(name, maxLength).replace(UNPRINTABLE, escape);
+}
+
 /** Puts a backslash before each `"` and backslash of a text beside which names are quoted, such as a target. */
 export function escapeQuotes(text: string): string {
   return text.replace(/["\\]/g, '\\$&');

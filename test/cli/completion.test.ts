@@ -27,6 +27,12 @@ describe('grpc-xds completion', () => {
       ['table', 'json', 'yaml', 'sarif'],
     ],
     [['grpc-xds', 'dump', '--output', '=', 'y'], ['yaml']],
+    [['grpc-xds', 'gr'], ['graph']],
+    [['grpc-xds', 'graph', '-o', 's'], ['svg']],
+    [
+      ['grpc-xds', 'diff', '-o', ''],
+      ['table', 'json', 'yaml', 'svg', 'dot', 'mermaid'],
+    ],
     [
       ['grpc-xds', 'dump', '--output', '='],
       ['table', 'json', 'yaml'],

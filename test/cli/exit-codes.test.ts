@@ -75,6 +75,13 @@ const rows: Readonly<Record<keyof typeof exitMeanings, Row>> = {
     unreachable: () => [['explain', target, 'a.B/C', '--admin', '127.0.0.1:1', ...short], 3],
     usage: ['explain', target, 'a.B/C', '-H', 'a b'],
   },
+  graph: {
+    good: ({ good }) => [['graph', target, '-f', good], 0],
+    bad: ({ good }) => [['graph', 'xds:///other', '-f', good], 1],
+    missing: ({ missing }) => [['graph', target, '-f', missing], 2],
+    unreachable: () => [['graph', target, '--admin', '127.0.0.1:1', ...short], 3],
+    usage: ['graph', target],
+  },
   watch: {
     good: ({ served }) => [['watch', target, '--bootstrap', served, '--once'], 0],
     bad: ({ bad }) => [['watch', target, '--bootstrap', bad], 2],

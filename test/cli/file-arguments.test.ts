@@ -44,6 +44,7 @@ const COMMANDS: readonly (readonly [name: string, args: (file: string) => readon
   ['dump', (file) => ['dump', file]],
   ['diff', (file) => ['diff', file, file]],
   ['explain', (file) => ['explain', TARGET, 'a.B/C', '-f', file]],
+  ['graph', (file) => ['graph', TARGET, '-f', file]],
   ['replay', (file) => ['replay', file, '--port', '0']],
   ['doctor', (file) => ['doctor', file]],
   ['dump --bootstrap', (file) => ['dump', '--bootstrap', file]],

@@ -79,6 +79,10 @@ describe('what the command line prints of others', () => {
     const other = world.write('other.json', simpleResources([1]));
     await run(['check', path], ['check', path, '--json'], ['dump', path], ['diff', other, path]);
     await run(['explain', target, '/s/m', '-f', path], ['doctor', path, '--no-connect']);
+    for (const format of ['table', 'svg', 'dot', 'mermaid', 'yaml']) {
+      await run(['graph', target, '-f', path, '-o', format]);
+      await run(['graph', `xds:///${HOSTILE}`, '-f', path, '-o', format]);
+    }
     await run(['serve', path, '--port', '-1'], ['replay', path, '--port', '0', '--once']);
     expectHarmless({ maxLength: Infinity });
   });
@@ -174,6 +178,7 @@ describe('what the command line prints of others', () => {
       ['dump', '--control-plane', address, '-t', target, ...timeout],
       ['diff', `ads:${address}`, `ads:${address}`, ...timeout],
       ['explain', target, '/s/m', '--control-plane', address, ...timeout],
+      ['graph', target, '--control-plane', address, ...timeout],
       ['watch', target, '--control-plane', address, ...timeout],
       ['watch', target, '--bootstrap', bootstrap, '--json', ...timeout],
       ['doctor', bootstrap, '-t', target, ...timeout],

@@ -96,6 +96,14 @@ describe('dump of a file with a target', () => {
 describe('an input that a command cannot use', () => {
   it.each<[string, readonly string[], string | RegExp]>([
     ['a process id', ['diff', 'pid:x', resources], /^pid:x: expected the id of a process, such as/],
+    [
+      'a picture without a target',
+      ['diff', resources, resources, '-o', 'svg'],
+      '--output svg needs --target',
+    ],
+    ['no source', ['graph', 'xds:///shop'], 'give one source: --file, --admin,'],
+    ['two sources', ['graph', 'xds:///shop', '-f', resources, '--pid', '1'], 'give one source'],
+    ['no target', ['graph', 'shop', '-f', resources], 'shop'],
     ['no process id', ['diff', resources, 'pid:'], /^pid:: expected the id of a process/],
     ['process 0', ['diff', resources, 'pid:0'], /^pid:0: expected the id .* use \.\/pid:0$/],
     ['no address', ['diff', 'admin:', resources], /^admin:: expected the address of the admin/],

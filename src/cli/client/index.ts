@@ -3,6 +3,7 @@ import type * as RelayMetrics from './relay-metrics';
 import type * as RelayPages from './relay-page';
 import type * as Servers from '../../server';
 import { late } from '../../util/late';
+import type * as DrawnTargets from './drawn-target';
 
 /** The parts of the client that commands use, loaded late: see `loadClient`. */
 
@@ -16,6 +17,8 @@ export { connectUpstream } from './client-parts';
 export type { Upstream } from './client-parts';
 export type { StreamStatus, XdsStream, XdsTransport } from '../../xds-client/transport';
 export { explain, resourcesOfTarget } from './given-resources';
+export type { Drawing, GraphFormat } from './drawn-target';
+export type { DescribeChange } from '../../observe/graph/compare-graphs';
 export { parseTarget } from '../../resolver/xds-scheme';
 export { watchChannel } from './target-watch';
 export { watchServer } from './watched-server';
@@ -31,3 +34,6 @@ export const loadServers = late<typeof Servers>(() => require('../../server/inde
 export const loadRelay = late<typeof Relays>(() => require('../../relay/index'));
 export const loadRelayMetrics = late<typeof RelayMetrics>(() => require('./relay-metrics'));
 export const loadRelayPage = late<typeof RelayPages>(() => require('./relay-page'));
+
+/** Pictures need a library of layouts. */
+export const loadDrawings = late<typeof DrawnTargets>(() => require('./drawn-target'));

@@ -45,14 +45,14 @@ export interface Dump {
   readonly report?: object;
 }
 
-/** Returns the resources of a snapshot. */
-export function dumpSnapshot(source: string, snapshot: Snapshot): Dump {
+/** Returns the resources of a snapshot. @param report What else the file has. */
+export function dumpSnapshot(source: string, snapshot: Snapshot, report?: object): Dump {
   const resources = snapshot.kinds().flatMap((kind) =>
     [...snapshot.set(kind).byName.values()].map(({ name, version, value }) => ({
       ...{ typeUrl: kind.typeUrl, name, status: '', version, value },
     })),
   );
-  return { source, resources };
+  return { source, resources, ...(report && { report }) };
 }
 
 /** Writes an encoded resource as JSON. @returns the JSON, or an error text. */

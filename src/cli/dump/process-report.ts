@@ -11,6 +11,7 @@ import { exitCode, type CliIo } from '../io';
 import { clusterKind, endpointKind, listenerKind, routeKind } from '../../control-plane';
 import { encodeJson } from '../../wire/proto-json/encode-json';
 import { isJsonObject } from '../../wire/proto-json/explain-json';
+import { YamlDocument } from '../../wire/proto-json/yaml-document';
 import type { Dump, DumpedResource } from './dump';
 
 /** Why a source cannot be read, and the exit code. */
@@ -256,6 +257,14 @@ function withoutContents(
   }));
   const isWithServers = target === undefined || target === SERVER_TARGET;
   return { ...report, targets, ...(!isWithServers && { servers: [] }) };
+}
+
+/** Returns what a dump of a process has besides its resources; undefined if a resource file has nothing of that kind. */
+export function parseDumpedReport(text: string): object | undefined {
+  if (!text.includes('x-report')) return undefined;
+  const json = parseJson(text) ?? YamlDocument.parse(text).value;
+  const report = isJsonObject(json) ? json['x-report'] : undefined;
+  return isJsonObject(report) ? report : undefined;
 }
 
 function parseJson(text: string): unknown {

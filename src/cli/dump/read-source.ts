@@ -7,6 +7,7 @@ import { AdminClient } from './admin-client';
 import { dumpSnapshot, hasValue, type Dump, type DumpedResource } from './dump';
 import {
   failed,
+  parseDumpedReport,
   parseInspectReport,
   SERVER_TARGET,
   unknownTarget,
@@ -147,10 +148,10 @@ async function readFile(
   }
   const names = [...snapshot.value.set(listenerKind).byName.keys()];
   const known = names.map((name) => `xds:///${name}`);
-  if (target === undefined || !needsListener) return ok(dumpSnapshot(path, snapshot.value));
+  const dumped = dumpSnapshot(path, snapshot.value, parseDumpedReport(text));
+  if (target === undefined || !needsListener) return ok(dumped);
   if (!known.includes(target) && !names.includes(listenerOf(target)))
     return unknownTarget(path, target, known);
-  const dumped = dumpSnapshot(path, snapshot.value);
   const needed = loadClient().resourcesOfTarget(dumped.resources.filter(hasValue), target, io);
   return ok({ ...dumped, resources: needed });
 }

@@ -18,7 +18,8 @@ import { toIso } from '../../../util/since';
 import { previousValues, diffValues, resourceToJson, shortName } from '../resource-report';
 import { describeResource, type InspectedProcess } from '../inspect';
 import type { XdsConfig } from '../../../dependency-manager/xds-config';
-import type { Route, RouteAction, RouteMatch } from '../../../resources/route-config/route-config';
+import type { Route } from '../../../resources/route-config/route-config';
+import { describeAction, describeMatch } from '../../../routing/describe-route';
 
 /** The size of an encoded resource up to which a page shows its contents. */
 const MAX_CONTENT_BYTES = 256 * 1024;
@@ -156,25 +157,4 @@ function routeRow({ name, match, action }: Route, index: number, virtualHost: st
     ...{ id: `${index}`, index, name: cellText(name), virtualHost: cellText(virtualHost) },
     ...{ match: cellText(describeMatch(match)), action: cellText(describeAction(action)) },
   };
-}
-
-function describeMatch({ path, headers, fractionPerMillion }: RouteMatch): string {
-  const text = path.kind === 'regex' ? path.regex.pattern : path.text;
-  const names = headers.map(({ name, invert }) => (invert ? `not ${name}` : name));
-  return [
-    text === '' ? 'every path' : `${path.kind} ${text}`,
-    ...(names.length > 0 ? [`headers ${names.join(', ')}`] : []),
-    ...(fractionPerMillion !== undefined ? [`${fractionPerMillion / 10_000} % of calls`] : []),
-  ].join('; ');
-}
-
-function describeAction(action: RouteAction): string {
-  if (action.kind === 'unsupported') return `fails: ${action.action} is not supported`;
-  if (action.kind === 'non-forwarding') return 'for servers; calls of clients fail';
-  const { clusters } = action;
-  if (clusters.kind === 'cluster') return `cluster ${clusters.name}`;
-  const shares = clusters.clusters.map(
-    ({ name, weight }) => `${name} ${((100 * weight) / clusters.totalWeight).toFixed(1)} %`,
-  );
-  return `clusters ${shares.join(', ')}`;
 }

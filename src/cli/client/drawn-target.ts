@@ -1,0 +1,96 @@
+import {
+  buildMeshGraph,
+  DEFAULT_GRAPH_OPTIONS,
+  type GraphOptions,
+} from '../../observe/graph/build-mesh-graph';
+import { compareGraphs, type DescribeChange } from '../../observe/graph/compare-graphs';
+import { cutColumns } from '../../observe/graph/cut-columns';
+import { toSvg } from '../../observe/graph/graph-svg';
+import { toDot, toMermaid, toTree } from '../../observe/graph/graph-text';
+import type { MeshGraph } from '../../observe/graph/mesh-graph';
+import { readPolicies } from '../../observe/graph/read-policies';
+import { configOfGiven, type GivenResource } from '../../runtime/explain';
+import { err, ok, type Result } from '../../util/result';
+import { createClientParts, type ClientSurroundings } from './client-parts';
+
+/** What a graph is written as: a tree for people, a picture, or the language of a program that draws. */
+export type GraphFormat = 'tree' | 'svg' | 'dot' | 'mermaid';
+
+const WRITERS: Readonly<Record<GraphFormat, (graph: MeshGraph) => string>> = {
+  ...{ tree: toTree, svg: toSvg, dot: toDot, mermaid: toMermaid },
+};
+
+/** The graph of a target. */
+export interface Drawing {
+  readonly graph: MeshGraph;
+  write(format: GraphFormat): string;
+}
+
+/** What a graph is made of. */
+export interface DrawnSource {
+  readonly resources: readonly GivenResource[];
+  /** Those of a channel, as a report of its process has them; undefined if there is none. */
+  readonly policies: unknown;
+}
+
+/**
+ * Draws a target by given resources.
+ *
+ * @returns why the target has no config, otherwise.
+ */
+export function drawTarget(
+  source: DrawnSource,
+  target: string,
+  surroundings: ClientSurroundings,
+): Result<Drawing, string> {
+  const graph = graphOf(source, target, DEFAULT_GRAPH_OPTIONS, surroundings);
+  return graph.ok ? ok(drawingOf(graph.value)) : graph;
+}
+
+/** Nothing is cut before two graphs are compared: a change may be in what would not be left. */
+const WHOLE = { maxNodes: Infinity, maxEndpoints: Infinity, opened: new Set<string>() };
+
+/**
+ * Draws how a target differs in two sources.
+ *
+ * @returns which of them has no config, and why, otherwise.
+ */
+export function drawDifference(
+  [before, after]: readonly [DrawnSource, DrawnSource],
+  target: string,
+  describe: DescribeChange,
+  surroundings: ClientSurroundings,
+): Result<Drawing, { readonly side: 'before' | 'after'; readonly text: string }> {
+  // The states of connections differ from those that only the resources of the other one show.
+  const isConnected = before.policies !== undefined && after.policies !== undefined;
+  const read = ({ resources, policies }: DrawnSource) =>
+    graphOf(
+      { resources, policies: isConnected ? policies : undefined },
+      target,
+      WHOLE,
+      surroundings,
+    );
+  const earlier = read(before);
+  if (!earlier.ok) return err({ side: 'before', text: earlier.error });
+  const later = read(after);
+  if (!later.ok) return err({ side: 'after', text: later.error });
+  const compared = compareGraphs(earlier.value, later.value, describe);
+  return ok(drawingOf(cutColumns(compared, DEFAULT_GRAPH_OPTIONS.maxNodes)));
+}
+
+function graphOf(
+  { resources, policies }: DrawnSource,
+  target: string,
+  options: GraphOptions,
+  surroundings: ClientSurroundings,
+): Result<MeshGraph, string> {
+  const { environment, types } = createClientParts(surroundings);
+  const config = configOfGiven(resources, target, { types, limits: environment.limits });
+  if (!config.ok) return config;
+  const input = { target, config: config.value, policies: readPolicies(policies) };
+  return ok(buildMeshGraph(input, options));
+}
+
+function drawingOf(graph: MeshGraph): Drawing {
+  return { graph, write: (format) => WRITERS[format](graph) };
+}

@@ -1,0 +1,68 @@
+import {
+  countStates,
+  GRAPH_STATES,
+  worseState,
+  type GraphEdge,
+  type GraphNode,
+  type MeshGraph,
+} from './mesh-graph';
+
+/**
+ * Leaves some nodes of each column, and one that stands for the rest: those that were changed come before others, and those with
+ * problems.
+ */
+export function cutColumns({ target, nodes, edges }: MeshGraph, maxNodes: number): MeshGraph {
+  const standIns = new Map<string, string>();
+  const kept: GraphNode[] = [];
+  for (const column of ['target', 'route', 'cluster', 'locality', 'endpoint'] as const) {
+    const all = nodes.filter((node) => node.column === column);
+    const shown = new Set(all.length <= maxNodes ? all : worstFirst(all).slice(0, maxNodes));
+    const rest = all.filter((node) => !shown.has(node));
+    for (const node of all) if (shown.has(node)) kept.push(node);
+    if (rest.length === 0) continue;
+    const id = `more ${column}`;
+    for (const node of rest) standIns.set(node.id, id);
+    const states = rest.map(({ state }) => state);
+    const count = rest.reduce((sum, node) => sum + (node.count ?? 1), 0);
+    kept.push({
+      ...{ id, column, name: `${count} more`, count },
+      ...{ state: states.reduce(worseState), text: countStates(states) },
+    });
+  }
+  return { target, nodes: kept, edges: joinEdges(edges, standIns) };
+}
+
+function worstFirst(nodes: readonly GraphNode[]): readonly GraphNode[] {
+  const rank = ({ state, change }: GraphNode) =>
+    GRAPH_STATES.indexOf(state) + (change === undefined ? 0 : GRAPH_STATES.length);
+  return nodes.toSorted((a, b) => rank(b) - rank(a));
+}
+
+/** Joins the edges between the same two nodes, once nodes stand for others. */
+function joinEdges(
+  edges: readonly GraphEdge[],
+  standIns: ReadonlyMap<string, string>,
+): readonly GraphEdge[] {
+  const joined = new Map<string, GraphEdge>();
+  for (const edge of edges) {
+    const [from, to] = [standIns.get(edge.from) ?? edge.from, standIns.get(edge.to) ?? edge.to];
+    // Between two that the same node stands for.
+    if (from === to) continue;
+    const key = JSON.stringify([from, to]);
+    const known = joined.get(key);
+    // Shares of different nodes do not add up.
+    const isAlone = known === undefined && from === edge.from;
+    const share = isAlone ? edge.share : known && from === edge.from ? sum(known, edge) : undefined;
+    joined.set(key, {
+      ...{ from, to, text: known === undefined ? edge.text : '' },
+      ...(share !== undefined && { share }),
+      isUsed: edge.isUsed || known?.isUsed === true,
+      ...(edge.change !== undefined && isAlone && { change: edge.change }),
+    });
+  }
+  return [...joined.values()];
+}
+
+function sum(a: GraphEdge, b: GraphEdge): number | undefined {
+  return a.share === undefined || b.share === undefined ? undefined : a.share + b.share;
+}

@@ -1,0 +1,119 @@
+import type { EndpointState, PolicyState, StateDetails } from '../../lb/tree/policy-state';
+import type { GraphState } from './mesh-graph';
+
+/** The state of an endpoint within a cluster. */
+export interface SeenEndpoint {
+  readonly state: GraphState;
+  /** Why; empty if there is nothing to say. */
+  readonly text: string;
+  /** Whether the priority that it is in is the one that takes calls. */
+  readonly isInUse: boolean;
+}
+
+/** What the policies of a channel know of one cluster. */
+export interface SeenCluster {
+  /** By first address. */
+  readonly endpoints: ReadonlyMap<string, SeenEndpoint>;
+  /** Why calls to the cluster fail; undefined if they do not. */
+  readonly error: string | undefined;
+  /** Its concurrent calls and their limit (gRFC A32); undefined if it is not at the limit. */
+  readonly atLimit: string | undefined;
+  /** Whether any way to it is in use: an aggregate cluster may use another of its leaves. */
+  readonly isInUse: boolean;
+  /** Those of its leaves that take its calls, if it is an aggregate. */
+  readonly usedLeaves: ReadonlySet<string>;
+}
+
+/** What the policies of a channel know, by cluster. */
+export type SeenClusters = ReadonlyMap<string, SeenCluster>;
+
+interface MutableCluster extends SeenCluster {
+  readonly usedLeaves: Set<string>;
+  readonly endpoints: Map<string, SeenEndpoint>;
+  error: string | undefined;
+  atLimit: string | undefined;
+  isInUse: boolean;
+}
+
+/** Where in the tree of policies a node is. */
+interface Place {
+  readonly cluster: MutableCluster | undefined;
+  /** Whether calls reach the cluster, and the priority within it. */
+  readonly isInUse: boolean;
+  readonly ejected: ReadonlySet<string>;
+}
+
+/** Gathers the states of a tree of policies by cluster. Each policy and each endpoint is looked at once. */
+export function seeClusters(root: PolicyState): SeenClusters {
+  const clusters = new Map<string, MutableCluster>();
+  see(root, { cluster: undefined, isInUse: true, ejected: new Set() }, clusters);
+  return clusters;
+}
+
+function see(
+  policy: PolicyState & { readonly role?: StateDetails },
+  place: Place,
+  clusters: Map<string, MutableCluster>,
+): void {
+  const isInUse = place.isInUse && policy.role?.['inUse'] !== false;
+  const inside = enter(policy, { ...place, isInUse }, clusters);
+  for (const endpoint of policy.endpoints ?? []) addEndpoint(endpoint, inside);
+  for (const child of policy.children ?? []) see(child, inside, clusters);
+}
+
+function enter(
+  { details = {}, state, error }: PolicyState,
+  place: Place,
+  clusters: Map<string, MutableCluster>,
+): Place {
+  const { cluster: name, callsInFlight, maxRequests, ejectedEndpoints } = details;
+  const ejected =
+    typeof ejectedEndpoints === 'string' ? new Set(ejectedEndpoints.split(/,? /)) : place.ejected;
+  if (typeof name !== 'string') return { ...place, ejected };
+  const cluster = clusters.get(name) ?? createCluster();
+  clusters.set(name, cluster);
+  if (state === 'TRANSIENT_FAILURE') cluster.error ??= error ?? 'no endpoint can be reached';
+  cluster.isInUse ||= place.isInUse;
+  if (place.isInUse && place.cluster !== cluster) place.cluster?.usedLeaves.add(name);
+  if (isNumber(callsInFlight) && isNumber(maxRequests) && callsInFlight >= maxRequests) {
+    cluster.atLimit = `${callsInFlight} calls in flight of at most ${maxRequests}`;
+  }
+  return { ...place, cluster, ejected };
+}
+
+function createCluster(): MutableCluster {
+  return {
+    ...{ endpoints: new Map(), usedLeaves: new Set() },
+    ...{ error: undefined, atLimit: undefined, isInUse: false },
+  };
+}
+
+function isNumber(value: StateDetails[string] | undefined): value is number {
+  return typeof value === 'number';
+}
+
+function addEndpoint(endpoint: EndpointState, { cluster, isInUse, ejected }: Place): void {
+  const [address] = endpoint.addresses;
+  if (cluster === undefined || address === undefined) return;
+  const known = cluster.endpoints.get(address);
+  // A cluster that is used in two ways has its endpoints twice, on the same connections.
+  if (known?.isInUse === true && !isInUse) return;
+  cluster.endpoints.set(address, { ...judge(endpoint, ejected), isInUse });
+}
+
+function judge(
+  { addresses, state, error, health, failingSince }: EndpointState,
+  ejected: ReadonlySet<string>,
+): Pick<SeenEndpoint, 'state' | 'text'> {
+  // An ejected endpoint is reported as failing too. The keys of endpoints have all of their addresses, those of IPv6 without brackets.
+  if (addresses.some((each) => ejected.has(each.replace(/[[\]]/g, '')))) {
+    return { state: 'ejected', text: 'ejected by outlier detection' };
+  }
+  if (state === 'TRANSIENT_FAILURE') {
+    const since = failingSince === undefined ? '' : ` (since ${failingSince})`;
+    return { state: 'failing', text: `${error ?? 'cannot be reached'}${since}` };
+  }
+  if (health === 'DRAINING') return { state: 'draining', text: 'takes no new calls' };
+  if (state === 'READY') return { state: 'ok', text: '' };
+  return { state: 'idle', text: state === 'CONNECTING' ? 'connecting' : 'not connected' };
+}

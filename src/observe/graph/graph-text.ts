@@ -1,0 +1,160 @@
+import { showName } from '../../util/text';
+import type { GraphChange, GraphEdge, GraphNode, GraphState, MeshGraph } from './mesh-graph';
+
+/** A colour for each state, dark enough for text on white; the same as those of the live page. */
+const COLORS: Readonly<Record<GraphState, string>> = {
+  ok: '#1a7f37',
+  idle: '#57606a',
+  unused: '#8c959f',
+  draining: '#9a6700',
+  'over-limit': '#bc4c00',
+  ejected: '#bc4c00',
+  failing: '#cf222e',
+};
+
+/** A sign and a colour for each change, as `diff` has them. */
+const CHANGES: Readonly<Record<GraphChange, { readonly sign: string; readonly color: string }>> = {
+  added: { sign: '+', color: '#1a7f37' },
+  removed: { sign: '-', color: '#cf222e' },
+  changed: { sign: '~', color: '#9a6700' },
+};
+const UNCHANGED = '#8c959f';
+
+/** Characters that are shown of the text of a node or an edge. */
+const MAX_TEXT = 1024;
+
+/** A graph as it is written: its texts are cut, and control characters in them are escaped. */
+export interface ShownGraph extends MeshGraph {
+  /** Returns the colour of a node, as `#rrggbb`: that of its state, or of its change in a comparison. */
+  readonly colorOf: (node: GraphNode) => string;
+}
+
+/** Prepares a graph for a writer. The names of what was changed have a sign in front. */
+export function showGraph({ target, nodes, edges }: MeshGraph): ShownGraph {
+  const isCompared = [...nodes, ...edges].some(({ change }) => change !== undefined);
+  const showText = (text: string) => showName(text, MAX_TEXT);
+  return {
+    target: showName(target),
+    nodes: nodes.map((node) => ({
+      ...node,
+      name: signed(node.change, showName(node.name)),
+      text: showText(node.text),
+    })),
+    edges: edges.map((edge) => ({ ...edge, text: showText(edge.text) })),
+    colorOf: ({ state, change }) => {
+      if (!isCompared) return COLORS[state];
+      return change === undefined ? UNCHANGED : CHANGES[change].color;
+    },
+  };
+}
+
+/** Returns the colour of an edge that was changed, as `#rrggbb`. */
+export function changeColor({ change }: Pick<GraphEdge, 'change'>): string | undefined {
+  return change && CHANGES[change].color;
+}
+
+function signed(change: GraphChange | undefined, text: string): string {
+  return change === undefined ? text : `${CHANGES[change].sign} ${text}`.trimEnd();
+}
+
+/** Writes a graph as a tree for people. A node that is reached in several ways has what is below it where it is reached first. */
+export function toTree(graph: MeshGraph): string {
+  const { nodes, edges } = showGraph(graph);
+  const byId = new Map(nodes.map((node) => [node.id, node]));
+  const shown = new Set<string>();
+  const lines: string[] = [];
+  const write = (node: GraphNode, edge: GraphEdge | undefined, depth: number) => {
+    const way = edge === undefined ? '' : edgeLabel(edge);
+    const facts = [way, node.state, node.text].filter((part) => part !== '').join('; ');
+    const again = shown.has(node.id) && node.column !== 'endpoint' ? ' (see above)' : '';
+    lines.push(`${'  '.repeat(depth)}${node.name}  [${facts}]${again}`);
+    if (again !== '') return;
+    shown.add(node.id);
+    for (const next of edges) {
+      const to = next.from === node.id ? byId.get(next.to) : undefined;
+      if (to !== undefined) write(to, next, depth + 1);
+    }
+  };
+  for (const node of nodes) if (node.column === 'target') write(node, undefined, 0);
+  return lines.join('\n');
+}
+
+/** Writes a graph in the language of Graphviz. */
+export function toDot(graph: MeshGraph): string {
+  const { target, nodes, edges, colorOf } = showGraph(graph);
+  const ids = numbered(nodes);
+  const lines = [
+    ...[`digraph ${dotText(target)} {`, '  rankdir=LR;'],
+    '  node [shape=box, style=rounded, fontname="Helvetica"];',
+    ...nodes.map(
+      (node) => `  ${ids.get(node.id)} [label=${dotText(label(node))}, color="${colorOf(node)}"];`,
+    ),
+    ...edges.map((edge) => {
+      const color = changeColor(edge);
+      const style = `${edge.isUsed ? '' : ', style=dashed'}${color ? `, color="${color}"` : ''}`;
+      return `  ${ids.get(edge.from)} -> ${ids.get(edge.to)} [label=${dotText(edgeLabel(edge))}${style}];`;
+    }),
+    '}',
+  ];
+  return lines.join('\n');
+}
+
+/** Writes a graph as a flowchart of Mermaid. */
+export function toMermaid(graph: MeshGraph): string {
+  const { nodes, edges, colorOf } = showGraph(graph);
+  const ids = numbered(nodes);
+  const classes = new Map(nodes.map((node) => [classOf(node), colorOf(node)]));
+  const lines = [
+    'flowchart LR',
+    ...nodes.map(
+      (node) => `  ${ids.get(node.id)}["${mermaidText(label(node))}"]:::${classOf(node)}`,
+    ),
+    ...edges.map((edge) => {
+      const arrow = edge.isUsed ? '-->' : '-.->';
+      const text = edgeLabel(edge);
+      const shown = text === '' ? '' : `|"${mermaidText(text)}"|`;
+      return `  ${ids.get(edge.from)} ${arrow}${shown} ${ids.get(edge.to)}`;
+    }),
+    ...[...classes].map(([name, color]) => `  classDef ${name} stroke:${color}`),
+    ...edges.flatMap((edge, index) => {
+      const color = changeColor(edge);
+      return color === undefined ? [] : [`  linkStyle ${index} stroke:${color}`];
+    }),
+  ];
+  return lines.join('\n');
+}
+
+function classOf({ state, change }: GraphNode): string {
+  return change ?? state;
+}
+
+/** Names of resources have any characters; ids of a graph language do not. */
+function numbered(nodes: readonly GraphNode[]): ReadonlyMap<string, string> {
+  return new Map(nodes.map(({ id }, index) => [id, `n${index}`]));
+}
+
+function label({ name, state, text }: GraphNode): string {
+  const shown =
+    state === 'ok' || state === 'idle' ? text : [state, text].filter(Boolean).join(': ');
+  return shown === '' ? name : `${name}\n${shown}`;
+}
+
+/** What a line says beside it: how it was changed, its share, or why it is not used. */
+export function edgeLabel({
+  share,
+  text,
+  change,
+}: Pick<GraphEdge, 'share' | 'text' | 'change'>): string {
+  const percent = share === undefined ? '' : `${Number((100 * share).toFixed(2))} %`;
+  return signed(change, [percent, text].filter((part) => part !== '').join(', '));
+}
+
+function dotText(text: string): string {
+  return `"${text.replace(/[\\"]/g, '\\$&').replaceAll('\n', '\\n')}"`;
+}
+
+/** Mermaid knows entities of HTML with a # in place of the &. */
+function mermaidText(text: string): string {
+  const escaped = text.replace(/[^\w .,:/()%\n-]/gu, (char) => `#${char.codePointAt(0)};`);
+  return escaped.replaceAll('\n', '<br/>');
+}

@@ -1,0 +1,78 @@
+/** The column of a node, from left to right. */
+export type GraphColumn = 'target' | 'route' | 'cluster' | 'locality' | 'endpoint';
+
+/** The state of what a node stands for, the best first. */
+export type GraphState =
+  /** Takes calls, or could. */
+  | 'ok'
+  /** Is not connected, or connecting. */
+  | 'idle'
+  /** No call reaches it now. */
+  | 'unused'
+  /** Takes no new calls (gRFC A55). */
+  | 'draining'
+  /** Is at its limit of concurrent calls (gRFC A32). */
+  | 'over-limit'
+  /** Was ejected by outlier detection (gRFC A50). */
+  | 'ejected'
+  /** Fails, or is missing. */
+  | 'failing';
+
+/** How something differs from an earlier graph. */
+export type GraphChange = 'added' | 'removed' | 'changed';
+
+/** Something that calls go through, or one that stands for several. */
+export interface GraphNode {
+  /** Unique in the graph. It stays the same while the node stands for the same thing. */
+  readonly id: string;
+  readonly column: GraphColumn;
+  readonly name: string;
+  readonly state: GraphState;
+  /** Why it is in this state, or what else is known of it; empty if there is nothing. */
+  readonly text: string;
+  /** How many it stands for; absent for one. */
+  readonly count?: number;
+  /** Absent if it is the same, and in a graph that is not compared with another one. */
+  readonly change?: GraphChange;
+}
+
+/** A way of calls from one node to another. */
+export interface GraphEdge {
+  readonly from: string;
+  readonly to: string;
+  /** The share of the calls of `from`, 0 to 1, that the configured weights give to `to`; absent where no weight decides. */
+  readonly share?: number;
+  /** Whether calls take this way now. */
+  readonly isUsed: boolean;
+  /** Why they do not, or what chooses among the ways; empty if there is nothing to say. */
+  readonly text: string;
+  /** As that of a node. */
+  readonly change?: GraphChange;
+}
+
+/** The ways of the calls of one target. Nodes are in the order of their columns, and in a column from top to bottom. */
+export interface MeshGraph {
+  readonly target: string;
+  readonly nodes: readonly GraphNode[];
+  readonly edges: readonly GraphEdge[];
+}
+
+/** The states of a graph, the best first. */
+export const GRAPH_STATES: readonly GraphState[] = [
+  ...(['ok', 'idle', 'unused', 'draining', 'over-limit', 'ejected', 'failing'] as const),
+];
+
+/** Counts states, such as `118 ok, 2 failing`: the worst last. */
+export function countStates(states: Iterable<GraphState>): string {
+  const counts = new Map<GraphState, number>();
+  for (const state of states) counts.set(state, (counts.get(state) ?? 0) + 1);
+  return GRAPH_STATES.flatMap((state) => {
+    const count = counts.get(state);
+    return count === undefined ? [] : [`${count} ${state}`];
+  }).join(', ');
+}
+
+/** Returns the worse of two states. */
+export function worseState(a: GraphState, b: GraphState): GraphState {
+  return GRAPH_STATES.indexOf(a) > GRAPH_STATES.indexOf(b) ? a : b;
+}
