@@ -225,7 +225,10 @@ module.exports = {
     forbid(
       're2-behind-matching',
       'the regular expression engine is slow to load: src/resources/matching and the routes of Kubernetes load it for a pattern',
-      { path: '^src/', pathNot: inFolders(['resources/matching', 'control-plane/kubernetes/routes']) },
+      {
+        path: '^src/',
+        pathNot: inFolders(['resources/matching', 'control-plane/kubernetes/routes']),
+      },
       { path: inPackage('re2js') },
     ),
     forbid(
