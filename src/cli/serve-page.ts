@@ -1,3 +1,4 @@
+import { PageLog } from '../observe/live-page/page-log';
 import type {
   ClientState,
   ControlPlane,
@@ -20,18 +21,8 @@ import {
 import type { Clock } from '../util/clock';
 import { kindsOf, titleOf } from './output';
 
-/** The number of lines that are kept. */
-const MAX_LINES = 1000;
 /** The number of requested names in a cell. */
 const MAX_NAMES = 20;
-
-/** A line of the log. */
-interface Line {
-  readonly number: number;
-  readonly at: string;
-  readonly kind: string;
-  readonly text: string;
-}
 
 /** The parts of `serve` that the page shows. */
 interface Served {
@@ -45,22 +36,19 @@ interface Served {
 /** What the live page shows of a management server: its clients, what each acknowledged and rejected, and the log. */
 export class ServePage implements PageSource {
   readonly about;
-  private lines: Line[] = [];
-  private lineCount = 0;
+  private readonly lines: PageLog;
 
   constructor(private readonly served: Served) {
     this.about = {
       kind: 'control-plane',
       title: `grpc-xds serve ${cellText(served.title)}`,
     } as const;
+    this.lines = new PageLog(served.clock);
   }
 
   /** Adds a line of the log. */
   log(kind: string, text: string): void {
-    const at = new Date(this.served.clock.now()).toISOString();
-    this.lines.push({ number: ++this.lineCount, at, kind, text: cellText(text) });
-    // Not one by one, since that would move all of them each time.
-    if (this.lines.length >= 2 * MAX_LINES) this.lines = this.lines.slice(-MAX_LINES);
+    this.lines.add(kind, text);
   }
 
   capture(): PageState {
@@ -86,12 +74,8 @@ export class ServePage implements PageSource {
       }
       case 'served':
         return servedView(this.served.snapshot(), request);
-      case 'events': {
-        const lines = this.lines.filter((line) =>
-          matchesFilter(request.filter, line.kind, line.text),
-        );
-        return createView(lines.slice(-MAX_LINES).reverse(), request, lineRow);
-      }
+      case 'events':
+        return this.lines.view(request);
       default:
         return NO_ROWS;
     }
@@ -144,8 +128,4 @@ function servedRow({ kind, name, version }: SnapshotResource): Row {
     ...{ id: rowId(kind.typeUrl, name), type: titleOf(kind), name: cellText(name) },
     version: cellText(version),
   };
-}
-
-function lineRow({ number, at, kind, text }: Line): Row {
-  return { id: `${number}`, at, kind, text };
 }

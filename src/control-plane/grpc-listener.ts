@@ -1,8 +1,8 @@
 import { ServerCredentials, type ConnectionInjector, type Server } from '@grpc/grpc-js';
 import { joinHostPort } from '../util/text';
 import { createServer, type AddressInfo, type Server as TcpServer, type Socket } from 'node:net';
-import { MAX_CONNECTIONS } from './limits';
-import { TlsHandshakes } from './tls-handshakes';
+import { MAX_CONNECTIONS, MAX_HANDSHAKE_MS } from './limits';
+import { TlsHandshakes } from '../util/tls-handshakes';
 
 /** A socket that is listened on already, and its connections. */
 export interface ListeningSocket {
@@ -69,7 +69,7 @@ export class GrpcListener {
   ) {
     const { credentials, connections, onBadCertificates = () => {} } = options;
     if (credentials?._isSecure() === true) {
-      this.handshakes = new TlsHandshakes(credentials, onBadCertificates);
+      this.handshakes = openHandshakes(credentials, onBadCertificates);
     }
     if (connections === undefined) this.injector = this.createInjector();
     this.attach(tcp);
@@ -199,6 +199,30 @@ class Connection implements AcceptedConnection {
     if (this.isInjected) this.injector.drain(graceMs);
     else this.socket.destroy();
   }
+}
+
+/** @throws if the first certificates cannot be used. */
+function openHandshakes(
+  credentials: ServerCredentials,
+  onBadCertificates: (error: unknown) => void,
+): TlsHandshakes {
+  let isOpen = false;
+  const handler = {
+    onBadCertificates(error: unknown) {
+      if (!isOpen) throw error;
+      onBadCertificates(error);
+    },
+  };
+  const settings = { handshakeTimeout: MAX_HANDSHAKE_MS };
+  const handshakes = new TlsHandshakes(credentials, handler, settings);
+  try {
+    handshakes.open();
+  } catch (error) {
+    handshakes.close();
+    throw error;
+  }
+  isOpen = true;
+  return handshakes;
 }
 
 function isAddressInfo(address: AddressInfo | string | null): address is AddressInfo {

@@ -14,7 +14,8 @@ export type {
 
 // For the identity of the client of a call.
 export { peerIdentity } from './credentials/peer-identity';
-export type { ClientIdentity, ConnectionEnds, ServerCall } from '../security/peer/tls-connections';
+export type { ClientIdentity, ServerCall } from '../security/peer/tls-connections';
+export type { ConnectionEnds } from '../util/connection-ends';
 
 // For authorization by a policy.
 export { createAuthorizationInterceptor } from '../http-filters/rbac/authorization-interceptor';

@@ -26,7 +26,7 @@ export interface Drawing {
   write(format: GraphFormat): string;
 }
 
-/** What a graph is made of. */
+/** The input of a graph. */
 export interface DrawnSource {
   readonly resources: readonly GivenResource[];
   /** Those of a channel, as a report of its process has them; undefined if there is none. */

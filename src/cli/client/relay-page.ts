@@ -1,7 +1,7 @@
+import { PageLog } from '../../observe/live-page/page-log';
 import {
   cellText,
   createView,
-  matchesFilter,
   NO_ROWS,
   type PageSource,
   type PageState,
@@ -13,34 +13,23 @@ import type { RelayClientReport, RelayReport } from '../../relay/relay-report';
 import type { Clock } from '../../util/clock';
 import type { ServerSnapshot } from '../../xds-client/client-snapshot';
 
-/** The number of lines of the log that are kept. */
-const MAX_LINES = 1000;
-
-interface Line {
-  readonly number: number;
-  readonly at: string;
-  readonly kind: string;
-  readonly text: string;
-}
-
 type TypeOfClient = RelayClientReport['types'][number];
 
 /** What the live page shows of a relay: its clients, what each acknowledged and rejected, the servers above it, and the log. */
 export class RelayPage implements PageSource {
   readonly about = { kind: 'relay', title: `grpc-xds relay (pid ${process.pid})` } as const;
-  private lines: Line[] = [];
-  private lineCount = 0;
+  private readonly lines: PageLog;
 
   constructor(
     private readonly inspect: () => RelayReport,
-    private readonly clock: Clock,
-  ) {}
+    clock: Pick<Clock, 'now'>,
+  ) {
+    this.lines = new PageLog(clock);
+  }
 
   /** Adds a line of the log. */
   log(kind: string, text: string): void {
-    const at = new Date(this.clock.now()).toISOString();
-    this.lines.push({ number: ++this.lineCount, at, kind, text: cellText(text) });
-    if (this.lines.length >= 2 * MAX_LINES) this.lines = this.lines.slice(-MAX_LINES);
+    this.lines.add(kind, text);
   }
 
   capture(): PageState {
@@ -77,14 +66,8 @@ export class RelayPage implements PageSource {
           ...{ id: `${streamId}`, node: cellText(nodeId) },
           ...calls,
         }));
-      case 'events': {
-        const lines = this.lines.filter(({ kind, text }) =>
-          matchesFilter(request.filter, kind, text),
-        );
-        return createView(lines.slice(-MAX_LINES).reverse(), request, ({ number, ...line }) => ({
-          ...{ id: `${number}`, ...line },
-        }));
-      }
+      case 'events':
+        return this.lines.view(request);
       default:
         return NO_ROWS;
     }

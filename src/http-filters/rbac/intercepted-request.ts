@@ -1,5 +1,5 @@
 import type { Metadata } from '../../grpc-js';
-import type { ConnectionEnds } from '../../security/peer/tls-connections';
+import type { ConnectionEnds } from '../../util/connection-ends';
 import type { AuthorizationRequest } from './request';
 
 /** What authorizations read of a connection, which all of its calls have in common. */

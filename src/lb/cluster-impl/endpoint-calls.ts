@@ -3,7 +3,7 @@ import type { Clock } from '../../util/clock';
 import type { Handle } from '../../util/handle';
 import { formatAddress } from '../endpoints/endpoint-key';
 import type { EndpointSet } from '../endpoints/endpoint-set';
-import type { ChildState, EndpointState } from '../tree/policy-state';
+import { mapEndpoints, type ChildState, type EndpointState } from '../tree/policy-state';
 
 /** Latencies are measured for this long after each description of the policies, and shown for this long. */
 const RECENT_MS = 60_000;
@@ -114,12 +114,7 @@ export class ClusterCalls {
   /** Adds the calls to the description of a policy of the cluster and of those below it. */
   describe(policy: ChildState): ChildState {
     if (this.byAddress.size === 0) return policy;
-    const { children, endpoints } = policy;
-    return {
-      ...policy,
-      ...(children && { children: children.map((child) => this.describe(child)) }),
-      ...(endpoints && { endpoints: endpoints.map((endpoint) => this.describeEndpoint(endpoint)) }),
-    };
+    return mapEndpoints(policy, (endpoint) => this.describeEndpoint(endpoint));
   }
 
   private describeEndpoint(endpoint: EndpointState): EndpointState {

@@ -3,11 +3,12 @@ import { Label, LbInstruments, LbLabel } from '../../observe/stats/instruments';
 import type { Handle } from '../../util/handle';
 import { inSteps, type Steps } from '../../util/steps';
 import { ClusterImplConfig } from '../cluster-impl/config';
+import { formatAddress } from '../endpoints/endpoint-key';
 import type { EndpointSet } from '../endpoints/endpoint-set';
 import type { LbPolicyType, LbUpdate } from '../lb-policy';
 import { createPolicyType, isInstanceOf } from '../tree/checked-policy';
 import { childUpdate } from '../tree/lb-update';
-import type { StateDetails } from '../tree/policy-state';
+import { mapEndpoints, type ChildState, type StateDetails } from '../tree/policy-state';
 import {
   createSingleChildPolicy,
   type OnlyChild,
@@ -57,8 +58,6 @@ const UNENFORCED_REASONS: Readonly<Record<Exclude<Verdict, 'ejected'>, string>> 
 const TRACER = 'outlier_detection';
 // With an interval of 0 the timer would fire continuously. Other implementations of gRPC take any interval.
 const MIN_INTERVAL_MS = 100;
-/** The number of ejected endpoints named in a description. */
-const MAX_LISTED = 20;
 
 /** The timer of the next sweep. */
 interface Schedule {
@@ -111,11 +110,18 @@ class OutlierDetection implements SingleChildDelegate<OutlierDetectionLbConfig> 
 
   describe(): StateDetails {
     if (this.schedule === undefined) return { detecting: false };
-    const ejected = Array.from(this.due()).filter(({ isEjected }) => isEjected);
-    return {
-      ...{ detecting: true, endpoints: this.endpoints?.size ?? 0, ejected: ejected.length },
-      ...(ejected.length > 0 && { ejectedEndpoints: listKeys(ejected) }),
-    };
+    const { length: ejected } = this.ejected();
+    return { detecting: true, endpoints: this.endpoints?.size ?? 0, ejected };
+  }
+
+  describeChild(child: ChildState): ChildState {
+    const ejected = new Set(
+      this.ejected().map(({ addresses }) => addressSet(addresses.map(formatAddress))),
+    );
+    if (ejected.size === 0) return child;
+    return mapEndpoints(child, (endpoint) =>
+      ejected.has(addressSet(endpoint.addresses)) ? { ...endpoint, ejected: true } : endpoint,
+    );
   }
 
   release(): void {
@@ -219,6 +225,10 @@ class OutlierDetection implements SingleChildDelegate<OutlierDetectionLbConfig> 
     }
   }
 
+  private ejected(): readonly ObservedEndpoint[] {
+    return Array.from(this.due()).filter(({ isEjected }) => isEjected);
+  }
+
   private due(): Iterable<ObservedEndpoint> {
     return this.endpoints?.due ?? [];
   }
@@ -277,8 +287,7 @@ class OutlierDetection implements SingleChildDelegate<OutlierDetectionLbConfig> 
   }
 }
 
-/** Lists the first of some endpoints. */
-function listKeys(endpoints: readonly ObservedEndpoint[]): string {
-  const keys = endpoints.slice(0, MAX_LISTED).map(({ key }) => key);
-  return [...keys, ...(endpoints.length > MAX_LISTED ? ['…'] : [])].join(', ');
+/** The identity of an endpoint, by its addresses as they are described (gRFC A61). */
+function addressSet(addresses: readonly string[]): string {
+  return [...new Set(addresses)].sort().join(' ');
 }

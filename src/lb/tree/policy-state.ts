@@ -30,6 +30,8 @@ export interface EndpointState {
    * were started within a minute after a description such as this one, and ended in the last minute.
    */
   readonly latencyMs?: number;
+  /** Whether outlier detection has ejected it (gRFC A50). It is in TRANSIENT_FAILURE then, whatever its connection is in. */
+  readonly ejected?: true;
   /** What the policy knows besides, such as the weight that it calculated. */
   readonly details?: StateDetails;
 }
@@ -57,6 +59,19 @@ export interface ChildState extends PolicyState {
   readonly name?: string;
   /** What its parent knows of it, such as its weight, or whether it is in use. */
   readonly role?: StateDetails;
+}
+
+/** Changes the endpoints in the description of a policy and of those below it. */
+export function mapEndpoints(
+  policy: ChildState,
+  map: (endpoint: EndpointState) => EndpointState,
+): ChildState {
+  const { children, endpoints } = policy;
+  return {
+    ...policy,
+    ...(children && { children: children.map((child) => mapEndpoints(child, map)) }),
+    ...(endpoints && { endpoints: endpoints.map(map) }),
+  };
 }
 
 /** Returns the name of a connectivity state. */

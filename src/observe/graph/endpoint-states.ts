@@ -40,13 +40,12 @@ interface Place {
   readonly cluster: MutableCluster | undefined;
   /** Whether calls reach the cluster, and the priority within it. */
   readonly isInUse: boolean;
-  readonly ejected: ReadonlySet<string>;
 }
 
 /** Gathers the states of a tree of policies by cluster. Each policy and each endpoint is looked at once. */
 export function seeClusters(root: PolicyState): SeenClusters {
   const clusters = new Map<string, MutableCluster>();
-  see(root, { cluster: undefined, isInUse: true, ejected: new Set() }, clusters);
+  see(root, { cluster: undefined, isInUse: true }, clusters);
   return clusters;
 }
 
@@ -66,10 +65,8 @@ function enter(
   place: Place,
   clusters: Map<string, MutableCluster>,
 ): Place {
-  const { cluster: name, callsInFlight, maxRequests, ejectedEndpoints } = details;
-  const ejected =
-    typeof ejectedEndpoints === 'string' ? new Set(ejectedEndpoints.split(/,? /)) : place.ejected;
-  if (typeof name !== 'string') return { ...place, ejected };
+  const { cluster: name, callsInFlight, maxRequests } = details;
+  if (typeof name !== 'string') return place;
   const cluster = clusters.get(name) ?? createCluster();
   clusters.set(name, cluster);
   if (state === 'TRANSIENT_FAILURE') cluster.error ??= error ?? 'no endpoint can be reached';
@@ -78,7 +75,7 @@ function enter(
   if (isNumber(callsInFlight) && isNumber(maxRequests) && callsInFlight >= maxRequests) {
     cluster.atLimit = `${callsInFlight} calls in flight of at most ${maxRequests}`;
   }
-  return { ...place, cluster, ejected };
+  return { ...place, cluster };
 }
 
 function createCluster(): MutableCluster {
@@ -92,21 +89,23 @@ function isNumber(value: StateDetails[string] | undefined): value is number {
   return typeof value === 'number';
 }
 
-function addEndpoint(endpoint: EndpointState, { cluster, isInUse, ejected }: Place): void {
+function addEndpoint(endpoint: EndpointState, { cluster, isInUse }: Place): void {
   const [address] = endpoint.addresses;
   if (cluster === undefined || address === undefined) return;
   const known = cluster.endpoints.get(address);
   // A cluster that is used in two ways has its endpoints twice, on the same connections.
   if (known?.isInUse === true && !isInUse) return;
-  cluster.endpoints.set(address, { ...judge(endpoint, ejected), isInUse });
+  cluster.endpoints.set(address, { ...judge(endpoint), isInUse });
 }
 
-function judge(
-  { addresses, state, error, health, failingSince }: EndpointState,
-  ejected: ReadonlySet<string>,
-): Pick<SeenEndpoint, 'state' | 'text'> {
-  // An ejected endpoint is reported as failing too. The keys of endpoints have all of their addresses, those of IPv6 without brackets.
-  if (addresses.some((each) => ejected.has(each.replace(/[[\]]/g, '')))) {
+function judge({
+  state,
+  error,
+  health,
+  failingSince,
+  ejected,
+}: EndpointState): Pick<SeenEndpoint, 'state' | 'text'> {
+  if (ejected === true) {
     return { state: 'ejected', text: 'ejected by outlier detection' };
   }
   if (state === 'TRANSIENT_FAILURE') {

@@ -27,7 +27,14 @@ function readPolicy(json: Json, depth: number): ChildState {
   };
 }
 
-function readEndpoint({ addresses, state, error, health, failingSince }: Json): EndpointState {
+function readEndpoint({
+  addresses,
+  state,
+  error,
+  health,
+  failingSince,
+  ejected,
+}: Json): EndpointState {
   const texts: readonly unknown[] = Array.isArray(addresses) ? addresses : [];
   return {
     addresses: texts.filter((each) => typeof each === 'string'),
@@ -35,6 +42,7 @@ function readEndpoint({ addresses, state, error, health, failingSince }: Json): 
     health: health === 'DRAINING' ? 'DRAINING' : 'UNKNOWN',
     ...(typeof error === 'string' && { error }),
     ...(typeof failingSince === 'string' && { failingSince }),
+    ...(ejected === true && { ejected }),
   };
 }
 

@@ -1,3 +1,4 @@
+import { connectionKeyOf, type ConnectionEnds } from '../../util/connection-ends';
 import { X509Certificate } from 'node:crypto';
 import type { PeerCertificate, TLSSocket } from 'node:tls';
 import { ok, type Result } from '../../util/result';
@@ -36,18 +37,6 @@ export interface TlsConnection {
   readonly peer: ClientIdentity | undefined;
   /** Why the names of the certificate cannot be read: what depends on them must be refused. */
   readonly problem?: string;
-}
-
-/** The ends of a connection, as a server call of `@grpc/grpc-js` has them. */
-export interface ConnectionEnds {
-  /** An IP address; absent for a socket of a path. */
-  readonly localAddress?: string | undefined;
-  /** Absent with the address. */
-  readonly localPort?: number | undefined;
-  /** An IP address; absent for a socket of a path. */
-  readonly remoteAddress?: string | undefined;
-  /** Absent with the address. */
-  readonly remotePort?: number | undefined;
 }
 
 /** A call of a server of `@grpc/grpc-js`: what a handler is called with, or what an interceptor is. */
@@ -118,11 +107,4 @@ function identityOf(certificate: Pick<PeerCertificate, 'raw'>): Result<ClientIde
   const identity = createClientIdentity(names.value, certificate.raw);
   identities.set(certificate, identity);
   return ok(identity);
-}
-
-/** Returns what no other open connection has; `undefined` for a socket without addresses, such as one of a path. */
-export function connectionKeyOf(ends: ConnectionEnds): string | undefined {
-  const { localAddress, localPort, remoteAddress, remotePort } = ends;
-  if (remoteAddress === undefined || remotePort === undefined) return undefined;
-  return `${remoteAddress} ${remotePort} ${localAddress} ${localPort}`;
 }

@@ -5,7 +5,7 @@ import { DENIED } from '../../http-filters/rbac/rbac-filter';
 import type { AuthorizationRequest } from '../../http-filters/rbac/request';
 import type { Refusal } from '../../http-filters/server-filter';
 import { errorStack } from '../../util/errors';
-import type { ConnectionEnds } from '../../security/peer/tls-connections';
+import type { ConnectionEnds } from '../../util/connection-ends';
 import { err, type Result } from '../../util/result';
 import type { Refusals } from '../observation/refusals';
 import type { CallCounts } from '../observation/server-counts';

@@ -9,12 +9,9 @@ import {
 } from '../../http-filters/rbac/intercepted-request';
 import type { AuthorizationRequest } from '../../http-filters/rbac/request';
 import type { Refusal } from '../../http-filters/server-filter';
-import {
-  tlsConnectionOf,
-  type ConnectionEnds,
-  type ServerCall,
-} from '../../security/peer/tls-connections';
+import { tlsConnectionOf, type ServerCall } from '../../security/peer/tls-connections';
 import type { Clock } from '../../util/clock';
+import type { ConnectionEnds } from '../../util/connection-ends';
 import type { Handle } from '../../util/handle';
 import { err, ok, type Result } from '../../util/result';
 import { afterRunning } from '../../util/running-time';

@@ -24,7 +24,7 @@ export class WrittenObjects implements Pick<KubernetesApi, 'call'> {
   private pending: (() => void)[] = [];
   private version = 100;
 
-  /** Writes a route as somebody else. */
+  /** Writes a route as another client. */
   put(route: Json): void {
     this.version++;
     const metadata = { ...asJson(route['metadata']), resourceVersion: String(this.version) };

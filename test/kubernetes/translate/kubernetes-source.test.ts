@@ -34,7 +34,7 @@ const nodeOf = (metadata: Json = {}, zone = ''): ClientNode => ({
   metadata,
 });
 
-const NOBODY = nodeOf();
+const NO_CALLER = nodeOf();
 
 /** A source of the objects of manifests, which has applied them. */
 class Scene {
@@ -59,29 +59,29 @@ class Scene {
     this.source.apply({ services: new Set(services) });
   }
 
-  served(node = NOBODY): ServedResources {
+  served(node = NO_CALLER): ServedResources {
     return this.source.resourcesFor(node);
   }
 
-  versions(node = NOBODY): readonly (string | undefined)[] {
+  versions(node = NO_CALLER): readonly (string | undefined)[] {
     return resourceKinds.map(({ typeUrl }) => this.served(node).set(typeUrl)?.version);
   }
 
-  names(kind: ResourceKind, node = NOBODY): readonly string[] {
+  names(kind: ResourceKind, node = NO_CALLER): readonly string[] {
     return [...(this.served(node).set(kind.typeUrl)?.byName.keys() ?? [])].sort();
   }
 
-  find(kind: ResourceKind, name: string, node = NOBODY) {
+  find(kind: ResourceKind, name: string, node = NO_CALLER) {
     return this.served(node).set(kind.typeUrl)?.byName.get(name);
   }
 
-  routesOf(name: string, node = NOBODY): readonly Route[] {
+  routesOf(name: string, node = NO_CALLER): readonly Route[] {
     const { value = new Uint8Array() } = this.find(routeKind, name, node) ?? {};
     return RouteConfiguration.decode(value).virtualHosts.flatMap(({ routes }) => routes);
   }
 
   /** The clusters of the routes of a RouteConfiguration, in their order. */
-  clustersIn(name: string, node = NOBODY): readonly string[] {
+  clustersIn(name: string, node = NO_CALLER): readonly string[] {
     return this.routesOf(name, node).flatMap(({ action }) =>
       action?.$case === 'route' && action.value.clusterSpecifier?.$case === 'cluster'
         ? [action.value.clusterSpecifier.value]
@@ -90,7 +90,7 @@ class Scene {
   }
 
   /** The priorities of `a` in the namespace `shop`, each as its zones. */
-  zones(node = NOBODY): readonly string[] {
+  zones(node = NO_CALLER): readonly string[] {
     const resource = this.find(endpointKind, clusterOf('a'), node);
     const { endpoints } = ClusterLoadAssignment.decode(resource?.value ?? new Uint8Array());
     const zones: string[] = [];
@@ -155,10 +155,10 @@ describe('KubernetesSource', () => {
 
   it('has names pending until the first change, and none afterwards', () => {
     const source = new KubernetesSource({ objects: objectsOf() });
-    const before = source.resourcesFor(NOBODY);
+    const before = source.resourcesFor(NO_CALLER);
     expect(before.isPending(listenerKind.typeUrl, 'a')).toBe(true);
     source.apply({ services: new Set() });
-    const after = source.resourcesFor(NOBODY);
+    const after = source.resourcesFor(NO_CALLER);
     expect(after.isPending(listenerKind.typeUrl, 'a')).toBe(false);
     for (const { typeUrl } of resourceKinds) {
       expect(after.set(typeUrl)?.version).not.toBe(before.set(typeUrl)?.version);
@@ -293,7 +293,7 @@ describe('KubernetesSource', () => {
       namespace: 'shop',
       visibleNamespaces: new Set(['other']),
     };
-    const node = { ...NOBODY, principal };
+    const node = { ...NO_CALLER, principal };
     expect(scene.names(clusterKind)).toHaveLength(2);
     expect(scene.names(clusterKind, node)).toEqual([clusterOf('a', 'other')]);
     expect(scene.find(clusterKind, clusterOf('a'), node)).toBeUndefined();
@@ -307,7 +307,7 @@ describe('KubernetesSource', () => {
 
   it('shows endpoints to those who see a service whose routes send calls to them', () => {
     const scene = new Scene(service('a'), service('b', {}, { namespace: 'pay' }));
-    const seeing = { ...NOBODY, principal: { name: 'x', visibleNamespaces: new Set(['shop']) } };
+    const seeing = { ...NO_CALLER, principal: { name: 'x', visibleNamespaces: new Set(['shop']) } };
     const target = clusterOf('b', 'pay');
     const before = scene.served(seeing);
     expect(scene.find(clusterKind, target, seeing)).toBeUndefined();

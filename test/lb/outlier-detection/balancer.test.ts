@@ -3,6 +3,7 @@ import { createClusterImplPolicyType } from '../../../src/lb/cluster-impl/balanc
 import { CallCounterMap } from '../../../src/lb/cluster-impl/circuit-breaker';
 import { ClusterImplConfig } from '../../../src/lb/cluster-impl/config';
 import type { LbPolicy } from '../../../src/lb/lb-policy';
+import type { EndpointState, PolicyParts } from '../../../src/lb/tree/policy-state';
 import { outlierDetectionPolicies } from '../../../src/lb/outlier-detection/balancer';
 import { OutlierDetectionLbConfig } from '../../../src/lb/outlier-detection/config';
 import { ObservedEndpoint } from '../../../src/lb/outlier-detection/observed-endpoints';
@@ -30,6 +31,7 @@ const A = '10.0.0.1:80';
 const B = '10.0.0.2:80';
 const C = '10.0.0.3:80';
 const D = '10.0.0.4:80';
+const B6 = '[::1]:80';
 const INTERVAL_MS = 10_000;
 const BASE_MS = 30_000;
 
@@ -93,6 +95,13 @@ class Subject {
   }
 }
 
+function endpointsOf({
+  endpoints = [],
+  children = [],
+}: PolicyParts = {}): readonly EndpointState[] {
+  return [...endpoints, ...children.flatMap((child) => endpointsOf(child))];
+}
+
 describe('outlier_detection', () => {
   it.each([
     ['failure percentage', { failurePercentage }],
@@ -107,6 +116,23 @@ describe('outlier_detection', () => {
     expect(subject.used).toEqual([A, B, C]);
     subject.harness.clock.advance(1);
     expect(subject.used).toEqual([A, C]);
+  });
+
+  it.each([
+    ['IPv6', B6, [A, B6, C]],
+    ['several addresses', B, [A, makeEndpoint([B, B6]), C]],
+  ])('describes an ejected endpoint as ejected, with %s', (_, failing, endpoints) => {
+    const subject = new Subject(endpoints);
+    subject.failing.add(failing);
+    subject.sweep();
+    const described = endpointsOf(subject.policy.describe?.());
+    expect(described.filter(({ ejected }) => ejected).map(({ addresses }) => addresses[0])).toEqual(
+      [failing],
+    );
+    subject.harness.clock.advance(BASE_MS);
+    subject.failing.clear();
+    subject.sweep();
+    expect(endpointsOf(subject.policy.describe?.()).some(({ ejected }) => ejected)).toBe(false);
   });
 
   it('leaves the connection of an ejected endpoint alone', () => {

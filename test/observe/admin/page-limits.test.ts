@@ -203,8 +203,16 @@ describe('the topology of a page', () => {
   });
 
   it('marks the endpoints that outlier detection has ejected', () => {
-    const details = { detecting: true, endpoints: 2, ejected: 1, ejectedEndpoints: '10.0.0.1:80' };
-    const { rows } = topologyView(tree(cluster('cluster:a', 2, details)), REQUEST);
+    const details = { detecting: true, endpoints: 2, ejected: 1 };
+    const { children, ...rest } = cluster('cluster:a', 2, details);
+    const marked = children.map((child) => ({
+      ...child,
+      endpoints: child.endpoints.map((each, i) => ({
+        ...each,
+        ...(i === 1 && { ejected: true as const }),
+      })),
+    }));
+    const { rows } = topologyView(tree({ ...rest, children: marked }), REQUEST);
     expect(rows.map(({ name, ejected }) => [name, ejected])).toEqual([
       ['a', undefined],
       ['10.0.0.0:80', undefined],

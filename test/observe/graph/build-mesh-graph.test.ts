@@ -183,18 +183,14 @@ describe('the graph of a channel', () => {
   it('has endpoints that fail, are ejected or drain, with the reasons', () => {
     const since = '2026-01-01T00:00:00.000Z';
     const failing = { state: 'TRANSIENT_FAILURE', error: 'refused', failingSince: since } as const;
-    const policies = clusterPolicies(
-      'a',
+    const policies = clusterPolicies('a', [
       [
-        [
-          endpointState(e1, failing),
-          endpointState(e2, failing),
-          endpointState(e3, { health: 'DRAINING' }),
-          endpointState(e4, { state: 'CONNECTING' }),
-        ],
+        endpointState(e1, failing),
+        endpointState(e2, { ...failing, ejected: true }),
+        endpointState(e3, { health: 'DRAINING' }),
+        endpointState(e4, { state: 'CONNECTING' }),
       ],
-      { details: { ejectedEndpoints: `${e2}, 10.0.0.9:80` } },
-    );
+    ]);
     const graph = graphOf(config, policiesWith(policies));
     expect(nodesOf(graph).slice(2)).toEqual([
       'cluster a: idle',
@@ -291,19 +287,6 @@ describe('the graph of a channel', () => {
     ]);
   });
 });
-
-it.each([
-  ['IPv6', ['[::1]:443'], '::1:443'],
-  ['two addresses', ['10.0.0.1:80', '[::1]:80'], '10.0.0.9:80, 10.0.0.1:80 ::1:80'],
-])(
-  'an ejected endpoint is known by the key of its addresses: %s',
-  (_case, addresses, ejectedEndpoints) => {
-    const dns = graphConfig(virtualHostTo('a'), { a: leafOf(dnsCluster('a', 'db.local', 443)) });
-    const endpoint = { ...endpointState(''), addresses };
-    const policies = clusterPolicies('a', [[endpoint]], { details: { ejectedEndpoints } });
-    expect(graphOf(dns, policiesWith(policies)).nodes.at(-1)?.state).toBe('ejected');
-  },
-);
 
 describe('a large graph', () => {
   const CLUSTERS = 1000;

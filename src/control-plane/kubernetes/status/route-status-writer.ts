@@ -26,7 +26,7 @@ export interface RouteStatusWriterOptions {
 /**
  * Writes the conditions of GRPCRoutes whose parents are Services to their status, where they differ from what is there. All replicas
  * find the same conditions: the first to write is seen by the others. The entries of other controllers stay as they are: a route that
- * somebody else has changed in between is read again.
+ * another client has changed in between is read again.
  */
 export class RouteStatusWriter {
   private readonly queue: WriteQueue;

@@ -17,7 +17,7 @@ import {
 import type { MergedEndpoint } from './merged-endpoints';
 import { digestOfJson, type ResourcePlan } from './plan';
 
-/** What the endpoint assignment of a port is made of. */
+/** The input of the endpoint assignment of a port. */
 export interface AssignmentModel {
   readonly name: string;
   readonly namespaces: readonly string[];

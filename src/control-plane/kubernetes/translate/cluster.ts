@@ -11,7 +11,7 @@ import { digestOfJson, type ResourcePlan } from './plan';
 import { ADS } from './routing';
 import type { ServicePolicy } from './service-policy';
 
-/** What the cluster of a port is made of. */
+/** The input of the cluster of a port. */
 export interface ClusterModel {
   readonly name: string;
   readonly namespaces: readonly string[];

@@ -8,14 +8,14 @@ export interface ResourcePlan {
   readonly name: string;
   /** The namespaces whose services clients must see to receive it: one of them is enough. */
   readonly namespaces: readonly string[];
-  /** 16 hexadecimal digits, the same in any process for what the resource of each audience is made of. */
+  /** 16 hexadecimal digits, the same in any process for the input of the resource of each audience. */
   readonly digest: string;
   /** Returns a text that is the same for audiences with the same resource. There are only so many as the plan has parts. */
   variantOf(audience: Audience): string;
   encode(audience: Audience): Uint8Array;
 }
 
-/** Returns the digest of what a resource is made of, as JSON. */
+/** Returns the digest of the input of a resource, as JSON. */
 export function digestOfJson(value: unknown): string {
   return digestOfText(JSON.stringify(value, writeBigInt));
 }

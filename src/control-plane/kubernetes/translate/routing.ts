@@ -42,7 +42,7 @@ const ROUTER: Any = {
 /** Does nothing by itself: routes of GRPCRoutes have calls fail by it. */
 const REFUSAL: Any = { typeUrl: REFUSAL_FILTER.typed_config['@type'], value: new Uint8Array() };
 
-/** What a listener of a port is made of. */
+/** The input of a listener of a port. */
 export interface ListenerModel {
   readonly name: string;
   readonly namespace: string;

@@ -124,9 +124,8 @@ function shownDetails(
 
 function endpointRow(node: TopologyNode, endpoint: EndpointState | undefined, place: Place): Row {
   const { addresses = [], state = 'IDLE', error, health, weight, details } = endpoint ?? {};
-  const { callsInFlight, latencyMs, failingSince } = endpoint ?? {};
+  const { callsInFlight, latencyMs, failingSince, ejected } = endpoint ?? {};
   const [address = ''] = addresses;
-  const isEjected = addresses.some((each) => node.ejected.has(each));
   return {
     ...{
       id: pathId([...node.path, address]),
@@ -137,7 +136,7 @@ function endpointRow(node: TopologyNode, endpoint: EndpointState | undefined, pl
     ...(error !== undefined && { error: cellText(error) }),
     ...(health !== undefined && { health }),
     ...(weight !== undefined && { weight }),
-    ...(isEjected && { ejected: true }),
+    ...(ejected === true && { ejected }),
     details: formatDetails({
       ...(failingSince !== undefined && { failingSince }),
       ...(callsInFlight !== undefined && { callsInFlight }),
@@ -184,30 +183,22 @@ export interface TopologyNode {
   readonly endpoints: readonly EndpointState[];
   /** How many endpoints the group has in each state, with those of the groups in it. */
   readonly endpointStates: ReadonlyMap<StateName, number>;
-  /** The addresses that outlier detection has ejected, as far as it names them. */
-  readonly ejected: ReadonlySet<string>;
 }
 
 /** Reads the groups of a tree of policies. A policy with a single child without a name is part of the group of that child. */
 function createTopology(root: PolicyState): readonly TopologyNode[] {
-  const { children, endpoints } = mergePolicies(root, [], new Set());
+  const { children, endpoints } = mergePolicies(root, []);
   // A tree without a policy for clusters, as while it fails.
-  if (children.length === 0)
-    return [createNode({ name: root.policy, ...root }, 'policy', [], new Set())];
+  if (children.length === 0) return [createNode({ name: root.policy, ...root }, 'policy', [])];
   return endpoints.length === 0 ? children : [];
 }
 
 type Parts = Omit<TopologyNode, 'kind' | 'name' | 'path' | 'state' | 'error' | 'endpointStates'>;
 
-function createNode(
-  child: ChildState,
-  kind: string,
-  parents: readonly string[],
-  ejected: ReadonlySet<string>,
-): TopologyNode {
+function createNode(child: ChildState, kind: string, parents: readonly string[]): TopologyNode {
   const name = displayName(child.name ?? child.policy);
   const path = [...parents, name];
-  const parts = mergePolicies(child, path, ejected);
+  const parts = mergePolicies(child, path);
   const endpointStates = countStates(parts);
   const details = { ...child.role, ...parts.details };
   return {
@@ -216,28 +207,21 @@ function createNode(
   };
 }
 
-function mergePolicies(
-  policy: PolicyState,
-  path: readonly string[],
-  ejectedAbove: ReadonlySet<string>,
-): Parts {
+function mergePolicies(policy: PolicyState, path: readonly string[]): Parts {
   const { details = {}, children = [], endpoints = [] } = policy;
-  const { ejectedEndpoints, ...shown } = details;
-  const ejected =
-    typeof ejectedEndpoints === 'string' ? new Set(ejectedEndpoints.split(', ')) : ejectedAbove;
   const [only] = children;
   if (only !== undefined && children.length === 1 && only.name === undefined) {
-    const below = mergePolicies(only, path, ejected);
+    const below = mergePolicies(only, path);
     const policies = [policy.policy, ...below.policies];
-    return { ...below, policies, details: { ...shown, ...below.details } };
+    return { ...below, policies, details: { ...details, ...below.details } };
   }
   const kind = KINDS.get(policy.policy) ?? 'group';
   const groups = children.map((child, index) => {
     // The names of priorities say nothing of their order.
     const name = kind === 'priority' ? `${index} (${child.name ?? ''})` : child.name;
-    return createNode({ ...child, ...(name !== undefined && { name }) }, kind, path, ejected);
+    return createNode({ ...child, ...(name !== undefined && { name }) }, kind, path);
   });
-  return { policies: [policy.policy], details: shown, children: groups, endpoints, ejected };
+  return { policies: [policy.policy], details, children: groups, endpoints };
 }
 
 function countStates({ children, endpoints }: Parts): ReadonlyMap<StateName, number> {

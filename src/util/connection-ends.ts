@@ -1,0 +1,18 @@
+/** The ends of a connection, as a server call of `@grpc/grpc-js` has them. */
+export interface ConnectionEnds {
+  /** An IP address; absent for a socket of a path. */
+  readonly localAddress?: string | undefined;
+  /** Absent with the address. */
+  readonly localPort?: number | undefined;
+  /** An IP address; absent for a socket of a path. */
+  readonly remoteAddress?: string | undefined;
+  /** Absent with the address. */
+  readonly remotePort?: number | undefined;
+}
+
+/** Returns what no other open connection has; `undefined` for a socket without addresses, such as one of a path. */
+export function connectionKeyOf(ends: ConnectionEnds): string | undefined {
+  const { localAddress, localPort, remoteAddress, remotePort } = ends;
+  if (remoteAddress === undefined || remotePort === undefined) return undefined;
+  return `${remoteAddress} ${remotePort} ${localAddress} ${localPort}`;
+}
