@@ -5,6 +5,7 @@ import type { ClientNode } from '../client-state';
 import { resourceKinds } from '../resource';
 import type { ClusterObjects, ObjectChange, ObjectKey } from './cluster-objects';
 import { DEFAULT_CLUSTER_DOMAIN } from './names';
+import { namespaceIn } from './object-key';
 import { audienceOf, type Audience } from './translate/audience';
 import type { PolicyProblem } from './translate/service-policy';
 import { translateService } from './translate/translated-service';
@@ -134,8 +135,4 @@ export class KubernetesSource implements ResourceView {
     }
     return [...removed, ...added];
   }
-}
-
-function namespaceIn(key: ObjectKey): string {
-  return key.slice(0, key.indexOf('/'));
 }

@@ -3,7 +3,14 @@ import { readKey, type ObjectIdentity } from '../object-key';
 import { readObjectOf, type ObjectProblem, type WatchedObject } from '../read-objects';
 import { refusedByEvent, unreadable } from './api-failure';
 import type { ApiAnswer, ApiFailure, ApiRequest, KubernetesApi } from './kubernetes-api';
-import { isNewer, MISSING_MS, nextStep, RETRY_BACKOFF, type NextStep } from './reflector-steps';
+import {
+  isNewer,
+  isOlder,
+  MISSING_MS,
+  nextStep,
+  RETRY_BACKOFF,
+  type NextStep,
+} from './reflector-steps';
 import { acceptOf, pathOf, type WatchedResource } from './watched-kinds';
 import { firstBackoffStep, type BackoffStep } from '../../../util/backoff';
 import type { Clock } from '../../../util/clock';
@@ -238,11 +245,11 @@ export class Reflector {
     if (type !== 'BOOKMARK') {
       const problem = this.takeEvent(type, object, version);
       if (problem !== undefined) return this.failWatch(unreadable(problem));
+    } else if (this.version !== undefined && isOlder(version, this.version)) {
+      return this.failWatch(unreadable(GONE_BACK));
     }
     this.confirm();
-    if (this.version !== undefined && !isNewer(version, this.version)) return;
-    this.version = version;
-    this.backoff = undefined;
+    if (this.version === undefined || isNewer(version, this.version)) this.version = version;
   }
 
   /** @returns why the events of this watch cannot be relied on, if they cannot. */
@@ -324,6 +331,9 @@ export class Reflector {
     this.confirmedMs = this.options.clock.monotonicMs();
   }
 }
+
+/** As after etcd was restored from a backup: its watches wait for versions that are yet to come, and miss what changes until then. */
+const GONE_BACK = 'the API server has gone back to an earlier resource version';
 
 const OVERSIZED: ObjectProblem = { key: undefined, violations: ['the object is too large'] };
 
