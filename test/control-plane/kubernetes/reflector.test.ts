@@ -222,6 +222,33 @@ it('lists again when the API server has gone back, as after a restore of etcd', 
   expect(take()).toEqual(['put shop/a@32']);
 });
 
+it('finds that the API server has gone back when a watch is continued after a failure', () => {
+  const { api, clock, take, settle } = createWatching([serviceJson('a', { version: 9 })]);
+  api.onlyWatch().send('MODIFIED', serviceJson('a', { version: 90 }));
+  const restart = () => {
+    clock.advance(10_000);
+    api.onlyWatch().end(unanswered('read ECONNRESET'));
+    clock.advance(2000);
+    expect(api.onlyCall().request.query).toEqual({ limit: '1' });
+  };
+  restart();
+  api.onlyWatch().send('MODIFIED', serviceJson('a', { version: 95 }));
+  // Read before that event.
+  api.onlyCall().list('94', []);
+  expect(api.onlyWatch().request.query).toMatchObject({ resourceVersion: '90' });
+  restart();
+  take();
+  api.onlyCall().list('30', []);
+  clock.advance(2000);
+  api.onlyCall().list('31', [serviceJson('a', { version: 20 })]);
+  settle();
+  expect(take()).toEqual([
+    'failed: the API server has gone back to an earlier resource version',
+    'put shop/a@20',
+    'listed',
+  ]);
+});
+
 it.each([
   [
     'event',

@@ -14,7 +14,7 @@ import {
 import { acceptOf, pathOf, type WatchedResource } from './watched-kinds';
 import { firstBackoffStep, type BackoffStep } from '../../../util/backoff';
 import type { Clock } from '../../../util/clock';
-import type { Handle } from '../../../util/handle';
+import { createHandle, type Handle } from '../../../util/handle';
 import type { Random } from '../../../util/random';
 import type { Result } from '../../../util/result';
 import { inSteps, type Steps } from '../../../util/steps';
@@ -204,14 +204,14 @@ export class Reflector {
     this.confirm();
     this.options.listener.onWorking();
     this.options.listener.onListed();
-    this.watch();
+    this.watch({ isAfterFailure: false });
   }
 
   private forget(key: ObjectKey): void {
     if (this.known.delete(key)) this.options.listener.onDeleted(key);
   }
 
-  private watch(): void {
+  private watch({ isAfterFailure }: { readonly isAfterFailure: boolean }): void {
     const { api, clock, random } = this.options;
     const seconds = Math.round(WATCH_SECONDS * (1 + random()));
     const query = {
@@ -222,7 +222,7 @@ export class Reflector {
       timeoutSeconds: String(seconds),
     };
     const sinceMs = clock.monotonicMs();
-    const work = api.watch(
+    const events = api.watch(
       { ...this.request(false), query },
       {
         onOpen: () => this.options.listener.onWorking(),
@@ -231,7 +231,26 @@ export class Reflector {
         onEnd: (failure) => this.fail('watching', failure, clock.monotonicMs() - sinceMs),
       },
     );
+    const check = isAfterFailure ? this.checkVersion(this.version ?? '') : undefined;
+    const work = createHandle(() => {
+      events.release();
+      check?.release();
+    });
     this.setState({ kind: 'watching', sinceMs, work });
+  }
+
+  /**
+   * Ends the watch if the API server has gone back to an earlier resource version, as after etcd was restored from a backup: a watch
+   * waits for versions that are yet to come, and misses what changes until then.
+   */
+  private checkVersion(from: string): Handle {
+    const request = { ...this.request(true), query: { ...this.selection(), limit: '1' } };
+    return this.options.api.call(request, (answer) => {
+      const version = answer.ok && valueAt(answer.value.body, 'metadata', 'resourceVersion');
+      if (typeof version === 'string' && isOlder(version, from)) {
+        this.failWatch(unreadable(GONE_BACK));
+      }
+    });
   }
 
   private onEvent(json: unknown): void {
@@ -321,7 +340,8 @@ export class Reflector {
       this.backoff = this.backoff?.next() ?? firstBackoffStep(RETRY_BACKOFF, random);
       if (!isFree) delayMs = Math.max(delayMs, this.backoff.delayMs);
     }
-    const next = () => (step.next === 'list' ? this.list() : this.watch());
+    const isAfterFailure = failure !== undefined;
+    const next = () => (step.next === 'list' ? this.list() : this.watch({ isAfterFailure }));
     const { status = 500, isGone } = failure ?? { isGone: true };
     const retry = status >= 500 && !isGone ? next : undefined;
     this.setState({ kind: 'waiting', work: clock.setTimer(next, delayMs), retry });
@@ -332,7 +352,6 @@ export class Reflector {
   }
 }
 
-/** As after etcd was restored from a backup: its watches wait for versions that are yet to come, and miss what changes until then. */
 const GONE_BACK = 'the API server has gone back to an earlier resource version';
 
 const OVERSIZED: ObjectProblem = { key: undefined, violations: ['the object is too large'] };
