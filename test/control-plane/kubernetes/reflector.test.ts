@@ -268,6 +268,33 @@ it.each([
   expect(count).toBeLessThan(10);
 });
 
+it('gives up a list without end, and requests it again with backoff', () => {
+  const { api, clock, take, settle } = createWorld('Service');
+  for (let page = 0; page < 1000; page++) {
+    api.onlyCall().list('10', [serviceJson(`s${page}`)], 'next');
+    settle();
+  }
+  expect(api.calls()).toEqual([]);
+  expect(take().at(-1)).toBe('failed: the list has more than 1000 pages');
+  clock.advance(2000);
+  expect(api.onlyCall().request.query).toEqual({ limit: '500' });
+});
+
+it('reads 100,000 objects of a kind, and no further ones', () => {
+  const names = Array.from({ length: 100_000 }, (_, i) => `shop/s${i}`);
+  const { api, settle, take } = createWorld('Service', names);
+  api.onlyCall().list('10', [serviceJson('late'), serviceJson('s0')], 'next');
+  settle();
+  expect(take()).toEqual([
+    'unreadable ?: there are 100000 objects of this kind already',
+    'put shop/s0@1',
+  ]);
+  api.onlyCall().list('10', []);
+  settle();
+  api.onlyWatch().send('ADDED', serviceJson('late', { version: 11 }));
+  expect(take().at(-1)).toBe('put shop/late@11');
+});
+
 it('waits longer after each failure, from 1 s to 30 s', () => {
   const { api, clock } = createWorld('Service');
   const delays: number[] = [];

@@ -1,5 +1,6 @@
 import type { ObjectKey } from '../cluster-objects';
 import { readKey, type ObjectIdentity } from '../object-key';
+import { OBJECT_LIMITS } from '../object-limits';
 import { readObjectOf, type ObjectProblem, type WatchedObject } from '../read-objects';
 import { refusedByEvent, unreadable } from './api-failure';
 import type { ApiAnswer, ApiFailure, ApiRequest, KubernetesApi } from './kubernetes-api';
@@ -65,10 +66,13 @@ type State =
 /** The pages of a list that have been read so far. */
 interface ListProgress {
   readonly seen: Set<ObjectKey>;
+  pages: number;
 }
 
 /** Objects of a page. One page takes a few megabytes. */
 const PAGE_SIZE = 500;
+/** Pages of a list: those of the largest, and more, because a page may have fewer objects. */
+const MAX_PAGES = 1000;
 /** A watch ends by design after this time and at most twice as long, as those of `client-go` do. */
 const WATCH_SECONDS = 300;
 
@@ -127,7 +131,7 @@ export class Reflector {
   }
 
   private list(): void {
-    this.requestPage({ seen: new Set() }, '');
+    this.requestPage({ seen: new Set(), pages: 0 }, '');
   }
 
   private requestPage(list: ListProgress, place: string): void {
@@ -175,18 +179,23 @@ export class Reflector {
       return;
     }
     yield* inSteps(listAt(body, 'items'), (item) => this.takeListed(list, item), sizeOf);
-    if (typeof place === 'string' && place !== '') this.requestPage(list, place);
-    else this.endList(list, version);
+    if (typeof place !== 'string' || place === '') this.endList(list, version);
+    else if (++list.pages < MAX_PAGES) this.requestPage(list, place);
+    else this.fail('listing', unreadable(`the list has more than ${MAX_PAGES} pages`), 0);
   }
 
   private takeListed({ seen }: ListProgress, item: unknown): void {
     const identity = readKey(item);
-    if (identity !== undefined) seen.add(identity.key);
     this.take(identity, item);
+    if (identity !== undefined && this.known.has(identity.key)) seen.add(identity.key);
   }
 
   private take(identity: ObjectIdentity | undefined, json: unknown): void {
     const { resource, listener } = this.options;
+    const isFull = this.known.size >= OBJECT_LIMITS.perKind;
+    if (isFull && identity !== undefined && !this.known.has(identity.key)) {
+      return listener.onUnreadable(TOO_MANY);
+    }
     const object = readObjectOf(resource.kind, json);
     if (!object.ok || identity === undefined) {
       listener.onUnreadable(object.ok ? { key: undefined, violations: [] } : object.error);
@@ -353,6 +362,11 @@ export class Reflector {
 }
 
 const GONE_BACK = 'the API server has gone back to an earlier resource version';
+
+const TOO_MANY: ObjectProblem = {
+  key: undefined,
+  violations: [`there are ${OBJECT_LIMITS.perKind} objects of this kind already`],
+};
 
 const OVERSIZED: ObjectProblem = { key: undefined, violations: ['the object is too large'] };
 
