@@ -13,7 +13,7 @@ import {
   type View,
   type ViewRequest,
 } from '../../live-page/view';
-import { buildMeshGraph, type GraphInput } from '../../graph/build-mesh-graph';
+import { buildWholeGraph, type GraphInput } from '../../graph/build-mesh-graph';
 import { Metadata } from '../../../grpc-js';
 import type { CallExplanation } from '../../../resolver/explain-call';
 import type { Clock } from '../../../util/clock';
@@ -103,7 +103,7 @@ class ClientPage implements PageSource {
       const inspected = this.observed.inspected();
       const input = inspected && graphInput(inspected, id, scope);
       if (explained.kind !== 'routed' || input === undefined) return { text };
-      const graph = buildMeshGraph(input, graphOptions(parseGroups(question)));
+      const graph = buildWholeGraph(input, graphOptions(parseGroups(question)));
       return { text, way: findWay(graph, explained) };
     } catch (error) {
       return { text: errorMessage(error) };

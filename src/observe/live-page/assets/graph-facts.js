@@ -43,7 +43,7 @@ export function showSteps(target, way, clear) {
   target.replaceChildren(
     element('h3', {}, 'The way of the call'),
     element(
-      'ol',
+      'ul',
       {},
       ...shown.map(({ share, name, text }) =>
         element(
