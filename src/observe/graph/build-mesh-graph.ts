@@ -14,10 +14,9 @@ import { joinHostPort } from '../../util/text';
 import { cutColumns } from './cut-columns';
 import { seeClusters, type SeenCluster, type SeenEndpoint } from './endpoint-states';
 import {
-  countStates,
   GRAPH_STATES,
-  worseState,
   type GraphEdge,
+  type GraphGroup,
   type GraphNode,
   type GraphState,
   type MeshGraph,
@@ -30,7 +29,7 @@ export interface GraphOptions {
   /** The endpoints of a locality that are drawn one by one; of more, one node stands for all. */
   readonly maxEndpoints: number;
   /** The ids of nodes whose endpoints are drawn one by one, however many they are. */
-  readonly opened: ReadonlySet<string>;
+  readonly opened: Pick<ReadonlySet<string>, 'has'>;
 }
 
 /** What a document has room for. */
@@ -55,7 +54,20 @@ export interface GraphInput {
  * endpoint that is not in use is in it, with the reason.
  */
 export function buildMeshGraph(input: GraphInput, options = DEFAULT_GRAPH_OPTIONS): MeshGraph {
+  return cutColumns(buildWholeGraph(input, options), () => options.maxNodes);
+}
+
+/** Does the same, and leaves no node of a column out. */
+export function buildWholeGraph(
+  input: GraphInput,
+  options: Omit<GraphOptions, 'maxNodes'>,
+): MeshGraph {
   return new GraphBuilder(input, options).build();
+}
+
+/** Returns the id of the node of a cluster. */
+export function clusterId(name: string): string {
+  return `cluster ${name}`;
 }
 
 class GraphBuilder {
@@ -69,7 +81,7 @@ class GraphBuilder {
 
   constructor(
     private readonly input: GraphInput,
-    private readonly options: GraphOptions,
+    private readonly options: Omit<GraphOptions, 'maxNodes'>,
   ) {
     this.seen = input.policies === undefined ? undefined : seeClusters(input.policies);
     this.expected = findExpected(input.config);
@@ -85,7 +97,7 @@ class GraphBuilder {
     });
     routes.forEach((route, index) => this.addRoute(route, index));
     const nodes = [...this.nodes.values()];
-    return cutColumns({ target, nodes, edges: this.edges }, this.options.maxNodes);
+    return { target, nodes, edges: this.edges };
   }
 
   private addRoute({ name, match, action }: Route, index: number): void {
@@ -213,33 +225,31 @@ class GraphBuilder {
     const id = `locality ${JSON.stringify([name, priority, region, zone, subZone])}`;
     const isExpected = priority === 0 && this.isInUse(name);
     const states = locality.endpoints.map((each) => judgeEndpoint(each, seen, isExpected));
-    const isUsed = states.some(({ isInUse }) => isInUse);
-    const best = bestState(states.map(({ state }) => state));
+    const { isUsed, best, counts } = summarize(states);
     const state = isUsed || best === 'failing' ? best : 'unused';
-    const counts = countStates(states.map((each) => each.state));
     const text = `priority ${priority}; ${counts === '' ? 'no endpoint' : counts}`;
-    this.add({ id, column: 'locality', name: place || '(no locality)', state, text });
+    const group = this.groupOf(id, locality);
+    this.add({
+      ...{ id, column: 'locality', name: place || '(no locality)', state, text },
+      ...(group !== undefined && { group }),
+    });
     this.connect(clusterId(name), id, {
       ...{ share, isUsed },
       text: isUsed ? '' : `priority ${priority}: not in use`,
     });
-    this.addEndpoints(id, locality, states);
+    this.addEndpoints({ id, group, locality, states });
     return { isUsed, state };
   }
 
-  private addEndpoints(
-    localityId: string,
-    { endpoints }: LocalityEndpoints,
-    states: readonly SeenEndpoint[],
-  ): void {
-    const { maxEndpoints, opened } = this.options;
-    if (endpoints.length > maxEndpoints && !opened.has(localityId)) {
+  private addEndpoints({ id: localityId, group, locality, states }: LocalityParts): void {
+    const { endpoints } = locality;
+    if (group?.isOpen === false) {
       const id = `endpoints of ${localityId}`;
-      const text = countStates(states.map(({ state }) => state));
-      const state = states.map((each) => each.state).reduce(worseState);
+      const { isUsed, worst, counts } = summarize(states);
       const name = `${endpoints.length} endpoints`;
-      this.add({ id, column: 'endpoint', name, state, text, count: endpoints.length });
-      this.connect(localityId, id, { isUsed: states.some(({ isInUse }) => isInUse) });
+      const own = { id, column: 'endpoint', name, state: worst, text: counts } as const;
+      this.add({ ...own, count: endpoints.length, group });
+      this.connect(localityId, id, { isUsed });
       return;
     }
     const isChosen = (index: number) => {
@@ -257,6 +267,12 @@ class GraphBuilder {
         isUsed: isInUse && isChosen(index),
       });
     });
+  }
+
+  /** The endpoints of a locality as a group; undefined if they are always drawn one by one. */
+  private groupOf(id: string, { endpoints }: LocalityEndpoints): GraphGroup | undefined {
+    const { maxEndpoints, opened } = this.options;
+    return endpoints.length > maxEndpoints ? { id, isOpen: opened.has(id) } : undefined;
   }
 
   /** Whether calls reach a cluster: as the channel knows, or else as its resources say. */
@@ -281,6 +297,15 @@ interface LocalityInput {
   readonly priority: number;
   readonly share: number;
   readonly seen: SeenCluster | undefined;
+}
+
+/** What the endpoints of a locality are drawn by. */
+interface LocalityParts {
+  readonly id: string;
+  readonly group: GraphGroup | undefined;
+  readonly locality: LocalityEndpoints;
+  /** Of its endpoints, in their order. */
+  readonly states: readonly SeenEndpoint[];
 }
 
 /** The clusters that calls reach if every endpoint can be reached. */
@@ -329,10 +354,6 @@ function parseAddress(text: string): SocketAddress {
   };
 }
 
-function clusterId(name: string): string {
-  return `cluster ${name}`;
-}
-
 /** Without a channel, endpoints are as the control plane says. */
 function judgeEndpoint(
   endpoint: XdsEndpoint,
@@ -356,6 +377,31 @@ function describeUnusedPriority(index: number, inUse: number): string {
   return index < inUse
     ? `priority ${index}: cannot be reached`
     : `priority ${index}: not needed while an earlier one can be reached`;
+}
+
+/** What the states of the endpoints of a locality come to. */
+interface StateSummary {
+  /** Whether calls reach one of them. */
+  readonly isUsed: boolean;
+  readonly best: GraphState;
+  readonly worst: GraphState;
+  /** Such as `118 ok, 2 failing`. */
+  readonly counts: string;
+}
+
+function summarize(states: readonly SeenEndpoint[]): StateSummary {
+  const counts = new Map<GraphState, number>();
+  let isUsed = false;
+  for (const { state, isInUse } of states) {
+    isUsed ||= isInUse;
+    counts.set(state, (counts.get(state) ?? 0) + 1);
+  }
+  const known = GRAPH_STATES.filter((state) => counts.has(state));
+  return {
+    isUsed,
+    ...{ best: known[0] ?? 'failing', worst: known.at(-1) ?? 'failing' },
+    counts: known.map((state) => `${counts.get(state)} ${state}`).join(', '),
+  };
 }
 
 /** What takes calls counts: one failing endpoint of many does not make a locality fail. */
