@@ -1,6 +1,11 @@
 import type { Clock } from '../../util/clock';
+import { late } from '../../util/late';
 import { createHandle, type Handle } from '../../util/handle';
-import { TargetRates } from './target-rates';
+import type * as Module from './target-rates';
+import type { TargetRates } from './target-rates';
+
+/** Loaded when the first call is counted. */
+const loadTargetRates = late<typeof Module>(() => require('./target-rates'));
 
 /** The targets that are counted; calls of further ones are not. */
 const MAX_TARGETS = 1000;
@@ -16,7 +21,7 @@ export class Counting {
   target(target: string): TargetRates | undefined {
     const known = this.targets.get(target);
     if (known !== undefined || this.targets.size >= MAX_TARGETS) return known;
-    const created = new TargetRates();
+    const created = new (loadTargetRates().TargetRates)(this.sinceMs);
     this.targets.set(target, created);
     return created;
   }

@@ -1,21 +1,25 @@
+import type { Clock } from '../../util/clock';
 import type { CallMeter } from './call-meter';
 import type { RouteKey, RouteRates, TargetRates } from './target-rates';
 
 /** A call of a channel while calls are counted: counts it for its target, its route and the cluster that the route gives it to. */
 export class RatedCall {
+  private readonly startedAtMs: number;
   private route: RouteRates | undefined = undefined;
   private split: CallMeter | undefined = undefined;
 
   /** Counts the start. */
   constructor(
     private readonly target: TargetRates,
-    private readonly startedAtMs: number,
+    private readonly clock: Pick<Clock, 'monotonicMs'>,
   ) {
-    target.calls.start(startedAtMs);
+    this.startedAtMs = clock.monotonicMs();
+    target.calls.start(this.startedAtMs);
   }
 
   /** The call matches a route. @param cluster Drawn for it; absent if the call fails. */
-  onRouted(nowMs: number, key: RouteKey, cluster?: string): void {
+  onRouted(key: RouteKey, cluster?: string): void {
+    const nowMs = this.clock.monotonicMs();
     this.route = this.target.route(key);
     this.route?.calls.start(nowMs);
     if (cluster === undefined) return;
@@ -24,14 +28,16 @@ export class RatedCall {
   }
 
   /** A filter sends the call to another cluster of its route. */
-  onMoved(nowMs: number, cluster: string): void {
+  onMoved(cluster: string): void {
+    const nowMs = this.clock.monotonicMs();
     this.split?.withdraw(nowMs);
     this.split = this.route?.split(cluster);
     this.split?.start(nowMs);
   }
 
   /** @param code The status that the application gets. */
-  end(nowMs: number, code: number): void {
+  end(code: number): void {
+    const nowMs = this.clock.monotonicMs();
     const latencyMs = nowMs - this.startedAtMs;
     this.target.calls.end(nowMs, code, latencyMs);
     this.route?.calls.end(nowMs, code, latencyMs);

@@ -1,5 +1,4 @@
 import type { CallMeter } from './call-meter';
-import type { Counting } from './process-rates';
 import { RateSum, type RateColumns } from './rate-sum';
 import type { RouteKey, TargetRates } from './target-rates';
 
@@ -14,16 +13,11 @@ export interface GotShare {
 
 /** The rates of one target at one moment. What was not counted has none. */
 export class ReadRates {
-  private readonly ageMs: number;
-
   /** @param nowMs By the monotonic clock. */
   constructor(
-    counting: Pick<Counting, 'sinceMs'>,
     private readonly rates: TargetRates,
     private readonly nowMs: number,
-  ) {
-    this.ageMs = nowMs - counting.sinceMs;
-  }
+  ) {}
 
   ofTarget(): RateColumns {
     return this.show('calls', [this.rates.calls]);
@@ -49,44 +43,26 @@ export class ReadRates {
     return of === 0 ? undefined : { got: calls / of, calls, of };
   }
 
+  /** Returns the attempts on all connections of a cluster. */
   ofCluster(cluster: string): RateColumns | undefined {
-    const meters = [...this.rates.cluster(cluster)].map(({ attempts }) => attempts);
-    return this.showAll(meters);
+    return this.showAttempts(this.rates.findCluster(cluster));
   }
 
   /**
-   * Returns the sum of endpoints of a cluster, such as those of a locality.
+   * Returns the attempts on some endpoints of a cluster, such as those of a locality.
    *
    * @param addresses All of these endpoints, such as `10.0.0.1:80`.
    */
   ofEndpoints(cluster: string, addresses: Iterable<string>): RateColumns | undefined {
-    return this.showAll(this.metersOf(cluster, addresses));
+    return this.showAttempts(this.rates.findEndpoints(cluster, addresses));
   }
 
-  /** Returns the attempts on endpoints of a cluster that were started in the last ten complete seconds. */
-  attemptsOf(cluster: string, addresses: Iterable<string>): number {
-    return this.sum(this.metersOf(cluster, addresses)).started;
-  }
-
-  private metersOf(cluster: string, addresses: Iterable<string>): readonly CallMeter[] {
-    const clusters = [...this.rates.cluster(cluster)];
-    const meters: CallMeter[] = [];
-    for (const address of addresses) {
-      for (const each of clusters) {
-        const meter = each.ofEndpoint(address);
-        if (meter !== undefined) meters.push(meter);
-      }
-    }
-    return meters;
-  }
-
-  private showAll(meters: readonly (CallMeter | undefined)[]): RateColumns | undefined {
-    const found = meters.filter((meter) => meter !== undefined);
-    return found.length === 0 ? undefined : this.show('attempts', found);
+  private showAttempts(meters: readonly CallMeter[]): RateColumns | undefined {
+    return meters.length === 0 ? undefined : this.show('attempts', meters);
   }
 
   private show(counts: RateColumns['counts'], meters: readonly CallMeter[]): RateColumns {
-    return this.sum(meters).toColumns(counts, this.ageMs);
+    return this.sum(meters).toColumns(counts, this.nowMs - this.rates.sinceMs);
   }
 
   private sum(meters: readonly CallMeter[]): RateSum {

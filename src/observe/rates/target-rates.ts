@@ -1,5 +1,6 @@
-import { createHandle, type Handle } from '../../util/handle';
+import type { Clock } from '../../util/clock';
 import { CallMeter } from './call-meter';
+import { RatedCall } from './rated-call';
 
 /** The routes of a target that are counted one by one, and the clusters of one route. */
 const MAX_ROUTES = 1000;
@@ -39,12 +40,11 @@ export class RouteRates {
   }
 }
 
-/** The attempts of calls on the connections of one cluster of a channel. */
-export interface ClusterAttempts {
-  /** Those of all endpoints; `undefined` before the first. */
-  readonly attempts: CallMeter | undefined;
-  /** Returns those of an endpoint. @param address Such as `10.0.0.1:80`. */
-  ofEndpoint(address: string): CallMeter | undefined;
+/** One cluster of a channel, as its policies know it. */
+export interface RatedCluster {
+  readonly cluster: string;
+  /** Finds the object that the attempts on an endpoint are counted by. @param address Such as `10.0.0.1:80`. */
+  find(address: string): object | undefined;
 }
 
 /** The calls of one target, of all its channels. */
@@ -55,7 +55,17 @@ export class TargetRates {
   private routeCount = 0;
   /** The routes that the count was last reduced to. */
   private pruned: readonly object[] | undefined;
-  private readonly clusters = new Map<string, Set<ClusterAttempts>>();
+  private readonly clusters = new Map<string, Set<RatedCluster>>();
+  /** Those of clusters, and of their endpoints: they end with these. */
+  private readonly attempts = new WeakMap<object, CallMeter>();
+
+  /** @param sinceMs When counting began, by the monotonic clock. */
+  constructor(readonly sinceMs: number) {}
+
+  /** Counts the start of a call. */
+  startCall(clock: Pick<Clock, 'monotonicMs'>): RatedCall {
+    return new RatedCall(this, clock);
+  }
 
   /** Returns the rates of a route; `undefined` if there are too many routes. */
   route(key: RouteKey): RouteRates | undefined {
@@ -74,20 +84,45 @@ export class TargetRates {
     return before;
   }
 
-  /** Adds a cluster of a channel of the target. The handle removes it. */
-  addCluster(name: string, cluster: ClusterAttempts): Handle {
-    const known = this.clusters.get(name) ?? new Set();
-    this.clusters.set(name, known);
-    known.add(cluster);
-    return createHandle(() => {
-      known.delete(cluster);
-      if (known.size === 0) this.clusters.delete(name);
-    });
+  /** Returns the attempts on all connections of a cluster, which is in the target from then on until it is removed. */
+  attemptsOf(cluster: RatedCluster): CallMeter {
+    const known = this.attempts.get(cluster);
+    if (known !== undefined) return known;
+    const { cluster: name } = cluster;
+    const ofName = this.clusters.get(name) ?? new Set();
+    this.clusters.set(name, ofName.add(cluster));
+    return this.createMeter(cluster);
   }
 
-  /** Returns a cluster of the target, as each of its channels, and each way to it, has it. */
-  cluster(name: string): Iterable<ClusterAttempts> {
-    return this.clusters.get(name) ?? [];
+  /** Returns the attempts on the connections to an endpoint, which is known by an object. */
+  attemptsOn(endpoint: object): CallMeter {
+    return this.attempts.get(endpoint) ?? this.createMeter(endpoint);
+  }
+
+  /** The cluster has ended. */
+  removeCluster(cluster: RatedCluster): void {
+    const ofName = this.clusters.get(cluster.cluster);
+    ofName?.delete(cluster);
+    if (ofName?.size === 0) this.clusters.delete(cluster.cluster);
+  }
+
+  /** Returns what was counted of a cluster: by each channel of the target, and each way in which it uses it. */
+  findCluster(name: string): readonly CallMeter[] {
+    return [...(this.clusters.get(name) ?? [])].map((cluster) => this.attemptsOf(cluster));
+  }
+
+  /** Returns what was counted of endpoints of a cluster. */
+  findEndpoints(name: string, addresses: Iterable<string>): readonly CallMeter[] {
+    const clusters = [...(this.clusters.get(name) ?? [])];
+    const found: CallMeter[] = [];
+    for (const address of addresses) {
+      for (const cluster of clusters) {
+        const endpoint = cluster.find(address);
+        const meter = endpoint && this.attempts.get(endpoint);
+        if (meter !== undefined) found.push(meter);
+      }
+    }
+    return found;
   }
 
   private createRoute({ route, routes, label }: RouteKey): RouteRates | undefined {
@@ -98,6 +133,12 @@ export class TargetRates {
     this.byLabel.set(text, [...(this.byLabel.get(text) ?? []), created]);
     this.byRoute.set(route, created);
     this.routeCount++;
+    return created;
+  }
+
+  private createMeter(of: object): CallMeter {
+    const created = new CallMeter();
+    this.attempts.set(of, created);
     return created;
   }
 

@@ -1,8 +1,8 @@
 import type { XdsConfig } from '../../../dependency-manager/xds-config';
 import { firstAddress, formatAddress } from '../../../lb/endpoints/endpoint-key';
 import type { LocalityEndpoints } from '../../../resources/endpoints/endpoints';
-import type { Route, VirtualHost } from '../../../resources/route-config/route-config';
-import { describeMatch } from '../../../routing/describe-route';
+import type { VirtualHost } from '../../../resources/route-config/route-config';
+import { routeKey } from '../../../routing/route-key';
 import type { RateColumns } from '../../rates/rate-sum';
 import type { GotShare, ReadRates } from '../../rates/read-rates';
 import type { RouteKey } from '../../rates/target-rates';
@@ -12,7 +12,6 @@ import type { RouteKey } from '../../rates/target-rates';
  * stand for several nodes of a column, such as `more cluster`, are not known.
  */
 export class GraphRates {
-  private routes: ReadonlyMap<string, RouteKey> | undefined;
   /** The addresses of endpoints by their first ones, of the localities of which endpoints are read one by one. */
   private readonly addresses = new Map<LocalityEndpoints, ReadonlyMap<string, readonly string[]>>();
 
@@ -98,27 +97,28 @@ export class GraphRates {
 
   private routeOf(id: string): RouteKey | undefined {
     if (!id.startsWith('route ')) return undefined;
-    this.routes ??= routesById(this.config.virtualHost);
-    return this.routes.get(id);
+    return routesById(this.config.virtualHost).get(id);
   }
 }
 
-/** Returns what a route is counted by. */
-export function routeKey(route: Route, { routes }: Pick<VirtualHost, 'routes'>): RouteKey {
-  return { route, routes, label: () => route.name || describeMatch(route.match) };
-}
+/** The routes of virtual hosts by the ids of their nodes. */
+const routes = new WeakMap<VirtualHost, ReadonlyMap<string, RouteKey>>();
 
 function routesById(virtualHost: VirtualHost): ReadonlyMap<string, RouteKey> {
+  const known = routes.get(virtualHost);
+  if (known !== undefined) return known;
   const numbers = new Map<string, number>();
-  return new Map(
+  const created = new Map(
     virtualHost.routes.map((route) => {
       const key = routeKey(route, virtualHost);
       const label = key.label();
       const number = numbers.get(label) ?? 0;
       numbers.set(label, number + 1);
-      return [`route ${JSON.stringify([label, number])}`, key];
+      return [`route ${JSON.stringify([label, number])}`, key] as const;
     }),
   );
+  routes.set(virtualHost, created);
+  return created;
 }
 
 function clusterOf(id: string): string {
