@@ -11,7 +11,7 @@ import type {
   Route,
   VirtualHost,
 } from '../resources/route-config/route-config';
-import type { RouteKey } from '../observe/rates/target-rates';
+import type { RouteKey } from '../observe/rates/route-rates';
 import { routeKey } from '../routing/route-key';
 import { formatDurationString } from '../util/duration';
 import type { Random } from '../util/random';

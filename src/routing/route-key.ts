@@ -1,4 +1,4 @@
-import type { RouteKey } from '../observe/rates/target-rates';
+import type { RouteKey } from '../observe/rates/route-rates';
 import type { Route, VirtualHost } from '../resources/route-config/route-config';
 import { describeMatch } from './describe-route';
 

@@ -26,13 +26,16 @@ const MAX_COUNT = 2 ** 16 - 1;
 export class CallMeter {
   private readonly seconds = new Uint16Array(SECONDS * COUNTS);
   private readonly trend = new Uint32Array(SLOTS * SLOT_COUNTS);
-  /** The second of the latest count; -1 before the first. */
+  /** The second that the slots have advanced to; -1 before the first count. */
   private second = -1;
+  /** The second of the latest count. */
+  private latest = -1;
   private running = 0;
 
   /** Counts the start of a call. */
   start(nowMs: number): void {
     this.advance(nowMs);
+    this.latest = this.second;
     this.running++;
     this.count(0);
     this.countTrend(0);
@@ -54,6 +57,7 @@ export class CallMeter {
   /** Counts the end of a call that was started. */
   end(nowMs: number, code: number, latencyMs: number): void {
     this.advance(nowMs);
+    this.latest = this.second;
     this.running--;
     this.count(FIRST_CODE + (code < CODES - 1 ? code : CODES - 1));
     this.count(FIRST_BUCKET + bucketOf(latencyMs));
@@ -63,10 +67,12 @@ export class CallMeter {
   /** Adds what was counted in the seconds and the slots that have passed. */
   addTo(sum: RateSum, nowMs: number): void {
     sum.inFlight += this.running;
-    if (this.second === -1) return;
+    const idleSeconds = nowMs / 1000 - this.latest;
+    if (this.latest === -1 || idleSeconds > SLOTS * TREND_SECONDS) return;
     this.advance(nowMs);
     const { seconds, trend, second } = this;
-    for (let age = 1; age <= WINDOW_SECONDS; age++) {
+    // Most endpoints of a large cluster may be idle.
+    for (let age = 1; age <= WINDOW_SECONDS && idleSeconds <= SECONDS; age++) {
       sum.addSecond(seconds, ((second + SECONDS - age) % SECONDS) * COUNTS);
     }
     for (let age = 1; age <= TREND_SLOTS; age++) {

@@ -7,6 +7,7 @@ export const WINDOW_SECONDS = 10;
 export const TREND_SLOTS = 30;
 /** The seconds of each. */
 export const TREND_SECONDS = 10;
+const SLOT_MS = 1000 * TREND_SECONDS;
 
 /** The defined status codes, and one for all others. */
 export const CODES = MAX_STATUS_CODE + 2;
@@ -32,15 +33,15 @@ export interface RateColumns {
   readonly errorRate: number;
   /** How many ended in these seconds with which status, such as `UNAVAILABLE 3`, the most frequent first; at most four. */
   readonly errors: readonly string[];
-  /** Of those that ended in these seconds, from the start to the status, at most 13 % off; absent without any. */
-  readonly p50Ms?: number;
-  readonly p99Ms?: number;
+  /** The milliseconds from the start to the status, of those that ended in these seconds, at most 13 % off; absent without any. */
+  readonly p50?: number;
+  readonly p99?: number;
   /** Those that were started since counting began, and have not ended. */
   readonly inFlight: number;
-  /** Started in a second, for each ten seconds of the last five minutes, the oldest first. */
-  readonly trend: readonly number[];
-  /** Failed in a second, for the same times. */
-  readonly errorTrend: readonly number[];
+  /** Started in a second, for each ten seconds of the last five minutes, the oldest first; absent before the first ten. */
+  readonly trend?: readonly number[];
+  /** Failed in a second, for the same times; absent if none did. */
+  readonly errorTrend?: readonly number[];
 }
 
 /** The sum of what several meters have counted. */
@@ -68,32 +69,33 @@ export class RateSum {
     this.errorTrend[slot] = (this.errorTrend[slot] ?? 0) + failed;
   }
 
-  /** @param ageMs The time since counting began. */
-  toColumns(counts: RateColumns['counts'], ageMs: number): RateColumns {
-    const seconds = Math.min(Math.max(Math.floor(ageMs / 1000), 1), WINDOW_SECONDS);
+  /** @param sinceMs When counting began. */
+  toColumns(counts: RateColumns['counts'], sinceMs: number, nowMs: number): RateColumns {
+    const counted = Math.floor(nowMs / 1000) - sinceMs / 1000;
+    const seconds = Math.min(Math.max(counted, 1), WINDOW_SECONDS);
     const codes = this.counts.subarray(FIRST_CODE, FIRST_BUCKET);
     const failed = codes.reduce(
       (sum, count, code) => (code === StatusCode.OK ? 0 : sum + count),
       0,
     );
     const latencies = this.counts.subarray(FIRST_BUCKET);
-    const [p50Ms, p99Ms] = [percentile(latencies, 0.5), percentile(latencies, 0.99)];
-    const slots = Math.floor(ageMs / 1000 / TREND_SECONDS);
+    const [p50, p99] = [percentile(latencies, 0.5), percentile(latencies, 0.99)];
+    const [first, now] = [Math.ceil(sinceMs / SLOT_MS), Math.floor(nowMs / SLOT_MS)];
+    const slots = Math.min(Math.max(now - first, 0), TREND_SLOTS);
+    const hasErrors = this.errorTrend.some((count) => count > 0);
     return {
       ...{ counts, rate: round(this.started / seconds), errorRate: round(failed / seconds) },
       errors: describeErrors(codes),
-      ...(p50Ms !== undefined &&
-        p99Ms !== undefined && { p50Ms: round(p50Ms), p99Ms: round(p99Ms) }),
+      ...(p50 !== undefined && p99 !== undefined && { p50: round(p50), p99: round(p99) }),
       inFlight: this.inFlight,
-      trend: toTrend(this.trend, slots),
-      errorTrend: toTrend(this.errorTrend, slots),
+      ...(slots > 0 && { trend: toTrend(this.trend, slots) }),
+      ...(slots > 0 && hasErrors && { errorTrend: toTrend(this.errorTrend, slots) }),
     };
   }
 }
 
 function toTrend(counts: Float64Array, slots: number): readonly number[] {
-  const shown = slots === 0 ? [] : [...counts.subarray(-slots)];
-  return shown.map((count) => round(count / TREND_SECONDS));
+  return [...counts.subarray(-slots)].map((count) => round(count / TREND_SECONDS));
 }
 
 function describeErrors(codes: Float64Array): readonly string[] {

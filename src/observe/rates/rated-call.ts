@@ -1,16 +1,23 @@
 import type { Clock } from '../../util/clock';
 import type { CallMeter } from './call-meter';
-import type { RouteKey, RouteRates, TargetRates } from './target-rates';
+import type { RouteKey, RouteRates } from './route-rates';
+import type { SplitRates } from './split-rates';
+
+/** What counts the calls of a target. */
+interface CountedTarget {
+  readonly calls: CallMeter;
+  route(key: RouteKey): RouteRates | undefined;
+}
 
 /** A call of a channel while calls are counted: counts it for its target, its route and the cluster that the route gives it to. */
 export class RatedCall {
   private readonly startedAtMs: number;
   private route: RouteRates | undefined = undefined;
-  private split: CallMeter | undefined = undefined;
+  private split: SplitRates | undefined = undefined;
 
   /** Counts the start. */
   constructor(
-    private readonly target: TargetRates,
+    private readonly target: CountedTarget,
     private readonly clock: Pick<Clock, 'monotonicMs'>,
   ) {
     this.startedAtMs = clock.monotonicMs();

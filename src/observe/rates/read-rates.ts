@@ -1,15 +1,7 @@
 import type { CallMeter } from './call-meter';
 import { RateSum, type RateColumns } from './rate-sum';
-import type { RouteKey, TargetRates } from './target-rates';
-
-/** The part of the calls of a route that one of its clusters got. */
-export interface GotShare {
-  /** 0 to 1, of the calls started in the last ten complete seconds. */
-  readonly got: number;
-  /** The calls that the cluster got, and those of the route, in these seconds. */
-  readonly calls: number;
-  readonly of: number;
-}
+import type { GotShare, RouteKey } from './route-rates';
+import type { TargetRates } from './target-rates';
 
 /** The rates of one target at one moment. What was not counted has none. */
 export class ReadRates {
@@ -31,21 +23,17 @@ export class ReadRates {
   /** Returns the calls of a route that one of its clusters gets. */
   ofSplit(key: RouteKey, cluster: string): RateColumns | undefined {
     const found = this.rates.findRoute(key)?.findSplit(cluster);
-    return found && this.show('calls', [found]);
+    return found && this.show('calls', [found.calls]);
   }
 
   /** Returns the part of the calls of a route that one of its clusters got; `undefined` if it had no calls. */
   shareOfSplit(key: RouteKey, cluster: string): GotShare | undefined {
-    const found = this.rates.findRoute(key);
-    const split = found?.findSplit(cluster);
-    const of = this.sum(found === undefined ? [] : [found.calls]).started;
-    const calls = this.sum(split === undefined ? [] : [split]).started;
-    return of === 0 ? undefined : { got: calls / of, calls, of };
+    return this.rates.findRoute(key)?.shareOf(cluster, this.nowMs);
   }
 
-  /** Returns the attempts on all connections of a cluster. */
-  ofCluster(cluster: string): RateColumns | undefined {
-    return this.showAttempts(this.rates.findCluster(cluster));
+  /** Returns the attempts on all connections of clusters. */
+  ofClusters(clusters: Iterable<string>): RateColumns | undefined {
+    return this.showAttempts([...clusters].flatMap((name) => this.rates.findCluster(name)));
   }
 
   /**
@@ -57,12 +45,17 @@ export class ReadRates {
     return this.showAttempts(this.rates.findEndpoints(cluster, addresses));
   }
 
+  /** Returns how many attempts on endpoints of a cluster were started in the last ten complete seconds. */
+  startedOn(cluster: string, addresses: Iterable<string>): number {
+    return this.sum(this.rates.findEndpoints(cluster, addresses)).started;
+  }
+
   private showAttempts(meters: readonly CallMeter[]): RateColumns | undefined {
     return meters.length === 0 ? undefined : this.show('attempts', meters);
   }
 
   private show(counts: RateColumns['counts'], meters: readonly CallMeter[]): RateColumns {
-    return this.sum(meters).toColumns(counts, this.nowMs - this.rates.sinceMs);
+    return this.sum(meters).toColumns(counts, this.rates.sinceMs, this.nowMs);
   }
 
   private sum(meters: readonly CallMeter[]): RateSum {

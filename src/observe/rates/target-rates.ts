@@ -1,44 +1,10 @@
 import type { Clock } from '../../util/clock';
 import { CallMeter } from './call-meter';
 import { RatedCall } from './rated-call';
+import { RouteRates, type RouteKey } from './route-rates';
 
-/** The routes of a target that are counted one by one, and the clusters of one route. */
+/** The routes of a target that are counted one by one. */
 const MAX_ROUTES = 1000;
-const MAX_SPLITS = 100;
-
-/** A route of a virtual host, as those who count and those who read know it. */
-export interface RouteKey {
-  /** The same object while the route does not change. */
-  readonly route: object;
-  /** All routes of its virtual host. */
-  readonly routes: readonly object[];
-  /** Returns what names the route when it has changed. */
-  readonly label: () => string;
-}
-
-/** The calls of one route. */
-export class RouteRates {
-  readonly calls = new CallMeter();
-  /** By the name of the cluster. */
-  private readonly splits = new Map<string, CallMeter>();
-
-  /** @param route Its latest version. */
-  constructor(public route: object) {}
-
-  /** Returns the calls that one cluster of the route gets; `undefined` if there are too many clusters. */
-  split(cluster: string): CallMeter | undefined {
-    const known = this.splits.get(cluster);
-    if (known !== undefined || this.splits.size >= MAX_SPLITS) return known;
-    const created = new CallMeter();
-    this.splits.set(cluster, created);
-    return created;
-  }
-
-  /** Returns the same; `undefined` if the cluster got no call. */
-  findSplit(cluster: string): CallMeter | undefined {
-    return this.splits.get(cluster);
-  }
-}
 
 /** One cluster of a channel, as its policies know it. */
 export interface RatedCluster {
@@ -79,7 +45,7 @@ export class TargetRates {
     if (known !== undefined || this.routeCount === 0) return known;
     const before = this.byLabel.get(key.label())?.find((each) => !routes.includes(each.route));
     if (before === undefined) return undefined;
-    before.route = route;
+    before.change(route);
     this.byRoute.set(route, before);
     return before;
   }
