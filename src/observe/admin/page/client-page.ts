@@ -28,7 +28,11 @@ import {
 } from '../inspect';
 import { ProcessEvents, eventView } from './events';
 import { findWay, type CallWay } from './call-way';
+import { GraphRates } from './graph-rates';
 import { graphOptions, graphView } from './graph-rows';
+import { processRates } from '../../rates/process-rates';
+import { ReadRates } from '../../rates/read-rates';
+import type { Handle } from '../../../util/handle';
 import { explainResource, problemsOf, resourceView, routeView } from './resource-rows';
 import type { ClientSnapshot, ServerSnapshot } from '../../../xds-client/client-snapshot';
 import type { CertificateState } from '../inspect-report';
@@ -58,16 +62,23 @@ class ClientPage implements PageSource {
     title: `grpc-xds ${PACKAGE_VERSION}, process ${process.pid}`,
   } as const;
   private readonly events: ProcessEvents;
+  /** Of the rates of calls. */
+  private readonly counting: Handle;
 
   constructor(
     private readonly observed: ObservedProcess,
     private readonly clock: Clock,
   ) {
     this.events = new ProcessEvents(clock);
+    this.counting = processRates.acquire(clock);
   }
 
   capture(): PageState {
-    return new ClientState(this.observed.inspected(), this.events);
+    const nowMs = this.clock.monotonicMs();
+    return new ClientState(this.observed.inspected(), this.events, (target) => {
+      const found = processRates.counting?.find(target);
+      return found && new ReadRates(found, nowMs);
+    });
   }
 
   answer(name: string, question: Question): object | undefined {
@@ -88,6 +99,7 @@ class ClientPage implements PageSource {
 
   release(): void {
     this.events.release();
+    this.counting.release();
   }
 
   private explain(
@@ -173,6 +185,7 @@ export class ClientState implements PageState {
   constructor(
     private readonly inspected: InspectedProcess | undefined,
     private readonly events: ProcessEvents,
+    private readonly ratesOf: (target: string) => ReadRates | undefined = () => undefined,
   ) {
     this.clients = clientsById(inspected);
   }
@@ -190,13 +203,15 @@ export class ClientState implements PageState {
       case 'resources':
         return resourceView(inspected, this.snapshot(target), request);
       case 'routes':
-        return routeView(findResolution(inspected.resolutions, scope)?.live?.config, request);
+        return routeView(
+          findResolution(inspected.resolutions, scope)?.live?.config,
+          request,
+          this.ratesOf(scope),
+        );
       case 'graph':
-        return graphView(graphInput(inspected, target, scope), request);
-      case 'topology': {
-        const resolution = findResolution(inspected.resolutions, scope);
-        return topologyView(resolution && inspected.describePolicies(resolution), request);
-      }
+        return this.graphView(inspected, scope, request);
+      case 'topology':
+        return this.topologyView(inspected, scope, request);
       case 'addresses':
         return serverView(processServers.reports(), request);
       case 'certificates':
@@ -213,6 +228,19 @@ export class ClientState implements PageState {
       default:
         return NO_ROWS;
     }
+  }
+
+  private graphView(inspected: InspectedProcess, scope: string, request: ViewRequest): View {
+    const input = graphInput(inspected, request.target, scope);
+    const rates = this.ratesOf(scope);
+    const counted = input && rates && new GraphRates(rates, input.config);
+    return graphView(input, request, counted && ((part) => counted.describe(part)));
+  }
+
+  private topologyView(inspected: InspectedProcess, scope: string, request: ViewRequest): View {
+    const resolution = findResolution(inspected.resolutions, scope);
+    const policies = resolution && inspected.describePolicies(resolution);
+    return topologyView(policies, request, this.ratesOf(scope));
   }
 
   private snapshot(target: string): ClientSnapshot {
@@ -242,6 +270,7 @@ export class ClientState implements PageState {
         routeConfig: cellText(config.routeConfig),
         clusters: config.clusters.length,
       }),
+      ...this.ratesOf(scope)?.ofTarget(),
       resources: resources.length,
       problems: problemsOf(resources).length,
       servers: servers
