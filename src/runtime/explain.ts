@@ -204,11 +204,17 @@ export function findNeeded(
   return [...source.requested];
 }
 
+/** The parts that a config is built with. */
+interface ConfigParts extends Pick<ExplainParts, 'types' | 'limits'> {
+  /** The name of the Listener of the target. Default: that of a bootstrap without templates. */
+  readonly listenerName?: string | undefined;
+}
+
 /** Builds the config that a channel for a target would have with given resources. @returns why there is none, otherwise. */
 export function configOfGiven(
   resources: readonly GivenResource[],
   target: string,
-  parts: Pick<ExplainParts, 'types' | 'limits'>,
+  parts: ConfigParts,
 ): Result<XdsConfig, string> {
   const name = parseTarget(target);
   return name.ok ? buildConfig(new GivenResources(resources), name.value, parts) : name;
@@ -218,9 +224,10 @@ export function configOfGiven(
 function buildConfig(
   source: GivenResources,
   target: TargetName,
-  { types, limits }: Pick<ExplainParts, 'types' | 'limits'>,
+  { types, limits, listenerName: given }: ConfigParts,
 ): Result<XdsConfig, string> {
-  const listenerName = listenerResourceName(bootstrapFor(target), target);
+  const listenerName =
+    given === undefined ? listenerResourceName(bootstrapFor(target), target) : ok(given);
   if (!listenerName.ok) return listenerName;
   const tasks: (() => void)[] = [];
   const clock = immediateClock(tasks);

@@ -47,6 +47,7 @@ import { TransportFactory } from '../transport/transport-factory';
 import { processStats } from '../observe/stats/stats-registry';
 import { systemClock } from '../util/clock';
 import { systemRandom } from '../util/random';
+import { late } from '../util/late';
 import { createHandle, type Handle } from '../util/handle';
 import { err, ok, type Result } from '../util/result';
 import type { ClientPool } from '../xds-client/client-pool';
@@ -70,6 +71,7 @@ import {
   USER_AGENT,
   type XdsClientGroup,
 } from './process-clients';
+import type * as Explain from './explain';
 import type { ExplainedChannels } from './explain';
 import { readChildOptions } from './register-options';
 import type { ServerClient } from './server-client';
@@ -79,6 +81,9 @@ export { registerChannelCredentials } from '../security/credentials/channel-cred
 export { registerCertificateProvider } from '../security/providers/certificate-providers';
 export { registerHttpFilter } from '../http-filters/registry';
 export { registerLbPolicy } from '../lb/custom/custom-policies';
+
+/** Loaded for the first page that shows an earlier time. */
+const loadExplain = late<typeof Explain>(() => require('./explain'));
 
 /** The options of this package that a channel may have. */
 const CHANNEL_OPTIONS = [BOOTSTRAP_OPTION, CHILD_CHANNEL_OPTION];
@@ -286,12 +291,18 @@ export class XdsRuntime {
       clients: this.clients.clients().map(({ client, scope }) => ({
         ...{ scope, nodeId: client.node.id },
         snapshot: () => client.snapshot(),
+        history: () => client.history(),
       })),
       certificates: this.certificates.inUse(),
       shares: this.describeShares(),
       describePolicies: ({ clusters }) => this.lbPolicyRoots.describe(clusters),
       describeUnusedFields: (typeUrl, bytes) =>
         types.find((type) => type.typeUrl === typeUrl)?.describeUnusedFields(bytes) ?? [],
+      resolve: ({ target, resources, listenerName }) =>
+        loadExplain().configOfGiven(resources, target, {
+          ...{ types: this.resolverDependencies.types, limits: this.environment.limits },
+          listenerName,
+        }),
     };
   }
 

@@ -41,6 +41,7 @@ export type WatchClient = Pick<
   | 'waitingFor'
   | 'serverFailures'
   | 'snapshot'
+  | 'history'
   | 'close'
 >;
 

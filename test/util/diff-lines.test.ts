@@ -33,7 +33,10 @@ describe('diffLines', () => {
   it('has both texts, and as few changes as possible', () => {
     const random = seededRandom(7);
     const text = () =>
-      Array.from({ length: Math.floor(random() * 40) }, () => 'abcd'[Math.floor(random() * 4)] ?? 'a');
+      Array.from(
+        { length: Math.floor(random() * 40) },
+        () => 'abcd'[Math.floor(random() * 4)] ?? 'a',
+      );
     for (let i = 0; i < 500; i++) {
       const [before, after] = [text(), text()];
       const lines = diffLines(before, after);

@@ -48,6 +48,8 @@ export interface GraphInput {
   readonly config: XdsConfig;
   /** Those of a channel of the target; undefined if there is none, as for resources of a file. */
   readonly policies: PolicyState | undefined;
+  /** Returns why an endpoint is ejected that has no policies to show it; `undefined` if it is not. Default: none is. */
+  readonly ejected?: (cluster: string, address: string) => string | undefined;
 }
 
 /**
@@ -212,7 +214,9 @@ class GraphBuilder {
     const place = [region, zone, subZone].filter((part) => part !== '').join('/');
     const id = `locality ${JSON.stringify([name, priority, region, zone, subZone])}`;
     const isExpected = priority === 0 && this.isInUse(name);
-    const states = locality.endpoints.map((each) => judgeEndpoint(each, seen, isExpected));
+    const states = locality.endpoints.map((each) =>
+      this.judge(name, judgeEndpoint(each, seen, isExpected), firstAddress(each)),
+    );
     const isUsed = states.some(({ isInUse }) => isInUse);
     const best = bestState(states.map(({ state }) => state));
     const state = isUsed || best === 'failing' ? best : 'unused';
@@ -225,6 +229,12 @@ class GraphBuilder {
     });
     this.addEndpoints(id, locality, states);
     return { isUsed, state };
+  }
+
+  /** Returns the state of an endpoint that may be ejected. */
+  private judge(cluster: string, state: SeenEndpoint, address: string): SeenEndpoint {
+    const text = this.input.ejected?.(cluster, address);
+    return text === undefined ? state : { state: 'ejected', text, isInUse: false };
   }
 
   private addEndpoints(

@@ -14,6 +14,10 @@ import {
   type ViewRequest,
 } from '../../live-page/view';
 import { Metadata } from '../../../grpc-js';
+import type { Handle } from '../../../util/handle';
+import { err, type Result } from '../../../util/result';
+import { describeEvent } from './history-event';
+import { describePast, PastStates } from './past-states';
 import type { CallExplanation } from '../../../resolver/explain-call';
 import type { Clock } from '../../../util/clock';
 import { errorMessage } from '../../../util/errors';
@@ -25,7 +29,9 @@ import {
   describeCertificates,
   type InspectedProcess,
 } from '../inspect';
-import { ProcessEvents, eventView } from './events';
+import { ProcessEvents } from './events';
+import { eventView, findEvent, listEvents, type HistoryEvent } from './history';
+import { stateAfter, type PastState } from './history-state';
 import { explainResource, problemsOf, resourceView, routeView } from './resource-rows';
 import type { ClientSnapshot, ServerSnapshot } from '../../../xds-client/client-snapshot';
 import type { CertificateState } from '../inspect-report';
@@ -38,6 +44,8 @@ export interface ObservedProcess {
   /** Returns `undefined` while there has been no channel for an xds: target. */
   readonly inspected: () => InspectedProcess | undefined;
   readonly explainCall: (target: string, method: string, headers: Metadata) => CallExplanation;
+  /** Keeps more of the values that resources had, until the handle is released. */
+  readonly keepMoreValues: () => Handle;
 }
 
 /** Serves a page with the state of the clients of this process: implements `serveAdminPage`. */
@@ -55,16 +63,19 @@ class ClientPage implements PageSource {
     title: `grpc-xds ${PACKAGE_VERSION}, process ${process.pid}`,
   } as const;
   private readonly events: ProcessEvents;
+  private readonly past = new PastStates();
+  private readonly values: Handle;
 
   constructor(
     private readonly observed: ObservedProcess,
     private readonly clock: Clock,
   ) {
     this.events = new ProcessEvents(clock);
+    this.values = observed.keepMoreValues();
   }
 
-  capture(): PageState {
-    return new ClientState(this.observed.inspected(), this.events);
+  capture(): ClientState {
+    return new ClientState(this.observed.inspected(), this.events, this.past);
   }
 
   answer(name: string, question: Question): object | undefined {
@@ -72,6 +83,7 @@ class ClientPage implements PageSource {
     if (name === 'report') return this.report(inspected, question.get('target'));
     const target = question.get('target') ?? '';
     const client = clientsById(inspected).get(target);
+    if (name === 'event') return this.capture().explainEvent(target, question.get('id') ?? '');
     if (name === 'explain') return this.explain(client?.scope ?? target, question);
     if (name !== 'resource' || inspected === undefined || client === undefined) return undefined;
     return explainResource(inspected, client.snapshot(), question.get('id') ?? '');
@@ -85,6 +97,8 @@ class ClientPage implements PageSource {
 
   release(): void {
     this.events.release();
+    this.values.release();
+    this.past.clear();
   }
 
   private explain(target: string, question: Question): { readonly text: string } {
@@ -152,6 +166,7 @@ export class ClientState implements PageState {
   constructor(
     private readonly inspected: InspectedProcess | undefined,
     private readonly events: ProcessEvents,
+    private readonly past: PastStates,
   ) {
     this.clients = clientsById(inspected);
   }
@@ -183,13 +198,37 @@ export class ClientState implements PageState {
           toCertificateRow,
         );
       case 'events':
-        return eventView(this.snapshot(target).changes, this.events.latest(), {
-          ...request,
-          target: scope,
-        });
+        return eventView(this.eventsOf(target), request);
       default:
         return NO_ROWS;
     }
+  }
+
+  /** Everything about one event of a target; `undefined` if there is none with that id. */
+  explainEvent(target: string, id: string): object | undefined {
+    const { inspected } = this;
+    const client = this.clients.get(target);
+    const event = findEvent(this.eventsOf(target), id);
+    if (inspected === undefined || client === undefined || event === undefined) return undefined;
+    return { ...describeEvent(event, client), state: describePast(this.stateAt(target, id)) };
+  }
+
+  /** Returns the state of a target after an event, or why it is not known. */
+  private stateAt(target: string, id: string): Result<PastState, string> {
+    const { inspected } = this;
+    const client = this.clients.get(target);
+    return this.past.of(JSON.stringify([target, id]), () => {
+      const event = findEvent(this.eventsOf(target), id);
+      if (inspected === undefined || client === undefined || event === undefined) {
+        return err('the event is no longer kept');
+      }
+      return stateAfter(event, { inspected, client, events: this.events.latest() });
+    });
+  }
+
+  private eventsOf(target: string): readonly HistoryEvent[] {
+    const scope = this.clients.get(target)?.scope ?? '';
+    return listEvents(this.snapshot(target).changes, this.events.latest(), scope);
   }
 
   private snapshot(target: string): ClientSnapshot {
