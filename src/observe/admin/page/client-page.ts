@@ -15,8 +15,9 @@ import {
 } from '../../live-page/view';
 import { Metadata } from '../../../grpc-js';
 import type { Handle } from '../../../util/handle';
-import { err, type Result } from '../../../util/result';
-import { describeEvent } from './history-event';
+import { err, ok, type Result } from '../../../util/result';
+import { describeEvent, eventLines } from './history-event';
+import { describeTargetAsText, type DescribedTarget } from './target-text';
 import { describePast, PastStates } from './past-states';
 import type { CallExplanation } from '../../../resolver/explain-call';
 import type { Clock } from '../../../util/clock';
@@ -84,6 +85,9 @@ class ClientPage implements PageSource {
     const target = question.get('target') ?? '';
     const client = clientsById(inspected).get(target);
     if (name === 'event') return this.capture().explainEvent(target, question.get('id') ?? '');
+    if (name === 'text') {
+      return this.capture().describeAsText(target, question.get('at'), this.clock.now());
+    }
     if (name === 'explain') return this.explain(client?.scope ?? target, question);
     if (name !== 'resource' || inspected === undefined || client === undefined) return undefined;
     return explainResource(inspected, client.snapshot(), question.get('id') ?? '');
@@ -211,6 +215,27 @@ export class ClientState implements PageState {
     const event = findEvent(this.eventsOf(target), id);
     if (inspected === undefined || client === undefined || event === undefined) return undefined;
     return { ...describeEvent(event, client), state: describePast(this.stateAt(target, id)) };
+  }
+
+  /** Describes a target as text. @param at The id of an event after which it is described; undefined for the present. */
+  describeAsText(target: string, at: string | undefined, nowMs: number): object | undefined {
+    const { inspected } = this;
+    const client = this.clients.get(target);
+    if (inspected === undefined || client === undefined) return undefined;
+    const event = at === undefined ? undefined : findEvent(this.eventsOf(target), at);
+    const resolution = findResolution(inspected.resolutions, client.scope);
+    const present = (): DescribedTarget['graph'] => {
+      const config = resolution?.live?.config;
+      if (config === undefined) return err(resolution?.failure ?? 'the resources are incomplete');
+      return ok({ config, policies: resolution && inspected.describePolicies(resolution) });
+    };
+    const text = describeTargetAsText({
+      ...{ target: client.scope, atMs: event?.atMs ?? nowMs },
+      event: event === undefined ? [] : eventLines(describeEvent(event, client)),
+      graph: at === undefined ? present() : this.stateAt(target, at),
+      resources: this.snapshot(target).resources,
+    });
+    return { text };
   }
 
   /** Returns the state of a target after an event, or why it is not known. */
