@@ -43,7 +43,7 @@ describe('the history of the page of a client', () => {
 
   async function ask<Answer>(path: string, query: Record<string, string>): Promise<Answer> {
     const search = new URLSearchParams({ target: TARGET, ...query });
-    const { status, text } = await getPage(page, `/api/${path}?${search}`);
+    const { status, text } = await getPage(page, `/api/${path}?${search.toString()}`);
     expect([status, text]).toEqual([200, expect.stringMatching(/^\{/)]);
     return JSON.parse(text) as Answer;
   }
@@ -122,9 +122,42 @@ describe('the history of the page of a client', () => {
     expect(answer.state).toEqual({ isKnown: true, note: '' });
   });
 
+  it('has the ejection of an endpoint, and shows the time at which it was ejected', async () => {
+    const [a, b] = [await mesh.backend('good'), await mesh.backend('failing')];
+    b.refusals = Infinity;
+    const ejecting = simpleResources([a.port, b.port]);
+    const detection = {
+      ...{ interval: '0.1s', base_ejection_time: '0.1s', max_ejection_time: '0.1s' },
+      ...{ failure_percentage_minimum_hosts: 2, failure_percentage_request_volume: 1 },
+      ...{ enforcing_failure_percentage: 100, max_ejection_percent: 50 },
+    };
+    mesh.serve({
+      ...ejecting,
+      clusters: [edsClusterJson('echo', { outlier_detection: detection })],
+    });
+    const client = mesh.client();
+    const address = `127.0.0.1:${b.port}`;
+    await eventually(
+      async () => {
+        await client.say().catch(() => undefined);
+        return events();
+      },
+      (found) => found.some(({ name }) => name === `endpoint-ejected echo ${address}`),
+    );
+    b.refusals = 0;
+    const unejected = await event(`endpoint-unejected echo ${address}`);
+    const ejected = await event(`endpoint-ejected echo ${address}`);
+    const textOf = async ({ id }: EventAnswer) =>
+      (await ask<{ text: string }>('text', { at: id })).text;
+    const lineOf = (text: string) =>
+      text.split('\n').find((line) => line.trim().startsWith(address));
+    expect(lineOf(await textOf(ejected))).toContain('ejected; 0 calls succeeded');
+    expect(lineOf(await textOf(unejected))).not.toContain('ejected');
+  });
+
   it('says that there is no such event, or no longer', async () => {
     const search = new URLSearchParams({ target: TARGET, id: `${'x'.repeat(16)}.0` });
-    expect((await getPage(page, `/api/event?${search}`)).status).toBe(404);
+    expect((await getPage(page, `/api/event?${search.toString()}`)).status).toBe(404);
     const { text } = await ask<{ text: string }>('text', { at: `${'x'.repeat(16)}.0` });
     expect(text).toContain('no config: the event is no longer kept');
   });

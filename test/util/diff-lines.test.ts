@@ -2,7 +2,7 @@ import { diffLines } from '../../src/util/diff-lines';
 import { seededRandom } from '../support/seeded-random';
 
 const show = (before: string, after: string) =>
-  diffLines([...before], [...after]).map(({ sign, text }) => `${sign}${text}`.trim());
+  diffLines(before.split(''), after.split('')).map(({ sign, text }) => `${sign}${text}`.trim());
 
 /** The length of the longest common subsequence, by the definition. */
 function commonLength(a: readonly string[], b: readonly string[]): number {

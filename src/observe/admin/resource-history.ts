@@ -21,12 +21,13 @@ export function valuesAfter({
   for (const change of changes.toReversed()) {
     const key = keyOf(change);
     const atServer = JSON.stringify([key, change.serverUri]);
-    const later = replaced.has(atServer) ? replaced.get(atServer) : present.get(key);
+    const isReplaced = replaced.has(atServer);
+    const later = isReplaced ? replaced.get(atServer) : present.get(key);
     const value = change.kind === 'accepted' ? later : change.rejected;
     if (value !== undefined) values.set(change, value);
     replaced.set(atServer, change.before);
     // The value in use is that of one server.
-    if (change.kind === 'accepted') present.delete(key);
+    if (change.kind === 'accepted' && !isReplaced) present.delete(key);
   }
   return values;
 }

@@ -79,13 +79,13 @@ function toEvent(kind: string, message: unknown, atMs: number): ProcessEvent {
   const members: ReadonlyMap<string, unknown> = new Map(
     typeof message === 'object' && message !== null ? Object.entries(message) : [],
   );
-  const find = (...names: readonly string[]) =>
+  const find = (names: readonly string[]) =>
     names.map((name) => members.get(name)).find((value) => typeof value === 'string');
-  const [cluster, address] = [find('cluster'), find('address')];
+  const [cluster, address] = [find(['cluster']), find(['address'])];
   const isEndpoint = cluster !== undefined && address !== undefined;
   return {
-    ...{ atMs, kind, text: find(...TEXT) ?? '', target: find('target') },
-    subject: isEndpoint ? `${cluster} ${address}` : (find(...SUBJECT) ?? ''),
+    ...{ atMs, kind, text: find(TEXT) ?? '', target: find(['target']) },
+    subject: isEndpoint ? `${cluster} ${address}` : (find(SUBJECT) ?? ''),
     ...(isEndpoint && { endpoint: { cluster, address } }),
   };
 }
