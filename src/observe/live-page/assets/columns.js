@@ -284,6 +284,7 @@ export const PAGES = {
         element('span', { class: 'path' }, `Node ${nodeId}; ${used.join(', ')}`),
       ],
     },
+    hasHistory: true,
     tabs: { topology, resources, routes, servers, addresses, certificates, events },
   },
   'control-plane': {

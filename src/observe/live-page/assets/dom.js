@@ -8,6 +8,14 @@ export function element(name, attributes = {}, ...children) {
   return created;
 }
 
+/** Creates an element of SVG, as `element` does of HTML. */
+export function svgElement(name, attributes = {}, ...children) {
+  const created = document.createElementNS('http://www.w3.org/2000/svg', name);
+  setAttributes(created, attributes);
+  created.append(...children);
+  return created;
+}
+
 /** Sets attributes; those that are `undefined` or `false` are removed. */
 export function setAttributes(target, attributes) {
   for (const [name, value] of Object.entries(attributes)) {
@@ -26,6 +34,9 @@ const TONES = new Map([
   ...[
     'READY',
     'SERVING',
+    'server-connected',
+    'config-published',
+    'endpoint-unejected',
     'in use',
     'ready',
     'open',
@@ -53,6 +64,7 @@ const TONES = new Map([
     'nacked',
     'server-failed',
     'config-failed',
+    'endpoint-ejected',
   ].map((s) => [s, 'bad']),
   ...['CONNECTING', 'waiting', 'REQUESTED', 'backoff', 'connecting', 'fallback'].map((s) => [
     s,
@@ -61,9 +73,14 @@ const TONES = new Map([
   ...['resource-waiting', 'tls-not-used', 'problem'].map((s) => [s, 'busy']),
 ]);
 
+/** Returns `good`, `busy`, `bad` or `plain`. */
+export function toneOf(state) {
+  return TONES.get(state) ?? 'plain';
+}
+
 /** The name of a state, with a mark of its own shape besides its colour. */
 export function stateBadge(state) {
-  return element('span', { class: `badge ${TONES.get(state) ?? 'plain'}` }, state);
+  return element('span', { class: `badge ${toneOf(state)}` }, state);
 }
 
 /** A time as how long ago that is; `refreshAges` updates it. */
@@ -79,7 +96,8 @@ export function refreshAges(root) {
   }
 }
 
-function ageText(iso) {
+/** Returns how long ago a time is. */
+export function ageText(iso) {
   const seconds = Math.max(0, Math.round((Date.now() - Date.parse(iso)) / 1000));
   if (seconds < 60) return `${seconds - (seconds % 5)} s ago`;
   if (seconds < 3600) return `${Math.floor(seconds / 60)} min ago`;
