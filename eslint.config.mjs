@@ -294,10 +294,15 @@ export default defineConfig(
     files: ['src/observe/live-page/assets/*.js'],
     languageOptions: {
       globals: Object.fromEntries(
-        ['TextDecoderStream', 'URLSearchParams', 'document', 'history', 'location'].map((name) => [
-          name,
-          'readonly',
-        ]),
+        [
+          'ResizeObserver',
+          'TextDecoderStream',
+          'URLSearchParams',
+          'document',
+          'history',
+          'location',
+          'navigator',
+        ].map((name) => [name, 'readonly']),
       ),
     },
   },

@@ -13,6 +13,7 @@ import {
   type View,
   type ViewRequest,
 } from '../../live-page/view';
+import type { GraphInput } from '../../graph/build-mesh-graph';
 import { Metadata } from '../../../grpc-js';
 import type { Handle } from '../../../util/handle';
 import { err, ok, type Result } from '../../../util/result';
@@ -32,6 +33,7 @@ import {
 } from '../inspect';
 import { ProcessEvents } from './events';
 import { eventView, findEvent, listEvents, type HistoryEvent } from './history';
+import { graphView } from './graph-rows';
 import { stateAfter, type PastState } from './history-state';
 import { explainResource, problemsOf, resourceView, routeView } from './resource-rows';
 import type { ClientSnapshot, ServerSnapshot } from '../../../xds-client/client-snapshot';
@@ -189,6 +191,8 @@ export class ClientState implements PageState {
         return resourceView(inspected, this.snapshot(target), request);
       case 'routes':
         return routeView(findResolution(inspected.resolutions, scope)?.live?.config, request);
+      case 'graph':
+        return graphView(this.graphInput(inspected, request), request);
       case 'topology': {
         const resolution = findResolution(inspected.resolutions, scope);
         return topologyView(resolution && inspected.describePolicies(resolution), request);
@@ -236,6 +240,21 @@ export class ClientState implements PageState {
       resources: this.snapshot(target).resources,
     });
     return { text };
+  }
+
+  /** Returns what the graph of a target is drawn of, as it is or was; `undefined` if there is none. */
+  private graphInput(
+    inspected: InspectedProcess,
+    { target, at }: ViewRequest,
+  ): GraphInput | undefined {
+    if (at !== undefined) {
+      const past = this.stateAt(target, at);
+      return past.ok ? { target, policies: undefined, ...past.value } : undefined;
+    }
+    const resolution = findResolution(inspected.resolutions, this.clients.get(target)?.scope ?? '');
+    const config = resolution?.live?.config;
+    if (resolution === undefined || config === undefined) return undefined;
+    return { target, config, policies: inspected.describePolicies(resolution) };
   }
 
   /** Returns the state of a target after an event, or why it is not known. */

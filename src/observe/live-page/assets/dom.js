@@ -45,6 +45,7 @@ const TONES = new Map([
     'acknowledged',
     'acked',
     'good',
+    'ok',
   ].map((s) => [s, 'good']),
   ...[
     'TRANSIENT_FAILURE',
@@ -65,12 +66,17 @@ const TONES = new Map([
     'server-failed',
     'config-failed',
     'endpoint-ejected',
+    'failing',
+    'ejected',
   ].map((s) => [s, 'bad']),
   ...['CONNECTING', 'waiting', 'REQUESTED', 'backoff', 'connecting', 'fallback'].map((s) => [
     s,
     'busy',
   ]),
-  ...['resource-waiting', 'tls-not-used', 'problem'].map((s) => [s, 'busy']),
+  ...['resource-waiting', 'tls-not-used', 'problem', 'draining', 'over-limit'].map((s) => [
+    s,
+    'busy',
+  ]),
 ]);
 
 /** Returns `good`, `busy`, `bad` or `plain`. */
