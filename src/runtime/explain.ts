@@ -36,7 +36,7 @@ import { readRegularFile } from '../util/read-regular-file';
 import { createHandle, type Handle } from '../util/handle';
 import { silentLogger } from '../util/logger';
 import { systemRandom } from '../util/random';
-import { runSteps } from '../util/steps';
+import { runSteps, type Steps } from '../util/steps';
 import { err, ok, type Result } from '../util/result';
 import { TimeSlices } from '../util/time-slices';
 import { addHttpFilters, createRuntimeResourceTypes } from './built-in-parts';
@@ -163,7 +163,7 @@ export function explainGiven(
   const name = parseTarget(target);
   if (!name.ok) return unrouted(name.error);
   const source = new GivenResources(resources);
-  const config = buildConfig(source, name.value, parts);
+  const config = runSteps(buildConfig(source, name.value, parts));
   if (!config.ok) return unrouted(config.error);
   const refs = new ClusterRefs(
     () => createHandle(() => {}),
@@ -200,7 +200,7 @@ export function findNeeded(
   const name = parseTarget(target);
   if (!name.ok) return [];
   const source = new GivenResources(resources);
-  buildConfig(source, name.value, parts);
+  runSteps(buildConfig(source, name.value, parts));
   return [...source.requested];
 }
 
@@ -216,20 +216,29 @@ export function configOfGiven(
   target: string,
   parts: ConfigParts,
 ): Result<XdsConfig, string> {
-  const name = parseTarget(target);
-  return name.ok ? buildConfig(new GivenResources(resources), name.value, parts) : name;
+  return runSteps(configOfGivenInSteps(resources, target, parts));
 }
 
-/** Builds the config of a target: at once, because the source has all resources. */
-function buildConfig(
+/** Does the same in steps, of which the longest is that of the largest resource. */
+export function* configOfGivenInSteps(
+  resources: readonly GivenResource[],
+  target: string,
+  parts: ConfigParts,
+): Steps<Result<XdsConfig, string>> {
+  const name = parseTarget(target);
+  return name.ok ? yield* buildConfig(new GivenResources(resources), name.value, parts) : name;
+}
+
+/** Builds the config of a target. It waits for nothing, because the source has all resources. */
+function* buildConfig(
   source: GivenResources,
   target: TargetName,
   { types, limits, listenerName: given }: ConfigParts,
-): Result<XdsConfig, string> {
+): Steps<Result<XdsConfig, string>> {
   const listenerName =
     given === undefined ? listenerResourceName(bootstrapFor(target), target) : ok(given);
   if (!listenerName.ok) return listenerName;
-  const tasks: (() => void)[] = [];
+  const { tasks } = source;
   const clock = immediateClock(tasks);
   let update: Result<XdsConfig, string> = err('the resources are incomplete');
   const manager = new XdsDependencyManager({
@@ -241,7 +250,11 @@ function buildConfig(
     onUpdate: (next) => (update = next),
   });
   manager.start();
-  for (let task = tasks.shift(); task !== undefined; task = tasks.shift()) task();
+  // A list that is being iterated includes what is added to it meanwhile.
+  for (const task of tasks) {
+    task();
+    yield;
+  }
   manager.close();
   return update;
 }
@@ -302,8 +315,10 @@ export const GIVEN_SERVER: ServerConfig = {
   key: '',
 };
 
-/** A source of given resources: what it does not have does not exist. Watchers are notified at once, and never again. */
+/** A source of given resources: what it does not have does not exist. Watchers are notified by a task, and never again. */
 class GivenResources implements ResourceSource {
+  /** What is left to do, in its order. */
+  readonly tasks: (() => void)[] = [];
   /** Those that were watched. */
   readonly requested = new Set<GivenResource>();
   private readonly byKey: ReadonlyMap<string, GivenResource>;
@@ -319,8 +334,9 @@ class GivenResources implements ResourceSource {
     let isReleased = false;
     const given = this.find(type.typeUrl, name);
     if (given !== undefined) this.requested.add(given);
-    this.run(() => {
-      if (!isReleased) watcher.onResourceChanged(this.read(type, name));
+    this.tasks.push(() => {
+      if (isReleased) return;
+      this.run(() => watcher.onResourceChanged(this.read(type, name)));
     });
     return createHandle(() => (isReleased = true));
   }

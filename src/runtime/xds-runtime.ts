@@ -1,5 +1,7 @@
 import { setMaxListeners } from 'node:events';
-import type { InspectedProcess } from '../observe/admin/inspect';
+import type { GivenTarget, InspectedProcess } from '../observe/admin/inspect';
+import type { XdsConfig } from '../dependency-manager/xds-config';
+import type { Steps } from '../util/steps';
 import type { ShareReport } from '../observe/admin/share-report';
 import type { ObserveClients } from '../observe/admin/status-queue';
 import type { Bootstrap } from '../bootstrap/bootstrap';
@@ -298,12 +300,30 @@ export class XdsRuntime {
       describePolicies: ({ clusters }) => this.lbPolicyRoots.describe(clusters),
       describeUnusedFields: (typeUrl, bytes) =>
         types.find((type) => type.typeUrl === typeUrl)?.describeUnusedFields(bytes) ?? [],
-      resolve: ({ target, resources, listenerName }) =>
-        loadExplain().configOfGiven(resources, target, {
-          ...{ types: this.resolverDependencies.types, limits: this.environment.limits },
-          listenerName,
-        }),
+      resolve: (given) => this.resolve(given),
     };
+  }
+
+  /** Builds the config that a target would have, in slices: calls go on meanwhile. */
+  private resolve({
+    target,
+    resources,
+    listenerName,
+  }: GivenTarget): Promise<Result<XdsConfig, string>> {
+    const { types, timeSlices } = this.resolverDependencies;
+    const { limits } = this.environment;
+    return new Promise((resolve, reject) => {
+      function* steps(): Steps<void> {
+        try {
+          const parts = { types, limits, listenerName };
+          resolve(yield* loadExplain().configOfGivenInSteps(resources, target, parts));
+        } catch (error) {
+          // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- It is what was thrown.
+          reject(error);
+        }
+      }
+      timeSlices.startLater({ batch: { run: (task) => task() }, steps: steps() });
+    });
   }
 
   /** Lists the resources of all clients (gRFC A40). */

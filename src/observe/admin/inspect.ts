@@ -53,7 +53,7 @@ export interface InspectedProcess {
   readonly describePolicies: (resolution: LiveResolution) => PolicyState | undefined;
   readonly describeUnusedFields: (typeUrl: string, bytes: Uint8Array) => readonly string[];
   /** Returns the config that a channel of a target would have with these resources, or why there is none. */
-  readonly resolve: (given: GivenTarget) => Result<XdsConfig, string>;
+  readonly resolve: (given: GivenTarget) => Promise<Result<XdsConfig, string>>;
 }
 
 /** A target with given resources. */
@@ -79,7 +79,7 @@ const NOTHING: InspectedProcess = {
   ...{ resolutions: [], clients: [], certificates: [], shares: [] },
   describePolicies: () => undefined,
   describeUnusedFields: () => [],
-  resolve: () => err('there is no channel'),
+  resolve: () => Promise.resolve(err('there is no channel')),
 };
 
 /** The number of pending resources that are named for each target. */

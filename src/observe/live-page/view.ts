@@ -145,8 +145,8 @@ export type Question = ReadonlyMap<string, string>;
 export interface PageSource {
   readonly about: About;
   capture(): PageState;
-  /** Returns plain JSON; `undefined` if there is no such thing. */
-  answer(name: string, question: Question): object | undefined;
+  /** Returns plain JSON, or a promise of it; `undefined` if there is no such thing. */
+  answer(name: string, question: Question): object | undefined | Promise<object | undefined>;
   /** Ends what the source itself observes. */
   release(): void;
 }

@@ -23,7 +23,7 @@ const inspected: InspectedProcess = {
   ...{ resolutions: [], shares: [], clients: [], certificates: [] },
   describePolicies: () => undefined,
   describeUnusedFields: () => Array.from({ length: 500 }, (_, i) => `field_${i}`),
-  resolve: () => err('not resolved here'),
+  resolve: () => Promise.resolve(err('not resolved here')),
 };
 
 /** The snapshot of a client with one cluster, of which there have been 50 changes. */

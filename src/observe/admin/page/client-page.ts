@@ -16,7 +16,7 @@ import {
 import type { GraphInput } from '../../graph/build-mesh-graph';
 import { Metadata } from '../../../grpc-js';
 import type { Handle } from '../../../util/handle';
-import { err, ok, type Result } from '../../../util/result';
+import { err, ok } from '../../../util/result';
 import { describeEvent, eventLines } from './history-event';
 import { describeTargetAsText, type DescribedTarget } from './target-text';
 import { describePast, PastStates } from './past-states';
@@ -34,7 +34,7 @@ import {
 import { ProcessEvents } from './events';
 import { eventView, findEvent, listEvents, type HistoryEvent } from './history';
 import { graphView } from './graph-rows';
-import { stateAfter, type PastState } from './history-state';
+import { stateAfter } from './history-state';
 import { explainResource, problemsOf, resourceView, routeView } from './resource-rows';
 import type { ClientSnapshot, ServerSnapshot } from '../../../xds-client/client-snapshot';
 import type { CertificateState } from '../inspect-report';
@@ -81,7 +81,7 @@ class ClientPage implements PageSource {
     return new ClientState(this.observed.inspected(), this.events, this.past);
   }
 
-  answer(name: string, question: Question): object | undefined {
+  answer(name: string, question: Question): object | undefined | Promise<object | undefined> {
     const inspected = this.observed.inspected();
     if (name === 'report') return this.report(inspected, question.get('target'));
     const target = question.get('target') ?? '';
@@ -192,7 +192,7 @@ export class ClientState implements PageState {
       case 'routes':
         return routeView(findResolution(inspected.resolutions, scope)?.live?.config, request);
       case 'graph':
-        return graphView(this.graphInput(inspected, request), request);
+        return graphView(this.graphInput(request), request);
       case 'topology': {
         const resolution = findResolution(inspected.resolutions, scope);
         return topologyView(resolution && inspected.describePolicies(resolution), request);
@@ -213,55 +213,56 @@ export class ClientState implements PageState {
   }
 
   /** Everything about one event of a target; `undefined` if there is none with that id. */
-  explainEvent(target: string, id: string): object | undefined {
-    const { inspected } = this;
+  explainEvent(target: string, id: string): Promise<object> | undefined {
     const client = this.clients.get(target);
     const event = findEvent(this.eventsOf(target), id);
-    if (inspected === undefined || client === undefined || event === undefined) return undefined;
-    return { ...describeEvent(event, client), state: describePast(this.stateAt(target, id)) };
+    if (client === undefined || event === undefined) return undefined;
+    const described = describeEvent(event, client);
+    return this.stateAt(target, id).ready.then((state) => ({
+      ...described,
+      state: describePast(state),
+    }));
   }
 
   /** Describes a target as text. @param at The id of an event after which it is described; undefined for the present. */
-  describeAsText(target: string, at: string | undefined, nowMs: number): object | undefined {
-    const { inspected } = this;
+  async describeAsText(
+    target: string,
+    at: string | undefined,
+    nowMs: number,
+  ): Promise<object | undefined> {
     const client = this.clients.get(target);
-    if (inspected === undefined || client === undefined) return undefined;
+    if (client === undefined) return undefined;
+    const { resources } = this.snapshot(target);
     const event = at === undefined ? undefined : findEvent(this.eventsOf(target), at);
-    const resolution = findResolution(inspected.resolutions, client.scope);
-    const present = (): DescribedTarget['graph'] => {
-      const config = resolution?.live?.config;
-      if (config === undefined) return err(resolution?.failure ?? 'the resources are incomplete');
-      return ok({ config, policies: resolution && inspected.describePolicies(resolution) });
-    };
+    const eventTexts = event === undefined ? [] : eventLines(describeEvent(event, client));
+    const graph = at === undefined ? this.present(target) : await this.stateAt(target, at).ready;
     const text = describeTargetAsText({
-      ...{ target: client.scope, atMs: event?.atMs ?? nowMs },
-      event: event === undefined ? [] : eventLines(describeEvent(event, client)),
-      graph: at === undefined ? present() : this.stateAt(target, at),
-      resources: this.snapshot(target).resources,
+      ...{ target: client.scope, atMs: event?.atMs ?? nowMs, event: eventTexts },
+      ...{ graph, resources },
     });
     return { text };
   }
 
   /** Returns what the graph of a target is drawn of, as it is or was; `undefined` if there is none. */
-  private graphInput(
-    inspected: InspectedProcess,
-    { target, at }: ViewRequest,
-  ): GraphInput | undefined {
-    if (at !== undefined) {
-      const past = this.stateAt(target, at);
-      return past.ok ? { target, policies: undefined, ...past.value } : undefined;
-    }
-    const resolution = findResolution(inspected.resolutions, this.clients.get(target)?.scope ?? '');
+  private graphInput({ target, at }: ViewRequest): GraphInput | undefined {
+    const state = at === undefined ? this.present(target) : this.stateAt(target, at).known;
+    return state?.ok === true ? { target, policies: undefined, ...state.value } : undefined;
+  }
+
+  private present(target: string): DescribedTarget['graph'] {
+    const { inspected } = this;
+    const scope = this.clients.get(target)?.scope ?? '';
+    const resolution = findResolution(inspected?.resolutions ?? [], scope);
     const config = resolution?.live?.config;
-    if (resolution === undefined || config === undefined) return undefined;
-    return { target, config, policies: inspected.describePolicies(resolution) };
+    if (config === undefined) return err(resolution?.failure ?? 'the resources are incomplete');
+    return ok({ config, policies: resolution && inspected?.describePolicies(resolution) });
   }
 
   /** Returns the state of a target after an event, or why it is not known. */
-  private stateAt(target: string, id: string): Result<PastState, string> {
+  private stateAt(target: string, id: string): ReturnType<PastStates['of']> {
     const { inspected } = this;
     const client = this.clients.get(target);
-    return this.past.of(JSON.stringify([target, id]), () => {
+    return this.past.of(JSON.stringify([target, id]), async () => {
       const event = findEvent(this.eventsOf(target), id);
       if (inspected === undefined || client === undefined || event === undefined) {
         return err('the event is no longer kept');

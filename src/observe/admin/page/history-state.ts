@@ -36,10 +36,10 @@ interface PastInput {
  *
  * @returns why it is not known, otherwise.
  */
-export function stateAfter(
+export async function stateAfter(
   event: HistoryEvent,
   { inspected, client, events }: PastInput,
-): Result<PastState, string> {
+): Promise<Result<PastState, string>> {
   const { scope: target } = client;
   const history = client.history();
   const { resources } = client.snapshot();
@@ -55,7 +55,11 @@ export function stateAfter(
     value === undefined ? [] : [{ ...rest, value }],
   );
   const listener = findResolution(inspected.resolutions, target)?.live?.config.listener;
-  const config = inspected.resolve({ target, resources: known, listenerName: listener?.name });
+  const config = await inspected.resolve({
+    target,
+    resources: known,
+    listenerName: listener?.name,
+  });
   const note = describeLost(past.filter(({ value }) => value === undefined));
   if (!config.ok) return err([config.error, note].filter((part) => part !== '').join('; '));
   return ok({ config: config.value, ejected: ejectedAt(own, moment.atMs), note });
