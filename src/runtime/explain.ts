@@ -208,6 +208,8 @@ export function findNeeded(
 interface ConfigParts extends Pick<ExplainParts, 'types' | 'limits'> {
   /** The name of the Listener of the target. Default: that of a bootstrap without templates. */
   readonly listenerName?: string | undefined;
+  /** The time by which long steps are cut. Default: there is no hurry. */
+  readonly monotonicMs?: () => number;
 }
 
 /** Builds the config that a channel for a target would have with given resources. @returns why there is none, otherwise. */
@@ -233,13 +235,13 @@ export function* configOfGivenInSteps(
 function* buildConfig(
   source: GivenResources,
   target: TargetName,
-  { types, limits, listenerName: given }: ConfigParts,
+  { types, limits, listenerName: given, monotonicMs = () => 0 }: ConfigParts,
 ): Steps<Result<XdsConfig, string>> {
   const listenerName =
     given === undefined ? listenerResourceName(bootstrapFor(target), target) : ok(given);
   if (!listenerName.ok) return listenerName;
   const { tasks } = source;
-  const clock = immediateClock(tasks);
+  const clock = immediateClock(tasks, monotonicMs);
   let update: Result<XdsConfig, string> = err('the resources are incomplete');
   const manager = new XdsDependencyManager({
     ...{ source, types, limits, logger: silentLogger },
@@ -252,7 +254,7 @@ function* buildConfig(
   manager.start();
   // A list that is being iterated includes what is added to it meanwhile.
   for (const task of tasks) {
-    task();
+    yield* task() ?? [];
     yield;
   }
   manager.close();
@@ -260,9 +262,9 @@ function* buildConfig(
 }
 
 /** A clock without delays: it adds its tasks to a list, which its owner runs in order. */
-function immediateClock(tasks: (() => void)[]): Clock {
+function immediateClock(tasks: Task[], monotonicMs: () => number): Clock {
   return {
-    ...{ now: () => 0, monotonicMs: () => 0 },
+    ...{ now: () => 0, monotonicMs },
     soon: (task) => tasks.push(task),
     setTimer(task) {
       const timer = { isReleased: false };
@@ -275,7 +277,7 @@ function immediateClock(tasks: (() => void)[]): Clock {
 }
 
 /** Names of clusters are not resolved: no connection is made. */
-function unresolvedDns(tasks: (() => void)[]): DnsWatcherFactory {
+function unresolvedDns(tasks: Task[]): DnsWatcherFactory {
   return {
     start(_target, onResult) {
       tasks.push(() => onResult(err('names are not resolved here')));
@@ -315,10 +317,13 @@ export const GIVEN_SERVER: ServerConfig = {
   key: '',
 };
 
+/** A part of the work, which may have steps of its own. */
+type Task = () => Steps<void> | void;
+
 /** A source of given resources: what it does not have does not exist. Watchers are notified by a task, and never again. */
 class GivenResources implements ResourceSource {
   /** What is left to do, in its order. */
-  readonly tasks: (() => void)[] = [];
+  readonly tasks: Task[] = [];
   /** Those that were watched. */
   readonly requested = new Set<GivenResource>();
   private readonly byKey: ReadonlyMap<string, GivenResource>;
@@ -334,9 +339,12 @@ class GivenResources implements ResourceSource {
     let isReleased = false;
     const given = this.find(type.typeUrl, name);
     if (given !== undefined) this.requested.add(given);
-    this.tasks.push(() => {
-      if (isReleased) return;
-      this.run(() => watcher.onResourceChanged(this.read(type, name)));
+    const notify = (value: Result<T, XdsError>) => {
+      if (!isReleased) this.run(() => watcher.onResourceChanged(value));
+    };
+    const read = () => this.read(type, name);
+    this.tasks.push(function* () {
+      if (!isReleased) notify(yield* read());
     });
     return createHandle(() => (isReleased = true));
   }
@@ -378,7 +386,7 @@ class GivenResources implements ResourceSource {
     return this.byKey.get(keyOf(typeUrl, name));
   }
 
-  private read<T>(type: ResourceType<T>, name: string): Result<T, XdsError> {
+  private *read<T>(type: ResourceType<T>, name: string): Steps<Result<T, XdsError>> {
     const given = this.find(type.typeUrl, name);
     const subject = `${type.typeName} ${quoteName(name)}`;
     if (given === undefined) {
@@ -390,7 +398,7 @@ class GivenResources implements ResourceSource {
       certificateProviders: { has: () => true },
       previous: () => undefined,
     };
-    const { result } = runSteps(type.decode(given.value, context));
+    const { result } = yield* type.decode(given.value, context);
     if (result.ok) return ok(result.value);
     const message = `xds: ${subject}: rejected (NACK): ${joinBounded(result.error)}`;
     return err({ kind: 'invalid', message });

@@ -311,11 +311,12 @@ export class XdsRuntime {
     listenerName,
   }: GivenTarget): Promise<Result<XdsConfig, string>> {
     const { types, timeSlices } = this.resolverDependencies;
-    const { limits } = this.environment;
+    const { limits, clock } = this.environment;
+    const monotonicMs = () => clock.monotonicMs();
     return new Promise((resolve, reject) => {
       function* steps(): Steps<void> {
         try {
-          const parts = { types, limits, listenerName };
+          const parts = { types, limits, listenerName, monotonicMs };
           resolve(yield* loadExplain().configOfGivenInSteps(resources, target, parts));
         } catch (error) {
           // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- It is what was thrown.

@@ -165,12 +165,7 @@ class PageServer {
     }
     const { source } = this;
     const answer = name === 'about' ? source.about : source.answer(name, new Map(query));
-    if (answer instanceof Promise) {
-      const promise: Promise<object | undefined> = answer;
-      promise
-        .then((later) => sendAnswer(response, later))
-        .catch((error: unknown) => sendFailure(response, error));
-    } else sendAnswer(response, answer);
+    void sendAnswer(response, answer);
   }
 
   private sendStream(query: URLSearchParams, response: ServerResponse): void {
@@ -195,9 +190,17 @@ function parseUrl(url = ''): Pick<URL, 'pathname' | 'searchParams'> {
   return { pathname: path, searchParams: new URLSearchParams(query) };
 }
 
-function sendAnswer(response: ServerResponse, answer: object | undefined): void {
-  if (answer === undefined) sendText(response, 404, 'there is no such thing');
-  else send(response, 200, 'application/json; charset=utf-8', JSON.stringify(answer));
+async function sendAnswer(
+  response: ServerResponse,
+  answer: ReturnType<PageSource['answer']>,
+): Promise<void> {
+  try {
+    const found = await answer;
+    if (found === undefined) sendText(response, 404, 'there is no such thing');
+    else send(response, 200, 'application/json; charset=utf-8', JSON.stringify(found));
+  } catch (error) {
+    sendFailure(response, error);
+  }
 }
 
 /** Answers that the state cannot be shown: it may have anything that a server has sent. */
