@@ -301,6 +301,7 @@ export default defineConfig(
           'document',
           'history',
           'location',
+          'navigator',
         ].map((name) => [name, 'readonly']),
       ),
     },

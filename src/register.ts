@@ -28,6 +28,7 @@ import {
 import type * as Ready from './runtime/ready';
 import type { ReadyChannel, ReadyClient } from './runtime/ready';
 import type * as Runtime from './runtime/xds-runtime';
+import type * as ChangeHistory from './xds-client/change-history';
 import type { RuntimeAmbient, XdsRuntime } from './runtime/xds-runtime';
 import { checkArgument, METADATA, TEXT, type Rule } from './util/check-arguments';
 import { systemClock } from './util/clock';
@@ -51,6 +52,7 @@ const loadReady = late<typeof Ready>(() => require('./runtime/ready'));
 const loadInspect = late<typeof Inspect>(() => require('./observe/admin/inspect'));
 const loadDumpOnSignal = late<typeof DumpOnSignal>(() => require('./observe/admin/dump-on-signal'));
 const loadClientPage = late<typeof ClientPage>(() => require('./observe/admin/page/client-page'));
+const loadChangeHistory = late<typeof ChangeHistory>(() => require('./xds-client/change-history'));
 /** Loads CSDS on first use, since most processes have no admin services. */
 const loadCsds = late<typeof Csds>(() => require('./observe/admin/csds'));
 
@@ -336,7 +338,9 @@ export function dumpOnSignal(signal: NodeJS.Signals): () => void {
  * ```
  */
 export function serveAdminPage(options: AdminPageOptions): Promise<AdminPage> {
-  const observed = { inspected: () => registration?.runtime?.inspected(), explainCall };
+  const { keepMoreValues } = loadChangeHistory();
+  const inspected = () => registration?.runtime?.inspected();
+  const observed = { inspected, explainCall, keepMoreValues };
   const serving = loadClientPage().serveClientPage(options, observed, systemClock);
   const close = opened.add(async () => {
     const page = await serving.catch(() => undefined);

@@ -35,6 +35,16 @@ export interface LbEnvironment {
   readonly rates?: Pick<ProcessRates, 'counting'>;
   /** What observes the channel; `undefined` if nothing does. Not known before the first update. */
   readonly stats?: ChannelStats | undefined;
+  /** The channel, for events. Not known before the first update, nor under other resolvers than xds. */
+  readonly channel?: ChannelNames | undefined;
+}
+
+/** What tells a channel from others. */
+export interface ChannelNames {
+  /** `node.id` of the bootstrap. */
+  readonly nodeId: string;
+  /** The target that the channel was created with. */
+  readonly target: string;
 }
 
 /** Finds policies by their gRPC name. */
@@ -67,9 +77,7 @@ export interface LbHost extends LbHelper {
 }
 
 /** The xDS part of an update: the same object as long as the target is resolved. */
-export interface XdsLbContext {
-  /** `node.id` of the bootstrap. */
-  readonly nodeId: string;
+export interface XdsLbContext extends ChannelNames {
   /** The clusters of the target. A policy watches the cluster that it needs. */
   readonly clusters: ClusterStore;
   /** The certificates of the bootstrap, for clusters with TLS (gRFC A29). */

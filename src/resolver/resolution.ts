@@ -115,7 +115,7 @@ export class Resolution implements LiveResolution {
     const certificates = shared.certificates.of(bootstrap, this.client.connectionOptions);
     this.lbContext = {
       clusters: this.manager,
-      nodeId,
+      ...{ nodeId, target: options.target },
       certificates: { ...certificates, stats },
       loads: this.client.loads,
       ...{ stats, rates },

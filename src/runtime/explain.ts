@@ -36,7 +36,7 @@ import { readRegularFile } from '../util/read-regular-file';
 import { createHandle, type Handle } from '../util/handle';
 import { silentLogger } from '../util/logger';
 import { systemRandom } from '../util/random';
-import { runSteps } from '../util/steps';
+import { runSteps, type Steps } from '../util/steps';
 import { err, ok, type Result } from '../util/result';
 import { TimeSlices } from '../util/time-slices';
 import { addHttpFilters, createRuntimeResourceTypes } from './built-in-parts';
@@ -163,7 +163,7 @@ export function explainGiven(
   const name = parseTarget(target);
   if (!name.ok) return unrouted(name.error);
   const source = new GivenResources(resources);
-  const config = buildConfig(source, name.value, parts);
+  const config = runSteps(buildConfig(source, name.value, parts));
   if (!config.ok) return unrouted(config.error);
   const refs = new ClusterRefs(
     () => createHandle(() => {}),
@@ -200,30 +200,48 @@ export function findNeeded(
   const name = parseTarget(target);
   if (!name.ok) return [];
   const source = new GivenResources(resources);
-  buildConfig(source, name.value, parts);
+  runSteps(buildConfig(source, name.value, parts));
   return [...source.requested];
+}
+
+/** The parts that a config is built with. */
+interface ConfigParts extends Pick<ExplainParts, 'types' | 'limits'> {
+  /** The name of the Listener of the target. Default: that of a bootstrap without templates. */
+  readonly listenerName?: string | undefined;
+  /** The time by which long steps are cut. Default: there is no hurry. */
+  readonly monotonicMs?: () => number;
 }
 
 /** Builds the config that a channel for a target would have with given resources. @returns why there is none, otherwise. */
 export function configOfGiven(
   resources: readonly GivenResource[],
   target: string,
-  parts: Pick<ExplainParts, 'types' | 'limits'>,
+  parts: ConfigParts,
 ): Result<XdsConfig, string> {
-  const name = parseTarget(target);
-  return name.ok ? buildConfig(new GivenResources(resources), name.value, parts) : name;
+  return runSteps(configOfGivenInSteps(resources, target, parts));
 }
 
-/** Builds the config of a target: at once, because the source has all resources. */
-function buildConfig(
+/** Does the same in steps, of which the longest is that of the largest resource. */
+export function* configOfGivenInSteps(
+  resources: readonly GivenResource[],
+  target: string,
+  parts: ConfigParts,
+): Steps<Result<XdsConfig, string>> {
+  const name = parseTarget(target);
+  return name.ok ? yield* buildConfig(new GivenResources(resources), name.value, parts) : name;
+}
+
+/** Builds the config of a target. It waits for nothing, because the source has all resources. */
+function* buildConfig(
   source: GivenResources,
   target: TargetName,
-  { types, limits }: Pick<ExplainParts, 'types' | 'limits'>,
-): Result<XdsConfig, string> {
-  const listenerName = listenerResourceName(bootstrapFor(target), target);
+  { types, limits, listenerName: given, monotonicMs = () => 0 }: ConfigParts,
+): Steps<Result<XdsConfig, string>> {
+  const listenerName =
+    given === undefined ? listenerResourceName(bootstrapFor(target), target) : ok(given);
   if (!listenerName.ok) return listenerName;
-  const tasks: (() => void)[] = [];
-  const clock = immediateClock(tasks);
+  const { tasks } = source;
+  const clock = immediateClock(tasks, monotonicMs);
   let update: Result<XdsConfig, string> = err('the resources are incomplete');
   const manager = new XdsDependencyManager({
     ...{ source, types, limits, logger: silentLogger },
@@ -234,15 +252,19 @@ function buildConfig(
     onUpdate: (next) => (update = next),
   });
   manager.start();
-  for (let task = tasks.shift(); task !== undefined; task = tasks.shift()) task();
+  // A list that is being iterated includes what is added to it meanwhile.
+  for (const task of tasks) {
+    yield* task() ?? [];
+    yield;
+  }
   manager.close();
   return update;
 }
 
 /** A clock without delays: it adds its tasks to a list, which its owner runs in order. */
-function immediateClock(tasks: (() => void)[]): Clock {
+function immediateClock(tasks: Task[], monotonicMs: () => number): Clock {
   return {
-    ...{ now: () => 0, monotonicMs: () => 0 },
+    ...{ now: () => 0, monotonicMs },
     soon: (task) => tasks.push(task),
     setTimer(task) {
       const timer = { isReleased: false };
@@ -255,7 +277,7 @@ function immediateClock(tasks: (() => void)[]): Clock {
 }
 
 /** Names of clusters are not resolved: no connection is made. */
-function unresolvedDns(tasks: (() => void)[]): DnsWatcherFactory {
+function unresolvedDns(tasks: Task[]): DnsWatcherFactory {
   return {
     start(_target, onResult) {
       tasks.push(() => onResult(err('names are not resolved here')));
@@ -295,8 +317,13 @@ export const GIVEN_SERVER: ServerConfig = {
   key: '',
 };
 
-/** A source of given resources: what it does not have does not exist. Watchers are notified at once, and never again. */
+/** A part of the work, which may have steps of its own. */
+type Task = () => Steps<void> | void;
+
+/** A source of given resources: what it does not have does not exist. Watchers are notified by a task, and never again. */
 class GivenResources implements ResourceSource {
+  /** What is left to do, in its order. */
+  readonly tasks: Task[] = [];
   /** Those that were watched. */
   readonly requested = new Set<GivenResource>();
   private readonly byKey: ReadonlyMap<string, GivenResource>;
@@ -312,8 +339,12 @@ class GivenResources implements ResourceSource {
     let isReleased = false;
     const given = this.find(type.typeUrl, name);
     if (given !== undefined) this.requested.add(given);
-    this.run(() => {
-      if (!isReleased) watcher.onResourceChanged(this.read(type, name));
+    const notify = (value: Result<T, XdsError>) => {
+      if (!isReleased) this.run(() => watcher.onResourceChanged(value));
+    };
+    const read = () => this.read(type, name);
+    this.tasks.push(function* () {
+      if (!isReleased) notify(yield* read());
     });
     return createHandle(() => (isReleased = true));
   }
@@ -355,7 +386,7 @@ class GivenResources implements ResourceSource {
     return this.byKey.get(keyOf(typeUrl, name));
   }
 
-  private read<T>(type: ResourceType<T>, name: string): Result<T, XdsError> {
+  private *read<T>(type: ResourceType<T>, name: string): Steps<Result<T, XdsError>> {
     const given = this.find(type.typeUrl, name);
     const subject = `${type.typeName} ${quoteName(name)}`;
     if (given === undefined) {
@@ -367,7 +398,7 @@ class GivenResources implements ResourceSource {
       certificateProviders: { has: () => true },
       previous: () => undefined,
     };
-    const { result } = runSteps(type.decode(given.value, context));
+    const { result } = yield* type.decode(given.value, context);
     if (result.ok) return ok(result.value);
     const message = `xds: ${subject}: rejected (NACK): ${joinBounded(result.error)}`;
     return err({ kind: 'invalid', message });

@@ -1,5 +1,7 @@
 import { setMaxListeners } from 'node:events';
-import type { InspectedProcess } from '../observe/admin/inspect';
+import type { GivenTarget, InspectedProcess } from '../observe/admin/inspect';
+import type { XdsConfig } from '../dependency-manager/xds-config';
+import type { Steps } from '../util/steps';
 import type { ShareReport } from '../observe/admin/share-report';
 import type { ObserveClients } from '../observe/admin/status-queue';
 import type { Bootstrap } from '../bootstrap/bootstrap';
@@ -48,6 +50,7 @@ import { processRates } from '../observe/rates/process-rates';
 import { processStats } from '../observe/stats/stats-registry';
 import { systemClock } from '../util/clock';
 import { systemRandom } from '../util/random';
+import { late } from '../util/late';
 import { createHandle, type Handle } from '../util/handle';
 import { err, ok, type Result } from '../util/result';
 import type { ClientPool } from '../xds-client/client-pool';
@@ -71,6 +74,7 @@ import {
   USER_AGENT,
   type XdsClientGroup,
 } from './process-clients';
+import type * as Explain from './explain';
 import type { ExplainedChannels } from './explain';
 import { readChildOptions } from './register-options';
 import type { ServerClient } from './server-client';
@@ -80,6 +84,9 @@ export { registerChannelCredentials } from '../security/credentials/channel-cred
 export { registerCertificateProvider } from '../security/providers/certificate-providers';
 export { registerHttpFilter } from '../http-filters/registry';
 export { registerLbPolicy } from '../lb/custom/custom-policies';
+
+/** Loaded for the first page that shows an earlier time. */
+const loadExplain = late<typeof Explain>(() => require('./explain'));
 
 /** The options of this package that a channel may have. */
 const CHANNEL_OPTIONS = [BOOTSTRAP_OPTION, CHILD_CHANNEL_OPTION];
@@ -287,13 +294,38 @@ export class XdsRuntime {
       clients: this.clients.clients().map(({ client, scope }) => ({
         ...{ scope, nodeId: client.node.id },
         snapshot: () => client.snapshot(),
+        history: () => client.history(),
       })),
       certificates: this.certificates.inUse(),
       shares: this.describeShares(),
       describePolicies: ({ clusters }) => this.lbPolicyRoots.describe(clusters),
       describeUnusedFields: (typeUrl, bytes) =>
         types.find((type) => type.typeUrl === typeUrl)?.describeUnusedFields(bytes) ?? [],
+      resolve: (given) => this.resolve(given),
     };
+  }
+
+  /** Builds the config that a target would have, in slices: calls go on meanwhile. */
+  private resolve({
+    target,
+    resources,
+    listenerName,
+  }: GivenTarget): Promise<Result<XdsConfig, string>> {
+    const { types, timeSlices } = this.resolverDependencies;
+    const { limits, clock } = this.environment;
+    const monotonicMs = () => clock.monotonicMs();
+    return new Promise((resolve, reject) => {
+      function* steps(): Steps<void> {
+        try {
+          const parts = { types, limits, listenerName, monotonicMs };
+          resolve(yield* loadExplain().configOfGivenInSteps(resources, target, parts));
+        } catch (error) {
+          // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- It is what was thrown.
+          reject(error);
+        }
+      }
+      timeSlices.startLater({ batch: { run: (task) => task() }, steps: steps() });
+    });
   }
 
   /** Lists the resources of all clients (gRFC A40). */

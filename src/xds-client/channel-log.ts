@@ -7,7 +7,8 @@ import { MAX_SHOWN_NAME } from '../util/text';
 import type { AdsResponse } from './ads/ads-response';
 import type { Answer } from './ads/verdict';
 import type { Channel, ChannelResource, ResourceListener } from './channel-resource';
-import type { ChangeHistory, ResourceChange } from './client-snapshot';
+import type { ChangeHistory } from './change-history';
+import type { KeptValue, ResourceChange } from './client-snapshot';
 import {
   MAX_INITIAL_VERSIONS_LENGTH,
   MAX_LOGGED_BUGS,
@@ -156,9 +157,12 @@ export class ChannelLog implements ResourceListener {
     this.attempt(resource, () => this.remember(resource, event, before));
   }
 
-  onReleased({ id }: ChannelResource, state: State): void {
+  onReleased(resource: ChannelResource, state: State): void {
+    this.attempt(resource, () => this.rememberRelease(resource, state));
     if (!isRemovalIgnored(state)) return;
-    this.options.logger.info(() => `${describeResource(id)}: no longer watched after its removal`);
+    this.options.logger.info(
+      () => `${describeResource(resource.id)}: no longer watched after its removal`,
+    );
   }
 
   /** Runs what only describes a resource. An exception in it changes nothing else. */
@@ -249,12 +253,29 @@ export class ChannelLog implements ResourceListener {
 
   private remember(resource: ChannelResource, event: Event, before: State): void {
     const entry = describeEvent(resource, event, before);
-    if (entry === undefined) return;
-    const { type, name, channel } = resource;
+    if (entry !== undefined) this.add(resource, { ...entry, before: keptValue(before) });
+  }
+
+  private rememberRelease(resource: ChannelResource, state: State): void {
+    const before = keptValue(state);
+    if (before === undefined) return;
+    this.add(resource, { kind: 'released', version: '', text: '', before, rejected: undefined });
+  }
+
+  private add(
+    { type, name, channel }: ChannelResource,
+    entry: Omit<ResourceChange, 'atMs' | 'serverUri' | 'typeUrl' | 'name'>,
+  ): void {
     const { clock, history } = this.options;
     const { serverUri } = channel.server;
     history.add({ atMs: clock.now(), serverUri, typeUrl: type.typeUrl, name, ...entry });
   }
+}
+
+function keptValue(state: State): KeptValue | undefined {
+  if (state.kind !== 'accepted') return undefined;
+  const { version, bytes } = state.accepted;
+  return { version, bytes };
 }
 
 /** Describes an event for the history; `undefined` if nothing changed. */
@@ -262,27 +283,31 @@ function describeEvent(
   { type }: ChannelResource,
   event: Event,
   before: State,
-): Pick<ResourceChange, 'kind' | 'version' | 'text' | 'bytes'> | undefined {
+): Pick<ResourceChange, 'kind' | 'version' | 'text' | 'rejected'> | undefined {
+  const rejected = undefined;
   switch (event.kind) {
     case 'accepted': {
       const { accepted, change } = event;
-      const { value, version, bytes } = accepted;
+      const { value, version } = accepted;
       if (value === valueOf(before)) return undefined;
       const text = (change && type.describeChange(change.change)) ?? '';
-      return { kind: 'accepted', version, text, bytes };
+      return { kind: 'accepted', version, text, rejected };
     }
     case 'failed': {
-      const { error, rejected: bytes } = event.failure;
-      return { kind: 'rejected', version: '', text: error.message, bytes };
+      const { error, rejected: bytes, version: ofRejected } = event.failure;
+      return {
+        ...{ kind: 'rejected', version: '', text: error.message },
+        rejected: bytes && { version: ofRejected, bytes },
+      };
     }
     case 'deleted':
     case 'timed-out': {
       // What never was is not removed.
       if (event.kind === 'deleted' && before.kind !== 'accepted') {
-        return { kind: 'missing', version: '', text: NOT_IN_RESPONSE, bytes: undefined };
+        return { kind: 'missing', version: '', text: NOT_IN_RESPONSE, rejected };
       }
       const kind = event.kind === 'deleted' ? 'removed' : 'timed-out';
-      return { kind, version: '', text: event.failure.error.message, bytes: undefined };
+      return { kind, version: '', text: event.failure.error.message, rejected };
     }
     default:
       return undefined;

@@ -57,6 +57,13 @@ export interface ServerSnapshot {
   readonly relay: RelayHop | undefined;
 }
 
+/** A value of a resource that is kept to be compared, or to show a time at which it was in use. */
+export interface KeptValue {
+  readonly version: string;
+  /** `undefined` if they are too large, or no longer kept. */
+  readonly bytes: Uint8Array | undefined;
+}
+
 /** A change of a resource at one server. */
 export interface ResourceChange {
   /** Milliseconds since the epoch. */
@@ -64,68 +71,34 @@ export interface ResourceChange {
   readonly serverUri: string;
   readonly typeUrl: string;
   readonly name: string;
-  /** `missing`: the server has said that there is no such resource, and there was none before. */
-  readonly kind: 'accepted' | 'rejected' | 'removed' | 'missing' | 'timed-out';
+  /**
+   * `missing`: the server has said that there is no such resource, and there was none before. `released`: nothing watches the
+   * resource any longer.
+   */
+  readonly kind: 'accepted' | 'rejected' | 'removed' | 'missing' | 'timed-out' | 'released';
   /** The version of an accepted value; empty for the others. */
   readonly version: string;
   /** What changed in a value, if its decoder knows, or why there is no new one. */
   readonly text: string;
-  /** The value that was accepted or rejected; `undefined` if there is none, or it is not kept. */
-  readonly bytes: Uint8Array | undefined;
+  /** The value that was in use before; `undefined` if there was none. */
+  readonly before: KeptValue | undefined;
+  /** The value that was rejected; `undefined` for other changes. */
+  readonly rejected: KeptValue | undefined;
 }
 
-/** The number of changes kept, of all resources of the servers of a bootstrap. */
-const MAX_CHANGES = 1000;
-/** The size of a version that is kept, and of all that are, of the resources of the servers of a bootstrap. */
-const MAX_VERSION_BYTES = 64 * 1024;
-const MAX_KEPT_BYTES = 2 * 2 ** 20;
-
-/** A change whose value may be dropped later. */
-type KeptChange = { -readonly [K in keyof ResourceChange]: ResourceChange[K] };
-
-/** The last changes of resources, of all servers of a bootstrap, with the last versions of those that are not large. */
-export class ChangeHistory {
-  private changes: ResourceChange[] = [];
-  /** The changes with a value, the oldest first. */
-  private readonly kept = new Set<KeptChange>();
-  private keptBytes = 0;
-
-  add(added: ResourceChange): void {
-    const change = { ...added, bytes: copyUpTo(added.bytes, MAX_VERSION_BYTES) };
-    this.keep(change);
-    this.changes.push(change);
-    // Not one by one, since that would move all of them each time.
-    if (this.changes.length >= 2 * MAX_CHANGES) this.changes = this.latest();
-  }
-
-  /** The changes that are kept, the oldest first. */
-  latest(): ResourceChange[] {
-    return this.changes.slice(-MAX_CHANGES);
-  }
-
-  private keep(change: KeptChange): void {
-    if (change.bytes === undefined) return;
-    this.kept.add(change);
-    this.keptBytes += change.bytes.length;
-    for (const oldest of this.kept) {
-      if (this.keptBytes <= MAX_KEPT_BYTES) break;
-      this.kept.delete(oldest);
-      this.keptBytes -= oldest.bytes?.length ?? 0;
-      oldest.bytes = undefined;
-    }
-  }
-}
-
-/** Returns a copy of a value: it may be part of a response, which would be kept as a whole. */
-function copyUpTo(bytes: Uint8Array | undefined, maxBytes: number): Uint8Array | undefined {
-  return bytes === undefined || bytes.length > maxBytes ? undefined : Uint8Array.from(bytes);
+/** The last changes of the resources of all servers of a bootstrap, also of those that are no longer watched. */
+export interface ResourceHistory {
+  /** The oldest first. */
+  readonly changes: readonly ResourceChange[];
+  /** Changes before this time are not kept; -Infinity if all are. Milliseconds since the epoch. */
+  readonly sinceMs: number;
 }
 
 /** Everything a client knows, for CSDS and for diagnostics. Plain data, a copy. */
 export interface ClientSnapshot {
   readonly servers: readonly ServerSnapshot[];
   readonly resources: readonly ResourceSnapshot[];
-  /** The last changes of these resources, the oldest first. */
+  /** The last changes of these resources, the oldest first, without releases. */
   readonly changes: readonly ResourceChange[];
 }
 

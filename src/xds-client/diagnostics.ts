@@ -170,6 +170,26 @@ export interface CallRefusedEvent extends DiagnosticEvent {
   readonly error: string;
 }
 
+/** An endpoint of a cluster, on one channel. */
+export interface EndpointEvent extends DiagnosticEvent {
+  /** The target that the channel was created with. */
+  readonly target: string;
+  readonly cluster: string;
+  /** Such as `10.0.0.1:80`; several are separated by commas. */
+  readonly address: string;
+}
+
+/** Outlier detection has ejected an endpoint (gRFC A50). One that is ejected again meanwhile has one more event. */
+export interface EndpointEjectedEvent extends EndpointEvent {
+  /** Which algorithm has found it. */
+  readonly method: 'success_rate' | 'failure_percentage';
+  /** The calls since the last sweep, such as `3 calls succeeded, 7 failed`. */
+  readonly text: string;
+}
+
+/** An endpoint takes calls again after its ejection. */
+export type EndpointUnejectedEvent = EndpointEvent;
+
 /** The channels of `node:diagnostics_channel` on which this package publishes, and what each message is. */
 export interface DiagnosticEvents {
   readonly 'grpc-xds:server-connected': ServerConnectedEvent;
@@ -184,6 +204,8 @@ export interface DiagnosticEvents {
   readonly 'grpc-xds:config-failed': ConfigFailedEvent;
   readonly 'grpc-xds:tls-not-used': TlsNotUsedEvent;
   readonly 'grpc-xds:tls-handshake': TlsHandshakeEvent;
+  readonly 'grpc-xds:endpoint-ejected': EndpointEjectedEvent;
+  readonly 'grpc-xds:endpoint-unejected': EndpointUnejectedEvent;
   readonly 'grpc-xds:serving-state': ServingStateEvent;
   readonly 'grpc-xds:call-refused': CallRefusedEvent;
 }
@@ -214,6 +236,8 @@ export const diagnostics = {
   configFailed: open('grpc-xds:config-failed'),
   tlsNotUsed: open('grpc-xds:tls-not-used'),
   tlsHandshake: open('grpc-xds:tls-handshake'),
+  endpointEjected: open('grpc-xds:endpoint-ejected'),
+  endpointUnejected: open('grpc-xds:endpoint-unejected'),
   servingState: open('grpc-xds:serving-state'),
   callRefused: open('grpc-xds:call-refused'),
 } as const;

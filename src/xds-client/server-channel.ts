@@ -29,7 +29,8 @@ import {
 import { ChannelLog } from './channel-log';
 import { diagnostics, type ServerEvent } from './diagnostics';
 import type { Logger } from '../util/logger';
-import type { ChangeHistory, ClientEvents, ServerSnapshot } from './client-snapshot';
+import type { ChangeHistory } from './change-history';
+import type { ClientEvents, ServerSnapshot } from './client-snapshot';
 import type { ParseResourceName } from './resource-name';
 import type { CertificateProviders, DiscoveryService, ResourceType } from './resource-type';
 import type { TimeBudget } from './budgets';

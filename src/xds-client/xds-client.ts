@@ -6,6 +6,7 @@ import { Authority } from './authority';
 import type {
   ClientSnapshot,
   ResourceChange,
+  ResourceHistory,
   ResourceSnapshot,
   ServerSnapshot,
 } from './client-snapshot';
@@ -40,6 +41,7 @@ export type WatchClient = Pick<
   | 'waitingFor'
   | 'serverFailures'
   | 'snapshot'
+  | 'history'
   | 'close'
 >;
 
@@ -172,6 +174,11 @@ export class XdsClient {
       resources: [...this.resources()],
       changes: this.servers.history.latest().filter(isWatched),
     };
+  }
+
+  /** Returns the last changes of the resources of all clients of the bootstrap, also of those that are no longer watched. */
+  history(): ResourceHistory {
+    return this.servers.history.whole();
   }
 
   /**

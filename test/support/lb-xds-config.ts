@@ -93,7 +93,13 @@ export function lbContext(
   store = new FakeClusterStore(),
 ): XdsLbContext {
   store.set(clusters);
-  return { clusters: store, nodeId: 'n1', certificates: noCertificates, loads: undefined };
+  return {
+    clusters: store,
+    nodeId: 'n1',
+    target: 'xds:///test',
+    certificates: noCertificates,
+    loads: undefined,
+  };
 }
 
 /** A usable cluster with endpoints: those of the priorities, or `undefined` if there are none. */

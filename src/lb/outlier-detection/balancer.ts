@@ -1,4 +1,9 @@
 import type { ChannelOptions, Picker, Subchannel, SubchannelAddress } from '../../grpc-js';
+import {
+  diagnostics,
+  type EndpointEjectedEvent,
+  type EndpointEvent,
+} from '../../xds-client/diagnostics';
 import { Label, LbInstruments, LbLabel } from '../../observe/stats/instruments';
 import type { Handle } from '../../util/handle';
 import { inSteps, type Steps } from '../../util/steps';
@@ -54,6 +59,8 @@ const UNENFORCED_REASONS: Readonly<Record<Exclude<Verdict, 'ejected'>, string>> 
   'not-enforced': 'enforcement_percentage',
   'at-limit': 'max_ejection_overflow',
 };
+
+type Method = EndpointEjectedEvent['method'];
 
 const TRACER = 'outlier_detection';
 // With an interval of 0 the timer would fire continuously. Other implementations of gRPC take any interval.
@@ -125,6 +132,7 @@ class OutlierDetection implements SingleChildDelegate<OutlierDetectionLbConfig> 
   }
 
   release(): void {
+    for (const endpoint of this.ejected()) this.publishUnejected(endpoint);
     this.stop();
     this.updates.cancel();
   }
@@ -139,7 +147,9 @@ class OutlierDetection implements SingleChildDelegate<OutlierDetectionLbConfig> 
   /** Observes the listed endpoints, including subchannels that were created before they were listed. */
   private *observe(endpoints: EndpointSet): Steps<void> {
     const observed = (this.endpoints ??= new (loadDetection().ObservedEndpoints)());
+    const ejected = this.ejected();
     yield* observed.update(endpoints);
+    this.publishEnded(ejected);
     yield* inSteps(this.subchannels, (subchannel) => {
       if (subchannel.endpoint === undefined) subchannel.observe(observed.find(subchannel.address));
     });
@@ -197,7 +207,9 @@ class OutlierDetection implements SingleChildDelegate<OutlierDetectionLbConfig> 
   private stopDetecting(): void {
     this.stop();
     this.updates.cancel();
+    const ejected = this.ejected();
     this.endpoints?.clear();
+    this.publishEnded(ejected);
     for (const subchannel of this.subchannels) subchannel.observe(undefined);
   }
 
@@ -221,7 +233,10 @@ class OutlierDetection implements SingleChildDelegate<OutlierDetectionLbConfig> 
       this.eject(outliers, 'failure_percentage', nowMs);
     }
     for (const endpoint of this.due()) {
-      if (endpoint.settle(nowMs, detection)) this.trace(() => `${endpoint.key} is unejected`);
+      if (endpoint.settle(nowMs, detection)) {
+        this.trace(() => `${endpoint.key} is unejected`);
+        this.publishUnejected(endpoint);
+      }
     }
   }
 
@@ -249,15 +264,41 @@ class OutlierDetection implements SingleChildDelegate<OutlierDetectionLbConfig> 
     return { endpointCount: this.endpoints?.size ?? 0, ejectedCount, maxEjectionPercent };
   }
 
-  private eject(outliers: readonly Outlier<Candidate>[], method: string, nowMs: number): void {
+  private eject(outliers: readonly Outlier<Candidate>[], method: Method, nowMs: number): void {
     for (const { candidate, verdict } of outliers) {
       const { endpoint, successes, failures } = candidate;
       this.trace(
         () => `${endpoint.key} had ${successes} successes, ${failures} failures: ${verdict}`,
       );
       this.count(verdict, method);
-      if (verdict === 'ejected') endpoint.eject(nowMs);
+      if (verdict !== 'ejected') continue;
+      endpoint.eject(nowMs);
+      this.publishEjected(candidate, method);
     }
+  }
+
+  private publishEjected({ endpoint, successes, failures }: Candidate, method: Method): void {
+    const { endpointEjected } = diagnostics;
+    if (!endpointEjected.hasSubscribers) return;
+    const text = `${successes} calls succeeded, ${failures} failed`;
+    endpointEjected.publish({ ...this.describeEndpoint(endpoint), method, text });
+  }
+
+  /** @param endpoints Those that were ejected before their list changed. */
+  private publishEnded(endpoints: readonly ObservedEndpoint[]): void {
+    for (const endpoint of endpoints) if (!endpoint.isEjected) this.publishUnejected(endpoint);
+  }
+
+  private publishUnejected(endpoint: ObservedEndpoint): void {
+    const { endpointUnejected } = diagnostics;
+    if (endpointUnejected.hasSubscribers)
+      endpointUnejected.publish(this.describeEndpoint(endpoint));
+  }
+
+  private describeEndpoint({ addresses }: ObservedEndpoint): EndpointEvent {
+    const { nodeId = '', target = '' } = this.only.host.environment.channel ?? {};
+    const address = addresses.map(formatAddress).join(', ');
+    return { nodeId, target, cluster: this.clusterName(), address };
   }
 
   /** Counts a decision for the plugins that observe the channel (gRFC A91). */

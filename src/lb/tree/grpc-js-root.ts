@@ -27,6 +27,7 @@ import { Violations } from '../../util/violations';
 import { CallTiming } from '../cluster-impl/endpoint-calls';
 import {
   getXdsLbContext,
+  type ChannelNames,
   type LbEnvironment,
   type LbPolicy,
   type LbPolicyType,
@@ -81,6 +82,7 @@ export class GrpcJsRoot implements LoadBalancer {
   private state = ConnectivityState.IDLE;
   /** What observes the channel, known from the first update on. */
   private stats: ChannelStats | undefined;
+  private channel: ChannelNames | undefined;
   private gauges: Handle | undefined;
   private readonly timing: CallTiming;
 
@@ -125,6 +127,7 @@ export class GrpcJsRoot implements LoadBalancer {
     if (!(config instanceof RootConfig)) return false;
     const xds = getXdsLbContext(channelOptions);
     // Between two resolutions of a channel there is no context.
+    this.channel ??= xds && { nodeId: xds.nodeId, target: xds.target };
     if (this.stats === undefined && xds?.stats !== undefined) this.observeBy(xds.stats);
     const update = {
       config: config.config,
@@ -194,15 +197,19 @@ export class GrpcJsRoot implements LoadBalancer {
     this.gauges = observeTree(stats, () => this.describe());
   }
 
-  /** The policy is created before the first update, which has the stats. */
+  /** The policy is created before the first update, which has the stats and the names. */
   private createEnvironment(shared: SharedLbEnvironment): LbEnvironment {
     const stats = () => this.stats;
+    const channel = () => this.channel;
     return {
       ...shared,
       batch: this.batch,
       callTiming: this.timing,
       get stats() {
         return stats();
+      },
+      get channel() {
+        return channel();
       },
     };
   }

@@ -8,6 +8,8 @@ import {
   TEXT,
   type MembersOf,
 } from '../../util/check-arguments';
+import type { XdsConfig } from '../../dependency-manager/xds-config';
+import { err, type Result } from '../../util/result';
 import type { LiveResolution } from '../../resolver/resolver-dependencies';
 import type { PolicyState } from '../../lb/tree/policy-state';
 import type { CertificatesInUse } from '../../security/providers/certificate-providers';
@@ -16,6 +18,7 @@ import { PACKAGE_VERSION } from '../../util/version';
 import {
   SERVER_TARGET,
   type ClientSnapshot,
+  type ResourceHistory,
   type ResourceSnapshot,
 } from '../../xds-client/client-snapshot';
 import type {
@@ -42,11 +45,27 @@ export interface InspectedProcess {
     readonly scope: string;
     readonly nodeId: string;
     readonly snapshot: () => ClientSnapshot;
+    /** Of all clients of its bootstrap. */
+    readonly history: () => ResourceHistory;
   }[];
   readonly certificates: readonly CertificatesInUse[];
   readonly shares: readonly ShareReport[];
   readonly describePolicies: (resolution: LiveResolution) => PolicyState | undefined;
   readonly describeUnusedFields: (typeUrl: string, bytes: Uint8Array) => readonly string[];
+  /** Returns the config that a channel of a target would have with these resources, or why there is none. */
+  readonly resolve: (given: GivenTarget) => Promise<Result<XdsConfig, string>>;
+}
+
+/** A target with given resources. */
+export interface GivenTarget {
+  readonly target: string;
+  /** Default: that of a bootstrap without templates. */
+  readonly listenerName?: string | undefined;
+  readonly resources: readonly {
+    readonly typeUrl: string;
+    readonly name: string;
+    readonly value: Uint8Array;
+  }[];
 }
 
 const OPTIONS: MembersOf<InspectOptions> = {
@@ -60,6 +79,7 @@ const NOTHING: InspectedProcess = {
   ...{ resolutions: [], clients: [], certificates: [], shares: [] },
   describePolicies: () => undefined,
   describeUnusedFields: () => [],
+  resolve: () => Promise.resolve(err('there is no channel')),
 };
 
 /** The number of pending resources that are named for each target. */
@@ -153,10 +173,11 @@ function describeConfig({
 }
 
 function describeClient(
-  { servers, resources, changes }: ClientSnapshot,
+  snapshot: ClientSnapshot,
   { describeUnusedFields }: InspectedProcess,
   contents: Contents | undefined,
 ): Pick<TargetReport, 'servers' | 'resources' | 'changes'> {
+  const { servers, resources } = snapshot;
   return {
     servers,
     resources: resources.map((resource): ResourceReport => {
@@ -167,7 +188,7 @@ function describeClient(
         ...(contents && accepted && { contents: contents.of(resource.typeUrl, accepted.bytes) }),
       };
     }),
-    changes: describeChanges(changes, contents),
+    changes: describeChanges(snapshot, contents),
   };
 }
 

@@ -1,4 +1,4 @@
-import type { ResourceChange } from '../../xds-client/client-snapshot';
+import type { ClientSnapshot } from '../../xds-client/client-snapshot';
 import type { ChangeReport } from './inspect-report';
 import { diffJson, type Difference } from '../../wire/proto-json/json-diff';
 import { late } from '../../util/late';
@@ -6,40 +6,24 @@ import type * as EncodeJson from '../../wire/proto-json/encode-json';
 import { errorMessage } from '../../util/errors';
 import { isSecretName, mayHaveSecretConditions, mayHaveSecrets } from '../../util/secrets';
 import { toIso } from '../../util/since';
+import { valuesAfter } from './resource-history';
 import { REDACTED, redactSecrets } from '../../util/text';
 
-/** Describes changes, with how the values differ if contents are included. */
+/** Describes the changes of a client, with how the values differ if contents are included. */
 export function describeChanges(
-  changes: readonly ResourceChange[],
+  snapshot: Pick<ClientSnapshot, 'changes' | 'resources'>,
   contents: Contents | undefined,
 ): readonly ChangeReport[] {
-  const before = contents && previousValues(changes);
-  return changes.map((change): ChangeReport => {
-    const { atMs, serverUri, typeUrl, name, kind, version, text, bytes } = change;
-    const previous = before?.get(change);
-    const diff = bytes && previous && contents?.diff(typeUrl, previous, bytes);
+  const after = contents && valuesAfter(snapshot);
+  return snapshot.changes.map((change): ChangeReport => {
+    const { atMs, serverUri, typeUrl, name, kind, version, text, before } = change;
+    const [from, to] = [before?.bytes, after?.get(change)?.bytes];
+    const diff = from && to && contents?.diff(typeUrl, from, to);
     return {
       ...{ at: toIso(atMs), serverUri, type: shortName(typeUrl), name, kind, version, text },
       ...(diff && { diff }),
     };
   });
-}
-
-/** Returns the value that was accepted before each change, from the same server, as far as it is known. */
-export function previousValues(
-  changes: readonly ResourceChange[],
-): ReadonlyMap<ResourceChange, Uint8Array> {
-  const previous = new Map<ResourceChange, Uint8Array>();
-  const accepted = new Map<string, Uint8Array>();
-  for (const change of changes) {
-    const key = JSON.stringify([change.typeUrl, change.name, change.serverUri]);
-    const value = accepted.get(key);
-    if (value !== undefined) previous.set(change, value);
-    if (change.kind === 'rejected') continue;
-    if (change.kind === 'accepted' && change.bytes !== undefined) accepted.set(key, change.bytes);
-    else accepted.delete(key);
-  }
-  return previous;
 }
 
 /** Loaded late: the descriptors of all messages take longer to load than everything else here. */

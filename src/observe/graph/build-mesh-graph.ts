@@ -47,6 +47,8 @@ export interface GraphInput {
   readonly config: XdsConfig;
   /** Those of a channel of the target; undefined if there is none, as for resources of a file. */
   readonly policies: PolicyState | undefined;
+  /** Returns why an endpoint is ejected that has no policies to show it; `undefined` if it is not. Default: none is. */
+  readonly ejected?: (cluster: string, address: string) => string | undefined;
 }
 
 /**
@@ -224,7 +226,9 @@ class GraphBuilder {
     const place = [region, zone, subZone].filter((part) => part !== '').join('/');
     const id = `locality ${JSON.stringify([name, priority, region, zone, subZone])}`;
     const isExpected = priority === 0 && this.isInUse(name);
-    const states = locality.endpoints.map((each) => judgeEndpoint(each, seen, isExpected));
+    const states = locality.endpoints.map((each) =>
+      this.judge(name, judgeEndpoint(each, seen, isExpected), firstAddress(each)),
+    );
     const { isUsed, best, counts } = summarize(states);
     const state = isUsed || best === 'failing' ? best : 'unused';
     const text = `priority ${priority}; ${counts === '' ? 'no endpoint' : counts}`;
@@ -239,6 +243,12 @@ class GraphBuilder {
     });
     this.addEndpoints({ id, group, locality, states });
     return { isUsed, state };
+  }
+
+  /** Returns the state of an endpoint that may be ejected. */
+  private judge(cluster: string, state: SeenEndpoint, address: string): SeenEndpoint {
+    const text = this.input.ejected?.(cluster, address);
+    return text === undefined ? state : { state: 'ejected', text, isInUse: false };
   }
 
   private addEndpoints({ id: localityId, group, locality, states }: LocalityParts): void {

@@ -138,9 +138,7 @@ class PageServer {
     try {
       this.respond(request, response);
     } catch (error) {
-      // What is shown may be anything that a server has sent.
-      if (response.headersSent) socket.destroy();
-      else sendText(response, 500, `the state cannot be shown: ${errorMessage(error)}`);
+      sendFailure(response, error);
     }
   }
 
@@ -167,8 +165,7 @@ class PageServer {
     }
     const { source } = this;
     const answer = name === 'about' ? source.about : source.answer(name, new Map(query));
-    if (answer === undefined) sendText(response, 404, 'there is no such thing');
-    else send(response, 200, 'application/json; charset=utf-8', JSON.stringify(answer));
+    void sendAnswer(response, answer);
   }
 
   private sendStream(query: URLSearchParams, response: ServerResponse): void {
@@ -191,6 +188,25 @@ class PageServer {
 function parseUrl(url = ''): Pick<URL, 'pathname' | 'searchParams'> {
   const [path = '', query = ''] = url.split(/\?(.*)/s);
   return { pathname: path, searchParams: new URLSearchParams(query) };
+}
+
+async function sendAnswer(
+  response: ServerResponse,
+  answer: ReturnType<PageSource['answer']>,
+): Promise<void> {
+  try {
+    const found = await answer;
+    if (found === undefined) sendText(response, 404, 'there is no such thing');
+    else send(response, 200, 'application/json; charset=utf-8', JSON.stringify(found));
+  } catch (error) {
+    sendFailure(response, error);
+  }
+}
+
+/** Answers that the state cannot be shown: it may have anything that a server has sent. */
+function sendFailure(response: ServerResponse, error: unknown): void {
+  if (response.headersSent) response.destroy();
+  else sendText(response, 500, `the state cannot be shown: ${errorMessage(error)}`);
 }
 
 function sendAsset(path: string, response: ServerResponse): void {

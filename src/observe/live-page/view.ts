@@ -31,6 +31,8 @@ export interface ViewRequest {
   /** The groups of a tree that the reader has opened and closed. The others are as by default. */
   readonly opened: ReadonlySet<string>;
   readonly closed: ReadonlySet<string>;
+  /** The id of an event: the state after it, where the view can show one. Default: the present. */
+  readonly at?: string | undefined;
 }
 
 /** The difference between two versions of a view, both for the same request. */
@@ -143,8 +145,8 @@ export type Question = ReadonlyMap<string, string>;
 export interface PageSource {
   readonly about: About;
   capture(): PageState;
-  /** Returns plain JSON; `undefined` if there is no such thing. */
-  answer(name: string, question: Question): object | undefined;
+  /** Returns plain JSON, or a promise of it; `undefined` if there is no such thing. */
+  answer(name: string, question: Question): object | undefined | Promise<object | undefined>;
   /** Ends what the source itself observes. */
   release(): void;
 }
@@ -154,9 +156,11 @@ const MAX_VIEWS = 4;
 /** The characters of a filter, which is compared with every row. */
 const MAX_FILTER_LENGTH = 256;
 
+const EVENT_ID = /^[\w-]{16}\.\d{1,4}$/;
+
 /**
- * Reads which views a reader requests: `view=<name>:<offset>`, at most four, and for all of them `target`, `filter`, and
- * `opened` and `closed` with the ids of groups, separated by commas.
+ * Reads which views a reader requests: `view=<name>:<offset>`, at most four, and for all of them `target`, `filter`,
+ * `opened` and `closed` with the ids of groups, separated by commas, and `at` with the id of an event.
  *
  * @returns `undefined` if that is not what it has.
  */
@@ -164,12 +168,14 @@ export function parseViewRequests(query: URLSearchParams): readonly ViewRequest[
   const views = query.getAll('view').map((text) => /^([a-z]{1,20})(?::(\d{1,7}))?$/.exec(text));
   if (views.length === 0 || views.length > MAX_VIEWS || views.includes(null)) return undefined;
   const filter = query.get('filter') ?? '';
-  if (filter.length > MAX_FILTER_LENGTH) return undefined;
+  const at = query.get('at') ?? undefined;
+  if (filter.length > MAX_FILTER_LENGTH || at?.match(EVENT_ID) === null) return undefined;
   const shared = {
     target: query.get('target') ?? '',
     filter: filter.toLowerCase(),
     opened: parseIds(query.get('opened')),
     closed: parseIds(query.get('closed')),
+    at,
   };
   return views.map((match) => {
     const [, name = '', offset = '0'] = match ?? [];

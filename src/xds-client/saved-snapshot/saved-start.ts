@@ -1,4 +1,9 @@
-import type { ClientEvents, ClientSnapshot, ResourceSnapshot } from '../client-snapshot';
+import type {
+  ClientEvents,
+  ClientSnapshot,
+  ResourceHistory,
+  ResourceSnapshot,
+} from '../client-snapshot';
 import { diagnostics, type ResourceEventBase } from '../diagnostics';
 import type { ParseResourceName, ResourceName } from '../resource-name';
 import type { ResourceType } from '../resource-type';
@@ -183,6 +188,10 @@ class SavedStartClient implements WatchClient {
 
   snapshot(): ClientSnapshot {
     return { ...this.client.snapshot(), resources: [...this.resources()] };
+  }
+
+  history(): ResourceHistory {
+    return this.client.history();
   }
 
   close(): void {

@@ -22,6 +22,7 @@ import {
   pickError,
   singleLocality,
 } from '../../support/lb-harness';
+import { DiagnosticRecorder } from '../../support/diagnostic-recorder';
 import { StubPolicyType } from '../../support/lb-stub-policy';
 import { detectionWith, failurePercentage, successRate } from './detection';
 
@@ -133,6 +134,29 @@ describe('outlier_detection', () => {
     subject.failing.clear();
     subject.sweep();
     expect(endpointsOf(subject.policy.describe?.()).some(({ ejected }) => ejected)).toBe(false);
+  });
+
+  it.each<[string, (subject: Subject) => void]>([
+    ['time', ({ harness }) => harness.clock.advance(BASE_MS + INTERVAL_MS)],
+    ['the removal of the endpoint', (subject) => subject.update({ endpoints: [A, C] })],
+    ['a config without detection', (subject) => subject.update({ detection: {} })],
+    ['the end of the policy', ({ policy }) => policy.destroy()],
+  ])('publishes an ejection, and its end by %s', (_, end) => {
+    const recorder = new DiagnosticRecorder(
+      'grpc-xds:endpoint-ejected',
+      'grpc-xds:endpoint-unejected',
+    );
+    const subject = new Subject([A, B, C]);
+    subject.failing.add(B);
+    subject.sweep();
+    const endpoint = { nodeId: '', target: '', cluster: '', address: B };
+    const text = '0 calls succeeded, 20 failed';
+    expect(recorder.take()).toEqual([
+      ['grpc-xds:endpoint-ejected', { ...endpoint, method: 'failure_percentage', text }],
+    ]);
+    end(subject);
+    expect(recorder.take()).toEqual([['grpc-xds:endpoint-unejected', endpoint]]);
+    expect(subject.used).not.toEqual([]);
   });
 
   it('leaves the connection of an ejected endpoint alone', () => {

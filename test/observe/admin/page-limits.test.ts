@@ -1,13 +1,16 @@
 import { channel } from 'node:diagnostics_channel';
 import { clusterKind, Snapshot } from '../../../src/control-plane';
 import { ClientState } from '../../../src/observe/admin/page/client-page';
-import { ProcessEvents, eventView } from '../../../src/observe/admin/page/events';
+import { ProcessEvents } from '../../../src/observe/admin/page/events';
+import { eventView, listEvents } from '../../../src/observe/admin/page/history';
+import { PastStates } from '../../../src/observe/admin/page/past-states';
 import { explainResource } from '../../../src/observe/admin/page/resource-rows';
 import { topologyView } from '../../../src/observe/admin/page/topology-rows';
 import type { InspectedProcess } from '../../../src/observe/admin/inspect';
 import type { PolicyState } from '../../../src';
 import { rowId } from '../../../src/observe/live-page/view';
 import type { ClientSnapshot } from '../../../src/xds-client/client-snapshot';
+import { err } from '../../../src/util/result';
 import { FakeClock } from '../../support/fake-clock';
 import { edsClusterJson } from '../../support/xds-json';
 
@@ -20,6 +23,7 @@ const inspected: InspectedProcess = {
   ...{ resolutions: [], shares: [], clients: [], certificates: [] },
   describePolicies: () => undefined,
   describeUnusedFields: () => Array.from({ length: 500 }, (_, i) => `field_${i}`),
+  resolve: () => Promise.resolve(err('not resolved here')),
 };
 
 /** The snapshot of a client with one cluster, of which there have been 50 changes. */
@@ -41,7 +45,8 @@ function snapshotOf(bytes: Uint8Array): ClientSnapshot {
       },
     ],
     changes: Array.from({ length: 50 }, (_, i) => ({
-      ...{ ...change, atMs: i, version: `${i}`, bytes: undefined, text: 'x'.repeat(5000) },
+      ...{ ...change, atMs: i, version: `${i}`, text: 'x'.repeat(5000) },
+      ...{ before: undefined, rejected: undefined },
     })),
   };
 }
@@ -100,13 +105,14 @@ describe('the targets of a page', () => {
   const client = (scope: string) => ({
     ...{ scope, nodeId: 'node' },
     snapshot: () => ({ ...snapshotOf(encode({})), changes: [] }),
+    history: () => ({ changes: [], sinceMs: -Infinity }),
   });
 
   it('have ids that fit into a request, and differ for two clients of one target', () => {
     const long = `xds:///${'x'.repeat(8000)}`;
     const clients = ['xds:///shop', 'xds:///shop', long].map(client);
     const events = new ProcessEvents(new FakeClock());
-    const state = new ClientState({ ...inspected, clients }, events);
+    const state = new ClientState({ ...inspected, clients }, events, new PastStates());
     events.release();
     const { rows } = state.view({ ...REQUEST, name: 'targets' });
     expect(rows.map(({ id }) => id)).toEqual([
@@ -123,6 +129,21 @@ describe('the targets of a page', () => {
 });
 
 describe('the events of a page', () => {
+  it('are 200 of a target at most, so that one with many leaves those of others', () => {
+    const events = new ProcessEvents(new FakeClock());
+    const ejected = channel('grpc-xds:endpoint-ejected');
+    const endpoint = { cluster: 'c', address: '10.0.0.1:80', text: '9 failed' };
+    ejected.publish({ ...endpoint, target: 'xds:///quiet' });
+    for (let i = 0; i < 100_000; i++) ejected.publish({ ...endpoint, target: 'xds:///noisy' });
+    events.release();
+    const of = (target: string) => events.latest().filter((event) => event.target === target);
+    expect([of('xds:///quiet').length, of('xds:///noisy').length]).toEqual([1, 200]);
+    expect(of('xds:///quiet')[0]).toMatchObject({
+      ...{ kind: 'endpoint-ejected', subject: 'c 10.0.0.1:80', text: '9 failed' },
+      endpoint: { cluster: 'c', address: '10.0.0.1:80' },
+    });
+  });
+
   it('are the last 1000, of all kinds together', () => {
     const events = new ProcessEvents(new FakeClock());
     const fallback = channel('grpc-xds:fallback');
@@ -130,7 +151,10 @@ describe('the events of a page', () => {
       fallback.publish({ toServerUri: `server-${i}`, direction: 'down' });
     expect(events.latest()).toHaveLength(1000);
     const { changes } = snapshotOf(encode({}));
-    const { total, rows } = eventView(changes, events.latest(), REQUEST);
+    const { total, rows } = eventView(
+      listEvents(changes, events.latest(), REQUEST.target),
+      REQUEST,
+    );
     expect([total, rows.length]).toEqual([1000, 200]);
     expect(rows[0]).toMatchObject({ kind: 'fallback', text: 'down' });
     expect(new Set(rows.map(({ id }) => id)).size).toBe(200);
@@ -147,7 +171,7 @@ describe('the events of a page', () => {
       serverUri: 'https://u:p@cp',
       error: 'of the process',
     });
-    const { rows } = eventView([], events.latest(), REQUEST);
+    const { rows } = eventView(listEvents([], events.latest(), REQUEST.target), REQUEST);
     events.release();
     expect(rows.map(({ text }) => text).sort()).toEqual(['mine', 'of the process']);
     expect(rows.map(({ subject }) => subject)).toContain('https://[redacted]@cp');

@@ -15,6 +15,11 @@ import {
 } from '../../live-page/view';
 import { buildWholeGraph, type GraphInput } from '../../graph/build-mesh-graph';
 import { Metadata } from '../../../grpc-js';
+import type { Handle } from '../../../util/handle';
+import { err, ok } from '../../../util/result';
+import { describeEvent, eventLines } from './history-event';
+import { describeTargetAsText, type DescribedTarget } from './target-text';
+import { describePast, PastStates } from './past-states';
 import type { CallExplanation } from '../../../resolver/explain-call';
 import type { Clock } from '../../../util/clock';
 import { errorMessage } from '../../../util/errors';
@@ -26,13 +31,14 @@ import {
   describeCertificates,
   type InspectedProcess,
 } from '../inspect';
-import { ProcessEvents, eventView } from './events';
+import { ProcessEvents } from './events';
 import { findWay, type CallWay } from './call-way';
 import { GraphRates } from './graph-rates';
 import { graphOptions, graphView } from './graph-rows';
+import { eventView, findEvent, listEvents, type HistoryEvent } from './history';
+import { stateAfter } from './history-state';
 import { processRates } from '../../rates/process-rates';
 import { ReadRates } from '../../rates/read-rates';
-import type { Handle } from '../../../util/handle';
 import { explainResource, problemsOf, resourceView, routeView } from './resource-rows';
 import type { ClientSnapshot, ServerSnapshot } from '../../../xds-client/client-snapshot';
 import type { CertificateState } from '../inspect-report';
@@ -45,6 +51,8 @@ export interface ObservedProcess {
   /** Returns `undefined` while there has been no channel for an xds: target. */
   readonly inspected: () => InspectedProcess | undefined;
   readonly explainCall: (target: string, method: string, headers: Metadata) => CallExplanation;
+  /** Keeps more of the values that resources had, until the handle is released. */
+  readonly keepMoreValues: () => Handle;
 }
 
 /** Serves a page with the state of the clients of this process: implements `serveAdminPage`. */
@@ -64,6 +72,8 @@ class ClientPage implements PageSource {
   private readonly events: ProcessEvents;
   /** Of the rates of calls. */
   private readonly counting: Handle;
+  private readonly past = new PastStates();
+  private readonly values: Handle;
 
   constructor(
     private readonly observed: ObservedProcess,
@@ -71,21 +81,26 @@ class ClientPage implements PageSource {
   ) {
     this.events = new ProcessEvents(clock);
     this.counting = processRates.acquire(clock);
+    this.values = observed.keepMoreValues();
   }
 
-  capture(): PageState {
+  capture(): ClientState {
     const nowMs = this.clock.monotonicMs();
-    return new ClientState(this.observed.inspected(), this.events, (target) => {
+    return new ClientState(this.observed.inspected(), this.events, this.past, (target) => {
       const found = processRates.counting?.find(target);
       return found && new ReadRates(found, nowMs);
     });
   }
 
-  answer(name: string, question: Question): object | undefined {
+  answer(name: string, question: Question): object | undefined | Promise<object | undefined> {
     const inspected = this.observed.inspected();
     if (name === 'report') return this.report(inspected, question.get('target'));
     const target = question.get('target') ?? '';
     const client = clientsById(inspected).get(target);
+    if (name === 'event') return this.capture().explainEvent(target, question.get('id') ?? '');
+    if (name === 'text') {
+      return this.capture().describeAsText(target, question.get('at'), this.clock.now());
+    }
     if (name === 'explain') return this.explain(target, client?.scope ?? target, question);
     if (name !== 'resource' || inspected === undefined || client === undefined) return undefined;
     return explainResource(inspected, client.snapshot(), question.get('id') ?? '');
@@ -100,6 +115,8 @@ class ClientPage implements PageSource {
   release(): void {
     this.events.release();
     this.counting.release();
+    this.values.release();
+    this.past.clear();
   }
 
   private explain(
@@ -112,8 +129,7 @@ class ClientPage implements PageSource {
       const method = question.get('method') ?? '';
       const explained = this.observed.explainCall(scope, method, headers);
       const text = String(explained);
-      const inspected = this.observed.inspected();
-      const input = inspected && graphInput(inspected, id, scope);
+      const input = this.capture().graphInput({ target: id });
       if (explained.kind !== 'routed' || input === undefined) return { text };
       const graph = buildWholeGraph(input, graphOptions(parseGroups(question)));
       return { text, way: findWay(graph, explained) };
@@ -185,6 +201,7 @@ export class ClientState implements PageState {
   constructor(
     private readonly inspected: InspectedProcess | undefined,
     private readonly events: ProcessEvents,
+    private readonly past: PastStates,
     private readonly ratesOf: (target: string) => ReadRates | undefined = () => undefined,
   ) {
     this.clients = clientsById(inspected);
@@ -209,7 +226,7 @@ export class ClientState implements PageState {
           this.ratesOf(scope),
         );
       case 'graph':
-        return this.graphView(inspected, scope, request);
+        return this.graphView(scope, request);
       case 'topology':
         return this.topologyView(inspected, scope, request);
       case 'addresses':
@@ -221,18 +238,16 @@ export class ClientState implements PageState {
           toCertificateRow,
         );
       case 'events':
-        return eventView(this.snapshot(target).changes, this.events.latest(), {
-          ...request,
-          target: scope,
-        });
+        return eventView(this.eventsOf(target), request);
       default:
         return NO_ROWS;
     }
   }
 
-  private graphView(inspected: InspectedProcess, scope: string, request: ViewRequest): View {
-    const input = graphInput(inspected, request.target, scope);
-    const rates = this.ratesOf(scope);
+  private graphView(scope: string, request: ViewRequest): View {
+    const input = this.graphInput(request);
+    // The rates are those of the present.
+    const rates = request.at === undefined ? this.ratesOf(scope) : undefined;
     const counted = input && rates && new GraphRates(rates, input.config);
     return graphView(input, request, counted && ((part) => counted.describe(part)));
   }
@@ -241,6 +256,70 @@ export class ClientState implements PageState {
     const resolution = findResolution(inspected.resolutions, scope);
     const policies = resolution && inspected.describePolicies(resolution);
     return topologyView(policies, request, this.ratesOf(scope));
+  }
+
+  /** Everything about one event of a target; `undefined` if there is none with that id. */
+  explainEvent(target: string, id: string): Promise<object> | undefined {
+    const client = this.clients.get(target);
+    const event = findEvent(this.eventsOf(target), id);
+    if (client === undefined || event === undefined) return undefined;
+    const described = describeEvent(event, client);
+    return this.stateAt(target, id).ready.then((state) => ({
+      ...described,
+      state: describePast(state),
+    }));
+  }
+
+  /** Describes a target as text. @param at The id of an event after which it is described; undefined for the present. */
+  async describeAsText(
+    target: string,
+    at: string | undefined,
+    nowMs: number,
+  ): Promise<object | undefined> {
+    const client = this.clients.get(target);
+    if (client === undefined) return undefined;
+    const { resources } = this.snapshot(target);
+    const event = at === undefined ? undefined : findEvent(this.eventsOf(target), at);
+    const eventTexts = event === undefined ? [] : eventLines(describeEvent(event, client));
+    const graph = at === undefined ? this.present(target) : await this.stateAt(target, at).ready;
+    const text = describeTargetAsText({
+      ...{ target: client.scope, atMs: event?.atMs ?? nowMs, event: eventTexts },
+      ...{ graph, resources },
+    });
+    return { text };
+  }
+
+  /** Returns what the graph of a target is drawn of, as it is or was; `undefined` if there is none. */
+  graphInput({ target, at }: Pick<ViewRequest, 'target' | 'at'>): GraphInput | undefined {
+    const state = at === undefined ? this.present(target) : this.stateAt(target, at).known;
+    return state?.ok === true ? { target, policies: undefined, ...state.value } : undefined;
+  }
+
+  private present(target: string): DescribedTarget['graph'] {
+    const { inspected } = this;
+    const scope = this.clients.get(target)?.scope ?? '';
+    const resolution = findResolution(inspected?.resolutions ?? [], scope);
+    const config = resolution?.live?.config;
+    if (config === undefined) return err(resolution?.failure ?? 'the resources are incomplete');
+    return ok({ config, policies: resolution && inspected?.describePolicies(resolution) });
+  }
+
+  /** Returns the state of a target after an event, or why it is not known. */
+  private stateAt(target: string, id: string): ReturnType<PastStates['of']> {
+    const { inspected } = this;
+    const client = this.clients.get(target);
+    return this.past.of(JSON.stringify([target, id]), async () => {
+      const event = findEvent(this.eventsOf(target), id);
+      if (inspected === undefined || client === undefined || event === undefined) {
+        return err('the event is no longer kept');
+      }
+      return stateAfter(event, { inspected, client, events: this.events.latest() });
+    });
+  }
+
+  private eventsOf(target: string): readonly HistoryEvent[] {
+    const scope = this.clients.get(target)?.scope ?? '';
+    return listEvents(this.snapshot(target).changes, this.events.latest(), scope);
   }
 
   private snapshot(target: string): ClientSnapshot {
@@ -278,18 +357,6 @@ export class ClientState implements PageState {
         .slice(0, 8),
     };
   }
-}
-
-/** @param id That of the target on the page; its scope is what channels know it by. */
-function graphInput(
-  inspected: InspectedProcess,
-  id: string,
-  scope: string,
-): GraphInput | undefined {
-  const resolution = findResolution(inspected.resolutions, scope);
-  const config = resolution?.live?.config;
-  if (resolution === undefined || config === undefined) return undefined;
-  return { target: id, config, policies: inspected.describePolicies(resolution) };
 }
 
 function serverRow(

@@ -1,60 +1,9 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
-import {
-  rowId,
-  cellText,
-  createView,
-  matchesFilter,
-  type Row,
-  type View,
-  type ViewRequest,
-} from '../../live-page/view';
-import type { ResourceChange } from '../../../xds-client/client-snapshot';
-import { toIso } from '../../../util/since';
-import { shortName } from '../resource-report';
 import type { Clock } from '../../../util/clock';
 
-/** An event of either kind. */
-interface Entry {
-  readonly atMs: number;
-  readonly kind: string;
-  readonly subject: string;
-  readonly text: string;
-}
-
-/** The last changes of the resources of a target, and the last events of the process, the newest first. */
-export function eventView(
-  changes: readonly ResourceChange[],
-  events: readonly ProcessEvent[],
-  request: ViewRequest,
-): View {
-  const { target, filter } = request;
-  const own = events.filter((event) => event.target === undefined || event.target === target);
-  const entries = [...changes.map(toEntry), ...own].sort((a, b) => b.atMs - a.atMs);
-  const found = entries
-    .slice(0, MAX_EVENTS)
-    .filter(({ kind, subject, text }) => matchesFilter(filter, kind, subject, text));
-  const seen = new Map<string, number>();
-  return createView(found, request, (entry) => toRow(entry, seen));
-}
-
-function toEntry({ atMs, typeUrl, name, kind, version, text }: ResourceChange): Entry {
-  const subject = `${shortName(typeUrl)} ${name}`;
-  const details = [version === '' ? '' : `version ${version}`, text].filter((part) => part !== '');
-  return { atMs, kind, subject, text: details.join(': ') };
-}
-
-/** @param seen How many rows have been created for each time. */
-function toRow({ atMs, kind, subject, text }: Entry, seen: Map<string, number>): Row {
-  const at = toIso(atMs);
-  const key = rowId(at, kind, subject);
-  const count = seen.get(key) ?? 0;
-  seen.set(key, count + 1);
-  const id = `${key} ${count}`;
-  return { id, at, kind, subject: cellText(subject), text: cellText(text) };
-}
-
-/** The number of events that are kept. */
+/** The number of events that are kept, and of those of one target. */
 const MAX_EVENTS = 1000;
+const MAX_EVENTS_OF_TARGET = 200;
 
 /** An event that is not about one resource. */
 export interface ProcessEvent {
@@ -66,6 +15,8 @@ export interface ProcessEvent {
   readonly text: string;
   /** `undefined` for events of the process. */
   readonly target: string | undefined;
+  /** The endpoint that it is about, if it is about one. */
+  readonly endpoint?: { readonly cluster: string; readonly address: string };
 }
 
 /** The members of a message that name what it is about, and those that say what has happened. */
@@ -85,6 +36,8 @@ const CHANNELS = [
   'config-failed',
   'tls-not-used',
   'serving-state',
+  'endpoint-ejected',
+  'endpoint-unejected',
 ] as const;
 
 /** The last events of the process, from the creation of this object on. */
@@ -102,7 +55,13 @@ export class ProcessEvents {
 
   /** The oldest first. */
   latest(): readonly ProcessEvent[] {
-    return this.events.slice(-MAX_EVENTS);
+    const counts = new Map<string | undefined, number>();
+    const kept = this.events.toReversed().filter(({ target }) => {
+      const count = (counts.get(target) ?? 0) + 1;
+      counts.set(target, count);
+      return target === undefined || count <= MAX_EVENTS_OF_TARGET;
+    });
+    return kept.slice(0, MAX_EVENTS).reverse();
   }
 
   release(): void {
@@ -112,7 +71,7 @@ export class ProcessEvents {
   private add(event: ProcessEvent): void {
     this.events.push(event);
     // Not one by one, since that would move all of them each time.
-    if (this.events.length >= 2 * MAX_EVENTS) this.events = this.events.slice(-MAX_EVENTS);
+    if (this.events.length >= 2 * MAX_EVENTS) this.events = [...this.latest()];
   }
 }
 
@@ -121,10 +80,12 @@ function toEvent(kind: string, message: unknown, atMs: number): ProcessEvent {
     typeof message === 'object' && message !== null ? Object.entries(message) : [],
   );
   const find = (names: readonly string[]) =>
-    names.map((name) => members.get(name)).find((value) => typeof value === 'string') ?? '';
-  const target = members.get('target');
+    names.map((name) => members.get(name)).find((value) => typeof value === 'string');
+  const [cluster, address] = [find(['cluster']), find(['address'])];
+  const isEndpoint = cluster !== undefined && address !== undefined;
   return {
-    ...{ atMs, kind, subject: find(SUBJECT), text: find(TEXT) },
-    target: typeof target === 'string' ? target : undefined,
+    ...{ atMs, kind, text: find(TEXT) ?? '', target: find(['target']) },
+    subject: isEndpoint ? `${cluster} ${address}` : (find(SUBJECT) ?? ''),
+    ...(isEndpoint && { endpoint: { cluster, address } }),
   };
 }

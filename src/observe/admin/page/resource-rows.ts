@@ -15,7 +15,8 @@ import type {
 } from '../../../xds-client/client-snapshot';
 import type { Difference } from '../../../wire/proto-json/json-diff';
 import { toIso } from '../../../util/since';
-import { previousValues, diffValues, resourceToJson, shortName } from '../resource-report';
+import { diffValues, resourceToJson, shortName } from '../resource-report';
+import { valuesAfter } from '../resource-history';
 import { describeResource, type InspectedProcess } from '../inspect';
 import type { XdsConfig } from '../../../dependency-manager/xds-config';
 import type { Route, VirtualHost } from '../../../resources/route-config/route-config';
@@ -65,7 +66,7 @@ export function resourceView(
 /** Everything about one resource; `undefined` if there is none with that id. */
 export function explainResource(
   inspected: InspectedProcess,
-  { resources, changes }: ClientSnapshot,
+  { resources, changes }: Pick<ClientSnapshot, 'resources' | 'changes'>,
   id: string,
 ): object | undefined {
   const resource = resources.find(({ typeUrl, name }) => rowId(typeUrl, name) === id);
@@ -75,7 +76,7 @@ export function explainResource(
   return {
     ...describeResource(resource),
     unusedFields: unusedFieldsOf(inspected, resource).slice(0, MAX_FIELDS),
-    changes: describeChanges(own),
+    changes: describeChanges(resource, own),
     ...(accepted && { contents: contentsOf(typeUrl, accepted.bytes) }),
   };
 }
@@ -97,14 +98,18 @@ function resourceRow(inspected: InspectedProcess, resource: ResourceSnapshot): R
   };
 }
 
-/** Describes the last changes, the latest first. @param all Of one resource, the oldest first. */
-function describeChanges(all: readonly ResourceChange[]): readonly object[] {
-  const before = previousValues(all);
-  const latest = all.slice(-MAX_CHANGES).reverse();
+/** Describes the last changes of a resource, the latest first. @param changes The oldest first. */
+function describeChanges(
+  resource: ResourceSnapshot,
+  changes: readonly ResourceChange[],
+): readonly object[] {
+  const after = valuesAfter({ resources: [resource], changes });
+  const latest = changes.slice(-MAX_CHANGES).reverse();
   return latest.map((change, index) => {
-    const { atMs, serverUri, typeUrl, kind, version, text, bytes } = change;
-    const previous = index < MAX_DIFFS ? before.get(change) : undefined;
-    const diff = bytes && previous && diffValues(typeUrl, previous, bytes).slice(0, MAX_LINES);
+    const { atMs, serverUri, typeUrl, kind, version, text, before } = change;
+    const [from, to] = [before?.bytes, after.get(change)?.bytes];
+    const diff =
+      index < MAX_DIFFS && from && to && diffValues(typeUrl, from, to).slice(0, MAX_LINES);
     return {
       ...{ at: toIso(atMs), server: cellText(serverUri), kind },
       ...{ version: cellText(version), text: cellText(text) },
@@ -113,7 +118,8 @@ function describeChanges(all: readonly ResourceChange[]): readonly object[] {
   });
 }
 
-function describeDifference({ kind, path, before, after }: Difference): string {
+/** Describes a difference in one line, such as `changed name "a" -> "b"`. */
+export function describeDifference({ kind, path, before, after }: Difference): string {
   const [from, to] = [before, after].map((value) => JSON.stringify(value));
   const values = kind === 'changed' ? `${from} -> ${to}` : kind === 'added' ? to : from;
   return cellText(`${kind} ${path} ${values}`);

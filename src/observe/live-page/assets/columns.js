@@ -303,6 +303,7 @@ export const PAGES = {
         ...describeRates(rates),
       ],
     },
+    hasHistory: true,
     tabs: { graph, topology, resources, routes, servers, addresses, certificates, events },
   },
   'control-plane': {

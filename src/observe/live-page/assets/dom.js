@@ -34,6 +34,9 @@ const TONES = new Map([
   ...[
     'READY',
     'SERVING',
+    'server-connected',
+    'config-published',
+    'endpoint-unejected',
     'in use',
     'ready',
     'open',
@@ -62,6 +65,7 @@ const TONES = new Map([
     'nacked',
     'server-failed',
     'config-failed',
+    'endpoint-ejected',
     'failing',
     'ejected',
   ].map((s) => [s, 'bad']),
@@ -75,9 +79,14 @@ const TONES = new Map([
   ]),
 ]);
 
+/** Returns `good`, `busy`, `bad` or `plain`. */
+export function toneOf(state) {
+  return TONES.get(state) ?? 'plain';
+}
+
 /** The name of a state, with a mark of its own shape besides its colour. */
 export function stateBadge(state) {
-  return element('span', { class: `badge ${TONES.get(state) ?? 'plain'}` }, state);
+  return element('span', { class: `badge ${toneOf(state)}` }, state);
 }
 
 /** A time as how long ago that is; `refreshAges` updates it. */
@@ -93,7 +102,8 @@ export function refreshAges(root) {
   }
 }
 
-function ageText(iso) {
+/** Returns how long ago a time is. */
+export function ageText(iso) {
   const seconds = Math.max(0, Math.round((Date.now() - Date.parse(iso)) / 1000));
   if (seconds < 60) return `${seconds - (seconds % 5)} s ago`;
   if (seconds < 3600) return `${Math.floor(seconds / 60)} min ago`;

@@ -1,8 +1,11 @@
 import { PAGES } from './columns.js';
 import { showResource } from './details.js';
 import { byId, element, refreshAges } from './dom.js';
+import { showEvent } from './event-details.js';
+import { copyText, readFragment, writeFragment } from './page-link.js';
 import { get, openStream } from './stream.js';
 import { Table } from './table.js';
+import { Timeline } from './timeline.js';
 import { addTreeKeys, focusLine, keepTabStop } from './tree.js';
 import { ViewStates } from './view-state.js';
 
@@ -14,19 +17,23 @@ const AGE_INTERVAL_MS = 5000;
 /** The shortest time between two announcements to screen readers. */
 const ANNOUNCE_INTERVAL_MS = 5000;
 
-const fragment = new URLSearchParams(location.hash.slice(1));
-const token = fragment.get('token') ?? '';
+const linked = readFragment(location.hash);
+const { token } = linked;
 const views = new ViewStates();
 /** The groups of the topology that a person has opened and closed. */
-const opened = new Set();
-const closed = new Set();
+const opened = new Set(linked.opened.split(',').filter(Boolean));
+const closed = new Set(linked.closed.split(',').filter(Boolean));
 let page;
 let overview;
 let table;
 /** The graph, while it is shown and its module is there. */
 let graph;
-let chosen = fragment.get('target') ?? '';
-let tab = fragment.get('view') ?? '';
+/** The line of events; undefined on a page without one. */
+let timeline;
+let chosen = linked.target;
+let tab = linked.view;
+/** The event after which the graph is shown, and the one whose details are; empty for none. */
+let { at, event: shownEvent } = linked;
 let filter = '';
 let offset = 0;
 let overviewOffset = 0;
@@ -39,7 +46,7 @@ let lastStates = new Map();
 async function start() {
   byId('login').addEventListener('submit', (event) => {
     event.preventDefault();
-    location.hash = new URLSearchParams({ token: byId('token').value.trim() });
+    location.hash = writeFragment({ ...linked, token: byId('token').value.trim() });
     location.reload();
   });
   try {
@@ -59,8 +66,15 @@ async function start() {
   createTabs();
   addControls();
   byId('content').hidden = false;
-  showTab(Object.hasOwn(page.tabs, tab) ? tab : Object.keys(page.tabs)[0]);
-  setInterval(() => isPaused || refreshAges(document), AGE_INTERVAL_MS);
+  if (page.hasHistory) createTimeline();
+  showTab(Object.hasOwn(page.tabs, tab) ? tab : Object.keys(page.tabs)[0], linked.filter);
+  if (shownEvent !== '') void openEvent(shownEvent);
+  if (at !== '') void showThen(at);
+  setInterval(() => {
+    if (isPaused) return;
+    refreshAges(document);
+    timeline?.refresh();
+  }, AGE_INTERVAL_MS);
 }
 
 function showLogin() {
@@ -121,16 +135,30 @@ function addControls() {
       connect();
     }, 200);
   });
+  byId('copy-link').addEventListener('click', () => void copyLink());
+  byId('copy-text').addEventListener('click', () => void copyAsText());
+  byId('details').addEventListener('close', () => {
+    shownEvent = '';
+    showAddress();
+  });
   byId('call').addEventListener('submit', (event) => {
     event.preventDefault();
     void explain();
   });
 }
 
-function showTab(name) {
-  [tab, filter, offset] = [name, '', 0];
+function createTimeline() {
+  timeline = new Timeline((id) => void openEvent(id));
+  byId('timeline').replaceChildren(timeline.element);
+  byId('copy-text').hidden = false;
+}
+
+/** @param text The filter that it begins with. */
+function showTab(name, text = '') {
+  [tab, filter, offset] = [name, text, 0];
   const view = page.tabs[name];
-  byId('filter').value = '';
+  byId('filter').value = text;
+  byId('then').classList.toggle('other-view', name !== 'graph');
   byId('search').hidden = !view.hasFilter;
   byId('call').hidden = !view.hasCall;
   byId('panel').setAttribute('aria-labelledby', `tab-${name}`);
@@ -179,6 +207,7 @@ async function showGraph(view) {
 function choose(id) {
   [chosen, offset] = [id, 0];
   byId('explanation').hidden = true;
+  leaveThen();
   graph?.light(undefined);
   connect();
 }
@@ -206,10 +235,12 @@ function openedGroups() {
 /** Reads the views that are shown. A paused page reads them once. */
 function connect() {
   close();
-  history.replaceState(null, '', `#${new URLSearchParams({ token, target: chosen, view: tab })}`);
+  showAddress();
   const query = [
     ['view', `${page.overview.name}:${overviewOffset}`],
     ['view', `${tab}:${offset}`],
+    ...(timeline !== undefined && tab !== 'events' ? [['view', 'events:0']] : []),
+    ...(at === '' ? [] : [['at', at]]),
     ['target', chosen],
     ['filter', filter],
     // The ids that do not fit into a request are those that were opened and closed first.
@@ -227,10 +258,22 @@ function connect() {
   });
 }
 
+/** What the page shows, as a link has it. */
+function linkState() {
+  const groups = (ids) => [...ids].slice(-MAX_GROUPS).join(',');
+  const state = { target: chosen, view: tab, filter, at, event: shownEvent };
+  return { ...state, opened: groups(opened), closed: groups(closed) };
+}
+
+function showAddress() {
+  history.replaceState(null, '', writeFragment({ token, ...linkState() }));
+}
+
 /** @param changed The names of the views that have changed; all by default. */
-function show(changed = [page.overview.name, tab]) {
+function show(changed = [page.overview.name, tab, 'events']) {
   if (changed.includes(page.overview.name)) showOverview();
   if (changed.includes(tab)) showView();
+  if (changed.includes('events')) timeline?.update(views.get('events').rows);
 }
 
 function showOverview() {
@@ -329,6 +372,83 @@ async function explain() {
       error.status === 431 ? 'The headers are too long for a request.' : error.message;
   }
   output.hidden = false;
+}
+
+async function getEvent(id) {
+  return await (await get('/api/event', { target: chosen, id }, token)).json();
+}
+
+async function openEvent(id) {
+  try {
+    const event = await getEvent(id);
+    shownEvent = id;
+    showAddress();
+    showEvent(event, page.tabs.graph && (() => void showThen(id)));
+  } catch (error) {
+    shownEvent = '';
+    setConnection(error.status === 404 ? 'The event is no longer kept' : error.message);
+  }
+}
+
+/** Shows the graph as it was after an event. */
+async function showThen(id) {
+  try {
+    const event = await getEvent(id);
+    at = id;
+    const back = element('button', { type: 'button' }, 'Back to now');
+    back.addEventListener('click', () => {
+      leaveThen();
+      connect();
+      byId('tab-graph').focus();
+    });
+    const { kind, subject, state } = event;
+    const missing =
+      state.note === '' ? [] : [element('span', { class: 'note' }, ` ${state.note} `)];
+    byId('then').replaceChildren(
+      `The graph is as it was at ${event.at}, after ${kind} ${subject}. `,
+      ...missing,
+      back,
+    );
+    byId('then').hidden = false;
+    showTab('graph', tab === 'graph' ? filter : '');
+  } catch (error) {
+    leaveThen();
+    connect();
+    setConnection(error.status === 404 ? 'The event is no longer kept' : error.message);
+  }
+}
+
+function leaveThen() {
+  at = '';
+  byId('then').hidden = true;
+}
+
+async function copyLink() {
+  await copy('Link', `${location.origin}/${writeFragment(linkState())}`);
+}
+
+async function copyAsText() {
+  try {
+    const id = shownEvent || at;
+    const query = { target: chosen, ...(id === '' ? {} : { at: id }) };
+    const { text } = await (await get('/api/text', query, token)).json();
+    await copy('Text', text);
+  } catch (error) {
+    setConnection(error.message);
+  }
+}
+
+/** Copies a text, or shows it to be copied by hand where a browser does not allow that. */
+async function copy(title, text) {
+  if (await copyText(text)) {
+    byId('announcements').textContent = `${title} copied`;
+    setConnection(`${title} copied`);
+    return;
+  }
+  byId('details-title').textContent = title;
+  const attributes = { tabindex: '0', role: 'region', 'aria-label': title };
+  byId('details-body').replaceChildren(element('pre', attributes, text));
+  byId('details').showModal();
 }
 
 async function showDetails(id) {

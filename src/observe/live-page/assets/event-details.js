@@ -1,0 +1,65 @@
+// The dialog with one event: what it is, and how the resource differs that it is about.
+
+import { age, byId, element, stateBadge } from './dom.js';
+
+const SIGNS = new Map([
+  ['+', 'added'],
+  ['-', 'removed'],
+  ['~', 'changed'],
+  ['@', 'gap'],
+]);
+
+/**
+ * Shows an event as `/api/event` describes it.
+ *
+ * @param showThen Shows the graph as it was after the event; undefined where there is no graph.
+ */
+export function showEvent(event, showThen) {
+  const { kind, subject, text, at, server, before, after, lines, note, state } = event;
+  byId('details-title').textContent = `${kind} ${subject}`.trim();
+  const facts = [
+    ['Event', stateBadge(kind)],
+    ['Time', [age(at), ` (${at})`]],
+    ['What', text],
+    ['Server', server],
+    ['Version before', server && (before ?? 'none')],
+    ['Version after', server && (after ?? 'none')],
+  ].filter(([, value]) => value);
+  const list = facts.flatMap(([term, value]) => [
+    element('dt', {}, term),
+    element('dd', {}, ...[value].flat()),
+  ]);
+  byId('details-body').replaceChildren(
+    element('dl', {}, ...list),
+    ...thenOf(state, showThen),
+    ...differenceOf({ lines, note }),
+  );
+  byId('details').showModal();
+}
+
+function thenOf({ isKnown, note }, showThen) {
+  if (showThen === undefined) return [];
+  const notes = note === '' ? [] : [element('p', { class: 'note' }, note)];
+  if (!isKnown) return [element('p', {}, 'The graph of then is not known:'), ...notes];
+  const button = element('button', { type: 'button' }, 'Show the graph as it was then');
+  button.addEventListener('click', () => {
+    byId('details').close();
+    showThen();
+  });
+  return [element('p', {}, button), ...notes];
+}
+
+function differenceOf({ lines, note }) {
+  if (lines === undefined) return [];
+  const shown = lines.map((line) => {
+    const name = SIGNS.get(line[0]);
+    const attributes = name === undefined ? {} : { class: `line-${name}` };
+    return element('span', attributes, `${line}\n`);
+  });
+  const attributes = { tabindex: '0', role: 'region', 'aria-label': 'Difference', class: 'diff' };
+  return [
+    element('h3', {}, 'Before and after'),
+    ...(note ? [element('p', { class: 'count' }, note)] : []),
+    ...(shown.length > 0 ? [element('pre', attributes, ...shown)] : []),
+  ];
+}

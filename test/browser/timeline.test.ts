@@ -1,0 +1,199 @@
+import type { Browser, Page } from 'playwright-core';
+import { type AdminPage, serveAdminPage } from '../../src';
+import { audit } from '../support/audit';
+import { chromiumPath, launchBrowser } from '../support/browser';
+import { eventually } from '../support/eventually';
+import { Mesh, SERVICE, simpleResources, type MeshResources } from '../support/mesh';
+import {
+  edsClusterJson,
+  endpointsJson,
+  routeConfigJson,
+  routeToCluster,
+} from '../support/xds-json';
+
+const describeInBrowser =
+  chromiumPath === undefined && process.env.CI === undefined ? describe.skip : describe;
+
+const MARKS = '.timeline-line [role=option]';
+
+describeInBrowser('the line of time in Chromium', () => {
+  let browser: Browser;
+  let tab: Page;
+  let mesh: Mesh;
+  let resources: MeshResources;
+  let page: AdminPage;
+  let complaints: string[];
+
+  beforeAll(async () => {
+    browser = await launchBrowser();
+  });
+  afterAll(() => browser.close());
+
+  beforeEach(async () => {
+    mesh = await Mesh.start();
+    page = await serveAdminPage({ port: 0 });
+    const backends = [await mesh.backend('a'), await mesh.backend('b')];
+    resources = simpleResources(backends.map(({ port }) => port));
+    mesh.serve(resources);
+    await mesh.client().say();
+    complaints = [];
+  });
+  afterEach(async () => {
+    await tab.close();
+    await page.close();
+    mesh.stop();
+    expect(complaints).toEqual([]);
+  });
+
+  async function visit(url = page.url, options: Parameters<Browser['newPage']>[0] = {}) {
+    tab = await browser.newPage(options);
+    tab.setDefaultTimeout(15_000);
+    tab.on('console', (message) => complaints.push(message.text()));
+    tab.on('pageerror', (error) => complaints.push(error.message));
+    await tab.goto(url);
+    await tab.waitForSelector(MARKS);
+  }
+
+  /** Moves the calls to another cluster, whose name has markup, and waits until the page has it. */
+  async function moveToOther(): Promise<void> {
+    const name = 'other <b>';
+    mesh.serve({
+      ...resources,
+      routes: [routeConfigJson(`${SERVICE}-routes`, [routeToCluster(name)])],
+      clusters: [edsClusterJson(name)],
+      endpoints: [endpointsJson(name, [{ zone: 'later', ports: [1] }])],
+    });
+    await node('later').waitFor();
+  }
+
+  const node = (text: string) => tab.locator('.mesh .node', { hasText: text });
+  /** The node of the cluster that calls go to at first. */
+  const echo = () => tab.locator('.mesh .node', { hasText: /^\S echo$/ });
+  const dialog = () => tab.getByRole('dialog');
+
+  const line = () => tab.locator('.timeline-line');
+
+  /** Opens the first event with a text, by the keys of the line: it may be one of several of a mark. */
+  async function openEvent(name: string): Promise<void> {
+    await eventually(
+      async () => {
+        await line().focus();
+        await tab.keyboard.press('Home');
+        for (let isLast = false; !isLast; isLast = await moveRight()) {
+          if (await openActive(name)) return true;
+        }
+        return false;
+      },
+      (isOpen) => isOpen,
+    );
+  }
+
+  /** @returns whether the active mark was the last one. */
+  async function moveRight(): Promise<boolean> {
+    await line().focus();
+    const before = await line().getAttribute('aria-activedescendant');
+    await tab.keyboard.press('ArrowRight');
+    return (await line().getAttribute('aria-activedescendant')) === before;
+  }
+
+  async function openActive(name: string): Promise<boolean> {
+    await tab.keyboard.press('Enter');
+    const listed = tab.locator('.timeline-events li', { hasText: name }).getByRole('button');
+    await tab.waitForSelector('dialog[open], .timeline-events button:focus');
+    if (!(await dialog().isVisible())) {
+      if ((await listed.count()) === 0) return false;
+      await listed.last().focus();
+      await tab.keyboard.press('Enter');
+      await dialog().waitFor();
+      return true;
+    }
+    if ((await dialog().textContent())?.includes(name) === true) return true;
+    await tab.keyboard.press('Escape');
+    await dialog().waitFor({ state: 'hidden' });
+    return false;
+  }
+
+  it('shows how a resource differs at an event, with the keyboard alone', async () => {
+    await visit();
+    mesh.serve({ ...resources, clusters: [edsClusterJson('echo', { lb_policy: 'RING_HASH' })] });
+    await tab.locator('.timeline-line').focus();
+    await eventually(
+      async () => {
+        await tab.locator('#tab-events').click();
+        return tab.locator('#view tbody tr', { hasText: 'Cluster echo' }).count();
+      },
+      (count) => count === 2,
+    );
+    await openEvent('Cluster echo');
+    expect(await dialog().textContent()).toContain('Version before');
+    await tab.keyboard.press('Escape');
+    await dialog().waitFor({ state: 'hidden' });
+  });
+
+  it('shows the graph as it was, goes back to now, and has a link that shows the same', async () => {
+    await visit();
+    await echo().waitFor();
+    await moveToOther();
+    expect(await echo().count()).toBe(0);
+    await openEvent(`config-published ${SERVICE}`);
+    await dialog().getByRole('button', { name: 'Show the graph as it was then' }).click();
+    await tab.waitForSelector('#then:has-text("The graph is as it was at")');
+    await echo().waitFor();
+    expect(await node('later').count()).toBe(0);
+
+    await tab.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+    await tab.getByRole('button', { name: 'Copy link' }).click();
+    await tab.waitForSelector('#announcements:text("Link copied")', { state: 'attached' });
+    const link = await tab.evaluate<string>('navigator.clipboard.readText()');
+    const token = page.url.slice(page.url.indexOf('token=') + 'token='.length);
+    expect(link).not.toContain(token);
+    await tab.getByRole('button', { name: 'Copy as text' }).click();
+    await tab.waitForSelector('#announcements:text("Text copied")', { state: 'attached' });
+    const text = await tab.evaluate<string>('navigator.clipboard.readText()');
+    expect(text).toMatch(/config-published[^]*echo {2}\[/);
+    expect(text.slice(0, text.indexOf('Resources now:'))).not.toContain('later');
+
+    await tab.getByRole('button', { name: 'Back to now' }).click();
+    await node('later').waitFor();
+    expect(await tab.locator('#then').isHidden()).toBe(true);
+    await tab.close();
+
+    tab = await browser.newPage();
+    await tab.goto(link);
+    await tab.getByLabel('Token').fill(token);
+    await tab.keyboard.press('Enter');
+    await tab.waitForSelector('#then:has-text("The graph is as it was at")');
+    await echo().waitFor();
+  });
+
+  it('opens events while updates are paused', async () => {
+    await visit();
+    await tab.getByRole('button', { name: 'Pause updates' }).click();
+    await openEvent(`config-published ${SERVICE}`);
+    await dialog().getByRole('button', { name: 'Show the graph as it was then' }).click();
+    await echo().waitFor();
+    expect(await tab.textContent('#connection')).toBe('Paused');
+  });
+
+  it.each(['light', 'dark'] as const)(
+    'is fit for screen readers, in three widths, in the %s theme',
+    async (colorScheme) => {
+      await visit(page.url, { colorScheme, reducedMotion: 'reduce' });
+      await moveToOther();
+      for (const width of [1280, 800, 360]) {
+        await tab.setViewportSize({ width, height: 800 });
+        await openEvent('accepted');
+        expect(await audit(tab)).toEqual([]);
+        await dialog().getByRole('button', { name: 'Show the graph as it was then' }).click();
+        await tab.waitForSelector('#then:has-text("The graph is as it was at")');
+        expect(await audit(tab)).toEqual([]);
+        const overflow = await tab.evaluate<number>(
+          'document.documentElement.scrollWidth - document.documentElement.clientWidth',
+        );
+        expect(overflow).toBe(0);
+        await tab.getByRole('button', { name: 'Back to now' }).click();
+      }
+      expect(await tab.locator('main b').count()).toBe(0);
+    },
+  );
+});

@@ -1,0 +1,169 @@
+import { type AdminPage, serveAdminPage } from '../../src';
+import { eventually } from '../support/eventually';
+import { Mesh, SERVICE, simpleResources, type MeshResources } from '../support/mesh';
+import { getPage, readPage } from '../support/page-reader';
+import {
+  edsClusterJson,
+  endpointsJson,
+  routeConfigJson,
+  routeToCluster,
+} from '../support/xds-json';
+
+const TARGET = `xds:///${SERVICE}`;
+
+/** What `/api/event` answers. */
+interface EventAnswer {
+  readonly id: string;
+  readonly kind: string;
+  readonly subject: string;
+  readonly before?: string;
+  readonly after?: string;
+  readonly lines?: readonly string[];
+  readonly note?: string;
+  readonly state: { readonly isKnown: boolean; readonly note: string };
+}
+
+describe('the history of the page of a client', () => {
+  let mesh: Mesh;
+  let page: AdminPage;
+  let resources: MeshResources;
+
+  beforeEach(async () => {
+    mesh = await Mesh.start();
+    page = await serveAdminPage({ port: 0 });
+    const backends = [await mesh.backend('a'), await mesh.backend('b')];
+    resources = simpleResources(backends.map(({ port }) => port));
+    mesh.serve(resources);
+    await mesh.client().say();
+  });
+  afterEach(async () => {
+    await page.close();
+    mesh.stop();
+  });
+
+  async function ask<Answer>(path: string, query: Record<string, string>): Promise<Answer> {
+    const search = new URLSearchParams({ target: TARGET, ...query });
+    const { status, text } = await getPage(page, `/api/${path}?${search.toString()}`);
+    expect([status, text]).toEqual([200, expect.stringMatching(/^\{/)]);
+    return JSON.parse(text) as Answer;
+  }
+
+  /** The ids of events, the newest first, by kind and subject. */
+  async function events(): Promise<readonly { id: string; name: string }[]> {
+    const stream = await readPage(page, `view=events&target=${encodeURIComponent(TARGET)}`);
+    await eventually(
+      () => stream.messages.length,
+      (count) => count > 0,
+    );
+    stream.request.destroy();
+    const rows = stream.messages[0]?.data.views['events']?.rows ?? [];
+    return rows.map(({ id, kind, subject }) => ({
+      id: String(id),
+      name: `${String(kind)} ${String(subject)}`,
+    }));
+  }
+
+  async function event(name: string, isDone = (found: readonly unknown[]) => found.length > 0) {
+    const found = await eventually(
+      async () => (await events()).filter((each) => each.name === name),
+      isDone,
+    );
+    return ask<EventAnswer>('event', { id: found[0]?.id ?? '' });
+  }
+
+  it('has the difference of each change, in the YAML of the resource', async () => {
+    const { endpoints, ...others } = resources;
+    mesh.serve({
+      ...others,
+      endpoints,
+      clusters: [edsClusterJson('echo', { lb_policy: 'RING_HASH' })],
+    });
+    const change = await event('accepted Cluster echo', ({ length }) => length === 2);
+    expect(change.before).toMatch(/./);
+    expect(change.after).not.toBe(change.before);
+    expect(change.lines?.filter((line) => !line.startsWith(' '))).toEqual(
+      expect.arrayContaining(['+ lb_policy: RING_HASH']),
+    );
+    const first = await event(`accepted Listener ${SERVICE}`);
+    expect(first.before).toBeUndefined();
+    expect(first.lines?.every((line) => line.startsWith('+ '))).toBe(true);
+  });
+
+  it('has the value that was rejected beside the one in use', async () => {
+    mesh.serve({ ...resources, clusters: [edsClusterJson('echo', { lb_policy: 'MAGLEV' })] });
+    const rejection = await event('rejected Cluster echo');
+    expect(rejection.before).toMatch(/./);
+    expect(rejection.after).not.toBe(rejection.before);
+    expect(rejection.state).toEqual({ isKnown: true, note: '' });
+    expect(rejection.lines).toContain('+ lb_policy: MAGLEV');
+  });
+
+  it('shows a target as it was after an event, also what nothing watches any more', async () => {
+    const [published] = (await events()).filter(({ name }) => name.startsWith('config-published'));
+    mesh.serve({
+      ...resources,
+      routes: [routeConfigJson(`${SERVICE}-routes`, [routeToCluster('other')])],
+      clusters: [edsClusterJson('other')],
+      endpoints: [endpointsJson('other', [{ zone: 'later', ports: [1] }])],
+    });
+    const textOf = async (query: Record<string, string>) =>
+      (await ask<{ text: string }>('text', query)).text;
+    const now = await eventually(
+      () => textOf({}),
+      (text) => text.includes('later') && !text.includes('Cluster echo'),
+    );
+    expect(now).toContain('other  [');
+    const then = await textOf({ at: published?.id ?? '' });
+    expect(then).toContain(`config-published ${SERVICE}`);
+    expect(then).toMatch(/\n {2}0: .*\n {4}echo {2}\[/);
+    expect(then).toMatch(/127\.0\.0\.1:\d+ {2}\[/);
+    expect(then.slice(0, then.indexOf('Resources now:'))).not.toContain('other');
+    const answer = await ask<EventAnswer>('event', { id: published?.id ?? '' });
+    expect(answer.state).toEqual({ isKnown: true, note: '' });
+  });
+
+  it('has the ejection of an endpoint, and shows the time at which it was ejected', async () => {
+    const [a, b] = [await mesh.backend('good'), await mesh.backend('failing')];
+    b.refusals = Infinity;
+    const ejecting = simpleResources([a.port, b.port]);
+    const detection = {
+      ...{ interval: '0.1s', base_ejection_time: '0.1s', max_ejection_time: '0.1s' },
+      ...{ failure_percentage_minimum_hosts: 2, failure_percentage_request_volume: 1 },
+      ...{ enforcing_failure_percentage: 100, max_ejection_percent: 50 },
+    };
+    mesh.serve({
+      ...ejecting,
+      clusters: [edsClusterJson('echo', { outlier_detection: detection })],
+    });
+    const client = mesh.client();
+    const address = `127.0.0.1:${b.port}`;
+    await eventually(
+      async () => {
+        await client.say().catch(() => undefined);
+        return events();
+      },
+      (found) => found.some(({ name }) => name === `endpoint-ejected echo ${address}`),
+    );
+    b.refusals = 0;
+    const unejected = await event(`endpoint-unejected echo ${address}`);
+    const ejected = await event(`endpoint-ejected echo ${address}`);
+    const textOf = async ({ id }: EventAnswer) =>
+      (await ask<{ text: string }>('text', { at: id })).text;
+    const lineOf = (text: string) =>
+      text.split('\n').find((line) => line.trim().startsWith(address));
+    expect(lineOf(await textOf(ejected))).toContain('ejected; 0 calls succeeded');
+    expect(lineOf(await textOf(unejected))).not.toContain('ejected');
+  });
+
+  it('says that there is no such event, or no longer', async () => {
+    const search = new URLSearchParams({ target: TARGET, id: `${'x'.repeat(16)}.0` });
+    expect((await getPage(page, `/api/event?${search.toString()}`)).status).toBe(404);
+    const { text } = await ask<{ text: string }>('text', { at: `${'x'.repeat(16)}.0` });
+    expect(text).toContain('no config: the event is no longer kept');
+  });
+
+  it('refuses an id that is none', async () => {
+    const { status } = await getPage(page, '/api/stream?view=graph&at=now');
+    expect(status).toBe(400);
+  });
+});
