@@ -25,7 +25,7 @@ import {
   describeCertificates,
   type InspectedProcess,
 } from '../inspect';
-import { ProcessEvents, eventView } from './events';
+import { ProcessEvents, eventView, noticeView } from './events';
 import { explainResource, problemsOf, resourceView, routeView } from './resource-rows';
 import type { ClientSnapshot, ServerSnapshot } from '../../../xds-client/client-snapshot';
 import type { CertificateState } from '../inspect-report';
@@ -159,6 +159,8 @@ export class ClientState implements PageState {
   view(request: ViewRequest): View {
     const { inspected } = this;
     const { target } = request;
+    // The application may have some before its first channel.
+    if (request.name === 'notices') return noticeView(this.events.latest(), request);
     if (inspected === undefined) return NO_ROWS;
     const scope = this.clients.get(target)?.scope ?? '';
     switch (request.name) {

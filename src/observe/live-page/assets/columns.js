@@ -285,6 +285,7 @@ export const PAGES = {
       ],
     },
     tabs: { topology, resources, routes, servers, addresses, certificates, events },
+    hasNotices: true,
   },
   'control-plane': {
     overview: clients(text('peer', 'Address')),

@@ -1,6 +1,7 @@
 import { PAGES } from './columns.js';
 import { showResource } from './details.js';
 import { byId, element, refreshAges } from './dom.js';
+import { NOTICES, showNotice } from './notices.js';
 import { get, openStream } from './stream.js';
 import { Table } from './table.js';
 import { addTreeKeys, focusLine, keepTabStop } from './tree.js';
@@ -183,6 +184,7 @@ function connect() {
   const query = [
     ['view', `${page.overview.name}:${overviewOffset}`],
     ['view', `${tab}:${offset}`],
+    ...(page.hasNotices ? [['view', NOTICES]] : []),
     ['target', chosen],
     ['filter', filter],
     // The ids that do not fit into a request are those that were opened and closed first.
@@ -201,7 +203,8 @@ function connect() {
 }
 
 /** @param changed The names of the views that have changed; all by default. */
-function show(changed = [page.overview.name, tab]) {
+function show(changed = [page.overview.name, tab, NOTICES]) {
+  if (changed.includes(NOTICES)) showNotice(views.get(NOTICES).rows);
   if (changed.includes(page.overview.name)) showOverview();
   if (changed.includes(tab)) showView();
 }
