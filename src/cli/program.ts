@@ -118,7 +118,11 @@ function addDemo(program: Command, io: CliIo, setCode: SetCode): void {
         'many calls each second while the resources change. With --page it runs a mesh of five services instead until it is ' +
         'interrupted, and prints the URL of a live page that shows it.',
     )
-    .option('--page [port]', 'serve a live page on this port of 127.0.0.1; any by default', parsePort)
+    .option(
+      '--page [port]',
+      'serve a live page on this port of 127.0.0.1; any by default',
+      parsePort,
+    )
     .addOption(
       new Option('--incident <name>', 'with --page: an incident of the guides').choices(INCIDENTS),
     )

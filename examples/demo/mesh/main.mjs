@@ -66,15 +66,19 @@ class World {
       },
     });
     this.#services = new Services();
-    await this.#services.use();
     this.load = new Load();
+    await this.#change({});
   }
 
-  /** Makes the mesh what a step says it is. */
-  async use({ text, resource, settings, faults }) {
+  /** Makes the mesh what a step says it is, and says so. */
+  async use({ text, resource, ...state }) {
     const now = new Date().toISOString().slice(11, 19);
     console.log(`${now}Z ${text}${resource === '' ? '' : ` (${resource})`}`);
     notices.publish({ name: resource, text });
+    await this.#change(state);
+  }
+
+  async #change({ settings, faults }) {
     await this.#services.use(faults);
     const resources = meshResources(this.#services.ports, { ...HEALTHY, ...settings });
     this.#controlPlane.setSnapshot(Snapshot.from(resources));

@@ -51,7 +51,7 @@ const nackSteps = [
     text: 'A bad Cluster catalog is rejected (NACK): its previous version stays in use',
     resource: 'Cluster catalog: lb_policy MAGLEV',
   },
-  healthy(6, 'The Cluster catalog is good again, and accepted', 'Cluster catalog'),
+  healthy(6, 'The Cluster catalog is as before again', 'Cluster catalog'),
 ];
 
 const start = healthy(6, 'All is well: web calls catalog and cart, these call stock and payment');

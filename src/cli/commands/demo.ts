@@ -45,7 +45,11 @@ export function demo(
 }
 
 /** Returns the program with its arguments; undefined if the flags do not fit together. */
-function programOf({ page, incident, step }: DemoFlags): readonly [string, ...string[]] | undefined {
+function programOf({
+  page,
+  incident,
+  step,
+}: DemoFlags): readonly [string, ...string[]] | undefined {
   if (page === undefined) {
     return incident === undefined && step !== true ? [DEMO] : undefined;
   }
