@@ -1,7 +1,8 @@
 import { channel } from 'node:diagnostics_channel';
 import { clusterKind, Snapshot } from '../../../src/control-plane';
 import { ClientState } from '../../../src/observe/admin/page/client-page';
-import { ProcessEvents, eventView, noticeView } from '../../../src/observe/admin/page/events';
+import { ProcessEvents, eventView } from '../../../src/observe/admin/page/events';
+import { noticeView } from '../../../src/observe/admin/page/notices';
 import { explainResource } from '../../../src/observe/admin/page/resource-rows';
 import { topologyView } from '../../../src/observe/admin/page/topology-rows';
 import type { InspectedProcess } from '../../../src/observe/admin/inspect';

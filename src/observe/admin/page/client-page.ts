@@ -13,6 +13,7 @@ import {
   type View,
   type ViewRequest,
 } from '../../live-page/view';
+import type { GraphInput } from '../../graph/build-mesh-graph';
 import { Metadata } from '../../../grpc-js';
 import type { CallExplanation } from '../../../resolver/explain-call';
 import type { Clock } from '../../../util/clock';
@@ -25,7 +26,9 @@ import {
   describeCertificates,
   type InspectedProcess,
 } from '../inspect';
-import { ProcessEvents, eventView, noticeView } from './events';
+import { ProcessEvents, eventView } from './events';
+import { graphView } from './graph-rows';
+import { noticeView } from './notices';
 import { explainResource, problemsOf, resourceView, routeView } from './resource-rows';
 import type { ClientSnapshot, ServerSnapshot } from '../../../xds-client/client-snapshot';
 import type { CertificateState } from '../inspect-report';
@@ -172,6 +175,8 @@ export class ClientState implements PageState {
         return resourceView(inspected, this.snapshot(target), request);
       case 'routes':
         return routeView(findResolution(inspected.resolutions, scope)?.live?.config, request);
+      case 'graph':
+        return graphView(graphInput(inspected, target, scope), request);
       case 'topology': {
         const resolution = findResolution(inspected.resolutions, scope);
         return topologyView(resolution && inspected.describePolicies(resolution), request);
@@ -228,6 +233,18 @@ export class ClientState implements PageState {
         .slice(0, 8),
     };
   }
+}
+
+/** @param id That of the target on the page; its scope is what channels know it by. */
+function graphInput(
+  inspected: InspectedProcess,
+  id: string,
+  scope: string,
+): GraphInput | undefined {
+  const resolution = findResolution(inspected.resolutions, scope);
+  const config = resolution?.live?.config;
+  if (resolution === undefined || config === undefined) return undefined;
+  return { target: id, config, policies: inspected.describePolicies(resolution) };
 }
 
 function serverRow(

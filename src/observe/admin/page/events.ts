@@ -37,14 +37,6 @@ export function eventView(
   return createView(found, request, (entry) => toRow(entry, seen));
 }
 
-/** The notices of the application among the last events of the process, the newest first. */
-export function noticeView(events: readonly ProcessEvent[], request: ViewRequest): View {
-  const notices = events.filter(({ kind }) => kind === NOTICE);
-  const seen = new Map<string, number>();
-  const rows = notices.map((notice) => toRow(notice, seen)).reverse();
-  return createView(rows, request, (row) => row);
-}
-
 function toEntry({ atMs, typeUrl, name, kind, version, text }: ResourceChange): Entry {
   const subject = `${shortName(typeUrl)} ${name}`;
   const details = [version === '' ? '' : `version ${version}`, text].filter((part) => part !== '');
@@ -76,9 +68,6 @@ export interface ProcessEvent {
   readonly target: string | undefined;
 }
 
-/** Published by the application, and not by this package. */
-const NOTICE = 'notice';
-
 /** The members of a message that name what it is about, and those that say what has happened. */
 const SUBJECT = ['serverUri', 'toServerUri', 'cluster', 'listener', 'address', 'name'];
 const TEXT = ['direction', 'error', 'text', 'result', 'state'];
@@ -96,7 +85,7 @@ const CHANNELS = [
   'config-failed',
   'tls-not-used',
   'serving-state',
-  NOTICE,
+  'notice',
 ] as const;
 
 /** The last events of the process, from the creation of this object on. */

@@ -34,6 +34,14 @@ const button = (name, title, use, attributes = () => ({})) => ({
   },
 });
 
+/** Drawn by a module of its own, which is loaded once it is shown. */
+const graph = {
+  title: 'Graph',
+  hasFilter: true,
+  hasCall: true,
+  load: async () => (await import('./graph.js')).GraphView,
+};
+
 const topology = {
   title: 'Topology',
   isTree: true,
@@ -284,8 +292,12 @@ export const PAGES = {
         element('span', { class: 'path' }, `Node ${nodeId}; ${used.join(', ')}`),
       ],
     },
+<<<<<<< HEAD
     tabs: { topology, resources, routes, servers, addresses, certificates, events },
     hasNotices: true,
+=======
+    tabs: { graph, topology, resources, routes, servers, addresses, certificates, events },
+>>>>>>> gpage
   },
   'control-plane': {
     overview: clients(text('peer', 'Address')),

@@ -24,6 +24,8 @@ const closed = new Set();
 let page;
 let overview;
 let table;
+/** The graph, while it is shown and its module is there. */
+let graph;
 let chosen = fragment.get('target') ?? '';
 let tab = fragment.get('view') ?? '';
 let filter = '';
@@ -138,6 +140,15 @@ function showTab(name) {
     other.setAttribute('aria-selected', isSelected);
     other.tabIndex = isSelected ? 0 : -1;
   }
+  byId('explanation').hidden = true;
+  graph = undefined;
+  byId('view').replaceChildren();
+  if (view.load) void showGraph(view);
+  else showTable(view);
+  connect();
+}
+
+function showTable(view) {
   table = new Table({
     label: view.title,
     columns: view.columns({ showDetails }),
@@ -152,12 +163,24 @@ function showTab(name) {
       connect();
     }),
   );
-  connect();
+}
+
+async function showGraph(view) {
+  try {
+    const GraphView = await view.load();
+    if (page.tabs[tab] !== view) return;
+    graph = new GraphView({ label: view.title, toggle });
+    byId('view').replaceChildren(graph.element);
+    graph.update(views.get(tab).rows);
+  } catch (error) {
+    setConnection(`The graph cannot be loaded: ${error.message}`);
+  }
 }
 
 function choose(id) {
   [chosen, offset] = [id, 0];
   byId('explanation').hidden = true;
+  graph?.light(undefined);
   connect();
 }
 
@@ -229,6 +252,10 @@ function showOverview() {
 
 function showView() {
   const view = views.get(tab);
+  if (page.tabs[tab].load) {
+    graph?.update(view.rows);
+    return;
+  }
   table.update(view.rows);
   updatePager('view', view);
   if (!page.tabs[tab].isTree) return;
@@ -292,8 +319,9 @@ async function explain() {
   const query = { target: chosen, method: byId('method').value, headers: byId('headers').value };
   const output = byId('explanation');
   try {
-    const { text } = await (await get('/api/explain', query, token)).json();
+    const { text, way } = await (await get('/api/explain', query, token)).json();
     output.textContent = text;
+    graph?.light(way);
   } catch (error) {
     output.textContent =
       error.status === 431 ? 'The headers are too long for a request.' : error.message;
