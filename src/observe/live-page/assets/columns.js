@@ -301,7 +301,8 @@ export const PAGES = {
   },
   'control-plane': {
     overview: clients(text('peer', 'Address')),
-    tabs: { types, served, events },
+    // Without a channel there is no call to explain.
+    tabs: { graph: { ...graph, hasCall: false }, types, served, events },
   },
   relay: {
     overview: clients(text('stream', 'Stream')),
