@@ -292,12 +292,8 @@ export const PAGES = {
         element('span', { class: 'path' }, `Node ${nodeId}; ${used.join(', ')}`),
       ],
     },
-<<<<<<< HEAD
-    tabs: { topology, resources, routes, servers, addresses, certificates, events },
-    hasNotices: true,
-=======
     tabs: { graph, topology, resources, routes, servers, addresses, certificates, events },
->>>>>>> gpage
+    hasNotices: true,
   },
   'control-plane': {
     overview: clients(text('peer', 'Address')),
