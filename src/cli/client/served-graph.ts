@@ -1,5 +1,5 @@
 import { graphOptions, graphRows } from '../../observe/admin/page/graph-rows';
-import { buildMeshGraph } from '../../observe/graph/build-mesh-graph';
+import { buildWholeGraph } from '../../observe/graph/build-mesh-graph';
 import { joinGraphs } from '../../observe/graph/join-graphs';
 import type { GraphNode, MeshGraph } from '../../observe/graph/mesh-graph';
 import type { View, ViewRequest } from '../../observe/live-page/view';
@@ -48,7 +48,7 @@ export class ServedGraph {
     const config = this.configOf(listener, target);
     if (config.ok) {
       const input = { target, config: config.value, policies: undefined };
-      return buildMeshGraph(input, graphOptions(request));
+      return buildWholeGraph(input, graphOptions(request));
     }
     return single({ id: `target ${target}`, name: target, state: 'failing', text: config.error });
   }

@@ -14,9 +14,7 @@ import { joinHostPort } from '../../util/text';
 import { cutColumns } from './cut-columns';
 import { seeClusters, type SeenCluster, type SeenEndpoint } from './endpoint-states';
 import {
-  countStates,
   GRAPH_STATES,
-  worseState,
   type GraphEdge,
   type GraphGroup,
   type GraphNode,
@@ -56,6 +54,14 @@ export interface GraphInput {
  * endpoint that is not in use is in it, with the reason.
  */
 export function buildMeshGraph(input: GraphInput, options = DEFAULT_GRAPH_OPTIONS): MeshGraph {
+  return cutColumns(buildWholeGraph(input, options), () => options.maxNodes);
+}
+
+/** Does the same, and leaves no node of a column out. */
+export function buildWholeGraph(
+  input: GraphInput,
+  options: Omit<GraphOptions, 'maxNodes'>,
+): MeshGraph {
   return new GraphBuilder(input, options).build();
 }
 
@@ -75,7 +81,7 @@ class GraphBuilder {
 
   constructor(
     private readonly input: GraphInput,
-    private readonly options: GraphOptions,
+    private readonly options: Omit<GraphOptions, 'maxNodes'>,
   ) {
     this.seen = input.policies === undefined ? undefined : seeClusters(input.policies);
     this.expected = findExpected(input.config);
@@ -91,7 +97,7 @@ class GraphBuilder {
     });
     routes.forEach((route, index) => this.addRoute(route, index));
     const nodes = [...this.nodes.values()];
-    return cutColumns({ target, nodes, edges: this.edges }, () => this.options.maxNodes);
+    return { target, nodes, edges: this.edges };
   }
 
   private addRoute({ name, match, action }: Route, index: number): void {
@@ -219,10 +225,8 @@ class GraphBuilder {
     const id = `locality ${JSON.stringify([name, priority, region, zone, subZone])}`;
     const isExpected = priority === 0 && this.isInUse(name);
     const states = locality.endpoints.map((each) => judgeEndpoint(each, seen, isExpected));
-    const isUsed = states.some(({ isInUse }) => isInUse);
-    const best = bestState(states.map(({ state }) => state));
+    const { isUsed, best, counts } = summarize(states);
     const state = isUsed || best === 'failing' ? best : 'unused';
-    const counts = countStates(states.map((each) => each.state));
     const text = `priority ${priority}; ${counts === '' ? 'no endpoint' : counts}`;
     const group = this.groupOf(id, locality);
     this.add({
@@ -241,11 +245,11 @@ class GraphBuilder {
     const { endpoints } = locality;
     if (group?.isOpen === false) {
       const id = `endpoints of ${localityId}`;
-      const text = countStates(states.map(({ state }) => state));
-      const state = states.map((each) => each.state).reduce(worseState);
+      const { isUsed, worst, counts } = summarize(states);
       const name = `${endpoints.length} endpoints`;
-      this.add({ id, column: 'endpoint', name, state, text, count: endpoints.length, group });
-      this.connect(localityId, id, { isUsed: states.some(({ isInUse }) => isInUse) });
+      const own = { id, column: 'endpoint', name, state: worst, text: counts } as const;
+      this.add({ ...own, count: endpoints.length, group });
+      this.connect(localityId, id, { isUsed });
       return;
     }
     const isChosen = (index: number) => {
@@ -373,6 +377,31 @@ function describeUnusedPriority(index: number, inUse: number): string {
   return index < inUse
     ? `priority ${index}: cannot be reached`
     : `priority ${index}: not needed while an earlier one can be reached`;
+}
+
+/** What the states of the endpoints of a locality come to. */
+interface StateSummary {
+  /** Whether calls reach one of them. */
+  readonly isUsed: boolean;
+  readonly best: GraphState;
+  readonly worst: GraphState;
+  /** Such as `118 ok, 2 failing`. */
+  readonly counts: string;
+}
+
+function summarize(states: readonly SeenEndpoint[]): StateSummary {
+  const counts = new Map<GraphState, number>();
+  let isUsed = false;
+  for (const { state, isInUse } of states) {
+    isUsed ||= isInUse;
+    counts.set(state, (counts.get(state) ?? 0) + 1);
+  }
+  const known = GRAPH_STATES.filter((state) => counts.has(state));
+  return {
+    isUsed,
+    ...{ best: known[0] ?? 'failing', worst: known.at(-1) ?? 'failing' },
+    counts: known.map((state) => `${counts.get(state)} ${state}`).join(', '),
+  };
 }
 
 /** What takes calls counts: one failing endpoint of many does not make a locality fail. */

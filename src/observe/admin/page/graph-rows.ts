@@ -1,4 +1,4 @@
-import { buildMeshGraph, type GraphInput, type GraphOptions } from '../../graph/build-mesh-graph';
+import { buildWholeGraph, type GraphInput, type GraphOptions } from '../../graph/build-mesh-graph';
 import { cutColumns, GRAPH_COLUMNS, restOf } from '../../graph/cut-columns';
 import { focusGraph } from '../../graph/focus-graph';
 import type { GraphColumn, GraphEdge, GraphNode, MeshGraph } from '../../graph/mesh-graph';
@@ -33,7 +33,7 @@ export function graphView(
   describeTraffic?: DescribeTraffic,
 ): View {
   if (input === undefined) return NO_ROWS;
-  return graphRows(buildMeshGraph(input, graphOptions(request)), request, describeTraffic);
+  return graphRows(buildWholeGraph(input, graphOptions(request)), request, describeTraffic);
 }
 
 /** Returns the rows of a graph whose columns are not cut, as `graphView` does. */
@@ -62,9 +62,8 @@ export function graphRows(
 export function graphOptions({
   filter,
   opened,
-}: Pick<ViewRequest, 'filter' | 'opened'>): GraphOptions {
+}: Pick<ViewRequest, 'filter' | 'opened'>): Omit<GraphOptions, 'maxNodes'> {
   return {
-    maxNodes: Infinity,
     // An endpoint is found by its address only if it has a node.
     maxEndpoints: filter === '' ? MAX_ENDPOINTS : Infinity,
     opened: { has: (id) => opened.size > 0 && opened.has(nodeRowId(id)) },

@@ -11,6 +11,8 @@ const SIDES = 56;
 /** Room for a target that can be hit, and half as much between two. */
 const ROW_HEIGHT = 48;
 const HIT_HEIGHT = 24;
+/** A bar without calls is seen, too. */
+const BAR_HEIGHT = 12;
 const CHARACTER_WIDTH = 7;
 
 /** A mark for each state, so that colour is not the only difference. */
@@ -157,7 +159,7 @@ export class Picture {
         { 'data-id': id, role: 'button', tabindex: '-1' },
         svgElement('rect', { class: 'hit', rx: 3 }),
         svgElement('rect', { class: 'bar', rx: 2 }),
-        svgElement('text', { dy: '0.35em' }),
+        svgElement('text', { dy: '0.35em' }, svgElement('tspan', { class: 'mark' }), ' '),
       );
       this.#elements.set(id, own);
       this.#nodeLayer.append(own);
@@ -167,7 +169,8 @@ export class Picture {
     const hitHeight = Math.max(height, HIT_HEIGHT);
     setAttributes(hit, { x: x - 4, y: middle - hitHeight / 2, height: hitHeight });
     setAttributes(hit, { width: this.#columnWidth - 8 });
-    setAttributes(bar, { x, y, width, height });
+    const barHeight = Math.max(height, BAR_HEIGHT);
+    setAttributes(bar, { x, y: middle - barHeight / 2, width, height: barHeight });
     setAttributes(text, { x: x + width + 5, y: middle });
     this.#fill(own, row);
   }
@@ -182,9 +185,10 @@ export class Picture {
     });
     const room = Math.floor((this.#columnWidth - 48) / CHARACTER_WIDTH);
     const cut = name.length > room ? `${name.slice(0, room - 1)}…` : name;
-    const shown = `${MARKS[state]} ${cut}${opens === undefined ? '' : isOpen ? ' ▾' : ' ▸'}`;
-    const text = own.lastElementChild;
-    if (text.textContent !== shown) text.textContent = shown;
+    const shown = ` ${cut}${opens === undefined ? '' : isOpen ? ' ▾' : ' ▸'}`;
+    const [mark, text] = own.lastElementChild.childNodes;
+    if (mark.textContent !== MARKS[state]) mark.textContent = MARKS[state];
+    if (text.data !== shown) text.data = shown;
   }
 
   #labelSplits(edges) {
