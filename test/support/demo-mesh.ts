@@ -15,7 +15,7 @@ const STEP_MS = 60_000;
 /** The time between two looks at the page. */
 const INTERVAL_MS = 100;
 
-/** A row of a view: its texts, and the names of the columns that are true. */
+/** A row of a view: its texts, its share in percent, and the names of the columns that are true. */
 export type ShownRow = readonly string[];
 
 /** The demo with a live page, in a process of its own. Its steps are over by `next`. */
@@ -77,9 +77,7 @@ export class DemoMesh {
     );
     stream.request.destroy();
     return (message?.data.views[view]?.rows ?? []).map((row) =>
-      Object.entries(row).flatMap(([name, cell]) =>
-        typeof cell === 'string' ? [cell] : cell === true ? [name] : [],
-      ),
+      Object.entries(row).flatMap(([name, cell]) => shownText(name, cell)),
     );
   }
 
@@ -92,4 +90,11 @@ export class DemoMesh {
   kill(): void {
     this.child.kill('SIGKILL');
   }
+}
+
+/** What the page shows of a cell, if that is a text of its own. */
+function shownText(name: string, cell: unknown): readonly string[] {
+  if (name === 'share') return [`${Number((Number(cell) * 100).toFixed(1))} %`];
+  if (cell === true) return [name];
+  return typeof cell === 'string' ? [cell] : [];
 }
