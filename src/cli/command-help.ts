@@ -8,7 +8,7 @@ const MAX_WIDTH = 120;
 
 /** Examples of each command, which its help shows after `grpc-xds`. */
 export const examples = {
-  demo: ['demo'],
+  demo: ['demo', 'demo --page', 'demo --page 9901 --incident lost-zone --step'],
   serve: [
     'serve mesh.yaml --port 18000',
     'serve --service cart=127.0.0.1:50061,127.0.0.1:50062 --loads',

@@ -26,7 +26,7 @@ import { addKubernetesCommand } from './commands/kubernetes';
 import { exitCode, printErrors, type CliIo } from './io';
 import { addCommandHelp, addFileHelp, helpWidth } from './command-help';
 import { formatCompletion, SHELLS } from './completion';
-import { demo } from './commands/demo';
+import { demo, INCIDENTS, type DemoFlags } from './commands/demo';
 import { top, type TopFlags } from './commands/top';
 import { check, type CheckFlags } from './commands/check';
 import { diff, type DiffFlags } from './commands/diff';
@@ -115,9 +115,19 @@ function addDemo(program: Command, io: CliIo, setCode: SetCode): void {
     .summary('show a client, backends and a control plane at work')
     .description(
       'Runs a control plane, five backends and a client on this machine for half a minute, and prints who answers how ' +
-        'many calls each second while the resources change.',
+        'many calls each second while the resources change. With --page it runs a mesh of five services instead until it is ' +
+        'interrupted, and prints the URL of a live page that shows it.',
     )
-    .action(async () => setCode(await demo(io)));
+    .option(
+      '--page [port]',
+      'serve a live page on this port of 127.0.0.1; any by default',
+      parsePort,
+    )
+    .addOption(
+      new Option('--incident <name>', 'with --page: an incident of the guides').choices(INCIDENTS),
+    )
+    .option('--step', 'with --page: go on by Enter, and not by time')
+    .action(async (flags: DemoFlags) => setCode(await demo(flags, io)));
 }
 
 function addServe(program: Command, io: CliIo, setCode: SetCode): void {

@@ -37,6 +37,7 @@ import { GraphRates } from './graph-rates';
 import { graphOptions, graphView } from './graph-rows';
 import { eventView, findEvent, listEvents, type HistoryEvent } from './history';
 import { stateAfter } from './history-state';
+import { noticeView } from './notices';
 import { processRates } from '../../rates/process-rates';
 import { ReadRates } from '../../rates/read-rates';
 import { explainResource, problemsOf, resourceView, routeView } from './resource-rows';
@@ -210,6 +211,8 @@ export class ClientState implements PageState {
   view(request: ViewRequest): View {
     const { inspected } = this;
     const { target } = request;
+    // The application may have some before its first channel.
+    if (request.name === 'notices') return noticeView(this.events.latest(), request);
     if (inspected === undefined) return NO_ROWS;
     const scope = this.clients.get(target)?.scope ?? '';
     switch (request.name) {

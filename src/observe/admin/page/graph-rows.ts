@@ -30,12 +30,20 @@ export type DescribeTraffic = (part: GraphNode | GraphEdge) => Omit<Row, 'id'>;
 export function graphView(
   input: GraphInput | undefined,
   request: Pick<ViewRequest, 'filter' | 'opened'>,
-  describeTraffic: DescribeTraffic = () => ({}),
+  describeTraffic?: DescribeTraffic,
 ): View {
   if (input === undefined) return NO_ROWS;
+  return graphRows(buildWholeGraph(input, graphOptions(request)), request, describeTraffic);
+}
+
+/** Returns the rows of a graph whose columns are not cut, as `graphView` does. */
+export function graphRows(
+  graph: MeshGraph,
+  request: Pick<ViewRequest, 'filter' | 'opened'>,
+  describeTraffic: DescribeTraffic = () => ({}),
+): View {
   const { filter } = request;
   const isOpen = (id: string) => request.opened.size > 0 && request.opened.has(nodeRowId(id));
-  const graph = buildWholeGraph(input, graphOptions(request));
   const found =
     filter === ''
       ? graph

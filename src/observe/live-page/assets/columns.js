@@ -305,10 +305,12 @@ export const PAGES = {
     },
     hasHistory: true,
     tabs: { graph, topology, resources, routes, servers, addresses, certificates, events },
+    hasNotices: true,
   },
   'control-plane': {
     overview: clients(text('peer', 'Address')),
-    tabs: { types, served, events },
+    // Without a channel there is no call to explain.
+    tabs: { graph: { ...graph, hasCall: false }, types, served, events },
   },
   relay: {
     overview: clients(text('stream', 'Stream')),

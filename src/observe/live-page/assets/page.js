@@ -2,6 +2,7 @@ import { PAGES } from './columns.js';
 import { showResource } from './details.js';
 import { byId, element, refreshAges } from './dom.js';
 import { showEvent } from './event-details.js';
+import { NOTICES, showNotice } from './notices.js';
 import { copyText, readFragment, writeFragment } from './page-link.js';
 import { get, openStream } from './stream.js';
 import { Table } from './table.js';
@@ -241,6 +242,7 @@ function connect() {
     ['view', `${tab}:${offset}`],
     ...(timeline !== undefined && tab !== 'events' ? [['view', 'events:0']] : []),
     ...(at === '' ? [] : [['at', at]]),
+    ...(page.hasNotices ? [['view', NOTICES]] : []),
     ['target', chosen],
     ['filter', filter],
     // The ids that do not fit into a request are those that were opened and closed first.
@@ -270,7 +272,8 @@ function showAddress() {
 }
 
 /** @param changed The names of the views that have changed; all by default. */
-function show(changed = [page.overview.name, tab, 'events']) {
+function show(changed = [page.overview.name, tab, 'events', NOTICES]) {
+  if (changed.includes(NOTICES)) showNotice(views.get(NOTICES).rows);
   if (changed.includes(page.overview.name)) showOverview();
   if (changed.includes(tab)) showView();
   if (changed.includes('events')) timeline?.update(views.get('events').rows);
