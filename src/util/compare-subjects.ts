@@ -88,7 +88,7 @@ export function describeComparison(
   subjects: readonly Subject[],
   noun: string,
 ): string {
-  if (compared === 0) return `${subjects.length} ${noun}: nothing to compare`;
+  if (compared === 0) return 'nothing to compare';
   if (differences.length === 0) return `${subjects.length} ${noun} agree in all of ${compared}`;
   const split = differences.filter(({ usual }) => usual === undefined);
   const odd = oddSubjects(differences);

@@ -11,6 +11,7 @@ import {
 import { parseSource, type ResourceSource } from '../dump/read-source';
 import { err, ok, type Result } from '../../util/result';
 import { fetchAdminReport } from '../top/admin-report';
+import { describeConfigs } from './csds-resources';
 
 /** The processes of a page. */
 const MAX_PROCESSES = 64;
@@ -85,7 +86,7 @@ export async function readProcess(
     case 'page':
       return fetchPageReport(from.url, { target: undefined, timeoutMs });
     case 'admin':
-      return fetchAdminReport(from.address, timeoutMs, io);
+      return fetchAdminReport(from.address, timeoutMs, io, describeConfigs);
     case 'file':
       return readFileReport(from.path, io);
   }

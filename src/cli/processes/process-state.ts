@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto';
 import type { Fact } from '../../util/compare-subjects';
-import { cutText, quoteName } from '../../util/text';
+import { quoteName } from '../../util/text';
 import { isJsonObject } from '../../wire/proto-json/explain-json';
-import { numberOf, objectsIn, textOf, type Json } from '../top/report-json';
+import { numberOf, objectsIn, type Json } from '../top/report-json';
 import type { TopSample } from '../top/sample';
+import { clientFacts, shortText } from './client-facts';
 
 /** Targets of a process, and resources of a target, that are compared; those beyond are left out. */
 const MAX_TARGETS = 100;
@@ -14,8 +15,6 @@ const MAX_SERVERS = 8;
 const MAX_ADDRESSES = 100;
 /** Clients of a relay. */
 const MAX_CLIENTS = 1000;
-/** Characters of a text. */
-const MAX_TEXT = 500;
 
 /** What a report says of a process, or of a client of a relay. */
 export interface ProcessState {
@@ -57,52 +56,41 @@ export function readProcessStates(
   return [{ name, pid, targets, facts: addressFacts(objectsIn(report['servers'])) }];
 }
 
-/** The facts of a client are its responses: versions may differ between clients that subscribe to other names. */
 function clientOf(client: Json): ProcessState {
-  const nodeId = cut(client['nodeId']);
+  const nodeId = shortText(client['nodeId']);
   const name = `${nodeId || 'client'} (stream ${numberOf(client['streamId'])})`;
-  return { name, pid: undefined, targets: [], facts: relayClientFacts(objectsIn(client['types'])) };
-}
-
-/** Returns what is compared of a client of a relay: how it has answered for each type. */
-export function relayClientFacts(types: readonly Json[]): ReadonlyMap<string, Fact> {
-  return new Map(
-    types.map((type) => {
-      const url = cut(type['typeUrl']);
-      const isAnswered = type['sentVersion'] === type['ackedVersion'];
-      const text =
-        typeof type['rejection'] === 'string'
-          ? `rejected: ${cut(type['rejection'])}`
-          : isAnswered
-            ? 'acknowledged'
-            : `waiting, acknowledged ${cut(type['ackedVersion']) || 'nothing'}`;
-      return [url.slice(url.lastIndexOf('.') + 1), { text }];
-    }),
-  );
+  return { name, pid: undefined, targets: [], facts: clientFacts(objectsIn(client['types'])) };
 }
 
 function addressFacts(servers: readonly Json[]): ReadonlyMap<string, Fact> {
   return new Map(
     servers
       .slice(0, MAX_ADDRESSES)
-      .map((server) => [`server ${cut(server['address'])}`, { text: cut(server['state']) }]),
+      .map((server) => [
+        `server ${shortText(server['address'])}`,
+        { text: shortText(server['state']) },
+      ]),
   );
 }
 
 function targetOf(json: Json): TargetState {
   const resources = objectsIn(json['resources']);
-  const waiting = Array.isArray(json['waitingFor']) ? cut(json['waitingFor'][0]) : '';
+  const waiting = Array.isArray(json['waitingFor']) ? shortText(json['waitingFor'][0]) : '';
   return {
-    ...{ target: cut(json['target']), nodeId: cut(json['nodeId']), state: cut(json['state']) },
-    reason: cut(json['failure']) || waiting,
+    ...{
+      target: shortText(json['target']),
+      nodeId: shortText(json['nodeId']),
+      state: shortText(json['state']),
+    },
+    reason: shortText(json['failure']) || waiting,
     inUse: describeConfig(json['config']),
     servers: objectsIn(json['servers'])
       .slice(0, MAX_SERVERS)
-      .map((server) => `${cut(server['serverUri'])} ${cut(server['state'])}`),
+      .map((server) => `${shortText(server['serverUri'])} ${shortText(server['state'])}`),
     resources: new Map(resources.slice(0, MAX_RESOURCES).map(resourceFact)),
     rejected: resources.filter(({ status }) => status === 'NACKED').length,
     updatedAt: resources.reduce((latest, { updatedAt }) => {
-      const at = cut(updatedAt);
+      const at = shortText(updatedAt);
       return at > latest ? at : latest;
     }, ''),
   };
@@ -112,32 +100,28 @@ function describeConfig(config: unknown): string {
   if (!isJsonObject(config)) return '';
   const { listener, routeConfig, virtualHost, clusters } = config;
   const count = objectsIn(clusters).length;
-  const names = [
-    ['Listener', listener],
-    ['RouteConfiguration', routeConfig],
-    ['virtual host', virtualHost],
-  ].map(([noun, name]) => `${cut(noun)} ${quoteName(cut(name))}`);
-  return `${names.join(', ')}, ${count === 1 ? '1 cluster' : `${count} clusters`}`;
+  const quote = (name: unknown) => quoteName(shortText(name));
+  const names = `Listener ${quote(listener)}, RouteConfiguration ${quote(routeConfig)}, virtual host ${quote(virtualHost)}`;
+  return `${names}, ${count === 1 ? '1 cluster' : `${count} clusters`}`;
 }
 
 /** The contents decide whether a resource is the same: versions differ if processes have connected at other times. */
 function resourceFact(resource: Json): readonly [string, Fact] {
   const { status, version, contents, failure } = resource;
-  const used = typeof version === 'string' ? `version ${cut(version)}` : 'no version';
-  const refused = isJsonObject(failure) ? cut(failure['version']) : '';
+  const used = typeof version === 'string' ? `version ${shortText(version)}` : 'no version';
+  const refused = isJsonObject(failure) ? shortText(failure['version']) : '';
   const isFine = status === 'ACKED' || status === undefined;
-  const text = isFine ? used : `${cut(status)}, ${used}${refused && `, refused ${refused}`}`;
+  const text = isFine ? used : `${shortText(status)}, ${used}${refused && `, refused ${refused}`}`;
   const digest = digestOf(contents);
-  const key = digest && { key: `${cut(status)} ${refused} ${digest}` };
-  return [`${cut(resource['type'])} ${quoteName(cut(resource['name']))}`, { text, ...key }];
+  const key = digest && { key: `${shortText(status)} ${refused} ${digest}` };
+  return [
+    `${shortText(resource['type'])} ${quoteName(shortText(resource['name']))}`,
+    { text, ...key },
+  ];
 }
 
 /** Returns a digest of the contents of a resource; `undefined` if a report has none, or says why. */
 function digestOf(contents: unknown): string | undefined {
   if (!isJsonObject(contents)) return undefined;
   return createHash('sha256').update(JSON.stringify(contents)).digest('base64url').slice(0, 16);
-}
-
-function cut(value: unknown): string {
-  return cutText(textOf(value), MAX_TEXT);
 }

@@ -1,9 +1,4 @@
-import {
-  describeComparison,
-  type Comparison,
-  type Difference,
-  type Subject,
-} from '../../util/compare-subjects';
+import { describeComparison, type Comparison, type Subject } from '../../util/compare-subjects';
 import type { Clock } from '../../util/clock';
 import type { Handle } from '../../util/handle';
 import { PageLog } from '../../observe/live-page/page-log';
@@ -20,16 +15,18 @@ import {
   type ViewRequest,
 } from '../../observe/live-page/view';
 import { callsOf, compareProcesses, type ProcessReading } from './compare-processes';
+import { differenceView, ownDifferences } from './comparison-rows';
 import type { TargetState } from './process-state';
 import type { WatchedProcess } from './watched-process';
 
 /** Processes are read until this long after a reader has requested their state last. */
 const IDLE_MS = 5000;
-/** The values of a difference, or the differences of a process, in a row. */
-const MAX_VALUES = 8;
+/** The nodes of a process in a row. */
+const MAX_NODES = 8;
 
 /** A line of the overview: a process, a client of a relay, or a source that has neither now. */
 interface Entry {
+  readonly id: string;
   readonly name: string;
   readonly process: WatchedProcess;
   /** The index in the comparison; `undefined` for one that is not compared. */
@@ -52,11 +49,13 @@ export function compareWatched(processes: readonly WatchedProcess[]): ProcessesS
   const entries = processes.flatMap((process): readonly Entry[] => {
     const { source, failure } = process;
     if (failure !== undefined || process.readings.length === 0) {
-      return [{ name: source.name, process, subject: undefined, reading: process.readings[0] }];
+      const { name } = source;
+      return [{ id: rowId(name), name, process, subject: undefined, reading: process.readings[0] }];
     }
     return process.readings.map((reading) => {
       const subject = readings.push(reading) - 1;
-      return { name: reading.state.name, process, subject, reading };
+      const { name } = reading.state;
+      return { id: rowId(source.name, name), name, process, subject, reading };
     });
   });
   const { subjects, comparison } = compareProcesses(readings);
@@ -127,11 +126,8 @@ function viewOf(state: ProcessesState, lines: PageLog, request: ViewRequest): Vi
   switch (request.name) {
     case 'processes':
       return createView(entries, request, (entry) => entryRow(entry, state));
-    case 'differences': {
-      const rows = comparison.differences.map((each) => differenceRow(each, subjects));
-      const found = rows.filter(({ fact, usual, others }) => matches(fact, usual, ...others));
-      return createView(found, request, (row) => ({ ...row }));
-    }
+    case 'differences':
+      return differenceView(comparison, subjects, request);
     case 'sides': {
       const sides = sidesOf(entries).filter(({ entry, target }) =>
         matches(entry.name, target.target, target.state, target.inUse),
@@ -139,7 +135,7 @@ function viewOf(state: ProcessesState, lines: PageLog, request: ViewRequest): Vi
       return createView(sides, request, (side) => sideRow(side, comparison));
     }
     case 'facts': {
-      const chosen = entries.find(({ name }) => rowId(name) === request.target);
+      const chosen = entries.find(({ id }) => id === request.target);
       const facts = chosen?.subject === undefined ? undefined : subjects[chosen.subject]?.facts;
       const found = [...(facts ?? [])].filter(([name, { text }]) => matches(name, text));
       return createView(found, request, ([name, { text }]) => ({
@@ -154,28 +150,22 @@ function viewOf(state: ProcessesState, lines: PageLog, request: ViewRequest): Vi
   }
 }
 
-function entryRow({ name, process, subject, reading }: Entry, state: ProcessesState): Row {
+function entryRow({ id, name, process, subject, reading }: Entry, state: ProcessesState): Row {
   const own = ownDifferences(state.comparison, subject);
   const [problem = ''] = process.failure?.problems ?? [];
   const { pid, targets = [] } = reading?.state ?? {};
-  const readState = own.length > 0 ? 'differs' : 'alike';
+  const readState = own.count > 0 ? 'differs' : 'alike';
   const isUnread = process.failure !== undefined;
   const isPending = subject === undefined && !isUnread;
   return {
-    ...{ id: rowId(name), process: cellText(name) },
+    ...{ id, process: cellText(name) },
     state: isUnread ? unreadState(process) : isPending ? 'waiting' : readState,
-    differing: own.length,
+    differing: own.count,
     ...(pid !== undefined && { pid }),
-    reason: cellText(
-      isUnread
-        ? problem
-        : own
-            .slice(0, MAX_VALUES)
-            .map(({ text }) => text)
-            .join('; '),
-    ),
+    ...(isUnread && { reason: cellText(problem) }),
+    differs: own.texts,
     targets: targets.length,
-    nodes: [...new Set(targets.map(({ nodeId }) => cellText(nodeId)))].slice(0, MAX_VALUES),
+    nodes: [...new Set(targets.map(({ nodeId }) => cellText(nodeId)))].slice(0, MAX_NODES),
     ...(process.readAtMs !== undefined && { readAt: new Date(process.readAtMs).toISOString() }),
     verdict: cellText(state.verdict),
   };
@@ -183,41 +173,6 @@ function entryRow({ name, process, subject, reading }: Entry, state: ProcessesSt
 
 function unreadState({ readAtMs }: WatchedProcess): string {
   return readAtMs === undefined ? 'failed' : 'gone';
-}
-
-/** Returns what a process has otherwise than the others, as texts. */
-function ownDifferences(
-  { differences }: Comparison,
-  subject: number | undefined,
-): readonly { readonly fact: string; readonly text: string }[] {
-  if (subject === undefined) return [];
-  return differences.flatMap(({ fact, usual, others }) => {
-    const own = others.find((each) => each.subject === subject);
-    if (own === undefined) return [];
-    const rest = usual === undefined ? 'no majority' : `others ${usual}`;
-    return [{ fact, text: `${fact}: ${own.text}, ${rest}` }];
-  });
-}
-
-interface DifferenceRow extends Row {
-  readonly fact: string;
-  readonly usual: string;
-  readonly others: readonly string[];
-}
-
-function differenceRow(
-  { fact, usual, usualCount, others }: Difference,
-  subjects: readonly Subject[],
-): DifferenceRow {
-  const texts = others
-    .slice(0, MAX_VALUES)
-    .map(({ subject, text }) => cellText(`${subjects[subject]?.name ?? ''}: ${text}`));
-  const left = others.length - texts.length;
-  return {
-    ...{ id: rowId(fact), fact: cellText(fact) },
-    usual: usual === undefined ? 'no majority' : cellText(`${usual} (${usualCount})`),
-    others: left > 0 ? [...texts, `and ${left} more`] : texts,
-  };
 }
 
 /** A target of a process. */
@@ -236,12 +191,11 @@ function sidesOf(entries: readonly Entry[]): readonly Side[] {
 }
 
 function sideRow({ entry, target }: Side, comparison: Comparison): Row {
-  const { name, subject, reading, process } = entry;
+  const { id, name, subject, reading, process } = entry;
   const calls = reading && callsOf(reading, target.target);
-  const marks = ownDifferences(comparison, subject).map(({ text }) => cellText(text));
   const isGone = process.failure !== undefined;
   return {
-    ...{ id: rowId(target.target, name), target: cellText(target.target), process: cellText(name) },
+    ...{ id: rowId(target.target, id), target: cellText(target.target), process: cellText(name) },
     state: isGone ? unreadState(process) : target.state,
     reason: cellText(target.reason),
     ...{ nodeId: cellText(target.nodeId), inUse: cellText(target.inUse) },
@@ -254,7 +208,7 @@ function sideRow({ entry, target }: Side, comparison: Comparison): Row {
       connections: `${calls.row.ready}/${calls.row.endpoints}`,
     }),
     ...(calls?.row.latencyMs !== undefined && { latency: `${calls.row.latencyMs.toFixed(1)} ms` }),
-    differs: marks.slice(0, MAX_VALUES),
+    differs: ownDifferences(comparison, subject).texts,
   };
 }
 

@@ -34,6 +34,7 @@ const TONES = new Map([
     'acknowledged',
     'acked',
     'good',
+    'alike',
   ].map((s) => [s, 'good']),
   ...[
     'TRANSIENT_FAILURE',
@@ -46,6 +47,7 @@ const TONES = new Map([
   ].map((s) => [s, 'bad']),
   ...[
     'closed',
+    'gone',
     'rejected',
     'removed',
     'missing',
@@ -58,7 +60,7 @@ const TONES = new Map([
     s,
     'busy',
   ]),
-  ...['resource-waiting', 'tls-not-used', 'problem'].map((s) => [s, 'busy']),
+  ...['differs', 'resource-waiting', 'tls-not-used', 'problem'].map((s) => [s, 'busy']),
 ]);
 
 /** The name of a state, with a mark of its own shape besides its colour. */
