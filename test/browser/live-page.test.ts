@@ -1,11 +1,11 @@
 import { join } from 'node:path';
 import { Metadata } from '@grpc/grpc-js';
-import { source as axeSource } from 'axe-core';
 import type { Browser, Page } from 'playwright-core';
 import { type AdminPage, serveAdminPage } from '../../src';
 import { FakeIo } from '../cli/fake-io';
 import { AdsClient } from '../control-plane/ads-client';
 import { LDS } from '../control-plane/resources';
+import { audit } from '../support/axe';
 import { chromiumPath, launchBrowser } from '../support/browser';
 import { eventually } from '../support/eventually';
 import { bootstrapFor, Mesh, SERVICE, simpleResources, type MeshResources } from '../support/mesh';
@@ -465,20 +465,6 @@ const COUNT_UPDATES = `
 async function updatesOf(tab: Page): Promise<{ inTask: number; later: number }> {
   const updates: unknown = await tab.evaluate('updates');
   return updates as { inTask: number; later: number };
-}
-
-/** What axe finds, by the rules of WCAG 2.2 AA and those that it recommends besides. */
-async function audit(tab: Page): Promise<readonly string[]> {
-  await tab.evaluate(axeSource);
-  return tab.evaluate(async () => {
-    const { axe } = globalThis as unknown as {
-      axe: {
-        run(options: object): Promise<{ violations: { id: string; nodes: { html: string }[] }[] }>;
-      };
-    };
-    const { violations } = await axe.run({ rules: { 'target-size': { enabled: true } } });
-    return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`);
-  });
 }
 
 /** The number of endpoints of a ring. */

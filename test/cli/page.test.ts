@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { parseProcesses } from '../../src/cli/processes/process-source';
 import { eventually } from '../support/eventually';
 import { bootstrapFor, Mesh, SERVICE, simpleResources } from '../support/mesh';
-import { readPage, type PageStream } from '../support/page-reader';
+import { readPage, type PageMessage, type PageStream } from '../support/page-reader';
 import { FakeIo } from './fake-io';
 
 const target = `xds:///${SERVICE}`;
@@ -43,7 +43,7 @@ describeOnLinux('grpc-xds page', () => {
   let mesh: Mesh;
   let other: Mesh;
 
-  beforeEach(async () => {
+  beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), 'page-'));
     io = new FakeIo();
     io.env = { ...process.env, TMPDIR: folder };
@@ -58,7 +58,7 @@ describeOnLinux('grpc-xds page', () => {
     const started = [mesh, mesh, other].map(({ address }) => startWorker(address));
     workers.push(...(await Promise.all(started)));
   });
-  afterEach(() => {
+  afterAll(() => {
     for (const worker of workers.splice(0)) worker.process.kill('SIGKILL');
     mesh.stop();
     other.stop();
@@ -161,12 +161,11 @@ describeOnLinux('grpc-xds page', () => {
   });
 });
 
+type ReadRow = NonNullable<PageMessage['data']['views'][string]>['rows'][number];
+
 /** Returns the rows of a view after all messages. */
-function latestRows({ messages }: PageStream, view: string) {
-  const rows = new Map<
-    string,
-    (typeof messages)[number]['data']['views'][string]['rows'][number]
-  >();
+function latestRows({ messages }: PageStream, view: string): readonly ReadRow[] {
+  const rows = new Map<string, ReadRow>();
   let order: readonly string[] = [];
   for (const { data } of messages) {
     const delta = data.views[view];
@@ -174,7 +173,10 @@ function latestRows({ messages }: PageStream, view: string) {
     for (const row of delta.rows) rows.set(`${row['id']}`, row);
     order = delta.order ?? order;
   }
-  return order.flatMap((id) => rows.get(id) ?? []);
+  return order.flatMap((id) => {
+    const row = rows.get(id);
+    return row === undefined ? [] : [row];
+  });
 }
 
 describe('the processes that grpc-xds page is given', () => {
@@ -195,7 +197,7 @@ describe('the processes that grpc-xds page is given', () => {
     [['pid:1,pid:1'], 'pid 1: given twice'],
     [[','], 'expected a process, such as pid:1234'],
     [Array.from({ length: 65 }, (_, i) => `pid:${i + 1}`), 'expected at most 64 processes, got 65'],
-  ])('are refused with the reason: %j', (args, error) => {
+  ])('are refused with the reason: %#', (args, error) => {
     expect(parseProcesses(args)).toEqual({ ok: false, error });
   });
 });

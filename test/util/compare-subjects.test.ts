@@ -1,9 +1,9 @@
 import { compareSubjects, describeComparison, type Fact } from '../../src/util/compare-subjects';
 
-/** Creates subjects `pid 1`, `pid 2`, …, each with its facts: texts, or a text and a key. */
-function subjectsOf(
-  ...all: readonly Readonly<Record<string, string | readonly [string, string]>>[]
-) {
+/** Texts, or a text and a key. */
+type Facts = Readonly<Record<string, string | readonly [string, string]>>;
+
+function subjectsOf(...all: readonly Facts[]) {
   return all.map((facts, index) => ({
     name: `pid ${index + 1}`,
     facts: new Map<string, Fact>(
@@ -15,7 +15,7 @@ function subjectsOf(
   }));
 }
 
-function verdictOf(...all: Parameters<typeof subjectsOf>): string {
+function verdictOf(...all: readonly Facts[]): string {
   const subjects = subjectsOf(...all);
   return describeComparison(compareSubjects(subjects), subjects, 'processes');
 }
@@ -29,7 +29,7 @@ describe('compareSubjects', () => {
     });
   });
 
-  it.each<[string, Parameters<typeof subjectsOf>, string]>([
+  it.each<[string, readonly Facts[], string]>([
     ['nothing to compare', [{ a: '1' }], 'nothing to compare'],
     ['agreement', [{ a: '1' }, { a: '1' }], '2 processes agree in all of 1'],
     [

@@ -1,3 +1,4 @@
+import { differenceView, ownDifferences } from '../../observe/live-page/comparison-view';
 import { PageLog } from '../../observe/live-page/page-log';
 import {
   cellText,
@@ -17,8 +18,7 @@ import {
   type Comparison,
   type Subject,
 } from '../../util/compare-subjects';
-import { clientFacts } from '../processes/client-facts';
-import { differenceView, ownDifferences } from '../processes/comparison-rows';
+import { answerFacts } from '../../util/relay-answers';
 import type { ServerSnapshot } from '../../xds-client/client-snapshot';
 
 type TypeOfClient = RelayClientReport['types'][number];
@@ -103,7 +103,7 @@ interface Shown {
 function compareClients(report: RelayReport): Shown {
   const subjects = report.clients.map(({ streamId, nodeId, types }) => ({
     name: `${nodeId === '' ? 'client' : nodeId} (stream ${streamId})`,
-    facts: clientFacts(types),
+    facts: answerFacts(types),
   }));
   const comparison = compareSubjects(subjects);
   const verdict = describeComparison(comparison, subjects, 'clients');

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import type { Fact } from '../../util/compare-subjects';
-import { quoteName } from '../../util/text';
+import { answerFacts, type RelayAnswer } from '../../util/relay-answers';
+import { cutText, quoteName } from '../../util/text';
 import { isJsonObject } from '../../wire/proto-json/explain-json';
-import { numberOf, objectsIn, type Json } from '../top/report-json';
+import { numberOf, objectsIn, textOf, type Json } from '../top/report-json';
 import type { TopSample } from '../top/sample';
-import { clientFacts, shortText } from './client-facts';
 
 /** Targets of a process, and resources of a target, that are compared; those beyond are left out. */
 const MAX_TARGETS = 100;
@@ -13,6 +13,8 @@ const MAX_RESOURCES = 5000;
 const MAX_SERVERS = 8;
 /** Addresses of servers of a process. */
 const MAX_ADDRESSES = 100;
+/** Characters of a text of a report. */
+const MAX_TEXT = 500;
 /** Clients of a relay. */
 const MAX_CLIENTS = 1000;
 
@@ -59,7 +61,20 @@ export function readProcessStates(
 function clientOf(client: Json): ProcessState {
   const nodeId = shortText(client['nodeId']);
   const name = `${nodeId || 'client'} (stream ${numberOf(client['streamId'])})`;
-  return { name, pid: undefined, targets: [], facts: clientFacts(objectsIn(client['types'])) };
+  return {
+    name,
+    pid: undefined,
+    targets: [],
+    facts: answerFacts(objectsIn(client['types']).map(answerOf)),
+  };
+}
+
+function answerOf({ typeUrl, sentVersion, ackedVersion, rejection }: Json): RelayAnswer {
+  const optional = (value: unknown) => (typeof value === 'string' ? shortText(value) : undefined);
+  return {
+    ...{ typeUrl: shortText(typeUrl), sentVersion: optional(sentVersion) },
+    ...{ ackedVersion: optional(ackedVersion), rejection: optional(rejection) },
+  };
 }
 
 function addressFacts(servers: readonly Json[]): ReadonlyMap<string, Fact> {
@@ -124,4 +139,8 @@ function resourceFact(resource: Json): readonly [string, Fact] {
 function digestOf(contents: unknown): string | undefined {
   if (!isJsonObject(contents)) return undefined;
   return createHash('sha256').update(JSON.stringify(contents)).digest('base64url').slice(0, 16);
+}
+
+function shortText(value: unknown): string {
+  return cutText(textOf(value), MAX_TEXT);
 }

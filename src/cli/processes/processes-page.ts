@@ -1,6 +1,7 @@
 import { describeComparison, type Comparison, type Subject } from '../../util/compare-subjects';
 import type { Clock } from '../../util/clock';
 import type { Handle } from '../../util/handle';
+import { differenceView, ownDifferences } from '../../observe/live-page/comparison-view';
 import { PageLog } from '../../observe/live-page/page-log';
 import {
   cellText,
@@ -15,7 +16,6 @@ import {
   type ViewRequest,
 } from '../../observe/live-page/view';
 import { callsOf, compareProcesses, type ProcessReading } from './compare-processes';
-import { differenceView, ownDifferences } from './comparison-rows';
 import type { TargetState } from './process-state';
 import type { WatchedProcess } from './watched-process';
 

@@ -10,8 +10,10 @@ import { readProcessStates } from './process-state';
 
 /** The time between two looks is this many times that of a look: at most 5 % of the CPU of the process … */
 const REST_FACTOR = 19;
-/** … but not longer than this. */
-const MAX_REST_MS = 30_000;
+/** … but not longer than this … */
+const MAX_REST_MS = 4000;
+/** … unless looks would take more than a fifth of the CPU. */
+const MIN_REST_FACTOR = 4;
 
 /** How a process is read. */
 export interface WatchOptions {
@@ -31,6 +33,7 @@ export class WatchedProcess {
   readAtMs: number | undefined;
   private sample: TopSample | undefined;
   private timer: Handle | undefined;
+  private lastCostMs = 0;
   private isWatched = false;
   private isReading = false;
 
@@ -78,11 +81,18 @@ export class WatchedProcess {
     const startMs = clock.monotonicMs();
     await this.look();
     this.isReading = false;
-    const restMs = Math.min(MAX_REST_MS, REST_FACTOR * (clock.monotonicMs() - startMs));
+    const costMs = clock.monotonicMs() - startMs;
+    // The shorter of two, because one may have been interrupted, and the very first one is slow.
+    const restMs = restAfter(Math.min(costMs, this.lastCostMs));
+    this.lastCostMs = costMs;
     onLook();
     if (!this.isWatched) return;
     this.timer = clock.setTimer(() => void this.lookOn(), Math.max(intervalMs, restMs));
   }
+}
+
+function restAfter(costMs: number): number {
+  return Math.min(REST_FACTOR * costMs, Math.max(MAX_REST_MS, MIN_REST_FACTOR * costMs));
 }
 
 interface Read {

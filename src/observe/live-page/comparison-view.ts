@@ -1,5 +1,12 @@
-import { cellText, createView, matchesFilter, rowId } from '../../observe/live-page/view';
-import type { Row, View, ViewRequest } from '../../observe/live-page/view';
+import {
+  cellText,
+  createView,
+  matchesFilter,
+  rowId,
+  type Row,
+  type View,
+  type ViewRequest,
+} from './view';
 import type { Comparison, Difference, Subject } from '../../util/compare-subjects';
 
 /** The values of a difference, or the differences of a subject, in a row. */
@@ -19,7 +26,7 @@ export function differenceView(
 ): View {
   const rows = differences.map((each) => differenceRow(each, subjects));
   const found = rows.filter(({ fact, usual, others }) =>
-    matchesFilter(request.filter, fact, usual, ...others),
+    matchesFilter(request.filter, fact, usual, others.join(' ')),
   );
   return createView(found, request, (row) => row);
 }
