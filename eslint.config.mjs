@@ -294,10 +294,14 @@ export default defineConfig(
     files: ['src/observe/live-page/assets/*.js'],
     languageOptions: {
       globals: Object.fromEntries(
-        ['TextDecoderStream', 'URLSearchParams', 'document', 'history', 'location'].map((name) => [
-          name,
-          'readonly',
-        ]),
+        [
+          'ResizeObserver',
+          'TextDecoderStream',
+          'URLSearchParams',
+          'document',
+          'history',
+          'location',
+        ].map((name) => [name, 'readonly']),
       ),
     },
   },

@@ -1,8 +1,6 @@
 import { existsSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { basename, dirname, relative, resolve } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import typescript from 'typescript';
+import { BUNDLED, bundledPackages } from './scripts/bundled-packages.mjs';
 
 // Puts the modules of each entry into one file, and what entries share into another: loading a few files
 // instead of hundreds is most of the start-up time. See docs/decisions/0006-bundled-build.md.
@@ -14,36 +12,6 @@ const folderImports = {
     if (importer === undefined || !source.startsWith('.')) return null;
     const index = resolve(dirname(importer), source, 'index.js');
     return existsSync(index) ? index : null;
-  },
-};
-
-/**
- * What is bundled of other packages: the wire format of protocol buffers, of which the generated code uses two classes
- * (loading its package would load two dozen files), and the layout of pictures, which one command needs.
- */
-const BUNDLED = new Set([
-  ...['@bufbuild/protobuf/wire'],
-  ...['d3-sankey', 'd3-array', 'd3-shape', 'd3-path', 'internmap'],
-]);
-
-/** Finds the ES module of a package: packages without `exports` name it in `module`. */
-function findModule(source, importer) {
-  const require = createRequire(importer);
-  if (source.startsWith('@')) return fileURLToPath(import.meta.resolve(source));
-  const manifest = require.resolve(`${source}/package.json`);
-  return resolve(dirname(manifest), require(manifest).module);
-}
-
-const bundledPackages = {
-  name: 'bundled-packages',
-  resolveId: (source, importer) =>
-    BUNDLED.has(source) ? { id: findModule(source, importer), moduleSideEffects: false } : null,
-  // Without comments, as our own code is; NOTICE has the licences.
-  transform(code, id) {
-    if (!id.includes('node_modules')) return null;
-    const { ESNext } = typescript.ModuleKind;
-    const compilerOptions = { module: ESNext, target: ESNext, removeComments: true };
-    return { code: typescript.transpileModule(code, { compilerOptions }).outputText, map: null };
   },
 };
 

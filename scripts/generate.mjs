@@ -99,7 +99,7 @@ try {
   writeFileSync(join(generated, 'README.md'), ROOM);
   writeFileSync(join(generated, 'descriptor-set.ts'), descriptorModule(bytes));
   writeFileSync(join(generated, 'resource-json.ts'), createResourceTypes(readFileSync(documented)));
-  writeFileSync(join(generated, 'page-assets.ts'), createAssetModule());
+  writeFileSync(join(generated, 'page-assets.ts'), await createAssetModule());
 } finally {
   rmSync(work, { recursive: true, force: true });
 }

@@ -5,6 +5,8 @@
 import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { dirname, extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { rollup } from 'rollup';
+import { bundledPackages, compileModule } from './bundled-packages.mjs';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 const folder = join(root, 'src', 'observe', 'live-page', 'assets');
@@ -15,16 +17,42 @@ const types = new Map([
   ['.svg', 'image/svg+xml'],
 ]);
 
-/** Returns the module with all files of the folder. */
-export function createAssetModule() {
-  const entries = readdirSync(folder)
-    .sort()
-    .map((name) => {
+/** What the page has of the graphs of the command line: their layout, which is that of d3-sankey, and their text. */
+const GRAPH_LAYOUT = `
+export { layOut } from '${join(root, 'src/observe/graph/layout.ts')}';
+export { toTree } from '${join(root, 'src/observe/graph/graph-text.ts')}';
+`;
+
+/** Finds and compiles modules of this package. */
+const ownModules = {
+  name: 'own-modules',
+  resolveId(source, importer) {
+    if (source === 'entry' || source.startsWith(root)) return source;
+    const isOwn = source.startsWith('.') && importer.endsWith('.ts');
+    return isOwn ? `${join(dirname(importer), source)}.ts` : null;
+  },
+  load: (id) => (id === 'entry' ? GRAPH_LAYOUT : null),
+  transform: (code, id) => (id.endsWith('.ts') ? compileModule(code) : null),
+};
+
+async function bundleGraphLayout() {
+  const plugins = [ownModules, bundledPackages];
+  const bundle = await rollup({ input: 'entry', plugins, treeshake: { moduleSideEffects: false } });
+  const { output } = await bundle.generate({ format: 'es' });
+  return output[0].code;
+}
+
+/** Returns the module with all files of the folder, and the layout of graphs. */
+export async function createAssetModule() {
+  const texts = new Map(
+    readdirSync(folder).map((name) => [name, readFileSync(join(folder, name), 'utf8')]),
+  );
+  texts.set('graph-layout.js', await bundleGraphLayout());
+  const entries = [...texts]
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([name, text]) => {
       const path = name === 'page.html' ? '/' : `/assets/${name}`;
-      const asset = {
-        type: types.get(extname(name)),
-        text: readFileSync(join(folder, name), 'utf8'),
-      };
+      const asset = { type: types.get(extname(name)), text };
       return `  [${JSON.stringify(path)}, ${JSON.stringify(asset)}],\n`;
     });
   return `/* eslint-disable */
@@ -36,5 +64,8 @@ ${entries.join('')}]);
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  writeFileSync(join(root, 'src', 'wire', 'generated', 'page-assets.ts'), createAssetModule());
+  writeFileSync(
+    join(root, 'src', 'wire', 'generated', 'page-assets.ts'),
+    await createAssetModule(),
+  );
 }

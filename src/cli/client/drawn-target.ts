@@ -75,7 +75,7 @@ export function drawDifference(
   const later = read(after);
   if (!later.ok) return err({ side: 'after', text: later.error });
   const compared = compareGraphs(earlier.value, later.value, describe);
-  return ok(drawingOf(cutColumns(compared, DEFAULT_GRAPH_OPTIONS.maxNodes)));
+  return ok(drawingOf(cutColumns(compared, () => DEFAULT_GRAPH_OPTIONS.maxNodes)));
 }
 
 function graphOf(

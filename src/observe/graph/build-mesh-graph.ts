@@ -18,6 +18,7 @@ import {
   GRAPH_STATES,
   worseState,
   type GraphEdge,
+  type GraphGroup,
   type GraphNode,
   type GraphState,
   type MeshGraph,
@@ -30,7 +31,7 @@ export interface GraphOptions {
   /** The endpoints of a locality that are drawn one by one; of more, one node stands for all. */
   readonly maxEndpoints: number;
   /** The ids of nodes whose endpoints are drawn one by one, however many they are. */
-  readonly opened: ReadonlySet<string>;
+  readonly opened: Pick<ReadonlySet<string>, 'has'>;
 }
 
 /** What a document has room for. */
@@ -56,6 +57,11 @@ export interface GraphInput {
  */
 export function buildMeshGraph(input: GraphInput, options = DEFAULT_GRAPH_OPTIONS): MeshGraph {
   return new GraphBuilder(input, options).build();
+}
+
+/** Returns the id of the node of a cluster. */
+export function clusterId(name: string): string {
+  return `cluster ${name}`;
 }
 
 class GraphBuilder {
@@ -85,7 +91,7 @@ class GraphBuilder {
     });
     routes.forEach((route, index) => this.addRoute(route, index));
     const nodes = [...this.nodes.values()];
-    return cutColumns({ target, nodes, edges: this.edges }, this.options.maxNodes);
+    return cutColumns({ target, nodes, edges: this.edges }, () => this.options.maxNodes);
   }
 
   private addRoute({ name, match, action }: Route, index: number): void {
@@ -218,27 +224,27 @@ class GraphBuilder {
     const state = isUsed || best === 'failing' ? best : 'unused';
     const counts = countStates(states.map((each) => each.state));
     const text = `priority ${priority}; ${counts === '' ? 'no endpoint' : counts}`;
-    this.add({ id, column: 'locality', name: place || '(no locality)', state, text });
+    const group = this.groupOf(id, locality);
+    this.add({
+      ...{ id, column: 'locality', name: place || '(no locality)', state, text },
+      ...(group !== undefined && { group }),
+    });
     this.connect(clusterId(name), id, {
       ...{ share, isUsed },
       text: isUsed ? '' : `priority ${priority}: not in use`,
     });
-    this.addEndpoints(id, locality, states);
+    this.addEndpoints({ id, group, locality, states });
     return { isUsed, state };
   }
 
-  private addEndpoints(
-    localityId: string,
-    { endpoints }: LocalityEndpoints,
-    states: readonly SeenEndpoint[],
-  ): void {
-    const { maxEndpoints, opened } = this.options;
-    if (endpoints.length > maxEndpoints && !opened.has(localityId)) {
+  private addEndpoints({ id: localityId, group, locality, states }: LocalityParts): void {
+    const { endpoints } = locality;
+    if (group?.isOpen === false) {
       const id = `endpoints of ${localityId}`;
       const text = countStates(states.map(({ state }) => state));
       const state = states.map((each) => each.state).reduce(worseState);
       const name = `${endpoints.length} endpoints`;
-      this.add({ id, column: 'endpoint', name, state, text, count: endpoints.length });
+      this.add({ id, column: 'endpoint', name, state, text, count: endpoints.length, group });
       this.connect(localityId, id, { isUsed: states.some(({ isInUse }) => isInUse) });
       return;
     }
@@ -257,6 +263,12 @@ class GraphBuilder {
         isUsed: isInUse && isChosen(index),
       });
     });
+  }
+
+  /** The endpoints of a locality as a group; undefined if they are always drawn one by one. */
+  private groupOf(id: string, { endpoints }: LocalityEndpoints): GraphGroup | undefined {
+    const { maxEndpoints, opened } = this.options;
+    return endpoints.length > maxEndpoints ? { id, isOpen: opened.has(id) } : undefined;
   }
 
   /** Whether calls reach a cluster: as the channel knows, or else as its resources say. */
@@ -281,6 +293,15 @@ interface LocalityInput {
   readonly priority: number;
   readonly share: number;
   readonly seen: SeenCluster | undefined;
+}
+
+/** What the endpoints of a locality are drawn by. */
+interface LocalityParts {
+  readonly id: string;
+  readonly group: GraphGroup | undefined;
+  readonly locality: LocalityEndpoints;
+  /** Of its endpoints, in their order. */
+  readonly states: readonly SeenEndpoint[];
 }
 
 /** The clusters that calls reach if every endpoint can be reached. */
@@ -327,10 +348,6 @@ function parseAddress(text: string): SocketAddress {
     host: text.slice(0, colon).replace(/^\[|\]$/g, ''),
     port: Number(text.slice(colon + 1)),
   };
-}
-
-function clusterId(name: string): string {
-  return `cluster ${name}`;
 }
 
 /** Without a channel, endpoints are as the control plane says. */

@@ -2,30 +2,47 @@ import {
   countStates,
   GRAPH_STATES,
   worseState,
+  type GraphColumn,
   type GraphEdge,
   type GraphNode,
   type MeshGraph,
 } from './mesh-graph';
 
+/** The columns, from left to right. */
+export const GRAPH_COLUMNS: readonly GraphColumn[] = [
+  ...(['target', 'route', 'cluster', 'locality', 'endpoint'] as const),
+];
+
+/** Returns the id of the node that stands for the nodes of a column that are left out. */
+export function restOf(column: GraphColumn): string {
+  return `more ${column}`;
+}
+
 /**
  * Leaves some nodes of each column, and one that stands for the rest: those that were changed come before others, and those with
  * problems.
+ *
+ * @param limitOf Returns the number of nodes of a column that are left.
  */
-export function cutColumns({ target, nodes, edges }: MeshGraph, maxNodes: number): MeshGraph {
+export function cutColumns(
+  { target, nodes, edges }: MeshGraph,
+  limitOf: (column: GraphColumn) => number,
+): MeshGraph {
   const standIns = new Map<string, string>();
   const kept: GraphNode[] = [];
-  for (const column of ['target', 'route', 'cluster', 'locality', 'endpoint'] as const) {
+  for (const column of GRAPH_COLUMNS) {
     const all = nodes.filter((node) => node.column === column);
+    const maxNodes = limitOf(column);
     const shown = new Set(all.length <= maxNodes ? all : worstFirst(all).slice(0, maxNodes));
     const rest = all.filter((node) => !shown.has(node));
     for (const node of all) if (shown.has(node)) kept.push(node);
     if (rest.length === 0) continue;
-    const id = `more ${column}`;
+    const id = restOf(column);
     for (const node of rest) standIns.set(node.id, id);
     const states = rest.map(({ state }) => state);
     const count = rest.reduce((sum, node) => sum + (node.count ?? 1), 0);
     kept.push({
-      ...{ id, column, name: `${count} more`, count },
+      ...{ id, column, name: `${count} more`, count, group: { id, isOpen: false } },
       ...{ state: states.reduce(worseState), text: countStates(states) },
     });
   }

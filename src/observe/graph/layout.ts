@@ -24,36 +24,45 @@ export interface Picture {
   readonly edges: readonly PlacedEdge[];
 }
 
-/** The distance of two columns, and of two nodes of a column. */
-const COLUMN_WIDTH = 260;
-const ROW_HEIGHT = 34;
+/** How a graph is laid out. */
+export interface LayoutOptions {
+  /** How many calls a second take a way. Undefined where that is not known, which is the default: the configured weights count. */
+  readonly findRate?: (edge: GraphEdge) => number | undefined;
+  /** The order of the nodes of a column from top to bottom. Default: such that lines cross little. */
+  readonly compare?: (a: GraphNode, b: GraphNode) => number;
+  /** The distance of two columns, in pixels. Default 260. */
+  readonly columnWidth?: number;
+  /** The height that a node has room for, in pixels; a half of it is free. Default 34. */
+  readonly rowHeight?: number;
+}
+
 const NODE_WIDTH = 12;
 /** Where the first column begins, and what the last one needs for its names. */
 const MARGIN = 20;
 /** The share of all calls that the thinnest line has: one without traffic is seen, too. */
 const MIN_FLOW = 0.004;
 
-/** How many calls a second take a way; undefined where that is not known, so that the configured weights count. */
-export type FindRate = (edge: GraphEdge) => number | undefined;
+type FindRate = NonNullable<LayoutOptions['findRate']>;
 
 /** Places the nodes of a graph in columns, such that lines cross little, and gives each line its width. */
-export function layOut(graph: MeshGraph, findRate: FindRate = () => undefined): Picture {
+export function layOut(graph: MeshGraph, options: LayoutOptions = {}): Picture {
+  const { findRate = () => undefined, compare, columnWidth = 260, rowHeight = 34 } = options;
   const layers = layersOf(graph);
   const flows = flowsOf(graph, layers, findRate);
-  const rows = new Map<number, number>();
-  for (const layer of layers.values()) rows.set(layer, (rows.get(layer) ?? 0) + 1);
+  const rows = countEach(layers.values());
   const layerCount = Math.max(1 + largest(rows.keys()), 2);
   const ruler = createRuler(graph, layers, layerCount);
-  const width = (layerCount - 1) * COLUMN_WIDTH + NODE_WIDTH + COLUMN_WIDTH + 2 * MARGIN;
-  const height = Math.max(largest(rows.values()), 3) * ROW_HEIGHT + 2 * MARGIN;
+  const width = (layerCount - 1) * columnWidth + NODE_WIDTH + columnWidth + 2 * MARGIN;
+  const height = Math.max(largest(rows.values()), 3) * rowHeight + 2 * MARGIN;
   const layout = sankey<GraphNode, GraphEdge>()
     .nodeId(({ id }) => id)
     .nodeAlign(({ id }) => layers.get(id) ?? 0)
+    .nodeSort(compare)
     .nodeWidth(NODE_WIDTH)
-    .nodePadding(ROW_HEIGHT / 2)
+    .nodePadding(rowHeight / 2)
     .extent([
       [MARGIN, MARGIN],
-      [MARGIN + (layerCount - 1) * COLUMN_WIDTH + NODE_WIDTH, height - MARGIN],
+      [MARGIN + (layerCount - 1) * columnWidth + NODE_WIDTH, height - MARGIN],
     ]);
   const placed = layout({
     nodes: [...graph.nodes.map((node) => ({ ...node })), ...ruler.nodes],
@@ -101,6 +110,12 @@ function createRuler(
       .slice(1)
       .map((to, index) => ({ from: ids[index] ?? '', to, isUsed: false, text: '' })),
   };
+}
+
+function countEach(values: Iterable<number>): ReadonlyMap<number, number> {
+  const counts = new Map<number, number>();
+  for (const value of values) counts.set(value, (counts.get(value) ?? 0) + 1);
+  return counts;
 }
 
 function largest(values: Iterable<number>): number {

@@ -21,6 +21,13 @@ export type GraphState =
 /** How something differs from an earlier graph. */
 export type GraphChange = 'added' | 'removed' | 'changed';
 
+/** Nodes that one node may stand for. */
+export interface GraphGroup {
+  /** What `GraphOptions.opened` has if they are drawn one by one. */
+  readonly id: string;
+  readonly isOpen: boolean;
+}
+
 /** Something that calls go through, or one that stands for several. */
 export interface GraphNode {
   /** Unique in the graph. It stays the same while the node stands for the same thing. */
@@ -32,6 +39,8 @@ export interface GraphNode {
   readonly text: string;
   /** How many it stands for; absent for one. */
   readonly count?: number;
+  /** The group that it is the head of, or stands for; absent where all are drawn one by one anyway. */
+  readonly group?: GraphGroup;
   /** Absent if it is the same, and in a graph that is not compared with another one. */
   readonly change?: GraphChange;
 }

@@ -13,6 +13,7 @@ import {
   type View,
   type ViewRequest,
 } from '../../live-page/view';
+import { buildMeshGraph, type GraphInput } from '../../graph/build-mesh-graph';
 import { Metadata } from '../../../grpc-js';
 import type { CallExplanation } from '../../../resolver/explain-call';
 import type { Clock } from '../../../util/clock';
@@ -26,6 +27,8 @@ import {
   type InspectedProcess,
 } from '../inspect';
 import { ProcessEvents, eventView } from './events';
+import { findWay, type CallWay } from './call-way';
+import { graphOptions, graphView } from './graph-rows';
 import { explainResource, problemsOf, resourceView, routeView } from './resource-rows';
 import type { ClientSnapshot, ServerSnapshot } from '../../../xds-client/client-snapshot';
 import type { CertificateState } from '../inspect-report';
@@ -72,7 +75,7 @@ class ClientPage implements PageSource {
     if (name === 'report') return this.report(inspected, question.get('target'));
     const target = question.get('target') ?? '';
     const client = clientsById(inspected).get(target);
-    if (name === 'explain') return this.explain(client?.scope ?? target, question);
+    if (name === 'explain') return this.explain(target, client?.scope ?? target, question);
     if (name !== 'resource' || inspected === undefined || client === undefined) return undefined;
     return explainResource(inspected, client.snapshot(), question.get('id') ?? '');
   }
@@ -87,15 +90,33 @@ class ClientPage implements PageSource {
     this.events.release();
   }
 
-  private explain(target: string, question: Question): { readonly text: string } {
+  private explain(
+    id: string,
+    scope: string,
+    question: Question,
+  ): { readonly text: string; readonly way?: CallWay } {
     try {
       const headers = parseHeaders(question.get('headers') ?? '');
       const method = question.get('method') ?? '';
-      return { text: String(this.observed.explainCall(target, method, headers)) };
+      const explained = this.observed.explainCall(scope, method, headers);
+      const text = String(explained);
+      const inspected = this.observed.inspected();
+      const input = inspected && graphInput(inspected, id, scope);
+      if (explained.kind !== 'routed' || input === undefined) return { text };
+      const graph = buildMeshGraph(input, graphOptions(parseGroups(question)));
+      return { text, way: findWay(graph, explained) };
     } catch (error) {
       return { text: errorMessage(error) };
     }
   }
+}
+
+/** The graph whose nodes the way of a call has: the same as is shown. */
+function parseGroups(question: Question): Pick<ViewRequest, 'filter' | 'opened'> {
+  return {
+    filter: (question.get('filter') ?? '').toLowerCase(),
+    opened: new Set(question.get('opened')?.split(',')),
+  };
 }
 
 /**
@@ -170,6 +191,8 @@ export class ClientState implements PageState {
         return resourceView(inspected, this.snapshot(target), request);
       case 'routes':
         return routeView(findResolution(inspected.resolutions, scope)?.live?.config, request);
+      case 'graph':
+        return graphView(graphInput(inspected, target, scope), request);
       case 'topology': {
         const resolution = findResolution(inspected.resolutions, scope);
         return topologyView(resolution && inspected.describePolicies(resolution), request);
@@ -226,6 +249,18 @@ export class ClientState implements PageState {
         .slice(0, 8),
     };
   }
+}
+
+/** @param id That of the target on the page; its scope is what channels know it by. */
+function graphInput(
+  inspected: InspectedProcess,
+  id: string,
+  scope: string,
+): GraphInput | undefined {
+  const resolution = findResolution(inspected.resolutions, scope);
+  const config = resolution?.live?.config;
+  if (resolution === undefined || config === undefined) return undefined;
+  return { target: id, config, policies: inspected.describePolicies(resolution) };
 }
 
 function serverRow(

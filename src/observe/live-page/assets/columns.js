@@ -34,6 +34,14 @@ const button = (name, title, use, attributes = () => ({})) => ({
   },
 });
 
+/** Drawn by a module of its own, which is loaded once it is shown. */
+const graph = {
+  title: 'Graph',
+  hasFilter: true,
+  hasCall: true,
+  load: async () => (await import('./graph.js')).GraphView,
+};
+
 const topology = {
   title: 'Topology',
   isTree: true,
@@ -339,7 +347,7 @@ export const PAGES = {
         element('span', { class: 'path' }, `Node ${nodeId}; ${used.join(', ')}`),
       ],
     },
-    tabs: { topology, resources, routes, servers, addresses, certificates, events },
+    tabs: { graph, topology, resources, routes, servers, addresses, certificates, events },
   },
   'control-plane': {
     overview: clients(text('peer', 'Address')),

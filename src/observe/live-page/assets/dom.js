@@ -8,6 +8,14 @@ export function element(name, attributes = {}, ...children) {
   return created;
 }
 
+/** Creates an element of SVG, as `element` does of HTML. */
+export function svgElement(name, attributes = {}, ...children) {
+  const created = document.createElementNS('http://www.w3.org/2000/svg', name);
+  setAttributes(created, attributes);
+  created.append(...children);
+  return created;
+}
+
 /** Sets attributes; those that are `undefined` or `false` are removed. */
 export function setAttributes(target, attributes) {
   for (const [name, value] of Object.entries(attributes)) {
@@ -34,6 +42,7 @@ const TONES = new Map([
     'acknowledged',
     'acked',
     'good',
+    'ok',
     'alike',
   ].map((s) => [s, 'good']),
   ...[
@@ -55,12 +64,16 @@ const TONES = new Map([
     'nacked',
     'server-failed',
     'config-failed',
+    'failing',
+    'ejected',
   ].map((s) => [s, 'bad']),
   ...['CONNECTING', 'waiting', 'REQUESTED', 'backoff', 'connecting', 'fallback'].map((s) => [
     s,
     'busy',
   ]),
-  ...['differs', 'resource-waiting', 'tls-not-used', 'problem'].map((s) => [s, 'busy']),
+  ...['differs', 'resource-waiting', 'tls-not-used', 'problem', 'draining', 'over-limit'].map(
+    (s) => [s, 'busy'],
+  ),
 ]);
 
 /** The name of a state, with a mark of its own shape besides its colour. */

@@ -23,6 +23,8 @@ const closed = new Set();
 let page;
 let overview;
 let table;
+/** The graph, while it is shown and its module is there. */
+let graph;
 let chosen = fragment.get('target') ?? '';
 let tab = fragment.get('view') ?? '';
 let filter = '';
@@ -137,6 +139,15 @@ function showTab(name) {
     other.setAttribute('aria-selected', isSelected);
     other.tabIndex = isSelected ? 0 : -1;
   }
+  byId('explanation').hidden = true;
+  graph = undefined;
+  byId('view').replaceChildren();
+  if (view.load) void showGraph(view);
+  else showTable(view);
+  connect();
+}
+
+function showTable(view) {
   table = new Table({
     label: view.title,
     columns: view.columns({ showDetails }),
@@ -151,12 +162,24 @@ function showTab(name) {
       connect();
     }),
   );
-  connect();
+}
+
+async function showGraph(view) {
+  try {
+    const GraphView = await view.load();
+    if (page.tabs[tab] !== view) return;
+    graph = new GraphView({ label: view.title, toggle });
+    byId('view').replaceChildren(graph.element);
+    graph.update(views.get(tab).rows);
+  } catch (error) {
+    setConnection(`The graph cannot be loaded: ${error.message}`);
+  }
 }
 
 function choose(id) {
   [chosen, offset] = [id, 0];
   byId('explanation').hidden = true;
+  graph?.light(undefined);
   connect();
 }
 
@@ -176,6 +199,10 @@ function turn(step) {
   return true;
 }
 
+function openedGroups() {
+  return [...opened].slice(-MAX_GROUPS).join(',');
+}
+
 /** Reads the views that are shown. A paused page reads them once. */
 function connect() {
   close();
@@ -186,7 +213,7 @@ function connect() {
     ['target', chosen],
     ['filter', filter],
     // The ids that do not fit into a request are those that were opened and closed first.
-    ...(opened.size > 0 ? [['opened', [...opened].slice(-MAX_GROUPS).join(',')]] : []),
+    ...(opened.size > 0 ? [['opened', openedGroups()]] : []),
     ...(closed.size > 0 ? [['closed', [...closed].slice(-MAX_GROUPS).join(',')]] : []),
   ];
   close = openStream(query, token, {
@@ -227,6 +254,10 @@ function showOverview() {
 
 function showView() {
   const view = views.get(tab);
+  if (page.tabs[tab].load) {
+    graph?.update(view.rows);
+    return;
+  }
   table.update(view.rows);
   updatePager('view', view);
   if (!page.tabs[tab].isTree) return;
@@ -289,11 +320,13 @@ function announceChanges(rows) {
 }
 
 async function explain() {
-  const query = { target: chosen, method: byId('method').value, headers: byId('headers').value };
+  const call = { method: byId('method').value, headers: byId('headers').value };
+  const query = { target: chosen, ...call, filter, opened: openedGroups() };
   const output = byId('explanation');
   try {
-    const { text } = await (await get('/api/explain', query, token)).json();
+    const { text, way } = await (await get('/api/explain', query, token)).json();
     output.textContent = text;
+    graph?.light(way);
   } catch (error) {
     output.textContent =
       error.status === 431 ? 'The headers are too long for a request.' : error.message;

@@ -1,0 +1,112 @@
+import { buildMeshGraph, type GraphInput, type GraphOptions } from '../../graph/build-mesh-graph';
+import { cutColumns, GRAPH_COLUMNS, restOf } from '../../graph/cut-columns';
+import { focusGraph } from '../../graph/focus-graph';
+import type { GraphColumn, GraphEdge, GraphNode, MeshGraph } from '../../graph/mesh-graph';
+import {
+  cellText,
+  matchesFilter,
+  NO_ROWS,
+  rowId,
+  type Row,
+  type View,
+  type ViewRequest,
+} from '../../live-page/view';
+
+/** The nodes of a column, besides one for all others: at first, and once the column is opened. */
+const MAX_NODES = 40;
+const MAX_OPENED_NODES = 250;
+/** The endpoints of a locality that have nodes of their own unless it is closed. */
+const MAX_ENDPOINTS = 8;
+
+/** Returns what a row of the graph has besides, such as rates of calls. */
+export type DescribeTraffic = (part: GraphNode | GraphEdge) => Omit<Row, 'id'>;
+
+/**
+ * The graph of a target: a row for each column, each node and each edge. It has no pages. Groups of nodes are opened by the id that
+ * their rows have as `opens`.
+ *
+ * @param describeTraffic Default: nothing.
+ */
+export function graphView(
+  input: GraphInput | undefined,
+  request: Pick<ViewRequest, 'filter' | 'opened'>,
+  describeTraffic: DescribeTraffic = () => ({}),
+): View {
+  if (input === undefined) return NO_ROWS;
+  const { filter } = request;
+  const isOpen = (id: string) => request.opened.size > 0 && request.opened.has(nodeRowId(id));
+  const graph = buildMeshGraph(input, graphOptions(request));
+  const found =
+    filter === ''
+      ? graph
+      : focusGraph(graph, ({ name, text }) => matchesFilter(filter, name, text));
+  const limitOf = (column: GraphColumn) => (isOpen(restOf(column)) ? MAX_OPENED_NODES : MAX_NODES);
+  const cut = cutColumns(found, limitOf);
+  const rows = [
+    ...columnRows(found, cut, isOpen),
+    ...cut.nodes.map((node) => ({ ...nodeRow(node), ...describeTraffic(node) })),
+    ...cut.edges.map((edge) => ({ ...edgeRow(edge), ...describeTraffic(edge) })),
+  ];
+  return { total: rows.length, offset: 0, rows };
+}
+
+/** Which nodes of a graph there are, before its columns are cut. */
+export function graphOptions({
+  filter,
+  opened,
+}: Pick<ViewRequest, 'filter' | 'opened'>): GraphOptions {
+  return {
+    maxNodes: Infinity,
+    // An endpoint is found by its address only if it has a node.
+    maxEndpoints: filter === '' ? MAX_ENDPOINTS : Infinity,
+    opened: { has: (id) => opened.size > 0 && opened.has(nodeRowId(id)) },
+  };
+}
+
+/** Returns the id of the row of a node. */
+export function nodeRowId(id: string): string {
+  return rowId('node', id);
+}
+
+/** Returns the id of the row of an edge. */
+export function edgeRowId({ from, to }: Pick<GraphEdge, 'from' | 'to'>): string {
+  return rowId('edge', from, to);
+}
+
+function columnRows(
+  found: MeshGraph,
+  cut: MeshGraph,
+  isOpen: (id: string) => boolean,
+): readonly Row[] {
+  return GRAPH_COLUMNS.map((column) => {
+    const isIn = (node: GraphNode) => node.column === column;
+    const total = found.nodes.filter(isIn).reduce((sum, { count = 1 }) => sum + count, 0);
+    const all = found.nodes.filter(isIn).length;
+    return {
+      ...{ id: column, kind: 'column', column, total },
+      ...{ shown: cut.nodes.filter((node) => isIn(node) && node.count === undefined).length },
+      ...(all > MAX_NODES && {
+        opens: nodeRowId(restOf(column)),
+        isOpen: isOpen(restOf(column)),
+      }),
+    };
+  });
+}
+
+function nodeRow({ id, column, name, state, text, count, group }: GraphNode): Row {
+  return {
+    ...{ id: nodeRowId(id), kind: 'node', column, name: cellText(name), state },
+    ...{ text: cellText(text) },
+    ...(count !== undefined && { count }),
+    ...(group !== undefined && { opens: nodeRowId(group.id), isOpen: group.isOpen }),
+  };
+}
+
+function edgeRow(edge: GraphEdge): Row {
+  const { from, to, share, isUsed, text } = edge;
+  return {
+    ...{ id: edgeRowId(edge), kind: 'edge', from: nodeRowId(from), to: nodeRowId(to) },
+    ...(share !== undefined && { share }),
+    ...{ isUsed, text: cellText(text) },
+  };
+}

@@ -1,0 +1,145 @@
+// What is known of a node or a way of the graph, as text.
+
+import { element, stateBadge } from './dom.js';
+
+/** The ways of a node that are listed, each of those that lead to it and from it. */
+const MAX_WAYS = 12;
+
+/** The forks of an explained call that are listed. */
+const MAX_FORKS = 40;
+
+/** What is shown, by its element. */
+const drawn = new WeakMap();
+
+/** Shows the facts of a row. Without a change nothing is drawn, so that a selection stays. */
+export function showFacts(target, row, graph) {
+  const key = row === undefined ? '' : JSON.stringify([row, waysOf(row, graph)]);
+  if (drawn.get(target) === key) return;
+  drawn.set(target, key);
+  if (row === undefined) {
+    target.replaceChildren(
+      element(
+        'p',
+        { class: 'hint-text' },
+        'Point at a node or a line, or walk the graph with the arrow keys: its numbers are here. Enter opens a group.',
+      ),
+    );
+    return;
+  }
+  target.replaceChildren(...(row.kind === 'edge' ? edgeFacts(row, graph) : nodeFacts(row, graph)));
+}
+
+/** Shows the forks of an explained call, and what lights the whole graph again. */
+export function showSteps(target, way, clear) {
+  target.hidden = way === undefined;
+  if (way === undefined) {
+    target.replaceChildren();
+    return;
+  }
+  const button = element('button', { type: 'button' }, 'Show all ways');
+  button.addEventListener('click', clear);
+  const forks = way.edges.filter(({ text }) => text !== '');
+  const shown = forks.slice(0, MAX_FORKS);
+  target.replaceChildren(
+    element('h3', {}, 'The way of the call'),
+    element(
+      'ol',
+      {},
+      ...shown.map(({ share, name, text }) =>
+        element(
+          'li',
+          { class: share > 0 ? 'taken' : 'missed' },
+          `${share > 0 ? '→' : '✕'} ${name}: ${text}`,
+        ),
+      ),
+      ...(forks.length > MAX_FORKS
+        ? [element('li', {}, `and ${forks.length - MAX_FORKS} more`)]
+        : []),
+    ),
+    element('p', {}, button),
+  );
+}
+
+/** A name for screen readers. */
+export function nodeLabel({ column, name, state, text, rate }) {
+  const rates = rate === undefined ? '' : `, ${perSecond(rate)}`;
+  return `${column} ${name}: ${state}${text === '' ? '' : `, ${text}`}${rates}`;
+}
+
+export function percent(share) {
+  return `${Number((100 * share).toFixed(2))} %`;
+}
+
+function perSecond(rate) {
+  return `${Number(rate.toFixed(1))} calls/s`;
+}
+
+function waysOf({ id }, { edges }) {
+  return edges.filter(({ from, to }) => from === id || to === id);
+}
+
+function nodeFacts(row, graph) {
+  const { id, column, name, state, text, opens, isOpen } = row;
+  const ways = waysOf(row, graph);
+  return [
+    element('h3', {}, element('span', { class: 'kind' }, column), ' ', name),
+    element('p', {}, stateBadge(state), ...(text === '' ? [] : [' ', text])),
+    ...ratesOf(row),
+    ...(opens === undefined
+      ? []
+      : [element('p', { class: 'hint-text' }, isOpen ? 'Enter closes it.' : 'Enter opens it.')]),
+    ...wayList(
+      'Calls come from',
+      ways.filter(({ to }) => to === id),
+      'from',
+      graph,
+    ),
+    ...wayList(
+      'Calls go to',
+      ways.filter(({ from }) => from === id),
+      'to',
+      graph,
+    ),
+  ];
+}
+
+function edgeFacts(row, { nodes }) {
+  const [from, to] = [row.from, row.to].map((id) => nodes.get(id)?.name ?? '');
+  return [
+    element('h3', {}, `${from} → ${to}`),
+    element('p', {}, describeWay(row)),
+    ...ratesOf(row),
+  ];
+}
+
+function wayList(title, ways, end, { nodes }) {
+  if (ways.length === 0) return [];
+  const shown = ways
+    .slice(0, MAX_WAYS)
+    .map((way) => element('li', {}, `${nodes.get(way[end])?.name ?? ''}: ${describeWay(way)}`));
+  const more = ways.length - shown.length;
+  return [
+    element('h4', {}, title),
+    element('ul', {}, ...shown, ...(more > 0 ? [element('li', {}, `and ${more} more`)] : [])),
+  ];
+}
+
+function describeWay({ share, isUsed, text, rate }) {
+  return [
+    isUsed ? 'in use' : 'not in use',
+    ...(share === undefined ? [] : [`weight ${percent(share)}`]),
+    ...(rate === undefined ? [] : [perSecond(rate)]),
+    ...(text === '' ? [] : [text]),
+  ].join(', ');
+}
+
+function ratesOf({ rate, errors, p50, p99 }) {
+  if (rate === undefined) return [];
+  const parts = [
+    perSecond(rate),
+    ...(errors === undefined || errors === '' ? [] : [`errors ${errors}`]),
+    ...(p50 === undefined ? [] : [`p50 ${p50}`]),
+    ...(p99 === undefined ? [] : [`p99 ${p99}`]),
+  ];
+  return [element('p', { class: 'rates' }, parts.join(', '))];
+}

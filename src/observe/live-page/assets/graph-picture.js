@@ -1,0 +1,213 @@
+// The picture of the graph. Elements are kept by the ids of rows: an update changes only what differs.
+
+import { layOut } from './graph-layout.js';
+import { element, setAttributes, svgElement } from './dom.js';
+import { nodeLabel, percent } from './graph-facts.js';
+
+/** A column is at least this wide; what does not fit is scrolled to. */
+const MIN_COLUMN_WIDTH = 176;
+/** What a layout has beside its columns. */
+const SIDES = 56;
+/** Room for a target that can be hit, and half as much between two. */
+const ROW_HEIGHT = 48;
+const HIT_HEIGHT = 24;
+/** A bar without calls is seen, too. */
+const BAR_HEIGHT = 12;
+const CHARACTER_WIDTH = 7;
+
+/** A mark for each state, so that colour is not the only difference. */
+const MARKS = {
+  ok: '●',
+  idle: '○',
+  unused: '◌',
+  draining: '◐',
+  'over-limit': '◆',
+  ejected: '✕',
+  failing: '▲',
+};
+
+export class Picture {
+  root = svgElement('svg', { role: 'group', class: 'mesh' });
+  element = element('div', { class: 'picture' });
+  #edgeLayer = svgElement('g', { 'aria-hidden': 'true' });
+  #labelLayer = svgElement('g', { 'aria-hidden': 'true' });
+  #nodeLayer = svgElement('g');
+  #elements = new Map();
+  #labels = new Map();
+  #nodes = [];
+  #edges = [];
+  #placed = { width: 0, height: 0, nodes: [], edges: [] };
+  #drawn = '';
+  #tabStop;
+  #columnWidth = MIN_COLUMN_WIDTH;
+
+  constructor(label) {
+    setAttributes(this.root, { 'aria-label': label });
+    this.root.append(this.#edgeLayer, this.#labelLayer, this.#nodeLayer);
+    this.element.append(this.root);
+    new ResizeObserver(() => this.#draw()).observe(this.element);
+  }
+
+  update(nodes, edges) {
+    [this.#nodes, this.#edges] = [nodes, edges];
+    this.#draw();
+  }
+
+  /** Fades what is not on a way, and shows the shares of a split beside it; undefined for none. */
+  light(way) {
+    this.root.classList.toggle('explained', way !== undefined);
+    const shares = new Map(
+      [...(way?.nodes ?? []), ...(way?.edges ?? [])].map(({ id, share }) => [id, share]),
+    );
+    for (const [id, own] of this.#elements) {
+      own.classList.toggle('on-way', shares.get(id) > 0);
+      own.classList.toggle('off-way', shares.get(id) === 0);
+    }
+    this.#labelSplits(way?.edges ?? []);
+  }
+
+  /** The nodes from top to bottom, each with the layer that it is in. */
+  inOrder() {
+    return this.#placed.nodes
+      .map(({ id, x, y }) => ({ id, layer: x, y }))
+      .sort((a, b) => a.layer - b.layer || a.y - b.y);
+  }
+
+  /** The id of the row that an element of the picture is of. */
+  idOf(target) {
+    return target.closest?.('[data-id]')?.dataset.id;
+  }
+
+  focus(id) {
+    this.#setTabStop(id);
+    this.#elements.get(id)?.focus();
+  }
+
+  #draw() {
+    const { clientWidth } = this.element;
+    // A picture that is not shown yet is drawn when it is.
+    if (clientWidth === 0 || this.#nodes.length === 0) {
+      if (this.#nodes.length === 0) this.#place({ width: 0, height: 0, nodes: [], edges: [] });
+      return;
+    }
+    const drawn = JSON.stringify([clientWidth, this.#nodes.map(({ id }) => id), this.#edges]);
+    if (drawn === this.#drawn) {
+      for (const row of this.#nodes) this.#fill(this.#elements.get(row.id), row);
+      return;
+    }
+    this.#drawn = drawn;
+    this.#place(this.#layOut(clientWidth));
+  }
+
+  #layOut(clientWidth) {
+    const columns = new Set(this.#nodes.map(({ column }) => column)).size;
+    const clusters = new Set(
+      this.#nodes.filter(({ column }) => column === 'cluster').map(({ id }) => id),
+    );
+    const hasAggregates = this.#edges.some(
+      ({ from, to }) => clusters.has(from) && clusters.has(to),
+    );
+    const layers = Math.max(columns + (hasAggregates ? 1 : 0), 2);
+    this.#columnWidth = Math.max(MIN_COLUMN_WIDTH, Math.floor((clientWidth - SIDES) / layers));
+    const before = new Map(this.#placed.nodes.map(({ id, y }) => [id, y]));
+    const isKnown = this.#nodes.every(({ id }) => before.has(id));
+    return layOut(
+      { target: '', nodes: this.#nodes, edges: this.#edges },
+      {
+        findRate: ({ rate }) => rate,
+        columnWidth: this.#columnWidth,
+        rowHeight: ROW_HEIGHT,
+        // The same nodes keep their order, however their traffic changes.
+        ...(isKnown && { compare: (a, b) => (before.get(a.id) ?? 0) - (before.get(b.id) ?? 0) }),
+      },
+    );
+  }
+
+  #place(placed) {
+    this.#placed = placed;
+    const { width, height, nodes, edges } = placed;
+    setAttributes(this.root, { width, height, viewBox: `0 0 ${width} ${height}` });
+    const ids = new Set([...nodes, ...edges].map(({ id }) => id));
+    for (const [id, own] of this.#elements) {
+      if (ids.has(id)) continue;
+      own.remove();
+      this.#elements.delete(id);
+    }
+    for (const edge of edges) this.#placeEdge(edge);
+    for (const node of nodes) this.#placeNode(node);
+    if (!ids.has(this.#tabStop)) this.#setTabStop(nodes[0]?.id);
+  }
+
+  #placeEdge({ id, path, width, isUsed }) {
+    let own = this.#elements.get(id);
+    if (own === undefined) {
+      own = svgElement('path', { 'data-id': id, fill: 'none' });
+      this.#elements.set(id, own);
+      this.#edgeLayer.append(own);
+    }
+    own.classList.add('edge');
+    own.classList.toggle('unused', !isUsed);
+    setAttributes(own, { d: path, 'stroke-width': width.toFixed(1) });
+  }
+
+  #placeNode(row) {
+    const { id, x, y, width, height } = row;
+    let own = this.#elements.get(id);
+    if (own === undefined) {
+      own = svgElement(
+        'g',
+        { 'data-id': id, role: 'button', tabindex: '-1' },
+        svgElement('rect', { class: 'hit', rx: 3 }),
+        svgElement('rect', { class: 'bar', rx: 2 }),
+        svgElement('text', { dy: '0.35em' }, svgElement('tspan', { class: 'mark' }), ' '),
+      );
+      this.#elements.set(id, own);
+      this.#nodeLayer.append(own);
+    }
+    const [hit, bar, text] = own.children;
+    const middle = y + height / 2;
+    const hitHeight = Math.max(height, HIT_HEIGHT);
+    setAttributes(hit, { x: x - 4, y: middle - hitHeight / 2, height: hitHeight });
+    setAttributes(hit, { width: this.#columnWidth - 8 });
+    const barHeight = Math.max(height, BAR_HEIGHT);
+    setAttributes(bar, { x, y: middle - barHeight / 2, width, height: barHeight });
+    setAttributes(text, { x: x + width + 5, y: middle });
+    this.#fill(own, row);
+  }
+
+  #fill(own, row) {
+    const { name, state, opens, isOpen } = row;
+    for (const other of Object.keys(MARKS)) own.classList.toggle(`state-${other}`, other === state);
+    own.classList.add('node');
+    setAttributes(own, {
+      'aria-label': nodeLabel(row),
+      'aria-expanded': opens === undefined ? undefined : `${isOpen}`,
+    });
+    const room = Math.floor((this.#columnWidth - 48) / CHARACTER_WIDTH);
+    const cut = name.length > room ? `${name.slice(0, room - 1)}…` : name;
+    const shown = ` ${cut}${opens === undefined ? '' : isOpen ? ' ▾' : ' ▸'}`;
+    const [mark, text] = own.lastElementChild.childNodes;
+    if (mark.textContent !== MARKS[state]) mark.textContent = MARKS[state];
+    if (text.data !== shown) text.data = shown;
+  }
+
+  #labelSplits(edges) {
+    for (const label of this.#labels.values()) label.remove();
+    this.#labels.clear();
+    for (const { id, share } of edges) {
+      const own = this.#elements.get(id);
+      if (own === undefined || share === 0 || share === 1 || this.#labels.has(id)) continue;
+      const { x, y } = own.getPointAtLength(own.getTotalLength() * 0.75);
+      const label = svgElement('text', { class: 'share', x, y: y - 6, 'text-anchor': 'middle' });
+      label.textContent = percent(share);
+      this.#labels.set(id, label);
+      this.#labelLayer.append(label);
+    }
+  }
+
+  #setTabStop(id) {
+    this.#elements.get(this.#tabStop)?.setAttribute('tabindex', '-1');
+    this.#tabStop = id;
+    this.#elements.get(id)?.setAttribute('tabindex', '0');
+  }
+}

@@ -1,0 +1,176 @@
+// The graph of a target: a picture whose nodes are walked with the keyboard, the facts of one node or way beside it, and all as text.
+
+import { toTree } from './graph-layout.js';
+import { showFacts, showSteps } from './graph-facts.js';
+import { moveAlong } from './graph-keys.js';
+import { Picture } from './graph-picture.js';
+import { element } from './dom.js';
+
+/** What the columns are called above the picture. */
+const TITLES = {
+  target: ['target', 'targets'],
+  route: ['route', 'routes'],
+  cluster: ['cluster', 'clusters'],
+  locality: ['locality', 'localities'],
+  endpoint: ['endpoint', 'endpoints'],
+};
+
+export class GraphView {
+  #toggle;
+  #rows = [];
+  #nodes = new Map();
+  #edges = [];
+  /** The way of an explained call, by the ids of rows; undefined without one. */
+  #way;
+  /** The row whose facts are shown. */
+  #shown;
+  #isPinned = false;
+  #columns = element('p', { class: 'graph-columns' });
+  #facts = element('div', {
+    class: 'facts',
+    role: 'region',
+    'aria-label': 'Details',
+    tabindex: '0',
+  });
+  #steps = element('div', { class: 'steps', hidden: true });
+  #text = element('pre', {
+    tabindex: '0',
+    role: 'region',
+    'aria-label': 'Graph as text',
+    hidden: true,
+  });
+  #asText = element('button', { type: 'button', 'aria-pressed': 'false' }, 'As text');
+  #picture;
+
+  /** @param toggle Opens and closes a group: `toggle(id, isOpen)`. */
+  constructor({ label, toggle }) {
+    this.#toggle = toggle;
+    this.#picture = new Picture(label);
+    const { root } = this.#picture;
+    root.addEventListener('keydown', (event) => this.#press(event));
+    root.addEventListener('click', (event) => this.#click(event));
+    root.addEventListener('focusin', (event) => this.#look(event, true));
+    root.addEventListener('pointerover', (event) => this.#look(event, false));
+    this.#asText.addEventListener('click', () => this.#showText(this.#text.hidden));
+    this.element = element(
+      'div',
+      { class: 'graph' },
+      this.#columns,
+      this.#steps,
+      this.#picture.element,
+      this.#facts,
+      element('p', {}, this.#asText),
+      this.#text,
+    );
+  }
+
+  /** Shows the rows of a view. What has not changed stays as it is. */
+  update(rows) {
+    this.#rows = rows;
+    const ofKind = (kind) => rows.filter((row) => row.kind === kind);
+    this.#nodes = new Map(ofKind('node').map((row) => [row.id, row]));
+    this.#edges = ofKind('edge');
+    this.#showColumns(ofKind('column'));
+    this.#picture.update([...this.#nodes.values()], this.#edges);
+    this.#picture.light(this.#way);
+    this.#showFacts();
+    this.#showText(!this.#text.hidden);
+  }
+
+  /** Lights the way of a call, as `/api/explain` has it, and fades the others; undefined for all alike. */
+  light(way) {
+    this.#way = way && this.#visible(way);
+    this.#picture.light(this.#way);
+    showSteps(this.#steps, this.#way, () => this.light(undefined));
+  }
+
+  /** What is not in the picture is lit as the node that stands for it. */
+  #visible({ nodes, edges }) {
+    const rests = new Map(
+      this.#rows
+        .filter(({ kind }) => kind === 'column')
+        .map(({ column, opens }) => [column, opens]),
+    );
+    const idOf = new Map(
+      nodes.map(({ id, column }) => [id, this.#nodes.has(id) ? id : rests.get(column)]),
+    );
+    const ids = new Map(this.#edges.map(({ id, from, to }) => [`${from} ${to}`, id]));
+    return {
+      nodes: nodes.map((node) => ({ ...node, id: idOf.get(node.id) })),
+      edges: edges.map((edge) => ({
+        ...edge,
+        id: ids.get(`${idOf.get(edge.from) ?? edge.from} ${idOf.get(edge.to) ?? edge.to}`),
+      })),
+    };
+  }
+
+  #showColumns(rows) {
+    const parts = rows.map(({ column, total, shown, opens, isOpen }) => {
+      const [one, many] = TITLES[column];
+      const count = `${total.toLocaleString('en')} ${total === 1 ? one : many}`;
+      if (opens === undefined) return element('span', {}, count);
+      const change = element(
+        'button',
+        { type: 'button', 'data-column': column },
+        isOpen ? `Fewer ${many}` : `More ${many}`,
+      );
+      change.addEventListener('click', () => this.#toggle(opens, !isOpen));
+      return element('span', {}, `${count}, ${shown} shown `, change);
+    });
+    const focused = this.#columns.querySelector(':focus')?.dataset.column;
+    this.#columns.replaceChildren(...parts);
+    if (focused !== undefined) this.#columns.querySelector(`[data-column="${focused}"]`)?.focus();
+  }
+
+  #showText(isShown) {
+    this.#text.hidden = !isShown;
+    this.#asText.setAttribute('aria-pressed', isShown);
+    if (!isShown) return;
+    const text = toTree({ target: '', nodes: [...this.#nodes.values()], edges: this.#edges });
+    // An unchanged text keeps its selection.
+    if (this.#text.textContent !== text) this.#text.textContent = text;
+  }
+
+  #showFacts() {
+    const row = this.#nodes.get(this.#shown) ?? this.#edges.find(({ id }) => id === this.#shown);
+    showFacts(this.#facts, row, { nodes: this.#nodes, edges: this.#edges });
+  }
+
+  #look({ target }, isPinned) {
+    const id = this.#picture.idOf(target);
+    if (id === undefined || (this.#isPinned && !isPinned)) return;
+    this.#shown = id;
+    this.#isPinned = isPinned && this.#nodes.has(id);
+    this.#showFacts();
+  }
+
+  #click({ target }) {
+    this.#isPinned = false;
+    const id = this.#picture.idOf(target);
+    if (this.#nodes.has(id)) {
+      this.#picture.focus(id);
+      this.#open(id);
+    }
+  }
+
+  #press(event) {
+    if (event.altKey || event.ctrlKey || event.metaKey) return;
+    const id = this.#picture.idOf(event.target);
+    if (id === undefined) return;
+    if (event.key === 'Enter' || event.key === ' ') this.#open(id);
+    else {
+      const next = moveAlong(event.key, id, {
+        nodes: this.#picture.inOrder(),
+        edges: this.#edges,
+      });
+      if (next === undefined) return;
+      this.#picture.focus(next);
+    }
+    event.preventDefault();
+  }
+
+  #open(id) {
+    const { opens, isOpen } = this.#nodes.get(id);
+    if (opens !== undefined) this.#toggle(opens, !isOpen);
+  }
+}
