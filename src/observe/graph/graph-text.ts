@@ -75,7 +75,10 @@ export function toTree(graph: MeshGraph): string {
       if (to !== undefined) write(to, next, depth + 1);
     }
   };
-  for (const node of nodes) if (node.column === 'target') write(node, undefined, 0);
+  const entered = new Set(edges.map(({ to }) => to));
+  const isRoot = ({ id, column }: GraphNode) =>
+    column === 'target' || ((column === 'client' || column === 'address') && !entered.has(id));
+  for (const node of nodes) if (isRoot(node)) write(node, undefined, 0);
   return lines.join('\n');
 }
 

@@ -28,9 +28,13 @@ import {
 } from '../inspect';
 import { ProcessEvents, eventView } from './events';
 import { findWay, type CallWay } from './call-way';
-import { graphOptions, graphView } from './graph-rows';
+import { graphOptions, graphView, serverGraphView } from './graph-rows';
 import { explainResource, problemsOf, resourceView, routeView } from './resource-rows';
-import type { ClientSnapshot, ServerSnapshot } from '../../../xds-client/client-snapshot';
+import {
+  SERVER_TARGET,
+  type ClientSnapshot,
+  type ServerSnapshot,
+} from '../../../xds-client/client-snapshot';
 import type { CertificateState } from '../inspect-report';
 import { processServers } from '../process-servers';
 import { serverView } from './server-rows';
@@ -58,6 +62,7 @@ class ClientPage implements PageSource {
     title: `grpc-xds ${PACKAGE_VERSION}, process ${process.pid}`,
   } as const;
   private readonly events: ProcessEvents;
+  private readonly counting = processServers.countCalls();
 
   constructor(
     private readonly observed: ObservedProcess,
@@ -87,6 +92,7 @@ class ClientPage implements PageSource {
   }
 
   release(): void {
+    this.counting.release();
     this.events.release();
   }
 
@@ -192,7 +198,9 @@ export class ClientState implements PageState {
       case 'routes':
         return routeView(findResolution(inspected.resolutions, scope)?.live?.config, request);
       case 'graph':
-        return graphView(graphInput(inspected, target, scope), request);
+        return target === SERVER_TARGET
+          ? serverGraphView(processServers.reports(), request)
+          : graphView(graphInput(inspected, target, scope), request);
       case 'topology': {
         const resolution = findResolution(inspected.resolutions, scope);
         return topologyView(resolution && inspected.describePolicies(resolution), request);

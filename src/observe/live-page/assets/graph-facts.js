@@ -124,10 +124,12 @@ function wayList(title, ways, end, { nodes }) {
   ];
 }
 
-function describeWay({ share, isUsed, text, rate }) {
+function describeWay({ share, isMeasured, isUsed, text, rate }) {
   return [
     isUsed ? 'in use' : 'not in use',
-    ...(share === undefined ? [] : [`weight ${percent(share)}`]),
+    ...(share === undefined
+      ? []
+      : [isMeasured ? `${percent(share)} of the calls` : `weight ${percent(share)}`]),
     ...(rate === undefined ? [] : [perSecond(rate)]),
     ...(text === '' ? [] : [text]),
   ].join(', ');
