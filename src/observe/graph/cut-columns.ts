@@ -76,7 +76,7 @@ function joinEdges(
     const share = isAlone ? edge.share : known && from === edge.from ? sum(known, edge) : undefined;
     joined.set(key, {
       ...{ from, to, text: known === undefined ? edge.text : '' },
-      ...(share !== undefined && { share }),
+      ...(share !== undefined && { share, ...(edge.isMeasured === true && { isMeasured: true }) }),
       isUsed: edge.isUsed || known?.isUsed === true,
       ...(edge.change !== undefined && isAlone && { change: edge.change }),
     });
