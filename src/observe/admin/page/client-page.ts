@@ -34,14 +34,18 @@ import {
 import { ProcessEvents } from './events';
 import { findWay, type CallWay } from './call-way';
 import { GraphRates } from './graph-rates';
-import { graphOptions, graphView } from './graph-rows';
+import { graphOptions, graphView, serverGraphView } from './graph-rows';
 import { eventView, findEvent, listEvents, type HistoryEvent } from './history';
 import { stateAfter } from './history-state';
 import { noticeView } from './notices';
 import { processRates } from '../../rates/process-rates';
 import { ReadRates } from '../../rates/read-rates';
 import { explainResource, problemsOf, resourceView, routeView } from './resource-rows';
-import type { ClientSnapshot, ServerSnapshot } from '../../../xds-client/client-snapshot';
+import {
+  SERVER_TARGET,
+  type ClientSnapshot,
+  type ServerSnapshot,
+} from '../../../xds-client/client-snapshot';
 import type { CertificateState } from '../inspect-report';
 import { processServers } from '../process-servers';
 import { serverView } from './server-rows';
@@ -75,6 +79,8 @@ class ClientPage implements PageSource {
   private readonly counting: Handle;
   private readonly past = new PastStates();
   private readonly values: Handle;
+  /** Of the calls of servers. */
+  private readonly serverCalls = processServers.countCalls();
 
   constructor(
     private readonly observed: ObservedProcess,
@@ -116,6 +122,7 @@ class ClientPage implements PageSource {
   release(): void {
     this.events.release();
     this.counting.release();
+    this.serverCalls.release();
     this.values.release();
     this.past.clear();
   }
@@ -229,7 +236,9 @@ export class ClientState implements PageState {
           this.ratesOf(scope),
         );
       case 'graph':
-        return this.graphView(scope, request);
+        return target === SERVER_TARGET
+          ? serverGraphView(processServers.reports(), request)
+          : this.graphView(scope, request);
       case 'topology':
         return this.topologyView(inspected, scope, request);
       case 'addresses':

@@ -290,7 +290,8 @@ function showOverview() {
   updatePager('overview', view);
   const row = rows.find(({ id }) => id === chosen);
   const { noun, describe } = page.overview;
-  byId('subject').textContent = row === undefined ? `No ${noun}` : (row.target ?? row.node);
+  byId('subject').textContent =
+    row === undefined ? `No ${noun}` : (row.target ?? row.node ?? row.process);
   byId('verdict').replaceChildren(
     ...(row === undefined ? [`There is no ${noun} at the moment.`] : describe(row)),
   );
@@ -346,7 +347,9 @@ let announced = '';
 
 /** Announces what is in another state than before, not more often than can be listened to. */
 function announceChanges(rows) {
-  const states = new Map(rows.map((row) => [row.id, `${row.target ?? row.node}: ${row.state}`]));
+  const states = new Map(
+    rows.map((row) => [row.id, `${row.target ?? row.node ?? row.process}: ${row.state}`]),
+  );
   const changes = [...states].filter(
     ([id, text]) => lastStates.has(id) && lastStates.get(id) !== text,
   );
