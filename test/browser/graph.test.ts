@@ -2,6 +2,7 @@ import type { Browser, Page } from 'playwright-core';
 import { type AdminPage, serveAdminPage } from '../../src';
 import { audit } from '../support/audit';
 import { chromiumPath, launchBrowser } from '../support/browser';
+import { eventually } from '../support/eventually';
 import { longestTask } from '../support/longest-task';
 import { Mesh, SERVICE, type MeshResources } from '../support/mesh';
 import { startScene } from '../support/page-scene';
@@ -131,7 +132,10 @@ describeInBrowser('the graph of the live page in Chromium', () => {
     it('finds an endpoint by its address, with what leads to it', async () => {
       await node(/^endpoint 127\.0\.0\.1:1: /).waitFor();
       await tab.getByLabel('Filter').fill('ECONNREFUSED');
-      await tab.waitForFunction('document.querySelectorAll(".node").length === 5');
+      await eventually(
+        () => tab.locator('.node').count(),
+        (count) => count === 5,
+      );
       await node(/^cluster catalog/).waitFor();
       expect(await node(/^cluster pay/).count()).toBe(0);
     });
