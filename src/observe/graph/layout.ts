@@ -34,6 +34,8 @@ export interface LayoutOptions {
   readonly columnWidth?: number;
   /** The height that a node has room for, in pixels; a half of it is free. Default 34. */
   readonly rowHeight?: number;
+  /** How often places are improved. Each time costs most of the layout where a node has hundreds of lines. Default 6. */
+  readonly iterations?: number;
 }
 
 const NODE_WIDTH = 12;
@@ -46,7 +48,7 @@ type FindRate = NonNullable<LayoutOptions['findRate']>;
 
 /** Places the nodes of a graph in columns, such that lines cross little, and gives each line its width. */
 export function layOut(graph: MeshGraph, options: LayoutOptions = {}): Picture {
-  const { findRate = () => undefined, compare, columnWidth = 260, rowHeight = 34 } = options;
+  const { findRate = () => undefined, columnWidth = 260, rowHeight = 34 } = options;
   const layers = layersOf(graph);
   const flows = flowsOf(graph, layers, findRate);
   const rows = countEach(layers.values());
@@ -57,7 +59,8 @@ export function layOut(graph: MeshGraph, options: LayoutOptions = {}): Picture {
   const layout = sankey<GraphNode, GraphEdge>()
     .nodeId(({ id }) => id)
     .nodeAlign(({ id }) => layers.get(id) ?? 0)
-    .nodeSort(compare)
+    .iterations(options.iterations ?? 6)
+    .nodeSort(options.compare)
     .nodeWidth(NODE_WIDTH)
     .nodePadding(rowHeight / 2)
     .extent([
@@ -80,8 +83,7 @@ export function layOut(graph: MeshGraph, options: LayoutOptions = {}): Picture {
     }),
     edges: graph.edges.map((edge, index) => {
       const link = placed.links[index];
-      const path = link === undefined ? null : line(link);
-      return { ...edge, path: path ?? '', width: Math.max(link?.width ?? 0, 1) };
+      return { ...edge, path: (link && line(link)) ?? '', width: Math.max(link?.width ?? 0, 1) };
     }),
   };
 }
