@@ -8,6 +8,7 @@ import { LDS } from '../control-plane/resources';
 import { audit } from '../support/audit';
 import { chromiumPath, launchBrowser } from '../support/browser';
 import { eventually } from '../support/eventually';
+import { longestTask } from '../support/longest-task';
 import { bootstrapFor, Mesh, SERVICE, simpleResources, type MeshResources } from '../support/mesh';
 import { SHOP, startScene } from '../support/page-scene';
 import {
@@ -70,7 +71,8 @@ describeInBrowser('the live page in Chromium', () => {
     tab.on('console', (message) => complaints.push(message.text()));
     tab.on('pageerror', (error) => complaints.push(error.message));
     await tab.addInitScript(COUNT_UPDATES);
-    await tab.goto(page.url);
+    // The graph, which is the first view, has tests of its own.
+    await tab.goto(`${page.url}&view=topology`);
     await tab.waitForSelector('#overview tbody tr');
   }
 
@@ -222,6 +224,8 @@ describeInBrowser('the live page in Chromium', () => {
       await tab.keyboard.press('ArrowRight');
       await tab.waitForSelector('#tab-resources:focus[aria-selected="true"]');
       await tab.keyboard.press('ArrowLeft');
+      await tab.keyboard.press('ArrowLeft');
+      await tab.waitForSelector('#tab-graph:focus[aria-selected="true"]');
       await tab.keyboard.press('ArrowLeft');
       await tab.waitForSelector('#tab-events:focus[aria-selected="true"]');
     });
@@ -485,33 +489,4 @@ function ringJson(cluster: string, weight: number): Json {
       },
     ],
   };
-}
-
-/**
- * Returns the CPU time, in milliseconds, of the longest task of the page's main thread during a run. A frame waits for a
- * task at most; the time on the clock would be that of the machine's other work too.
- */
-async function longestTask(browser: Browser, tab: Page, run: () => Promise<void>): Promise<number> {
-  await browser.startTracing(tab, {
-    categories: ['toplevel', 'disabled-by-default-devtools.timeline'],
-  });
-  await run();
-  const trace = JSON.parse((await browser.stopTracing()).toString()) as {
-    traceEvents: {
-      name: string;
-      pid: number;
-      tid: number;
-      tdur?: number;
-      args: { name?: string };
-    }[];
-  };
-  const mains = new Set(
-    trace.traceEvents
-      .filter(({ name, args }) => name === 'thread_name' && args.name === 'CrRendererMain')
-      .map(({ pid, tid }) => `${pid} ${tid}`),
-  );
-  const tasks = trace.traceEvents.filter(
-    ({ name, pid, tid }) => name.endsWith('RunTask') && mains.has(`${pid} ${tid}`),
-  );
-  return Math.max(...tasks.map(({ tdur = 0 }) => tdur)) / 1000;
 }

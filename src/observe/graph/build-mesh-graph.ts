@@ -14,9 +14,7 @@ import { joinHostPort } from '../../util/text';
 import { cutColumns } from './cut-columns';
 import { seeClusters, type SeenCluster, type SeenEndpoint } from './endpoint-states';
 import {
-  countStates,
   GRAPH_STATES,
-  worseState,
   type GraphEdge,
   type GraphGroup,
   type GraphNode,
@@ -58,6 +56,14 @@ export interface GraphInput {
  * endpoint that is not in use is in it, with the reason.
  */
 export function buildMeshGraph(input: GraphInput, options = DEFAULT_GRAPH_OPTIONS): MeshGraph {
+  return cutColumns(buildWholeGraph(input, options), () => options.maxNodes);
+}
+
+/** Does the same, and leaves no node of a column out. */
+export function buildWholeGraph(
+  input: GraphInput,
+  options: Omit<GraphOptions, 'maxNodes'>,
+): MeshGraph {
   return new GraphBuilder(input, options).build();
 }
 
@@ -77,7 +83,7 @@ class GraphBuilder {
 
   constructor(
     private readonly input: GraphInput,
-    private readonly options: GraphOptions,
+    private readonly options: Omit<GraphOptions, 'maxNodes'>,
   ) {
     this.seen = input.policies === undefined ? undefined : seeClusters(input.policies);
     this.expected = findExpected(input.config);
@@ -93,7 +99,7 @@ class GraphBuilder {
     });
     routes.forEach((route, index) => this.addRoute(route, index));
     const nodes = [...this.nodes.values()];
-    return cutColumns({ target, nodes, edges: this.edges }, () => this.options.maxNodes);
+    return { target, nodes, edges: this.edges };
   }
 
   private addRoute({ name, match, action }: Route, index: number): void {
@@ -220,13 +226,10 @@ class GraphBuilder {
     const place = [region, zone, subZone].filter((part) => part !== '').join('/');
     const id = `locality ${JSON.stringify([name, priority, region, zone, subZone])}`;
     const isExpected = priority === 0 && this.isInUse(name);
-    const states = locality.endpoints.map((each) =>
-      this.judge(name, judgeEndpoint(each, seen, isExpected), firstAddress(each)),
-    );
-    const isUsed = states.some(({ isInUse }) => isInUse);
-    const best = bestState(states.map(({ state }) => state));
+    const judged = locality.endpoints.map((each) => judgeEndpoint(each, seen, isExpected));
+    const states = this.withEjected(name, locality, judged);
+    const { isUsed, best, counts } = summarize(states);
     const state = isUsed || best === 'failing' ? best : 'unused';
-    const counts = countStates(states.map((each) => each.state));
     const text = `priority ${priority}; ${counts === '' ? 'no endpoint' : counts}`;
     const group = this.groupOf(id, locality);
     this.add({
@@ -241,21 +244,30 @@ class GraphBuilder {
     return { isUsed, state };
   }
 
-  /** Returns the state of an endpoint that may be ejected. */
-  private judge(cluster: string, state: SeenEndpoint, address: string): SeenEndpoint {
-    const text = this.input.ejected?.(cluster, address);
-    return text === undefined ? state : { state: 'ejected', text, isInUse: false };
+  /** Returns the states of endpoints, of which some are ejected without policies to show it. */
+  private withEjected(
+    cluster: string,
+    { endpoints }: LocalityEndpoints,
+    states: readonly SeenEndpoint[],
+  ): readonly SeenEndpoint[] {
+    const { ejected } = this.input;
+    if (ejected === undefined) return states;
+    return states.map((state, index): SeenEndpoint => {
+      const endpoint = endpoints[index];
+      const text = endpoint && ejected(cluster, firstAddress(endpoint));
+      return text === undefined ? state : { state: 'ejected', text, isInUse: false };
+    });
   }
 
   private addEndpoints({ id: localityId, group, locality, states }: LocalityParts): void {
     const { endpoints } = locality;
     if (group?.isOpen === false) {
       const id = `endpoints of ${localityId}`;
-      const text = countStates(states.map(({ state }) => state));
-      const state = states.map((each) => each.state).reduce(worseState);
+      const { isUsed, worst, counts } = summarize(states);
       const name = `${endpoints.length} endpoints`;
-      this.add({ id, column: 'endpoint', name, state, text, count: endpoints.length, group });
-      this.connect(localityId, id, { isUsed: states.some(({ isInUse }) => isInUse) });
+      const own = { id, column: 'endpoint', name, state: worst, text: counts } as const;
+      this.add({ ...own, count: endpoints.length, group });
+      this.connect(localityId, id, { isUsed });
       return;
     }
     const isChosen = (index: number) => {
@@ -383,6 +395,31 @@ function describeUnusedPriority(index: number, inUse: number): string {
   return index < inUse
     ? `priority ${index}: cannot be reached`
     : `priority ${index}: not needed while an earlier one can be reached`;
+}
+
+/** What the states of the endpoints of a locality come to. */
+interface StateSummary {
+  /** Whether calls reach one of them. */
+  readonly isUsed: boolean;
+  readonly best: GraphState;
+  readonly worst: GraphState;
+  /** Such as `118 ok, 2 failing`. */
+  readonly counts: string;
+}
+
+function summarize(states: readonly SeenEndpoint[]): StateSummary {
+  const counts = new Map<GraphState, number>();
+  let isUsed = false;
+  for (const { state, isInUse } of states) {
+    isUsed ||= isInUse;
+    counts.set(state, (counts.get(state) ?? 0) + 1);
+  }
+  const known = GRAPH_STATES.filter((state) => counts.has(state));
+  return {
+    isUsed,
+    ...{ best: known[0] ?? 'failing', worst: known.at(-1) ?? 'failing' },
+    counts: known.map((state) => `${counts.get(state)} ${state}`).join(', '),
+  };
 }
 
 /** What takes calls counts: one failing endpoint of many does not make a locality fail. */

@@ -60,24 +60,35 @@ function joinEdges(
   edges: readonly GraphEdge[],
   standIns: ReadonlyMap<string, string>,
 ): readonly GraphEdge[] {
-  const joined = new Map<string, GraphEdge>();
+  const joined = new Map<string, Map<string, GraphEdge>>();
   for (const edge of edges) {
     const [from, to] = [standIns.get(edge.from) ?? edge.from, standIns.get(edge.to) ?? edge.to];
     // Between two that the same node stands for.
     if (from === to) continue;
-    const key = JSON.stringify([from, to]);
-    const known = joined.get(key);
-    // Shares of different nodes do not add up.
-    const isAlone = known === undefined && from === edge.from;
-    const share = isAlone ? edge.share : known && from === edge.from ? sum(known, edge) : undefined;
-    joined.set(key, {
-      ...{ from, to, text: known === undefined ? edge.text : '' },
-      ...(share !== undefined && { share }),
-      isUsed: edge.isUsed || known?.isUsed === true,
-      ...(edge.change !== undefined && isAlone && { change: edge.change }),
-    });
+    const own = joined.get(from) ?? new Map<string, GraphEdge>();
+    joined.set(from, own);
+    const known = own.get(to);
+    const isAsItWas = known === undefined && from === edge.from && to === edge.to;
+    own.set(to, isAsItWas ? edge : joinEdge(known, edge, { from, to }));
   }
-  return [...joined.values()];
+  return [...joined.values()].flatMap((own) => [...own.values()]);
+}
+
+/** @param ends The nodes that stand for those of the edge. */
+function joinEdge(
+  known: GraphEdge | undefined,
+  edge: GraphEdge,
+  { from, to }: Pick<GraphEdge, 'from' | 'to'>,
+): GraphEdge {
+  // Shares of different nodes do not add up.
+  const isAlone = known === undefined && from === edge.from;
+  const share = isAlone ? edge.share : known && from === edge.from ? sum(known, edge) : undefined;
+  return {
+    ...{ from, to, text: known === undefined ? edge.text : '' },
+    ...(share !== undefined && { share }),
+    isUsed: edge.isUsed || known?.isUsed === true,
+    ...(edge.change !== undefined && isAlone && { change: edge.change }),
+  };
 }
 
 function sum(a: GraphEdge, b: GraphEdge): number | undefined {

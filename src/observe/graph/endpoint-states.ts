@@ -95,24 +95,24 @@ function addEndpoint(endpoint: EndpointState, { cluster, isInUse }: Place): void
   const known = cluster.endpoints.get(address);
   // A cluster that is used in two ways has its endpoints twice, on the same connections.
   if (known?.isInUse === true && !isInUse) return;
-  cluster.endpoints.set(address, { ...judge(endpoint), isInUse });
+  cluster.endpoints.set(address, judge(endpoint, isInUse));
 }
 
-function judge({
-  state,
-  error,
-  health,
-  failingSince,
-  ejected,
-}: EndpointState): Pick<SeenEndpoint, 'state' | 'text'> {
+/** Most endpoints are ready: an object for each of 10,000 would be most of the cost of a graph. */
+const READY: SeenEndpoint = { state: 'ok', text: '', isInUse: true };
+
+function judge(
+  { state, error, health, failingSince, ejected }: EndpointState,
+  isInUse: boolean,
+): SeenEndpoint {
   if (ejected === true) {
-    return { state: 'ejected', text: 'ejected by outlier detection' };
+    return { state: 'ejected', text: 'ejected by outlier detection', isInUse };
   }
   if (state === 'TRANSIENT_FAILURE') {
     const since = failingSince === undefined ? '' : ` (since ${failingSince})`;
-    return { state: 'failing', text: `${error ?? 'cannot be reached'}${since}` };
+    return { state: 'failing', text: `${error ?? 'cannot be reached'}${since}`, isInUse };
   }
-  if (health === 'DRAINING') return { state: 'draining', text: 'takes no new calls' };
-  if (state === 'READY') return { state: 'ok', text: '' };
-  return { state: 'idle', text: state === 'CONNECTING' ? 'connecting' : 'not connected' };
+  if (health === 'DRAINING') return { state: 'draining', text: 'takes no new calls', isInUse };
+  if (state === 'READY') return isInUse ? READY : { ...READY, isInUse };
+  return { state: 'idle', text: state === 'CONNECTING' ? 'connecting' : 'not connected', isInUse };
 }

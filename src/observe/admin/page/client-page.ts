@@ -13,7 +13,7 @@ import {
   type View,
   type ViewRequest,
 } from '../../live-page/view';
-import type { GraphInput } from '../../graph/build-mesh-graph';
+import { buildWholeGraph, type GraphInput } from '../../graph/build-mesh-graph';
 import { Metadata } from '../../../grpc-js';
 import type { Handle } from '../../../util/handle';
 import { err, ok } from '../../../util/result';
@@ -33,7 +33,8 @@ import {
 } from '../inspect';
 import { ProcessEvents } from './events';
 import { eventView, findEvent, listEvents, type HistoryEvent } from './history';
-import { graphView } from './graph-rows';
+import { findWay, type CallWay } from './call-way';
+import { graphOptions, graphView } from './graph-rows';
 import { stateAfter } from './history-state';
 import { explainResource, problemsOf, resourceView, routeView } from './resource-rows';
 import type { ClientSnapshot, ServerSnapshot } from '../../../xds-client/client-snapshot';
@@ -90,7 +91,7 @@ class ClientPage implements PageSource {
     if (name === 'text') {
       return this.capture().describeAsText(target, question.get('at'), this.clock.now());
     }
-    if (name === 'explain') return this.explain(client?.scope ?? target, question);
+    if (name === 'explain') return this.explain(target, client?.scope ?? target, question);
     if (name !== 'resource' || inspected === undefined || client === undefined) return undefined;
     return explainResource(inspected, client.snapshot(), question.get('id') ?? '');
   }
@@ -107,15 +108,32 @@ class ClientPage implements PageSource {
     this.past.clear();
   }
 
-  private explain(target: string, question: Question): { readonly text: string } {
+  private explain(
+    id: string,
+    scope: string,
+    question: Question,
+  ): { readonly text: string; readonly way?: CallWay } {
     try {
       const headers = parseHeaders(question.get('headers') ?? '');
       const method = question.get('method') ?? '';
-      return { text: String(this.observed.explainCall(target, method, headers)) };
+      const explained = this.observed.explainCall(scope, method, headers);
+      const text = String(explained);
+      const input = this.capture().graphInput({ target: id });
+      if (explained.kind !== 'routed' || input === undefined) return { text };
+      const graph = buildWholeGraph(input, graphOptions(parseGroups(question)));
+      return { text, way: findWay(graph, explained) };
     } catch (error) {
       return { text: errorMessage(error) };
     }
   }
+}
+
+/** The graph whose nodes the way of a call has: the same as is shown. */
+function parseGroups(question: Question): Pick<ViewRequest, 'filter' | 'opened'> {
+  return {
+    filter: (question.get('filter') ?? '').toLowerCase(),
+    opened: new Set(question.get('opened')?.split(',')),
+  };
 }
 
 /**
@@ -244,7 +262,7 @@ export class ClientState implements PageState {
   }
 
   /** Returns what the graph of a target is drawn of, as it is or was; `undefined` if there is none. */
-  private graphInput({ target, at }: ViewRequest): GraphInput | undefined {
+  graphInput({ target, at }: Pick<ViewRequest, 'target' | 'at'>): GraphInput | undefined {
     const state = at === undefined ? this.present(target) : this.stateAt(target, at).known;
     return state?.ok === true ? { target, policies: undefined, ...state.value } : undefined;
   }

@@ -1,4 +1,4 @@
-import { buildMeshGraph, type GraphInput, type GraphOptions } from '../../graph/build-mesh-graph';
+import { buildWholeGraph, type GraphInput, type GraphOptions } from '../../graph/build-mesh-graph';
 import { cutColumns, GRAPH_COLUMNS, restOf } from '../../graph/cut-columns';
 import { focusGraph } from '../../graph/focus-graph';
 import type { GraphColumn, GraphEdge, GraphNode, MeshGraph } from '../../graph/mesh-graph';
@@ -35,7 +35,7 @@ export function graphView(
   if (input === undefined) return NO_ROWS;
   const { filter } = request;
   const isOpen = (id: string) => request.opened.size > 0 && request.opened.has(nodeRowId(id));
-  const graph = buildMeshGraph(input, graphOptions(request));
+  const graph = buildWholeGraph(input, graphOptions(request));
   const found =
     filter === ''
       ? graph
@@ -54,9 +54,8 @@ export function graphView(
 export function graphOptions({
   filter,
   opened,
-}: Pick<ViewRequest, 'filter' | 'opened'>): GraphOptions {
+}: Pick<ViewRequest, 'filter' | 'opened'>): Omit<GraphOptions, 'maxNodes'> {
   return {
-    maxNodes: Infinity,
     // An endpoint is found by its address only if it has a node.
     maxEndpoints: filter === '' ? MAX_ENDPOINTS : Infinity,
     opened: { has: (id) => opened.size > 0 && opened.has(nodeRowId(id)) },

@@ -5,13 +5,17 @@ import { element, stateBadge } from './dom.js';
 /** The ways of a node that are listed, each of those that lead to it and from it. */
 const MAX_WAYS = 12;
 
-const isSame = new WeakMap();
+/** The forks of an explained call that are listed. */
+const MAX_FORKS = 40;
+
+/** What is shown, by its element. */
+const drawn = new WeakMap();
 
 /** Shows the facts of a row. Without a change nothing is drawn, so that a selection stays. */
 export function showFacts(target, row, graph) {
   const key = row === undefined ? '' : JSON.stringify([row, waysOf(row, graph)]);
-  if (isSame.get(target) === key) return;
-  isSame.set(target, key);
+  if (drawn.get(target) === key) return;
+  drawn.set(target, key);
   if (row === undefined) {
     target.replaceChildren(
       element(
@@ -35,18 +39,22 @@ export function showSteps(target, way, clear) {
   const button = element('button', { type: 'button' }, 'Show all ways');
   button.addEventListener('click', clear);
   const forks = way.edges.filter(({ text }) => text !== '');
+  const shown = forks.slice(0, MAX_FORKS);
   target.replaceChildren(
     element('h3', {}, 'The way of the call'),
     element(
-      'ol',
+      'ul',
       {},
-      ...forks.map(({ share, name, text }) =>
+      ...shown.map(({ share, name, text }) =>
         element(
           'li',
           { class: share > 0 ? 'taken' : 'missed' },
           `${share > 0 ? '→' : '✕'} ${name}: ${text}`,
         ),
       ),
+      ...(forks.length > MAX_FORKS
+        ? [element('li', {}, `and ${forks.length - MAX_FORKS} more`)]
+        : []),
     ),
     element('p', {}, button),
   );

@@ -11,6 +11,8 @@ const SIDES = 56;
 /** Room for a target that can be hit, and half as much between two. */
 const ROW_HEIGHT = 48;
 const HIT_HEIGHT = 24;
+/** A bar without calls is seen, too. */
+const BAR_HEIGHT = 12;
 const CHARACTER_WIDTH = 7;
 
 /** A mark for each state, so that colour is not the only difference. */
@@ -157,18 +159,31 @@ export class Picture {
         { 'data-id': id, role: 'button', tabindex: '-1' },
         svgElement('rect', { class: 'hit', rx: 3 }),
         svgElement('rect', { class: 'bar', rx: 2 }),
-        svgElement('text', { dy: '0.35em' }),
+        // It clips a name that is too long.
+        svgElement(
+          'svg',
+          { height: HIT_HEIGHT },
+          svgElement(
+            'text',
+            { y: '50%', dy: '0.35em' },
+            svgElement('tspan', { class: 'mark' }),
+            ' ',
+          ),
+        ),
       );
       this.#elements.set(id, own);
       this.#nodeLayer.append(own);
     }
-    const [hit, bar, text] = own.children;
+    const [hit, bar, label] = own.children;
     const middle = y + height / 2;
-    const hitHeight = Math.max(height, HIT_HEIGHT);
-    setAttributes(hit, { x: x - 4, y: middle - hitHeight / 2, height: hitHeight });
-    setAttributes(hit, { width: this.#columnWidth - 8 });
-    setAttributes(bar, { x, y, width, height });
-    setAttributes(text, { x: x + width + 5, y: middle });
+    const top = middle - HIT_HEIGHT / 2;
+    const room = this.#columnWidth - width - 16;
+    // What is beside a name is of the lines.
+    const labelWidth = Math.min((row.name.length + 4) * CHARACTER_WIDTH, room);
+    setAttributes(hit, { x: x - 4, y: top, width: width + labelWidth + 8, height: HIT_HEIGHT });
+    setAttributes(label, { x: x + width + 5, y: top, width: labelWidth });
+    const barHeight = Math.max(height, BAR_HEIGHT);
+    setAttributes(bar, { x, y: middle - barHeight / 2, width, height: barHeight });
     this.#fill(own, row);
   }
 
@@ -180,11 +195,10 @@ export class Picture {
       'aria-label': nodeLabel(row),
       'aria-expanded': opens === undefined ? undefined : `${isOpen}`,
     });
-    const room = Math.floor((this.#columnWidth - 48) / CHARACTER_WIDTH);
-    const cut = name.length > room ? `${name.slice(0, room - 1)}…` : name;
-    const shown = `${MARKS[state]} ${cut}${opens === undefined ? '' : isOpen ? ' ▾' : ' ▸'}`;
-    const text = own.lastElementChild;
-    if (text.textContent !== shown) text.textContent = shown;
+    const shown = `${opens === undefined ? '' : isOpen ? ' ▾' : ' ▸'} ${name}`;
+    const [mark, text] = own.lastElementChild.firstElementChild.childNodes;
+    if (mark.textContent !== MARKS[state]) mark.textContent = MARKS[state];
+    if (text.data !== shown) text.data = shown;
   }
 
   #labelSplits(edges) {

@@ -228,6 +228,10 @@ function turn(step) {
   return true;
 }
 
+function openedGroups() {
+  return [...opened].slice(-MAX_GROUPS).join(',');
+}
+
 /** Reads the views that are shown. A paused page reads them once. */
 function connect() {
   close();
@@ -240,7 +244,7 @@ function connect() {
     ['target', chosen],
     ['filter', filter],
     // The ids that do not fit into a request are those that were opened and closed first.
-    ...(opened.size > 0 ? [['opened', [...opened].slice(-MAX_GROUPS).join(',')]] : []),
+    ...(opened.size > 0 ? [['opened', openedGroups()]] : []),
     ...(closed.size > 0 ? [['closed', [...closed].slice(-MAX_GROUPS).join(',')]] : []),
   ];
   close = openStream(query, token, {
@@ -356,7 +360,8 @@ function announceChanges(rows) {
 }
 
 async function explain() {
-  const query = { target: chosen, method: byId('method').value, headers: byId('headers').value };
+  const call = { method: byId('method').value, headers: byId('headers').value };
+  const query = { target: chosen, ...call, filter, opened: openedGroups() };
   const output = byId('explanation');
   try {
     const { text, way } = await (await get('/api/explain', query, token)).json();

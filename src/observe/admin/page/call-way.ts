@@ -1,0 +1,161 @@
+import type { RouteDecision, RoutedCall } from '../../../resolver/explain-call';
+import { clusterId } from '../../graph/build-mesh-graph';
+import type { GraphEdge, GraphNode, MeshGraph } from '../../graph/mesh-graph';
+import { cellText } from '../../live-page/view';
+import { edgeRowId, nodeRowId } from './graph-rows';
+
+/** The nodes and the ways that an explanation has at most, those that the call may take first. */
+const MAX_STEPS = 500;
+
+/** A part of the graph that a call reaches, or does not at a fork. Ids are those of rows. */
+interface Step {
+  readonly id: string;
+  /** The share of such calls that take it, 0 to 1. */
+  readonly share: number;
+}
+
+/** The way of a call through a graph. */
+export interface CallWay {
+  readonly nodes: readonly (Step & Pick<GraphNode, 'column'>)[];
+  readonly edges: readonly (Step & {
+    readonly from: string;
+    readonly to: string;
+    /** What it leads to. */
+    readonly name: string;
+    /** Why the call takes it, or does not; empty where there is no choice. */
+    readonly text: string;
+  })[];
+}
+
+/**
+ * Finds the way of an explained call through the graph of its target: each fork that it comes to, with the share of such calls that
+ * take each way of it, and why.
+ *
+ * @param graph With all routes.
+ */
+export function findWay(graph: MeshGraph, explained: RoutedCall): CallWay {
+  return new WayFinder(graph).find(explained);
+}
+
+class WayFinder {
+  private readonly nodes: ReadonlyMap<string, GraphNode>;
+  private readonly outgoing = new Map<string, GraphEdge[]>();
+  private readonly shares = new Map<string, number>();
+  private readonly steps: { edge: GraphEdge; share: number; text: string }[] = [];
+
+  constructor(private readonly graph: MeshGraph) {
+    this.nodes = new Map(graph.nodes.map((node) => [node.id, node]));
+    for (const edge of graph.edges) {
+      const own = this.outgoing.get(edge.from);
+      if (own === undefined) this.outgoing.set(edge.from, [edge]);
+      else own.push(edge);
+    }
+  }
+
+  find(explained: RoutedCall): CallWay {
+    this.takeRoutes(explained);
+    const clusters = this.graph.nodes.filter(({ column }) => column === 'cluster');
+    // The leaves of aggregate clusters come after these.
+    const isAggregate = ({ id }: GraphNode) =>
+      this.forks(id).some(({ to }) => this.nodes.get(to)?.column === 'cluster');
+    for (const node of clusters) if (isAggregate(node)) this.takeUsed(node);
+    for (const node of clusters) if (!isAggregate(node)) this.takeUsed(node);
+    for (const node of this.graph.nodes) if (node.column === 'locality') this.takeUsed(node);
+    return this.result();
+  }
+
+  /** What the routing of the call decides: its route, and the clusters of that. */
+  private takeRoutes({ routes, decisions }: RoutedCall): void {
+    const ids = this.graph.nodes.filter(({ column }) => column === 'route').map(({ id }) => id);
+    const [target] = this.graph.nodes.filter(({ column }) => column === 'target');
+    if (target === undefined) return;
+    this.shares.set(target.id, 1);
+    const fork = this.edgesByEnd(target.id);
+    const decided = new Map(decisions.map((decision) => [decision.index, decision]));
+    for (const { index, mismatch } of routes) {
+      const edge = fork.get(ids[index] ?? '');
+      const decision = decided.get(index);
+      if (edge === undefined) continue;
+      if (decision === undefined) {
+        this.take(edge, 0, mismatch ?? 'takes no calls');
+        continue;
+      }
+      this.takeRoute(edge, decision);
+    }
+  }
+
+  private takeRoute(edge: GraphEdge, { share, outcome }: RouteDecision): void {
+    const taken = share === 1 ? 'matches' : `takes ${percent(share)}`;
+    this.take(edge, share, outcome.kind === 'fail' ? `${taken}: ${outcome.reason}` : taken);
+    if (outcome.kind === 'fail') return;
+    const { clusters } = outcome;
+    const ways = this.edgesByEnd(edge.to);
+    for (const { name, share: part, weight } of clusters) {
+      const way = ways.get(clusterId(name));
+      const text = clusters.length === 1 ? '' : `${percent(part)}, weight ${weight}`;
+      if (way !== undefined) this.take(way, share * part, text);
+    }
+  }
+
+  /** What the policies decide, which is the same for all calls of a cluster. */
+  private takeUsed(node: GraphNode): void {
+    const share = this.shares.get(node.id) ?? 0;
+    if (share === 0) return;
+    const fork = this.forks(node.id);
+    const used = new Set(fork.filter((edge) => edge.isUsed && edge.share !== 0));
+    const total = [...used].reduce((sum, edge) => sum + (edge.share ?? 1), 0);
+    for (const edge of fork) {
+      if (!used.has(edge)) {
+        const { state = 'idle', text = '' } = this.nodes.get(edge.to) ?? {};
+        this.take(edge, 0, edge.text || `${state}${text === '' ? '' : `: ${text}`}`);
+        continue;
+      }
+      const part = (edge.share ?? 1) / total;
+      const text = used.size > 1 ? `${percent(part)} by weight` : edge.text;
+      this.take(edge, share * part, text);
+    }
+  }
+
+  private take(edge: GraphEdge, share: number, text: string): void {
+    this.steps.push({ edge, share, text });
+    this.shares.set(edge.to, (this.shares.get(edge.to) ?? 0) + share);
+  }
+
+  private forks(id: string): readonly GraphEdge[] {
+    return this.outgoing.get(id) ?? [];
+  }
+
+  private edgesByEnd(from: string): ReadonlyMap<string, GraphEdge> {
+    return new Map(this.forks(from).map((edge) => [edge.to, edge]));
+  }
+
+  private result(): CallWay {
+    const steps = takenFirst(this.steps);
+    const nodes = takenFirst(Array.from(this.shares, ([id, share]) => ({ id, share })));
+    return {
+      nodes: nodes.flatMap(({ id, share }) => {
+        const column = this.nodes.get(id)?.column;
+        return column === undefined ? [] : [{ id: nodeRowId(id), column, share }];
+      }),
+      edges: steps.map(({ edge, share, text }) => ({
+        ...{ id: edgeRowId(edge), from: nodeRowId(edge.from), to: nodeRowId(edge.to), share },
+        name: cellText(this.nodes.get(edge.to)?.name ?? ''),
+        text: cellText(text),
+      })),
+    };
+  }
+}
+
+/** Leaves what fits, in its order. */
+function takenFirst<T extends { readonly share: number }>(all: readonly T[]): readonly T[] {
+  if (all.length <= MAX_STEPS) return all;
+  const taken = all.filter(({ share }) => share > 0).slice(0, MAX_STEPS);
+  // Of the routes that do not match, those right before the one that does are the most interesting.
+  const missed = all.filter(({ share }) => share === 0).slice(taken.length - MAX_STEPS);
+  const kept = new Set(taken.length < MAX_STEPS ? [...taken, ...missed] : taken);
+  return all.filter((each) => kept.has(each));
+}
+
+function percent(share: number): string {
+  return `${Number((100 * share).toFixed(2))} %`;
+}

@@ -1,0 +1,269 @@
+import type { Browser, Page } from 'playwright-core';
+import { type AdminPage, serveAdminPage } from '../../src';
+import { audit } from '../support/audit';
+import { chromiumPath, launchBrowser } from '../support/browser';
+import { longestTask } from '../support/longest-task';
+import { Mesh, SERVICE, type MeshResources } from '../support/mesh';
+import { startScene } from '../support/page-scene';
+import {
+  edsClusterJson,
+  endpointsJson,
+  listenerJson,
+  routeConfigJson,
+  routeToCluster,
+} from '../support/xds-json';
+
+// CI has Chromium; elsewhere these tests need one that is installed.
+const describeInBrowser =
+  chromiumPath === undefined && process.env.CI === undefined ? describe.skip : describe;
+
+/** Those of the large mesh, with 10 endpoints each. */
+const CLUSTERS = 1000;
+
+describeInBrowser('the graph of the live page in Chromium', () => {
+  let browser: Browser;
+  let tab: Page;
+  let mesh: Mesh;
+  let resources: MeshResources;
+  let page: AdminPage;
+  /** What the console and uncaught errors say: violations of the content security policy among it. */
+  let complaints: string[];
+
+  beforeAll(async () => {
+    browser = await launchBrowser();
+  });
+  afterAll(() => browser.close());
+
+  afterEach(async () => {
+    await tab.close();
+    await page.close();
+    mesh.stop();
+    expect(complaints).toEqual([]);
+  });
+
+  async function open(options: Parameters<Browser['newPage']>[0] = {}): Promise<void> {
+    page = await serveAdminPage({ port: 0 });
+    tab = await browser.newPage({ viewport: { width: 1280, height: 900 }, ...options });
+    tab.setDefaultTimeout(20_000);
+    complaints = [];
+    tab.on('console', (message) => complaints.push(message.text()));
+    tab.on('pageerror', (error) => complaints.push(error.message));
+    await tab.goto(page.url);
+    await tab.waitForSelector('.mesh .node');
+  }
+
+  async function openScene(options?: Parameters<Browser['newPage']>[0]): Promise<void> {
+    ({ mesh, resources } = await startScene());
+    await open(options);
+  }
+
+  const node = (name: RegExp) => tab.getByRole('button', { name });
+  const focused = async () => (await tab.getAttribute('.node:focus', 'aria-label')) ?? '';
+
+  describe('with a mesh', () => {
+    beforeEach(() => openScene());
+
+    it('is the first view, and has each part with its state', async () => {
+      expect(await tab.getAttribute('#tab-graph', 'aria-selected')).toBe('true');
+      await node(/^route 0: pay: ok/).waitFor();
+      await node(/^cluster catalog: ok/).waitFor();
+      await node(/^locality example\/us-2a: unused, priority 1/).waitFor();
+      await node(/^endpoint 127\.0\.0\.1:1: failing, .*ECONNREFUSED/).waitFor();
+      expect(await tab.textContent('.graph-columns')).toContain('2 clusters');
+      const mark = tab.locator('.node.state-failing .mark');
+      expect(await mark.textContent()).toBe('▲');
+    });
+
+    it('draws what takes no calls with dashes, and what does as wide as its share', async () => {
+      await node(/^endpoint 127\.0\.0\.1:1: failing/).waitFor();
+      const widths = await tab
+        .locator('.edge:not(.unused)')
+        .evaluateAll((edges) => edges.map((edge) => Number(edge.getAttribute('stroke-width'))));
+      // Two routes, their clusters, three localities, and four endpoints that take calls.
+      expect(widths).toHaveLength(11);
+      const [all = 0] = widths;
+      expect(Math.min(...widths)).toBeCloseTo(all / 4, 0);
+      expect(await tab.locator('.edge.unused').count()).toBe(3);
+    });
+
+    it('is walked with the keyboard, with the numbers of each node', async () => {
+      await tab.locator('.node[tabindex="0"]').focus();
+      expect(await focused()).toMatch(/^target /);
+      await tab.keyboard.press('ArrowRight');
+      expect(await focused()).toMatch(/^route 0: pay/);
+      await tab.keyboard.press('ArrowDown');
+      expect(await focused()).toMatch(/^route 1: all/);
+      await tab.keyboard.press('ArrowRight');
+      await tab.keyboard.press('ArrowRight');
+      expect(await focused()).toMatch(/^locality example\/eu-1a/);
+      const facts = await tab.textContent('.facts');
+      expect(facts).toContain('catalog: in use, weight 75 %');
+      await tab.keyboard.press('End');
+      expect(await focused()).toMatch(/^locality example\/us-2a/);
+      expect(await tab.textContent('.facts')).toContain('priority 1: not in use');
+      await tab.keyboard.press('ArrowLeft');
+      expect(await focused()).toMatch(/^cluster catalog/);
+      expect(await tab.locator('.node[tabindex="0"]').count()).toBe(1);
+    });
+
+    it('shows the numbers of a line on hover', async () => {
+      const [x = 0, y = 0] = await tab.evaluate<readonly number[]>(END_OF_FIRST_LINE);
+      await tab.mouse.move(x, y);
+      await tab.waitForSelector('.facts h3:has-text("→")');
+      expect(await tab.textContent('.facts')).toContain('in use');
+    });
+
+    it('keeps elements and the focus when the process changes', async () => {
+      await node(/^cluster catalog/).focus();
+      await tab
+        .locator('.node')
+        .evaluateAll((nodes) => nodes.forEach((each) => each.setAttribute('data-kept', '')));
+      mesh.serve({
+        ...resources,
+        endpoints: [endpointsJson('catalog', [{ zone: 'new', ports: [2] }])],
+      });
+      await node(/^locality test\/new/).waitFor();
+      expect(await focused()).toMatch(/^cluster catalog/);
+      expect(await tab.getAttribute('.node:focus', 'data-kept')).toBe('');
+      expect(await node(/^locality test\/new/).getAttribute('data-kept')).toBeNull();
+    });
+
+    it('finds an endpoint by its address, with what leads to it', async () => {
+      await node(/^endpoint 127\.0\.0\.1:1: /).waitFor();
+      await tab.getByLabel('Filter').fill('ECONNREFUSED');
+      await tab.waitForFunction('document.querySelectorAll(".node").length === 5');
+      await node(/^cluster catalog/).waitFor();
+      expect(await node(/^cluster pay/).count()).toBe(0);
+    });
+
+    it('has all of it as text', async () => {
+      await tab.getByRole('button', { name: 'As text' }).click();
+      const text = tab.getByRole('region', { name: 'Graph as text' });
+      await text.waitFor();
+      expect(await text.textContent()).toMatch(/^xds:\/\/\/shop\.example:8080 {2}\[ok/);
+      expect(await text.textContent()).toContain('\n      example/eu-1b  [25 %; ok');
+    });
+
+    it('lights the way of a call, and fades the others', async () => {
+      await tab.getByLabel('Method').fill('/shop.Pay/Charge');
+      await tab.getByRole('button', { name: 'Explain' }).click();
+      await tab.waitForSelector('.mesh.explained');
+      expect(await tab.textContent('.steps')).toContain('✕ 0: pay: header x-region');
+      expect(await tab.textContent('.steps')).toContain('→ 1: all: matches');
+      expect(await tab.textContent('.steps')).toContain('→ example/eu-1b: 25 % by weight');
+      const lit = () =>
+        tab
+          .locator('.node.on-way')
+          .evaluateAll((nodes) =>
+            nodes.map((each) => (each.getAttribute('aria-label') ?? '').replace(/: .*/, '')),
+          );
+      expect(await lit()).toContain('cluster catalog');
+      expect(await lit()).not.toContain('cluster pay');
+      expect(await tab.locator('.mesh .share:text-is("25 %")').count()).toBeGreaterThan(0);
+      await tab.getByRole('button', { name: 'Show all ways' }).click();
+      await tab.waitForSelector('.mesh:not(.explained)');
+      await tab.getByLabel('Headers, one a line').fill('x-region: eu');
+      await tab.getByRole('button', { name: 'Explain' }).click();
+      await tab.waitForSelector('.mesh.explained');
+      expect(await lit()).toContain('cluster pay');
+    });
+  });
+
+  describe.each(['light', 'dark'] as const)('in %s', (colorScheme) => {
+    it.each([360, 768, 1280])('has no findings of axe at a width of %i', async (width) => {
+      await openScene({ colorScheme, viewport: { width, height: 800 } });
+      await node(/^endpoint 127\.0\.0\.1:1: failing/).waitFor();
+      expect(await audit(tab)).toEqual([]);
+      await tab.getByLabel('Method').fill('/shop.Pay/Charge');
+      await tab.getByRole('button', { name: 'Explain' }).click();
+      await tab.waitForSelector('.mesh.explained');
+      await tab.getByRole('button', { name: 'As text' }).click();
+      expect(await audit(tab)).toEqual([]);
+      const overflow = await tab.evaluate(
+        'document.documentElement.scrollWidth - document.documentElement.clientWidth',
+      );
+      expect(overflow).toBe(0);
+    });
+  });
+
+  it('shows hostile names as text', async () => {
+    const hostile = '<img src=x onerror=alert(1)>"\'`${1}</script><script>alert(2)</script>';
+    mesh = await Mesh.start();
+    const backend = await mesh.backend('a');
+    mesh.serve({
+      listeners: [listenerJson(SERVICE, hostile)],
+      routes: [routeConfigJson(hostile, [routeToCluster(hostile)])],
+      clusters: [edsClusterJson(hostile)],
+      endpoints: [endpointsJson(hostile, [{ zone: hostile, ports: [backend.port] }])],
+    });
+    await mesh.client().say();
+    await open();
+    const cluster = tab.locator('.node[aria-label^="cluster <img"]');
+    await cluster.focus();
+    expect(await tab.textContent('.facts h3')).toBe(`cluster ${hostile}`);
+    await tab.getByRole('button', { name: 'As text' }).click();
+    await tab.waitForSelector('.graph pre:has-text("<img")');
+    expect(await tab.locator('img, script:not([src="/assets/page.js"])').count()).toBe(0);
+  });
+
+  it('shows 1,000 clusters with 10,000 endpoints by their groups, without a long task', async () => {
+    mesh = await Mesh.start();
+    mesh.serve(largeMesh());
+    await mesh
+      .client()
+      .say()
+      .catch(() => undefined);
+    await open();
+    await tab.waitForSelector('.graph-columns:has-text("1,000 clusters")');
+    const longest = await longestTask(browser, tab, async () => {
+      await tab.getByRole('button', { name: 'More clusters' }).click();
+      await tab.getByRole('button', { name: 'Fewer clusters' }).waitFor();
+      await tab.getByRole('button', { name: 'Fewer clusters' }).click();
+      await tab.getByRole('button', { name: 'More clusters' }).waitFor();
+      await tab.getByLabel('Filter').fill('cluster-777');
+      await node(/^cluster cluster-777/).waitFor();
+      await node(/^endpoint 127\.3\.9\.9:1/).waitFor();
+    });
+    expect(longest).toBeGreaterThan(0);
+    expect(longest).toBeLessThan(150);
+    expect(await tab.locator('.node').count()).toBeLessThan(60);
+  }, 120_000);
+});
+
+/** Where the first line in use is nearly at its end, where no name is. */
+const END_OF_FIRST_LINE = `(() => {
+  const line = document.querySelector('.edge:not(.unused)');
+  const { x, y } = line.getPointAtLength(0.8 * line.getTotalLength());
+  const picture = line.ownerSVGElement.getBoundingClientRect();
+  return [picture.x + x, picture.y + y];
+})()`;
+
+/** Each cluster has a route and 10 endpoints, which nothing listens at. */
+function largeMesh(): MeshResources {
+  const names = Array.from({ length: CLUSTERS }, (_, index) => `cluster-${index}`);
+  return {
+    listeners: [listenerJson(SERVICE)],
+    routes: [
+      routeConfigJson(
+        `${SERVICE}-routes`,
+        names.map((cluster) => ({ match: { prefix: `/${cluster}/` }, route: { cluster } })),
+      ),
+    ],
+    clusters: names.map((name) => edsClusterJson(name)),
+    endpoints: names.map((cluster, index) => ({
+      cluster_name: cluster,
+      endpoints: [
+        {
+          ...{ locality: { region: 'test', zone: 'a' }, load_balancing_weight: 1 },
+          lb_endpoints: Array.from({ length: 10 }, (_, i) => ({
+            endpoint: {
+              address: {
+                socket_address: { address: `127.${index >> 8}.${index & 255}.${i}`, port_value: 1 },
+              },
+            },
+          })),
+        },
+      ],
+    })),
+  };
+}
