@@ -5,6 +5,7 @@ import type { LoadReporter } from '../xds-client/lrs/load-reporter';
 import type { XdsEndpoint } from '../resources/endpoints/endpoints';
 import type { LbConfig } from '../resources/extension-points';
 import type { CertificateSource } from '../security/providers/certificate-provider';
+import type { ChannelRates, ProcessRates } from '../observe/rates/process-rates';
 import type { ChannelStats, LabelValues } from '../observe/stats/stats-plugin';
 import type { Clock } from '../util/clock';
 import type { Logger } from '../util/logger';
@@ -30,6 +31,8 @@ export interface LbEnvironment {
   readonly timeSlices: TimeSlices;
   /** Whether the latency of calls is measured. Default: never. */
   readonly callTiming?: { readonly isOn: boolean };
+  /** Whether calls are counted, which takes their latency. Default: never. */
+  readonly rates?: Pick<ProcessRates, 'counting'>;
   /** What observes the channel; `undefined` if nothing does. Not known before the first update. */
   readonly stats?: ChannelStats | undefined;
   /** The channel, for events. Not known before the first update, nor under other resolvers than xds. */
@@ -83,6 +86,8 @@ export interface XdsLbContext extends ChannelNames {
   readonly loads: LoadReporter | undefined;
   /** What observes the channel, the same from its start to its end; `undefined` if nothing does. */
   readonly stats?: ChannelStats | undefined;
+  /** Counts the attempts of calls while a page is served. Default: nothing does. */
+  readonly rates?: ChannelRates | undefined;
   /** The options of channels that policies create (gRFC A110). Default: none. */
   readonly childChannelOptions?: ChildChannelOptions | undefined;
 }

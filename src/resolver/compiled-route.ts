@@ -11,6 +11,8 @@ import type {
   Route,
   VirtualHost,
 } from '../resources/route-config/route-config';
+import type { RouteKey } from '../observe/rates/route-rates';
+import { routeKey } from '../routing/route-key';
 import { formatDurationString } from '../util/duration';
 import type { Random } from '../util/random';
 import type { StatusCode } from '../util/status-code';
@@ -20,6 +22,8 @@ import { BACKOFF_MULTIPLIER, effectiveTimeoutMs, toDuration } from './route-dead
 /** A route compiled for calls, with everything that does not depend on the call. */
 export interface CompiledRoute {
   readonly route: Route;
+  /** What its calls are counted by. */
+  readonly key: RouteKey;
   /** `undefined` if calls that match must fail. */
   readonly choice: ClusterChoice | undefined;
   /** The hash policies of the action; empty if the hash of a call is random. */
@@ -36,7 +40,7 @@ export interface CompiledRoute {
 
 /** What a route is compiled with. */
 export interface RouteSurroundings {
-  readonly virtualHost: Pick<VirtualHost, 'retryPolicy'>;
+  readonly virtualHost: Pick<VirtualHost, 'retryPolicy' | 'routes'>;
   /** The timeout of the listener, for routes without one. */
   readonly maxStreamDurationMs: number | undefined;
   /** The authority of the channel. */
@@ -51,9 +55,10 @@ export interface RouteSurroundings {
 export function compileRoute(route: Route, surroundings: RouteSurroundings): CompiledRoute {
   const { action } = route;
   const { virtualHost, maxStreamDurationMs, defaultAuthority, filters } = surroundings;
+  const key = routeKey(route, virtualHost);
   if (action.kind !== 'forward') {
     return {
-      ...{ route, choice: undefined, hashPolicies: [], methodConfig: { name: [] } },
+      ...{ route, key, choice: undefined, hashPolicies: [], methodConfig: { name: [] } },
       ...{ timeoutMs: undefined, retryPolicy: undefined, authorityRewrite: undefined },
     };
   }
@@ -62,7 +67,7 @@ export function compileRoute(route: Route, surroundings: RouteSurroundings): Com
   const retryPolicy = policy === 'none' ? undefined : policy;
   const refOf = (cluster: string) => surroundings.refOf(cluster);
   return {
-    ...{ route, timeoutMs, retryPolicy },
+    ...{ route, key, timeoutMs, retryPolicy },
     choice: new ClusterChoice(action.clusters, refOf, filters),
     hashPolicies: action.hashPolicies,
     methodConfig: toMethodConfig(timeoutMs, retryPolicy),

@@ -77,7 +77,7 @@ export class XdsConfigSelector implements ConfigSelector {
     const exceeded = meter.end();
     if (found?.choice === undefined || exceeded !== undefined) {
       matched.end();
-      call.failUnrouted(this.describeFailure(method, found, exceeded));
+      call.failUnrouted(this.describeFailure(method, found, exceeded), found);
       return;
     }
     const { ref, filters } = found.choice.draw(random);

@@ -11,6 +11,7 @@ import { ClusterManagerConfig } from '../lb/cluster-manager/config';
 import type { XdsLbContext } from '../lb/lb-policy';
 import type { LbConfig } from '../resources/extension-points';
 import { OwnInstruments } from '../observe/stats/instruments';
+import type { ChannelRates } from '../observe/rates/process-rates';
 import type { ChannelStats } from '../observe/stats/stats-plugin';
 import type { Handle } from '../util/handle';
 import { err, ok, type Result } from '../util/result';
@@ -59,6 +60,8 @@ export interface ResolutionOptions {
   readonly channelOptions: ChannelOptions;
   /** `undefined` if no plugin observes the channel. */
   readonly stats: ChannelStats | undefined;
+  /** Counts its calls while a page is served; `undefined` if nothing does. */
+  readonly rates: ChannelRates | undefined;
   readonly shared: XdsResolverDependencies;
   readonly owner: ResolutionOwner;
 }
@@ -91,7 +94,7 @@ export class Resolution implements LiveResolution {
   private failingSinceMs: number | undefined;
 
   constructor(private readonly options: ResolutionOptions) {
-    const { bootstrap, target, stats, shared } = options;
+    const { bootstrap, target, stats, rates, shared } = options;
     this.client = shared.acquireClient(bootstrap, target);
     this.servers = describeServers(bootstrap, options.listenerName, shared.types.listener.typeUrl);
     this.manager = new XdsDependencyManager(this.createManagerOptions());
@@ -115,7 +118,7 @@ export class Resolution implements LiveResolution {
       ...{ nodeId, target: options.target },
       certificates: { ...certificates, stats },
       loads: this.client.loads,
-      stats,
+      ...{ stats, rates },
       childChannelOptions: shared.childChannelOptions,
     };
   }

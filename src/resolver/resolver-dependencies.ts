@@ -9,6 +9,7 @@ import type { ChildChannelOptions } from '../grpc-js/child-channel-options';
 import type { LoadReporter } from '../xds-client/lrs/load-reporter';
 import type { MatchMeter } from '../resources/matching/match-meter';
 import type { CertificateProviders } from '../security/providers/certificate-providers';
+import type { ProcessRates } from '../observe/rates/process-rates';
 import type { StatsRegistry } from '../observe/stats/stats-registry';
 import type { Clock } from '../util/clock';
 import type { Handle } from '../util/handle';
@@ -60,6 +61,8 @@ export interface XdsResolverDependencies {
   readonly shutdown?: AbortSignal;
   /** The plugins of the process. Default: none. */
   readonly stats?: StatsRegistry;
+  /** Counts calls while a page is served. Default: nothing does. */
+  readonly rates?: ProcessRates;
 }
 
 /** The config of a channel, and its routes as compiled for calls. */

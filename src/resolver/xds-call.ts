@@ -15,6 +15,8 @@ import { connectionSilenceMs } from '../grpc-js/connection-silence';
 import type { AuthorityRewrite, CallAttributes, OverrideHost } from '../lb/call-attributes';
 import type * as Stats from '../observe/stats/call-stats';
 import type { CallStats } from '../observe/stats/call-stats';
+import type { RatedCall } from '../observe/rates/rated-call';
+import type { ChannelRates } from '../observe/rates/process-rates';
 import type { ChannelStats } from '../observe/stats/stats-plugin';
 import type { Clock } from '../util/clock';
 import { late } from '../util/late';
@@ -53,6 +55,8 @@ export interface CallChannel extends FilterChannel {
   readonly clock: Clock;
   /** `undefined` if no plugin observes the channel. */
   readonly stats: ChannelStats | undefined;
+  /** Counts the calls of the target while a page is served. Default: nothing does. */
+  readonly rates?: ChannelRates;
   /** Returns where the config in use is from; `undefined` if there is none. Default: it is not known. */
   readonly origin?: () => Origin | undefined;
 }
@@ -87,6 +91,8 @@ type CallState = 'pending' | 'routed' | 'picked' | 'ended';
 export class XdsCall implements CallConfig, FilterFactory, Filter, CallAttributes, FilteredCall {
   /** `undefined` if no plugin observes the call. It is notified of the end here, which saves a filter. */
   readonly stats: CallStats | undefined;
+  /** `undefined` if calls are not counted. */
+  private readonly rated: RatedCall | undefined;
   private state: CallState = 'pending';
   private route: CompiledRoute | undefined = undefined;
   private target: ReferencedCluster | undefined = undefined;
@@ -109,6 +115,7 @@ export class XdsCall implements CallConfig, FilterFactory, Filter, CallAttribute
   ) {
     const tracer = channel.stats?.startCall(method);
     this.stats = tracer && new (loadStats().CallStats)(tracer, channel.clock);
+    this.rated = channel.rates?.current?.startCall(channel.clock);
   }
 
   get status(): Status {
@@ -166,6 +173,7 @@ export class XdsCall implements CallConfig, FilterFactory, Filter, CallAttribute
     this.route = route;
     this.target = target;
     this.hash = hash;
+    this.rated?.onRouted(route.key, target.cluster);
     this.pending?.begin(route);
   }
 
@@ -183,9 +191,14 @@ export class XdsCall implements CallConfig, FilterFactory, Filter, CallAttribute
     this.pending?.decide();
   }
 
-  /** Fails a call for which the config in use has no route: the status names where that is from, also of a pending call. */
-  failUnrouted(details: string): void {
+  /**
+   * Fails a call for which the config in use has no route: the status names where that is from, also of a pending call.
+   *
+   * @param route The one that matches, if calls that match it must fail.
+   */
+  failUnrouted(details: string, route?: CompiledRoute): void {
     this.fail(details);
+    if (route !== undefined) this.rated?.onRouted(route.key);
     const origin = this.channel.origin?.();
     if (this.failure && origin) this.failure = nameOrigin(this.failure, origin);
   }
@@ -199,6 +212,7 @@ export class XdsCall implements CallConfig, FilterFactory, Filter, CallAttribute
     if (this.state !== 'routed' || other === undefined || other.isReleased) return false;
     other.target.acquire();
     this.target = other.target;
+    this.rated?.onMoved(other.cluster);
     target?.release();
     return true;
   }
@@ -264,6 +278,7 @@ export class XdsCall implements CallConfig, FilterFactory, Filter, CallAttribute
     this.state = 'ended';
     if (shown.code !== Status.OK) shown = this.explain(shown);
     stats?.end(shown.code, shown.details);
+    this.rated?.end(shown.code);
     return shown;
   }
 

@@ -161,6 +161,7 @@ export class XdsResolver implements Resolver, ResolutionOwner {
       host: dataPlaneAuthority(this.target, this.options),
       channelOptions: this.options,
       stats: this.channel.stats,
+      rates: this.channel.rates,
       shared: this.shared,
       owner: this,
     });
@@ -210,7 +211,7 @@ export class XdsResolver implements Resolver, ResolutionOwner {
   }
 
   private createChannel(): RoutingChannel {
-    const { clock, logger, meter, random, stats, hash, limits } = this.shared;
+    const { clock, logger, meter, random, stats, rates, hash, limits } = this.shared;
     const { uri: target, pendingCalls } = this;
     return {
       ...{ clock, logger, meter, random, target, pendingCalls },
@@ -220,6 +221,7 @@ export class XdsResolver implements Resolver, ResolutionOwner {
       hasher: new RequestHasher({ target, hash, random, meter, limits }),
       matched: new MatchedCall(random, new CallHeaders(clientHeaders), meter),
       stats: stats?.forChannel(target, logger),
+      ...(rates && { rates: rates.channel(target) }),
     };
   }
 

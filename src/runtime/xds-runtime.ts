@@ -46,6 +46,7 @@ import {
   processCertificateProviders,
 } from '../security/providers/certificate-providers';
 import { TransportFactory } from '../transport/transport-factory';
+import { processRates } from '../observe/rates/process-rates';
 import { processStats } from '../observe/stats/stats-registry';
 import { systemClock } from '../util/clock';
 import { systemRandom } from '../util/random';
@@ -189,7 +190,7 @@ export class XdsRuntime {
       ...{ ...environment, maxConnectionAttempts, timeSlices },
     });
     return new RegistryRoots(policies, {
-      ...{ ...environment, policies, connectionAttempts, timeSlices },
+      ...{ ...environment, policies, connectionAttempts, timeSlices, rates: processRates },
     });
   }
 
@@ -406,7 +407,7 @@ export class XdsRuntime {
         meter: this.meter,
       }),
       createDns: (options) => createDnsWatcherFactory(options, this.environment.logger),
-      stats: processStats,
+      ...{ stats: processStats, rates: processRates },
     };
   }
 }

@@ -131,7 +131,10 @@ describeInBrowser('the graph of the live page in Chromium', () => {
     it('finds an endpoint by its address, with what leads to it', async () => {
       await node(/^endpoint 127\.0\.0\.1:1: /).waitFor();
       await tab.getByLabel('Filter').fill('ECONNREFUSED');
-      await tab.waitForFunction('document.querySelectorAll(".node").length === 5');
+      await eventually(
+        () => tab.locator('.node').count(),
+        (count) => count === 5,
+      );
       await node(/^cluster catalog/).waitFor();
       expect(await node(/^cluster pay/).count()).toBe(0);
     });

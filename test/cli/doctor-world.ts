@@ -1,11 +1,12 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer, type AddressInfo } from 'node:net';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { createServer as createTlsServer, type TlsOptions } from 'node:tls';
 import { ControlPlane, Snapshot, type ControlPlaneOptions } from '../../src/control-plane';
 import type { Finding } from '../../src/cli/client';
 import { EchoBackend } from '../support/echo-backend';
+import { freePort } from '../support/free-port';
 import { bootstrapFor, SERVICE, simpleResources, type MeshResources } from '../support/mesh';
 import { SilentServer } from '../support/silent-server';
 import type { Json } from '../support/xds-json';
@@ -83,11 +84,7 @@ export class DoctorWorld {
 
   /** Returns an address at which nothing listens. */
   async freeAddress(): Promise<string> {
-    const server = createServer();
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    const port = portOf(server.address());
-    await new Promise((resolve) => server.close(resolve));
-    return `127.0.0.1:${port}`;
+    return `127.0.0.1:${await freePort()}`;
   }
 
   /** Writes the bootstrap for one server. @returns its path. */

@@ -1,7 +1,8 @@
-import { Client, credentials, Server, ServerCredentials } from '@grpc/grpc-js';
+import { Client, credentials } from '@grpc/grpc-js';
 import { ready, register, shutdown } from '../../src';
 import { errorMessage } from '../../src/util/errors';
 import { eventually } from '../support/eventually';
+import { freePort } from '../support/free-port';
 import { bootstrapFor, Mesh, SERVICE, simpleResources } from '../support/mesh';
 
 const TARGET = `xds:///${SERVICE}`;
@@ -49,7 +50,7 @@ describe('ready()', () => {
   });
 
   it('says why the endpoints cannot be reached', async () => {
-    mesh.serve(simpleResources([await closedPort()]));
+    mesh.serve(simpleResources([await freePort()]));
     const client = new Client(TARGET, credentials.createInsecure());
     const failure = () => ready(client, Date.now() + 100).catch(errorMessage);
     const expected =
@@ -100,15 +101,3 @@ describe('register({ requireBootstrap: true })', () => {
     ).not.toThrow();
   });
 });
-
-/** Returns a port at which nothing listens. */
-async function closedPort(): Promise<number> {
-  const server = new Server();
-  const port = await new Promise<number>((resolve, reject) =>
-    server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, bound) =>
-      error === null ? resolve(bound) : reject(error),
-    ),
-  );
-  server.forceShutdown();
-  return port;
-}

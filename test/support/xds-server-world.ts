@@ -1,4 +1,5 @@
-import { connect, createServer, type AddressInfo } from 'node:net';
+import { connect } from 'node:net';
+import { freePort } from './free-port';
 import {
   Client,
   credentials,
@@ -79,15 +80,6 @@ export function strictTls(extra: Json = {}): Json {
       },
     },
   };
-}
-
-/** Returns a port that nothing uses. */
-export async function freePort(host = '127.0.0.1'): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, host, resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }
 
 /** A change of the state of an address. */

@@ -130,7 +130,10 @@ export class ClusterWatch {
     const { store, clock, logger } = this.options;
     const saved = this.file?.load();
     if (saved === undefined) return undefined;
-    for (const object of saved.objects) {
+    // What is not watched would never be deleted: GRPCRoutes of a replica that reads them.
+    const kinds = new Set(Array.from(this.watchNames(), ({ resource }) => resource.kind));
+    const objects = saved.objects.filter(({ kind }) => kinds.has(kind));
+    for (const object of objects) {
       this.selected?.select(object.meta.namespace);
       this.sink.put(object);
     }
@@ -140,7 +143,7 @@ export class ClusterWatch {
       logger.info(line, { event: 'kubernetes-saved-start' });
       store.open();
     }, SAVED_START_MS);
-    return saved.objects;
+    return objects;
   }
 
   private listenerOf(name: WatchName): ReflectorListener {

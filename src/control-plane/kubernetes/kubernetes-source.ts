@@ -5,9 +5,10 @@ import type { ClientNode } from '../client-state';
 import { resourceKinds } from '../resource';
 import type { ClusterObjects, ObjectChange, ObjectKey } from './cluster-objects';
 import { DEFAULT_CLUSTER_DOMAIN } from './names';
+import { namespaceIn } from './object-key';
 import { audienceOf, type Audience } from './translate/audience';
 import type { PolicyProblem } from './translate/service-policy';
-import { translateService } from './translate/translated-service';
+import { translateService, type Backends } from './translate/translated-service';
 import { VariedResource } from './varied-resource';
 import { Moment, type VariedChanges } from './moment';
 
@@ -26,10 +27,10 @@ interface KnownService {
   /** Of its resources. */
   readonly names: readonly { readonly typeUrl: string; readonly name: string }[];
   readonly problems: readonly PolicyProblem[];
-  readonly backends: ReadonlySet<ObjectKey>;
+  readonly backends: Backends;
 }
 
-const UNKNOWN: KnownService = { names: [], problems: [], backends: new Set() };
+const UNKNOWN: KnownService = { names: [], problems: [], backends: new Map() };
 
 /**
  * The resources of the services of a Kubernetes cluster. A change translates the services it concerns, and a resource is encoded
@@ -39,8 +40,8 @@ export class KubernetesSource implements ResourceView {
   /** Resources are valid until they change. */
   readonly shortestTtlMs = undefined;
   private readonly services = new Map<ObjectKey, KnownService>();
-  /** The services whose routes send calls to a service, by its key. */
-  private readonly parents = new Map<ObjectKey, Set<ObjectKey>>();
+  /** The services whose routes send calls to a service, by its key, each with the namespaces of the callers. */
+  private readonly parents = new Map<ObjectKey, Map<ObjectKey, ReadonlySet<string>>>();
   private readonly watchers = new Set<() => void>();
   private readonly domain: string;
   private current = Moment.create();
@@ -108,34 +109,28 @@ export class KubernetesSource implements ResourceView {
     return this.moveParent(key, known.backends, backends);
   }
 
-  /** Returns the namespaces of a service and of those that send calls to it. */
+  /** Returns the namespaces of a service and of the callers that routes of other services send to it. */
   private namespacesOf(key: ObjectKey): readonly string[] {
     const own = namespaceIn(key);
-    const others = new Set(Array.from(this.parents.get(key) ?? [], namespaceIn));
+    const others = new Set(
+      [...(this.parents.get(key)?.values() ?? [])].flatMap((each) => [...each]),
+    );
     others.delete(own);
     return [own, ...[...others].sort()];
   }
 
-  /** @returns the services that a parent sends calls to now and did not before, or the other way round. */
-  private moveParent(
-    parent: ObjectKey,
-    from: ReadonlySet<ObjectKey>,
-    to: ReadonlySet<ObjectKey>,
-  ): readonly ObjectKey[] {
-    const removed = [...from].filter((key) => !to.has(key));
-    const added = [...to].filter((key) => !from.has(key));
-    for (const key of removed) {
-      const parents = this.parents.get(key);
-      parents?.delete(parent);
-      if (parents?.size === 0) this.parents.delete(key);
+  /** @returns the services that a parent sends other callers to than before. */
+  private moveParent(parent: ObjectKey, from: Backends, to: Backends): readonly ObjectKey[] {
+    const keys = new Set([...from.keys(), ...to.keys()]);
+    const moved = [...keys].filter((key) => !isDeepStrictEqual(from.get(key), to.get(key)));
+    for (const key of moved) {
+      const callers = to.get(key);
+      const parents = this.parents.get(key) ?? new Map<ObjectKey, ReadonlySet<string>>();
+      if (callers === undefined) parents.delete(parent);
+      else parents.set(parent, callers);
+      if (parents.size === 0) this.parents.delete(key);
+      else this.parents.set(key, parents);
     }
-    for (const key of added) {
-      this.parents.set(key, (this.parents.get(key) ?? new Set()).add(parent));
-    }
-    return [...removed, ...added];
+    return moved;
   }
-}
-
-function namespaceIn(key: ObjectKey): string {
-  return key.slice(0, key.indexOf('/'));
 }

@@ -30,3 +30,8 @@ function isName(value: unknown): value is string {
     typeof value === 'string' && value.length <= OBJECT_LIMITS.nameLength && !value.includes('/')
   );
 }
+
+/** Returns the namespace that a key begins with. */
+export function namespaceIn(key: string): string {
+  return key.slice(0, key.indexOf('/'));
+}

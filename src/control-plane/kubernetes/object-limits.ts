@@ -1,5 +1,7 @@
 /** Bounds on what is read of objects: those of the API, where it has them. */
 export const OBJECT_LIMITS = {
+  /** Objects of one kind, of a namespace or of all; Kubernetes itself is made for 10,000 Services and 5,000 nodes. */
+  perKind: 100_000,
   /** Characters of a name, of a label's key and of a host name. */
   nameLength: 253,
   /** Characters of a text that is no name, such as a version. */

@@ -96,7 +96,8 @@ export class WatchReport {
     const error = sanitizeText(`${shown}${more}`);
     const name = `${resource.kind} ${sanitizeText(key)}`;
     if (this.problems.get(name) === error) return;
-    if (this.problems.size < MAX_PROBLEMS) this.problems.set(name, error);
+    // Those without a key are one for each kind.
+    if (key === '?' || this.problems.size < MAX_PROBLEMS) this.problems.set(name, error);
     const line = () =>
       `kubernetes: ${name} is not read, and what was received of it before stays in use: ${error}`;
     this.options.logger.error(line, { event: 'kubernetes-object-refused', name, error });

@@ -34,6 +34,7 @@ import { CountedSubchannels } from './counted-subchannels';
 import { ClusterCalls } from './endpoint-calls';
 import type * as Observation from './observed-cluster';
 import type { ObservedCluster } from './observed-cluster';
+import type { ChannelRates } from '../../observe/rates/process-rates';
 import { late } from '../../util/late';
 import { quoteName } from '../../util/text';
 
@@ -96,7 +97,7 @@ class ClusterImpl implements SingleChildDelegate<ClusterImplConfig> {
   private *apply(update: LbUpdate<ClusterImplConfig>): Steps<void> {
     const { config, endpoints } = update;
     const { applied } = this;
-    const next = applied?.config === config ? applied : this.prepare(config);
+    const next = applied?.config === config ? applied : this.prepare(config, update.xds?.rates);
     this.next = next;
     const hasMoved = endpoints.ok && (yield* updateLocalities(next, endpoints.value));
     this.next = undefined;
@@ -156,11 +157,12 @@ class ClusterImpl implements SingleChildDelegate<ClusterImplConfig> {
     for (const each of [this.applied, this.next]) {
       each?.counterRef.release();
       each?.loads?.release();
+      each?.calls.release();
     }
   }
 
   /** Returns what follows from a config. What it has in common with the one before is shared. */
-  private prepare(config: ClusterImplConfig): Applied {
+  private prepare(config: ClusterImplConfig, rates: ChannelRates | undefined): Applied {
     const { options } = config;
     const limits = new CallLimits(options);
     const { applied } = this;
@@ -178,7 +180,7 @@ class ClusterImpl implements SingleChildDelegate<ClusterImplConfig> {
     const loads = createLoads(options, addresses, logger);
     const observed =
       stats && new (loadObservation().ObservedCluster)(stats, options.cluster, addresses, clock);
-    const calls = new ClusterCalls(clock, callTiming);
+    const calls = new ClusterCalls(options.cluster, { clock, timing: callTiming, rates });
     const counted = { config, limits, counterRef, addresses, loads, observed, calls };
     return { ...counted, subchannels: this.createSubchannels(counted) };
   }
@@ -209,6 +211,7 @@ function* updateLocalities(
 function releaseUnused(applied: Applied, next: Applied): void {
   if (applied.counterRef !== next.counterRef) applied.counterRef.release();
   if (applied.loads !== next.loads) applied.loads?.release();
+  if (applied.calls !== next.calls) applied.calls.release();
 }
 
 /** Whether calls with either options are counted by one counter (gRFC A32) and reported to the same server. */

@@ -156,7 +156,7 @@ function createCountedCall(subchannel: Subchannel, counts: Counts): CreateCall {
     } catch (error) {
       counter.end();
       load?.withdraw();
-      endpoint?.end(0);
+      endpoint?.withdraw(startedAtMs);
       throw error;
     }
   };
@@ -182,7 +182,7 @@ class CountedCallListener implements CallListener {
     const { counter, load, endpoint, broken, subchannel } = this.counts;
     counter.end();
     load?.end(status);
-    endpoint?.end(this.startedAtMs);
+    endpoint?.end(this.startedAtMs, status.code);
     correctPushback(status);
     const isExplained = broken !== undefined && status.code !== Status.OK;
     this.next.onReceiveStatus(isExplained ? broken.explain(status, subchannel) : status);

@@ -1,4 +1,6 @@
 import type { Subchannel } from '../../grpc-js';
+import type { ChannelRates, ProcessRates } from '../../observe/rates/process-rates';
+import type { RatedCluster, TargetRates } from '../../observe/rates/target-rates';
 import type { Clock } from '../../util/clock';
 import type { Handle } from '../../util/handle';
 import { formatAddress } from '../endpoints/endpoint-key';
@@ -14,16 +16,20 @@ const MIN_PRUNED = 64;
 
 /**
  * Whether the latency of calls is measured: for a minute after each description of the policies of the channel, such as by
- * `inspect()` or for the live page. At other times, no clock is read for a call.
+ * `inspect()`, and while a page is served. At other times, no clock is read for a call.
  */
 export class CallTiming implements Handle {
   private timer: Handle | undefined;
 
-  constructor(private readonly clock: Pick<Clock, 'setTimer'>) {}
+  /** @param rates Those of the process. Default: no page is ever served. */
+  constructor(
+    private readonly clock: Pick<Clock, 'setTimer'>,
+    private readonly rates?: Pick<ProcessRates, 'counting'>,
+  ) {}
 
   /** Whether latencies are measured now. */
   get isOn(): boolean {
-    return this.timer !== undefined;
+    return this.timer !== undefined || this.rates?.counting !== undefined;
   }
 
   /** Measures for the next minute. */
@@ -50,8 +56,8 @@ export class EndpointCalls {
   private measuredAtMs = -Infinity;
 
   constructor(
-    private readonly clock: Pick<Clock, 'monotonicMs'>,
-    private readonly timing: Timing | undefined,
+    private readonly cluster: RatedCluster,
+    private readonly options: ClusterCallsOptions,
   ) {}
 
   /** Whether no call is in flight. */
@@ -62,37 +68,75 @@ export class EndpointCalls {
   /** Counts the start of a call. @returns when it started; 0 if it is not measured. */
   start(): number {
     this.inFlight++;
-    return this.timing?.isOn === true ? this.clock.monotonicMs() : 0;
+    const { timing, clock, rates } = this.options;
+    if (timing?.isOn !== true) return 0;
+    const nowMs = clock.monotonicMs();
+    const counted = rates?.current;
+    if (counted === undefined) return nowMs;
+    counted.attemptsOf(this.cluster).start(nowMs);
+    counted.attemptsOn(this).start(nowMs);
+    return nowMs;
   }
 
-  /** Counts the end of a call that was started. @param startedAtMs 0 if it is not measured. */
-  end(startedAtMs: number): void {
+  /** Takes back the start of a call that could not be started. @param startedAtMs As returned then. */
+  withdraw(startedAtMs: number): void {
+    this.inFlight--;
+    const counted = this.countedSince(startedAtMs);
+    counted?.attemptsOf(this.cluster).withdraw(startedAtMs);
+    counted?.attemptsOn(this).withdraw(startedAtMs);
+  }
+
+  /**
+   * Counts the end of a call that was started.
+   *
+   * @param startedAtMs 0 if it is not measured.
+   * @param code Its status.
+   */
+  end(startedAtMs: number, code: number): void {
     this.inFlight--;
     if (startedAtMs === 0) return;
-    const nowMs = this.clock.monotonicMs();
+    const nowMs = this.options.clock.monotonicMs();
     const latencyMs = nowMs - startedAtMs;
+    const counted = this.countedSince(startedAtMs);
+    counted?.attemptsOf(this.cluster).end(nowMs, code, latencyMs);
+    counted?.attemptsOn(this).end(nowMs, code, latencyMs);
     const isFirst = nowMs - this.measuredAtMs > RECENT_MS;
     this.averageMs += (latencyMs - this.averageMs) * (isFirst ? 1 : LATEST_SHARE);
     this.measuredAtMs = nowMs;
   }
 
   describe(): Pick<EndpointState, 'callsInFlight' | 'latencyMs'> {
-    const isRecent = this.clock.monotonicMs() - this.measuredAtMs <= RECENT_MS;
+    const isRecent = this.options.clock.monotonicMs() - this.measuredAtMs <= RECENT_MS;
     return {
       callsInFlight: this.inFlight,
       ...(isRecent && { latencyMs: Math.round(this.averageMs * 1000) / 1000 }),
     };
   }
+
+  /** Returns the rates that the start of a call was counted in; `undefined` if it was not counted. */
+  private countedSince(startedAtMs: number): TargetRates | undefined {
+    const counted = this.options.rates?.current;
+    return counted !== undefined && startedAtMs >= counted.sinceMs ? counted : undefined;
+  }
+}
+
+/** What the calls of a cluster are measured and counted with. */
+export interface ClusterCallsOptions {
+  readonly clock: Pick<Clock, 'monotonicMs'>;
+  /** `undefined` if no latency is measured. */
+  readonly timing: Timing | undefined;
+  /** `undefined` if attempts are never counted. */
+  readonly rates: ChannelRates | undefined;
 }
 
 /** The calls of one cluster by the address of the endpoint. */
-export class ClusterCalls {
+export class ClusterCalls implements RatedCluster, Handle {
   private readonly byAddress = new Map<string, EndpointCalls>();
   private endpoints: EndpointSet | undefined;
 
   constructor(
-    private readonly clock: Pick<Clock, 'monotonicMs'>,
-    private readonly timing: Timing | undefined,
+    readonly cluster: string,
+    private readonly options: ClusterCallsOptions,
   ) {}
 
   /** Sets the endpoints. Those that are removed are forgotten when there are many, and no call on them is in flight. */
@@ -106,9 +150,18 @@ export class ClusterCalls {
     const known = this.byAddress.get(address);
     if (known !== undefined) return known;
     this.prune();
-    const created = new EndpointCalls(this.clock, this.timing);
+    const created = new EndpointCalls(this, this.options);
     this.byAddress.set(address, created);
     return created;
+  }
+
+  find(address: string): EndpointCalls | undefined {
+    return this.byAddress.get(address);
+  }
+
+  /** Ends the counting of attempts. */
+  release(): void {
+    this.options.rates?.current?.removeCluster(this);
   }
 
   /** Adds the calls to the description of a policy of the cluster and of those below it. */

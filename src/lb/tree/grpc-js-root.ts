@@ -93,7 +93,7 @@ export class GrpcJsRoot implements LoadBalancer {
     private readonly onDestroyed?: (root: GrpcJsRoot) => void,
   ) {
     this.clock = shared.clock;
-    this.timing = new CallTiming(shared.clock);
+    this.timing = new CallTiming(shared.clock, shared.rates);
     const onError = (error: unknown) => {
       shared.logger.error(() => `Bug in load-balancing policy ${type.name}: ${errorStack(error)}`);
     };

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { redactSecrets } from '../../util/text';
 
 /** A value in a row, as plain JSON. */
-export type Cell = string | number | boolean | readonly string[];
+export type Cell = string | number | boolean | readonly string[] | readonly number[];
 
 /** A row of a view. Its id stays the same while it describes the same thing. */
 export interface Row {

@@ -12,7 +12,8 @@ import {
   routeToCluster,
   type Json,
 } from '../../support/xds-json';
-import { freePort, inlineRoutes, serverChain } from '../../support/xds-server-world';
+import { freePort } from '../../support/free-port';
+import { inlineRoutes, serverChain } from '../../support/xds-server-world';
 import { FaultyLink } from '../faulty-link';
 import { UnreliableServer } from '../unreliable-server';
 import type { ClientRequests, ClientStart, LoadReport, LoadStart } from './client-process';

@@ -11,7 +11,7 @@ import { TimeSlices } from '../../../src/util/time-slices';
 import { eventually } from '../../support/eventually';
 import { FakeClock } from '../../support/fake-clock';
 import { FakeKubernetesApi } from '../../support/fake-kubernetes-api';
-import { serviceJson, sliceJson } from '../../support/kubernetes-objects';
+import { routeJson, serviceJson, sliceJson } from '../../support/kubernetes-objects';
 
 const folder = mkdtempSync(join(tmpdir(), 'grpc-xds-kubernetes-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -266,6 +266,26 @@ describe('the saved file', () => {
     expect(takeChanges().flat().sort()).toEqual(['shop/other', 'shop/web']);
     expect([...store.services.keys()]).toEqual(['shop/other']);
     expect([watch.isListed, store.slicesOf('shop/web').length]).toEqual([true, 1]);
+  });
+
+  it('has no routes where routes are not watched', async () => {
+    const withRoutes = join(folder, 'routes');
+    const one = createWorld({ savedPath: withRoutes, hasRoutes: true });
+    one.answerAll('10', { ...shop, grpcroutes: [routeJson('r', 'web', ['web'])] });
+    expect(one.store.routes.size).toBe(1);
+    one.clock.advance(10_000);
+    await eventually(
+      () => {
+        one.clock.advance(10);
+        return statSync(withRoutes, { throwIfNoEntry: false })?.size ?? 0;
+      },
+      (size) => size > 0,
+    );
+    one.watch.stop();
+    for (const hasRoutes of [true, false]) {
+      const { store } = createWorld({ savedPath: withRoutes, hasRoutes });
+      expect([store.services.size, store.routes.size]).toEqual([1, hasRoutes ? 1 : 0]);
+    }
   });
 
   it('is not served if the API server answers', () => {

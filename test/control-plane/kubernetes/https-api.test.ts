@@ -5,6 +5,7 @@ import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo, Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { TLSSocket } from 'node:tls';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { join } from 'node:path';
 import { loadApiAccess } from '../../../src/control-plane/kubernetes/api/api-access';
 import { HttpsApi } from '../../../src/control-plane/kubernetes/api/https-api';
@@ -398,6 +399,39 @@ describe('a watch', () => {
     expect(seen).toHaveLength(2);
     clock.advance(10_000);
     expect(seen[2]).toMatchObject({ failure: { message: 'nothing received for 90.0 s' } });
+  });
+
+  it('has a list complete within 120 s, however slowly it comes', async () => {
+    const clock = new FakeClock();
+    const open: ServerResponse[] = [];
+    const { api } = await createApi(
+      (_, response) => {
+        response.writeHead(200).flushHeaders();
+        open.push(response);
+      },
+      {},
+      clock,
+    );
+    const answers: Result<unknown, unknown>[] = [];
+    api.call({ path: '/slow' }, (answer) => answers.push(answer));
+    await eventually(
+      () => open,
+      ([response]) => response !== undefined,
+    );
+    // Time passes only once the client has the head.
+    await eventually(
+      () => clock.pendingTimers,
+      (count) => count === 1,
+    );
+    for (let seconds = 0; seconds < 150 && answers.length === 0; seconds += 10) {
+      const sent = open[0]?.write(' ');
+      expect(sent).toBe(true);
+      await sleep(20);
+      clock.advance(10_000);
+    }
+    expect(answers).toMatchObject([
+      { ok: false, error: { message: 'not complete within 120.0 s' } },
+    ]);
   });
 
   it('has nothing more after its release, also of what has been received', async () => {

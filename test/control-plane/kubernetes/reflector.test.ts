@@ -11,7 +11,7 @@ import {
 import { keyOf } from '../../../src/control-plane/kubernetes/object-key';
 import { TimeSlices } from '../../../src/util/time-slices';
 import { FakeClock } from '../../support/fake-clock';
-import { FakeKubernetesApi } from '../../support/fake-kubernetes-api';
+import { FakeKubernetesApi, type FakeWatch } from '../../support/fake-kubernetes-api';
 import { nodeJson, routeJson, serviceJson, sliceJson } from '../../support/kubernetes-objects';
 
 /** A reflector over an API server whose answers the test gives, and what has come of it. */
@@ -205,6 +205,94 @@ it('keeps what it knows of an object that cannot be read, until it is deleted', 
   ]);
   api.onlyWatch().send('DELETED', serviceJson('a', { version: 21 }));
   expect(take()).toEqual(['delete shop/a']);
+});
+
+it('lists again when the API server has gone back, as after a restore of etcd', () => {
+  const { api, clock, take, settle } = createWatching([serviceJson('a', { version: 9 })]);
+  const watch = api.onlyWatch();
+  watch.send('MODIFIED', serviceJson('a', { version: 90 }));
+  take();
+  watch.bookmark('30');
+  expect(take()).toEqual(['failed: the API server has gone back to an earlier resource version']);
+  clock.advance(2000);
+  api.onlyCall().list('31', [serviceJson('a', { version: 20 })]);
+  settle();
+  expect(take()).toEqual(['put shop/a@20', 'listed']);
+  api.onlyWatch().send('MODIFIED', serviceJson('a', { version: 32 }));
+  expect(take()).toEqual(['put shop/a@32']);
+});
+
+it('finds that the API server has gone back when a watch is continued after a failure', () => {
+  const { api, clock, take, settle } = createWatching([serviceJson('a', { version: 9 })]);
+  api.onlyWatch().send('MODIFIED', serviceJson('a', { version: 90 }));
+  const restart = () => {
+    clock.advance(10_000);
+    api.onlyWatch().end(unanswered('read ECONNRESET'));
+    clock.advance(2000);
+    expect(api.onlyCall().request.query).toEqual({ limit: '1' });
+  };
+  restart();
+  api.onlyWatch().send('MODIFIED', serviceJson('a', { version: 95 }));
+  // Read before that event.
+  api.onlyCall().list('94', []);
+  expect(api.onlyWatch().request.query).toMatchObject({ resourceVersion: '90' });
+  restart();
+  take();
+  api.onlyCall().list('30', []);
+  clock.advance(2000);
+  api.onlyCall().list('31', [serviceJson('a', { version: 20 })]);
+  settle();
+  expect(take()).toEqual([
+    'failed: the API server has gone back to an earlier resource version',
+    'put shop/a@20',
+    'listed',
+  ]);
+});
+
+it.each([
+  [
+    'event',
+    (watch: FakeWatch, version: number) => watch.send('ADDED', serviceJson('a', { version })),
+  ],
+  ['bookmark', (watch: FakeWatch, version: number) => watch.bookmark(String(version))],
+])('backs off from watches that end soon, each after one %s', (_, send) => {
+  const { api, clock } = createWatching();
+  let count = 0;
+  for (let ms = 0; ms < 60_000; ms += 100) {
+    for (const watch of api.watches()) {
+      send(watch, 11 + count++);
+      watch.end();
+    }
+    clock.advance(100);
+  }
+  expect(count).toBeLessThan(10);
+});
+
+it('gives up a list without end, and requests it again with backoff', () => {
+  const { api, clock, take, settle } = createWorld('Service');
+  for (let page = 0; page < 1000; page++) {
+    api.onlyCall().list('10', [serviceJson(`s${page}`)], 'next');
+    settle();
+  }
+  expect(api.calls()).toEqual([]);
+  expect(take().at(-1)).toBe('failed: the list has more than 1000 pages');
+  clock.advance(2000);
+  expect(api.onlyCall().request.query).toEqual({ limit: '500' });
+});
+
+it('reads 100,000 objects of a kind, and no further ones', () => {
+  const names = Array.from({ length: 100_000 }, (_, i) => `shop/s${i}`);
+  const { api, settle, take } = createWorld('Service', names);
+  api.onlyCall().list('10', [serviceJson('late'), serviceJson('s0')], 'next');
+  settle();
+  expect(take()).toEqual([
+    'unreadable ?: there are 100000 objects of this kind already',
+    'put shop/s0@1',
+  ]);
+  api.onlyCall().list('10', []);
+  settle();
+  api.onlyWatch().send('ADDED', serviceJson('late', { version: 11 }));
+  expect(take().at(-1)).toBe('put shop/late@11');
 });
 
 it('waits longer after each failure, from 1 s to 30 s', () => {

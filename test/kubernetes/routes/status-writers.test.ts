@@ -115,7 +115,7 @@ describe('the writer of the status of routes', () => {
     expect(world.count('PATCH')).toBe(0);
   });
 
-  it('gives up without the permission, with one line', () => {
+  it('attempts one write ever more seldom without the permission, with one line, and all once it has it', () => {
     const world = new World();
     for (const name of ['r', 's', 't']) world.api.put(grpcRoute(name, [ruleTo('a')]));
     world.api.refusals.set('PATCH', { status: 403, message: 'grpcroutes/status is forbidden' });
@@ -125,10 +125,17 @@ describe('the writer of the status of routes', () => {
     world.pass(10_000);
     expect(world.count('PATCH')).toBe(1);
     expect(world.lines).toEqual([
-      'kubernetes: writing the status of GRPCRoutes not permitted, and not attempted again: grpcroutes/status is forbidden. ' +
-        'The ClusterRole needs the verb "patch" for "grpcroutes/status" of "gateway.networking.k8s.io"',
+      'kubernetes: writing the status of GRPCRoutes in namespace "shop" not permitted, and attempted again later: grpcroutes/status is forbidden. ' +
+        'Unless the namespace is being deleted, the ClusterRole needs the verb "patch" for "grpcroutes/status" of "gateway.networking.k8s.io"',
     ]);
-    expect(world.clock.pendingTimers).toBe(0);
+    world.pass(HOUR_MS);
+    expect(world.count('PATCH')).toBeLessThan(12);
+    world.api.refusals.clear();
+    world.pass(HOUR_MS);
+    expect(world.lines).toHaveLength(1);
+    for (const name of ['r', 's', 't']) {
+      expect(world.parents(name)).toMatchObject([{ controllerName: CONTROLLER }]);
+    }
   });
 
   it('tries again with pauses that grow, and says when it works again', () => {
@@ -270,7 +277,7 @@ describe('events on Services', () => {
     expect(world.api.events.size).toBe(20);
   });
 
-  it('are given up without the permission', () => {
+  it('are attempted ever more seldom without the permission', () => {
     const world = new World();
     world.api.refusals.set('POST', { status: 403, message: 'events is forbidden' });
     const events = world.events();
@@ -280,5 +287,20 @@ describe('events on Services', () => {
     world.pass(10_000);
     expect(world.count('POST')).toBe(1);
     expect(world.lines).toHaveLength(1);
+    events.report(front, []);
+    world.pass(HOUR_MS);
+    expect(world.count('POST')).toBe(1);
+  });
+
+  it('are written in other namespaces while one is being deleted', () => {
+    const world = new World();
+    const events = world.events();
+    const other = { ...front, meta: { ...front.meta, namespace: 'leaving', uid: 'uid-2' } };
+    world.api.refusals.set('POST leaving', { status: 403, message: 'it is being terminated' });
+    events.report(other, [problem]);
+    world.pass(10_000);
+    events.report(front, [problem]);
+    world.pass(10_000);
+    expect(world.api.events.size).toBe(1);
   });
 });

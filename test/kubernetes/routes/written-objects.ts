@@ -17,7 +17,7 @@ import { putManifests, type Json } from '../../support/kubernetes-manifests';
 export class WrittenObjects implements Pick<KubernetesApi, 'call'> {
   readonly requests: ApiRequest[] = [];
   readonly events = new Map<string, unknown>();
-  /** The answer to the requests of a method instead of the right one. */
+  /** The answer to the requests of a method, or of a method in a namespace such as `POST shop`, instead of the right one. */
   readonly refusals = new Map<string, Partial<ApiFailure>>();
   private readonly routes = new Map<string, Json>();
   private readonly watchers: StoredObjects[] = [];
@@ -63,7 +63,8 @@ export class WrittenObjects implements Pick<KubernetesApi, 'call'> {
 
   private answerTo(request: ApiRequest): Result<ApiAnswer, ApiFailure> {
     const { method = 'GET', path, body } = request;
-    const refusal = this.refusals.get(method);
+    const [, namespace = ''] = /\/namespaces\/([^/]*)/.exec(path) ?? [];
+    const refusal = this.refusals.get(method) ?? this.refusals.get(`${method} ${namespace}`);
     if (refusal !== undefined) return refuse(refusal);
     if (method === 'POST') return this.create(body);
     const route = this.routes.get(path.replace(/\/status$/, ''));

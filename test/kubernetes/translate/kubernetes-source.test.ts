@@ -334,6 +334,43 @@ describe('KubernetesSource', () => {
     );
   });
 
+  it('shows endpoints that a route of another namespace sends its own callers to only to those who see that one', () => {
+    const grant = {
+      kind: 'ReferenceGrant',
+      metadata: { name: 'g', namespace: 'pay' },
+      spec: {
+        from: [{ group: 'gateway.networking.k8s.io', kind: 'GRPCRoute', namespace: 'other' }],
+        to: [{ group: '', kind: 'Service' }],
+      },
+    };
+    const scene = new Scene(service('a'), service('b', {}, { namespace: 'pay' }), grant);
+    const seeing = (...visible: readonly string[]) => ({
+      ...NO_CALLER,
+      principal: { name: 'x', visibleNamespaces: new Set(visible) },
+    });
+    const isSeenBy = (...visible: readonly string[]) =>
+      [clusterKind, endpointKind].map(
+        (kind) => scene.find(kind, clusterOf('b', 'pay'), seeing(...visible)) !== undefined,
+      );
+    scene.apply([routeManifest('other', 'b', 'pay')], ['shop/a']);
+    expect(isSeenBy('shop')).toEqual([false, false]);
+    expect(isSeenBy('other')).toEqual([true, true]);
+    const first = { kind: 'ReferenceGrant', metadata: { name: 'g2', namespace: 'pay' } };
+    const from = [{ group: 'gateway.networking.k8s.io', kind: 'GRPCRoute', namespace: 'shop' }];
+    const open = { ...first, spec: { from, to: [{ group: '', kind: 'Service' }] } };
+    scene.apply([open, routeManifest('shop', 'b', 'pay')], ['shop/a']);
+    expect([isSeenBy('shop'), isSeenBy('other')]).toEqual([
+      [true, true],
+      [true, true],
+    ]);
+    scene.objects.delete('GRPCRoute', 'other/r');
+    scene.apply([], ['shop/a']);
+    expect([isSeenBy('shop'), isSeenBy('other')]).toEqual([
+      [true, true],
+      [false, false],
+    ]);
+  });
+
   it('reports the problems of a service when they change', () => {
     const wrong = { annotations: { 'grpc-xds/lb-policy': 'fastest' } };
     const scene = new Scene(service('a', {}, wrong), service('b'));

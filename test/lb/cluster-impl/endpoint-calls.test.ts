@@ -14,7 +14,7 @@ describe('the calls of a cluster by endpoint', () => {
     clock = new FakeClock();
     clock.advance(1000);
     timing = new CallTiming(clock);
-    calls = new ClusterCalls(clock, timing);
+    calls = new ClusterCalls('c', { clock, timing, rates: undefined });
   });
   afterEach(() => timing.release());
 
@@ -37,7 +37,7 @@ describe('the calls of a cluster by endpoint', () => {
     const started = one.start();
     expect(describeOne('10.0.0.1:80')).toEqual({ ...endpoint('10.0.0.1:80'), callsInFlight: 1 });
     clock.advance(20);
-    one.end(started);
+    one.end(started, 0);
     expect(describeOne('10.0.0.1:80')).toEqual({ ...endpoint('10.0.0.1:80'), callsInFlight: 0 });
     expect(describeOne('10.0.0.2:80')).toEqual(endpoint('10.0.0.2:80'));
   });
@@ -47,7 +47,7 @@ describe('the calls of a cluster by endpoint', () => {
     const call = (latencyMs: number) => {
       const started = one.start();
       clock.advance(latencyMs);
-      one.end(started);
+      one.end(started, 0);
     };
     timing.request();
     call(16);

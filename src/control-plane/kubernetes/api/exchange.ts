@@ -77,6 +77,8 @@ export interface ExchangeOptions {
   readonly clock: Clock;
   /** Milliseconds without a byte after which an answer that has begun is given up. */
   readonly silenceMs: number;
+  /** Milliseconds after which an answer that has begun must be complete. Default: it need not end. */
+  readonly longestMs?: number;
   readonly listener: ExchangeListener;
 }
 
@@ -87,6 +89,8 @@ export class Exchange implements Handle {
   private hasHead = false;
   private timer: Handle;
   private lastByteMs = 0;
+  /** When the answer must be complete. */
+  private endMs = Infinity;
 
   constructor(private readonly options: ExchangeOptions) {
     const late = () => this.fail(`no answer within ${inSeconds(HEAD_TIMEOUT_MS)}`);
@@ -132,10 +136,11 @@ export class Exchange implements Handle {
   private onResponse(response: IncomingMessage): void {
     if (this.isOver) return;
     this.hasHead = true;
-    const { clock, listener } = this.options;
+    const { clock, listener, longestMs = Infinity } = this.options;
     this.lastByteMs = clock.monotonicMs();
+    this.endMs = this.lastByteMs + longestMs;
     this.timer.release();
-    this.awaitBytes(this.options.silenceMs);
+    this.awaitBytes();
     response.on('data', (chunk: Buffer) => {
       this.lastByteMs = clock.monotonicMs();
       if (!this.isOver) listener.onBytes(chunk);
@@ -152,13 +157,14 @@ export class Exchange implements Handle {
     this.options.listener.onEnd();
   }
 
-  private awaitBytes(delayMs: number): void {
-    const { clock, silenceMs } = this.options;
-    this.timer = clock.setTimer(() => {
-      const leftMs = this.lastByteMs + silenceMs - clock.monotonicMs();
-      if (leftMs > 0) this.awaitBytes(leftMs);
-      else this.fail(`nothing received for ${inSeconds(silenceMs)}`);
-    }, delayMs);
+  private awaitBytes(): void {
+    const { clock, silenceMs, longestMs = Infinity } = this.options;
+    const nowMs = clock.monotonicMs();
+    const silenceLeftMs = this.lastByteMs + silenceMs - nowMs;
+    if (silenceLeftMs <= 0) return this.fail(`nothing received for ${inSeconds(silenceMs)}`);
+    if (nowMs >= this.endMs) return this.fail(`not complete within ${inSeconds(longestMs)}`);
+    const delayMs = Math.min(silenceLeftMs, this.endMs - nowMs);
+    this.timer = clock.setTimer(() => this.awaitBytes(), delayMs);
   }
 
   private fail(message: string): void {

@@ -22,6 +22,8 @@ import type { TimeSlices } from '../../../util/time-slices';
 
 /** Milliseconds without a byte of a list. */
 const LIST_SILENCE_MS = 30_000;
+/** Milliseconds that a page of a list may take, however slowly it comes. */
+const LIST_LONGEST_MS = 120_000;
 /**
  * Milliseconds without a byte of a watch. The API server sends a bookmark every minute, also if nothing changes: a connection
  * that is silent for longer may be one that a firewall has forgotten.
@@ -91,7 +93,7 @@ class Call implements Handle {
     const { request, environment } = this;
     return new Exchange({
       ...environment,
-      ...{ request, silenceMs: LIST_SILENCE_MS },
+      ...{ request, silenceMs: LIST_SILENCE_MS, longestMs: LIST_LONGEST_MS },
       listener: {
         onHead: (response) => this.onHead(response),
         onBytes: (chunk) => this.onBytes(chunk),

@@ -87,7 +87,16 @@ function isClientError(status: number | undefined): boolean {
  * (https://kep.k8s.io/5504); of others, each is taken as newer.
  */
 export function isNewer(version: string, than: string): boolean {
-  if (!/^\d+$/.test(version) || !/^\d+$/.test(than)) return version !== than;
+  if (!isNumber(version) || !isNumber(than)) return version !== than;
   if (version.length !== than.length) return version.length > than.length;
   return version > than;
+}
+
+/** Whether a resource version is older than another of the same kind; of those that are no numbers, none is. */
+export function isOlder(version: string, than: string): boolean {
+  return isNumber(version) && isNumber(than) && isNewer(than, version);
+}
+
+function isNumber(version: string): boolean {
+  return /^\d+$/.test(version);
 }

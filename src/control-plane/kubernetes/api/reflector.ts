@@ -1,13 +1,21 @@
 import type { ObjectKey } from '../cluster-objects';
 import { readKey, type ObjectIdentity } from '../object-key';
+import { OBJECT_LIMITS } from '../object-limits';
 import { readObjectOf, type ObjectProblem, type WatchedObject } from '../read-objects';
 import { refusedByEvent, unreadable } from './api-failure';
 import type { ApiAnswer, ApiFailure, ApiRequest, KubernetesApi } from './kubernetes-api';
-import { isNewer, MISSING_MS, nextStep, RETRY_BACKOFF, type NextStep } from './reflector-steps';
+import {
+  isNewer,
+  isOlder,
+  MISSING_MS,
+  nextStep,
+  RETRY_BACKOFF,
+  type NextStep,
+} from './reflector-steps';
 import { acceptOf, pathOf, type WatchedResource } from './watched-kinds';
 import { firstBackoffStep, type BackoffStep } from '../../../util/backoff';
 import type { Clock } from '../../../util/clock';
-import type { Handle } from '../../../util/handle';
+import { createHandle, type Handle } from '../../../util/handle';
 import type { Random } from '../../../util/random';
 import type { Result } from '../../../util/result';
 import { inSteps, type Steps } from '../../../util/steps';
@@ -58,10 +66,13 @@ type State =
 /** The pages of a list that have been read so far. */
 interface ListProgress {
   readonly seen: Set<ObjectKey>;
+  pages: number;
 }
 
 /** Objects of a page. One page takes a few megabytes. */
 const PAGE_SIZE = 500;
+/** Pages of a list: those of the largest, and more, because a page may have fewer objects. */
+const MAX_PAGES = 1000;
 /** A watch ends by design after this time and at most twice as long, as those of `client-go` do. */
 const WATCH_SECONDS = 300;
 
@@ -120,7 +131,7 @@ export class Reflector {
   }
 
   private list(): void {
-    this.requestPage({ seen: new Set() }, '');
+    this.requestPage({ seen: new Set(), pages: 0 }, '');
   }
 
   private requestPage(list: ListProgress, place: string): void {
@@ -168,18 +179,23 @@ export class Reflector {
       return;
     }
     yield* inSteps(listAt(body, 'items'), (item) => this.takeListed(list, item), sizeOf);
-    if (typeof place === 'string' && place !== '') this.requestPage(list, place);
-    else this.endList(list, version);
+    if (typeof place !== 'string' || place === '') this.endList(list, version);
+    else if (++list.pages < MAX_PAGES) this.requestPage(list, place);
+    else this.fail('listing', unreadable(`the list has more than ${MAX_PAGES} pages`), 0);
   }
 
   private takeListed({ seen }: ListProgress, item: unknown): void {
     const identity = readKey(item);
-    if (identity !== undefined) seen.add(identity.key);
     this.take(identity, item);
+    if (identity !== undefined && this.known.has(identity.key)) seen.add(identity.key);
   }
 
   private take(identity: ObjectIdentity | undefined, json: unknown): void {
     const { resource, listener } = this.options;
+    const isFull = this.known.size >= OBJECT_LIMITS.perKind;
+    if (isFull && identity !== undefined && !this.known.has(identity.key)) {
+      return listener.onUnreadable(TOO_MANY);
+    }
     const object = readObjectOf(resource.kind, json);
     if (!object.ok || identity === undefined) {
       listener.onUnreadable(object.ok ? { key: undefined, violations: [] } : object.error);
@@ -197,14 +213,14 @@ export class Reflector {
     this.confirm();
     this.options.listener.onWorking();
     this.options.listener.onListed();
-    this.watch();
+    this.watch({ isAfterFailure: false });
   }
 
   private forget(key: ObjectKey): void {
     if (this.known.delete(key)) this.options.listener.onDeleted(key);
   }
 
-  private watch(): void {
+  private watch({ isAfterFailure }: { readonly isAfterFailure: boolean }): void {
     const { api, clock, random } = this.options;
     const seconds = Math.round(WATCH_SECONDS * (1 + random()));
     const query = {
@@ -215,7 +231,7 @@ export class Reflector {
       timeoutSeconds: String(seconds),
     };
     const sinceMs = clock.monotonicMs();
-    const work = api.watch(
+    const events = api.watch(
       { ...this.request(false), query },
       {
         onOpen: () => this.options.listener.onWorking(),
@@ -224,7 +240,26 @@ export class Reflector {
         onEnd: (failure) => this.fail('watching', failure, clock.monotonicMs() - sinceMs),
       },
     );
+    const check = isAfterFailure ? this.checkVersion(this.version ?? '') : undefined;
+    const work = createHandle(() => {
+      events.release();
+      check?.release();
+    });
     this.setState({ kind: 'watching', sinceMs, work });
+  }
+
+  /**
+   * Ends the watch if the API server has gone back to an earlier resource version, as after etcd was restored from a backup: a watch
+   * waits for versions that are yet to come, and misses what changes until then.
+   */
+  private checkVersion(from: string): Handle {
+    const request = { ...this.request(true), query: { ...this.selection(), limit: '1' } };
+    return this.options.api.call(request, (answer) => {
+      const version = answer.ok && valueAt(answer.value.body, 'metadata', 'resourceVersion');
+      if (typeof version === 'string' && isOlder(version, from)) {
+        this.failWatch(unreadable(GONE_BACK));
+      }
+    });
   }
 
   private onEvent(json: unknown): void {
@@ -238,11 +273,11 @@ export class Reflector {
     if (type !== 'BOOKMARK') {
       const problem = this.takeEvent(type, object, version);
       if (problem !== undefined) return this.failWatch(unreadable(problem));
+    } else if (this.version !== undefined && isOlder(version, this.version)) {
+      return this.failWatch(unreadable(GONE_BACK));
     }
     this.confirm();
-    if (this.version !== undefined && !isNewer(version, this.version)) return;
-    this.version = version;
-    this.backoff = undefined;
+    if (this.version === undefined || isNewer(version, this.version)) this.version = version;
   }
 
   /** @returns why the events of this watch cannot be relied on, if they cannot. */
@@ -314,7 +349,8 @@ export class Reflector {
       this.backoff = this.backoff?.next() ?? firstBackoffStep(RETRY_BACKOFF, random);
       if (!isFree) delayMs = Math.max(delayMs, this.backoff.delayMs);
     }
-    const next = () => (step.next === 'list' ? this.list() : this.watch());
+    const isAfterFailure = failure !== undefined;
+    const next = () => (step.next === 'list' ? this.list() : this.watch({ isAfterFailure }));
     const { status = 500, isGone } = failure ?? { isGone: true };
     const retry = status >= 500 && !isGone ? next : undefined;
     this.setState({ kind: 'waiting', work: clock.setTimer(next, delayMs), retry });
@@ -324,6 +360,13 @@ export class Reflector {
     this.confirmedMs = this.options.clock.monotonicMs();
   }
 }
+
+const GONE_BACK = 'the API server has gone back to an earlier resource version';
+
+const TOO_MANY: ObjectProblem = {
+  key: undefined,
+  violations: [`there are ${OBJECT_LIMITS.perKind} objects of this kind already`],
+};
 
 const OVERSIZED: ObjectProblem = { key: undefined, violations: ['the object is too large'] };
 

@@ -42,8 +42,9 @@ interface KnownProblem {
  * replicas write it only once, since the second one finds it there.
  */
 export class ServiceEvents {
+  /** By key: the namespace, `/`, and the name of the event. */
   private readonly problems = new Map<string, KnownProblem>();
-  private readonly namesByService = new Map<ObjectKey, ReadonlySet<string>>();
+  private readonly keysByService = new Map<ObjectKey, ReadonlySet<string>>();
   private readonly queue: WriteQueue;
   private timer: Handle | undefined;
 
@@ -53,31 +54,31 @@ export class ServiceEvents {
       ...{ clock, random, logger },
       subject: 'writing events on Services',
       rule: 'the verb "create" for "events"',
-      write: (name, onEnd) => this.write(name, onEnd),
+      write: (key, onEnd) => this.write(key, onEnd),
     });
   }
 
   /** Sets what is wrong with a Service now; nothing any more if the list is empty. Events that are written already are not repeated. */
   report(service: ServiceObject, problems: readonly ServiceProblem[]): void {
-    const key = keyOf(service.meta);
-    const before = this.namesByService.get(key);
-    const names = new Set<string>();
+    const serviceKey = keyOf(service.meta);
+    const before = this.keysByService.get(serviceKey);
+    const keys = new Set<string>();
     for (const problem of problems.slice(0, MAX_EVENTS_PER_SERVICE)) {
-      const name = eventName(service, problem);
-      names.add(name);
-      this.problems.set(name, { service, problem });
-      if (before?.has(name) !== true) this.queue.put(name);
+      const key = `${service.meta.namespace}/${eventName(service, problem)}`;
+      keys.add(key);
+      this.problems.set(key, { service, problem });
+      if (before?.has(key) !== true) this.queue.put(key);
     }
-    for (const name of before ?? []) if (!names.has(name)) this.forget(name);
-    if (names.size === 0) this.namesByService.delete(key);
-    else this.namesByService.set(key, names);
-    if (names.size > 0) this.timer ??= this.repeatLater();
+    for (const key of before ?? []) if (!keys.has(key)) this.forget(key);
+    if (keys.size === 0) this.keysByService.delete(serviceKey);
+    else this.keysByService.set(serviceKey, keys);
+    if (keys.size > 0) this.timer ??= this.repeatLater();
   }
 
   /** Forgets a Service that is gone. */
-  remove(key: ObjectKey): void {
-    for (const name of this.namesByService.get(key) ?? []) this.forget(name);
-    this.namesByService.delete(key);
+  remove(service: ObjectKey): void {
+    for (const key of this.keysByService.get(service) ?? []) this.forget(key);
+    this.keysByService.delete(service);
   }
 
   /** Cancels what is not written yet. Idempotent. */
@@ -87,23 +88,23 @@ export class ServiceEvents {
     this.timer = undefined;
   }
 
-  private forget(name: string): void {
-    this.problems.delete(name);
-    this.queue.remove(name);
+  private forget(key: string): void {
+    this.problems.delete(key);
+    this.queue.remove(key);
   }
 
   private repeatLater(): Handle {
     return this.options.clock.setTimer(() => {
-      for (const name of this.problems.keys()) this.queue.put(name);
+      for (const key of this.problems.keys()) this.queue.put(key);
       this.timer = this.problems.size > 0 ? this.repeatLater() : undefined;
     }, REPEAT_MS);
   }
 
-  private write(name: string, onEnd: (outcome: WriteOutcome) => void): Handle {
-    const known = this.problems.get(name);
+  private write(key: string, onEnd: (outcome: WriteOutcome) => void): Handle {
+    const known = this.problems.get(key);
     const { api, clock } = this.options;
-    if (known === undefined) throw new Error(`a problem that is not known: ${name}`);
-    return api.call(createRequest(name, known, clock.now()), (answer) => {
+    if (known === undefined) throw new Error(`a problem that is not known: ${key}`);
+    return api.call(createRequest(known, clock.now()), (answer) => {
       if (answer.ok) return onEnd('written');
       onEnd(answer.error.status === CONFLICT ? 'unneeded' : answer.error);
     });
@@ -115,11 +116,9 @@ function eventName({ meta }: ServiceObject, { reason, message }: ServiceProblem)
   return `${meta.name}.${digest.digest('hex').slice(0, 16)}`;
 }
 
-function createRequest(
-  name: string,
-  { service: { meta }, problem }: KnownProblem,
-  nowMs: number,
-): ApiRequest {
+function createRequest({ service, problem }: KnownProblem, nowMs: number): ApiRequest {
+  const { meta } = service;
+  const name = eventName(service, problem);
   const time = new Date(nowMs).toISOString().replace(/\.\d+Z$/, 'Z');
   const body = {
     ...{ apiVersion: 'v1', kind: 'Event', metadata: { name, namespace: meta.namespace } },

@@ -3,7 +3,9 @@ import type { Clock } from '../../../util/clock';
 import type { Handle } from '../../../util/handle';
 import type { Logger } from '../../../util/logger';
 import type { Random } from '../../../util/random';
+import { quoteText } from '../../../util/text';
 import type { ApiFailure } from '../api/kubernetes-api';
+import { namespaceIn } from '../object-key';
 
 /** How a write ended: it was made, what it would say is there already, or it failed. */
 export type WriteOutcome = 'written' | 'unneeded' | ApiFailure;
@@ -16,7 +18,7 @@ export interface WriteQueueOptions {
   readonly subject: string;
   /** What a ClusterRole must have for it, for messages. */
   readonly rule: string;
-  /** Starts one write. The handle cancels it; then the callback is not called. */
+  /** Starts one write. The handle cancels it; then the callback is not called. A key begins with a namespace and `/`. */
   readonly write: (key: string, onEnd: (outcome: WriteOutcome) => void) => Handle;
 }
 
@@ -29,6 +31,15 @@ const GAP_MS = 100;
  * things in turn, they do so ever more seldom.
  */
 const PACE: BackoffOptions = { initialMs: 1000, multiplier: 2, maxMs: 300_000, jitter: 0.2 };
+/** Between two writes in a namespace in which they are not permitted: it may be about to be deleted, or a role may be missing. */
+const REFUSED_PACE: BackoffOptions = {
+  initialMs: 60_000,
+  multiplier: 2,
+  maxMs: 600_000,
+  jitter: 0.2,
+};
+/** Namespaces of which it is logged that writes are not permitted. */
+const MAX_LOGGED_NAMESPACES = 10;
 /** Milliseconds without a write after which the next one of a key is not delayed. */
 const QUIET_MS = 600_000;
 
@@ -37,7 +48,7 @@ const CONFLICT = 409;
 /** Answers that the same request gets again: the object is gone or refused. */
 const FINAL: ReadonlySet<number | undefined> = new Set([400, 404, 405, 413, 422]);
 
-/** The last writes of a key. */
+/** The last writes of a key, or the last refusals in a namespace. */
 interface Pace {
   readonly step: BackoffStep;
   readonly lastMs: number;
@@ -45,12 +56,15 @@ interface Pace {
 
 /**
  * Writes to the API server, one at a time and slowly: nothing of what is written is needed to serve. A write is for a key, and what
- * it says is found when it is made. Without the permission, that is logged once and nothing is written any more.
+ * it says is found when it is made. In a namespace without the permission, that is logged once, and one write is attempted ever more
+ * seldom.
  */
 export class WriteQueue {
   /** When each key is written, on the monotonic clock. */
   private readonly due = new Map<string, number>();
   private readonly paces = new Map<string, Pace>();
+  /** By namespace. */
+  private readonly refusals = new Map<string, Pace>();
   private running: { readonly key: string; isPutAgain: boolean; handle?: Handle } | undefined;
   private timer: { readonly dueMs: number; readonly handle: Handle } | undefined;
   /** When the next write may begin. */
@@ -72,6 +86,7 @@ export class WriteQueue {
     this.due.delete(key);
     this.paces.delete(key);
     if (this.running?.key === key) this.running.isPutAgain = false;
+    this.forgetRefusal(namespaceIn(key));
   }
 
   /** Cancels what is queued and running. Idempotent. */
@@ -79,15 +94,16 @@ export class WriteQueue {
     this.isEnded = true;
     this.due.clear();
     this.paces.clear();
+    this.refusals.clear();
     this.timer?.handle.release();
     this.running?.handle?.release();
   }
 
   private enqueue(key: string, delayMs: number): void {
     const nowMs = this.options.clock.monotonicMs();
-    const pace = this.paces.get(key);
-    const paceMs = pace === undefined ? 0 : pace.lastMs + pace.step.delayMs;
-    const dueMs = Math.max(nowMs + delayMs, paceMs);
+    const paceMs = endOf(this.paces.get(key));
+    const refusalMs = endOf(this.refusals.get(namespaceIn(key)));
+    const dueMs = Math.max(nowMs + delayMs, paceMs, refusalMs);
     this.due.set(key, dueMs);
     if (this.running === undefined) this.wakeAt(dueMs);
   }
@@ -122,9 +138,13 @@ export class WriteQueue {
     if (running === undefined || this.isEnded) return;
     this.notBeforeMs = this.options.clock.monotonicMs() + GAP_MS;
     const failure = typeof outcome === 'object' ? outcome : undefined;
-    if (failure?.status === FORBIDDEN) return this.giveUp(failure);
-    if (outcome !== 'unneeded') this.slowDown(running.key);
-    this.report(failure);
+    const namespace = namespaceIn(running.key);
+    if (failure?.status === FORBIDDEN) this.onRefused(namespace, failure);
+    else {
+      if (failure === undefined) this.refusals.delete(namespace);
+      if (outcome !== 'unneeded') this.slowDown(running.key);
+      this.report(failure);
+    }
     const isRetried = failure !== undefined && !FINAL.has(failure.status);
     if (isRetried) this.enqueue(running.key, failure.retryAfterMs ?? 0);
     else if (running.isPutAgain) this.put(running.key);
@@ -143,14 +163,31 @@ export class WriteQueue {
     });
   }
 
-  private giveUp({ message }: ApiFailure): void {
-    const { logger, subject, rule } = this.options;
-    this.close();
+  /** Has what is queued in a namespace wait, since the API server would refuse all of it. */
+  private onRefused(namespace: string, { message }: ApiFailure): void {
+    const { clock, random, logger, subject, rule } = this.options;
+    const lastMs = clock.monotonicMs();
+    const before = this.refusals.get(namespace);
+    const pace = { lastMs, step: before?.step.next() ?? firstBackoffStep(REFUSED_PACE, random) };
+    this.refusals.set(namespace, pace);
+    for (const [key, dueMs] of this.due) {
+      if (namespaceIn(key) === namespace) this.due.set(key, Math.max(dueMs, endOf(pace)));
+    }
+    const { size } = this.refusals;
+    if (before !== undefined || size > MAX_LOGGED_NAMESPACES) return;
+    const others = size === MAX_LOGGED_NAMESPACES ? '; further namespaces are not logged' : '';
     logger.error(
       () =>
-        `kubernetes: ${subject} not permitted, and not attempted again: ${message}. ` +
-        `The ClusterRole needs ${rule}`,
+        `kubernetes: ${subject} in namespace ${quoteText(namespace)} not permitted, and attempted again later: ${message}. ` +
+        `Unless the namespace is being deleted, the ClusterRole needs ${rule}${others}`,
     );
+  }
+
+  /** Forgets that writes in a namespace are not permitted once nothing of it is queued. */
+  private forgetRefusal(namespace: string): void {
+    if (!this.refusals.has(namespace)) return;
+    for (const key of this.due.keys()) if (namespaceIn(key) === namespace) return;
+    this.refusals.delete(namespace);
   }
 
   /** Logs the first of several failures, and the end of them. Another writer in between is no failure. */
@@ -164,4 +201,9 @@ export class WriteQueue {
     }
     this.isFailing = failure !== undefined;
   }
+}
+
+/** Returns when the next write may be made. */
+function endOf(pace: Pace | undefined): number {
+  return pace === undefined ? 0 : pace.lastMs + pace.step.delayMs;
 }

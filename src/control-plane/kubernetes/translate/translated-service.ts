@@ -11,20 +11,25 @@ import type { ResourcePlan } from './plan';
 import { planListener, planRoutes } from './routing';
 import { readPolicy, type PolicyProblem, type ServicePolicy } from './service-policy';
 
+/**
+ * The other services that the routes of a service send calls to, each with the namespaces of the callers: that of the service, or that
+ * of a route which is for the callers of its own namespace only.
+ */
+export type Backends = ReadonlyMap<ObjectKey, ReadonlySet<string>>;
+
 /** What clients receive of a service. */
 export interface TranslatedService {
   readonly plans: readonly ResourcePlan[];
   /** What of the Service is not applied. */
   readonly problems: readonly PolicyProblem[];
-  /** The keys of the other services that its routes send calls to. */
-  readonly backends: ReadonlySet<ObjectKey>;
+  readonly backends: Backends;
 }
 
 /**
  * Translates a service: each TCP port becomes a Listener of each of its names, a RouteConfiguration, a Cluster and an endpoint
  * assignment, whatever its `appProtocol`.
  *
- * @param namespaces Those of the services whose routes send calls to it, and its own: who sees one of them must see its endpoints.
+ * @param namespaces Its own, and those of the callers that routes of other services send to it: who sees one of them must see its endpoints.
  * @param domain The domain of the cluster.
  */
 export function translateService(
@@ -33,7 +38,7 @@ export function translateService(
   namespaces: readonly string[],
   domain: string,
 ): TranslatedService {
-  const backends = new Set<ObjectKey>();
+  const backends = new Map<ObjectKey, Set<string>>();
   const service = objects.services.get(key);
   if (service === undefined) return { plans: [], problems: [], backends };
   const { policy, problems } = readPolicy(service.meta.annotations);
@@ -44,7 +49,9 @@ export function translateService(
     const address = { name, namespace, port: port.port };
     const context = { objects, key, service, port, policy, namespaces, domain, address };
     const routing = listRoutes(context);
-    for (const backend of routing.backends) backends.add(backend);
+    for (const [backend, caller] of routing.backends) {
+      backends.set(backend, (backends.get(backend) ?? new Set()).add(caller));
+    }
     return planPort(context, routing.routes, found);
   });
   backends.delete(key);
@@ -99,18 +106,19 @@ function planPort(
 
 function listRoutes({ objects, key, service, port, domain }: PortContext): {
   readonly routes: RoutesByCaller;
-  /** The keys of the services whose clusters they name. */
-  readonly backends: readonly ObjectKey[];
+  /** The keys of the services whose clusters they name, each with the namespace of the callers. */
+  readonly backends: readonly (readonly [ObjectKey, string])[];
 } {
   const owners = new Set(objects.routesOf(key).map(({ meta }) => meta.namespace));
   owners.delete(service.meta.namespace);
   const routes = new Map<string, readonly RouteJson[] | undefined>();
-  const backends: ObjectKey[] = [];
+  const backends: [ObjectKey, string][] = [];
   for (const owner of ['', ...[...owners].sort()]) {
     const caller = owner === '' ? undefined : owner;
     const found = routesOfService(objects, service, port, caller, domain);
     routes.set(owner, found.routes);
-    for (const backend of found.backends) backends.push(keyOf(backend));
+    const namespace = caller ?? service.meta.namespace;
+    for (const backend of found.backends) backends.push([keyOf(backend), namespace]);
   }
   return { routes, backends };
 }

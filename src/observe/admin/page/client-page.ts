@@ -34,8 +34,11 @@ import {
 import { ProcessEvents } from './events';
 import { eventView, findEvent, listEvents, type HistoryEvent } from './history';
 import { findWay, type CallWay } from './call-way';
+import { GraphRates } from './graph-rates';
 import { graphOptions, graphView } from './graph-rows';
 import { stateAfter } from './history-state';
+import { processRates } from '../../rates/process-rates';
+import { ReadRates } from '../../rates/read-rates';
 import { explainResource, problemsOf, resourceView, routeView } from './resource-rows';
 import type { ClientSnapshot, ServerSnapshot } from '../../../xds-client/client-snapshot';
 import type { CertificateState } from '../inspect-report';
@@ -69,6 +72,8 @@ class ClientPage implements PageSource {
   private readonly events: ProcessEvents;
   private readonly past = new PastStates();
   private readonly values: Handle;
+  /** Of the rates of calls. */
+  private readonly counting: Handle;
 
   constructor(
     private readonly observed: ObservedProcess,
@@ -76,10 +81,16 @@ class ClientPage implements PageSource {
   ) {
     this.events = new ProcessEvents(clock);
     this.values = observed.keepMoreValues();
+    this.counting = processRates.acquire(clock);
   }
 
   capture(): ClientState {
-    return new ClientState(this.observed.inspected(), this.events, this.past);
+    const nowMs = this.clock.monotonicMs();
+    const ratesOf = (target: string) => {
+      const found = processRates.counting?.find(target);
+      return found && new ReadRates(found, nowMs);
+    };
+    return new ClientState(this.observed.inspected(), this.events, this.past, ratesOf);
   }
 
   answer(name: string, question: Question): object | undefined | Promise<object | undefined> {
@@ -106,6 +117,7 @@ class ClientPage implements PageSource {
     this.events.release();
     this.values.release();
     this.past.clear();
+    this.counting.release();
   }
 
   private explain(
@@ -191,6 +203,7 @@ export class ClientState implements PageState {
     private readonly inspected: InspectedProcess | undefined,
     private readonly events: ProcessEvents,
     private readonly past: PastStates,
+    private readonly ratesOf: (target: string) => ReadRates | undefined = () => undefined,
   ) {
     this.clients = clientsById(inspected);
   }
@@ -208,13 +221,15 @@ export class ClientState implements PageState {
       case 'resources':
         return resourceView(inspected, this.snapshot(target), request);
       case 'routes':
-        return routeView(findResolution(inspected.resolutions, scope)?.live?.config, request);
+        return routeView(
+          findResolution(inspected.resolutions, scope)?.live?.config,
+          request,
+          this.ratesOf(scope),
+        );
       case 'graph':
-        return graphView(this.graphInput(request), request);
-      case 'topology': {
-        const resolution = findResolution(inspected.resolutions, scope);
-        return topologyView(resolution && inspected.describePolicies(resolution), request);
-      }
+        return this.graphView(scope, request);
+      case 'topology':
+        return this.topologyView(inspected, scope, request);
       case 'addresses':
         return serverView(processServers.reports(), request);
       case 'certificates':
@@ -294,6 +309,20 @@ export class ClientState implements PageState {
     return listEvents(this.snapshot(target).changes, this.events.latest(), scope);
   }
 
+  private graphView(scope: string, request: ViewRequest): View {
+    const input = this.graphInput(request);
+    // The rates are those of now.
+    const rates = request.at === undefined ? this.ratesOf(scope) : undefined;
+    const counted = input && rates && new GraphRates(rates, input.config);
+    return graphView(input, request, counted && ((part) => counted.describe(part)));
+  }
+
+  private topologyView(inspected: InspectedProcess, scope: string, request: ViewRequest): View {
+    const resolution = findResolution(inspected.resolutions, scope);
+    const policies = resolution && inspected.describePolicies(resolution);
+    return topologyView(policies, request, this.ratesOf(scope));
+  }
+
   private snapshot(target: string): ClientSnapshot {
     const known = this.snapshots.get(target);
     if (known !== undefined) return known;
@@ -321,6 +350,7 @@ export class ClientState implements PageState {
         routeConfig: cellText(config.routeConfig),
         clusters: config.clusters.length,
       }),
+      ...this.ratesOf(scope)?.ofTarget(),
       resources: resources.length,
       problems: problemsOf(resources).length,
       servers: servers

@@ -19,8 +19,12 @@ import { diffValues, resourceToJson, shortName } from '../resource-report';
 import { valuesAfter } from '../resource-history';
 import { describeResource, type InspectedProcess } from '../inspect';
 import type { XdsConfig } from '../../../dependency-manager/xds-config';
-import type { Route } from '../../../resources/route-config/route-config';
-import { describeAction, describeMatch } from '../../../routing/describe-route';
+import type { Route, VirtualHost } from '../../../resources/route-config/route-config';
+import { describeAction, describeMatch, sharesOf } from '../../../routing/describe-route';
+import { routeKey } from '../../../routing/route-key';
+import type { RateColumns } from '../../rates/rate-sum';
+import type { ReadRates } from '../../rates/read-rates';
+import { describeShare } from './share-text';
 
 /** The size of an encoded resource up to which a page shows its contents. */
 const MAX_CONTENT_BYTES = 256 * 1024;
@@ -31,6 +35,9 @@ const MAX_DIFFS = 5;
 const MAX_LINES = 20;
 /** The number of unused fields of one resource that are named. */
 const MAX_FIELDS = 200;
+
+/** The number of clusters of a route whose shares are shown. */
+const MAX_SHARES = 20;
 
 /** The unused fields of each value: to find them, it has to be decoded. */
 const unusedFields = new WeakMap<Uint8Array, readonly string[]>();
@@ -137,19 +144,47 @@ function contentsOf(typeUrl: string, bytes: Uint8Array): unknown {
   return `left out: ${bytes.length} bytes; inspect({ contents: true }) has up to 8 MiB`;
 }
 
-/** The routes of a target, in the order in which calls try them. */
-export function routeView(config: XdsConfig | undefined, request: ViewRequest): View {
+/**
+ * The routes of a target, in the order in which calls try them.
+ *
+ * @param rates Those of the target. Default: there are none.
+ */
+export function routeView(
+  config: XdsConfig | undefined,
+  request: ViewRequest,
+  rates?: ReadRates,
+): View {
   if (config === undefined) return NO_ROWS;
   const { virtualHost } = config;
-  const { routes, name: host } = virtualHost;
+  const { routes } = virtualHost;
+  const toRow = (route: Route, index: number): Row => ({
+    ...routeRow(route, index, virtualHost.name),
+    ...(rates && routeRates(rates, route, virtualHost)),
+  });
   // Only the rows that are shown are made: there may be hundreds of thousands.
   if (request.filter === '') {
-    return createView(routes, request, (route, index) => routeRow(route, index, host));
+    return createView(routes, request, toRow);
   }
   const found = routes.flatMap((route, index) =>
     isFound(route, request.filter) ? [{ route, index }] : [],
   );
-  return createView(found, request, ({ route, index }) => routeRow(route, index, host));
+  return createView(found, request, ({ route, index }) => toRow(route, index));
+}
+
+/** Its clusters with the shares that they got, if calls are split among several. */
+function routeRates(
+  rates: ReadRates,
+  route: Route,
+  virtualHost: VirtualHost,
+): Partial<RateColumns> & { readonly shares?: readonly string[] } {
+  const key = routeKey(route, virtualHost);
+  const { action } = route;
+  const asked = action.kind === 'forward' ? sharesOf(action.clusters) : [];
+  const shares = asked.slice(0, MAX_SHARES).flatMap(({ cluster, share }) => {
+    const got = asked.length < 2 ? undefined : rates.shareOfSplit(key, cluster);
+    return got === undefined ? [] : [cellText(`${cluster}: ${describeShare(share, got, 'calls')}`)];
+  });
+  return { ...rates.ofRoute(key), ...(shares.length > 0 && { shares }) };
 }
 
 function isFound({ name, match, action }: Route, filter: string): boolean {

@@ -8,13 +8,16 @@ import {
   type View,
   type ViewRequest,
 } from '../../live-page/view';
+import type { RateColumns } from '../../rates/rate-sum';
+import type { ReadRates } from '../../rates/read-rates';
+import { groupRates, localityShare } from './topology-rates';
 import type {
   EndpointState,
   PolicyState,
   StateDetails,
   StateName,
-  ChildState,
 } from '../../../lb/tree/policy-state';
+import { createTopology, type TopologyNode } from './topology';
 
 /** Groups with more endpoints than this are closed at first. */
 const MAX_OPEN_ENDPOINTS = 50;
@@ -33,7 +36,14 @@ class Rows {
   total = 0;
   readonly rows: Row[] = [];
 
-  constructor(readonly offset: number) {}
+  constructor(
+    readonly offset: number,
+    readonly rates: ReadRates | undefined,
+  ) {}
+
+  ratesOf({ cluster = '' }: TopologyNode, endpoint?: EndpointState): RateColumns | undefined {
+    return this.rates?.ofEndpoints(cluster, endpoint?.addresses ?? []);
+  }
 
   /** Counts rows, and creates those that are in the view. */
   add(count: number, create: (index: number) => Row): void {
@@ -44,12 +54,20 @@ class Rows {
   }
 }
 
-/** The clusters of a channel down to its endpoints, as the rows of a tree of which groups may be closed. */
-export function topologyView(policies: PolicyState | undefined, request: ViewRequest): View {
+/**
+ * The clusters of a channel down to its endpoints, as the rows of a tree of which groups may be closed.
+ *
+ * @param rates Those of its target. Default: there are none.
+ */
+export function topologyView(
+  policies: PolicyState | undefined,
+  request: ViewRequest,
+  rates?: ReadRates,
+): View {
   if (policies === undefined) return NO_ROWS;
   const nodes = createTopology(policies);
   const build = (offset: number) => {
-    const rows = new Rows(offset);
+    const rows = new Rows(offset, rates);
     addNodes(rows, nodes, 1, request);
     return rows;
   };
@@ -69,15 +87,27 @@ function addNodes(
     const id = pathId(node.path);
     const isOpen = isGroupOpen(node, id, request);
     const place = { level, position: index + 1, siblings: nodes.length };
-    rows.add(1, () => groupRow(node, { id, isOpen, place }));
+    rows.add(1, () => ({
+      ...groupRow(node, { id, isOpen, place }),
+      ...(rows.rates && describeRates(rows.rates, node, nodes)),
+    }));
     if (!isOpen) return;
     addNodes(rows, node.children, level + 1, request);
     const { endpoints } = node;
     rows.add(endpoints.length, (i) => {
       const inside = { level: level + 1, position: i + 1, siblings: endpoints.length };
-      return endpointRow(node, endpoints[i], inside);
+      return { ...endpointRow(node, endpoints[i], inside), ...rows.ratesOf(node, endpoints[i]) };
     });
   });
+}
+
+function describeRates(
+  rates: ReadRates,
+  node: TopologyNode,
+  siblings: readonly TopologyNode[],
+): Omit<Row, 'id'> {
+  const share = localityShare(rates, node, siblings);
+  return { ...groupRates(rates, node), ...(share !== undefined && { shares: [share] }) };
 }
 
 function isGroupOpen(node: TopologyNode, id: string, { opened, closed }: ViewRequest): boolean {
@@ -106,6 +136,7 @@ function groupRow(
     ...(error !== undefined && { error: cellText(error) }),
     policies: cellText(policies.join(' > ')),
     endpoints: formatCounts(endpointStates),
+    connections: endpointStates.get('READY') ?? 0,
     details: formatDetails(shownDetails(name, details)),
   };
 }
@@ -158,86 +189,4 @@ function formatDetails(details: StateDetails): string {
     return value === true ? words : value === false ? `not ${words}` : `${words} ${value}`;
   });
   return cellText(texts.join(', '));
-}
-
-/** What a group is, by the policy that it is a child of. */
-const KINDS: ReadonlyMap<string, string> = new Map([
-  ['xds_cluster_manager_experimental', 'cluster'],
-  ['priority_experimental', 'priority'],
-  ['weighted_target_experimental', 'locality'],
-]);
-
-/** A group of endpoints: a cluster, a priority or a locality. */
-export interface TopologyNode {
-  readonly kind: string;
-  readonly name: string;
-  /** The names from the top to this group. */
-  readonly path: readonly string[];
-  readonly state: StateName;
-  readonly error: string | undefined;
-  /** The policies of the group, from the outermost one on. */
-  readonly policies: readonly string[];
-  /** What these policies, and the parent, know of the group. */
-  readonly details: StateDetails;
-  readonly children: readonly TopologyNode[];
-  readonly endpoints: readonly EndpointState[];
-  /** How many endpoints the group has in each state, with those of the groups in it. */
-  readonly endpointStates: ReadonlyMap<StateName, number>;
-}
-
-/** Reads the groups of a tree of policies. A policy with a single child without a name is part of the group of that child. */
-function createTopology(root: PolicyState): readonly TopologyNode[] {
-  const { children, endpoints } = mergePolicies(root, []);
-  // A tree without a policy for clusters, as while it fails.
-  if (children.length === 0) return [createNode({ name: root.policy, ...root }, 'policy', [])];
-  return endpoints.length === 0 ? children : [];
-}
-
-type Parts = Omit<TopologyNode, 'kind' | 'name' | 'path' | 'state' | 'error' | 'endpointStates'>;
-
-function createNode(child: ChildState, kind: string, parents: readonly string[]): TopologyNode {
-  const name = displayName(child.name ?? child.policy);
-  const path = [...parents, name];
-  const parts = mergePolicies(child, path);
-  const endpointStates = countStates(parts);
-  const details = { ...child.role, ...parts.details };
-  return {
-    ...{ kind, name, path, state: child.state, error: child.error, ...parts },
-    ...{ details, endpointStates },
-  };
-}
-
-function mergePolicies(policy: PolicyState, path: readonly string[]): Parts {
-  const { details = {}, children = [], endpoints = [] } = policy;
-  const [only] = children;
-  if (only !== undefined && children.length === 1 && only.name === undefined) {
-    const below = mergePolicies(only, path);
-    const policies = [policy.policy, ...below.policies];
-    return { ...below, policies, details: { ...details, ...below.details } };
-  }
-  const kind = KINDS.get(policy.policy) ?? 'group';
-  const groups = children.map((child, index) => {
-    // The names of priorities say nothing of their order.
-    const name = kind === 'priority' ? `${index} (${child.name ?? ''})` : child.name;
-    return createNode({ ...child, ...(name !== undefined && { name }) }, kind, path);
-  });
-  return { policies: [policy.policy], details, children: groups, endpoints };
-}
-
-function countStates({ children, endpoints }: Parts): ReadonlyMap<StateName, number> {
-  const counts = new Map<StateName, number>();
-  const add = (state: StateName, count: number) =>
-    counts.set(state, (counts.get(state) ?? 0) + count);
-  for (const { state } of endpoints) add(state, 1);
-  for (const { endpointStates } of children) {
-    for (const [state, count] of endpointStates) add(state, count);
-  }
-  return counts;
-}
-
-/** Shortens the names that policies give to clusters of routes and to localities. */
-function displayName(name: string): string {
-  const locality = /^\{region="(.*)", zone="(.*)", sub_zone="(.*)"\}$/.exec(name)?.slice(1);
-  if (locality === undefined) return name.replace(/^cluster:/, '');
-  return locality.filter((part) => part !== '').join('/') || '(no locality)';
 }

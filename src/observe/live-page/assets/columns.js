@@ -1,6 +1,7 @@
 // What the views of a page are, and what their columns show.
 
 import { age, element, stateBadge } from './dom.js';
+import { rateTexts, traffic, trendOf } from './rates.js';
 
 const text = (name, title) => ({ name, title, cell: (row) => row[name] ?? [] });
 const state = (name, title) => ({
@@ -71,6 +72,7 @@ const topology = {
     },
     { name: 'health', title: 'Health', cell: (row) => row.health ?? [] },
     { name: 'weight', title: 'Weight', cell: (row) => row.weight ?? [] },
+    traffic,
     withNote('details', 'error', 'Load and details'),
   ],
   rowAttributes: ({ level, position, siblings, isOpen }) => ({
@@ -175,6 +177,7 @@ const routes = {
     text('name', 'Name'),
     text('match', 'Matches'),
     text('action', 'Action'),
+    traffic,
   ],
 };
 
@@ -233,6 +236,12 @@ const loads = {
   ],
 };
 
+function describeRates(rates) {
+  const texts = rateTexts(rates);
+  if (texts.length === 0) return [];
+  return [element('span', { class: 'path' }, `${texts.join(', ')} `, ...trendOf(rates))];
+}
+
 /** The list of clients of a server. @param last The last column. */
 const clients = (last) => ({
   ...{ name: 'clients', title: 'Clients', noun: 'client' },
@@ -276,6 +285,7 @@ export const PAGES = {
         clusters,
         nodeId,
         servers: used,
+        ...rates
       }) => [
         stateBadge(of),
         ...(reason ? [' ', reason, waiting > 1 ? ` (${waiting} resources are pending)` : ''] : []),
@@ -290,6 +300,7 @@ export const PAGES = {
             ]
           : []),
         element('span', { class: 'path' }, `Node ${nodeId}; ${used.join(', ')}`),
+        ...describeRates(rates),
       ],
     },
     hasHistory: true,

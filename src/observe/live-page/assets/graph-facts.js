@@ -1,6 +1,7 @@
 // What is known of a node or a way of the graph, as text.
 
 import { element, stateBadge } from './dom.js';
+import { rateTexts, shareTexts, trendOf } from './rates.js';
 
 /** The ways of a node that are listed, each of those that lead to it and from it. */
 const MAX_WAYS = 12;
@@ -61,17 +62,15 @@ export function showSteps(target, way, clear) {
 }
 
 /** A name for screen readers. */
-export function nodeLabel({ column, name, state, text, rate }) {
-  const rates = rate === undefined ? '' : `, ${perSecond(rate)}`;
+export function nodeLabel(row) {
+  const { column, name, state, text } = row;
+  const [rate] = rateTexts(row);
+  const rates = rate === undefined ? '' : `, ${rate}`;
   return `${column} ${name}: ${state}${text === '' ? '' : `, ${text}`}${rates}`;
 }
 
 export function percent(share) {
   return `${Number((100 * share).toFixed(2))} %`;
-}
-
-function perSecond(rate) {
-  return `${Number(rate.toFixed(1))} calls/s`;
 }
 
 function waysOf({ id }, { edges }) {
@@ -124,22 +123,19 @@ function wayList(title, ways, end, { nodes }) {
   ];
 }
 
-function describeWay({ share, isUsed, text, rate }) {
+function describeWay(row) {
+  const { share, isUsed, text } = row;
   return [
     isUsed ? 'in use' : 'not in use',
     ...(share === undefined ? [] : [`weight ${percent(share)}`]),
-    ...(rate === undefined ? [] : [perSecond(rate)]),
+    ...rateTexts(row).slice(0, 1),
+    ...shareTexts(row),
     ...(text === '' ? [] : [text]),
   ].join(', ');
 }
 
-function ratesOf({ rate, errors, p50, p99 }) {
-  if (rate === undefined) return [];
-  const parts = [
-    perSecond(rate),
-    ...(errors === undefined || errors === '' ? [] : [`errors ${errors}`]),
-    ...(p50 === undefined ? [] : [`p50 ${p50}`]),
-    ...(p99 === undefined ? [] : [`p99 ${p99}`]),
-  ];
-  return [element('p', { class: 'rates' }, parts.join(', '))];
+function ratesOf(row) {
+  const texts = [...rateTexts(row), ...shareTexts(row)];
+  if (texts.length === 0) return [];
+  return [element('p', { class: 'rates' }, texts.join(', ')), ...trendOf(row)];
 }

@@ -1,0 +1,54 @@
+// The rates of calls that rows have, as texts and in columns.
+
+import { element } from './dom.js';
+import { sparkline } from './sparkline.js';
+
+/** Returns what a row has of rates, in a few words each; nothing without any. */
+export function rateTexts({ rate, errorRate, errors = [], counts, p50, p99, inFlight }) {
+  if (rate === undefined) return [];
+  return [
+    `${number(rate)} ${counts}/s`,
+    ...(errorRate > 0 ? [`${number(errorRate)} errors/s`] : []),
+    ...(errors.length > 0 ? [errors.join(', ')] : []),
+    ...(p50 === undefined ? [] : [`p50 ${number(p50)} ms`, `p99 ${number(p99)} ms`]),
+    ...(inFlight > 0 ? [`${inFlight} in flight`] : []),
+  ];
+}
+
+/** Draws the trend of a row; nothing without one. */
+export function trendOf({ trend, errorTrend = [], counts }) {
+  return trend === undefined ? [] : [sparkline(trend, errorTrend, counts)];
+}
+
+/** Says what share of the calls an edge got; nothing where no weight decides, or without calls. */
+export function shareTexts({ share, got, gotCalls, gotOf }) {
+  if (share === undefined || got === undefined) return [];
+  return [`asked ${percent(share)}, got ${percent(got)} (${gotCalls} of ${gotOf})`];
+}
+
+/** The column of rates. The rows of a client have them. */
+export const traffic = {
+  name: 'traffic',
+  title: 'Traffic',
+  cell(row) {
+    const [rate, ...others] = rateTexts(row);
+    if (rate === undefined) return [];
+    const { connections, shares = [] } = row;
+    const counted = connections === 1 ? '1 connection' : `${connections} connections`;
+    const details = [...others, ...(connections === undefined ? [] : [counted])];
+    return [
+      element('span', { class: 'rate' }, rate),
+      ...trendOf(row),
+      ...(details.length === 0 ? [] : [element('p', { class: 'count' }, details.join(', '))]),
+      ...shares.map((share) => element('p', { class: 'share' }, share)),
+    ];
+  },
+};
+
+function number(value) {
+  return `${Number(value.toPrecision(3))}`;
+}
+
+function percent(share) {
+  return `${Number((100 * share).toFixed(1))} %`;
+}

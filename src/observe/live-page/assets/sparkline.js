@@ -1,0 +1,60 @@
+// A trend as a small picture. Screen readers get its numbers.
+
+import { svgElement } from './dom.js';
+
+const WIDTH = 120;
+const HEIGHT = 20;
+/** The slots of five minutes. */
+const SLOTS = 30;
+const SLOT_SECONDS = 10;
+
+/**
+ * Draws calls a second, and those of them that failed: the newest on the right.
+ *
+ * @param trend For each ten seconds, the oldest first.
+ * @param failed The same for failed ones; empty if there were none.
+ * @param noun Such as `calls`.
+ */
+export function sparkline(trend, failed, noun) {
+  const highest = Math.max(...trend, ...failed);
+  const scale = highest === 0 ? 0 : (HEIGHT - 2) / highest;
+  const points = (values) => {
+    const first = SLOTS - values.length;
+    return values.map((value, index) => [
+      round(((first + index) / (SLOTS - 1)) * WIDTH),
+      round(HEIGHT - 1 - value * scale),
+    ]);
+  };
+  const label = describe(trend, failed, noun);
+  return svgElement(
+    'svg',
+    {
+      ...{ class: 'sparkline', role: 'img', 'aria-label': label },
+      ...{ viewBox: `0 0 ${WIDTH} ${HEIGHT}`, width: WIDTH, height: HEIGHT },
+    },
+    svgElement('title', {}, label),
+    svgElement('path', { class: 'calls', fill: 'none', d: line(points(trend)) }),
+    ...(failed.length === 0
+      ? []
+      : [svgElement('path', { class: 'failed', fill: 'none', d: line(points(failed)) })]),
+  );
+}
+
+function describe(trend, failed, noun) {
+  const seconds = trend.length * SLOT_SECONDS;
+  const failures = failed.length === 0 ? '' : `; of these failed ${list(failed)}`;
+  return `${noun} a second in the last ${seconds} seconds, by ten seconds: ${list(trend)}${failures}`;
+}
+
+function list(values) {
+  return values.map((value) => Number(value.toFixed(1))).join(', ');
+}
+
+function line(points) {
+  // One point alone is a line of no length, which is drawn as a dot.
+  return `M${[...points, points.at(-1)].map(([x, y]) => `${x},${y}`).join('L')}`;
+}
+
+function round(value) {
+  return Math.round(value * 10) / 10;
+}

@@ -1,0 +1,118 @@
+import { StatusCode } from '../../util/status-code';
+import { bucketOf } from './latency-buckets';
+import {
+  CODES,
+  COUNTS,
+  FIRST_BUCKET,
+  FIRST_CODE,
+  TREND_SECONDS,
+  TREND_SLOTS,
+  WINDOW_SECONDS,
+  type RateSum,
+} from './rate-sum';
+
+// One more than is shown, for the time that has not passed yet.
+const SECONDS = WINDOW_SECONDS + 1;
+const SLOTS = TREND_SLOTS + 1;
+/** The counts of one slot of the trend: started, and failed. */
+const SLOT_COUNTS = 2;
+const MAX_COUNT = 2 ** 16 - 1;
+
+/**
+ * Counts calls, or attempts of calls: those started, and those ended by status and latency, for each of the last ten seconds;
+ * those started and failed for each ten seconds of the last five minutes. Its memory is the same however many there are:
+ * about 2 kB. More than 65,535 in one second count as that many.
+ */
+export class CallMeter {
+  private readonly seconds = new Uint16Array(SECONDS * COUNTS);
+  private readonly trend = new Uint32Array(SLOTS * SLOT_COUNTS);
+  /** The second that the slots have advanced to; -1 before the first count. */
+  private second = -1;
+  /** The second of the latest count. */
+  private latest = -1;
+  private running = 0;
+
+  /** Counts the start of a call. */
+  start(nowMs: number): void {
+    this.advance(nowMs);
+    this.latest = this.second;
+    this.running++;
+    this.count(0);
+    this.countTrend(0);
+  }
+
+  /** Takes back a start: the call is sent elsewhere. */
+  withdraw(nowMs: number): void {
+    this.advance(nowMs);
+    this.running--;
+    const at = (this.second % SECONDS) * COUNTS;
+    const started = this.seconds[at] ?? 0;
+    // Otherwise the second in which it started has passed.
+    if (started === 0) return;
+    this.seconds[at] = started - 1;
+    const slot = this.slotAt(0);
+    this.trend[slot] = (this.trend[slot] ?? 1) - 1;
+  }
+
+  /** Counts the end of a call that was started. */
+  end(nowMs: number, code: number, latencyMs: number): void {
+    this.advance(nowMs);
+    this.latest = this.second;
+    this.running--;
+    this.count(FIRST_CODE + (code < CODES - 1 ? code : CODES - 1));
+    this.count(FIRST_BUCKET + bucketOf(latencyMs));
+    if (code !== StatusCode.OK) this.countTrend(1);
+  }
+
+  /** Adds what was counted in the seconds and the slots that have passed. */
+  addTo(sum: RateSum, nowMs: number): void {
+    sum.inFlight += this.running;
+    const idleSeconds = nowMs / 1000 - this.latest;
+    if (this.latest === -1 || idleSeconds > SLOTS * TREND_SECONDS) return;
+    this.advance(nowMs);
+    const { seconds, trend, second } = this;
+    // Most endpoints of a large cluster may be idle.
+    for (let age = 1; age <= WINDOW_SECONDS && idleSeconds <= SECONDS; age++) {
+      sum.addSecond(seconds, ((second + SECONDS - age) % SECONDS) * COUNTS);
+    }
+    for (let age = 1; age <= TREND_SLOTS; age++) {
+      const at = this.slotAt(age);
+      sum.addSlot(TREND_SLOTS - age, trend[at] ?? 0, trend[at + 1] ?? 0);
+    }
+  }
+
+  /** Clears the seconds and the slots between the latest count and now. */
+  private advance(nowMs: number): void {
+    const now = Math.floor(nowMs / 1000);
+    if (now === this.second) return;
+    const before = this.second;
+    this.second = now;
+    for (let next = Math.max(before, now - SECONDS) + 1; next <= now; next++) {
+      const at = (next % SECONDS) * COUNTS;
+      this.seconds.fill(0, at, at + COUNTS);
+    }
+    const slot = Math.floor(now / TREND_SECONDS);
+    const first = Math.max(Math.floor(before / TREND_SECONDS), slot - SLOTS) + 1;
+    for (let next = first; next <= slot; next++) {
+      const at = (next % SLOTS) * SLOT_COUNTS;
+      this.trend.fill(0, at, at + SLOT_COUNTS);
+    }
+  }
+
+  private count(what: number): void {
+    const at = (this.second % SECONDS) * COUNTS + what;
+    const count = this.seconds[at] ?? 0;
+    if (count < MAX_COUNT) this.seconds[at] = count + 1;
+  }
+
+  private countTrend(what: number): void {
+    const at = this.slotAt(0) + what;
+    this.trend[at] = (this.trend[at] ?? 0) + 1;
+  }
+
+  /** @param age In slots. */
+  private slotAt(age: number): number {
+    const slot = Math.floor(this.second / TREND_SECONDS);
+    return ((slot + SLOTS - age) % SLOTS) * SLOT_COUNTS;
+  }
+}

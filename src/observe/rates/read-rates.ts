@@ -1,0 +1,66 @@
+import type { CallMeter } from './call-meter';
+import { RateSum, type RateColumns } from './rate-sum';
+import type { GotShare, RouteKey } from './route-rates';
+import type { TargetRates } from './target-rates';
+
+/** The rates of one target at one moment. What was not counted has none. */
+export class ReadRates {
+  /** @param nowMs By the monotonic clock. */
+  constructor(
+    private readonly rates: TargetRates,
+    private readonly nowMs: number,
+  ) {}
+
+  ofTarget(): RateColumns {
+    return this.show('calls', [this.rates.calls]);
+  }
+
+  ofRoute(key: RouteKey): RateColumns | undefined {
+    const found = this.rates.findRoute(key);
+    return found && this.show('calls', [found.calls]);
+  }
+
+  /** Returns the calls of a route that one of its clusters gets. */
+  ofSplit(key: RouteKey, cluster: string): RateColumns | undefined {
+    const found = this.rates.findRoute(key)?.findSplit(cluster);
+    return found && this.show('calls', [found.calls]);
+  }
+
+  /** Returns the part of the calls of a route that one of its clusters got; `undefined` if it had no calls. */
+  shareOfSplit(key: RouteKey, cluster: string): GotShare | undefined {
+    return this.rates.findRoute(key)?.shareOf(cluster, this.nowMs);
+  }
+
+  /** Returns the attempts on all connections of clusters. */
+  ofClusters(clusters: Iterable<string>): RateColumns | undefined {
+    return this.showAttempts([...clusters].flatMap((name) => this.rates.findCluster(name)));
+  }
+
+  /**
+   * Returns the attempts on some endpoints of a cluster, such as those of a locality.
+   *
+   * @param addresses All of these endpoints, such as `10.0.0.1:80`.
+   */
+  ofEndpoints(cluster: string, addresses: Iterable<string>): RateColumns | undefined {
+    return this.showAttempts(this.rates.findEndpoints(cluster, addresses));
+  }
+
+  /** Returns how many attempts on endpoints of a cluster were started in the last ten complete seconds. */
+  startedOn(cluster: string, addresses: Iterable<string>): number {
+    return this.sum(this.rates.findEndpoints(cluster, addresses)).started;
+  }
+
+  private showAttempts(meters: readonly CallMeter[]): RateColumns | undefined {
+    return meters.length === 0 ? undefined : this.show('attempts', meters);
+  }
+
+  private show(counts: RateColumns['counts'], meters: readonly CallMeter[]): RateColumns {
+    return this.sum(meters).toColumns(counts, this.rates.sinceMs, this.nowMs);
+  }
+
+  private sum(meters: readonly CallMeter[]): RateSum {
+    const sum = new RateSum();
+    for (const meter of meters) meter.addTo(sum, this.nowMs);
+    return sum;
+  }
+}
