@@ -1,6 +1,7 @@
 import type { Browser, Page } from 'playwright-core';
 import { type AdminPage, serveAdminPage } from '../../src';
 import { audit } from '../support/audit';
+import { eventually } from '../support/eventually';
 import { chromiumPath, launchBrowser } from '../support/browser';
 import { longestTask } from '../support/longest-task';
 import { Mesh, SERVICE, type MeshResources } from '../support/mesh';
