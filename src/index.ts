@@ -32,6 +32,7 @@ export type {
 export type {
   FilterChainReport,
   HandshakeFailureReport,
+  RecentCallsReport,
   RefusalReport,
   ServerCallsReport,
   ServerConnectionsReport,

@@ -8,7 +8,7 @@ const MAX_WIDTH = 120;
 
 /** Examples of each command, which its help shows after `grpc-xds`. */
 export const examples = {
-  demo: ['demo'],
+  demo: ['demo', 'demo --page', 'demo --page 9901 --incident lost-zone --step'],
   serve: [
     'serve mesh.yaml --port 18000',
     'serve --service cart=127.0.0.1:50061,127.0.0.1:50062 --loads',
@@ -43,6 +43,7 @@ export const examples = {
     'watch xds:///shop --control-plane 127.0.0.1:18000 --once --timeout 20',
   ],
   top: ['top --pid 4711', "top --page 'http://127.0.0.1:9901/#token=…' --once -o json"],
+  page: ['page pid:4711,pid:4712,pid:4713', 'page relay:/run/grpc-xds.sock --once'],
   record: ['record incident.ndjson', 'record incident.ndjson --upstream cp.mesh:18000 --append'],
   replay: ['replay incident.ndjson --port 18000', 'replay incident.ndjson --once'],
   relay: ['relay --listen unix:/run/grpc-xds.sock', 'relay --admin unix:/run/grpc-xds.sock'],

@@ -26,7 +26,7 @@ import { addKubernetesCommand } from './commands/kubernetes';
 import { exitCode, printErrors, type CliIo } from './io';
 import { addCommandHelp, addFileHelp, helpWidth } from './command-help';
 import { formatCompletion, SHELLS } from './completion';
-import { demo } from './commands/demo';
+import { demo, INCIDENTS, type DemoFlags } from './commands/demo';
 import { top, type TopFlags } from './commands/top';
 import { check, type CheckFlags } from './commands/check';
 import { diff, type DiffFlags } from './commands/diff';
@@ -35,6 +35,7 @@ import { explain, type ExplainFlags } from './commands/explain';
 import { doctor, type DoctorFlags } from './commands/doctor';
 import { graph, GRAPH_FORMATS, type GraphFlags } from './commands/graph';
 import { migrate, type MigrateFlags } from './commands/migrate';
+import { page, type PageFlags } from './commands/page';
 import { relay, type RelayFlags } from './commands/relay';
 import { record, replay, type RecordFlags, type ReplayFlags } from './commands/record';
 import { watch, type WatchFlags } from './commands/watch';
@@ -102,6 +103,7 @@ function createProgram(version: string, io: CliIo, setCode: SetCode): Command {
   addKubernetesCommand(program, io, setCode);
   addMigrate(program, version, io, setCode);
   addTop(program, io, setCode);
+  addPage(program, io, setCode);
   addCompletion(program, io, setCode);
   for (const command of program.commands) addCommandHelp(command);
   return program;
@@ -115,9 +117,19 @@ function addDemo(program: Command, io: CliIo, setCode: SetCode): void {
     .summary('show a client, backends and a control plane at work')
     .description(
       'Runs a control plane, five backends and a client on this machine for half a minute, and prints who answers how ' +
-        'many calls each second while the resources change.',
+        'many calls each second while the resources change. With --page it runs a mesh of five services instead until it is ' +
+        'interrupted, and prints the URL of a live page that shows it.',
     )
-    .action(async () => setCode(await demo(io)));
+    .option(
+      '--page [port]',
+      'serve a live page on this port of 127.0.0.1; any by default',
+      parsePort,
+    )
+    .addOption(
+      new Option('--incident <name>', 'with --page: an incident of the guides').choices(INCIDENTS),
+    )
+    .option('--step', 'with --page: go on by Enter, and not by time')
+    .action(async (flags: DemoFlags) => setCode(await demo(flags, io)));
 }
 
 function addServe(program: Command, io: CliIo, setCode: SetCode): void {
@@ -397,6 +409,28 @@ function addTop(program: Command, io: CliIo, setCode: SetCode): void {
     .option('--timeout <seconds>', 'time for the response', parseSeconds, 16)
     .option('--once', 'print one table and end');
   addOutputOptions(command).action(async (flags: TopFlags) => setCode(await top(flags, io)));
+}
+
+function addPage(program: Command, io: CliIo, setCode: SetCode): void {
+  const command = program
+    .command('page')
+    .summary('put processes side by side, and find the one that differs')
+    .description(
+      'Serves a live page on 127.0.0.1 that puts processes side by side, such as the workers of a host: state, config, servers and ' +
+        'resources of each target, and whether calls fail; what one has otherwise than the others is marked. With --once, it ' +
+        'prints the same as a text. Processes are read while the page is open.',
+    )
+    .argument(
+      '<processes...>',
+      'each of pid:ID, the URL of a live page, admin:ADDRESS, relay:PATH (its clients) or the file of a report; also separated by commas',
+    )
+    .option('-p, --port <number>', 'port of 127.0.0.1; 0 takes any that is free', parsePort, 0)
+    .option('--interval <seconds>', 'time between two looks at a process', parseSeconds, 1)
+    .option('--timeout <seconds>', 'time for the response', parseSeconds, 16)
+    .option('--once', 'print the comparison and end');
+  addOutputOptions(command).action(async (processes: string[], flags: PageFlags) =>
+    setCode(await page(processes, flags, io)),
+  );
 }
 
 function addCompletion(program: Command, io: CliIo, setCode: SetCode): void {

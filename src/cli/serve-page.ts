@@ -1,11 +1,15 @@
 import { PageLog } from '../observe/live-page/page-log';
-import type {
-  ClientState,
-  ControlPlane,
-  Snapshot,
-  SnapshotResource,
-  TypeState,
+import {
+  listenerKind,
+  type ClientState,
+  type ControlPlane,
+  type Snapshot,
+  type SnapshotResource,
+  type TypeState,
 } from '../control-plane';
+import type { SentResource, ServedGraph } from './client';
+import { loadClient, type CliIo } from './io';
+import { readListeners } from './served-listeners';
 import {
   rowId,
   cellText,
@@ -18,7 +22,6 @@ import {
   type View,
   type ViewRequest,
 } from '../observe/live-page/view';
-import type { Clock } from '../util/clock';
 import { kindsOf, titleOf } from './output';
 
 /** The number of requested names in a cell. */
@@ -28,22 +31,33 @@ const MAX_NAMES = 20;
 interface Served {
   readonly controlPlane: ControlPlane;
   readonly snapshot: () => Snapshot;
-  readonly clock: Clock;
+  readonly io: Pick<CliIo, 'clock' | 'env'>;
   /** What is served, such as `echo.yaml`. */
   readonly title: string;
 }
 
-/** What the live page shows of a management server: its clients, what each acknowledged and rejected, and the log. */
+/** What the graph is drawn by, read once for each snapshot. */
+interface ServedResources {
+  readonly snapshot: Snapshot;
+  readonly all: readonly SentResource[];
+  /** The names of all Listeners, and those of the ones for clients. */
+  readonly listeners: ReadonlySet<string>;
+  readonly targets: readonly string[];
+}
+
+/** What the live page shows of a management server: the graph of what it serves, its clients, what each acknowledged and rejected, and the log. */
 export class ServePage implements PageSource {
   readonly about;
   private readonly lines: PageLog;
+  private graph: ServedGraph | undefined;
+  private resources: ServedResources | undefined;
 
   constructor(private readonly served: Served) {
     this.about = {
       kind: 'control-plane',
       title: `grpc-xds serve ${cellText(served.title)}`,
     } as const;
-    this.lines = new PageLog(served.clock);
+    this.lines = new PageLog(served.io.clock);
   }
 
   /** Adds a line of the log. */
@@ -74,11 +88,38 @@ export class ServePage implements PageSource {
       }
       case 'served':
         return servedView(this.served.snapshot(), request);
+      case 'graph':
+        return this.graphView(clients, request);
       case 'events':
         return this.lines.view(request);
       default:
         return NO_ROWS;
     }
+  }
+
+  /** The graph of what a client requests; of every Listener for clients, while none is chosen. */
+  private graphView(clients: readonly ClientState[], request: ViewRequest): View {
+    const { all, listeners, targets } = this.readSnapshot();
+    const client = clients.find(({ streamId }) => `${streamId}` === request.target);
+    const requested = client?.types.get(listenerKind.typeUrl);
+    const isWhole = requested === undefined || requested.wildcard;
+    // A Listener that is served and has no target is for servers.
+    const drawn = isWhole
+      ? targets
+      : requested.subscribed.filter((name) => targets.includes(name) || !listeners.has(name));
+    this.graph ??= new (loadClient().loadServedGraphs().ServedGraph)(this.served.io);
+    return this.graph.view(all, drawn, request);
+  }
+
+  private readSnapshot(): ServedResources {
+    const snapshot = this.served.snapshot();
+    if (this.resources?.snapshot === snapshot) return this.resources;
+    this.resources = {
+      ...{ snapshot, all: resourcesOf(snapshot).map(toSent) },
+      listeners: new Set(snapshot.set(listenerKind).byName.keys()),
+      targets: readListeners(snapshot).targets,
+    };
+    return this.resources;
   }
 }
 
@@ -116,11 +157,18 @@ function stateOf({ rejection, sentVersion, ackedVersion }: TypeState): string {
 }
 
 function servedView(snapshot: Snapshot, request: ViewRequest): View {
-  const resources = kindsOf(snapshot).flatMap((kind) => [...snapshot.set(kind).byName.values()]);
-  const found = resources.filter(({ kind, name }) =>
+  const found = resourcesOf(snapshot).filter(({ kind, name }) =>
     matchesFilter(request.filter, titleOf(kind), name),
   );
   return createView(found, request, servedRow);
+}
+
+function resourcesOf(snapshot: Snapshot): readonly SnapshotResource[] {
+  return kindsOf(snapshot).flatMap((kind) => [...snapshot.set(kind).byName.values()]);
+}
+
+function toSent({ kind, name, value }: SnapshotResource): SentResource {
+  return { typeUrl: kind.typeUrl, name, value };
 }
 
 function servedRow({ kind, name, version }: SnapshotResource): Row {

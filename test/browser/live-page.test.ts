@@ -260,10 +260,14 @@ describeInBrowser('the live page in Chromium', () => {
     page = { url, port: 0, close: () => Promise.resolve() };
     const stream = new AdsClient(address).open();
     stream.subscribe(LDS, ['echo.example.com:50051'], { node: { id: '<b>shop' } });
-    stream.nack(await stream.next(), [], 'a listener that is <i>bad');
+    stream.nack(await stream.next(), ['echo.example.com:50051'], 'a listener that is <i>bad');
     await visit();
     await tab.waitForSelector('#subject:text-is("<b>shop")');
     await tab.waitForSelector('#verdict:has-text("a listener that is <i>bad")');
+    await tab.getByRole('button', { name: /^Cluster echo-canary/i }).waitFor();
+    expect(await tab.locator('#call').isVisible()).toBe(false);
+    expect(await audit(tab)).toEqual([]);
+    await show('types');
     await row('Listener').filter({ hasText: 'rejected' }).waitFor();
     expect(await audit(tab)).toEqual([]);
     await show('served');

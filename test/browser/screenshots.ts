@@ -1,7 +1,10 @@
 // Takes screenshots of the live page: `npm run screenshots -- FOLDER`. Those in docs/images are from here.
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { serveAdminPage } from '../../src';
+import type { Browser } from 'playwright-core';
 import { launchBrowser } from '../support/browser';
+import { DemoMesh } from '../support/demo-mesh';
 import { startScene } from '../support/page-scene';
 
 const WIDTHS = [360, 768, 1280];
@@ -37,9 +40,34 @@ async function main(folder: string): Promise<void> {
       await tab.close();
     }
   }
+  await takeDemo(browser, folder);
   await browser.close();
   await page.close();
   mesh.stop();
+}
+
+/** Steps of `demo --page` until a zone is lost. */
+const STEPS = 5;
+/** The time until what happens is in the page and its ages. */
+const SETTLE_MS = 3000;
+
+/** Takes a picture of `demo --page` while a zone is lost. */
+async function takeDemo(browser: Browser, folder: string): Promise<void> {
+  const demo = await DemoMesh.start();
+  for (let step = 0; step < STEPS; step++) {
+    await sleep(SETTLE_MS);
+    demo.next();
+  }
+  const tab = await browser.newPage({ viewport: { width: 1280, height: 720 } });
+  await tab.goto(demo.url);
+  await tab.waitForSelector('#notice:has-text("Zone eu/a is lost")');
+  await tab.getByRole('button', { name: 'xds:///payment' }).click();
+  await tab.waitForSelector('#subject:text("xds:///payment")');
+  await sleep(SETTLE_MS);
+  await tab.screenshot({ path: join(folder, 'demo.png'), fullPage: true });
+  await tab.close();
+  demo.interrupt();
+  await demo.closed;
 }
 
 void main(process.argv[2] ?? '.');

@@ -28,6 +28,8 @@ describe('grpc-xds completion', () => {
     ],
     [['grpc-xds', 'dump', '--output', '=', 'y'], ['yaml']],
     [['grpc-xds', 'gr'], ['graph']],
+    [['grpc-xds', 'pa'], ['page']],
+    [['grpc-xds', 'page', '--onc'], ['--once']],
     [['grpc-xds', 'graph', '-o', 's'], ['svg']],
     [
       ['grpc-xds', 'diff', '-o', ''],

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { eventually } from '../support/eventually';
@@ -8,7 +8,7 @@ describe('grpc-xds demo', () => {
   let folder: string;
   beforeEach(() => {
     folder = mkdtempSync(join(tmpdir(), 'grpc-xds-demo-test-'));
-    mkdirSync(join(folder, 'examples', 'demo'), { recursive: true });
+    mkdirSync(join(folder, 'examples', 'demo', 'mesh'), { recursive: true });
   });
   afterEach(() => rmSync(folder, { recursive: true }));
 
@@ -22,6 +22,44 @@ describe('grpc-xds demo', () => {
     io.packageFolder = folder;
     expect(await io.run('demo')).toBe(code);
     expect(existsSync(mark)).toBe(true);
+  });
+
+  const writeArguments = (mark: string) => `import { writeFileSync } from 'node:fs';
+    writeFileSync(${JSON.stringify(mark)}, JSON.stringify(process.argv.slice(2)));`;
+
+  it.each([
+    [['--page'], ['--page=0']],
+    [
+      ['--page', '9901', '--step'],
+      ['--page=9901', '--step'],
+    ],
+    [
+      ['--page', '--incident', 'nack'],
+      ['--page=0', '--incident=nack'],
+    ],
+  ])('runs the mesh with a live page: %j', async (flags, expected) => {
+    const mark = join(folder, 'mark');
+    writeFileSync(join(folder, 'examples', 'demo', 'mesh', 'main.mjs'), writeArguments(mark));
+    const io = new FakeIo();
+    io.packageFolder = folder;
+    expect(await io.run('demo', ...flags)).toBe(0);
+    expect(JSON.parse(readFileSync(mark, 'utf8'))).toEqual(expected);
+  });
+
+  it.each([['--step'], ['--incident', 'nack']])(
+    'refuses %s without a live page',
+    async (...flags) => {
+      const io = new FakeIo();
+      io.packageFolder = folder;
+      expect(await io.run('demo', ...flags)).toBe(2);
+      expect(io.errors).toEqual(['error: --incident and --step are for the live page: add --page']);
+    },
+  );
+
+  it('refuses an incident that does not exist', async () => {
+    const io = new FakeIo();
+    expect(await io.run('demo', '--page', '--incident', 'other')).toBe(2);
+    expect(io.errors[0]).toContain('nack');
   });
 
   it('ends the demo when it is interrupted', async () => {

@@ -161,14 +161,20 @@ describe('grpc-xds relay', () => {
       return first?.data.views ?? {};
     };
     const shown = {
-      ...(await read('clients', 'types', 'upstream')),
+      ...(await read('clients', 'types', 'upstream', 'differences')),
       ...(await read('relayed', 'loads', 'events')),
     };
     const rowsOf = (view: string) => shown[view]?.rows;
+    const verdict =
+      'no majority in 1 of 1: Cluster: acknowledged (good (stream 1)), rejected: no good (bad (stream 2))';
     expect(rowsOf('clients')).toMatchObject([
       { node: 'good', state: 'acknowledged' },
-      { node: 'bad', state: 'rejected', reason: 'no good' },
+      { node: 'bad', state: 'rejected', reason: 'no good', verdict },
     ]);
+    expect(rowsOf('differences')).toMatchObject([{ fact: 'Cluster', usual: 'no majority' }]);
+    const text = new FakeIo();
+    expect(await text.run('page', `relay:${path}`, '--once', '--interval', '0.1')).toBe(1);
+    expect(text.out.at(-1)).toBe(verdict);
     expect(rowsOf('types')).toMatchObject([
       { type: 'Cluster', state: 'rejected', names: '1', rejection: 'rejected: no good' },
     ]);

@@ -350,6 +350,74 @@ describe('grpc-xds serve', () => {
       reader.request.destroy();
     });
 
+    /** Reads the graph as it is for a client, as `column name: state (text)` and `from -> to share`. */
+    async function readGraph(page: Parameters<typeof readPage>[0], query = ''): Promise<string[]> {
+      const reader = await readPage(page, `view=graph${query}`);
+      const [message] = await eventually(
+        () => reader.messages,
+        ({ length }) => length > 0,
+      );
+      reader.request.destroy();
+      const rows = message?.data.views.graph?.rows ?? [];
+      const names = new Map(rows.map(({ id, name }) => [id, name]));
+      return rows.flatMap(({ kind, column, name, state, from, to, share, text }) =>
+        kind === 'node'
+          ? [`${column} ${name}: ${state}${column === 'target' ? ` (${text})` : ''}`]
+          : kind === 'edge'
+            ? [`${names.get(`${from}`)} -> ${names.get(`${to}`)} ${share}`]
+            : [],
+      );
+    }
+
+    it('draws the Listeners that a client has requested, and all without a client', async () => {
+      const { client, page } = await startPage();
+      const whole = await readGraph(page);
+      expect(whole).toEqual(
+        expect.arrayContaining([
+          expect.stringMatching(/^target xds:\/\/\/echo\.example\.com:50051: ok \(virtual host/),
+          'cluster echo: ok',
+          'cluster echo-canary: ok',
+          'endpoint 127.0.0.1:50051: ok',
+        ]),
+      );
+      const stream = client.open();
+      stream.subscribe(LDS, ['nowhere'], { node: { id: 'n1' } });
+      const response = await stream.next();
+      const [nowhere] = await eventually(
+        () => readGraph(page, '&target=1'),
+        ({ length }) => length === 1,
+      );
+      expect(nowhere).toMatch(/^target xds:\/\/\/nowhere: failing \(.*Listener "nowhere"/);
+      stream.ack(response, ['nowhere', 'echo.example.com:50051']);
+      const both = await eventually(
+        () => readGraph(page, '&target=1'),
+        ({ length }) => length > 1,
+      );
+      expect(both.filter((row) => row.startsWith('target'))).toHaveLength(2);
+      expect(both).toEqual(expect.arrayContaining([...whole]));
+    });
+
+    it('draws the graph anew when the file changes', async () => {
+      const { page } = await startPage();
+      const before = await readGraph(page);
+      expect(before.some((row) => row.endsWith('echo-canary 0.1'))).toBe(true);
+      writeFileSync(file, readFileSync(file, 'utf8').replace('weight: 10', 'weight: 90'));
+      await eventually(
+        () => readGraph(page),
+        (rows) => rows.some((row) => row.endsWith('echo-canary 0.5')),
+      );
+    });
+
+    it('draws the first 20 Listeners, and one node for the others', async () => {
+      const services = Array.from({ length: 23 }, (_, i) => ['-s', `shop-${i}=127.0.0.1:${i + 1}`]);
+      running = io.run('serve', ...services.flat(), '--port', '0', '--page', '0');
+      const [, url = ''] = /^Live page: (.*)$/.exec(await io.until(/^Live page: /)) ?? [];
+      const page = { url, port: Number(new URL(url).port), close: () => Promise.resolve() };
+      const targets = (await readGraph(page)).filter((row) => row.startsWith('target'));
+      expect(targets).toHaveLength(21);
+      expect(targets.at(-1)).toBe('target 3 more: unused (only the first 20 Listeners are drawn)');
+    });
+
     it('refuses a port that is in use', async () => {
       const { page } = await startPage();
       const other = new FakeIo();

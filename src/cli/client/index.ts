@@ -4,6 +4,7 @@ import type * as RelayPages from './relay-page';
 import type * as Servers from '../../server';
 import { late } from '../../util/late';
 import type * as DrawnTargets from './drawn-target';
+import type * as ServedGraphs from './served-graph';
 
 /** The parts of the client that commands use, loaded late: see `loadClient`. */
 
@@ -18,6 +19,8 @@ export type { Upstream } from './client-parts';
 export type { StreamStatus, XdsStream, XdsTransport } from '../../xds-client/transport';
 export { explain, resourcesOfTarget } from './given-resources';
 export type { Drawing, GraphFormat } from './drawn-target';
+export type { SentResource } from './given-resources';
+export type { ServedGraph } from './served-graph';
 export type { DescribeChange } from '../../observe/graph/compare-graphs';
 export { parseTarget } from '../../resolver/xds-scheme';
 export { watchChannel } from './target-watch';
@@ -37,3 +40,5 @@ export const loadRelayPage = late<typeof RelayPages>(() => require('./relay-page
 
 /** Pictures need a library of layouts. */
 export const loadDrawings = late<typeof DrawnTargets>(() => require('./drawn-target'));
+/** The graphs of the live page of a management server. */
+export const loadServedGraphs = late<typeof ServedGraphs>(() => require('./served-graph'));

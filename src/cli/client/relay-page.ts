@@ -1,3 +1,4 @@
+import { differenceView, ownDifferences } from '../../observe/live-page/comparison-view';
 import { PageLog } from '../../observe/live-page/page-log';
 import {
   cellText,
@@ -11,6 +12,13 @@ import {
 } from '../../observe/live-page/view';
 import type { RelayClientReport, RelayReport } from '../../relay/relay-report';
 import type { Clock } from '../../util/clock';
+import {
+  compareSubjects,
+  describeComparison,
+  type Comparison,
+  type Subject,
+} from '../../util/compare-subjects';
+import { answerFacts } from '../../util/relay-answers';
 import type { ServerSnapshot } from '../../xds-client/client-snapshot';
 
 type TypeOfClient = RelayClientReport['types'][number];
@@ -33,9 +41,11 @@ export class RelayPage implements PageSource {
   }
 
   capture(): PageState {
-    let report: RelayReport | undefined;
+    let shown: Shown | undefined;
     // Not made while a reader requests the log alone.
-    return { view: (request) => this.view(() => (report ??= this.inspect()), request) };
+    return {
+      view: (request) => this.view(() => (shown ??= compareClients(this.inspect())), request),
+    };
   }
 
   /** There is nothing besides the views. */
@@ -46,10 +56,17 @@ export class RelayPage implements PageSource {
   /** Does nothing: a page observes nothing by itself. */
   release(): void {}
 
-  private view(report: () => RelayReport, request: ViewRequest): View {
+  private view(shown: () => Shown, request: ViewRequest): View {
+    const report = () => shown().report;
     switch (request.name) {
       case 'clients':
-        return createView(report().clients, request, clientRow);
+        return createView(report().clients, request, (client, index) => ({
+          ...clientRow(client),
+          differs: ownDifferences(shown().comparison, index).texts,
+          verdict: cellText(shown().verdict),
+        }));
+      case 'differences':
+        return differenceView(shown().comparison, shown().subjects, request);
       case 'types': {
         const client = report().clients.find(({ streamId }) => `${streamId}` === request.target);
         return createView(client?.types ?? [], request, typeRow);
@@ -72,6 +89,25 @@ export class RelayPage implements PageSource {
         return NO_ROWS;
     }
   }
+}
+
+/** The report of a relay, with its clients side by side. */
+interface Shown {
+  readonly report: RelayReport;
+  readonly subjects: readonly Subject[];
+  readonly comparison: Comparison;
+  /** In one line. */
+  readonly verdict: string;
+}
+
+function compareClients(report: RelayReport): Shown {
+  const subjects = report.clients.map(({ streamId, nodeId, types }) => ({
+    name: `${nodeId === '' ? 'client' : nodeId} (stream ${streamId})`,
+    facts: answerFacts(types),
+  }));
+  const comparison = compareSubjects(subjects);
+  const verdict = describeComparison(comparison, subjects, 'clients');
+  return { report, subjects, comparison, verdict };
 }
 
 function clientRow({ streamId, nodeId, method, connectedAtMs, types }: RelayClientReport): Row {

@@ -2,7 +2,6 @@ import {
   checkConsistency,
   clusterKind,
   ControlPlane,
-  listenerKind,
   openResourceFile,
   Snapshot,
   SnapshotError,
@@ -15,12 +14,10 @@ import {
   type ResourceFileError,
 } from '../../control-plane';
 import { Cluster } from '../../wire/generated/envoy/config/cluster/v3/cluster';
-import { Listener } from '../../wire/generated/envoy/config/listener/v3/listener';
 import { servePage, type AdminPage } from '../../observe/live-page/page-server';
 import { errorMessage } from '../../util/errors';
 import { createHandle, type Handle } from '../../util/handle';
 import { silentLogger } from '../../util/logger';
-import { joinHostPort } from '../../util/text';
 import {
   createPaint,
   exitCode,
@@ -40,6 +37,7 @@ import {
   titleOf,
 } from '../output';
 import { ServePage } from '../serve-page';
+import { readListeners } from '../served-listeners';
 
 /** Flags of `serve`. */
 export interface ServeFlags extends FileFlags {
@@ -100,9 +98,8 @@ class Serving {
     });
     const { controlPlane } = this;
     const snapshot = () => this.snapshot;
-    const { clock } = io;
     if (flags.page !== undefined) {
-      this.page = new ServePage({ controlPlane, snapshot, clock, title: file ?? 'services' });
+      this.page = new ServePage({ controlPlane, snapshot, io, title: file ?? 'services' });
     }
   }
 
@@ -229,7 +226,8 @@ class Serving {
     this.io.print('');
     this.io.print('Bootstrap for clients:');
     this.io.print(`  export GRPC_XDS_BOOTSTRAP_CONFIG='${JSON.stringify(bootstrap)}'`);
-    const { target, servers } = readListeners(this.snapshot);
+    const { targets, servers } = readListeners(this.snapshot);
+    const [target] = targets;
     if (target !== undefined) this.io.print(`Target: xds:///${target}`);
     for (const server of servers) this.io.print(`Server: ${server}`);
     if (this.file !== undefined) {
@@ -269,36 +267,6 @@ function loadServices({ service = {}, loads }: ServeFlags, io: CliIo): Snapshot 
   } catch (error) {
     if (!(error instanceof SnapshotError)) throw error;
     printErrors(error.message.split('\n'), io);
-    return undefined;
-  }
-}
-
-/** Returns the name of the first Listener for clients, and the addresses of those for servers with their names. */
-function readListeners(snapshot: Snapshot): {
-  readonly target: string | undefined;
-  readonly servers: readonly string[];
-} {
-  const targets: string[] = [];
-  const servers: string[] = [];
-  for (const { name, value } of snapshot.set(listenerKind).byName.values()) {
-    const address = socketAddressOf(value);
-    if (address === undefined) targets.push(name);
-    else servers.push(`${address}, by the Listener ${JSON.stringify(name)}`);
-  }
-  return { target: targets[0], servers };
-}
-
-/** Returns where the server of a Listener listens; `undefined` of one for clients, and of one that is malformed. */
-function socketAddressOf(value: Uint8Array): string | undefined {
-  try {
-    const { apiListener, address } = Listener.decode(value);
-    if (apiListener !== undefined || address?.address?.$case !== 'socketAddress') return undefined;
-    const { address: host, portSpecifier } = address.address.value;
-    return portSpecifier?.$case === 'portValue'
-      ? joinHostPort(host, portSpecifier.value)
-      : undefined;
-  } catch {
-    // A finding of its own.
     return undefined;
   }
 }

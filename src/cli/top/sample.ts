@@ -30,8 +30,18 @@ const MAX_DEPTH = 32;
  * @returns `undefined` for another text.
  */
 export function readSample(text: string, target: string | undefined): TopSample | undefined {
+  const report = parseReport(text);
+  return report && sampleOf(report, target);
+}
+
+/** Reads the report that `inspect()` returns. @returns `undefined` for another text. */
+export function parseReport(text: string): Json | undefined {
   const report = parse(text);
-  if (!isJsonObject(report) || report['schema'] !== 1) return undefined;
+  return isJsonObject(report) && report['schema'] === 1 ? report : undefined;
+}
+
+/** Reads the rows of a report. @param target As for `readSample`. */
+export function sampleOf(report: Json, target: string | undefined): TopSample {
   const targets = objectsIn(report['targets']).filter(
     (each) => target === undefined || each['target'] === target,
   );

@@ -29,6 +29,11 @@ export interface ServerReport {
   readonly calls: ServerCallsReport;
   /** The calls that were refused, by their cause, such as a policy that denies them: those with the most calls first. */
   readonly refusals: readonly RefusalReport[];
+  /**
+   * The calls of each client in the last 5 minutes, by filter chain: those with the most calls first, at most 1,000 entries. They are
+   * counted while a live page is served; absent otherwise.
+   */
+  readonly recentCalls?: readonly RecentCallsReport[];
   /** Of connections with TLS. */
   readonly handshakes: {
     readonly succeeded: number;
@@ -110,6 +115,23 @@ export interface RefusalReport {
   readonly calls: number;
   /** When the last one was refused. */
   readonly lastAt: string;
+}
+
+/** The calls of a client that a filter chain has judged in the last minutes. */
+export interface RecentCallsReport {
+  /** As in the connections; `others` for those beyond 1,000 clients in a minute. */
+  readonly identity: string;
+  /** The name of the filter chain, or what it matches. */
+  readonly filterChain: string;
+  /** All of them, also the refused ones. */
+  readonly calls: number;
+  /** Those that were refused, by their cause; see `RefusalReport`. */
+  readonly refusals: readonly {
+    readonly status: string;
+    readonly filter: string;
+    readonly policy: string;
+    readonly calls: number;
+  }[];
 }
 
 /** Handshakes that failed for the same cause. */

@@ -226,8 +226,9 @@ class GraphBuilder {
     const place = [region, zone, subZone].filter((part) => part !== '').join('/');
     const id = `locality ${JSON.stringify([name, priority, region, zone, subZone])}`;
     const isExpected = priority === 0 && this.isInUse(name);
-    const judged = locality.endpoints.map((each) => judgeEndpoint(each, seen, isExpected));
-    const states = this.withEjected(name, locality, judged);
+    const states = locality.endpoints.map((each) =>
+      this.judge(name, judgeEndpoint(each, seen, isExpected), firstAddress(each)),
+    );
     const { isUsed, best, counts } = summarize(states);
     const state = isUsed || best === 'failing' ? best : 'unused';
     const text = `priority ${priority}; ${counts === '' ? 'no endpoint' : counts}`;
@@ -244,19 +245,10 @@ class GraphBuilder {
     return { isUsed, state };
   }
 
-  /** Returns the states of endpoints, of which some are ejected without policies to show it. */
-  private withEjected(
-    cluster: string,
-    { endpoints }: LocalityEndpoints,
-    states: readonly SeenEndpoint[],
-  ): readonly SeenEndpoint[] {
-    const { ejected } = this.input;
-    if (ejected === undefined) return states;
-    return states.map((state, index): SeenEndpoint => {
-      const endpoint = endpoints[index];
-      const text = endpoint && ejected(cluster, firstAddress(endpoint));
-      return text === undefined ? state : { state: 'ejected', text, isInUse: false };
-    });
+  /** Returns the state of an endpoint that may be ejected. */
+  private judge(cluster: string, state: SeenEndpoint, address: string): SeenEndpoint {
+    const text = this.input.ejected?.(cluster, address);
+    return text === undefined ? state : { state: 'ejected', text, isInUse: false };
   }
 
   private addEndpoints({ id: localityId, group, locality, states }: LocalityParts): void {

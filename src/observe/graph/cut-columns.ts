@@ -8,10 +8,14 @@ import {
   type MeshGraph,
 } from './mesh-graph';
 
-/** The columns, from left to right. */
-export const GRAPH_COLUMNS: readonly GraphColumn[] = [
-  ...(['target', 'route', 'cluster', 'locality', 'endpoint'] as const),
-];
+const TARGET_COLUMNS = ['target', 'route', 'cluster', 'locality', 'endpoint'] as const;
+const SERVER_COLUMNS = ['client', 'address', 'chain', 'outcome'] as const;
+
+/** Returns the columns of a graph, from left to right. */
+export function columnsOf({ nodes }: Pick<MeshGraph, 'nodes'>): readonly GraphColumn[] {
+  const isOfServers = nodes.some(({ column }) => column === 'address');
+  return isOfServers ? SERVER_COLUMNS : TARGET_COLUMNS;
+}
 
 /** Returns the id of the node that stands for the nodes of a column that are left out. */
 export function restOf(column: GraphColumn): string {
@@ -30,7 +34,7 @@ export function cutColumns(
 ): MeshGraph {
   const standIns = new Map<string, string>();
   const kept: GraphNode[] = [];
-  for (const column of GRAPH_COLUMNS) {
+  for (const column of columnsOf({ nodes })) {
     const all = nodes.filter((node) => node.column === column);
     const maxNodes = limitOf(column);
     const shown = new Set(all.length <= maxNodes ? all : worstFirst(all).slice(0, maxNodes));
@@ -85,7 +89,7 @@ function joinEdge(
   const share = isAlone ? edge.share : known && from === edge.from ? sum(known, edge) : undefined;
   return {
     ...{ from, to, text: known === undefined ? edge.text : '' },
-    ...(share !== undefined && { share }),
+    ...(share !== undefined && { share, ...(edge.isMeasured === true && { isMeasured: true }) }),
     isUsed: edge.isUsed || known?.isUsed === true,
     ...(edge.change !== undefined && isAlone && { change: edge.change }),
   };

@@ -75,7 +75,10 @@ export function toTree(graph: MeshGraph): string {
       if (to !== undefined) write(to, next, depth + 1);
     }
   };
-  for (const node of nodes) if (node.column === 'target') write(node, undefined, 0);
+  const entered = new Set(edges.map(({ to }) => to));
+  const isRoot = ({ id, column }: GraphNode) =>
+    column === 'target' || ((column === 'client' || column === 'address') && !entered.has(id));
+  for (const node of nodes) if (isRoot(node)) write(node, undefined, 0);
   return lines.join('\n');
 }
 
@@ -142,10 +145,12 @@ function label({ name, state, text }: GraphNode): string {
 /** What a line says beside it: how it was changed, its share, or why it is not used. */
 export function edgeLabel({
   share,
+  isMeasured,
   text,
   change,
-}: Pick<GraphEdge, 'share' | 'text' | 'change'>): string {
-  const percent = share === undefined ? '' : `${Number((100 * share).toFixed(2))} %`;
+}: Pick<GraphEdge, 'share' | 'isMeasured' | 'text' | 'change'>): string {
+  const of = isMeasured === true ? ' of the calls' : '';
+  const percent = share === undefined ? '' : `${Number((100 * share).toFixed(2))} %${of}`;
   return signed(change, [percent, text].filter((part) => part !== '').join(', '));
 }
 

@@ -132,7 +132,10 @@ function layersOf({ nodes, edges }: MeshGraph): Map<string, number> {
     if (columns.get(from) === 'cluster' && columns.get(to) === 'cluster') leaves.add(to);
   }
   const shift = leaves.size > 0 ? 1 : 0;
-  const layers = { target: 0, route: 1, cluster: 2, locality: 3 + shift, endpoint: 4 + shift };
+  const layers = {
+    ...{ target: 0, route: 1, cluster: 2, locality: 3 + shift, endpoint: 4 + shift },
+    ...{ client: 0, address: 1, chain: 2, outcome: 3 },
+  };
   return new Map(nodes.map(({ id, column }) => [id, layers[column] + (leaves.has(id) ? 1 : 0)]));
 }
 
@@ -153,7 +156,7 @@ function flowsOf(
   const flows = new Map<GraphEdge, number>();
   // The leaves of aggregate clusters come after these, whichever a route names first.
   for (const { id, column } of nodes.toSorted((a, b) => layerOf(a) - layerOf(b))) {
-    const flow = column === 'target' ? 1 : (arriving.get(id) ?? 0);
+    const flow = column === 'target' || column === 'client' ? 1 : (arriving.get(id) ?? 0);
     const own = outgoing.get(id) ?? [];
     const rates = own.map(findRate);
     const total = rates.reduce<number>((sum, rate) => sum + (rate ?? 0), 0);

@@ -1,5 +1,14 @@
-/** The column of a node, from left to right. */
-export type GraphColumn = 'target' | 'route' | 'cluster' | 'locality' | 'endpoint';
+/** The column of a node, from left to right: those of the calls of a target, then those of the calls of servers. */
+export type GraphColumn =
+  | 'target'
+  | 'route'
+  | 'cluster'
+  | 'locality'
+  | 'endpoint'
+  | 'client'
+  | 'address'
+  | 'chain'
+  | 'outcome';
 
 /** The state of what a node stands for, the best first. */
 export type GraphState =
@@ -51,6 +60,8 @@ export interface GraphEdge {
   readonly to: string;
   /** The share of the calls of `from`, 0 to 1, that the configured weights give to `to`; absent where no weight decides. */
   readonly share?: number;
+  /** Whether the share is that of the calls of the last minutes, which no weight decides. */
+  readonly isMeasured?: true;
   /** Whether calls take this way now. */
   readonly isUsed: boolean;
   /** Why they do not, or what chooses among the ways; empty if there is nothing to say. */

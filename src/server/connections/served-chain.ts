@@ -7,9 +7,11 @@ import type { Refusal } from '../../http-filters/server-filter';
 import { errorStack } from '../../util/errors';
 import type { ConnectionEnds } from '../../util/connection-ends';
 import { err, type Result } from '../../util/result';
+import { processServers } from '../../observe/admin/process-servers';
 import type { Refusals } from '../observation/refusals';
 import type { CallCounts } from '../observation/server-counts';
 import type { ServerRouteTable } from '../routes/server-route-table';
+import type { RefusedRequest } from './refusal-log';
 import {
   ServerConnection,
   type ConnectionClock,
@@ -27,6 +29,8 @@ export interface ServedChainOptions {
   readonly tls: Omit<TlsAcceptorOptions, 'credentials'>;
   readonly refusals: Refusals;
   readonly calls: CallCounts;
+  /** Called with each judged request while a live page is served. */
+  readonly onJudged: (request: RefusedRequest, refusal: Refusal | undefined) => void;
   readonly clock: ConnectionClock;
 }
 
@@ -83,6 +87,7 @@ export class ServedChain implements ConnectionOwner {
   judge(request: AuthorizationRequest): Refusal | undefined {
     const refusal = this.decide(request);
     if (refusal !== undefined) this.options.refusals.report(refusal, request);
+    if (processServers.isCounting) this.options.onJudged(request, refusal);
     return refusal;
   }
 
@@ -92,6 +97,7 @@ export class ServedChain implements ConnectionOwner {
       ...{ reason: `it cannot be judged: ${reason}`, policy: undefined },
     };
     this.options.refusals.report(refusal, { path });
+    if (processServers.isCounting) this.options.onJudged({ path }, refusal);
     return refusal;
   }
 

@@ -56,12 +56,13 @@ export class XdsListenerService implements ListenerService {
     for (const handle of loaded) handle.release();
   }
 
-  createChain({ tls }: FilterChain): ServedChain {
+  createChain(chain: FilterChain): ServedChain {
     const { credentials, createInjector, enableTrace, subject, clock, logger, counts } =
       this.options;
-    const used = this.credentialsOf(tls);
+    const used = this.credentialsOf(chain.tls);
     return new ServedChain({
       ...{ createInjector, clock, refusals: this.refusals, calls: counts.calls },
+      onJudged: (request, refusal) => counts.recent.add(chain, request, refusal),
       credentials: used,
       interceptors: credentials._getInterceptors(),
       tls: {

@@ -1,14 +1,18 @@
+import { processServers } from '../../observe/admin/process-servers';
 import type { ServerConnectionsReport, ServerReport } from '../../observe/admin/server-report';
 import type { FilterChain } from '../../resources/listener/listener';
 import { toIso } from '../../util/since';
 import type { Generation } from '../connections/generation';
 import type { ServerConnection } from '../connections/server-connection';
 import type { ServedChain } from '../connections/served-chain';
+import { nameOfClient } from './client-name';
 import { describeChain } from './describe-chain';
 import type { ServerCounts } from './server-counts';
 
 /** The number of entries of a list. */
 const MAX_ENTRIES = 100;
+/** The entries of the calls of the last minutes. */
+const MAX_RECENT = 1000;
 
 /** What is reported of a generation. */
 export interface ReportedGeneration extends Pick<Generation, 'sinceMs'> {
@@ -57,7 +61,24 @@ export function describeServer(state: ServerState): ServerReport {
       failed: Math.max(0, ended - succeeded),
     },
     ...describeEvents(counts),
+    ...(processServers.isCounting && { recentCalls: describeRecent(state) }),
   };
+}
+
+/** A chain of an earlier Listener is called as it is in its own. */
+function describeRecent(state: ServerState): NonNullable<ServerReport['recentCalls']> {
+  const { counts, generations } = state;
+  const labels = new Map<FilterChain, string>();
+  for (const { chains } of generations) {
+    for (const each of chains) {
+      const { name, match } = describeServed(each, state);
+      labels.set(each[0], name || match);
+    }
+  }
+  const recent = counts.recent.all().toSorted((a, b) => b.calls - a.calls);
+  return recent.slice(0, MAX_RECENT).map(({ chain, identity, calls, refusals }) => ({
+    ...{ identity, filterChain: labels.get(chain) ?? chain.name, calls, refusals },
+  }));
 }
 
 function describeListener(state: ServerState): ServerReport['listener'] {
@@ -137,9 +158,5 @@ function describeGeneration(
 function identityOf({ described }: ReportedConnection): string {
   if (described === undefined) return 'in handshake';
   if (!described.ok) return `unreadable certificate: ${described.error}`;
-  const { tls } = described.value;
-  if (tls === undefined) return 'plain text';
-  const { peer } = tls;
-  if (peer === undefined) return 'no certificate';
-  return peer.uriSans[0] ?? peer.dnsSans[0] ?? (peer.subject || 'a certificate without a name');
+  return nameOfClient(described.value.tls);
 }

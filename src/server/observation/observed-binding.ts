@@ -49,7 +49,10 @@ export class ObservedBinding implements Handle {
     const stats = processStats.forChannel(SERVER_TARGET, logger);
     this.counts = new ServerCounts({ address: address.text, stats, clock });
     this.handles = [
-      processServers.add({ report: () => this.report() }),
+      processServers.add({
+        report: () => this.report(),
+        forgetCalls: () => this.counts.recent.clear(),
+      }),
       stats && observeAddress(stats, () => this.observe()),
     ];
   }

@@ -11,6 +11,7 @@ import { handshakeResultOf } from '../../security/peer/handshake-results';
 import type { Clock } from '../../util/clock';
 import { statusName } from '../../util/status-code';
 import { EventCounts } from './event-counts';
+import { RecentCalls } from './recent-calls';
 
 /** The calls of an address. */
 export class CallCounts {
@@ -54,8 +55,11 @@ export class ServerCounts {
   readonly calls = new CallCounts();
   readonly refusals: EventCounts<RefusalKind>;
   readonly handshakes: EventCounts<HandshakeKind>;
+  /** Nothing unless a live page is served. */
+  readonly recent: RecentCalls;
 
   constructor({ address, stats, clock }: ServerCountsOptions) {
+    this.recent = new RecentCalls(clock);
     const seriesOf = (instrument: Instrument, labels: LabelValues) =>
       stats?.series(instrument, { [ServerLabel.ADDRESS]: address, ...labels });
     this.refusals = new EventCounts<RefusalKind>({

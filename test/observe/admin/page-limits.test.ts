@@ -3,6 +3,7 @@ import { clusterKind, Snapshot } from '../../../src/control-plane';
 import { ClientState } from '../../../src/observe/admin/page/client-page';
 import { ProcessEvents } from '../../../src/observe/admin/page/events';
 import { eventView, listEvents } from '../../../src/observe/admin/page/history';
+import { noticeView } from '../../../src/observe/admin/page/notices';
 import { PastStates } from '../../../src/observe/admin/page/past-states';
 import { explainResource } from '../../../src/observe/admin/page/resource-rows';
 import { topologyView } from '../../../src/observe/admin/page/topology-rows';
@@ -125,6 +126,40 @@ describe('the targets of a page', () => {
       expect(state.view({ ...REQUEST, name: 'resources', target: id }).total).toBe(1);
     }
     expect(state.view({ ...REQUEST, name: 'resources', target: 'xds:///shop #3' }).total).toBe(0);
+  });
+});
+
+describe('the notices of a page', () => {
+  const notice = channel('grpc-xds:notice');
+
+  it('are those of the application, the newest first, before its first channel too', () => {
+    const events = new ProcessEvents(new FakeClock());
+    const state = new ClientState(undefined, events, new PastStates());
+    expect(state.view({ ...REQUEST, name: 'notices' }).total).toBe(0);
+    notice.publish({ name: 'Cluster cart', text: '<b>one</b> https://user:secret@cp' });
+    channel('grpc-xds:fallback').publish({ toServerUri: 'server', direction: 'down' });
+    notice.publish({ text: 'x'.repeat(5000) });
+    events.release();
+    const { rows } = state.view({ ...REQUEST, name: 'notices' });
+    expect(rows).toEqual([
+      expect.objectContaining({ subject: '', text: `${'x'.repeat(1024)}…` }),
+      expect.objectContaining({
+        subject: 'Cluster cart',
+        text: '<b>one</b> https://[redacted]@cp',
+      }),
+    ]);
+    const { rows: shown } = eventView(listEvents([], events.latest(), REQUEST.target), REQUEST);
+    expect(shown.map(({ kind }) => kind)).toEqual(['notice', 'fallback', 'notice']);
+  });
+
+  it('are those of the last 1000 events, whatever they are', () => {
+    const events = new ProcessEvents(new FakeClock());
+    for (const message of [undefined, 1, 'text', {}, { text: 2 }]) notice.publish(message);
+    for (let i = 0; i < 3000; i++) notice.publish({ name: 'canary', text: `step ${i}` });
+    events.release();
+    const { total, rows } = noticeView(events.latest(), REQUEST);
+    expect([total, rows[0]?.text]).toEqual([1000, 'step 2999']);
+    expect(notice.hasSubscribers).toBe(false);
   });
 });
 

@@ -32,15 +32,20 @@ import {
   type InspectedProcess,
 } from '../inspect';
 import { ProcessEvents } from './events';
-import { eventView, findEvent, listEvents, type HistoryEvent } from './history';
 import { findWay, type CallWay } from './call-way';
 import { GraphRates } from './graph-rates';
-import { graphOptions, graphView } from './graph-rows';
+import { graphOptions, graphView, serverGraphView } from './graph-rows';
+import { eventView, findEvent, listEvents, type HistoryEvent } from './history';
 import { stateAfter } from './history-state';
+import { noticeView } from './notices';
 import { processRates } from '../../rates/process-rates';
 import { ReadRates } from '../../rates/read-rates';
 import { explainResource, problemsOf, resourceView, routeView } from './resource-rows';
-import type { ClientSnapshot, ServerSnapshot } from '../../../xds-client/client-snapshot';
+import {
+  SERVER_TARGET,
+  type ClientSnapshot,
+  type ServerSnapshot,
+} from '../../../xds-client/client-snapshot';
 import type { CertificateState } from '../inspect-report';
 import { processServers } from '../process-servers';
 import { serverView } from './server-rows';
@@ -70,27 +75,28 @@ class ClientPage implements PageSource {
     title: `grpc-xds ${PACKAGE_VERSION}, process ${process.pid}`,
   } as const;
   private readonly events: ProcessEvents;
-  private readonly past = new PastStates();
-  private readonly values: Handle;
   /** Of the rates of calls. */
   private readonly counting: Handle;
+  private readonly past = new PastStates();
+  private readonly values: Handle;
+  /** Of the calls of servers. */
+  private readonly serverCalls = processServers.countCalls();
 
   constructor(
     private readonly observed: ObservedProcess,
     private readonly clock: Clock,
   ) {
     this.events = new ProcessEvents(clock);
-    this.values = observed.keepMoreValues();
     this.counting = processRates.acquire(clock);
+    this.values = observed.keepMoreValues();
   }
 
   capture(): ClientState {
     const nowMs = this.clock.monotonicMs();
-    const ratesOf = (target: string) => {
+    return new ClientState(this.observed.inspected(), this.events, this.past, (target) => {
       const found = processRates.counting?.find(target);
       return found && new ReadRates(found, nowMs);
-    };
-    return new ClientState(this.observed.inspected(), this.events, this.past, ratesOf);
+    });
   }
 
   answer(name: string, question: Question): object | undefined | Promise<object | undefined> {
@@ -115,9 +121,10 @@ class ClientPage implements PageSource {
 
   release(): void {
     this.events.release();
+    this.counting.release();
+    this.serverCalls.release();
     this.values.release();
     this.past.clear();
-    this.counting.release();
   }
 
   private explain(
@@ -211,6 +218,8 @@ export class ClientState implements PageState {
   view(request: ViewRequest): View {
     const { inspected } = this;
     const { target } = request;
+    // The application may have some before its first channel.
+    if (request.name === 'notices') return noticeView(this.events.latest(), request);
     if (inspected === undefined) return NO_ROWS;
     const scope = this.clients.get(target)?.scope ?? '';
     switch (request.name) {
@@ -227,7 +236,9 @@ export class ClientState implements PageState {
           this.ratesOf(scope),
         );
       case 'graph':
-        return this.graphView(scope, request);
+        return target === SERVER_TARGET
+          ? serverGraphView(processServers.reports(), request)
+          : this.graphView(scope, request);
       case 'topology':
         return this.topologyView(inspected, scope, request);
       case 'addresses':
@@ -243,6 +254,20 @@ export class ClientState implements PageState {
       default:
         return NO_ROWS;
     }
+  }
+
+  private graphView(scope: string, request: ViewRequest): View {
+    const input = this.graphInput(request);
+    // The rates are those of the present.
+    const rates = request.at === undefined ? this.ratesOf(scope) : undefined;
+    const counted = input && rates && new GraphRates(rates, input.config);
+    return graphView(input, request, counted && ((part) => counted.describe(part)));
+  }
+
+  private topologyView(inspected: InspectedProcess, scope: string, request: ViewRequest): View {
+    const resolution = findResolution(inspected.resolutions, scope);
+    const policies = resolution && inspected.describePolicies(resolution);
+    return topologyView(policies, request, this.ratesOf(scope));
   }
 
   /** Everything about one event of a target; `undefined` if there is none with that id. */
@@ -307,20 +332,6 @@ export class ClientState implements PageState {
   private eventsOf(target: string): readonly HistoryEvent[] {
     const scope = this.clients.get(target)?.scope ?? '';
     return listEvents(this.snapshot(target).changes, this.events.latest(), scope);
-  }
-
-  private graphView(scope: string, request: ViewRequest): View {
-    const input = this.graphInput(request);
-    // The rates are those of now.
-    const rates = request.at === undefined ? this.ratesOf(scope) : undefined;
-    const counted = input && rates && new GraphRates(rates, input.config);
-    return graphView(input, request, counted && ((part) => counted.describe(part)));
-  }
-
-  private topologyView(inspected: InspectedProcess, scope: string, request: ViewRequest): View {
-    const resolution = findResolution(inspected.resolutions, scope);
-    const policies = resolution && inspected.describePolicies(resolution);
-    return topologyView(policies, request, this.ratesOf(scope));
   }
 
   private snapshot(target: string): ClientSnapshot {

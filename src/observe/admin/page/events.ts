@@ -24,8 +24,8 @@ const SUBJECT = ['serverUri', 'toServerUri', 'cluster', 'listener', 'address', '
 const TEXT = ['direction', 'error', 'text', 'result', 'state'];
 
 /**
- * The rare messages of this package; docs/observability.md lists them. Those about the value of a resource are in the
- * history of the client already, and a handshake is one of many.
+ * The rare messages of this package, and the notices of the application; docs/observability.md lists them. Messages about
+ * the value of a resource are in the history of the client already, and a handshake is one of many.
  */
 const CHANNELS = [
   'server-connected',
@@ -38,6 +38,7 @@ const CHANNELS = [
   'serving-state',
   'endpoint-ejected',
   'endpoint-unejected',
+  'notice',
 ] as const;
 
 /** The last events of the process, from the creation of this object on. */

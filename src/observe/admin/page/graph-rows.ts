@@ -1,5 +1,6 @@
 import { buildWholeGraph, type GraphInput, type GraphOptions } from '../../graph/build-mesh-graph';
-import { cutColumns, GRAPH_COLUMNS, restOf } from '../../graph/cut-columns';
+import { columnsOf, cutColumns, restOf } from '../../graph/cut-columns';
+import { buildServerGraph, type GraphServer } from '../../graph/server-graph';
 import { focusGraph } from '../../graph/focus-graph';
 import type { GraphColumn, GraphEdge, GraphNode, MeshGraph } from '../../graph/mesh-graph';
 import {
@@ -30,12 +31,28 @@ export type DescribeTraffic = (part: GraphNode | GraphEdge) => Omit<Row, 'id'>;
 export function graphView(
   input: GraphInput | undefined,
   request: Pick<ViewRequest, 'filter' | 'opened'>,
-  describeTraffic: DescribeTraffic = () => ({}),
+  describeTraffic?: DescribeTraffic,
 ): View {
   if (input === undefined) return NO_ROWS;
+  return graphRows(buildWholeGraph(input, graphOptions(request)), request, describeTraffic);
+}
+
+/** The graph of the calls of servers, in the same form. */
+export function serverGraphView(
+  servers: readonly GraphServer[],
+  request: Pick<ViewRequest, 'filter' | 'opened'>,
+): View {
+  return graphRows(buildServerGraph(servers), request);
+}
+
+/** Returns the rows of a graph whose columns are not cut, as `graphView` does. */
+export function graphRows(
+  graph: MeshGraph,
+  request: Pick<ViewRequest, 'filter' | 'opened'>,
+  describeTraffic: DescribeTraffic = () => ({}),
+): View {
   const { filter } = request;
   const isOpen = (id: string) => request.opened.size > 0 && request.opened.has(nodeRowId(id));
-  const graph = buildWholeGraph(input, graphOptions(request));
   const found =
     filter === ''
       ? graph
@@ -77,7 +94,7 @@ function columnRows(
   cut: MeshGraph,
   isOpen: (id: string) => boolean,
 ): readonly Row[] {
-  return GRAPH_COLUMNS.map((column) => {
+  return columnsOf(found).map((column) => {
     const isIn = (node: GraphNode) => node.column === column;
     const total = found.nodes.filter(isIn).reduce((sum, { count = 1 }) => sum + count, 0);
     const all = found.nodes.filter(isIn).length;
@@ -102,10 +119,11 @@ function nodeRow({ id, column, name, state, text, count, group }: GraphNode): Ro
 }
 
 function edgeRow(edge: GraphEdge): Row {
-  const { from, to, share, isUsed, text } = edge;
+  const { from, to, share, isMeasured, isUsed, text } = edge;
   return {
     ...{ id: edgeRowId(edge), kind: 'edge', from: nodeRowId(from), to: nodeRowId(to) },
     ...(share !== undefined && { share }),
+    ...(isMeasured === true && { isMeasured }),
     ...{ isUsed, text: cellText(text) },
   };
 }

@@ -241,20 +241,76 @@ function describeRates(rates) {
   if (texts.length === 0) return [];
   return [element('span', { class: 'path' }, `${texts.join(', ')} `, ...trendOf(rates))];
 }
+const list = (name, title) => ({
+  name,
+  title,
+  cell: (row) => (row[name] ?? []).map((line) => element('p', {}, line)),
+});
+
+const differences = {
+  title: 'Differences',
+  hasFilter: true,
+  columns: () => [text('fact', 'What'), text('usual', 'Most have'), list('others', 'Differs')],
+};
+
+const sides = {
+  title: 'Side by side',
+  hasFilter: true,
+  columns: () => [
+    text('target', 'Target'),
+    text('process', 'Process'),
+    withNote('state', 'reason', 'State'),
+    {
+      name: 'differs',
+      title: 'Differs',
+      cell: ({ differs }) =>
+        differs.length === 0 ? 'no' : differs.map((line) => element('p', { class: 'note' }, line)),
+    },
+    text('inUse', 'In use'),
+    list('servers', 'Management servers'),
+    {
+      name: 'resources',
+      title: 'Resources',
+      cell: ({ resources: count, rejected }) => `${count}, ${rejected} rejected`,
+    },
+    time('updatedAt', 'Last update'),
+    text('calls', 'Calls/s'),
+    text('errors', 'Errors/s'),
+    text('latency', 'Latency'),
+    text('connections', 'Ready'),
+    text('nodeId', 'Node'),
+  ],
+};
+
+const facts = {
+  title: 'Compared',
+  hasFilter: true,
+  columns: () => [text('fact', 'What'), text('value', 'Value'), text('mark', 'Differs')],
+};
+
+const chosenButton = (name, title, choose, isChosen) =>
+  button(name, title, choose, ({ id }) => ({
+    'aria-current': isChosen(id) ? 'true' : undefined,
+  }));
+
+/** What one of several has otherwise than the others, and the verdict of all. */
+const describeDifferences = ({ differs = [], verdict }) => [
+  ...differs.map((line) => element('span', { class: 'path' }, `Differs: ${line}`)),
+  ...(verdict ? [element('span', { class: 'path' }, `All: ${verdict}`)] : []),
+];
 
 /** The list of clients of a server. @param last The last column. */
 const clients = (last) => ({
   ...{ name: 'clients', title: 'Clients', noun: 'client' },
   columns: (choose, isChosen) => [
-    button('node', 'Node', choose, ({ id }) => ({
-      'aria-current': isChosen(id) ? 'true' : undefined,
-    })),
+    chosenButton('node', 'Node', choose, isChosen),
     state('state', 'State'),
     last,
   ],
-  describe: ({ state: of, reason, method, connectedAt }) => [
+  describe: ({ state: of, reason, method, connectedAt, ...compared }) => [
     stateBadge(of),
     ...(reason ? [' ', reason] : []),
+    ...describeDifferences(compared),
     element('span', { class: 'path' }, `${method}, connected `, age(connectedAt)),
   ],
 });
@@ -265,9 +321,7 @@ export const PAGES = {
     overview: {
       ...{ name: 'targets', title: 'Targets', noun: 'target' },
       columns: (choose, isChosen) => [
-        button('target', 'Target', choose, ({ id }) => ({
-          'aria-current': isChosen(id) ? 'true' : undefined,
-        })),
+        chosenButton('target', 'Target', choose, isChosen),
         state('state', 'State'),
         {
           name: 'problems',
@@ -305,13 +359,37 @@ export const PAGES = {
     },
     hasHistory: true,
     tabs: { graph, topology, resources, routes, servers, addresses, certificates, events },
+    hasNotices: true,
   },
   'control-plane': {
     overview: clients(text('peer', 'Address')),
-    tabs: { types, served, events },
+    // Without a channel there is no call to explain.
+    tabs: { graph: { ...graph, hasCall: false }, types, served, events },
   },
   relay: {
     overview: clients(text('stream', 'Stream')),
-    tabs: { types, upstream, relayed, loads, events },
+    tabs: { types, differences, upstream, relayed, loads, events },
+  },
+  processes: {
+    overview: {
+      ...{ name: 'processes', title: 'Processes', noun: 'process' },
+      columns: (choose, isChosen) => [
+        chosenButton('process', 'Process', choose, isChosen),
+        state('state', 'State'),
+        text('differing', 'Differs in'),
+      ],
+      describe: ({ state: of, reason, nodes, readAt, ...compared }) => [
+        stateBadge(of),
+        ...(reason ? [' ', reason] : []),
+        ...describeDifferences(compared),
+        element(
+          'span',
+          { class: 'path' },
+          nodes.length > 0 ? `Node ${nodes.join(', ')}; ` : '',
+          ...(readAt ? ['read ', age(readAt)] : ['not read yet']),
+        ),
+      ],
+    },
+    tabs: { differences, sides, facts, events },
   },
 };

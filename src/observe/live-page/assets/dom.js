@@ -46,6 +46,7 @@ const TONES = new Map([
     'acked',
     'good',
     'ok',
+    'alike',
   ].map((s) => [s, 'good']),
   ...[
     'TRANSIENT_FAILURE',
@@ -58,6 +59,7 @@ const TONES = new Map([
   ].map((s) => [s, 'bad']),
   ...[
     'closed',
+    'gone',
     'rejected',
     'removed',
     'missing',
@@ -73,10 +75,9 @@ const TONES = new Map([
     s,
     'busy',
   ]),
-  ...['resource-waiting', 'tls-not-used', 'problem', 'draining', 'over-limit'].map((s) => [
-    s,
-    'busy',
-  ]),
+  ...['differs', 'resource-waiting', 'tls-not-used', 'problem', 'draining', 'over-limit'].map(
+    (s) => [s, 'busy'],
+  ),
 ]);
 
 /** Returns `good`, `busy`, `bad` or `plain`. */

@@ -124,10 +124,11 @@ function wayList(title, ways, end, { nodes }) {
 }
 
 function describeWay(row) {
-  const { share, isUsed, text } = row;
+  const { share, isMeasured, isUsed, text } = row;
+  const shared = isMeasured ? `${percent(share)} of the calls` : `weight ${percent(share)}`;
   return [
     isUsed ? 'in use' : 'not in use',
-    ...(share === undefined ? [] : [`weight ${percent(share)}`]),
+    ...(share === undefined ? [] : [shared]),
     ...rateTexts(row).slice(0, 1),
     ...shareTexts(row),
     ...(text === '' ? [] : [text]),

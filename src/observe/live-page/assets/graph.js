@@ -13,6 +13,10 @@ const TITLES = {
   cluster: ['cluster', 'clusters'],
   locality: ['locality', 'localities'],
   endpoint: ['endpoint', 'endpoints'],
+  client: ['client', 'clients'],
+  address: ['address', 'addresses'],
+  chain: ['filter chain', 'filter chains'],
+  outcome: ['outcome', 'outcomes'],
 };
 
 export class GraphView {

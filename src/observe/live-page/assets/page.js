@@ -2,6 +2,7 @@ import { PAGES } from './columns.js';
 import { showResource } from './details.js';
 import { byId, element, refreshAges } from './dom.js';
 import { showEvent } from './event-details.js';
+import { NOTICES, showNotice } from './notices.js';
 import { copyText, readFragment, writeFragment } from './page-link.js';
 import { get, openStream } from './stream.js';
 import { Table } from './table.js';
@@ -241,6 +242,7 @@ function connect() {
     ['view', `${tab}:${offset}`],
     ...(timeline !== undefined && tab !== 'events' ? [['view', 'events:0']] : []),
     ...(at === '' ? [] : [['at', at]]),
+    ...(page.hasNotices ? [['view', NOTICES]] : []),
     ['target', chosen],
     ['filter', filter],
     // The ids that do not fit into a request are those that were opened and closed first.
@@ -270,7 +272,8 @@ function showAddress() {
 }
 
 /** @param changed The names of the views that have changed; all by default. */
-function show(changed = [page.overview.name, tab, 'events']) {
+function show(changed = [page.overview.name, tab, 'events', NOTICES]) {
+  if (changed.includes(NOTICES)) showNotice(views.get(NOTICES).rows);
   if (changed.includes(page.overview.name)) showOverview();
   if (changed.includes(tab)) showView();
   if (changed.includes('events')) timeline?.update(views.get('events').rows);
@@ -287,7 +290,8 @@ function showOverview() {
   updatePager('overview', view);
   const row = rows.find(({ id }) => id === chosen);
   const { noun, describe } = page.overview;
-  byId('subject').textContent = row === undefined ? `No ${noun}` : (row.target ?? row.node);
+  byId('subject').textContent =
+    row === undefined ? `No ${noun}` : (row.target ?? row.node ?? row.process);
   byId('verdict').replaceChildren(
     ...(row === undefined ? [`There is no ${noun} at the moment.`] : describe(row)),
   );
@@ -343,7 +347,9 @@ let announced = '';
 
 /** Announces what is in another state than before, not more often than can be listened to. */
 function announceChanges(rows) {
-  const states = new Map(rows.map((row) => [row.id, `${row.target ?? row.node}: ${row.state}`]));
+  const states = new Map(
+    rows.map((row) => [row.id, `${row.target ?? row.node ?? row.process}: ${row.state}`]),
+  );
   const changes = [...states].filter(
     ([id, text]) => lastStates.has(id) && lastStates.get(id) !== text,
   );

@@ -1,0 +1,20 @@
+// The strip with the latest notice of the application, such as the step of a deployment.
+
+import { age, byId, element } from './dom.js';
+
+/** The view that has the notices, the newest first. */
+export const NOTICES = 'notices';
+
+/** Shows the newest one of the rows; nothing if there is none. */
+export function showNotice([newest]) {
+  const strip = byId('notice');
+  strip.hidden = newest === undefined;
+  if (newest === undefined || strip.dataset.id === newest.id) return;
+  strip.dataset.id = newest.id;
+  strip.replaceChildren(
+    element('strong', {}, newest.text),
+    ...(newest.subject ? [' ', element('span', { class: 'subject' }, newest.subject)] : []),
+    ' ',
+    age(newest.at),
+  );
+}

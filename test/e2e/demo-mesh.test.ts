@@ -1,0 +1,156 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { INCIDENTS } from '../../src/cli/commands/demo';
+import { parsePage } from '../docs/pages';
+import { DemoMesh, type ShownRow } from '../support/demo-mesh';
+
+const FOLDER = join(__dirname, '..', '..', 'docs', 'guides', 'incidents');
+
+const STORY_START = 'All is well: web calls catalog and cart, these call stock and payment';
+/** How the text of each step after the first begins, the resource that did it, and the share of the canary. */
+const STORY: readonly (readonly [text: string, resource: string, share?: number])[] = [
+  ['The canary cart-v2 gets 1 %', 'RouteConfiguration cart-routes', 1],
+  ['The canary gets 10 %', 'RouteConfiguration cart-routes', 10],
+  ['The canary gets 50 %', 'RouteConfiguration cart-routes', 50],
+  ['The canary is over', 'RouteConfiguration cart-routes', 0],
+  ['Zone eu/a is lost', 'no resource: the connections'],
+  ['The control plane has noticed', 'ClusterLoadAssignment of each cluster'],
+  ['Zone eu/a is found again', 'ClusterLoadAssignment of each cluster'],
+  ['The backend stock-b2 fails', 'Cluster stock: outlier_detection'],
+  ['The backend stock-b2 is well', 'Cluster stock: outlier_detection'],
+  ['A bad Cluster catalog', 'Cluster catalog: lb_policy MAGLEV'],
+  ['The Cluster catalog is as before', 'Cluster catalog'],
+];
+
+jest.setTimeout(300_000);
+
+let mesh: DemoMesh | undefined;
+afterEach(() => mesh?.kill());
+
+/** Starts the demo. */
+async function start(...args: readonly string[]): Promise<DemoMesh> {
+  mesh = await DemoMesh.start(...args);
+  return mesh;
+}
+
+/** A row of a table of a page about an incident. */
+interface Claim {
+  readonly target: string;
+  readonly view: string;
+  /** Those that the row of the view has, in code. */
+  readonly texts: readonly string[];
+}
+
+/** The section of a page about one step. */
+interface Section {
+  /** The text of its step. */
+  readonly title: string;
+  readonly claims: readonly Claim[];
+}
+
+function readSections(name: string): readonly Section[] {
+  const text = readFileSync(join(FOLDER, `${name}.md`), 'utf8');
+  const [, ...sections] = text.split(/^## /m);
+  return sections.map((section) => {
+    const [title = '', ...lines] = section.split('\n');
+    const cells = lines.filter((line) => /^\| \d/.test(line)).map((line) => line.split('|'));
+    const claims = cells.map(([, , target = '', view = '', row = '']) => ({
+      ...{ target: codeOf(target)[0] ?? '', view: view.trim().toLowerCase(), texts: codeOf(row) },
+    }));
+    return { title, claims };
+  });
+}
+
+function codeOf(cell: string): readonly string[] {
+  return [...cell.matchAll(/`([^`]+)`/g)].map(([, code = '']) => code);
+}
+
+/** Whether a cell is a text, has it in a list, or begins or ends with it, if the text has an ellipsis there. */
+function hasText(cell: string, text: string): boolean {
+  if (text.startsWith('… ')) return cell.endsWith(text.slice(2));
+  if (text.endsWith(' …')) return cell.startsWith(text.slice(0, -2));
+  return cell === text || cell.split(', ').includes(text);
+}
+
+/** Waits until the page has the notice of a step. */
+const untilStep = (shown: DemoMesh, title: string) =>
+  shown.until('notices', '', ([newest]) => newest?.includes(title) === true);
+
+/** Waits until a row has all texts; an event, since the notice of the step. */
+function untilClaim(shown: DemoMesh, title: string, { view, target, texts }: Claim): Promise<void> {
+  const isRow = (cells: ShownRow) =>
+    texts.every((text) => cells.some((cell) => hasText(cell, text)));
+  return shown.until(view, target, (rows) => {
+    // The newest is the first.
+    const end = rows.findIndex((cells) => cells.includes(title));
+    return (view === 'events' ? rows.slice(0, Math.max(end, 0)) : rows).some(isRow);
+  });
+}
+
+/** Ends the demo, which has had no call that failed. */
+async function endWithoutFailures(shown: DemoMesh): Promise<void> {
+  shown.interrupt();
+  const { code, output } = await shown.closed;
+  expect(output).toMatch(/^[1-9]\d+ calls, 0 failed\.$/m);
+  expect(code).toBe(0);
+}
+
+describe('grpc-xds demo --page', () => {
+  it('has a page of the documentation for each incident', () => {
+    const names = readdirSync(FOLDER).filter((file) => file !== 'README.md');
+    expect(names.sort()).toEqual(INCIDENTS.map((name) => `${name}.md`).sort());
+    const { links } = parsePage('docs/x', readFileSync(join(FOLDER, 'README.md'), 'utf8'));
+    expect(links.map(({ href }) => href)).toEqual(expect.arrayContaining(names));
+  });
+
+  it.each(INCIDENTS)('shows what the documentation says: %s', async (name) => {
+    const shown = await start(`--incident=${name}`);
+    const sections = readSections(name);
+    expect(sections.length).toBeGreaterThan(1);
+    for (const [index, { title, claims }] of sections.entries()) {
+      if (index > 0) shown.next();
+      await untilStep(shown, title);
+      expect(claims).not.toEqual([]);
+      for (const claim of claims) await untilClaim(shown, title, claim);
+    }
+    await endWithoutFailures(shown);
+  });
+
+  // 1. Each step of the story, by hand: its notice, with the resource that did it, on the page and the terminal.
+  // 2. The shares of the canary, in the routes. The incidents have what the others show.
+  // 3. The story begins again, and no call has failed.
+  it('plays its story without a failed call', async () => {
+    const shown = await start();
+    await untilStep(shown, STORY_START);
+    for (const [text, resource, share] of STORY) {
+      shown.next();
+      await shown.until('notices', '', ([newest = []]) => {
+        return newest.includes(resource) && newest.some((cell) => cell.startsWith(text));
+      });
+      if (share === undefined) continue;
+      const [v1, v2] = [100 - share, share].map((percent) => percent.toFixed(1));
+      const texts = [`clusters cart-v1 ${v1} %`, ...(share > 0 ? [`cart-v2 ${v2} %`] : [])];
+      await untilClaim(shown, text, { view: 'routes', target: 'xds:///cart', texts });
+    }
+    shown.next();
+    await untilStep(shown, STORY_START);
+    await endWithoutFailures(shown);
+  });
+
+  it('ends when the steps of an incident are over', async () => {
+    const shown = await start('--incident=wrong-split');
+    for (const { title } of readSections('wrong-split')) {
+      await untilStep(shown, title);
+      shown.next();
+    }
+    const { code, output } = await shown.closed;
+    expect(output).toContain(' calls, 0 failed.');
+    expect(code).toBe(0);
+  });
+
+  it('names the incidents if there is no such one', async () => {
+    await expect(start('--incident=other')).rejects.toThrow(
+      'there is no incident other: bad-weight, nack',
+    );
+  });
+});
