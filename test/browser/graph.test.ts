@@ -1,6 +1,7 @@
 import type { Browser, Page } from 'playwright-core';
 import { type AdminPage, serveAdminPage } from '../../src';
 import { audit } from '../support/audit';
+import { eventually } from '../support/eventually';
 import { chromiumPath, launchBrowser } from '../support/browser';
 import { eventually } from '../support/eventually';
 import { longestTask } from '../support/longest-task';
@@ -141,7 +142,7 @@ describeInBrowser('the graph of the live page in Chromium', () => {
     });
 
     it('has all of it as text', async () => {
-      await tab.getByRole('button', { name: 'As text' }).click();
+      await tab.getByRole('button', { name: 'As text', exact: true }).click();
       const text = tab.getByRole('region', { name: 'Graph as text' });
       await text.waitFor();
       expect(await text.textContent()).toMatch(/^xds:\/\/\/shop\.example:8080 {2}\[ok/);
@@ -181,7 +182,7 @@ describeInBrowser('the graph of the live page in Chromium', () => {
       await tab.getByLabel('Method').fill('/shop.Pay/Charge');
       await tab.getByRole('button', { name: 'Explain' }).click();
       await tab.waitForSelector('.mesh.explained');
-      await tab.getByRole('button', { name: 'As text' }).click();
+      await tab.getByRole('button', { name: 'As text', exact: true }).click();
       expect(await audit(tab)).toEqual([]);
       const overflow = await tab.evaluate(
         'document.documentElement.scrollWidth - document.documentElement.clientWidth',
@@ -205,7 +206,7 @@ describeInBrowser('the graph of the live page in Chromium', () => {
     const cluster = tab.locator('.node[aria-label^="cluster <img"]');
     await cluster.focus();
     expect(await tab.textContent('.facts h3')).toBe(`cluster ${hostile}`);
-    await tab.getByRole('button', { name: 'As text' }).click();
+    await tab.getByRole('button', { name: 'As text', exact: true }).click();
     await tab.waitForSelector('.graph pre:has-text("<img")');
     expect(await tab.locator('img, script:not([src="/assets/page.js"])').count()).toBe(0);
   });

@@ -196,7 +196,7 @@ function drawMark(mark, index, isActive) {
     'g',
     {
       id: `mark-${index}`,
-      class: `mark ${tone}`,
+      class: `event-mark ${tone}`,
       role: 'option',
       'aria-selected': isActive,
       'aria-label': describeMark(mark),
