@@ -91,7 +91,7 @@ export class GrpcJsRoot implements LoadBalancer {
     private readonly onDestroyed?: (root: GrpcJsRoot) => void,
   ) {
     this.clock = shared.clock;
-    this.timing = new CallTiming(shared.clock, shared.rates);
+    this.timing = new CallTiming(shared.clock);
     const onError = (error: unknown) => {
       shared.logger.error(() => `Bug in load-balancing policy ${type.name}: ${errorStack(error)}`);
     };
@@ -126,6 +126,7 @@ export class GrpcJsRoot implements LoadBalancer {
     const xds = getXdsLbContext(channelOptions);
     // Between two resolutions of a channel there is no context.
     if (this.stats === undefined && xds?.stats !== undefined) this.observeBy(xds.stats);
+    this.timing.rates ??= xds?.rates;
     const update = {
       config: config.config,
       endpoints: list.ok
@@ -197,12 +198,16 @@ export class GrpcJsRoot implements LoadBalancer {
   /** The policy is created before the first update, which has the stats. */
   private createEnvironment(shared: SharedLbEnvironment): LbEnvironment {
     const stats = () => this.stats;
+    const { timing } = this;
     return {
       ...shared,
       batch: this.batch,
-      callTiming: this.timing,
+      callTiming: timing,
       get stats() {
         return stats();
+      },
+      get rates() {
+        return timing.rates;
       },
     };
   }
