@@ -19,9 +19,12 @@ async function openStream(url, target) {
   const startMs = performance.now();
   const headers = { Authorization: `Bearer ${token}` };
   const { body } = await fetch(origin + path, { headers, signal: ending.signal });
-  const reader = body.pipeThrough(new TextDecoderStream()).getReader();
+  const reader = body.getReader();
+  const decoder = new TextDecoder();
   let text = '';
-  while (!text.includes('\n\n')) text += (await reader.read()).value;
+  while (!text.includes('\n\n')) {
+    text += decoder.decode((await reader.read()).value, { stream: true });
+  }
   const firstMs = performance.now() - startMs;
   const drain = async () => {
     while (!(await reader.read()).done);
@@ -72,10 +75,20 @@ async function measurePicture({ url }) {
   }
 }
 
-async function measureBundle() {
-  const { pageAssets } = await import('../../dist/wire/generated/page-assets.js').catch(() => ({}));
-  if (pageAssets === undefined) return undefined;
-  return [...pageAssets.values()].reduce((sum, { text }) => sum + gzipSync(text).length, 0);
+/** The compressed size of the page and of every file that it names. */
+async function measureBundle({ url }) {
+  const [origin] = url.split('/#token=');
+  const read = new Map();
+  const pending = ['/'];
+  for (let path = pending.pop(); path !== undefined; path = pending.pop()) {
+    if (read.has(path)) continue;
+    const text = await (await fetch(origin + path)).text();
+    read.set(path, gzipSync(text).length);
+    for (const [, name] of text.matchAll(/["'](?:\.|\/assets)\/([\w-]+\.(?:js|css|svg))["']/g)) {
+      pending.push(`/assets/${name}`);
+    }
+  }
+  return [...read.values()].reduce((sum, size) => sum + size, 0);
 }
 
 const inMs = (ms) => (ms === undefined ? 'no Chromium' : `${ms.toFixed(0)} ms`);
@@ -92,7 +105,7 @@ export async function measureLargeMesh() {
     const { close } = await openStream(ready.url, ready.target);
     const read = await measureShare(child);
     close();
-    const bytes = await measureBundle();
+    const bytes = await measureBundle(ready);
     console.log('\nThe live page of 1,000 clusters with 10 endpoints each');
     printTable([
       ['', 'measured', 'target'],
