@@ -6,7 +6,7 @@ const { answerWithCpuTime, roundRobinOptions } = require('../support/timed-calls
 
 const [library, observing, ...targets] = process.argv.slice(2);
 require(library === 'grpc-xds' ? '../../dist/index.js' : library).register();
-if (observing === 'page' || observing === 'open page') servePage();
+if (observing.endsWith('page')) servePage();
 else if (observing !== '') observe();
 
 const clients = targets.map((target, index) => {
@@ -30,8 +30,10 @@ function observe() {
 /** Serves the live page; the process that reads an open one is another, as a browser is. */
 function servePage() {
   const { serveAdminPage } = require('../../dist/index.js');
-  serveAdminPage({ port: 0 }).then(({ url }) => {
-    if (observing === 'page') return;
+  serveAdminPage({ port: 0 }).then((page) => {
+    const { url } = page;
+    if (observing === 'closed page') void page.close();
+    if (observing !== 'open page') return;
     const reader = fork(join(__dirname, '..', 'page', 'reader-child.cjs'), [url]);
     process.on('exit', () => reader.kill());
   });

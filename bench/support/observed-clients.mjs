@@ -24,15 +24,16 @@ export const PAGE = [
  * @param what What the client is observed by, such as `metrics`.
  * @param variants The ways, each by its name and the argument of the client; the first two are without any, since what
  *   two equal processes differ by is noise.
+ * @param extent How many runs and turns; by default those of `measure`.
  */
-export async function compareObserved({ what, variants, target }) {
+export async function compareObserved({ what, variants, target, extent = {} }) {
   const folder = mkdtempSync(join(tmpdir(), 'grpc-xds-bench-'));
   const world = await startChild(inRpc('world-child.cjs'));
   try {
     const bootstrap = join(folder, 'bootstrap.json');
     writeFileSync(bootstrap, JSON.stringify(world.ready.bootstrap));
-    const results = await measure(() => startClients(bootstrap, variants));
-    console.log(`\nCPU per call with ${what}, unary, 32 bytes (${extentOf()})`);
+    const results = await measure(() => startClients(bootstrap, variants), extent);
+    console.log(`\nCPU per call with ${what}, unary, 32 bytes (${extentOf(extent)})`);
     printTable([headingOf('none'), ...rowsOf(results)]);
     console.log(`  Target: ${target}`);
   } finally {

@@ -5,7 +5,7 @@ import type { LoadReporter } from '../xds-client/lrs/load-reporter';
 import type { XdsEndpoint } from '../resources/endpoints/endpoints';
 import type { LbConfig } from '../resources/extension-points';
 import type { CertificateSource } from '../security/providers/certificate-provider';
-import type { ChannelRates, ProcessRates } from '../observe/rates/process-rates';
+import type { ChannelRates } from '../observe/rates/process-rates';
 import type { ChannelStats, LabelValues } from '../observe/stats/stats-plugin';
 import type { Clock } from '../util/clock';
 import type { Logger } from '../util/logger';
@@ -31,12 +31,12 @@ export interface LbEnvironment {
   readonly timeSlices: TimeSlices;
   /** Whether the latency of calls is measured. Default: never. */
   readonly callTiming?: { readonly isOn: boolean };
-  /** Whether calls are counted, which takes their latency. Default: never. */
-  readonly rates?: Pick<ProcessRates, 'counting'>;
   /** What observes the channel; `undefined` if nothing does. Not known before the first update. */
   readonly stats?: ChannelStats | undefined;
   /** The channel, for events. Not known before the first update, nor under other resolvers than xds. */
   readonly channel?: ChannelNames | undefined;
+  /** Counts the attempts of calls while a page is served; `undefined` if nothing does. Not known before the first update. */
+  readonly rates?: ChannelRates | undefined;
 }
 
 /** What tells a channel from others. */

@@ -190,7 +190,7 @@ export class XdsRuntime {
       ...{ ...environment, maxConnectionAttempts, timeSlices },
     });
     return new RegistryRoots(policies, {
-      ...{ ...environment, policies, connectionAttempts, timeSlices, rates: processRates },
+      ...{ ...environment, policies, connectionAttempts, timeSlices },
     });
   }
 

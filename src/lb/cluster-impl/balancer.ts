@@ -34,7 +34,6 @@ import { CountedSubchannels } from './counted-subchannels';
 import { ClusterCalls } from './endpoint-calls';
 import type * as Observation from './observed-cluster';
 import type { ObservedCluster } from './observed-cluster';
-import type { ChannelRates } from '../../observe/rates/process-rates';
 import { late } from '../../util/late';
 import { quoteName } from '../../util/text';
 
@@ -97,7 +96,7 @@ class ClusterImpl implements SingleChildDelegate<ClusterImplConfig> {
   private *apply(update: LbUpdate<ClusterImplConfig>): Steps<void> {
     const { config, endpoints } = update;
     const { applied } = this;
-    const next = applied?.config === config ? applied : this.prepare(config, update.xds?.rates);
+    const next = applied?.config === config ? applied : this.prepare(config);
     this.next = next;
     const hasMoved = endpoints.ok && (yield* updateLocalities(next, endpoints.value));
     this.next = undefined;
@@ -162,7 +161,7 @@ class ClusterImpl implements SingleChildDelegate<ClusterImplConfig> {
   }
 
   /** Returns what follows from a config. What it has in common with the one before is shared. */
-  private prepare(config: ClusterImplConfig, rates: ChannelRates | undefined): Applied {
+  private prepare(config: ClusterImplConfig): Applied {
     const { options } = config;
     const limits = new CallLimits(options);
     const { applied } = this;
@@ -175,7 +174,7 @@ class ClusterImpl implements SingleChildDelegate<ClusterImplConfig> {
       return { ...applied, config, limits };
     }
     const counterRef = this.dependencies.counters.acquire(options.cluster, options.edsServiceName);
-    const { stats, clock, callTiming, logger } = this.only.host.environment;
+    const { stats, clock, callTiming, rates, logger } = this.only.host.environment;
     const addresses = new AddressIndex();
     const loads = createLoads(options, addresses, logger);
     const observed =

@@ -1,5 +1,5 @@
 import type { Subchannel } from '../../grpc-js';
-import type { ChannelRates, ProcessRates } from '../../observe/rates/process-rates';
+import type { ChannelRates } from '../../observe/rates/process-rates';
 import type { RatedCluster, TargetRates } from '../../observe/rates/target-rates';
 import type { Clock } from '../../util/clock';
 import type { Handle } from '../../util/handle';
@@ -21,15 +21,14 @@ const MIN_PRUNED = 64;
 export class CallTiming implements Handle {
   private timer: Handle | undefined;
 
-  /** @param rates Those of the process. Default: no page is ever served. */
-  constructor(
-    private readonly clock: Pick<Clock, 'setTimer'>,
-    private readonly rates?: Pick<ProcessRates, 'counting'>,
-  ) {}
+  /** Counts calls while a page is served; `undefined` before it is known, and if nothing does. */
+  rates: ChannelRates | undefined;
+
+  constructor(private readonly clock: Pick<Clock, 'setTimer'>) {}
 
   /** Whether latencies are measured now. */
   get isOn(): boolean {
-    return this.timer !== undefined || this.rates?.counting !== undefined;
+    return this.timer !== undefined || this.rates?.current !== undefined;
   }
 
   /** Measures for the next minute. */

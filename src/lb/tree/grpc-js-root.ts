@@ -93,7 +93,7 @@ export class GrpcJsRoot implements LoadBalancer {
     private readonly onDestroyed?: (root: GrpcJsRoot) => void,
   ) {
     this.clock = shared.clock;
-    this.timing = new CallTiming(shared.clock, shared.rates);
+    this.timing = new CallTiming(shared.clock);
     const onError = (error: unknown) => {
       shared.logger.error(() => `Bug in load-balancing policy ${type.name}: ${errorStack(error)}`);
     };
@@ -129,6 +129,7 @@ export class GrpcJsRoot implements LoadBalancer {
     // Between two resolutions of a channel there is no context.
     this.channel ??= xds && { nodeId: xds.nodeId, target: xds.target };
     if (this.stats === undefined && xds?.stats !== undefined) this.observeBy(xds.stats);
+    this.timing.rates ??= xds?.rates;
     const update = {
       config: config.config,
       endpoints: list.ok
@@ -201,15 +202,19 @@ export class GrpcJsRoot implements LoadBalancer {
   private createEnvironment(shared: SharedLbEnvironment): LbEnvironment {
     const stats = () => this.stats;
     const channel = () => this.channel;
+    const { timing } = this;
     return {
       ...shared,
       batch: this.batch,
-      callTiming: this.timing,
+      callTiming: timing,
       get stats() {
         return stats();
       },
       get channel() {
         return channel();
+      },
+      get rates() {
+        return timing.rates;
       },
     };
   }

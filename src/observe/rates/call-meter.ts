@@ -21,10 +21,12 @@ const MAX_COUNT = 2 ** 16 - 1;
 /**
  * Counts calls, or attempts of calls: those started, and those ended by status and latency, for each of the last ten seconds;
  * those started and failed for each ten seconds of the last five minutes. Its memory is the same however many there are:
- * about 2 kB. More than 65,535 in one second count as that many.
+ * 2.3 kB. More than 65,535 in one second count as that many.
  */
 export class CallMeter {
   private readonly seconds = new Uint16Array(SECONDS * COUNTS);
+  /** The sum of the seconds that are shown, so that a reader need not add them up. */
+  private readonly window = new Uint32Array(COUNTS);
   private readonly trend = new Uint32Array(SLOTS * SLOT_COUNTS);
   /** The second that the slots have advanced to; -1 before the first count. */
   private second = -1;
@@ -67,29 +69,39 @@ export class CallMeter {
   /** Adds what was counted in the seconds and the slots that have passed. */
   addTo(sum: RateSum, nowMs: number): void {
     sum.inFlight += this.running;
-    const idleSeconds = nowMs / 1000 - this.latest;
-    if (this.latest === -1 || idleSeconds > SLOTS * TREND_SECONDS) return;
+    if (this.isForgotten(nowMs)) return;
     this.advance(nowMs);
-    const { seconds, trend, second } = this;
-    // Most endpoints of a large cluster may be idle.
-    for (let age = 1; age <= WINDOW_SECONDS && idleSeconds <= SECONDS; age++) {
-      sum.addSecond(seconds, ((second + SECONDS - age) % SECONDS) * COUNTS);
-    }
+    sum.addCounts(this.window);
+    const { trend } = this;
     for (let age = 1; age <= TREND_SLOTS; age++) {
       const at = this.slotAt(age);
       sum.addSlot(TREND_SLOTS - age, trend[at] ?? 0, trend[at + 1] ?? 0);
     }
   }
 
-  /** Clears the seconds and the slots between the latest count and now. */
+  /** Returns how many were started in the seconds of the window that have passed. */
+  startedBefore(nowMs: number): number {
+    if (this.isForgotten(nowMs)) return 0;
+    this.advance(nowMs);
+    return this.window[0] ?? 0;
+  }
+
+  /** Whether nothing was counted for so long that all counts are of an earlier time. */
+  private isForgotten(nowMs: number): boolean {
+    return this.latest === -1 || nowMs / 1000 - this.latest > SLOTS * TREND_SECONDS;
+  }
+
+  /** Passes on to the present second: those in between have no counts. */
   private advance(nowMs: number): void {
     const now = Math.floor(nowMs / 1000);
-    if (now === this.second) return;
     const before = this.second;
+    if (now <= before) return;
     this.second = now;
-    for (let next = Math.max(before, now - SECONDS) + 1; next <= now; next++) {
-      const at = (next % SECONDS) * COUNTS;
-      this.seconds.fill(0, at, at + COUNTS);
+    if (now - before > SECONDS) {
+      this.seconds.fill(0);
+      this.window.fill(0);
+    } else {
+      for (let next = before + 1; next <= now; next++) this.beginSecond(next);
     }
     const slot = Math.floor(now / TREND_SECONDS);
     const first = Math.max(Math.floor(before / TREND_SECONDS), slot - SLOTS) + 1;
@@ -97,6 +109,18 @@ export class CallMeter {
       const at = (next % SLOTS) * SLOT_COUNTS;
       this.trend.fill(0, at, at + SLOT_COUNTS);
     }
+  }
+
+  /** The second before is complete, and the place of this one has that of eleven seconds ago, which leaves the window. */
+  private beginSecond(second: number): void {
+    const { seconds, window } = this;
+    const ended = ((second + SECONDS - 1) % SECONDS) * COUNTS;
+    const place = (second % SECONDS) * COUNTS;
+    for (let index = 0; index < COUNTS; index++) {
+      const change = (seconds[ended + index] ?? 0) - (seconds[place + index] ?? 0);
+      if (change !== 0) window[index] = (window[index] ?? 0) + change;
+    }
+    seconds.fill(0, place, place + COUNTS);
   }
 
   private count(what: number): void {

@@ -51,15 +51,10 @@ export class RateSum {
   private readonly trend = new Float64Array(TREND_SLOTS);
   private readonly errorTrend = new Float64Array(TREND_SLOTS);
 
-  /** The number of calls started in the last ten complete seconds. */
-  get started(): number {
-    return this.counts[0] ?? 0;
-  }
-
-  /** Adds the counts of one second, which begin at an index. */
-  addSecond(counts: ArrayLike<number>, first: number): void {
+  /** Adds the counts of the seconds that are shown. */
+  addCounts(counts: Uint32Array): void {
     for (let index = 0; index < COUNTS; index++) {
-      this.counts[index] = (this.counts[index] ?? 0) + (counts[first + index] ?? 0);
+      this.counts[index] = (this.counts[index] ?? 0) + (counts[index] ?? 0);
     }
   }
 
@@ -84,7 +79,11 @@ export class RateSum {
     const slots = Math.min(Math.max(now - first, 0), TREND_SLOTS);
     const hasErrors = this.errorTrend.some((count) => count > 0);
     return {
-      ...{ counts, rate: round(this.started / seconds), errorRate: round(failed / seconds) },
+      ...{
+        counts,
+        rate: round((this.counts[0] ?? 0) / seconds),
+        errorRate: round(failed / seconds),
+      },
       errors: describeErrors(codes),
       ...(p50 !== undefined && p99 !== undefined && { p50: round(p50), p99: round(p99) }),
       inFlight: this.inFlight,
@@ -106,7 +105,8 @@ function describeErrors(codes: Float64Array): readonly string[] {
     .map(([code, count]) => `${code > MAX_STATUS_CODE ? 'other' : statusName(code)} ${count}`);
 }
 
-/** Rounds to three digits: more would change with each reading, and say nothing. */
+/** Rounds to three digits, and three decimals: more would change with each reading, and say nothing. */
 function round(value: number): number {
-  return value >= 100 ? Math.round(value) : Number(value.toPrecision(3));
+  const scale = value >= 100 ? 1 : value >= 10 ? 10 : value >= 1 ? 100 : 1000;
+  return Math.round(value * scale) / scale;
 }

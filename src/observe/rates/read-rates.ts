@@ -47,7 +47,8 @@ export class ReadRates {
 
   /** Returns how many attempts on endpoints of a cluster were started in the last ten complete seconds. */
   startedOn(cluster: string, addresses: Iterable<string>): number {
-    return this.sum(this.rates.findEndpoints(cluster, addresses)).started;
+    const meters = this.rates.findEndpoints(cluster, addresses);
+    return meters.reduce((sum, meter) => sum + meter.startedBefore(this.nowMs), 0);
   }
 
   private showAttempts(meters: readonly CallMeter[]): RateColumns | undefined {

@@ -1,4 +1,8 @@
 import { CallTiming, ClusterCalls } from '../../../src/lb/cluster-impl/endpoint-calls';
+import { ProcessRates } from '../../../src/observe/rates/process-rates';
+import type { RateColumns } from '../../../src/observe/rates/rate-sum';
+import { ReadRates } from '../../../src/observe/rates/read-rates';
+import type { Handle } from '../../../src/util/handle';
 import type { EndpointState } from '../../../src/lb/tree/policy-state';
 import { FakeClock } from '../../support/fake-clock';
 import { makeEndpointSet, makeLocality } from '../../support/lb-harness';
@@ -74,5 +78,83 @@ describe('the calls of a cluster by endpoint', () => {
     expect(calls.of(subchannel('10.0.0.1'))).toBe(kept);
     expect(calls.of(subchannel('10.0.1.1'))).toBe(busy);
     expect(describeOne('10.0.1.2:80')).toEqual(endpoint('10.0.1.2:80'));
+  });
+
+  describe('while calls are counted', () => {
+    const UNAVAILABLE = 14;
+    let rates: ProcessRates;
+    let counting: Handle;
+    beforeEach(() => {
+      rates = new ProcessRates();
+      timing = new CallTiming(clock);
+      timing.rates = rates.channel('xds:///a');
+      calls = new ClusterCalls('c', { clock, timing, rates: timing.rates });
+      counting = rates.acquire(clock);
+    });
+
+    /** @returns `undefined` if nothing is counted. */
+    function read(...addresses: readonly string[]): RateColumns | undefined {
+      clock.advance(1000);
+      const found = rates.counting?.find('xds:///a');
+      const reading = found && new ReadRates(found, clock.monotonicMs());
+      return addresses.length === 0
+        ? reading?.ofClusters(['c'])
+        : reading?.ofEndpoints('c', addresses);
+    }
+
+    it('counts attempts by endpoint and for the cluster, with their latency, unrequested', () => {
+      for (const [host, code] of [['10.0.0.1', 0] as const, ['10.0.0.2', UNAVAILABLE] as const]) {
+        const one = calls.of(subchannel(host));
+        const started = one.start();
+        clock.advance(20);
+        one.end(started, code);
+      }
+      expect(read('10.0.0.1:80')).toMatchObject({ counts: 'attempts', rate: 1, errors: [] });
+      expect(read('10.0.0.2:80')).toMatchObject({ rate: 0.5, errors: ['UNAVAILABLE 1'] });
+      expect(read('10.0.0.1:80', '10.0.0.2:80')).toMatchObject({ inFlight: 0 });
+      expect(Math.abs((read()?.p50 ?? 0) / 20 - 1)).toBeLessThan(0.13);
+      expect(read('10.0.0.3:80')).toBeUndefined();
+    });
+
+    it('does not count an end whose start was not counted', () => {
+      counting.release();
+      timing.request();
+      const one = calls.of(subchannel('10.0.0.1'));
+      const started = one.start();
+      clock.advance(1);
+      rates.acquire(clock);
+      one.end(started, 0);
+      expect(read()).toBeUndefined();
+      one.end(one.start(), 0);
+      expect(read()).toMatchObject({ inFlight: 0 });
+    });
+
+    it('takes back what could not be started', () => {
+      const one = calls.of(subchannel('10.0.0.1'));
+      one.withdraw(one.start());
+      expect(read('10.0.0.1:80')).toMatchObject({ rate: 0, inFlight: 0 });
+      expect(describeOne('10.0.0.1:80')).toMatchObject({ callsInFlight: 0 });
+    });
+
+    it('goes on with an endpoint that is removed and added, and forgets those of a cluster that ends', () => {
+      const one = calls.of(subchannel('10.0.0.1'));
+      one.end(one.start(), 0);
+      calls.update(makeEndpointSet(makeLocality('a', ['10.0.0.2:80'])));
+      calls.update(makeEndpointSet(makeLocality('a', ['10.0.0.1:80', '10.0.0.2:80'])));
+      expect(calls.of(subchannel('10.0.0.1'))).toBe(one);
+      expect(read('10.0.0.1:80')).toMatchObject({ rate: 1 });
+      calls.release();
+      expect(read('10.0.0.1:80')).toBeUndefined();
+      expect(read()).toBeUndefined();
+    });
+
+    it('counts nothing any more when no page is served', () => {
+      const one = calls.of(subchannel('10.0.0.1'));
+      const started = one.start();
+      counting.release();
+      one.end(started, 0);
+      expect(timing.isOn).toBe(false);
+      expect(read()).toBeUndefined();
+    });
   });
 });

@@ -1,0 +1,121 @@
+// The live page of a client with 1,000 clusters and 10,000 endpoints, and what a browser downloads for it.
+import { existsSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { gzipSync } from 'node:zlib';
+import { startChild } from '../support/child.mjs';
+import { median } from '../support/statistics.mjs';
+import { printTable } from '../support/table.mjs';
+
+const PICTURES = 7;
+/** The time in which the CPU is measured, of a reader and without one. */
+const WATCHED_MS = 10_000;
+const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
+
+/** Reads a stream as a page that shows the graph does. @returns the time to its first message, and what ends it. */
+async function openStream(url, target) {
+  const [origin, token] = url.split('/#token=');
+  const path = `/api/stream?view=targets&view=graph&target=${encodeURIComponent(target)}`;
+  const ending = new AbortController();
+  const startMs = performance.now();
+  const headers = { Authorization: `Bearer ${token}` };
+  const { body } = await fetch(origin + path, { headers, signal: ending.signal });
+  const reader = body.getReader();
+  const decoder = new TextDecoder();
+  let text = '';
+  while (!text.includes('\n\n')) {
+    text += decoder.decode((await reader.read()).value, { stream: true });
+  }
+  const firstMs = performance.now() - startMs;
+  const drain = async () => {
+    while (!(await reader.read()).done);
+  };
+  drain().catch(() => {});
+  return { firstMs, close: () => ending.abort() };
+}
+
+async function measureFirstMessage({ url, target }) {
+  const times = [];
+  for (let turn = 0; turn < PICTURES; turn++) {
+    const { firstMs, close } = await openStream(url, target);
+    times.push(firstMs);
+    close();
+    await sleep(500);
+  }
+  return median(times);
+}
+
+/** The share of a core that the client takes. */
+async function measureShare(child) {
+  await child.ask({});
+  const startMs = performance.now();
+  await sleep(WATCHED_MS);
+  const { cpuMs } = await child.ask({});
+  return cpuMs / (performance.now() - startMs);
+}
+
+/** The time from the request of the page to its first node of the graph; `undefined` without a Chromium on this machine. */
+async function measurePicture({ url }) {
+  const executablePath = [process.env.CHROMIUM_PATH ?? '', ...CHROMIUM].find(existsSync);
+  if (executablePath === undefined) return undefined;
+  const { chromium } = await import('playwright-core');
+  const browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] });
+  try {
+    const times = [];
+    for (let turn = 0; turn < PICTURES; turn++) {
+      const tab = await browser.newPage();
+      const startMs = performance.now();
+      await tab.goto(url);
+      await tab.locator('svg.mesh [data-id]').first().waitFor({ state: 'attached' });
+      times.push(performance.now() - startMs);
+      await tab.close();
+    }
+    return median(times);
+  } finally {
+    await browser.close();
+  }
+}
+
+/** The compressed size of the page and of every file that it names. */
+async function measureBundle({ url }) {
+  const [origin] = url.split('/#token=');
+  const read = new Map();
+  const pending = ['/'];
+  for (let path = pending.pop(); path !== undefined; path = pending.pop()) {
+    if (read.has(path)) continue;
+    const text = await (await fetch(origin + path)).text();
+    read.set(path, gzipSync(text).length);
+    for (const [, name] of text.matchAll(/["'](?:\.|\/assets)\/([\w-]+\.(?:js|css|svg))["']/g)) {
+      pending.push(`/assets/${name}`);
+    }
+  }
+  return [...read.values()].reduce((sum, size) => sum + size, 0);
+}
+
+const inMs = (ms) => (ms === undefined ? 'no Chromium' : `${ms.toFixed(0)} ms`);
+const inPercent = (share) => `${(100 * share).toFixed(1)} %`;
+
+export async function measureLargeMesh() {
+  const script = new URL('mesh-child.cjs', import.meta.url).pathname;
+  const child = await startChild(script);
+  try {
+    const { ready } = child;
+    const firstMs = await measureFirstMessage(ready);
+    const pictureMs = await measurePicture(ready);
+    const unread = await measureShare(child);
+    const { close } = await openStream(ready.url, ready.target);
+    const read = await measureShare(child);
+    close();
+    const bytes = await measureBundle(ready);
+    console.log('\nThe live page of 1,000 clusters with 10 endpoints each');
+    printTable([
+      ['', 'measured', 'target'],
+      ['First message of the graph', inMs(firstMs), ''],
+      ['First picture in Chromium', inMs(pictureMs), '500 ms'],
+      ['Share of a core, page not open', inPercent(unread), ''],
+      ['Share of a core, graph open', inPercent(read), '5 %'],
+      ['Files of the page, compressed', `${(bytes / 1000).toFixed(0)} kB`, '250 kB'],
+    ]);
+  } finally {
+    await child.stop();
+  }
+}

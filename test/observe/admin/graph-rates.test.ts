@@ -1,0 +1,244 @@
+import { ClusterCalls } from '../../../src/lb/cluster-impl/endpoint-calls';
+import { GraphRates } from '../../../src/observe/admin/page/graph-rates';
+import { topologyView } from '../../../src/observe/admin/page/topology-rows';
+import { routeView } from '../../../src/observe/admin/page/resource-rows';
+import type { Row } from '../../../src/observe/live-page/view';
+import { ProcessRates } from '../../../src/observe/rates/process-rates';
+import { ReadRates } from '../../../src/observe/rates/read-rates';
+import type { LocalityEndpoints } from '../../../src/resources/endpoints/endpoints';
+import { routeKey } from '../../../src/routing/route-key';
+import { FakeClock } from '../../support/fake-clock';
+import {
+  clusterPolicies,
+  endpointState,
+  graphConfig,
+  graphOf,
+  policiesWith,
+} from '../../support/graphs';
+import { FakeSubchannel } from '../../support/lb-subchannel';
+import { leafOf } from '../../support/lb-xds-config';
+import { edsCluster, endpoints, virtualHostTo } from '../../support/xds-builders';
+
+const TARGET = 'xds:///shop';
+const REQUEST = {
+  ...{ name: 'topology', target: TARGET, filter: '', offset: 0 },
+  ...{ opened: new Set<string>(), closed: new Set<string>() },
+};
+
+function locality(zone: string, weight: number, ...hosts: readonly string[]): LocalityEndpoints {
+  const [first] = endpoints('', ...hosts).priorities[0]?.localities ?? [];
+  if (first === undefined) throw new Error('there is no locality');
+  return { ...first, weight, locality: { region: 'eu', zone, subZone: '' } };
+}
+
+/** A target whose route sends a quarter of its calls to `canary`. */
+class Scene {
+  readonly clock = new FakeClock();
+  private readonly rates = new ProcessRates();
+  private readonly channel = this.rates.channel(TARGET);
+  private readonly counting = this.rates.acquire(this.clock);
+  private readonly clusters = new Map<string, ClusterCalls>();
+  readonly virtualHost = virtualHostTo([
+    ['main', 75],
+    ['canary', 25],
+  ]);
+  readonly config = graphConfig(this.virtualHost, {
+    main: leafOf(edsCluster('main'), {
+      priorities: [
+        { localities: [locality('1', 3, '10.0.0.1', '10.0.0.2'), locality('2', 1, '10.0.0.3')] },
+      ],
+    }),
+    canary: leafOf(edsCluster('canary'), {
+      priorities: [{ localities: [locality('1', 1, '10.0.1.1')] }],
+    }),
+  });
+
+  /** Makes calls that take a millisecond. */
+  call(cluster: string, host: string, times: number, code = 0): this {
+    const [route] = this.virtualHost.routes;
+    if (route === undefined) throw new Error('there is no route');
+    for (let index = 0; index < times; index++) {
+      const call = this.channel.current?.startCall(this.clock);
+      call?.onRouted(routeKey(route, this.virtualHost), cluster);
+      const attempts = this.callsOf(cluster).of(
+        new FakeSubchannel(1, { host, port: 80 }, {}, () => {}),
+      );
+      const started = attempts.start();
+      attempts.end(started, code);
+      call?.end(code);
+    }
+    return this;
+  }
+
+  read(): ReadRates {
+    this.clock.advance(1000);
+    const found = this.rates.counting?.find(TARGET);
+    if (found === undefined) throw new Error('nothing is counted');
+    return new ReadRates(found, this.clock.monotonicMs());
+  }
+
+  stop(): void {
+    this.counting.release();
+  }
+
+  private callsOf(cluster: string): ClusterCalls {
+    const timing = { isOn: true };
+    const options = { clock: this.clock, timing, rates: this.channel };
+    const calls = this.clusters.get(cluster) ?? new ClusterCalls(cluster, options);
+    this.clusters.set(cluster, calls);
+    return calls;
+  }
+}
+
+/** The rows of a view by the columns that are compared. */
+function pick(rows: readonly Row[], ...columns: readonly string[]): readonly object[] {
+  return rows.map((row) =>
+    Object.fromEntries(columns.map((column) => [column, row[column]] as const)),
+  );
+}
+
+describe('the rates of rows', () => {
+  let scene: Scene;
+  beforeEach(() => {
+    scene = new Scene();
+    scene.clock.advance(1000);
+    scene
+      .call('main', '10.0.0.1', 4)
+      .call('main', '10.0.0.2', 2, 14)
+      .call('main', '10.0.0.3', 2)
+      .call('canary', '10.0.1.1', 2);
+  });
+  afterEach(() => scene.stop());
+
+  it('are found for each node of the graph by its id', () => {
+    const rates = new GraphRates(scene.read(), scene.config);
+    const { nodes } = graphOf(scene.config);
+    const shown = nodes.map(({ id, name, column }) => {
+      const { rate, counts, errors } = rates.ofNode(id) ?? {};
+      return [column, name, rate, counts, ...(errors ?? [])];
+    });
+    expect(shown).toEqual([
+      ['target', TARGET, 5, 'calls', 'UNAVAILABLE 2'],
+      ['route', '0: every path', 5, 'calls', 'UNAVAILABLE 2'],
+      ['cluster', 'main', 4, 'attempts', 'UNAVAILABLE 2'],
+      ['cluster', 'canary', 1, 'attempts'],
+      ['locality', 'eu/1', 3, 'attempts', 'UNAVAILABLE 2'],
+      ['locality', 'eu/2', 1, 'attempts'],
+      ['locality', 'eu/1', 1, 'attempts'],
+      ['endpoint', '10.0.0.1:80', 2, 'attempts'],
+      ['endpoint', '10.0.0.2:80', 1, 'attempts', 'UNAVAILABLE 2'],
+      ['endpoint', '10.0.0.3:80', 1, 'attempts'],
+      ['endpoint', '10.0.1.1:80', 1, 'attempts'],
+    ]);
+  });
+
+  it('have the share that an edge got beside the one that it is given', () => {
+    const rates = new GraphRates(scene.read(), scene.config);
+    const { nodes, edges } = graphOf(scene.config);
+    const names = new Map(nodes.map(({ id, name }) => [id, name]));
+    const got = edges.flatMap((edge) => {
+      const share = rates.shareOf(edge.from, edge.to);
+      return share === undefined
+        ? []
+        : [
+            [
+              names.get(edge.from),
+              names.get(edge.to),
+              edge.share,
+              share.got,
+              share.calls,
+              share.of,
+            ],
+          ];
+    });
+    expect(got).toEqual([
+      ['main', 'eu/1', 0.75, 0.75, 6, 8],
+      ['main', 'eu/2', 0.25, 0.25, 2, 8],
+      ['canary', 'eu/1', 1, 1, 2, 2],
+      ['0: every path', 'main', 0.75, 0.8, 8, 10],
+      ['0: every path', 'canary', 0.25, 0.2, 2, 10],
+    ]);
+    const canary = edges.find(({ to }) => to === 'cluster canary');
+    expect(canary && rates.describe(canary)).toMatchObject({
+      ...{ counts: 'calls', rate: 1, errors: [], got: 0.2, gotCalls: 2, gotOf: 10 },
+    });
+  });
+
+  it('are not known of other ids', () => {
+    const rates = new GraphRates(scene.read(), scene.config);
+    for (const id of [
+      '',
+      'more cluster',
+      'cluster x',
+      'locality x',
+      'locality 1',
+      'endpoint x',
+      'route x',
+      'endpoints of locality [',
+    ]) {
+      expect(rates.ofNode(id)).toBeUndefined();
+    }
+    expect(rates.shareOf('cluster main', 'locality ["main",1,"eu","1",""]')).toBeUndefined();
+    expect(rates.shareOf('target x', 'route x')).toBeUndefined();
+  });
+
+  it('are beside routes, with the shares of their clusters', () => {
+    const { rows } = routeView(scene.config, { ...REQUEST, name: 'routes' }, scene.read());
+    expect(pick(rows, 'rate', 'errorRate', 'shares')).toEqual([
+      {
+        ...{ rate: 5, errorRate: 1 },
+        shares: [
+          'main: asked 75 %, got 80 % (8 of 10 calls)',
+          'canary: asked 25 %, got 20 % (2 of 10 calls)',
+        ],
+      },
+    ]);
+    const [row] = routeView(scene.config, { ...REQUEST, name: 'routes' }).rows;
+    expect(row).not.toHaveProperty('rate');
+  });
+
+  it('are beside groups and endpoints of the topology', () => {
+    const zone = (name: string, weight: number, ...addresses: readonly string[]) => ({
+      ...{ name: `{region="eu", zone="${name}", sub_zone=""}`, role: { weight } },
+      ...{ policy: 'round_robin', state: 'READY' as const },
+      endpoints: addresses.map((address) => endpointState(address)),
+    });
+    const main = clusterPolicies('main', [], {
+      name: 'cluster:main',
+      children: [
+        {
+          ...{ policy: 'weighted_target_experimental', state: 'READY' },
+          children: [zone('1', 3, '10.0.0.1:80', '10.0.0.2:80'), zone('2', 1, '10.0.0.3:80')],
+        },
+      ],
+    });
+    const canary = clusterPolicies('canary', [[endpointState('10.0.1.1:80')]], {
+      name: 'cluster:canary',
+    });
+    const aggregate = {
+      ...{ name: 'cluster:all', policy: 'priority_experimental', state: 'READY' as const },
+      children: [
+        { ...main, name: 'a' },
+        { ...canary, name: 'b' },
+      ],
+    };
+    const policies = policiesWith(main, canary, aggregate);
+    const { rows } = topologyView(policies, REQUEST, scene.read());
+    expect(pick(rows.slice(0, 6), 'name', 'rate', 'connections', 'shares')).toEqual([
+      { name: 'main', rate: 4, connections: 3, shares: undefined },
+      {
+        ...{ name: 'eu/1', rate: 3, connections: 2 },
+        shares: ['asked 75 %, got 75 % (6 of 8 attempts)'],
+      },
+      { name: '10.0.0.1:80', rate: 2, connections: undefined, shares: undefined },
+      { name: '10.0.0.2:80', rate: 1, connections: undefined, shares: undefined },
+      {
+        ...{ name: 'eu/2', rate: 1, connections: 1 },
+        shares: ['asked 25 %, got 25 % (2 of 8 attempts)'],
+      },
+      { name: '10.0.0.3:80', rate: 1, connections: undefined, shares: undefined },
+    ]);
+    const all = rows.find(({ name }) => name === 'all');
+    expect(all).toMatchObject({ rate: 5, connections: 4 });
+  });
+});
