@@ -70,7 +70,7 @@ describeInBrowser('the graph of the live page in Chromium', () => {
       await node(/^locality example\/us-2a: unused, priority 1/).waitFor();
       await node(/^endpoint 127\.0\.0\.1:1: failing, .*ECONNREFUSED/).waitFor();
       expect(await tab.textContent('.graph-columns')).toContain('2 clusters');
-      const mark = tab.locator('.node.state-failing .mark');
+      const mark = tab.locator('.node[data-state="failing"] .mark');
       expect(await mark.textContent()).toBe('▲');
     });
 
@@ -215,6 +215,10 @@ describeInBrowser('the graph of the live page in Chromium', () => {
       .catch(() => undefined);
     await open();
     await tab.waitForSelector('.graph-columns:has-text("1,000 clusters")');
+    const firstPictureMs = await tab.evaluate<number>(FIRST_PICTURE);
+    // On a machine that is not busy it is less than 500.
+    expect(firstPictureMs).toBeGreaterThan(0);
+    expect(firstPictureMs).toBeLessThan(10_000);
     const longest = await longestTask(browser, tab, async () => {
       await tab.getByRole('button', { name: 'More clusters' }).click();
       await tab.getByRole('button', { name: 'Fewer clusters' }).waitFor();
@@ -225,10 +229,13 @@ describeInBrowser('the graph of the live page in Chromium', () => {
       await node(/^endpoint 127\.3\.9\.9:1/).waitFor();
     });
     expect(longest).toBeGreaterThan(0);
-    expect(longest).toBeLessThan(150);
+    expect(longest).toBeLessThan(100);
     expect(await tab.locator('.node').count()).toBeLessThan(60);
   }, 120_000);
 });
+
+/** The milliseconds from the beginning of the navigation to the first picture. */
+const FIRST_PICTURE = `performance.getEntriesByName('graph drawn')[0].startTime`;
 
 /** Where the first line in use is nearly at its end, where no name is. */
 const END_OF_FIRST_LINE = `(() => {

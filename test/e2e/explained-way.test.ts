@@ -166,7 +166,7 @@ async function explain(
     method: '/test.Echo/Say',
     headers: lines.join('\n'),
   };
-  const { text } = await getPage(page, `/api/explain?${new URLSearchParams(query)}`);
+  const { text } = await getPage(page, `/api/explain?${new URLSearchParams(query).toString()}`);
   const { way } = JSON.parse(text) as { way?: CallWay };
   if (way === undefined) throw new Error(`no way: ${text}`);
   return way;

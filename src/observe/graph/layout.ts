@@ -34,6 +34,8 @@ export interface LayoutOptions {
   readonly columnWidth?: number;
   /** The height that a node has room for, in pixels; a half of it is free. Default 34. */
   readonly rowHeight?: number;
+  /** How often places are improved. Each time costs most of the layout where a node has hundreds of lines. Default 6. */
+  readonly iterations?: number;
 }
 
 const NODE_WIDTH = 12;
@@ -46,18 +48,18 @@ type FindRate = NonNullable<LayoutOptions['findRate']>;
 
 /** Places the nodes of a graph in columns, such that lines cross little, and gives each line its width. */
 export function layOut(graph: MeshGraph, options: LayoutOptions = {}): Picture {
-  const { findRate = () => undefined, compare, columnWidth = 260, rowHeight = 34 } = options;
+  const { findRate = () => undefined, columnWidth = 260, rowHeight = 34 } = options;
   const layers = layersOf(graph);
   const flows = flowsOf(graph, layers, findRate);
-  const rows = countEach(layers.values());
   const layerCount = Math.max(1 + largest(rows.keys()), 2);
   const ruler = createRuler(graph, layers, layerCount);
   const width = (layerCount - 1) * columnWidth + NODE_WIDTH + columnWidth + 2 * MARGIN;
-  const height = Math.max(largest(rows.values()), 3) * rowHeight + 2 * MARGIN;
+  const height = Math.max(largest(countEach(layers.values()).values()), 3) * rowHeight + 2 * MARGIN;
   const layout = sankey<GraphNode, GraphEdge>()
     .nodeId(({ id }) => id)
     .nodeAlign(({ id }) => layers.get(id) ?? 0)
-    .nodeSort(compare)
+    .iterations(options.iterations ?? 6)
+    .nodeSort(options.compare)
     .nodeWidth(NODE_WIDTH)
     .nodePadding(rowHeight / 2)
     .extent([
