@@ -1,14 +1,14 @@
 // Takes screenshots of the live page: `npm run screenshots -- FOLDER`. Those in docs/images are from here.
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Browser, Page } from 'playwright-core';
 import { serveAdminPage } from '../../src';
-import type { Browser } from 'playwright-core';
 import { launchBrowser } from '../support/browser';
 import { DemoMesh } from '../support/demo-mesh';
 import { startScene } from '../support/page-scene';
 
 const WIDTHS = [360, 768, 1280];
-const VIEWS = ['topology', 'resources', 'routes', 'servers', 'events'];
+const VIEWS = ['graph', 'topology', 'resources', 'routes', 'servers', 'events'];
 
 async function main(folder: string): Promise<void> {
   const { mesh, shop } = await startScene();
@@ -22,7 +22,11 @@ async function main(folder: string): Promise<void> {
       await tab.goto(page.url);
       for (const view of VIEWS) {
         await tab.click(`#tab-${view}`);
-        await tab.waitForSelector('#view tbody tr');
+        await tab.waitForSelector(view === 'graph' ? '.mesh .node' : '#view tbody tr');
+        if (view === 'graph') {
+          await tab.waitForSelector('.node[data-state="failing"]');
+          await tab.locator('.node[aria-label^="cluster catalog"]').focus();
+        }
         if (view === 'topology') {
           for (let call = 0; call < 12; call++) await shop.say();
           await tab.waitForSelector('#view td:has-text("latency")');
@@ -36,6 +40,7 @@ async function main(folder: string): Promise<void> {
           path: join(folder, `${view}-${colorScheme}-${width}.png`),
           fullPage: true,
         });
+        if (view === 'graph') await shootWay(tab, join(folder, `way-${colorScheme}-${width}.png`));
       }
       await tab.close();
     }
@@ -68,6 +73,14 @@ async function takeDemo(browser: Browser, folder: string): Promise<void> {
   await tab.close();
   demo.interrupt();
   await demo.closed;
+}
+
+/** The graph with the way of an explained call. */
+async function shootWay(tab: Page, path: string): Promise<void> {
+  await tab.fill('#method', '/shop.Catalog/List');
+  await tab.click('#call button');
+  await tab.waitForSelector('.mesh.explained');
+  await tab.screenshot({ path, fullPage: true });
 }
 
 void main(process.argv[2] ?? '.');

@@ -51,10 +51,11 @@ export function layOut(graph: MeshGraph, options: LayoutOptions = {}): Picture {
   const { findRate = () => undefined, columnWidth = 260, rowHeight = 34 } = options;
   const layers = layersOf(graph);
   const flows = flowsOf(graph, layers, findRate);
+  const rows = countEach(layers.values());
   const layerCount = Math.max(1 + largest(rows.keys()), 2);
   const ruler = createRuler(graph, layers, layerCount);
   const width = (layerCount - 1) * columnWidth + NODE_WIDTH + columnWidth + 2 * MARGIN;
-  const height = Math.max(largest(countEach(layers.values()).values()), 3) * rowHeight + 2 * MARGIN;
+  const height = Math.max(largest(rows.values()), 3) * rowHeight + 2 * MARGIN;
   const layout = sankey<GraphNode, GraphEdge>()
     .nodeId(({ id }) => id)
     .nodeAlign(({ id }) => layers.get(id) ?? 0)
@@ -82,8 +83,7 @@ export function layOut(graph: MeshGraph, options: LayoutOptions = {}): Picture {
     }),
     edges: graph.edges.map((edge, index) => {
       const link = placed.links[index];
-      const path = link === undefined ? null : line(link);
-      return { ...edge, path: path ?? '', width: Math.max(link?.width ?? 0, 1) };
+      return { ...edge, path: (link && line(link)) ?? '', width: Math.max(link?.width ?? 0, 1) };
     }),
   };
 }

@@ -13,7 +13,7 @@ const ROW_HEIGHT = 48;
 const HIT_HEIGHT = 24;
 /** A bar without calls is seen, too. */
 const BAR_HEIGHT = 12;
-const CHARACTER_WIDTH = 7;
+const CHARACTER_WIDTH = 8;
 /** Of more nodes, places are improved once: a frame has 50 ms. */
 const MANY_NODES = 120;
 
@@ -184,9 +184,9 @@ export class Picture {
     const top = middle - HIT_HEIGHT / 2;
     const room = this.#columnWidth - width - 16;
     // What is beside a name is of the lines.
-    const labelWidth = Math.min((row.name.length + 4) * CHARACTER_WIDTH, room);
-    setAttributes(hit, { x: x - 4, y: top, width: width + labelWidth + 8, height: HIT_HEIGHT });
-    setAttributes(label, { x: x + width + 5, y: top, width: labelWidth });
+    const hitWidth = width + 8 + Math.min((row.name.length + 4) * CHARACTER_WIDTH, room);
+    setAttributes(hit, { x: x - 4, y: top, width: hitWidth, height: HIT_HEIGHT });
+    setAttributes(label, { x: x + width + 5, y: top, width: room });
     const barHeight = Math.max(height, BAR_HEIGHT);
     setAttributes(bar, { x, y: middle - barHeight / 2, width, height: barHeight });
     this.#fill(own, row);
