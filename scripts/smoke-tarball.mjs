@@ -195,6 +195,7 @@ try {
   // Its first second shows that everything it needs is there; `npm run matrix` runs the whole.
   const demo = start([command, 'demo']);
   await lineOf(demo, /^ {5}1 +\d/);
+  await lineOf(start([command, 'demo', '--page']), /^\d\d:\d\d:\d\dZ All is well/);
   console.log('the packed package does in an empty folder what the readme shows');
 } finally {
   for (const child of children) child.kill();

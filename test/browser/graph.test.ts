@@ -1,7 +1,6 @@
 import type { Browser, Page } from 'playwright-core';
 import { type AdminPage, serveAdminPage } from '../../src';
 import { audit } from '../support/audit';
-import { eventually } from '../support/eventually';
 import { chromiumPath, launchBrowser } from '../support/browser';
 import { eventually } from '../support/eventually';
 import { longestTask } from '../support/longest-task';

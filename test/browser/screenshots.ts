@@ -1,8 +1,8 @@
 // Takes screenshots of the live page: `npm run screenshots -- FOLDER`. Those in docs/images are from here.
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { serveAdminPage } from '../../src';
 import type { Browser, Page } from 'playwright-core';
+import { serveAdminPage } from '../../src';
 import { launchBrowser } from '../support/browser';
 import { DemoMesh } from '../support/demo-mesh';
 import { startScene } from '../support/page-scene';

@@ -112,9 +112,11 @@ function readOptions() {
 async function play(world, { steps, repeats, byHand }, signal) {
   do {
     for (const step of steps) {
-      await world.use(step);
-      if (byHand) await once(process.stdin, 'data', { signal });
-      else await sleep(step.seconds * 1000, undefined, { signal });
+      // Enter counts from the text of the step on.
+      const isOver = byHand
+        ? once(process.stdin, 'data', { signal })
+        : sleep(step.seconds * 1000, undefined, { signal });
+      await Promise.all([world.use(step), isOver]);
     }
   } while (repeats);
 }

@@ -73,10 +73,15 @@ class Backend {
     });
   }
 
-  /** Ends all connections, as when its machine is lost. */
+  /** Refuses connections from now on, and ends those that it has once their calls have ended. */
+  async drain() {
+    const server = this.#server;
+    this.#server = undefined;
+    if (server !== undefined) await new Promise((resolve) => server.tryShutdown(resolve));
+  }
+
   stop() {
     this.#server?.forceShutdown();
-    this.#server = undefined;
   }
 
   async #answer(callback) {
@@ -118,7 +123,7 @@ export class Services {
   async use({ lostZone, failingBackend } = {}) {
     for (const [name, backend] of this.#backends) {
       backend.isFailing = name === failingBackend;
-      if (lostZone !== undefined && zoneOf(name) === lostZone) backend.stop();
+      if (lostZone !== undefined && zoneOf(name) === lostZone) await backend.drain();
       else await backend.start();
     }
   }
