@@ -5,7 +5,6 @@ import { statusName } from '../../util/status-code';
 import { cutText } from '../../util/text';
 import type { RefusedRequest } from '../connections/refusal-log';
 import { nameOfClient } from './client-name';
-import type { RefusalKind } from './server-counts';
 
 const MINUTE_MS = 60_000;
 /** Minutes that are kept. */
@@ -19,7 +18,13 @@ const MAX_NAME = 512;
 const OTHERS = 'others';
 
 /** The calls of a client that were refused for the same cause. */
-export interface RefusedCalls extends Pick<RefusalKind, 'status' | 'filter' | 'policy'> {
+export interface RefusedCalls {
+  /** Such as `PERMISSION_DENIED`. */
+  readonly status: string;
+  /** Empty if no filter refused them. */
+  readonly filter: string;
+  /** Empty if no policy matched them. */
+  readonly policy: string;
   readonly calls: number;
 }
 
@@ -130,7 +135,8 @@ function addRefusal(refusals: Map<string, RefusedCalls>, refusal: Refusal): void
 }
 
 function addUp(known: Map<string, Counted>, { chain, identity, calls, refusals }: Counted): void {
-  const sum = known.get(identity) ?? { chain, identity, calls: 0, refusals: new Map() };
+  const none: Counted = { chain, identity, calls: 0, refusals: new Map() };
+  const sum = known.get(identity) ?? none;
   known.set(identity, sum);
   sum.calls += calls;
   for (const [key, each] of refusals) {
