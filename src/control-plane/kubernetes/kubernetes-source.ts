@@ -10,6 +10,7 @@ import type { PolicyProblem } from './translate/service-policy';
 import { translateService } from './translate/translated-service';
 import { VariedResource } from './varied-resource';
 import { Moment, type VariedChanges } from './moment';
+import { toKnown, type KnownAudience } from './varied-set';
 
 /** The options of `KubernetesSource`. */
 export interface KubernetesSourceOptions {
@@ -31,6 +32,12 @@ interface KnownService {
 
 const UNKNOWN: KnownService = { names: [], problems: [], backends: new Set() };
 
+/** The audience of a client, with the zone that its Node had then. */
+interface PlacedAudience {
+  readonly audience: KnownAudience;
+  readonly nodeZone: string | undefined;
+}
+
 /**
  * The resources of the services of a Kubernetes cluster. A change translates the services it concerns, and a resource is encoded
  * when a client first receives it. Resources and their versions depend on the objects only: each replica has the same.
@@ -43,6 +50,8 @@ export class KubernetesSource implements ResourceView {
   private readonly parents = new Map<ObjectKey, Set<ObjectKey>>();
   private readonly watchers = new Set<() => void>();
   private readonly domain: string;
+  /** By client: after a change, each stream needs its own. */
+  private readonly audiences = new WeakMap<ClientNode, PlacedAudience>();
   private current = Moment.create();
 
   constructor(private readonly options: KubernetesSourceOptions) {
@@ -76,12 +85,21 @@ export class KubernetesSource implements ResourceView {
 
   /** Returns the resources of a client, as far as its node says where it is. */
   resourcesFor(node: ClientNode): ServedResources {
-    return this.resourcesOf(audienceOf(node, this.options.objects.nodes));
+    const { nodes } = this.options.objects;
+    const found = this.audiences.get(node);
+    const zoneOf = (name: string | undefined) =>
+      name === undefined ? undefined : nodes.get(name)?.zone;
+    if (found !== undefined && found.nodeZone === zoneOf(found.audience.nodeName)) {
+      return this.current.resourcesFor(found.audience, nodes);
+    }
+    const audience = toKnown(audienceOf(node, nodes));
+    this.audiences.set(node, { audience, nodeZone: zoneOf(audience.nodeName) });
+    return this.current.resourcesFor(audience, nodes);
   }
 
   /** Returns the resources of an audience, such as one that sees the services of some namespaces only. */
   resourcesOf(audience: Audience): ServedResources {
-    return this.current.resourcesFor(audience, this.options.objects.nodes);
+    return this.current.resourcesFor(toKnown(audience), this.options.objects.nodes);
   }
 
   /** Returns what of a Service is not applied. */
