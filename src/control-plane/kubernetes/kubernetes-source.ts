@@ -1,5 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { createHandle, type Handle } from '../../util/handle';
+import { runSteps, type Steps } from '../../util/steps';
+import type { TimeSlices } from '../../util/time-slices';
 import type { ResourceView, ServedResources } from '../ads/resource-view';
 import type { ClientNode } from '../client-state';
 import { resourceKinds } from '../resource';
@@ -18,6 +20,8 @@ export interface KubernetesSourceOptions {
   readonly objects: ClusterObjects;
   /** The domain of the cluster. Default: `cluster.local`. */
   readonly domain?: string | undefined;
+  /** With them, services are translated in steps, between which other work is done. Default: at once. */
+  readonly timeSlices?: TimeSlices | undefined;
   /** Called when the problems of a Service have changed; with an empty list when it has none any more. */
   readonly onProblems?: (service: ObjectKey, problems: readonly PolicyProblem[]) => void;
 }
@@ -53,29 +57,32 @@ export class KubernetesSource implements ResourceView {
   /** By client: after a change, each stream needs its own. */
   private readonly audiences = new WeakMap<ClientNode, PlacedAudience>();
   private current = Moment.create();
+  /** The services to translate. */
+  private readonly waiting = new Set<ObjectKey>();
+  private isApplying = false;
 
   constructor(private readonly options: KubernetesSourceOptions) {
     this.domain = options.domain ?? DEFAULT_CLUSTER_DOMAIN;
   }
 
+  /** Whether the first change was applied: a name without a resource has none. */
+  get isComplete(): boolean {
+    return this.current.isComplete;
+  }
+
   /**
-   * Applies a change of the objects, and then calls the watchers if a client may receive something else. Until the first change, which has
-   * all there is, names are pending.
+   * Applies a change of the objects, and then calls the watchers if a client may receive something else: before this returns if it
+   * is little work. A change in the course of that is applied with it, since one may refer to the other. Until the first
+   * change, which has all there is, names are pending.
    */
   apply({ services }: Pick<ObjectChange, 'services'>): void {
-    const changes: VariedChanges = new Map(resourceKinds.map((kind) => [kind.typeUrl, new Map()]));
-    const keys = new Set(services);
-    for (const key of keys) {
-      for (const backend of this.translate(key, changes)) {
-        // Also if it was translated already: another namespace sees it now.
-        keys.delete(backend);
-        keys.add(backend);
-      }
-    }
-    const next = this.current.with(changes, this.options.objects.nodes);
-    if (next === this.current) return;
-    this.current = next;
-    for (const onChanged of [...this.watchers]) onChanged();
+    this.wait(services);
+    if (this.isApplying) return;
+    this.isApplying = true;
+    const steps = this.applyWaiting();
+    const { timeSlices } = this.options;
+    if (timeSlices === undefined) runSteps(steps);
+    else timeSlices.start({ batch: { run: (task) => task() }, steps });
   }
 
   watch(onChanged: () => void): Handle {
@@ -105,6 +112,40 @@ export class KubernetesSource implements ResourceView {
   /** Returns what of a Service is not applied. */
   problemsOf(service: ObjectKey): readonly PolicyProblem[] {
     return this.services.get(service)?.problems ?? [];
+  }
+
+  /** Also those that were translated already: another namespace may see them now. */
+  private wait(services: Iterable<ObjectKey>): void {
+    for (const key of services) {
+      this.waiting.delete(key);
+      this.waiting.add(key);
+    }
+  }
+
+  private *applyWaiting(): Steps<void> {
+    try {
+      do this.publish(yield* this.translateWaiting());
+      while (this.waiting.size > 0);
+    } finally {
+      this.isApplying = false;
+    }
+  }
+
+  private *translateWaiting(): Steps<VariedChanges> {
+    const changes: VariedChanges = new Map(resourceKinds.map((kind) => [kind.typeUrl, new Map()]));
+    for (const key of this.waiting) {
+      this.waiting.delete(key);
+      this.wait(this.translate(key, changes));
+      if (this.waiting.size > 0) yield;
+    }
+    return changes;
+  }
+
+  private publish(changes: VariedChanges): void {
+    const next = this.current.with(changes, this.options.objects.nodes);
+    if (next === this.current) return;
+    this.current = next;
+    for (const onChanged of [...this.watchers]) onChanged();
   }
 
   /** @returns the services whose endpoints are seen from other namespaces now. */

@@ -23,7 +23,8 @@ export class Moment {
 
   private constructor(
     private readonly sets: ReadonlyMap<string, VariedSet>,
-    private readonly isComplete: boolean,
+    /** Whether the objects are known. */
+    readonly isComplete: boolean,
   ) {}
 
   /** Returns the resources after a change; this if clients receive the same. */
