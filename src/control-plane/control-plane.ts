@@ -27,6 +27,7 @@ import { AdsService } from './ads/ads-service';
 import type { ResourceView } from './ads/resource-view';
 import type { ImitatedServer } from './ads/subscriptions';
 import { Authentication, type Authenticate } from './authentication';
+import { ConnectionAdmission } from './connection-admission';
 import type {
   ClientIdentity,
   ClientNode,
@@ -327,9 +328,15 @@ export class ControlPlane {
   private createHost(): ServiceHost {
     const { clock, logger } = this;
     const { credentials, authenticate, maxConnectionAgeMs } = this.options;
-    const authentication = authenticate && new Authentication({ authenticate, clock, logger });
+    const admission = authenticate && new ConnectionAdmission(clock);
+    const authentication =
+      authenticate &&
+      new Authentication({
+        ...{ authenticate, clock, logger },
+        onAuthenticated: (peer) => admission?.onAuthenticated(peer),
+      });
     return new ServiceHost({
-      ...{ name: 'control plane', services: [this.ads, this.lrs], clock, credentials },
+      ...{ name: 'control plane', services: [this.ads, this.lrs], clock, credentials, admission },
       interceptors: authentication === undefined ? [] : [authentication.interceptor],
       moves:
         maxConnectionAgeMs === undefined ? undefined : { maxConnectionAgeMs, random: systemRandom },

@@ -2,6 +2,7 @@ import { ServerCredentials, type ConnectionInjector, type Server } from '@grpc/g
 import { joinHostPort } from '../util/text';
 import { createServer, type AddressInfo, type Server as TcpServer, type Socket } from 'node:net';
 import { MAX_CONNECTIONS, MAX_HANDSHAKE_MS } from './limits';
+import type { ConnectionAdmission } from './connection-admission';
 import { TlsHandshakes } from '../util/tls-handshakes';
 
 /** A socket that is listened on already, and its connections. */
@@ -34,6 +35,8 @@ export interface AcceptedConnection {
 
 /** The options of a listener. */
 export interface GrpcListenerOptions {
+  /** Bounds the work for connections without an authenticated client. Default: they are begun at once. */
+  readonly admission?: ConnectionAdmission | undefined;
   /** Default: insecure. A listener of a path has no TLS. */
   readonly credentials?: ServerCredentials | undefined;
   /** Called when certificates cannot be used; those before stay in use. */
@@ -159,6 +162,12 @@ export class GrpcListener {
     this.acceptedCount++;
     this.sockets.add(socket);
     socket.once('close', () => this.sockets.delete(socket));
+    const { admission } = this.options;
+    if (admission === undefined) this.begin(socket);
+    else admission.admit(socket, () => this.begin(socket));
+  }
+
+  private begin(socket: Socket): void {
     const { connections } = this.options;
     const connection = connections && new Connection(socket, this.createInjector());
     const injector = connection ?? this.injector;

@@ -237,9 +237,10 @@ export function findResource(set: ServedSet, name: string): SnapshotResource | u
 
 /** Returns the names and aliases whose digests differ between two sets, and possibly others. */
 export function changedNames(previous: ServedSet, next: ServedSet): readonly string[] {
-  if (previous.version === next.version) return [];
+  if (previous === next) return [];
   const known = next.changedSince?.(previous);
   if (known !== undefined) return known;
+  if (previous.version === next.version) return [];
   const names = new Set<string>();
   const compare = (name: string) => {
     if (digestOf(previous, name) !== digestOf(next, name)) names.add(name);

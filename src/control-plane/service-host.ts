@@ -6,6 +6,7 @@ import {
 } from '@grpc/grpc-js';
 import type { Clock } from '../util/clock';
 import type { Handle } from '../util/handle';
+import type { ConnectionAdmission } from './connection-admission';
 import {
   GrpcListener,
   type AcceptedConnection,
@@ -34,6 +35,8 @@ export interface ServiceHostOptions {
   readonly onBadCertificates?: (error: unknown) => void;
   /** Of each call, before its service receives it. */
   readonly interceptors?: readonly ServerInterceptor[];
+  /** Bounds the work for connections without an authenticated client. Default: they are begun at once. */
+  readonly admission?: ConnectionAdmission | undefined;
   /** When connections are moved to another server. Default: never, and connections cost less. */
   readonly moves?: MoveOptions | undefined;
 }
@@ -167,7 +170,9 @@ export class ServiceHost {
         this.connections.delete(connection);
       },
     };
-    return GrpcListener.listen(server, address, { credentials, onBadCertificates, connections });
+    return GrpcListener.listen(server, address, {
+      ...{ credentials, onBadCertificates, connections, admission: this.options.admission },
+    });
   }
 
   /** Sends a GOAWAY first, so that the client opens its next stream on another connection. */

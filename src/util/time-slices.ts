@@ -34,10 +34,14 @@ export class TimeSlices {
   private workedMs = 0;
   private workEndMs = -Infinity;
 
-  /** @param onLaterWork Called with the milliseconds of work in a turn of its own, which nothing else measures. */
+  /**
+   * @param onLaterWork Called with the milliseconds of work in a turn of its own, which nothing else measures.
+   * @param sliceMs Milliseconds of work in a turn.
+   */
   constructor(
     private readonly clock: Clock,
     private readonly onLaterWork: (durationMs: number) => void = () => {},
+    private readonly sliceMs = SLICE_MS,
   ) {}
 
   /** Whether tasks have steps left. */
@@ -74,7 +78,10 @@ export class TimeSlices {
   private advance(task: SlicedTask, startMs: number): void {
     this.tasks.delete(task);
     let step = task.steps.next();
-    while (step.done !== true && this.workedMs + this.clock.monotonicMs() - startMs < SLICE_MS) {
+    while (
+      step.done !== true &&
+      this.workedMs + this.clock.monotonicMs() - startMs < this.sliceMs
+    ) {
       step = task.steps.next();
     }
     if (step.done !== true) this.tasks.add(task);
@@ -83,7 +90,7 @@ export class TimeSlices {
   private runSlice(): void {
     this.turn = undefined;
     this.workedMs = 0;
-    while (this.workedMs < SLICE_MS) {
+    while (this.workedMs < this.sliceMs) {
       const [task] = this.tasks;
       if (task === undefined) break;
       const startMs = this.clock.monotonicMs();

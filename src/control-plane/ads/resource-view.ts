@@ -89,7 +89,7 @@ export class ViewChange {
   ): Iterable<string> {
     const changed = this.changedNames(typeUrl);
     if (wildcard) return changed;
-    return changed.length < names.size ? changed.filter((name) => names.has(name)) : names;
+    return changed.length <= names.size ? changed.filter((name) => names.has(name)) : names;
   }
 }
 

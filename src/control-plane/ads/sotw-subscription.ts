@@ -89,8 +89,10 @@ class SotwSubscription implements TypeSubscription<SotwRequest> {
     const { previous, next } = change;
     const set = this.setOf(next);
     if (resendAll) return this.completeUpdate(set);
-    if (set.version === this.setOf(previous).version) return undefined;
-    if (this.isComplete) return this.update(next);
+    if (set === this.setOf(previous)) return undefined;
+    if (this.isComplete) {
+      return set.version === this.setOf(previous).version ? undefined : this.update(next);
+    }
     const { names, wildcard } = this;
     return this.partialUpdate(set, change.changedNamesOf(this.typeUrl, { names, wildcard }));
   }

@@ -116,6 +116,8 @@ export interface SubscriptionsOptions<Request> {
  */
 export class Subscriptions<Request extends SubscriptionRequest> {
   private readonly types = new Map<string, TypeSubscription<Request>>();
+  /** The same, in the order in which they are sent. */
+  private ordered: readonly TypeSubscription<Request>[] = [];
   private nonces = 0;
 
   constructor(
@@ -135,7 +137,7 @@ export class Subscriptions<Request extends SubscriptionRequest> {
   /** Applies a request. A rejected response is not repeated. */
   onRequest(request: Request): RequestOutcome {
     const { typeUrl, responseNonce, errorMessage, versionInfo } = request;
-    if (this.options.restartsWithoutNonce && responseNonce === '') this.types.delete(typeUrl);
+    if (this.options.restartsWithoutNonce && responseNonce === '') this.removeType(typeUrl);
     const known = this.types.get(typeUrl);
     const lastNonce = known?.responses.lastNonce;
     const acknowledgement = known?.responses.acknowledge(responseNonce, errorMessage, versionInfo);
@@ -156,6 +158,8 @@ export class Subscriptions<Request extends SubscriptionRequest> {
     const previous = this.resources;
     this.resources = next;
     const updates = this.pendingUpdates(changes.between(previous, next));
+    // Most changes are of what other clients need.
+    if (updates.length === 0) return NO_RESPONSES;
     const isRerouted = updates.some(
       ({ type: { typeUrl } }) => typeUrl === listenerKind.typeUrl || typeUrl === routeKind.typeUrl,
     );
@@ -194,13 +198,18 @@ export class Subscriptions<Request extends SubscriptionRequest> {
   private addType(typeUrl: string): TypeSubscription<Request> {
     const type = this.options.createType(typeUrl);
     this.types.set(typeUrl, type);
+    this.ordered = inSendingOrder(this.types);
     return type;
+  }
+
+  private removeType(typeUrl: string): void {
+    if (this.types.delete(typeUrl)) this.ordered = inSendingOrder(this.types);
   }
 
   private pendingUpdates(change: ViewChange): readonly PendingUpdate<Request>[] {
     const updates: PendingUpdate<Request>[] = [];
     const resendAll = this.options.imitate !== undefined;
-    for (const type of inSendingOrder(this.types)) {
+    for (const type of this.ordered) {
       if (change.next.set(type.typeUrl) === undefined) continue;
       const update = type.onChanged(change, resendAll);
       if (update !== undefined) updates.push({ type, update });
@@ -214,6 +223,8 @@ export class Subscriptions<Request extends SubscriptionRequest> {
     return { ...update, typeUrl: type.typeUrl, nonce };
   }
 }
+
+const NO_RESPONSES: readonly PlannedResponse[] = [];
 
 interface PendingUpdate<Request> {
   readonly type: TypeSubscription<Request>;

@@ -53,6 +53,9 @@ export interface KubernetesState {
   readonly tokens: Readonly<TokenCounts>;
 }
 
+/** Milliseconds of a turn of the event loop in which lists are read and services are translated. */
+const WORK_MS = 5;
+
 const NO_TOKENS: TokenCounts = { reviews: 0, accepted: 0, refused: 0, failed: 0 };
 
 /** The services of a Kubernetes cluster as a source of resources. See `watchKubernetes`. */
@@ -74,7 +77,7 @@ export interface KubernetesCluster {
 
 /** A cluster whose objects are watched from its creation on. */
 export class WatchedCluster implements KubernetesCluster {
-  readonly source: ResourceView;
+  readonly source: KubernetesSource;
   private readonly api: HttpsApi;
   private readonly clock: Clock;
   private readonly logger: Logger;
@@ -96,7 +99,7 @@ export class WatchedCluster implements KubernetesCluster {
     this.domain = clusterDomain;
     const access = loadApiAccess(options);
     if (!access.ok) throw new Error(access.error);
-    const timeSlices = new TimeSlices(clock);
+    const timeSlices = new TimeSlices(clock, undefined, WORK_MS);
     this.api = new HttpsApi({ access: access.value, clock, timeSlices });
     this.objects = new StoredObjects(clock);
     const { objects, api } = this;
@@ -108,7 +111,9 @@ export class WatchedCluster implements KubernetesCluster {
     }
     const onProblems = (key: ObjectKey, problems: readonly PolicyProblem[]) =>
       this.onProblems(key, problems);
-    const source = new KubernetesSource({ objects, domain: clusterDomain, onProblems });
+    const source = new KubernetesSource({
+      ...{ objects, domain: clusterDomain, timeSlices, onProblems },
+    });
     this.source = source;
     this.changes = objects.watch((change) => {
       this.changeCount++;
@@ -140,7 +145,7 @@ export class WatchedCluster implements KubernetesCluster {
     const since = (ms: number | undefined) => (ms === undefined ? undefined : nowMs - ms);
     return {
       address: this.api.address,
-      isReady: this.objects.isOpen,
+      isReady: this.source.isComplete,
       isListed: this.watch.isListed,
       failingForMs: since(this.watch.failingSinceMs),
       watches: this.watch

@@ -1,5 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { createHandle, type Handle } from '../../util/handle';
+import { runSteps, type Steps } from '../../util/steps';
+import type { TimeSlices } from '../../util/time-slices';
 import type { ResourceView, ServedResources } from '../ads/resource-view';
 import type { ClientNode } from '../client-state';
 import { resourceKinds } from '../resource';
@@ -11,6 +13,7 @@ import type { PolicyProblem } from './translate/service-policy';
 import { translateService, type Backends } from './translate/translated-service';
 import { VariedResource } from './varied-resource';
 import { Moment, type VariedChanges } from './moment';
+import { toKnown, type KnownAudience } from './varied-set';
 
 /** The options of `KubernetesSource`. */
 export interface KubernetesSourceOptions {
@@ -18,6 +21,8 @@ export interface KubernetesSourceOptions {
   readonly objects: ClusterObjects;
   /** The domain of the cluster. Default: `cluster.local`. */
   readonly domain?: string | undefined;
+  /** With them, services are translated in steps, between which other work is done. Default: at once. */
+  readonly timeSlices?: TimeSlices | undefined;
   /** Called when the problems of a Service have changed; with an empty list when it has none any more. */
   readonly onProblems?: (service: ObjectKey, problems: readonly PolicyProblem[]) => void;
 }
@@ -32,6 +37,12 @@ interface KnownService {
 
 const UNKNOWN: KnownService = { names: [], problems: [], backends: new Map() };
 
+/** The audience of a client, with the zone that its Node had then. */
+interface PlacedAudience {
+  readonly audience: KnownAudience;
+  readonly nodeZone: string | undefined;
+}
+
 /**
  * The resources of the services of a Kubernetes cluster. A change translates the services it concerns, and a resource is encoded
  * when a client first receives it. Resources and their versions depend on the objects only: each replica has the same.
@@ -44,30 +55,35 @@ export class KubernetesSource implements ResourceView {
   private readonly parents = new Map<ObjectKey, Map<ObjectKey, ReadonlySet<string>>>();
   private readonly watchers = new Set<() => void>();
   private readonly domain: string;
+  /** By client: after a change, each stream needs its own. */
+  private readonly audiences = new WeakMap<ClientNode, PlacedAudience>();
   private current = Moment.create();
+  /** The services to translate. */
+  private readonly waiting = new Set<ObjectKey>();
+  private isApplying = false;
 
   constructor(private readonly options: KubernetesSourceOptions) {
     this.domain = options.domain ?? DEFAULT_CLUSTER_DOMAIN;
   }
 
+  /** Whether the first change was applied: a name without a resource has none. */
+  get isComplete(): boolean {
+    return this.current.isComplete;
+  }
+
   /**
-   * Applies a change of the objects, and then calls the watchers if a client may receive something else. Until the first change, which has
-   * all there is, names are pending.
+   * Applies a change of the objects, and then calls the watchers if a client may receive something else: before this returns if it
+   * is little work. A change in the course of that is applied with it, since one may refer to the other. Until the first
+   * change, which has all there is, names are pending.
    */
   apply({ services }: Pick<ObjectChange, 'services'>): void {
-    const changes: VariedChanges = new Map(resourceKinds.map((kind) => [kind.typeUrl, new Map()]));
-    const keys = new Set(services);
-    for (const key of keys) {
-      for (const backend of this.translate(key, changes)) {
-        // Also if it was translated already: another namespace sees it now.
-        keys.delete(backend);
-        keys.add(backend);
-      }
-    }
-    const next = this.current.with(changes, this.options.objects.nodes);
-    if (next === this.current) return;
-    this.current = next;
-    for (const onChanged of [...this.watchers]) onChanged();
+    this.wait(services);
+    if (this.isApplying) return;
+    this.isApplying = true;
+    const steps = this.applyWaiting();
+    const { timeSlices } = this.options;
+    if (timeSlices === undefined) runSteps(steps);
+    else timeSlices.start({ batch: { run: (task) => task() }, steps });
   }
 
   watch(onChanged: () => void): Handle {
@@ -77,17 +93,60 @@ export class KubernetesSource implements ResourceView {
 
   /** Returns the resources of a client, as far as its node says where it is. */
   resourcesFor(node: ClientNode): ServedResources {
-    return this.resourcesOf(audienceOf(node, this.options.objects.nodes));
+    const { nodes } = this.options.objects;
+    const found = this.audiences.get(node);
+    const zoneOf = (name: string | undefined) =>
+      name === undefined ? undefined : nodes.get(name)?.zone;
+    if (found !== undefined && found.nodeZone === zoneOf(found.audience.nodeName)) {
+      return this.current.resourcesFor(found.audience, nodes);
+    }
+    const audience = toKnown(audienceOf(node, nodes));
+    this.audiences.set(node, { audience, nodeZone: zoneOf(audience.nodeName) });
+    return this.current.resourcesFor(audience, nodes);
   }
 
   /** Returns the resources of an audience, such as one that sees the services of some namespaces only. */
   resourcesOf(audience: Audience): ServedResources {
-    return this.current.resourcesFor(audience, this.options.objects.nodes);
+    return this.current.resourcesFor(toKnown(audience), this.options.objects.nodes);
   }
 
   /** Returns what of a Service is not applied. */
   problemsOf(service: ObjectKey): readonly PolicyProblem[] {
     return this.services.get(service)?.problems ?? [];
+  }
+
+  /** Also those that were translated already: another namespace may see them now. */
+  private wait(services: Iterable<ObjectKey>): void {
+    for (const key of services) {
+      this.waiting.delete(key);
+      this.waiting.add(key);
+    }
+  }
+
+  private *applyWaiting(): Steps<void> {
+    try {
+      do this.publish(yield* this.translateWaiting());
+      while (this.waiting.size > 0);
+    } finally {
+      this.isApplying = false;
+    }
+  }
+
+  private *translateWaiting(): Steps<VariedChanges> {
+    const changes: VariedChanges = new Map(resourceKinds.map((kind) => [kind.typeUrl, new Map()]));
+    for (const key of this.waiting) {
+      this.waiting.delete(key);
+      this.wait(this.translate(key, changes));
+      if (this.waiting.size > 0) yield;
+    }
+    return changes;
+  }
+
+  private publish(changes: VariedChanges): void {
+    const next = this.current.with(changes, this.options.objects.nodes);
+    if (next === this.current) return;
+    this.current = next;
+    for (const onChanged of [...this.watchers]) onChanged();
   }
 
   /** @returns the services whose endpoints are seen from other namespaces now. */

@@ -4,12 +4,23 @@ import { audienceKey, type Audience } from './translate/audience';
 import { digestOfText } from './translate/plan';
 import type { VariedResource } from './varied-resource';
 
+/** Clients may say anything of where they are; beyond this number their sets are created again. */
+export const MAX_AUDIENCES = 10_000;
+
 /** The resources of one type for all audiences. It is immutable, and has all but what changed in common with the one before. */
 export class VariedSet {
-  static readonly empty = new VariedSet(LayeredMap.empty(), 0n, 0n, []);
+  /** Returns the set before the resources are known. */
+  static unknown(): VariedSet {
+    return new VariedSet(LayeredMap.empty(), false, 0n, 0n, []);
+  }
+
+  /** By the keys of audiences. */
+  private readonly sets = new Map<string, AudienceSet>();
 
   private constructor(
     readonly byName: LayeredMap<VariedResource>,
+    /** Whether a name that is not in the set has no resource. */
+    readonly isComplete: boolean,
     /** Of the digests of all resources, so that it does not depend on their order, nor on what was before. */
     readonly sum: bigint,
     /** The sum of the set before, from which `changed` has the differences. */
@@ -17,7 +28,7 @@ export class VariedSet {
     private readonly changed: readonly string[],
   ) {}
 
-  /** Returns a set with other resources of some names; `undefined` removes one. The same set if nothing differs. */
+  /** Returns the complete set with other resources of some names; `undefined` removes one. The same set if nothing differs. */
   with(changes: ReadonlyMap<string, VariedResource | undefined>): VariedSet {
     const changed: [string, VariedResource | undefined][] = [];
     let { sum } = this;
@@ -27,9 +38,20 @@ export class VariedSet {
       sum += numberOf(next) - numberOf(previous);
       changed.push([name, next]);
     }
-    if (changed.length === 0) return this;
+    if (changed.length === 0 && this.isComplete) return this;
     const names = changed.map(([name]) => name);
-    return new VariedSet(this.byName.with(changed), sum, this.sum, names);
+    return new VariedSet(this.byName.with(changed), true, sum, this.sum, names);
+  }
+
+  /** Returns the set as an audience receives it: the same object each time. */
+  for(audience: KnownAudience): AudienceSet {
+    let found = this.sets.get(audience.key);
+    if (found === undefined) {
+      if (this.sets.size >= MAX_AUDIENCES) this.sets.clear();
+      found = new AudienceSet(this, audience);
+      this.sets.set(audience.key, found);
+    }
+    return found;
   }
 
   /** Returns the names whose resources differ from those of an earlier set, without encoding any. */
@@ -68,17 +90,18 @@ export class AudienceSet implements ServedSet {
   readonly errors = NO_ERRORS;
   readonly byAlias = NO_ALIASES;
   readonly byName: Lookup<SnapshotResource>;
-  readonly version: string;
+  private knownVersion: string | undefined;
 
-  /** @param isComplete Whether a name that is not in the set has no resource. */
   constructor(
     private readonly set: VariedSet,
     private readonly audience: KnownAudience,
-    isComplete: boolean,
   ) {
     this.byName = new AudienceResources(set.byName, audience);
-    const sum = set.sum + audience.number + (isComplete ? 1n : 0n);
-    this.version = BigInt.asUintN(64, sum).toString(16).padStart(16, '0');
+  }
+
+  /** It is written when it is first sent: most sets that an audience had were never. */
+  get version(): string {
+    return (this.knownVersion ??= this.writeVersion());
   }
 
   changedSince(previous: ServedSet): readonly string[] | undefined {
@@ -90,6 +113,12 @@ export class AudienceSet implements ServedSet {
       ([, each]) => !each.isSame(previous.audience, audience),
     );
     return [...new Set([...names, ...others.map(([name]) => name)])];
+  }
+
+  private writeVersion(): string {
+    const { set, audience } = this;
+    const sum = set.sum + audience.number + (set.isComplete ? 1n : 0n);
+    return BigInt.asUintN(64, sum).toString(16).padStart(16, '0');
   }
 }
 

@@ -295,16 +295,37 @@ it('reads 100,000 objects of a kind, and no further ones', () => {
   expect(take().at(-1)).toBe('put shop/late@11');
 });
 
-it('waits longer after each failure, from 1 s to 30 s', () => {
-  const { api, clock } = createWorld('Service');
-  const delays: number[] = [];
-  for (let i = 0; i < 8; i++) {
-    api.onlyCall().break();
+type Failure = (call: ReturnType<FakeKubernetesApi['onlyCall']>) => void;
+
+/** The delays after failures of one list after the other. */
+function delaysAfter(
+  { api, clock }: ReturnType<typeof createWorld>,
+  failures: readonly Failure[],
+): readonly number[] {
+  return failures.map((fail) => {
+    fail(api.onlyCall());
     const startMs = clock.monotonicMs();
     while (api.calls().length === 0) clock.advance(100);
-    delays.push(clock.monotonicMs() - startMs);
-  }
+    return clock.monotonicMs() - startMs;
+  });
+}
+
+it('waits longer after each answer that is a failure, from 1 s to 30 s', () => {
+  const delays = delaysAfter(
+    createWorld('Service'),
+    Array.from({ length: 8 }, () => (call) => call.refuse(503, {})),
+  );
   expect(delays).toEqual([1000, 2000, 4000, 8000, 16_000, 30_000, 30_000, 30_000]);
+});
+
+it('waits for at most 5 s while there is no answer, and then for as long as answers that fail require', () => {
+  const away = Array.from({ length: 5 }, (): Failure => (call) => call.break());
+  const failing = Array.from({ length: 5 }, (): Failure => (call) => call.refuse(503, {}));
+  const world = createWorld('Service');
+  expect(delaysAfter(world, away)).toEqual([1000, 2000, 4000, 5000, 5000]);
+  expect(delaysAfter(world, failing)).toEqual([1000, 2000, 4000, 8000, 16_000]);
+  // A balancer may lead to an API server that is away and to one that fails.
+  expect(delaysAfter(world, [...away.slice(0, 1), ...failing.slice(0, 1)])).toEqual([5000, 30_000]);
 });
 
 it('continues at once when a watch that has lasted breaks, and backs off when the next one does', () => {

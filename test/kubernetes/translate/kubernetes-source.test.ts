@@ -18,6 +18,8 @@ import { Listener } from '../../../src/wire/generated/envoy/config/listener/v3/l
 import { RouteConfiguration } from '../../../src/wire/generated/envoy/config/route/v3/route';
 import type { Route } from '../../../src/wire/generated/envoy/config/route/v3/route_components';
 import { HttpConnectionManager } from '../../../src/wire/generated/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager';
+import { TimeSlices } from '../../../src/util/time-slices';
+import { FakeClock } from '../../support/fake-clock';
 import {
   endpointManifest as endpoint,
   nodeManifest,
@@ -454,5 +456,47 @@ describe('KubernetesSource', () => {
     expect(scene.versions(nodeOf({ NODE_NAME: 'n1' }))).toEqual(
       new Scene(service('a'), slice('a', zoned('x'))).versions(nodeOf({ NODE_NAME: 'n1' })),
     );
+  });
+});
+
+/** A clock of which each reading takes a millisecond, so that each turn has as many steps. */
+class BusyClock extends FakeClock {
+  private readMs = 0;
+
+  override monotonicMs(): number {
+    this.readMs++;
+    return super.monotonicMs() + this.readMs;
+  }
+}
+
+describe('a source that translates in steps', () => {
+  const manifestsOf = (names: readonly string[]) =>
+    names.flatMap((name) => [service(name), slice(name, [endpoint('10.0.0.1')])]);
+
+  it('serves nothing of a cluster until all of it is translated, in several turns of the event loop', () => {
+    const clock = new BusyClock();
+    const names = Array.from({ length: 100 }, (_, i) => `service-${i}`);
+    const objects = objectsOf(...manifestsOf(names));
+    const source = new KubernetesSource({
+      objects,
+      timeSlices: new TimeSlices(clock, undefined, 10),
+    });
+    let notifications = 0;
+    source.watch(() => notifications++);
+    source.apply({ services: new Set(objects.services.keys()) });
+    const served = () => source.resourcesFor(NO_CALLER).set(clusterKind.typeUrl)?.byName.size;
+    let turns = 0;
+    for (; !source.isComplete; turns++) {
+      expect([served(), notifications]).toEqual([0, 0]);
+      expect(source.resourcesFor(NO_CALLER).isPending(clusterKind.typeUrl, 'any')).toBe(true);
+      if (turns === 3) {
+        // A change meanwhile is part of it.
+        putManifests(objects, ...manifestsOf(['late']));
+        source.apply({ services: new Set([...objects.services.keys()].slice(-1)) });
+      }
+      clock.advance(1);
+    }
+    expect(turns).toBeGreaterThan(8);
+    expect([served(), notifications]).toEqual([101, 1]);
   });
 });

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { status } from '@grpc/grpc-js';
+import { Allowance } from '../../../util/allowance';
 import type { Clock } from '../../../util/clock';
 import type { Logger } from '../../../util/logger';
 import { err, ok, type Result } from '../../../util/result';
@@ -7,16 +8,18 @@ import type { Refusal } from '../../ads/resource-view';
 import type { ApiFailure, KubernetesApi } from '../api/kubernetes-api';
 import {
   ACCEPTED_MS,
+  MAX_ADDRESSES,
   MAX_KNOWN_TOKENS,
+  MAX_REFUSED_OF_ADDRESS,
   MAX_REVIEWS,
   MAX_WAITING_REVIEWS,
   MAX_WAITING_REVIEWS_OF_ADDRESS,
   REFUSED_MS,
+  REFUSED_OF_ADDRESS_MS,
   REVIEW_TIMEOUT_MS,
 } from './access-limits';
 import { ExpiringMap } from './expiring-map';
 import { FairQueue } from './fair-queue';
-import { RefusalAllowance } from './refusal-allowance';
 import { readTokenClaims } from './token-claims';
 import { reviewToken, type ReviewedToken, type ServiceAccount } from './token-review';
 
@@ -69,7 +72,11 @@ export class TokenAuthentication {
   private readonly accepted = new ExpiringMap<AcceptedToken>(MAX_KNOWN_TOKENS);
   private readonly refused = new ExpiringMap<Refusal>(MAX_KNOWN_TOKENS);
   private readonly reviews = new Map<string, Promise<AuthenticatedToken>>();
-  private readonly allowance = new RefusalAllowance();
+  private readonly allowance = new Allowance({
+    atOnce: MAX_REFUSED_OF_ADDRESS,
+    everyMs: REFUSED_OF_ADDRESS_MS,
+    maxSources: MAX_ADDRESSES,
+  });
   private readonly queue = new FairQueue({
     maxRunning: MAX_REVIEWS,
     maxWaiting: MAX_WAITING_REVIEWS,
@@ -161,7 +168,7 @@ export class TokenAuthentication {
     }
     const nowMs = clock.monotonicMs();
     const refusal = { code: status.UNAUTHENTICATED, details: reviewed.value.error.reason };
-    this.allowance.onRefused(address, nowMs);
+    this.allowance.take(address, nowMs);
     this.accepted.delete(hash);
     this.refused.set(hash, refusal, nowMs + REFUSED_MS);
     return err(refusal);

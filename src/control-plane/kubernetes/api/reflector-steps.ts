@@ -1,13 +1,23 @@
 import type { ApiFailure } from './kubernetes-api';
 import type { BackoffOptions } from '../../../util/backoff';
 
-/** The delays between requests that fail. */
+/**
+ * The delays between requests that the API server answers with failures. Like those of the reflector of client-go (0.8 s to 30 s,
+ * https://github.com/kubernetes/client-go/blob/v0.34.1/tools/cache/reflector.go), they spare an API server that is overloaded.
+ */
 export const RETRY_BACKOFF: BackoffOptions = {
   initialMs: 1000,
   multiplier: 2,
   maxMs: 30_000,
   jitter: 0.2,
 };
+
+/**
+ * The delays between requests without an answer. client-go has the delays above for them as well, and may find an API server that has
+ * restarted a minute late. A connection that is refused costs an API server nothing, and the first request that is answered
+ * decides what follows: so the delay is bounded by a time that changes of endpoints may well be late.
+ */
+export const AWAY_BACKOFF: BackoffOptions = { ...RETRY_BACKOFF, maxMs: 5000 };
 
 /** How often it is looked whether a kind that was not installed is now, and after how long one that was is not any more. */
 export const MISSING_MS = 30_000;
@@ -21,8 +31,8 @@ export interface NextStep {
   readonly next: 'list' | 'watch';
   /** The least number of milliseconds until then. */
   readonly delayMs: number;
-  /** Whether the delay grows each time, as it does unless the API server says when. The first one is none if it is not a failure. */
-  readonly isBackedOff: boolean;
+  /** How the delay grows, as it does unless the API server says when. The first one is none if it is not a failure. */
+  readonly backoff: BackoffOptions | undefined;
   /** Whether it is a failure, and not how watches end. */
   readonly isFailure: boolean;
   /** `missing`: the kind is not installed. `forbidden`: a role lacks it. `unauthorized`: the credentials are refused. */
@@ -47,7 +57,8 @@ export function nextStep({ phase, failure, lastedMs, isOptional, isKnown }: Ende
   const cause = causeOf(failure, isOptional);
   if (cause === 'missing') {
     const delayMs = isKnown ? 0 : MISSING_MS;
-    return { next: 'list', delayMs, isBackedOff: isKnown, isFailure: true, cause };
+    const backoff = isKnown ? RETRY_BACKOFF : undefined;
+    return { next: 'list', delayMs, backoff, isFailure: true, cause };
   }
   // What the API server refuses of a watch, other than for now, it would refuse again.
   const isRefused = cause === 'failed' && isClientError(failure?.status);
@@ -55,10 +66,12 @@ export function nextStep({ phase, failure, lastedMs, isOptional, isKnown }: Ende
   const hasLasted = phase === 'watching' && lastedMs >= LASTING_MS;
   const retryAfterMs = failure?.retryAfterMs;
   const isTemporary = failure?.status === undefined || failure.isGone;
+  const isAway = failure !== undefined && failure.status === undefined && !failure.isGone;
+  const isBackedOff = retryAfterMs === undefined && !(hasLasted && isTemporary);
   return {
     next: mustList ? 'list' : 'watch',
     delayMs: retryAfterMs === undefined ? 0 : Math.max(retryAfterMs, RETRY_BACKOFF.initialMs),
-    isBackedOff: retryAfterMs === undefined && !(hasLasted && isTemporary),
+    backoff: isBackedOff ? (isAway ? AWAY_BACKOFF : RETRY_BACKOFF) : undefined,
     isFailure: failure !== undefined && !(failure.isGone && failure.status !== undefined),
     cause,
   };

@@ -13,7 +13,7 @@ import {
   type NextStep,
 } from './reflector-steps';
 import { acceptOf, pathOf, type WatchedResource } from './watched-kinds';
-import { firstBackoffStep, type BackoffStep } from '../../../util/backoff';
+import { firstBackoffStep, type BackoffOptions, type BackoffStep } from '../../../util/backoff';
 import type { Clock } from '../../../util/clock';
 import { createHandle, type Handle } from '../../../util/handle';
 import type { Random } from '../../../util/random';
@@ -94,7 +94,8 @@ export class Reflector {
   private readonly known = new Map<ObjectKey, string>();
   /** The resource version up to which everything is known. */
   private version: string | undefined;
-  private backoff: BackoffStep | undefined;
+  /** Those since a request was successful: an API server that is away and one that answers with failures have their own. */
+  private readonly backoffs = new Map<BackoffOptions, BackoffStep>();
   /** Since when lists have found that the kind is not installed, in milliseconds of the monotonic clock. */
   private missingSinceMs: number | undefined;
   /** False after a place in a list has become too old: then a list is one page. */
@@ -343,11 +344,13 @@ export class Reflector {
   private wait(step: NextStep, failure: ApiFailure | undefined): void {
     const { clock, random } = this.options;
     let delayMs = step.delayMs * (1 + RETRY_BACKOFF.jitter * random());
-    if (!step.isBackedOff) this.backoff = undefined;
+    const { backoff: options } = step;
+    if (options === undefined) this.backoffs.clear();
     else {
-      const isFree = this.backoff === undefined && !step.isFailure;
-      this.backoff = this.backoff?.next() ?? firstBackoffStep(RETRY_BACKOFF, random);
-      if (!isFree) delayMs = Math.max(delayMs, this.backoff.delayMs);
+      const isFree = this.backoffs.size === 0 && !step.isFailure;
+      const backoff = this.backoffs.get(options)?.next() ?? firstBackoffStep(options, random);
+      this.backoffs.set(options, backoff);
+      if (!isFree) delayMs = Math.max(delayMs, backoff.delayMs);
     }
     const isAfterFailure = failure !== undefined;
     const next = () => (step.next === 'list' ? this.list() : this.watch({ isAfterFailure }));
