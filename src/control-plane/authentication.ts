@@ -37,6 +37,8 @@ export interface AuthenticationOptions {
   readonly authenticate: Authenticate;
   readonly clock: Pick<Clock, 'setTimer'>;
   readonly logger: Logger;
+  /** Called when a client has been authenticated until a time, in milliseconds since the epoch. */
+  readonly onExpiry: (peer: string, expiresAtMs: number) => void;
 }
 
 /** By the metadata of calls, which is all that grpc-js hands on from an interceptor to a handler. */
@@ -80,12 +82,15 @@ export class Authentication {
     const listener = new ServerListenerBuilder()
       .withOnReceiveMetadata((metadata, proceed) => {
         const certificate = call.getAuthContext().sslPeerCertificate;
-        void this.check({ metadata, certificate, peer: call.getPeer() }).then((result) => {
+        const peer = call.getPeer();
+        void this.check({ metadata, certificate, peer }).then((result) => {
           if ('refusal' in result) {
             const { refusal } = result;
             call.sendStatus({ code: codeOf(refusal), details: refusal.details });
             return;
           }
+          const { expiresAtMs } = result.principal;
+          if (expiresAtMs !== undefined) this.options.onExpiry(peer, expiresAtMs);
           principals.set(metadata, result.principal);
           // Has no effect if the client has cancelled the call.
           proceed(metadata);

@@ -71,7 +71,8 @@ export interface ControlPlaneOptions {
   /**
    * Determines who a client is, for each of its streams before anything of it is read: by its metadata, such as a bearer
    * token, or by its certificate. Results are not cached; at most 1,000 are pending, each for up to 10 s: beyond that, and if it
-   * throws, a stream ends with UNAVAILABLE. Default: every client is served.
+   * throws, a stream ends with UNAVAILABLE. A connection is moved within 5 s of the time that `expiresAtMs` of a principal has.
+   * Default: every client is served.
    */
   readonly authenticate?: Authenticate;
   /**
@@ -132,7 +133,7 @@ const ADDRESSES: Rule = {
 export interface StopOptions {
   /**
    * Milliseconds over which clients are moved to other servers, one after the other, before the rest is stopped. Needs
-   * `maxConnectionAgeMs`. Default: 0, all at once.
+   * `maxConnectionAgeMs` or `authenticate`. Default: 0, all at once.
    */
   readonly moveMs?: number;
 }
@@ -327,18 +328,24 @@ export class ControlPlane {
   private createHost(): ServiceHost {
     const { clock, logger } = this;
     const { credentials, authenticate, maxConnectionAgeMs } = this.options;
-    const authentication = authenticate && new Authentication({ authenticate, clock, logger });
-    return new ServiceHost({
+    const authentication =
+      authenticate &&
+      new Authentication({
+        ...{ authenticate, clock, logger },
+        onExpiry: (peer, expiresAtMs) => host.moveAfterExpiry(peer, expiresAtMs),
+      });
+    const isMoved = authenticate !== undefined || maxConnectionAgeMs !== undefined;
+    const host = new ServiceHost({
       ...{ name: 'control plane', services: [this.ads, this.lrs], clock, credentials },
       interceptors: authentication === undefined ? [] : [authentication.interceptor],
-      moves:
-        maxConnectionAgeMs === undefined ? undefined : { maxConnectionAgeMs, random: systemRandom },
+      moves: isMoved ? { maxConnectionAgeMs, random: systemRandom } : undefined,
       onBadCertificates: (error) =>
         logger.error(
           () =>
             `control plane: certificates cannot be used: ${errorMessage(error)}: those before stay`,
         ),
     });
+    return host;
   }
 
   private createAdsService(): AdsService {

@@ -14,8 +14,8 @@ import { LDS } from '../control-plane/resources';
 import { FakeIo } from './fake-io';
 
 /** A token of an account that expires in an hour. */
-const tokenFor = (account: string, aud = 'grpc-xds') =>
-  tokenOf({ aud: [aud], exp: Date.now() / 1000 + 3600, sub: account });
+const tokenFor = (account: string, aud = 'grpc-xds', seconds = 3600) =>
+  tokenOf({ aud: [aud], exp: Date.now() / 1000 + seconds, sub: account });
 
 describe('grpc-xds kubernetes', () => {
   const folder = mkdtempSync(join(tmpdir(), 'cli-kubernetes-'));
@@ -119,6 +119,32 @@ describe('grpc-xds kubernetes', () => {
     expect(command.lines).toContain(
       'Clients are authenticated by service account tokens for the audience "grpc-xds".',
     );
+  });
+
+  it('has a client connect again with its renewed token when the one before expires, and no call fails', async () => {
+    await backend('first');
+    const { address, get } = await serve(...tls(), '--audience', 'grpc-xds');
+    writeFileSync(pathOf('short'), tokenFor('shop:web', 'grpc-xds', 2));
+    register();
+    const client = connect(address, withToken(pathOf('short')));
+    expect(await client.say()).toBe('first');
+    writeFileSync(pathOf('short'), tokenFor('shop:web'));
+    // A failed call fails the test.
+    await eventually(
+      async () => [await client.say(), (await get('/metrics')).text].join(' '),
+      (text) => text.includes('grpc_xds_control_plane_streams_total 2'),
+    );
+    const second = await EchoBackend.start('second');
+    cleanUp.push(() => second.stop());
+    api.putSlice(sliceObject('web', second.port));
+    await eventually(
+      () => client.say(),
+      (name) => name === 'second',
+    );
+    const { text } = await get('/metrics');
+    expect(text).toContain('grpc_xds_kubernetes_tokens_total{result="accepted"} 2');
+    expect(text).toContain('grpc_xds_kubernetes_tokens_total{result="refused"} 0');
+    expect(text).toContain('grpc_xds_control_plane_streams 1');
   });
 
   it('refuses clients without a token, with one of another audience or one that is refused', async () => {
