@@ -173,9 +173,9 @@ export class WatchedCluster implements KubernetesCluster {
       this.events?.remove(key);
       return;
     }
-    const described = problems.map(({ annotation, message }) => ({
-      reason: annotation === undefined ? 'NotServed' : 'InvalidAnnotation',
-      message: annotation === undefined ? message : `${annotation}: ${message}`,
+    const described = problems.map((problem) => ({
+      reason: problem.annotation === undefined ? 'NotServed' : 'InvalidAnnotation',
+      message: describeProblem(problem),
     }));
     for (const { message } of described) {
       this.logger.info(() => `kubernetes: Service ${key}: ${message}`);
@@ -189,4 +189,9 @@ function choiceOf({ namespaces, namespaceSelector }: KubernetesOptions): Namespa
   return namespaceSelector === undefined
     ? { kind: 'all' }
     : { kind: 'labeled', selector: namespaceSelector };
+}
+
+function describeProblem({ annotation, message, inUse }: PolicyProblem): string {
+  if (annotation === undefined) return message;
+  return `${annotation}: ${message}${inUse === undefined ? '' : `; in use: ${inUse}`}`;
 }
