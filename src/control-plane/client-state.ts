@@ -179,6 +179,8 @@ export interface ClientState extends ClientIdentity {
   readonly method: string;
   /** Wall-clock time of the first request, in milliseconds since the epoch. */
   readonly connectedAtMs: number;
+  /** Of its first request. */
+  readonly node: ClientNode;
   /** By type URL, in the order of first subscription. */
   readonly types: ReadonlyMap<string, TypeState>;
 }

@@ -225,6 +225,42 @@ const loads = {
   ],
 };
 
+const services = {
+  title: 'Services',
+  hasFilter: true,
+  columns: () => [
+    withNote('name', 'problems', 'Service'),
+    text('ports', 'Ports'),
+    state('state', 'State'),
+    withNote('endpoints', 'zones', 'Endpoints'),
+    text('clients', 'Clients'),
+  ],
+};
+
+const grpcRoutes = {
+  title: 'GRPCRoutes',
+  hasFilter: true,
+  columns: () => [
+    withNote('name', 'problems', 'GRPCRoute'),
+    text('services', 'Services'),
+    state('accepted', 'Accepted'),
+    state('resolved', 'References'),
+  ],
+};
+
+const watches = {
+  title: 'Watches',
+  columns: () => [
+    text('resource', 'Kind'),
+    text('namespace', 'Namespace'),
+    state('state', 'State'),
+    text('objects', 'Objects'),
+    text('version', 'Version'),
+    text('age', 'Confirmed before'),
+    withNote('retry', 'error', 'Next attempt'),
+  ],
+};
+
 /** The list of clients of a server. @param last The last column. */
 const clients = (last) => ({
   ...{ name: 'clients', title: 'Clients', noun: 'client' },
@@ -235,9 +271,10 @@ const clients = (last) => ({
     state('state', 'State'),
     last,
   ],
-  describe: ({ state: of, reason, method, connectedAt }) => [
+  describe: ({ state: of, reason, identity, method, connectedAt }) => [
     stateBadge(of),
     ...(reason ? [' ', reason] : []),
+    ...(identity ? [element('span', { class: 'path' }, identity)] : []),
     element('span', { class: 'path' }, `${method}, connected `, age(connectedAt)),
   ],
 });
@@ -289,6 +326,10 @@ export const PAGES = {
   'control-plane': {
     overview: clients(text('peer', 'Address')),
     tabs: { types, served, events },
+  },
+  kubernetes: {
+    overview: clients(text('place', 'Namespace, zone')),
+    tabs: { types, services, routes: grpcRoutes, watches, events },
   },
   relay: {
     overview: clients(text('stream', 'Stream')),
