@@ -34,6 +34,8 @@ const TONES = new Map([
     'acknowledged',
     'acked',
     'good',
+    'resolved',
+    'watching',
   ].map((s) => [s, 'good']),
   ...[
     'TRANSIENT_FAILURE',
@@ -53,11 +55,13 @@ const TONES = new Map([
     'nacked',
     'server-failed',
     'config-failed',
+    'refused',
+    'unresolved',
+    'empty',
   ].map((s) => [s, 'bad']),
-  ...['CONNECTING', 'waiting', 'REQUESTED', 'backoff', 'connecting', 'fallback'].map((s) => [
-    s,
-    'busy',
-  ]),
+  ...['CONNECTING', 'waiting', 'REQUESTED', 'backoff', 'connecting', 'fallback', 'listing'].map(
+    (s) => [s, 'busy'],
+  ),
   ...['resource-waiting', 'tls-not-used', 'problem'].map((s) => [s, 'busy']),
 ]);
 
