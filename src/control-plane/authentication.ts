@@ -37,8 +37,8 @@ export interface AuthenticationOptions {
   readonly authenticate: Authenticate;
   readonly clock: Pick<Clock, 'setTimer'>;
   readonly logger: Logger;
-  /** Called when a client was authenticated, with its address. */
-  onAuthenticated?(peer: string): void;
+  /** Called when a client was authenticated, with its address, and until when in milliseconds since the epoch; undefined if for good. */
+  readonly onAuthenticated?: (peer: string, expiresAtMs: number | undefined) => void;
 }
 
 /** By the metadata of calls, which is all that grpc-js hands on from an interceptor to a handler. */
@@ -89,7 +89,7 @@ export class Authentication {
             call.sendStatus({ code: codeOf(refusal), details: refusal.details });
             return;
           }
-          this.options.onAuthenticated?.(peer);
+          this.options.onAuthenticated?.(peer, result.principal.expiresAtMs);
           principals.set(metadata, result.principal);
           // Has no effect if the client has cancelled the call.
           proceed(metadata);

@@ -23,6 +23,11 @@ export interface Principal {
   readonly namespace?: string | undefined;
   /** The namespaces whose services it may see, for sources that know namespaces. Default: all. */
   readonly visibleNamespaces?: ReadonlySet<string> | undefined;
+  /**
+   * When its token or certificate expires, in milliseconds since the epoch: its connection is moved to another one within 5 s of it,
+   * and the streams on that end with UNAVAILABLE. Default: never.
+   */
+  readonly expiresAtMs?: number | undefined;
 }
 
 /** The node in the first request of a stream. */
@@ -174,6 +179,8 @@ export interface ClientState extends ClientIdentity {
   readonly method: string;
   /** Wall-clock time of the first request, in milliseconds since the epoch. */
   readonly connectedAtMs: number;
+  /** Of its first request. */
+  readonly node: ClientNode;
   /** By type URL, in the order of first subscription. */
   readonly types: ReadonlyMap<string, TypeState>;
 }

@@ -72,7 +72,8 @@ export interface ControlPlaneOptions {
   /**
    * Determines who a client is, for each of its streams before anything of it is read: by its metadata, such as a bearer
    * token, or by its certificate. Results are not cached; at most 1,000 are pending, each for up to 10 s: beyond that, and if it
-   * throws, a stream ends with UNAVAILABLE. Default: every client is served.
+   * throws, a stream ends with UNAVAILABLE. A connection is moved within 5 s of the time that `expiresAtMs` of a principal has.
+   * Default: every client is served.
    */
   readonly authenticate?: Authenticate;
   /**
@@ -133,7 +134,7 @@ const ADDRESSES: Rule = {
 export interface StopOptions {
   /**
    * Milliseconds over which clients are moved to other servers, one after the other, before the rest is stopped. Needs
-   * `maxConnectionAgeMs`. Default: 0, all at once.
+   * `maxConnectionAgeMs` or `authenticate`. Default: 0, all at once.
    */
   readonly moveMs?: number;
 }
@@ -333,19 +334,23 @@ export class ControlPlane {
       authenticate &&
       new Authentication({
         ...{ authenticate, clock, logger },
-        onAuthenticated: (peer) => admission?.onAuthenticated(peer),
+        onAuthenticated: (peer, expiresAtMs) => {
+          admission?.onAuthenticated(peer);
+          if (expiresAtMs !== undefined) host.moveAfterExpiry(peer, expiresAtMs);
+        },
       });
-    return new ServiceHost({
+    const isMoved = authenticate !== undefined || maxConnectionAgeMs !== undefined;
+    const host = new ServiceHost({
       ...{ name: 'control plane', services: [this.ads, this.lrs], clock, credentials, admission },
       interceptors: authentication === undefined ? [] : [authentication.interceptor],
-      moves:
-        maxConnectionAgeMs === undefined ? undefined : { maxConnectionAgeMs, random: systemRandom },
+      moves: isMoved ? { maxConnectionAgeMs, random: systemRandom } : undefined,
       onBadCertificates: (error) =>
         logger.error(
           () =>
             `control plane: certificates cannot be used: ${errorMessage(error)}: those before stay`,
         ),
     });
+    return host;
   }
 
   private createAdsService(): AdsService {

@@ -38,6 +38,7 @@ export type { KubernetesFinding } from './kubernetes/doctor/kubernetes-finding';
 export type { ServiceAccount } from './kubernetes/access/token-review';
 export type {
   KubernetesCluster,
+  KubernetesReport,
   KubernetesState,
   KubernetesWatchState,
 } from './kubernetes/kubernetes-cluster';
@@ -47,6 +48,18 @@ export type {
   KubernetesOptions,
   VisibleNamespaces,
 } from './kubernetes/kubernetes-options';
+export type { KubernetesLists } from './kubernetes/report/inspect-cluster';
+export type {
+  EndpointCounts,
+  InspectKubernetesOptions,
+  KubernetesClientReport,
+  KubernetesListName,
+  KubernetesReportList,
+  KubernetesRouteReport,
+  KubernetesServiceReport,
+  KubernetesSubscriptionReport,
+} from './kubernetes/report/kubernetes-report';
+export type { PolicyProblem } from './kubernetes/translate/service-policy';
 export type { TokenCounts } from './kubernetes/access/token-authentication';
 
 // Load reports.

@@ -43,10 +43,18 @@ export interface ServiceHostOptions {
 
 /** When connections are moved to another server. */
 export interface MoveOptions {
-  /** Milliseconds from the accept of a connection until it is moved, more or less by a tenth. */
-  readonly maxConnectionAgeMs: number;
+  /** Milliseconds from the accept of a connection until it is moved, more or less by a tenth. Default: it has no age. */
+  readonly maxConnectionAgeMs: number | undefined;
   /** Returns a number from 0 to 1. */
   readonly random: () => number;
+}
+
+/** A connection with the first of the times at which it is moved. */
+interface MovedConnection {
+  readonly connection: AcceptedConnection;
+  /** On the monotonic clock; Infinity without one. */
+  dueMs: number;
+  timer: Handle | undefined;
 }
 
 type State =
@@ -63,6 +71,9 @@ const stopped: State = { kind: 'stopped' };
 /** How long `stop` waits for clients to close their connections, in milliseconds. */
 const stopGraceMs = 1000;
 
+/** Milliseconds after their expiry within which the credentials of clients end, each at another time. */
+const EXPIRY_JITTER_MS = 5000;
+
 const serverOptions: ServerOptions = {
   'grpc.max_receive_message_length': MAX_REQUEST_BYTES,
   'grpc.max_connection_idle_ms': MAX_IDLE_MS,
@@ -76,8 +87,8 @@ const serverOptions: ServerOptions = {
 /** Serves gRPC services at an address, from a start to a stop, any number of times. */
 export class ServiceHost {
   private state: State = stopped;
-  /** Those that are moved, with their timers. */
-  private readonly connections = new Map<AcceptedConnection, Handle>();
+  /** Those that are moved, by the addresses of their clients or, without one, by themselves. */
+  private readonly connections = new Map<string | AcceptedConnection, MovedConnection>();
 
   constructor(private readonly options: ServiceHostOptions) {}
 
@@ -157,17 +168,31 @@ export class ServiceHost {
     state.server.forceShutdown();
   }
 
+  /**
+   * Moves the connection of a client to another one shortly after its credentials have expired: the next stream has new ones, and
+   * the next handshake a new certificate. Not without `moves`.
+   */
+  moveAfterExpiry(peer: string, expiresAtMs: number): void {
+    const { clock, moves } = this.options;
+    const jitterMs = EXPIRY_JITTER_MS * (moves?.random() ?? 0);
+    const delayMs = expiresAtMs - clock.now() + jitterMs;
+    this.moveIn(delayMs, peer, 'the credentials of the client have expired');
+  }
+
   private listen(server: Server, address: ListenAddress): Promise<GrpcListener> {
-    const { credentials, onBadCertificates, moves, clock } = this.options;
-    const ageMs = () => (moves?.maxConnectionAgeMs ?? 0) * (0.9 + 0.2 * (moves?.random() ?? 0));
+    const { credentials, onBadCertificates, moves, name } = this.options;
     const connections = moves && {
       onAccepted: (connection: AcceptedConnection) => {
-        const timer = clock.setTimer(() => this.move(connection), ageMs());
-        this.connections.set(connection, timer);
+        const key = connection.peer ?? connection;
+        this.connections.set(key, { connection, dueMs: Infinity, timer: undefined });
+        const { maxConnectionAgeMs: ageMs, random } = moves;
+        if (ageMs === undefined) return;
+        this.moveIn(ageMs * (0.9 + 0.2 * random()), key, movedBy(name));
       },
       onClosed: (connection: AcceptedConnection) => {
-        this.connections.get(connection)?.release();
-        this.connections.delete(connection);
+        const key = connection.peer ?? connection;
+        this.connections.get(key)?.timer?.release();
+        this.connections.delete(key);
       },
     };
     return GrpcListener.listen(server, address, {
@@ -175,27 +200,46 @@ export class ServiceHost {
     });
   }
 
+  /** Moves a connection after a time, unless it has closed or is moved before. */
+  private moveIn(delayMs: number, key: string | AcceptedConnection, reason: string): void {
+    const { clock } = this.options;
+    const moved = this.connections.get(key);
+    const dueMs = clock.monotonicMs() + delayMs;
+    if (moved === undefined || moved.dueMs <= dueMs) return;
+    moved.timer?.release();
+    moved.dueMs = dueMs;
+    const wait = () => {
+      const leftMs = dueMs - clock.monotonicMs();
+      // A timer does not last as long as a certificate.
+      if (leftMs > 0) moved.timer = clock.setTimer(wait, leftMs);
+      else this.move(moved.connection, reason);
+    };
+    moved.timer = clock.setTimer(wait, delayMs);
+  }
+
   /** Sends a GOAWAY first, so that the client opens its next stream on another connection. */
-  private move(connection: AcceptedConnection): void {
-    const { name, services } = this.options;
+  private move(connection: AcceptedConnection, reason: string): void {
     const { peer } = connection;
     connection.drain(stopGraceMs);
     if (peer === undefined) return;
-    for (const service of services) {
-      service.endStreams(`the ${name} moves the client to another connection`, peer);
-    }
+    for (const service of this.options.services) service.endStreams(reason, peer);
   }
 
   /** Moves the connections that there are, in the order of their accept, at equal distances. */
   private async moveAll(moveMs: number): Promise<void> {
-    const connections = [...this.connections.keys()];
+    const reason = movedBy(this.options.name);
+    const connections = [...this.connections];
     const stepMs = moveMs / Math.max(1, connections.length);
-    for (const connection of connections) {
-      if (!this.connections.has(connection)) continue;
-      this.move(connection);
+    for (const [key, { connection }] of connections) {
+      if (!this.connections.has(key)) continue;
+      this.move(connection, reason);
       await new Promise<void>((resolve) => {
         this.options.clock.setTimer(resolve, stepMs, true);
       });
     }
   }
+}
+
+function movedBy(name: string): string {
+  return `the ${name} moves the client to another connection`;
 }

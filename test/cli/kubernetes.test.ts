@@ -6,6 +6,7 @@ import { register } from '../../src';
 import { EchoBackend, EchoClient } from '../support/echo-backend';
 import { eventually } from '../support/eventually';
 import { CommandProcess } from '../support/command-process';
+import { getPage, readPage } from '../support/page-reader';
 import { KubernetesApiServer, serviceObject, sliceObject } from '../support/kubernetes-api-server';
 import { TestCertificates } from '../support/test-certificates';
 import { acceptedAs, tokenOf } from '../control-plane/kubernetes/access/reviewing-api';
@@ -14,8 +15,8 @@ import { LDS } from '../control-plane/resources';
 import { FakeIo } from './fake-io';
 
 /** A token of an account that expires in an hour. */
-const tokenFor = (account: string, aud = 'grpc-xds') =>
-  tokenOf({ aud: [aud], exp: Date.now() / 1000 + 3600, sub: account });
+const tokenFor = (account: string, aud = 'grpc-xds', seconds = 3600) =>
+  tokenOf({ aud: [aud], exp: Date.now() / 1000 + seconds, sub: account });
 
 describe('grpc-xds kubernetes', () => {
   const folder = mkdtempSync(join(tmpdir(), 'cli-kubernetes-'));
@@ -119,6 +120,32 @@ describe('grpc-xds kubernetes', () => {
     expect(command.lines).toContain(
       'Clients are authenticated by service account tokens for the audience "grpc-xds".',
     );
+  });
+
+  it('has a client connect again with its renewed token when the one before expires, and no call fails', async () => {
+    await backend('first');
+    const { address, get } = await serve(...tls(), '--audience', 'grpc-xds');
+    writeFileSync(pathOf('short'), tokenFor('shop:web', 'grpc-xds', 2));
+    register();
+    const client = connect(address, withToken(pathOf('short')));
+    expect(await client.say()).toBe('first');
+    writeFileSync(pathOf('short'), tokenFor('shop:web'));
+    // A failed call fails the test.
+    await eventually(
+      async () => [await client.say(), (await get('/metrics')).text].join(' '),
+      (text) => text.includes('grpc_xds_control_plane_streams_total 2'),
+    );
+    const second = await EchoBackend.start('second');
+    cleanUp.push(() => second.stop());
+    api.putSlice(sliceObject('web', second.port));
+    await eventually(
+      () => client.say(),
+      (name) => name === 'second',
+    );
+    const { text } = await get('/metrics');
+    expect(text).toContain('grpc_xds_kubernetes_tokens_total{result="accepted"} 2');
+    expect(text).toContain('grpc_xds_kubernetes_tokens_total{result="refused"} 0');
+    expect(text).toContain('grpc_xds_control_plane_streams 1');
   });
 
   it('refuses clients without a token, with one of another audience or one that is refused', async () => {
@@ -227,6 +254,57 @@ describe('grpc-xds kubernetes', () => {
     expect(text).toMatch(/^(?:# (?:HELP|TYPE) .*\n|[a-z_]+(?:\{[^}]*\})? [\d.e+-]+\n)+$/);
   });
 
+  it('is shown on a live page and in a report, without the tokens of clients', async () => {
+    await backend('first');
+    api.putService(serviceObject('web', {}, { annotations: { 'grpc-xds/max-requests': 'many' } }));
+    const { address, command } = await serve(...tls(), '--audience', 'grpc-xds', '--page', '0');
+    const [line = ''] = command.lines.filter((each) => each.startsWith('Live page: '));
+    const url = line.slice('Live page: '.length);
+    const page = { url, port: Number(new URL(url).port), close: () => Promise.resolve() };
+    const token = tokenFor('shop:web');
+    writeFileSync(pathOf('token'), token);
+    register();
+    await connect(address, withToken(pathOf('token'))).say();
+    const read = async (...names: readonly string[]) => {
+      const views = names.map((view) => `view=${view}`).join('&');
+      const reader = await readPage(page, `${views}&target=1`);
+      const [first] = await eventually(
+        () => reader.messages,
+        (messages) => messages.length > 0,
+      );
+      reader.request.destroy();
+      expect(first?.data.about?.kind).toBe('kubernetes');
+      return first?.data.views ?? {};
+    };
+    const shown = {
+      ...(await read('clients', 'types', 'services')),
+      ...(await read('routes', 'watches', 'events')),
+    };
+    const rowsOf = (view: string) => shown[view]?.rows;
+    expect(rowsOf('clients')).toMatchObject([
+      { node: 'test', state: 'acknowledged', identity: 'shop/web', place: 'shop, no zone' },
+    ]);
+    expect(rowsOf('types')?.map(({ type }) => type)).toContain('ClusterLoadAssignment');
+    const problems =
+      'grpc-xds/max-requests: must be an integer from 1 to 4294967295, not "many": in use: 1024';
+    const service = { name: 'shop/web', ports: '80 grpc', endpoints: '1 of 1 ready', clients: 1 };
+    expect(rowsOf('services')).toMatchObject([{ ...service, state: 'ready', problems }]);
+    expect(rowsOf('routes')).toEqual([]);
+    expect(rowsOf('watches')).toContainEqual(
+      expect.objectContaining({ resource: 'services', namespace: 'all', state: 'watching' }),
+    );
+    expect(rowsOf('events')).not.toEqual([]);
+    const report = await getPage(page, '/api/inspect');
+    expect(JSON.parse(report.text)).toMatchObject({
+      ...{ isReady: true, services: { total: 1, items: [{ name: 'web', clients: 1 }] } },
+      clients: { total: 1, items: [{ principal: 'shop/web', namespace: 'shop' }] },
+    });
+    for (const text of [report.text, JSON.stringify(shown)]) {
+      for (const part of token.split('.')) expect(text).not.toContain(part);
+    }
+    expect((await getPage(page, '/api/other')).status).toBe(404);
+  });
+
   it('fails readiness, then moves its clients, when it stops', async () => {
     await backend('first');
     const { address, get, command } = await serve('--insecure', '--drain-delay', '0.5');
@@ -254,6 +332,7 @@ describe('grpc-xds kubernetes', () => {
     [['--insecure', '-n', 'a', '--namespace-selector', 'b'], 'give either --namespace or'],
     [['--insecure', '-n', 'A'], 'Expected names of namespaces'],
     [['--insecure', '--visible', 'shop'], 'Expected all, or own, or own with names'],
+    [['--insecure', '--page', '70000'], 'Expected'],
     [['--insecure', '--listen', '18000'], 'Expected HOST:PORT'],
   ])('refuses %j', async (args, error) => {
     expect(await io.run('kubernetes', '--kubeconfig', kubeconfig, ...args)).toBe(2);

@@ -1,5 +1,6 @@
 import { ControlPlane, Snapshot, type ClientEvent } from '../../src/control-plane';
 import { eventually } from '../support/eventually';
+import { FakeClock } from '../support/fake-clock';
 import { AdsClient } from './ads-client';
 import { CDS, cluster, endpoints } from './resources';
 
@@ -11,8 +12,9 @@ describe('the connections of a control plane', () => {
     for (const task of cleanUp.splice(0).reverse()) await task();
   });
 
-  const connect = (address: string) => {
-    const client = new AdsClient(address, { isApart: true });
+  /** @param isApart Whether each of its streams has a connection of its own. */
+  const connect = (address: string, isApart = true) => {
+    const client = new AdsClient(address, { isApart });
     cleanUp.push(() => client.close());
     const open = () => {
       const stream = client.open();
@@ -37,6 +39,43 @@ describe('the connections of a control plane', () => {
     const second = open();
     expect((await second.next()).resources).toHaveLength(1);
     expect(server.clients()[0]?.peer).not.toBe(before?.peer);
+  });
+
+  it('are moved when the credentials of their clients expire, at the first expiry of one', async () => {
+    const expiries = [3_600_000, 200, 3_600_000];
+    const authenticate = () => ({
+      principal: { name: 'web', expiresAtMs: Date.now() + (expiries.shift() ?? 0) },
+    });
+    const server = new ControlPlane({ snapshot, authenticate });
+    const { address } = await server.start();
+    cleanUp.push(() => server.stop());
+    const { open } = connect(address, false);
+    const streams = [open()];
+    await streams[0]?.next();
+    streams.push(open());
+    await streams[1]?.next();
+    const [before] = server.clients();
+    const details = 'the credentials of the client have expired';
+    for (const { ended } of streams) expect(await ended).toEqual({ code: 14, details });
+    const next = open();
+    await next.next();
+    expect(server.clients().map(({ peer }) => peer)).not.toContain(before?.peer);
+    expect(expiries).toEqual([]);
+  });
+
+  it('whose credentials are valid for longer than a timer lasts are not moved', async () => {
+    const clock = new FakeClock();
+    const expiresAtMs = clock.now() + 2 ** 33;
+    const authenticate = () => ({ principal: { name: 'web', expiresAtMs } });
+    const server = new ControlPlane({ snapshot, authenticate, clock });
+    const { address } = await server.start();
+    cleanUp.push(() => server.kill());
+    const stream = connect(address).open();
+    await stream.next();
+    clock.advance(2 ** 33 - 1);
+    expect(server.clients()).toHaveLength(1);
+    clock.advance(5001);
+    expect((await stream.ended).code).toBe(14);
   });
 
   it('are moved one after the other when it stops', async () => {

@@ -12,15 +12,16 @@ const NAMESPACE = 'shop';
 interface ServiceFields {
   readonly namespace?: string;
   readonly annotations?: Readonly<Record<string, string>>;
+  readonly uid?: string;
 }
 
 /** A Service with the port 80, which is named `grpc`, and further fields of its specification. */
 export function serviceManifest(name: string, spec: Json = {}, fields: ServiceFields = {}): Json {
-  const { namespace = NAMESPACE, annotations = {} } = fields;
+  const { namespace = NAMESPACE, annotations = {}, uid = `uid-${name}` } = fields;
   const ports = [{ name: 'grpc', port: 80, protocol: 'TCP' }];
   return {
     kind: 'Service',
-    metadata: { name, namespace, annotations },
+    metadata: { name, namespace, annotations, uid },
     spec: { clusterIP: '10.96.0.1', ports, ...spec },
   };
 }

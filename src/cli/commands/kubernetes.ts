@@ -6,6 +6,7 @@ import {
   type ControlPlaneOptions,
   type KubernetesCluster,
 } from '../../control-plane';
+import { servePage, type AdminPage } from '../../observe/live-page/page-server';
 import { errorMessage } from '../../util/errors';
 import { containLogger, silentLogger, type Logger } from '../../util/logger';
 import { joinHostPort, quoteText } from '../../util/text';
@@ -13,6 +14,7 @@ import {
   addListenAddress,
   addNames,
   parseListenAddress,
+  parsePort,
   parseSeconds,
   parseVisible,
 } from '../arguments';
@@ -25,6 +27,7 @@ import {
   listenAddresses,
   type KubernetesFlags,
 } from '../kubernetes/kubernetes-flags';
+import { KubernetesPage } from '../kubernetes/kubernetes-page';
 import { formatMetrics, StreamCounts } from '../kubernetes/metrics-text';
 import { ProbeServer } from '../kubernetes/probe-server';
 
@@ -73,6 +76,7 @@ function addAccessOptions(command: Command): Command {
       'address and port; may be repeated; default: 0.0.0.0:18000',
       addListenAddress,
     )
+    .option('--page <port>', 'serve a live page on this port of 127.0.0.1; 0 takes any', parsePort)
     .option('--probe <address>', 'serve /healthz, /readyz and /metrics', parseListenAddress)
     .option('--tls-cert <file>', 'certificate of this server, in PEM, read again when it changes')
     .option('--tls-key <file>', 'its private key')
@@ -127,6 +131,8 @@ class ServedCluster {
   private cluster: KubernetesCluster | undefined;
   private controlPlane: ControlPlane | undefined;
   private probes: ProbeServer | undefined;
+  private page: KubernetesPage | undefined;
+  private servedPage: AdminPage | undefined;
   private isStopping = false;
 
   constructor(
@@ -136,8 +142,14 @@ class ServedCluster {
     this.startedMs = io.clock.now();
     this.logger = containLogger({
       ...silentLogger,
-      info: (text) => this.io.print(this.line(text())),
-      error: (text) => this.io.printError(this.line(text())),
+      info: (text) => {
+        this.io.print(this.line(text()));
+        this.page?.log('info', text());
+      },
+      error: (text) => {
+        this.io.printError(this.line(text()));
+        this.page?.log('failed', text());
+      },
     });
   }
 
@@ -147,7 +159,14 @@ class ServedCluster {
     const { clock } = io;
     const cluster = watchKubernetes({ ...kubernetesOptions(flags), logger, clock });
     this.cluster = cluster;
-    this.controlPlane = new ControlPlane(this.controlPlaneOptions(cluster));
+    const controlPlane = new ControlPlane(this.controlPlaneOptions(cluster));
+    this.controlPlane = controlPlane;
+    if (flags.page !== undefined) {
+      const page = new KubernetesPage({ cluster, clients: () => controlPlane.clients(), clock });
+      this.page = page;
+      this.servedPage = await servePage({ port: flags.page }, () => page, clock);
+      io.print(`Live page: ${this.servedPage.url}`);
+    }
     if (flags.probe !== undefined) {
       this.probes = await ProbeServer.start(flags.probe, {
         readiness: () => this.findUnreadiness(cluster),
@@ -156,7 +175,7 @@ class ServedCluster {
       const address = joinHostPort(flags.probe.host, this.probes.port);
       io.print(`Probes and metrics on http://${address}/metrics`);
     }
-    const { address } = await this.controlPlane.start();
+    const { address } = await controlPlane.start();
     io.print(`Serving the Services of ${cluster.describe().address} on ${address}`);
     for (const line of describeAccess(flags)) io.print(line);
   }
@@ -184,6 +203,7 @@ class ServedCluster {
   private close(): void {
     this.cluster?.close();
     this.probes?.close();
+    void this.servedPage?.close();
   }
 
   private controlPlaneOptions(cluster: KubernetesCluster): ControlPlaneOptions {

@@ -17,6 +17,8 @@ export interface KubernetesFlags {
   readonly controllerName?: string;
   readonly listen?: readonly SocketAddress[];
   readonly probe?: SocketAddress;
+  /** The port of 127.0.0.1 with the live page. */
+  readonly page?: number;
   readonly tlsCert?: string;
   readonly tlsKey?: string;
   readonly clientCa?: string;

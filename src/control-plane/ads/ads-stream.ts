@@ -111,9 +111,9 @@ export class AdsStream<Request extends AnyRequest, Response>
 
   describe(): ClientState | undefined {
     if (this.identified === undefined) return undefined;
-    const { client, connectedAtMs, protocol } = this.identified;
+    const { client, node, connectedAtMs, protocol } = this.identified;
     const { method } = this.options;
-    return { ...client, method, connectedAtMs, types: protocol.subscriptions.describe() };
+    return { ...client, method, connectedAtMs, node, types: protocol.subscriptions.describe() };
   }
 
   onViewChanged(changes?: ViewChanges): void {

@@ -20,6 +20,12 @@ import {
 } from './kubernetes-options';
 import { DEFAULT_CLUSTER_DOMAIN } from './names';
 import { DEFAULT_CONTROLLER_NAME, RouteStatusWriter } from './status/route-status-writer';
+import { listCluster, type KubernetesLists } from './report/inspect-cluster';
+import {
+  INSPECT_OPTIONS,
+  reportText,
+  type InspectKubernetesOptions,
+} from './report/kubernetes-report';
 import { ServiceEvents } from './status/service-events';
 import { StoredObjects } from './stored-objects';
 import type { PolicyProblem } from './translate/service-policy';
@@ -34,6 +40,12 @@ export interface KubernetesWatchState {
   readonly objectCount: number;
   /** Milliseconds since the API server last confirmed what is known; undefined if it has not yet. */
   readonly ageMs: number | undefined;
+  /** The resource version up to which everything is known; undefined before. */
+  readonly resourceVersion: string | undefined;
+  /** Why its last request failed; undefined if it did not. */
+  readonly lastError: string | undefined;
+  /** Milliseconds until its next request; undefined if one is being made. */
+  readonly retryInMs: number | undefined;
 }
 
 /** The state of a Kubernetes cluster as a source of resources, for probes and metrics. */
@@ -53,6 +65,12 @@ export interface KubernetesState {
   readonly tokens: Readonly<TokenCounts>;
 }
 
+/**
+ * What a Kubernetes cluster is as a source of resources, and to whom: plain JSON, without tokens and secrets. Members whose value is
+ * undefined are absent in its text.
+ */
+export interface KubernetesReport extends KubernetesState, KubernetesLists {}
+
 /** Milliseconds of a turn of the event loop in which lists are read and services are translated. */
 const WORK_MS = 5;
 
@@ -71,6 +89,12 @@ export interface KubernetesCluster {
   createAuthenticate(options: KubernetesAccessOptions): Authenticate;
   /** Returns what it does now, a copy. */
   describe(): KubernetesState;
+  /**
+   * Returns the same with the Services, GRPCRoutes and clients, a part of each list: for pages, dumps and tests.
+   *
+   * @throws TypeError if an option is unknown or not valid.
+   */
+  inspect(options?: InspectKubernetesOptions): KubernetesReport;
   /** Ends the watches, and what is being written. What is known stays served. */
   close(): void;
 }
@@ -148,20 +172,24 @@ export class WatchedCluster implements KubernetesCluster {
       isReady: this.source.isComplete,
       isListed: this.watch.isListed,
       failingForMs: since(this.watch.failingSinceMs),
-      watches: this.watch
-        .read()
-        .map(({ resource, namespace, phase, objectCount, confirmedMs }) => ({
-          ...{
-            resource: resource.resource,
-            namespace,
-            phase,
-            objectCount,
-            ageMs: since(confirmedMs),
-          },
-        })),
+      watches: this.watch.read().map((watch) => ({
+        ...{ resource: watch.resource.resource, namespace: watch.namespace, phase: watch.phase },
+        ...{ objectCount: watch.objectCount, ageMs: since(watch.confirmedMs) },
+        resourceVersion: watch.version,
+        lastError: watch.lastError === undefined ? undefined : reportText(watch.lastError),
+        retryInMs: watch.nextMs === undefined ? undefined : Math.max(watch.nextMs - nowMs, 0),
+      })),
       changes: this.changeCount,
       tokens: { ...(this.tokens?.counts ?? NO_TOKENS) },
     };
+  }
+
+  inspect(options: InspectKubernetesOptions = {}): KubernetesReport {
+    checkOptions('KubernetesCluster.inspect()', options, INSPECT_OPTIONS);
+    const { objects, source, domain } = this;
+    const problemsOf = (key: ObjectKey) => source.problemsOf(key);
+    const inspected = { objects, problemsOf, domain };
+    return { ...this.describe(), ...listCluster(inspected, options) };
   }
 
   close(): void {
@@ -178,9 +206,9 @@ export class WatchedCluster implements KubernetesCluster {
       this.events?.remove(key);
       return;
     }
-    const described = problems.map(({ annotation, message }) => ({
-      reason: annotation === undefined ? 'NotServed' : 'InvalidAnnotation',
-      message: annotation === undefined ? message : `${annotation}: ${message}`,
+    const described = problems.map((problem) => ({
+      reason: problem.annotation === undefined ? 'NotServed' : 'InvalidAnnotation',
+      message: describeProblem(problem),
     }));
     for (const { message } of described) {
       this.logger.info(() => `kubernetes: Service ${key}: ${message}`);
@@ -194,4 +222,9 @@ function choiceOf({ namespaces, namespaceSelector }: KubernetesOptions): Namespa
   return namespaceSelector === undefined
     ? { kind: 'all' }
     : { kind: 'labeled', selector: namespaceSelector };
+}
+
+function describeProblem({ annotation, message, inUse }: PolicyProblem): string {
+  if (annotation === undefined) return message;
+  return `${annotation}: ${message}${inUse === undefined ? '' : `; in use: ${inUse}`}`;
 }

@@ -9,7 +9,7 @@ import type { ClusterObjects, ObjectChange, ObjectKey } from './cluster-objects'
 import { DEFAULT_CLUSTER_DOMAIN } from './names';
 import { namespaceIn } from './object-key';
 import { audienceOf, type Audience } from './translate/audience';
-import type { PolicyProblem } from './translate/service-policy';
+import type { PolicyProblem, ServicePolicy } from './translate/service-policy';
 import { translateService, type Backends } from './translate/translated-service';
 import { VariedResource } from './varied-resource';
 import { Moment, type VariedChanges } from './moment';
@@ -29,13 +29,22 @@ export interface KubernetesSourceOptions {
 
 /** What is remembered of a service since it was last translated. */
 interface KnownService {
+  /** Differs if the Service was deleted and created again. */
+  readonly uid: string | undefined;
   /** Of its resources. */
   readonly names: readonly { readonly typeUrl: string; readonly name: string }[];
+  readonly policy: ServicePolicy | undefined;
   readonly problems: readonly PolicyProblem[];
   readonly backends: Backends;
 }
 
-const UNKNOWN: KnownService = { names: [], problems: [], backends: new Map() };
+const UNKNOWN: KnownService = {
+  uid: undefined,
+  names: [],
+  policy: undefined,
+  problems: [],
+  backends: new Map(),
+};
 
 /** The audience of a client, with the zone that its Node had then. */
 interface PlacedAudience {
@@ -45,7 +54,8 @@ interface PlacedAudience {
 
 /**
  * The resources of the services of a Kubernetes cluster. A change translates the services it concerns, and a resource is encoded
- * when a client first receives it. Resources and their versions depend on the objects only: each replica has the same.
+ * when a client first receives it. Resources and their versions depend on the objects only: each replica has the same, but for a Service
+ * with a wrong annotation, whose last right value stays in use.
  */
 export class KubernetesSource implements ResourceView {
   /** Resources are valid until they change. */
@@ -153,8 +163,11 @@ export class KubernetesSource implements ResourceView {
   private translate(key: ObjectKey, changes: VariedChanges): readonly ObjectKey[] {
     const { objects, onProblems } = this.options;
     const known = this.services.get(key) ?? UNKNOWN;
-    const translated = translateService(objects, key, this.namespacesOf(key), this.domain);
-    const { plans, problems, backends } = translated;
+    const uid = objects.services.get(key)?.meta.uid;
+    const { plans, policy, problems, backends } = translateService(objects, {
+      ...{ key, namespaces: this.namespacesOf(key), domain: this.domain },
+      policyBefore: known.uid === uid ? known.policy : undefined,
+    });
     for (const { typeUrl, name } of known.names) changes.get(typeUrl)?.set(name, undefined);
     const names = plans.map(({ kind, name }) => ({ typeUrl: kind.typeUrl, name }));
     for (const plan of plans) {
@@ -162,7 +175,7 @@ export class KubernetesSource implements ResourceView {
       const before = this.current.find(typeUrl, plan.name);
       changes.get(typeUrl)?.set(plan.name, before?.with(plan) ?? new VariedResource(plan));
     }
-    if (objects.services.has(key)) this.services.set(key, { names, problems, backends });
+    if (uid !== undefined) this.services.set(key, { uid, names, policy, problems, backends });
     else this.services.delete(key);
     if (!isDeepStrictEqual(known.problems, problems)) onProblems?.(key, problems);
     return this.moveParent(key, known.backends, backends);

@@ -383,6 +383,23 @@ describe('KubernetesSource', () => {
     expect(scene.source.problemsOf('shop/a')).toEqual([]);
   });
 
+  it('keeps the policy that was right when an annotation becomes wrong, until the Service is created again', () => {
+    const withPolicy = (text: string, uid = '1') =>
+      service('a', {}, { annotations: { 'grpc-xds/lb-policy': text }, uid });
+    const scene = new Scene(withPolicy('least_request'));
+    const versionOf = (of = scene) => of.find(clusterKind, clusterOf('a'))?.version;
+    const right = versionOf();
+    scene.apply([withPolicy('fastest')]);
+    scene.apply([withPolicy('fastest'), slice('a', zoned('x'))]);
+    expect(versionOf()).toBe(right);
+    expect(scene.source.problemsOf('shop/a')).toMatchObject([{ inUse: 'least_request' }]);
+    const restarted = new Scene(withPolicy('fastest'));
+    expect(versionOf(restarted)).toBe(versionOf(new Scene(service('a'))));
+    expect(restarted.source.problemsOf('shop/a')).toMatchObject([{ inUse: 'round_robin' }]);
+    scene.apply([withPolicy('fastest', '2')]);
+    expect(versionOf()).toBe(versionOf(restarted));
+  });
+
   it('serves endpoints with names as one name to look up, and reports that the others are not used', () => {
     const names = slice('a', [endpoint('c.example'), endpoint('b.example')], {
       addressType: 'FQDN',

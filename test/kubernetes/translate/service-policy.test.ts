@@ -1,8 +1,12 @@
-import { readPolicy } from '../../../src/control-plane/kubernetes/translate/service-policy';
+import {
+  readPolicy,
+  type ServicePolicy,
+} from '../../../src/control-plane/kubernetes/translate/service-policy';
 
-const read = (annotations: Readonly<Record<string, string>>) =>
+const read = (annotations: Readonly<Record<string, string>>, before?: ServicePolicy) =>
   readPolicy(
     new Map(Object.entries(annotations).map(([name, text]) => [`grpc-xds/${name}`, text])),
+    before,
   );
 
 const { policy: DEFAULTS } = read({});
@@ -138,6 +142,44 @@ describe('the policy of a service', () => {
     expect(found.policy).toEqual(DEFAULTS);
     expect(found.problems).toHaveLength(1);
     expect(found.problems[0]?.message).toContain(expected);
+  });
+
+  it.each<[Case['annotations'], Case['annotations'], string]>([
+    [{ 'max-requests': '7' }, { 'max-requests': 'x' }, '7'],
+    [{}, { 'max-requests': 'x' }, '1024'],
+    [{ 'max-zone-overload-percent': '5' }, { 'max-zone-overload-percent': 'x' }, '5'],
+    [
+      { 'outlier-detection': '{"interval":"5s"}' },
+      { 'outlier-detection': '{' },
+      'what was right before',
+    ],
+    [{}, { 'outlier-detection': '{' }, 'none'],
+    [{ 'lb-policy': 'least_request' }, { 'lb-policy': 'x' }, 'least_request'],
+    [
+      { 'lb-policy': 'least_request', 'least-request-choice-count': '5' },
+      { 'lb-policy': 'least_request', 'least-request-choice-count': '1' },
+      '5',
+    ],
+    [
+      { 'lb-policy': 'ring_hash', 'ring-hash-header': 'x-user' },
+      { 'lb-policy': 'ring_hash', 'ring-hash-header': 'X' },
+      'x-user',
+    ],
+    [
+      { 'lb-policy': 'ring_hash', 'ring-hash-header': 'x-user' },
+      { 'lb-policy': 'ring_hash' },
+      'ring_hash by x-user',
+    ],
+  ])('stays what it was by %j with %j, which is said: %s', (right, wrong, inUse) => {
+    const before = read(right).policy;
+    const { policy, problems } = read(wrong, before);
+    expect(policy).toEqual(before);
+    expect(problems).toEqual([expect.objectContaining({ inUse })]);
+  });
+
+  it('is the default without an annotation that was right or wrong before', () => {
+    const before = read({ 'lb-policy': 'least_request', 'max-requests': '7' }).policy;
+    expect(read({}, before)).toEqual({ policy: DEFAULTS, problems: [] });
   });
 
   it('has what is right beside what is wrong', () => {

@@ -92,7 +92,8 @@ class Writer {
     const annotations = this.one<Readonly<Record<string, string>>>([
       {},
       { 'grpc-xds/max-requests': '5' },
-      { 'grpc-xds/lb-policy': 'fastest' },
+      // Not a wrong value, in place of which a new source has no value from before.
+      { 'grpc-xds/lb-polisy': 'fastest' },
       { 'grpc-xds/lb-policy': 'ring_hash', 'grpc-xds/ring-hash-header': 'x-user' },
     ]);
     return serviceManifest(name, spec, { annotations, namespace: this.one(NAMESPACES) });

@@ -32,21 +32,30 @@ export function createClientAccess(options: ClientAccessOptions): Authenticate {
   };
 }
 
+/** Who a client is, and until when that is proved. */
+interface ProvedOwner extends CertificateOwner {
+  /** Milliseconds since the epoch. */
+  readonly expiresAtMs: number | undefined;
+}
+
 type Refused = Extract<AuthenticationResult, { readonly refusal: unknown }>;
 
 async function findOwner(
   { metadata, certificate, peer }: AuthenticationRequest,
   { tokens, acceptsCertificates, domain }: ClientAccessOptions,
-): Promise<CertificateOwner | Refused> {
+): Promise<ProvedOwner | Refused> {
   const token = bearerTokenOf(metadata.get('authorization'));
   if (token !== undefined && tokens !== undefined) {
     const account = await tokens.authenticate(token, addressOf(peer));
     if (!account.ok) return { refusal: account.error };
-    const { namespace, name } = account.value;
-    return { name: `${namespace}/${name}`, namespace };
+    const { namespace, name, expiresAtMs } = account.value;
+    return { name: `${namespace}/${name}`, namespace, expiresAtMs };
   }
   if (acceptsCertificates && certificate !== undefined) {
-    return ownerOf(certificate, domain) ?? unauthenticated(NO_NAME);
+    const owner = ownerOf(certificate, domain);
+    if (owner === undefined) return unauthenticated(NO_NAME);
+    const expiresAtMs = Date.parse(certificate.valid_to);
+    return { ...owner, expiresAtMs: Number.isNaN(expiresAtMs) ? undefined : expiresAtMs };
   }
   return unauthenticated(tokens === undefined ? NO_CERTIFICATE : NO_TOKEN);
 }
@@ -67,16 +76,16 @@ function addressOf(peer: string): string {
   return peer.replace(/:\d+$/, '');
 }
 
-function toPrincipal(owner: CertificateOwner, visible: Visibility): AuthenticationResult {
-  const { name, namespace } = owner;
-  if (visible.kind === 'all') return { principal: { name, namespace } };
+function toPrincipal(owner: ProvedOwner, visible: Visibility): AuthenticationResult {
+  const { namespace } = owner;
+  if (visible.kind === 'all') return { principal: owner };
   if (namespace === undefined) {
     const details =
       'the certificate of the client has no namespace, and clients see only their own';
     return { refusal: { code: status.PERMISSION_DENIED, details } };
   }
   const visibleNamespaces: Principal['visibleNamespaces'] = new Set([namespace, ...visible.others]);
-  return { principal: { name, namespace, visibleNamespaces } };
+  return { principal: { ...owner, visibleNamespaces } };
 }
 
 function unauthenticated(details: string): Refused {

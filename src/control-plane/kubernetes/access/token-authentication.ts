@@ -32,8 +32,8 @@ export interface TokenAuthenticationOptions {
   readonly logger: Logger;
 }
 
-/** The service account of a token, or the status with which its stream ends. */
-export type AuthenticatedToken = Result<ServiceAccount, Refusal>;
+/** The service account of a token and its expiry, in milliseconds since the epoch; or the status with which its stream ends. */
+export type AuthenticatedToken = Result<ServiceAccount & { readonly expiresAtMs: number }, Refusal>;
 
 /** What has happened since the start, for metrics. */
 export interface TokenCounts {
@@ -105,8 +105,10 @@ export class TokenAuthentication {
     const refusal = this.refused.get(hash, clock.monotonicMs());
     if (refusal !== undefined) return err(refusal);
     const known = this.accepted.get(hash, clock.now());
-    if (known !== undefined && clock.monotonicMs() < known.reviewAgainMs) return ok(known.account);
     const { expiresAtMs } = claims.value;
+    if (known !== undefined && clock.monotonicMs() < known.reviewAgainMs) {
+      return ok({ ...known.account, expiresAtMs });
+    }
     return this.review({ token, hash, expiresAtMs, address });
   }
 
@@ -164,7 +166,7 @@ export class TokenAuthentication {
       const account = reviewed.value.value;
       const reviewAgainMs = clock.monotonicMs() + ACCEPTED_MS;
       this.accepted.set(hash, { account, reviewAgainMs }, expiresAtMs);
-      return ok(account);
+      return ok({ ...account, expiresAtMs });
     }
     const nowMs = clock.monotonicMs();
     const refusal = { code: status.UNAUTHENTICATED, details: reviewed.value.error.reason };
@@ -175,7 +177,7 @@ export class TokenAuthentication {
   }
 
   /** A token that was accepted before is accepted until it expires: what is known is served on while the API server is away. */
-  private onFailure({ hash }: TokenToReview, failure: ApiFailure): AuthenticatedToken {
+  private onFailure({ hash, expiresAtMs }: TokenToReview, failure: ApiFailure): AuthenticatedToken {
     const { clock, logger } = this.options;
     if (this.logged?.status !== failure.status || this.logged === undefined) {
       this.logged = { status: failure.status };
@@ -186,7 +188,7 @@ export class TokenAuthentication {
     const known = this.accepted.get(hash, clock.now());
     return known === undefined
       ? unavailable('the bearer token cannot be reviewed now: try again later')
-      : ok(known.account);
+      : ok({ ...known.account, expiresAtMs });
   }
 
   private onReviewed(): void {

@@ -59,6 +59,8 @@ type State =
   | {
       readonly kind: 'waiting';
       readonly work: Handle;
+      /** When it continues, in milliseconds of the monotonic clock. */
+      readonly dueMs: number;
       /** Continues before the time is over; undefined if the API server was not away. */
       readonly retry: (() => void) | undefined;
     };
@@ -82,6 +84,12 @@ export interface ReflectorState {
   readonly objectCount: number;
   /** When the API server last confirmed what is known, in milliseconds of the monotonic clock; undefined if it has not yet. */
   readonly confirmedMs: number | undefined;
+  /** The resource version up to which everything is known. */
+  readonly version: string | undefined;
+  /** Why the last request failed; undefined if it did not. */
+  readonly lastError: string | undefined;
+  /** When the next request is made, in milliseconds of the monotonic clock; undefined if one is being made. */
+  readonly nextMs: number | undefined;
 }
 
 /**
@@ -101,6 +109,7 @@ export class Reflector {
   /** False after a place in a list has become too old: then a list is one page. */
   private isPaged = true;
   private confirmedMs: number | undefined;
+  private lastError: string | undefined;
 
   constructor(private readonly options: ReflectorOptions) {
     for (const key of options.known) this.known.set(key, '');
@@ -122,8 +131,10 @@ export class Reflector {
   }
 
   read(): ReflectorState {
-    const { confirmedMs } = this;
-    return { phase: this.state.kind, objectCount: this.known.size, confirmedMs };
+    const { confirmedMs, version, lastError, state } = this;
+    const nextMs = state.kind === 'waiting' ? state.dueMs : undefined;
+    const objectCount = this.known.size;
+    return { phase: state.kind, objectCount, confirmedMs, version, lastError, nextMs };
   }
 
   private setState(state: State): void {
@@ -212,9 +223,14 @@ export class Reflector {
     this.isPaged = true;
     this.missingSinceMs = undefined;
     this.confirm();
-    this.options.listener.onWorking();
+    this.onWorking();
     this.options.listener.onListed();
     this.watch({ isAfterFailure: false });
+  }
+
+  private onWorking(): void {
+    this.lastError = undefined;
+    this.options.listener.onWorking();
   }
 
   private forget(key: ObjectKey): void {
@@ -235,7 +251,7 @@ export class Reflector {
     const events = api.watch(
       { ...this.request(false), query },
       {
-        onOpen: () => this.options.listener.onWorking(),
+        onOpen: () => this.onWorking(),
         onEvent: (json) => this.onEvent(json),
         onOversized: () => this.options.listener.onUnreadable(OVERSIZED),
         onEnd: (failure) => this.fail('watching', failure, clock.monotonicMs() - sinceMs),
@@ -316,6 +332,7 @@ export class Reflector {
     const isKnown = this.version !== undefined || this.known.size > 0;
     const { isOptional } = resource;
     const step = nextStep({ phase, failure, lastedMs, isOptional, isKnown });
+    if (step.isFailure) this.lastError = failure?.message;
     if (step.cause === 'missing' && isKnown) this.missesKnown();
     else if (failure !== undefined && step.isFailure) listener.onFailure(step.cause, failure);
     if (step.cause === 'missing' && !isKnown) listener.onListed();
@@ -356,7 +373,8 @@ export class Reflector {
     const next = () => (step.next === 'list' ? this.list() : this.watch({ isAfterFailure }));
     const { status = 500, isGone } = failure ?? { isGone: true };
     const retry = status >= 500 && !isGone ? next : undefined;
-    this.setState({ kind: 'waiting', work: clock.setTimer(next, delayMs), retry });
+    const dueMs = clock.monotonicMs() + delayMs;
+    this.setState({ kind: 'waiting', work: clock.setTimer(next, delayMs), dueMs, retry });
   }
 
   private confirm(): void {

@@ -36,17 +36,14 @@ export function checkService(
     return;
   }
   for (const each of ports) checkPort(subject, each, onFinding);
-  const { problems } = translateService(
-    objects,
-    keyOf(service.meta),
-    [service.meta.namespace],
-    domain,
-  );
+  const { problems } = translateService(objects, {
+    ...{ key: keyOf(service.meta), namespaces: [service.meta.namespace], domain },
+  });
   for (const { annotation, message } of problems) {
     onFinding({
       ...{ check: 'annotation', level: 'warn', subject },
       text: annotation === undefined ? message : `annotation ${annotation}: ${message}`,
-      remedy: 'correct it: it has no effect, and the rest of the Service is served',
+      remedy: 'correct it: it changes nothing, and the rest of the Service is served',
     });
   }
   if (service.type === 'ExternalName') {

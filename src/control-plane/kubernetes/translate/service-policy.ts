@@ -21,10 +21,13 @@ export interface PolicyProblem {
   /** The key of the annotation; `undefined` if it is not about one. */
   readonly annotation: string | undefined;
   readonly message: string;
+  /** What is in use in place of a wrong annotation, such as `least_request`; `undefined` if nothing is. */
+  readonly inUse?: string;
 }
 
-/** The overload threshold of the hints that Kubernetes computes by itself. */
-const DEFAULT_MAX_ZONE_OVERLOAD_PERCENT = 20;
+/** What clients do without the annotation (gRFCs A32, A48). */
+const DEFAULT_MAX_REQUESTS = 1024;
+const DEFAULT_CHOICE_COUNT = 2;
 
 /** Characters of a message: the API refuses events with more than 1,024. */
 const MAX_MESSAGE_LENGTH = 512;
@@ -35,40 +38,90 @@ const MAX_UNKNOWN = 10;
 const LB_POLICIES = ['round_robin', 'least_request', 'ring_hash'] as const;
 const MAX_UINT32 = 0xffff_ffff;
 
+/** The policy of a service without annotations. */
+export const DEFAULT_POLICY: ServicePolicy = {
+  lb: { kind: 'round_robin' },
+  maxRequests: undefined,
+  outlierDetection: undefined,
+  // The overload threshold of the hints that Kubernetes computes by itself.
+  maxZoneOverloadPercent: 20,
+};
+
 /**
- * Reads the policy of a service from its annotations. One that is wrong has no effect and is a problem; the others have theirs.
+ * Reads the policy of a service from its annotations. One that is wrong is a problem, and changes nothing: what was in use before
+ * stays. The others have their effect.
+ *
+ * @param before What was in use before. Default: the policy of a service without annotations.
  */
-export function readPolicy(given: ReadonlyMap<string, string>): {
+export function readPolicy(
+  given: ReadonlyMap<string, string>,
+  before: ServicePolicy = DEFAULT_POLICY,
+): {
   readonly policy: ServicePolicy;
   readonly problems: readonly PolicyProblem[];
 } {
   const reader = new AnnotationReader(given);
-  const choiceCount = reader.read(annotations.choiceCount, integerOf(2, 10));
-  const header = reader.read(annotations.hashHeader, readHeaderName);
-  const kind = reader.read(annotations.lbPolicy, (text) => readKind(text, header !== undefined));
-  if (kind !== 'least_request') reader.checkUseless(annotations.choiceCount, 'least_request');
-  if (kind !== 'ring_hash') reader.checkUseless(annotations.hashHeader, 'ring_hash');
   const policy: ServicePolicy = {
-    lb: lbOf(kind, choiceCount, header),
-    maxRequests: reader.read(annotations.maxRequests, integerOf(1, MAX_UINT32)),
-    outlierDetection: reader.read(annotations.outlierDetection, readOutlierDetection),
-    maxZoneOverloadPercent:
-      reader.read(annotations.maxZoneOverload, integerOf(0, 10_000)) ??
-      DEFAULT_MAX_ZONE_OVERLOAD_PERCENT,
+    lb: readLb(reader, before.lb),
+    maxRequests: reader.read(annotations.maxRequests, {
+      parse: integerOf(1, MAX_UINT32),
+      before: before.maxRequests,
+      unset: undefined,
+      describe: (value = DEFAULT_MAX_REQUESTS) => `${value}`,
+    }),
+    outlierDetection: reader.read(annotations.outlierDetection, {
+      parse: readOutlierDetection,
+      before: before.outlierDetection,
+      unset: undefined,
+      describe: (value) => (value === undefined ? 'none' : 'what was right before'),
+    }),
+    maxZoneOverloadPercent: reader.read(annotations.maxZoneOverload, {
+      parse: integerOf(0, 10_000),
+      before: before.maxZoneOverloadPercent,
+      unset: DEFAULT_POLICY.maxZoneOverloadPercent,
+      describe: String,
+    }),
   };
   reader.checkUnknown();
   return { policy, problems: reader.problems };
 }
 
-type LbKind = ServicePolicy['lb']['kind'];
+type Lb = ServicePolicy['lb'];
+type LbKind = Lb['kind'];
 
-function lbOf(
-  kind: LbKind | undefined,
-  choiceCount: number | undefined,
-  header: string | undefined,
-): ServicePolicy['lb'] {
-  if (kind === 'least_request') return { kind, choiceCount };
-  return kind === 'ring_hash' && header !== undefined ? { kind, header } : { kind: 'round_robin' };
+function readLb(reader: AnnotationReader, before: Lb): Lb {
+  const choiceCount = reader.read(annotations.choiceCount, {
+    parse: integerOf(2, 10),
+    before: before.kind === 'least_request' ? before.choiceCount : undefined,
+    unset: undefined,
+    describe: (value = DEFAULT_CHOICE_COUNT) => `${value}`,
+  });
+  const header = reader.read(annotations.hashHeader, {
+    parse: readHeaderName,
+    before: before.kind === 'ring_hash' ? before.header : undefined,
+    unset: undefined,
+    describe: (value = 'none') => value,
+  });
+  const lb = reader.read<Lb>(annotations.lbPolicy, {
+    parse: (text) => readKind(text, choiceCount, header),
+    before,
+    unset: DEFAULT_POLICY.lb,
+    describe: (value) => (value.kind === 'ring_hash' ? `ring_hash by ${value.header}` : value.kind),
+  });
+  if (lb.kind !== 'least_request') reader.checkUseless(annotations.choiceCount, 'least_request');
+  if (lb.kind !== 'ring_hash') reader.checkUseless(annotations.hashHeader, 'ring_hash');
+  return lb;
+}
+
+/** How the value of an annotation is read. */
+interface AnnotationValue<T> {
+  readonly parse: (text: string) => Result<T, string>;
+  /** What is in use if it is wrong. */
+  readonly before: T;
+  /** What is in use without it. */
+  readonly unset: T;
+  /** Says what is in use. */
+  readonly describe: (value: T) => string;
 }
 
 class AnnotationReader {
@@ -76,14 +129,15 @@ class AnnotationReader {
 
   constructor(private readonly given: ReadonlyMap<string, string>) {}
 
-  /** Returns the value of an annotation; `undefined` if it is not there or wrong. */
-  read<T>(annotation: string, parse: (text: string) => Result<T, string>): T | undefined {
+  /** Returns the value of an annotation that is in use. */
+  read<T>(annotation: string, { parse, before, unset, describe }: AnnotationValue<T>): T {
     const text = this.given.get(annotation);
-    if (text === undefined) return undefined;
+    if (text === undefined) return unset;
     const parsed = parse(text);
     if (parsed.ok) return parsed.value;
-    this.problems.push({ annotation, message: cutText(parsed.error, MAX_MESSAGE_LENGTH) });
-    return undefined;
+    const message = cutText(parsed.error, MAX_MESSAGE_LENGTH);
+    this.problems.push({ annotation, message, inUse: describe(before) });
+    return before;
   }
 
   /** Adds a problem for an annotation that is right and of another policy than the one in use. */
@@ -107,11 +161,18 @@ class AnnotationReader {
   }
 }
 
-function readKind(text: string, hasHeader: boolean): Result<LbKind, string> {
+function readKind(
+  text: string,
+  choiceCount: number | undefined,
+  header: string | undefined,
+): Result<Lb, string> {
   const kind = LB_POLICIES.find((each) => each === text);
   if (kind === undefined) return err(`must be ${LB_POLICIES.join(', ')}, not ${quoteText(text)}`);
-  if (kind === 'ring_hash' && !hasHeader) return err(`ring_hash needs ${annotations.hashHeader}`);
-  return ok(kind);
+  if (kind === 'least_request') return ok({ kind, choiceCount });
+  if (kind === 'round_robin') return ok({ kind });
+  return header === undefined
+    ? err(`ring_hash needs ${annotations.hashHeader}`)
+    : ok({ kind, header });
 }
 
 function integerOf(min: number, max: number): (text: string) => Result<number, string> {

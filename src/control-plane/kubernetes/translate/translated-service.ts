@@ -20,28 +20,36 @@ export type Backends = ReadonlyMap<ObjectKey, ReadonlySet<string>>;
 /** What clients receive of a service. */
 export interface TranslatedService {
   readonly plans: readonly ResourcePlan[];
+  /** Undefined if there is no such Service. */
+  readonly policy: ServicePolicy | undefined;
   /** What of the Service is not applied. */
   readonly problems: readonly PolicyProblem[];
   readonly backends: Backends;
 }
 
+/** A service to translate. */
+export interface ServiceInput {
+  readonly key: ObjectKey;
+  /** Its own, and those of the callers that routes of other services send to it: who sees one of them must see its endpoints. */
+  readonly namespaces: readonly string[];
+  /** The domain of the cluster. */
+  readonly domain: string;
+  /** The policy that was in use before, which stays where annotations are wrong. Default: none was. */
+  readonly policyBefore?: ServicePolicy | undefined;
+}
+
 /**
  * Translates a service: each TCP port becomes a Listener of each of its names, a RouteConfiguration, a Cluster and an endpoint
  * assignment, whatever its `appProtocol`.
- *
- * @param namespaces Its own, and those of the callers that routes of other services send to it: who sees one of them must see its endpoints.
- * @param domain The domain of the cluster.
  */
 export function translateService(
   objects: ClusterObjects,
-  key: ObjectKey,
-  namespaces: readonly string[],
-  domain: string,
+  { key, namespaces, domain, policyBefore }: ServiceInput,
 ): TranslatedService {
   const backends = new Map<ObjectKey, Set<string>>();
   const service = objects.services.get(key);
-  if (service === undefined) return { plans: [], problems: [], backends };
-  const { policy, problems } = readPolicy(service.meta.annotations);
+  if (service === undefined) return { plans: [], policy: undefined, problems: [], backends };
+  const { policy, problems } = readPolicy(service.meta.annotations, policyBefore);
   const found = [...problems];
   const plans = service.ports.flatMap((port) => {
     if (port.protocol !== 'TCP') return [];
@@ -55,7 +63,7 @@ export function translateService(
     return planPort(context, routing.routes, found);
   });
   backends.delete(key);
-  return { plans, problems: found, backends };
+  return { plans, policy, problems: found, backends };
 }
 
 /** A port that is translated. */

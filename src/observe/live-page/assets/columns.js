@@ -299,6 +299,42 @@ const describeDifferences = ({ differs = [], verdict }) => [
   ...(verdict ? [element('span', { class: 'path' }, `All: ${verdict}`)] : []),
 ];
 
+const services = {
+  title: 'Services',
+  hasFilter: true,
+  columns: () => [
+    withNote('name', 'problems', 'Service'),
+    text('ports', 'Ports'),
+    state('state', 'State'),
+    withNote('endpoints', 'zones', 'Endpoints'),
+    text('clients', 'Clients'),
+  ],
+};
+
+const grpcRoutes = {
+  title: 'GRPCRoutes',
+  hasFilter: true,
+  columns: () => [
+    withNote('name', 'problems', 'GRPCRoute'),
+    text('services', 'Services'),
+    state('accepted', 'Accepted'),
+    state('resolved', 'References'),
+  ],
+};
+
+const watches = {
+  title: 'Watches',
+  columns: () => [
+    text('resource', 'Kind'),
+    text('namespace', 'Namespace'),
+    state('state', 'State'),
+    text('objects', 'Objects'),
+    text('version', 'Version'),
+    text('age', 'Confirmed before'),
+    withNote('retry', 'error', 'Next attempt'),
+  ],
+};
+
 /** The list of clients of a server. @param last The last column. */
 const clients = (last) => ({
   ...{ name: 'clients', title: 'Clients', noun: 'client' },
@@ -307,9 +343,10 @@ const clients = (last) => ({
     state('state', 'State'),
     last,
   ],
-  describe: ({ state: of, reason, method, connectedAt, ...compared }) => [
+  describe: ({ state: of, reason, identity, method, connectedAt, ...compared }) => [
     stateBadge(of),
     ...(reason ? [' ', reason] : []),
+    ...(identity ? [element('span', { class: 'path' }, identity)] : []),
     ...describeDifferences(compared),
     element('span', { class: 'path' }, `${method}, connected `, age(connectedAt)),
   ],
@@ -365,6 +402,10 @@ export const PAGES = {
     overview: clients(text('peer', 'Address')),
     // Without a channel there is no call to explain.
     tabs: { graph: { ...graph, hasCall: false }, types, served, events },
+  },
+  kubernetes: {
+    overview: clients(text('place', 'Namespace, zone')),
+    tabs: { types, services, routes: grpcRoutes, watches, events },
   },
   relay: {
     overview: clients(text('stream', 'Stream')),

@@ -47,6 +47,8 @@ const TONES = new Map([
     'good',
     'ok',
     'alike',
+    'resolved',
+    'watching',
   ].map((s) => [s, 'good']),
   ...[
     'TRANSIENT_FAILURE',
@@ -70,11 +72,13 @@ const TONES = new Map([
     'endpoint-ejected',
     'failing',
     'ejected',
+    'refused',
+    'unresolved',
+    'empty',
   ].map((s) => [s, 'bad']),
-  ...['CONNECTING', 'waiting', 'REQUESTED', 'backoff', 'connecting', 'fallback'].map((s) => [
-    s,
-    'busy',
-  ]),
+  ...['CONNECTING', 'waiting', 'REQUESTED', 'backoff', 'connecting', 'fallback', 'listing'].map(
+    (s) => [s, 'busy'],
+  ),
   ...['differs', 'resource-waiting', 'tls-not-used', 'problem', 'draining', 'over-limit'].map(
     (s) => [s, 'busy'],
   ),

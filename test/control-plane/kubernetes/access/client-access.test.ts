@@ -11,7 +11,7 @@ const tokens: ClientAccessOptions['tokens'] = {
   authenticate: (token, address) =>
     Promise.resolve(
       token === 'good'
-        ? { ok: true, value: { namespace: 'shop', name: 'web' } }
+        ? { ok: true, value: { namespace: 'shop', name: 'web', expiresAtMs: 7000 } }
         : { ok: false, error: { code: 16, details: `not ${token} of ${address}` } },
     ),
 };
@@ -28,10 +28,13 @@ async function ask(
   const metadata = new Metadata();
   if (authorization !== undefined) metadata.set('authorization', authorization);
   const certificate =
-    names === undefined ? undefined : Object.assign(Object.create(null), { subjectaltname: names });
+    names === undefined
+      ? undefined
+      : Object.assign(Object.create(null), { subjectaltname: names, valid_to: VALID_TO });
   return access({ metadata, certificate, peer: '10.0.0.9:4711' });
 }
 
+const VALID_TO = 'Jan  1 00:00:08 1970 GMT';
 const spiffe = 'URI:spiffe://cluster.local/ns/shop/sa/web';
 const own = { kind: 'own', others: ['shared'] } as const;
 
@@ -41,13 +44,13 @@ describe('the access of clients', () => {
       'a token',
       {},
       { authorization: 'Bearer good' },
-      { principal: { name: 'shop/web', namespace: 'shop' } },
+      { principal: { name: 'shop/web', namespace: 'shop', expiresAtMs: 7000 } },
     ],
     [
       'a token whose scheme is in another case',
       {},
       { authorization: 'bearer  good' },
-      { principal: { name: 'shop/web', namespace: 'shop' } },
+      { principal: { name: 'shop/web', namespace: 'shop', expiresAtMs: 7000 } },
     ],
     [
       'a bad token beside a good certificate',
@@ -59,7 +62,7 @@ describe('the access of clients', () => {
       'a certificate',
       {},
       { names: spiffe },
-      { principal: { name: 'shop/web', namespace: 'shop' } },
+      { principal: { name: 'shop/web', namespace: 'shop', expiresAtMs: 8000 } },
     ],
     [
       'a certificate that is not accepted',
@@ -91,7 +94,7 @@ describe('the access of clients', () => {
       { authorization: 'Bearer good' },
       {
         principal: {
-          ...{ name: 'shop/web', namespace: 'shop' },
+          ...{ name: 'shop/web', namespace: 'shop', expiresAtMs: 7000 },
           visibleNamespaces: new Set(['shop', 'shared']),
         },
       },

@@ -3,7 +3,10 @@ import { FakeClock } from '../../../support/fake-clock';
 import { acceptedAs, ReviewingApi, tokenOf } from './reviewing-api';
 
 const WEB = 'system:serviceaccount:shop:web';
-const web = { ok: true, value: { namespace: 'shop', name: 'web' } };
+const web = {
+  ok: true,
+  value: { namespace: 'shop', name: 'web', expiresAtMs: expect.any(Number) },
+};
 
 describe('the authentication of tokens by the API server', () => {
   let api: ReviewingApi;
@@ -41,6 +44,7 @@ describe('the authentication of tokens by the API server', () => {
     api.answer(acceptedAs(WEB));
     expect(await Promise.all(both)).toEqual([web, web]);
     expect(await tokens.authenticate(token, '10.0.0.3')).toEqual(web);
+    expect(await both[0]).toMatchObject({ value: { expiresAtMs: clock.now() + 3_600_000 } });
     expect(tokens.counts).toEqual({ reviews: 1, accepted: 3, refused: 0, failed: 0 });
   });
 
