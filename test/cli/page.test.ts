@@ -170,7 +170,7 @@ function latestRows({ messages }: PageStream, view: string): readonly ReadRow[] 
   for (const { data } of messages) {
     const delta = data.views[view];
     if (delta === undefined) continue;
-    for (const row of delta.rows) rows.set(`${row['id']}`, row);
+    for (const row of delta.rows) rows.set(String(row['id']), row);
     order = delta.order ?? order;
   }
   return order.flatMap((id) => {

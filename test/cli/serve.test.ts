@@ -362,9 +362,11 @@ describe('grpc-xds serve', () => {
       const names = new Map(rows.map(({ id, name }) => [id, name]));
       return rows.flatMap(({ kind, column, name, state, from, to, share, text }) =>
         kind === 'node'
-          ? [`${column} ${name}: ${state}${column === 'target' ? ` (${text})` : ''}`]
+          ? [
+              `${String(column)} ${String(name)}: ${String(state)}${column === 'target' ? ` (${String(text)})` : ''}`,
+            ]
           : kind === 'edge'
-            ? [`${names.get(`${from}`)} -> ${names.get(`${to}`)} ${share}`]
+            ? [`${names.get(`${String(from)}`)} -> ${names.get(`${String(to)}`)} ${String(share)}`]
             : [],
       );
     }

@@ -71,7 +71,11 @@ describe('the page of a client', () => {
       { server: mesh.address, state: 'open' },
     ]);
     const rows = rowsOf('resources', stream.messages);
-    expect(rows.map(({ type, name, status }) => `${type} ${name} ${status}`).sort()).toEqual([
+    expect(
+      rows
+        .map(({ type, name, status }) => `${String(type)} ${String(name)} ${String(status)}`)
+        .sort(),
+    ).toEqual([
       'Cluster echo ACKED',
       'ClusterLoadAssignment echo ACKED',
       `Listener ${SERVICE} ACKED`,
@@ -125,7 +129,9 @@ describe('the page of a client', () => {
     const isReady = (rows: readonly PageRow[]) =>
       rows.filter(({ state }) => state === 'READY').length === 5;
     const rows = await until(stream, 'topology', isReady);
-    expect(rows.map(({ level, kind, name }) => `${level} ${kind} ${name}`)).toEqual([
+    expect(
+      rows.map(({ level, kind, name }) => `${String(level)} ${String(kind)} ${String(name)}`),
+    ).toEqual([
       '1 cluster echo',
       '2 priority 0 (child0)',
       '3 locality test/a',
@@ -140,7 +146,7 @@ describe('the page of a client', () => {
     expect(endpoint).toMatchObject({ health: 'UNKNOWN', weight: 1, position: 1, siblings: 2 });
     const closed = await open(`view=topology&closed=${String(locality?.id)}`);
     const fewer = await until(closed, 'topology', ({ length }) => length > 0);
-    expect(fewer.map(({ kind, isOpen }) => `${kind} ${isOpen}`)).toEqual([
+    expect(fewer.map(({ kind, isOpen }) => `${String(kind)} ${String(isOpen)}`)).toEqual([
       'cluster true',
       'priority true',
       'locality false',
@@ -164,7 +170,7 @@ describe('the page of a client', () => {
     const rows = await until(stream, 'events', (all) =>
       ['removed', 'config-failed'].every((wanted) => all.some(({ kind }) => kind === wanted)),
     );
-    expect(rows.map(({ kind, subject }) => `${kind} ${subject}`)).toContain(
+    expect(rows.map(({ kind, subject }) => `${String(kind)} ${String(subject)}`)).toContain(
       `accepted Listener ${SERVICE}`,
     );
     expect(rows.map(({ kind }) => kind)).toContain('config-published');

@@ -17,7 +17,7 @@ export const RETRY_BACKOFF: BackoffOptions = {
  * restarted a minute late. A connection that is refused costs an API server nothing, and the first request that is answered
  * decides what follows: so the delay is bounded by a time that changes of endpoints may well be late.
  */
-export const AWAY_BACKOFF: BackoffOptions = { ...RETRY_BACKOFF, maxMs: 5000 };
+const AWAY_BACKOFF: BackoffOptions = { ...RETRY_BACKOFF, maxMs: 5000 };
 
 /** How often it is looked whether a kind that was not installed is now, and after how long one that was is not any more. */
 export const MISSING_MS = 30_000;

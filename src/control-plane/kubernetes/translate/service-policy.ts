@@ -39,7 +39,7 @@ const LB_POLICIES = ['round_robin', 'least_request', 'ring_hash'] as const;
 const MAX_UINT32 = 0xffff_ffff;
 
 /** The policy of a service without annotations. */
-export const DEFAULT_POLICY: ServicePolicy = {
+const DEFAULT_POLICY: ServicePolicy = {
   lb: { kind: 'round_robin' },
   maxRequests: undefined,
   outlierDetection: undefined,
