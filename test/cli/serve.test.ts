@@ -366,7 +366,9 @@ describe('grpc-xds serve', () => {
               `${String(column)} ${String(name)}: ${String(state)}${column === 'target' ? ` (${String(text)})` : ''}`,
             ]
           : kind === 'edge'
-            ? [`${names.get(`${String(from)}`)} -> ${names.get(`${String(to)}`)} ${String(share)}`]
+            ? [
+                `${String(names.get(String(from)))} -> ${String(names.get(String(to)))} ${String(share)}`,
+              ]
             : [],
       );
     }

@@ -131,6 +131,7 @@ describe('ControlPlane', () => {
       {
         streamId: 1,
         nodeId: 'node-1',
+        node: expect.objectContaining({ id: 'node-1' }),
         method: 'StreamAggregatedResources',
         peer: expect.stringMatching(/^127\.0\.0\.1:\d+$/),
         connectedAtMs: expect.any(Number),

@@ -87,6 +87,7 @@ describe('incremental streams of the control plane', () => {
       {
         streamId: 1,
         nodeId: 'test',
+        node: expect.objectContaining({ id: 'test' }),
         method: 'DeltaAggregatedResources',
         peer: expect.any(String),
         connectedAtMs: expect.any(Number),
