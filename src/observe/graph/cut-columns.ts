@@ -34,13 +34,18 @@ export function cutColumns(
 ): MeshGraph {
   const standIns = new Map<string, string>();
   const kept: GraphNode[] = [];
-  for (const column of columnsOf({ nodes })) {
-    const all = nodes.filter((node) => node.column === column);
+  const byColumn = new Map<GraphColumn, GraphNode[]>();
+  for (const column of columnsOf({ nodes })) byColumn.set(column, []);
+  for (const node of nodes) byColumn.get(node.column)?.push(node);
+  for (const [column, all] of byColumn) {
     const maxNodes = limitOf(column);
-    const shown = new Set(all.length <= maxNodes ? all : worstFirst(all).slice(0, maxNodes));
+    if (all.length <= maxNodes) {
+      for (const node of all) kept.push(node);
+      continue;
+    }
+    const shown = new Set(worstFirst(all).slice(0, maxNodes));
     const rest = all.filter((node) => !shown.has(node));
     for (const node of all) if (shown.has(node)) kept.push(node);
-    if (rest.length === 0) continue;
     const id = restOf(column);
     for (const node of rest) standIns.set(node.id, id);
     const states = rest.map(({ state }) => state);

@@ -94,19 +94,26 @@ function columnRows(
   cut: MeshGraph,
   isOpen: (id: string) => boolean,
 ): readonly Row[] {
-  return columnsOf(found).map((column) => {
-    const isIn = (node: GraphNode) => node.column === column;
-    const total = found.nodes.filter(isIn).reduce((sum, { count = 1 }) => sum + count, 0);
-    const all = found.nodes.filter(isIn).length;
-    return {
-      ...{ id: column, kind: 'column', column, total },
-      ...{ shown: cut.nodes.filter((node) => isIn(node) && node.count === undefined).length },
-      ...(all > MAX_NODES && {
-        opens: nodeRowId(restOf(column)),
-        isOpen: isOpen(restOf(column)),
-      }),
-    };
-  });
+  const counts = new Map(
+    columnsOf(found).map((column) => [column, { nodes: 0, total: 0, shown: 0 }]),
+  );
+  for (const { column, count = 1 } of found.nodes) {
+    const own = counts.get(column);
+    if (own === undefined) continue;
+    own.nodes++;
+    own.total += count;
+  }
+  for (const { column, count } of cut.nodes) {
+    const own = counts.get(column);
+    if (own !== undefined && count === undefined) own.shown++;
+  }
+  return Array.from(counts, ([column, { nodes, total, shown }]) => ({
+    ...{ id: column, kind: 'column', column, total, shown },
+    ...(nodes > MAX_NODES && {
+      opens: nodeRowId(restOf(column)),
+      isOpen: isOpen(restOf(column)),
+    }),
+  }));
 }
 
 function nodeRow({ id, column, name, state, text, count, group }: GraphNode): Row {
