@@ -339,6 +339,21 @@ describe('grpc-xds kubernetes', () => {
     expect(io.errors.join('\n')).toContain(error);
   });
 
+  it('does not start with a certificate that cannot be used, and is not ready then', async () => {
+    const start = (cert: string, key: string) =>
+      io.run(
+        ...['kubernetes', '--kubeconfig', kubeconfig, '--audience', 'grpc-xds'],
+        ...['--tls-cert', pathOf(cert), '--tls-key', pathOf(key)],
+      );
+    expect(await start('none.pem', 'own.key')).toBe(2);
+    expect(io.errors.at(-1)).toMatch(/^error: --tls-cert: .*none\.pem/);
+    expect(await start('own.pem', 'none.key')).toBe(2);
+    expect(io.errors.at(-1)).toMatch(/^error: --tls-key: .*none\.key/);
+    expect(await start('own.pem', 'web.key')).toBe(2);
+    expect(io.errors.at(-1)).toMatch(/^error: --tls-cert and --tls-key cannot be used together: /);
+    expect(await start('own.key', 'own.key')).toBe(2);
+  });
+
   it('does not start at an address that is taken, or without a kubeconfig', async () => {
     const { address } = await serve('--insecure');
     const start = (...args: readonly string[]) =>

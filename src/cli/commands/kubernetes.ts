@@ -19,6 +19,7 @@ import {
   parseVisible,
 } from '../arguments';
 import { exitCode, loadClient, untilInterrupted, type CliIo } from '../io';
+import { findCertificateProblem } from '../kubernetes/certificate-problem';
 import {
   accessOptions,
   describeAccess,
@@ -105,7 +106,7 @@ function addAccessOptions(command: Command): Command {
  * @returns the exit code; flags, a configuration or an address that cannot be used are bad input.
  */
 async function kubernetes(flags: KubernetesFlags, io: CliIo): Promise<number> {
-  const problem = findFlagProblem(flags);
+  const problem = findFlagProblem(flags) ?? findCertificateProblem(flags);
   if (problem !== undefined) {
     io.printError(`error: ${problem}`);
     return exitCode.badInput;
