@@ -1,7 +1,8 @@
 import type { Browser, Page } from 'playwright-core';
 import { type AdminPage, serveAdminPage } from '../../src';
 import { audit } from '../support/audit';
-import { chromiumPath, launchBrowser } from '../support/browser';
+import { launchBrowser, openTab } from '../support/browser';
+import { describeInBrowser } from '../support/describe-in-browser';
 import { eventually } from '../support/eventually';
 import { longestTask } from '../support/longest-task';
 import { Mesh, SERVICE, type MeshResources } from '../support/mesh';
@@ -13,10 +14,6 @@ import {
   routeConfigJson,
   routeToCluster,
 } from '../support/xds-json';
-
-// CI has Chromium; elsewhere these tests need one that is installed.
-const describeInBrowser =
-  chromiumPath === undefined && process.env.CI === undefined ? describe.skip : describe;
 
 /** Those of the large mesh, with 10 endpoints each. */
 const CLUSTERS = 1000;
@@ -44,11 +41,11 @@ describeInBrowser('the graph of the live page in Chromium', () => {
 
   async function open(options: Parameters<Browser['newPage']>[0] = {}): Promise<void> {
     page = await serveAdminPage({ port: 0 });
-    tab = await browser.newPage({ viewport: { width: 1280, height: 900 }, ...options });
-    tab.setDefaultTimeout(20_000);
     complaints = [];
-    tab.on('console', (message) => complaints.push(message.text()));
-    tab.on('pageerror', (error) => complaints.push(error.message));
+    tab = await openTab(browser, (text) => complaints.push(text), {
+      viewport: { width: 1280, height: 900 },
+      ...options,
+    });
     await tab.goto(page.url);
     await tab.waitForSelector('.mesh .node');
   }

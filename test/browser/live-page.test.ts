@@ -6,7 +6,8 @@ import { FakeIo } from '../cli/fake-io';
 import { AdsClient } from '../control-plane/ads-client';
 import { LDS } from '../control-plane/resources';
 import { audit } from '../support/audit';
-import { chromiumPath, launchBrowser } from '../support/browser';
+import { launchBrowser, openTab } from '../support/browser';
+import { describeInBrowser } from '../support/describe-in-browser';
 import { eventually } from '../support/eventually';
 import { longestTask } from '../support/longest-task';
 import { bootstrapFor, Mesh, SERVICE, simpleResources, type MeshResources } from '../support/mesh';
@@ -28,15 +29,11 @@ import {
   XdsServerWorld,
 } from '../support/xds-server-world';
 
-// CI has Chromium; elsewhere these tests need one that is installed.
 const VIEWS = [
   ...['topology', 'resources', 'routes', 'servers', 'addresses', 'certificates', 'events'],
 ];
 /** Without servers that a control plane configures, and without TLS. */
 const MAYBE_EMPTY = ['addresses', 'certificates'];
-
-const describeInBrowser =
-  chromiumPath === undefined && process.env.CI === undefined ? describe.skip : describe;
 
 describeInBrowser('the live page in Chromium', () => {
   let browser: Browser;
@@ -65,11 +62,8 @@ describeInBrowser('the live page in Chromium', () => {
   }
 
   async function visit(options: Parameters<Browser['newPage']>[0] = {}): Promise<void> {
-    tab = await browser.newPage(options);
-    tab.setDefaultTimeout(15_000);
     complaints = [];
-    tab.on('console', (message) => complaints.push(message.text()));
-    tab.on('pageerror', (error) => complaints.push(error.message));
+    tab = await openTab(browser, (text) => complaints.push(text), options);
     await tab.addInitScript(COUNT_UPDATES);
     // The graph, which is the first view, has tests of its own.
     await tab.goto(`${page.url}&view=topology`);

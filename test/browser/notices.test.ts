@@ -2,13 +2,10 @@ import { channel } from 'node:diagnostics_channel';
 import type { Browser, Page } from 'playwright-core';
 import { type AdminPage, serveAdminPage } from '../../src';
 import { audit } from '../support/audit';
-import { chromiumPath, launchBrowser } from '../support/browser';
+import { launchBrowser, openTab } from '../support/browser';
+import { describeInBrowser } from '../support/describe-in-browser';
 import type { Mesh } from '../support/mesh';
 import { startScene } from '../support/page-scene';
-
-// CI has Chromium; elsewhere these tests need one that is installed.
-const describeInBrowser =
-  chromiumPath === undefined && process.env.CI === undefined ? describe.skip : describe;
 
 const notices = channel('grpc-xds:notice');
 
@@ -35,11 +32,8 @@ describeInBrowser('the notices of an application in Chromium', () => {
   async function open(options: Parameters<Browser['newPage']>[0] = {}): Promise<void> {
     ({ mesh } = await startScene());
     page = await serveAdminPage({ port: 0 });
-    tab = await browser.newPage(options);
-    tab.setDefaultTimeout(20_000);
     complaints = [];
-    tab.on('console', (message) => complaints.push(message.text()));
-    tab.on('pageerror', (error) => complaints.push(error.message));
+    tab = await openTab(browser, (text) => complaints.push(text), options);
     await tab.goto(page.url);
     await tab.waitForSelector('#overview tbody tr');
   }

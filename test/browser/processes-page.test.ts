@@ -4,13 +4,11 @@ import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { FakeIo } from '../cli/fake-io';
 import { audit } from '../support/audit';
-import { chromiumPath, launchBrowser } from '../support/browser';
+import { launchBrowser, openTab } from '../support/browser';
+import { describeInBrowser } from '../support/describe-in-browser';
 
 const HOSTILE = '<img src=x onerror=alert(1)></script><script>alert(2)</script>';
 const TARGET = 'xds:///<b>shop';
-
-const describeInBrowser =
-  chromiumPath === undefined && process.env.CI === undefined ? describe.skip : describe;
 
 /** The report of a process that has a Cluster in a version. */
 function reportOf(version: string): object {
@@ -57,10 +55,11 @@ describeInBrowser('the live page of several processes in Chromium', () => {
     ['dark', 700],
     ['light', 380],
   ] as const)('names the one that differs: %s, %d pixels wide', async (colorScheme, width) => {
-    const tab = await browser.newPage({ colorScheme, viewport: { width, height: 800 } });
     const complaints: string[] = [];
-    tab.on('console', (message) => complaints.push(message.text()));
-    tab.on('pageerror', (error) => complaints.push(error.message));
+    const tab = await openTab(browser, (text) => complaints.push(text), {
+      colorScheme,
+      viewport: { width, height: 800 },
+    });
     const io = new FakeIo();
     await visit(tab, io);
     const row = (text: string) => tab.locator('#view tbody tr', { hasText: text });

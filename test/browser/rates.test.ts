@@ -1,12 +1,10 @@
-import { source as axeSource } from 'axe-core';
 import type { Browser, Page } from 'playwright-core';
 import { serveAdminPage, type AdminPage } from '../../src';
-import { chromiumPath, launchBrowser } from '../support/browser';
+import { audit } from '../support/audit';
+import { launchBrowser, openTab } from '../support/browser';
+import { describeInBrowser } from '../support/describe-in-browser';
 import type { Mesh } from '../support/mesh';
 import { startScene } from '../support/page-scene';
-
-const describeInBrowser =
-  chromiumPath === undefined && process.env.CI === undefined ? describe.skip : describe;
 
 /** Until a whole slot of ten seconds has passed, on a busy machine. */
 const TREND_TIMEOUT_MS = 60_000;
@@ -17,6 +15,7 @@ describeInBrowser('the rates of the live page in Chromium', () => {
   let mesh: Mesh;
   let page: AdminPage;
   let calling: NodeJS.Timeout;
+  let complaints: string[];
 
   beforeAll(async () => {
     browser = await launchBrowser();
@@ -28,7 +27,8 @@ describeInBrowser('the rates of the live page in Chromium', () => {
     ({ mesh } = scene);
     page = await serveAdminPage({ port: 0 });
     calling = setInterval(() => void scene.shop.say().catch(() => undefined), 50);
-    tab = await browser.newPage();
+    complaints = [];
+    tab = await openTab(browser, (text) => complaints.push(text));
   });
   afterEach(async () => {
     clearInterval(calling);
@@ -40,9 +40,6 @@ describeInBrowser('the rates of the live page in Chromium', () => {
   it(
     'are beside groups and endpoints, with a trend that has a name for screen readers',
     async () => {
-      const complaints: string[] = [];
-      tab.on('console', (message) => complaints.push(message.text()));
-      tab.on('pageerror', (error) => complaints.push(error.message));
       await tab.goto(`${page.url}&view=topology`);
       const catalog = tab.locator('#view tbody tr', { hasText: 'catalog' }).first();
       await catalog.locator('.traffic .rate', { hasText: /\d attempts\/s/ }).waitFor();
@@ -52,9 +49,7 @@ describeInBrowser('the rates of the live page in Chromium', () => {
       expect(label).toMatch(/^attempts a second in the last \d+0 seconds, by ten seconds: \d/);
       expect(await catalog.locator('.traffic').textContent()).toMatch(/p50 .* ms, p99 .* ms/);
       expect(await tab.textContent('#verdict')).toMatch(/\d calls\/s/);
-      await tab.evaluate(axeSource);
-      const found: unknown = await tab.evaluate('axe.run().then(({ violations }) => violations)');
-      expect(found).toEqual([]);
+      expect(await audit(tab)).toEqual([]);
       expect(complaints).toEqual([]);
     },
     2 * TREND_TIMEOUT_MS,

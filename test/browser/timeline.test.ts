@@ -1,7 +1,8 @@
 import type { Browser, Page } from 'playwright-core';
 import { type AdminPage, serveAdminPage } from '../../src';
 import { audit } from '../support/audit';
-import { chromiumPath, launchBrowser } from '../support/browser';
+import { launchBrowser, openTab } from '../support/browser';
+import { describeInBrowser } from '../support/describe-in-browser';
 import { eventually } from '../support/eventually';
 import { Mesh, SERVICE, simpleResources, type MeshResources } from '../support/mesh';
 import {
@@ -10,9 +11,6 @@ import {
   routeConfigJson,
   routeToCluster,
 } from '../support/xds-json';
-
-const describeInBrowser =
-  chromiumPath === undefined && process.env.CI === undefined ? describe.skip : describe;
 
 const MARKS = '.timeline-line [role=option]';
 
@@ -46,10 +44,7 @@ describeInBrowser('the line of time in Chromium', () => {
   });
 
   async function visit(url = page.url, options: Parameters<Browser['newPage']>[0] = {}) {
-    tab = await browser.newPage(options);
-    tab.setDefaultTimeout(15_000);
-    tab.on('console', (message) => complaints.push(message.text()));
-    tab.on('pageerror', (error) => complaints.push(error.message));
+    tab = await openTab(browser, (text) => complaints.push(text), options);
     await tab.goto(url);
     await tab.waitForSelector(MARKS);
   }
