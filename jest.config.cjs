@@ -4,9 +4,9 @@ const { availableParallelism } = require('node:os');
 module.exports = {
   testEnvironment: 'node',
   // A busy machine is no reason to fail.
-  testTimeout: 30_000,
-  // More than there are cores: some tests wait for timers of seconds, or for a child process.
-  maxWorkers: availableParallelism() + 2,
+  testTimeout: 60_000,
+  // One more than there are cores: some tests wait for timers of seconds, or for a child process.
+  maxWorkers: availableParallelism() + 1,
   // A process that has run hundreds of files is slow with what is left of them.
   workerIdleMemoryLimit: '500MB',
   setupFiles: [
