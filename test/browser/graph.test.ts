@@ -230,8 +230,7 @@ describeInBrowser('the graph of the live page in Chromium', () => {
       await node(/^endpoint 127\.3\.9\.9:1/).waitFor();
     });
     expect(longest).toBeGreaterThan(0);
-    // 40 ms where nothing else runs; a task for each node or endpoint would take seconds.
-    expect(longest).toBeLessThan(500);
+    expect(longest).toBeLessThan(100);
     expect(await tab.locator('.node').count()).toBeLessThan(60);
   }, 120_000);
 });

@@ -368,7 +368,7 @@ describeInBrowser('the live page in Chromium', () => {
     }
   });
 
-  it('shows 10,000 endpoints, and their changes, without a long task', async () => {
+  it('shows 10,000 endpoints, and their changes, without a task of 100 ms', async () => {
     mesh = await Mesh.start();
     const backend = await mesh.backend('a');
     const simple = simpleResources([backend.port]);
@@ -432,7 +432,7 @@ describeInBrowser('the live page in Chromium', () => {
       await tab.waitForSelector('#view tbody tr:first-child:focus');
     });
     expect(longest).toBeGreaterThan(0);
-    expect(longest).toBeLessThan(500);
+    expect(longest).toBeLessThan(100);
   }, 90_000);
 });
 

@@ -20,8 +20,7 @@ import {
 
 jest.setTimeout(300_000);
 
-/** For each way to end. One that is kept is seen, however many there are; `XDS_TEST_CALLS=10000` tries more orders of events. */
-const CALLS = Number(process.env.XDS_TEST_CALLS ?? 2000);
+const CALLS = 10_000;
 const BATCH = 500;
 
 /** A server hangs up on a connection after 1,000 resets in a row, so the cancelled calls share several. */

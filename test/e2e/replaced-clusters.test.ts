@@ -64,9 +64,9 @@ describe.each(VARIANTS)('a route that is moved to another cluster (%s)', (_, fea
     register({});
   });
 
-  // In each of four variants: 200.
+  // In each of four variants: 500.
   it.each([
-    [0, 50],
+    [0, 125],
     [150, 4],
   ])('logs no error, with %d ms of latency, in %d replacements', async (delayMs, count) => {
     await start(delayMs);

@@ -13,7 +13,7 @@ import { countWork } from '../support/count-work';
 import { FakeClock } from '../support/fake-clock';
 import { RelayScene } from './relay-scene';
 
-const CLIENTS = 100;
+const CLIENTS = 500;
 const names = Array.from({ length: 1000 }, (_, i) => `cluster-${i}`);
 
 describe(`a relay with ${CLIENTS} clients and ${names.length} clusters`, () => {

@@ -176,7 +176,7 @@ describe('a changed Listener', () => {
         for (const each of all) statuses.set(each, (statuses.get(each) ?? 0) + 1);
       }
     });
-    for (let i = 1; i <= 5; i++) {
+    for (let i = 1; i <= 12; i++) {
       world.serve([changed(String(i))]);
       const before = world.peers.size;
       await eventually(
