@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { checkServerIdentity } from 'node:tls';
@@ -9,6 +9,7 @@ import { WATCHED_RESOURCES } from '../../src/control-plane/kubernetes/api/watche
 import { listAt, valueAt } from '../../src/util/value-at';
 import { FakeIo } from '../cli/fake-io';
 import { faultsOfData } from '../docs/resource-samples';
+import { TestCertificates } from '../support/test-certificates';
 import { bootstrapOfPod, EXAMPLE, podOf, readExample } from './workload/example';
 
 const controlPlane = readExample('control-plane.yaml');
@@ -93,9 +94,20 @@ describe('the Deployment of the control plane', () => {
     expect(await io.run('kubernetes', '--help')).toBe(0);
     const help = io.out.join('\n');
     for (const arg of args.slice(1)) expect(help).toContain(`${arg.split('=', 1).join()} <`);
-    // The kubeconfig, and what reads it, are looked for after the flags were checked.
-    expect(await io.run(...args, '--kubeconfig', '/nowhere')).toBe(2);
-    expect(io.errors.join('\n')).toMatch(/^error: the (?:kubeconfig|package) /);
+    const certificates = new TestCertificates();
+    const folder = mkdtempSync(join(tmpdir(), 'example-manifests-'));
+    try {
+      const own = certificates.authority('control-plane');
+      writeFileSync(join(folder, 'tls.crt'), own.certificate);
+      writeFileSync(join(folder, 'tls.key'), own.privateKey);
+      const mounted = args.map((arg) => arg.replace('=/tls/', `=${folder}/`));
+      // The kubeconfig, and what reads it, are looked for after the flags and their files were checked.
+      expect(await io.run(...mounted, '--kubeconfig', '/nowhere')).toBe(2);
+      expect(io.errors.join('\n')).toMatch(/^error: the (?:kubeconfig|package) /);
+    } finally {
+      certificates.close();
+      rmSync(folder, { recursive: true });
+    }
   });
 
   it('has probes of the paths and of the port that are served', () => {
