@@ -34,7 +34,7 @@ import {
 import { ProcessEvents } from './events';
 import { findWay, type CallWay } from './call-way';
 import { GraphRates } from './graph-rates';
-import { graphOptions, graphView, serverGraphView } from './graph-rows';
+import { DrawnGraph, graphOptions, serverGraphView } from './graph-rows';
 import { eventView, findEvent, listEvents, type HistoryEvent } from './history';
 import { stateAfter } from './history-state';
 import { noticeView } from './notices';
@@ -78,6 +78,7 @@ class ClientPage implements PageSource {
   /** Of the rates of calls. */
   private readonly counting: Handle;
   private readonly past = new PastStates();
+  private readonly drawn: DrawnGraphs = new WeakMap();
   private readonly values: Handle;
   /** Of the calls of servers. */
   private readonly serverCalls = processServers.countCalls();
@@ -93,10 +94,12 @@ class ClientPage implements PageSource {
 
   capture(): ClientState {
     const nowMs = this.clock.monotonicMs();
-    return new ClientState(this.observed.inspected(), this.events, this.past, (target) => {
+    const ratesOf = (target: string) => {
       const found = processRates.counting?.find(target);
       return found && new ReadRates(found, nowMs);
-    });
+    };
+    const { events, past, drawn } = this;
+    return new ClientState(this.observed.inspected(), events, past, ratesOf, drawn);
   }
 
   answer(name: string, question: Question): object | undefined | Promise<object | undefined> {
@@ -201,6 +204,9 @@ export function clientsById(inspected: InspectedProcess | undefined): ReadonlyMa
   return clients;
 }
 
+/** The graphs that readers see, by what they have requested: a reader requests the same object again and again. */
+type DrawnGraphs = WeakMap<ViewRequest, DrawnGraph>;
+
 /** The state of the clients of a process. A view is computed when a reader requests it. */
 export class ClientState implements PageState {
   private readonly snapshots = new Map<string, ClientSnapshot>();
@@ -211,6 +217,8 @@ export class ClientState implements PageState {
     private readonly events: ProcessEvents,
     private readonly past: PastStates,
     private readonly ratesOf: (target: string) => ReadRates | undefined = () => undefined,
+    /** Those of the states before. */
+    private readonly drawn: DrawnGraphs = new WeakMap(),
   ) {
     this.clients = clientsById(inspected);
   }
@@ -258,10 +266,13 @@ export class ClientState implements PageState {
 
   private graphView(scope: string, request: ViewRequest): View {
     const input = this.graphInput(request);
+    if (input === undefined) return NO_ROWS;
     // The rates are those of the present.
     const rates = request.at === undefined ? this.ratesOf(scope) : undefined;
-    const counted = input && rates && new GraphRates(rates, input.config);
-    return graphView(input, request, counted && ((part) => counted.describe(part)));
+    const counted = rates && new GraphRates(rates, input.config);
+    const drawn = this.drawn.get(request) ?? new DrawnGraph(request);
+    this.drawn.set(request, drawn);
+    return drawn.view(input, counted && ((part) => counted.describe(part)));
   }
 
   private topologyView(inspected: InspectedProcess, scope: string, request: ViewRequest): View {
