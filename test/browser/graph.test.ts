@@ -1,7 +1,4 @@
-import type { Browser, Page } from 'playwright-core';
-import { type AdminPage, serveAdminPage } from '../../src';
-import { audit } from '../support/audit';
-import { launchBrowser, openTab } from '../support/browser';
+import type { BrowserContextOptions, Page } from 'playwright-core';
 import { describeInBrowser } from '../support/describe-in-browser';
 import { eventually } from '../support/eventually';
 import { longestTask } from '../support/longest-task';
@@ -18,41 +15,22 @@ import {
 /** Those of the large mesh, with 10 endpoints each. */
 const CLUSTERS = 1000;
 
-describeInBrowser('the graph of the live page in Chromium', () => {
-  let browser: Browser;
+describeInBrowser('the graph of the live page in Chromium', (chromium) => {
   let tab: Page;
   let mesh: Mesh;
   let resources: MeshResources;
-  let page: AdminPage;
-  /** What the console and uncaught errors say: violations of the content security policy among it. */
-  let complaints: string[];
 
-  beforeAll(async () => {
-    browser = await launchBrowser();
-  });
-  afterAll(() => browser.close());
-
-  afterEach(async () => {
-    await tab.close();
-    await page.close();
-    mesh.stop();
-    expect(complaints).toEqual([]);
-  });
-
-  async function open(options: Parameters<Browser['newPage']>[0] = {}): Promise<void> {
-    page = await serveAdminPage({ port: 0 });
-    complaints = [];
-    tab = await openTab(browser, (text) => complaints.push(text), {
-      viewport: { width: 1280, height: 900 },
-      ...options,
-    });
+  async function open(options: BrowserContextOptions = {}): Promise<void> {
+    const page = await chromium.servePage();
+    tab = await chromium.openTab({ viewport: { width: 1280, height: 900 }, ...options });
     await tab.goto(page.url);
     await tab.waitForSelector('.mesh .node');
   }
 
-  async function openScene(options?: Parameters<Browser['newPage']>[0]): Promise<void> {
+  async function openScene(): Promise<void> {
     ({ mesh, resources } = await startScene());
-    await open(options);
+    chromium.stopping(mesh);
+    await open();
   }
 
   const node = (name: RegExp) => tab.getByRole('button', { name });
@@ -170,26 +148,9 @@ describeInBrowser('the graph of the live page in Chromium', () => {
     });
   });
 
-  describe.each(['light', 'dark'] as const)('in %s', (colorScheme) => {
-    it.each([360, 768, 1280])('has no findings of axe at a width of %i', async (width) => {
-      await openScene({ colorScheme, viewport: { width, height: 800 } });
-      await node(/^endpoint 127\.0\.0\.1:1: failing/).waitFor();
-      expect(await audit(tab)).toEqual([]);
-      await tab.getByLabel('Method').fill('/shop.Pay/Charge');
-      await tab.getByRole('button', { name: 'Explain' }).click();
-      await tab.waitForSelector('.mesh.explained');
-      await tab.getByRole('button', { name: 'As text', exact: true }).click();
-      expect(await audit(tab)).toEqual([]);
-      const overflow = await tab.evaluate(
-        'document.documentElement.scrollWidth - document.documentElement.clientWidth',
-      );
-      expect(overflow).toBe(0);
-    });
-  });
-
   it('shows hostile names as text', async () => {
     const hostile = '<img src=x onerror=alert(1)>"\'`${1}</script><script>alert(2)</script>';
-    mesh = await Mesh.start();
+    mesh = chromium.stopping(await Mesh.start());
     const backend = await mesh.backend('a');
     mesh.serve({
       listeners: [listenerJson(SERVICE, hostile)],
@@ -208,7 +169,7 @@ describeInBrowser('the graph of the live page in Chromium', () => {
   });
 
   it('shows 1,000 clusters with 10,000 endpoints by their groups, without a long task', async () => {
-    mesh = await Mesh.start();
+    mesh = chromium.stopping(await Mesh.start());
     mesh.serve(largeMesh());
     await mesh
       .client()
@@ -220,7 +181,7 @@ describeInBrowser('the graph of the live page in Chromium', () => {
     // On a machine that is not busy it is less than 500.
     expect(firstPictureMs).toBeGreaterThan(0);
     expect(firstPictureMs).toBeLessThan(10_000);
-    const longest = await longestTask(browser, tab, async () => {
+    const longest = await longestTask(chromium.browser, tab, async () => {
       await tab.getByRole('button', { name: 'More clusters' }).click();
       await tab.getByRole('button', { name: 'Fewer clusters' }).waitFor();
       await tab.getByRole('button', { name: 'Fewer clusters' }).click();

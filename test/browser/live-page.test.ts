@@ -1,16 +1,12 @@
-import { join } from 'node:path';
 import { Metadata } from '@grpc/grpc-js';
-import type { Browser, Page } from 'playwright-core';
-import { type AdminPage, serveAdminPage } from '../../src';
-import { FakeIo } from '../cli/fake-io';
-import { AdsClient } from '../control-plane/ads-client';
-import { LDS } from '../control-plane/resources';
+import type { BrowserContextOptions, Page } from 'playwright-core';
+import type { AdminPage } from '../../src';
 import { audit } from '../support/audit';
-import { launchBrowser, openTab } from '../support/browser';
 import { describeInBrowser } from '../support/describe-in-browser';
 import { eventually } from '../support/eventually';
+import { speedTime } from '../support/fast-clock';
 import { longestTask } from '../support/longest-task';
-import { bootstrapFor, Mesh, SERVICE, simpleResources, type MeshResources } from '../support/mesh';
+import { Mesh, SERVICE, simpleResources, type MeshResources } from '../support/mesh';
 import { SHOP, startScene } from '../support/page-scene';
 import {
   edsClusterJson,
@@ -29,57 +25,33 @@ import {
   XdsServerWorld,
 } from '../support/xds-server-world';
 
-const VIEWS = [
-  ...['topology', 'resources', 'routes', 'servers', 'addresses', 'certificates', 'events'],
-];
-/** Without servers that a control plane configures, and without TLS. */
-const MAYBE_EMPTY = ['addresses', 'certificates'];
-
-describeInBrowser('the live page in Chromium', () => {
-  let browser: Browser;
+describeInBrowser('the live page in Chromium', (chromium) => {
   let tab: Page;
   let mesh: Mesh;
   let resources: MeshResources;
   let page: AdminPage;
-  /** What the console and uncaught errors say: violations of the content security policy among it. */
-  let complaints: string[];
 
-  beforeAll(async () => {
-    browser = await launchBrowser();
-  });
-  afterAll(() => browser.close());
-
-  afterEach(async () => {
-    await tab.close();
-    await page.close();
-    mesh.stop();
-    expect(complaints).toEqual([]);
-  });
-
-  async function open(options: Parameters<Browser['newPage']>[0] = {}): Promise<void> {
-    page = await serveAdminPage({ port: 0 });
-    await visit(options);
+  async function open(options?: BrowserContextOptions): Promise<void> {
+    page = await chromium.servePage();
+    await visit(page.url, options);
   }
 
-  async function visit(options: Parameters<Browser['newPage']>[0] = {}): Promise<void> {
-    complaints = [];
-    tab = await openTab(browser, (text) => complaints.push(text), options);
+  async function visit(url: string, options?: BrowserContextOptions): Promise<void> {
+    tab = await chromium.openTab(options);
     await tab.addInitScript(COUNT_UPDATES);
     // The graph, which is the first view, has tests of its own.
-    await tab.goto(`${page.url}&view=topology`);
+    await tab.goto(`${url}&view=topology`);
     await tab.waitForSelector('#overview tbody tr');
   }
 
-  async function openScene(options?: Parameters<Browser['newPage']>[0]): Promise<void> {
+  async function openScene(): Promise<void> {
     ({ mesh, resources } = await startScene());
-    await open(options);
+    chromium.stopping(mesh);
+    await open();
   }
 
-  const show = async (view: string) => {
-    await tab.click(`#tab-${view}`);
-    await tab.waitForSelector('#view [aria-label]', { state: 'attached' });
-  };
-  const row = (text: string) => tab.locator('#view tbody tr', { hasText: text });
+  const show = (view: string) => chromium.show(view);
+  const row = (text: string) => chromium.row(text);
 
   describe('with a mesh', () => {
     beforeEach(() => openScene());
@@ -170,12 +142,14 @@ describeInBrowser('the live page in Chromium', () => {
       const token = new URLSearchParams(new URL(page.url).hash.slice(1)).get('token') ?? '';
       await page.close();
       await tab.waitForSelector('#connection:text("Not connected, trying again")');
-      page = await serveAdminPage({ port, token });
+      await chromium.servePage({ port, token });
       await tab.waitForSelector('#connection:text("Live")');
       // The attempts in between.
-      complaints = complaints.filter((text) => !text.includes('ERR_CONNECTION_REFUSED'));
-      complaints = complaints.filter((text) => !text.includes('ERR_INCOMPLETE_CHUNKED_ENCODING'));
-      complaints = complaints.filter((text) => !text.includes('ERR_CONNECTION_RESET'));
+      chromium.forgive(
+        'ERR_CONNECTION_REFUSED',
+        'ERR_INCOMPLETE_CHUNKED_ENCODING',
+        'ERR_CONNECTION_RESET',
+      );
     });
 
     it('asks for the token if the URL has none', async () => {
@@ -186,7 +160,7 @@ describeInBrowser('the live page in Chromium', () => {
       await tab.getByLabel('Token').fill(page.url.split('#token=')[1] ?? '');
       await tab.getByRole('button', { name: 'Show the page' }).click();
       await tab.waitForSelector('#overview tbody tr');
-      complaints = complaints.filter((text) => !text.includes('401 (Unauthorized)'));
+      chromium.forgive('401 (Unauthorized)');
     });
 
     it('walks, closes and opens the topology with the keyboard', async () => {
@@ -225,93 +199,61 @@ describeInBrowser('the live page in Chromium', () => {
     });
   });
 
-  describe.each(['light', 'dark'] as const)('in %s', (colorScheme) => {
-    it.each([360, 768, 1280])('has no findings of axe at a width of %i', async (width) => {
-      await openScene({ colorScheme, viewport: { width, height: 800 } });
-      for (const view of VIEWS) {
-        await show(view);
-        if (!MAYBE_EMPTY.includes(view)) await tab.waitForSelector('#view tbody tr');
-        expect({ view, findings: await audit(tab) }).toEqual({ view, findings: [] });
-        const overflow = await tab.evaluate(
-          'document.documentElement.scrollWidth - document.documentElement.clientWidth',
-        );
-        expect({ view, overflow }).toEqual({ view, overflow: 0 });
-      }
+  describe('with notices of the application', () => {
+    const strip = () => tab.locator('#notice');
+
+    beforeEach(() => openScene());
+
+    it('has the latest one above the views, with markup as text', async () => {
+      expect(await strip().isVisible()).toBe(false);
+      chromium.publishNotice({ name: 'Cluster <i>pay', text: '<b>one' });
+      await strip().filter({ hasText: '<b>one Cluster <i>pay' }).waitFor();
+      chromium.publishNotice({ text: 'two' });
+      await strip().filter({ hasText: 'two' }).waitFor();
+      expect(await strip().textContent()).not.toContain('one');
+      expect(await strip().getAttribute('role')).toBe('status');
+      await show('events');
+      await row('<b>one').waitFor();
+      expect(await tab.locator('#view b, #notice b').count()).toBe(0);
+    });
+
+    it('keeps it while another view is shown, and as it was while it is paused', async () => {
+      chromium.publishNotice({ text: 'one' });
+      await strip().filter({ hasText: 'one' }).waitFor();
       await show('resources');
-      await row('NACKED').getByRole('button').click();
-      await tab.getByRole('dialog').waitFor();
-      expect(await audit(tab)).toEqual([]);
+      await row('pay').first().waitFor();
+      expect(await strip().textContent()).toContain('one');
+      await tab.getByRole('button', { name: 'Pause updates' }).click();
+      await tab.waitForSelector('#connection:text("Paused")');
+      chromium.publishNotice({ text: 'two' });
+      await tab.getByRole('button', { name: 'Pause updates' }).click();
+      await strip().filter({ hasText: 'two' }).waitFor();
     });
   });
 
-  it('shows the clients of grpc-xds serve, what they rejected, and the log, without findings of axe', async () => {
-    mesh = await Mesh.start();
-    const io = new FakeIo();
-    const file = join(__dirname, '../../examples/echo.yaml');
-    const running = io.run('serve', file, '--port', '0', '--page', '0');
-    const address = (await io.until(/^Serving /)).split(' ').at(-1) ?? '';
-    const url = (await io.until(/^Live page: /)).slice('Live page: '.length);
-    page = { url, port: 0, close: () => Promise.resolve() };
-    const stream = new AdsClient(address).open();
-    stream.subscribe(LDS, ['echo.example.com:50051'], { node: { id: '<b>shop' } });
-    stream.nack(await stream.next(), ['echo.example.com:50051'], 'a listener that is <i>bad');
-    await visit();
-    await tab.waitForSelector('#subject:text-is("<b>shop")');
-    await tab.waitForSelector('#verdict:has-text("a listener that is <i>bad")');
-    await tab.getByRole('button', { name: /^Cluster echo-canary/i }).waitFor();
-    expect(await tab.locator('#call').isVisible()).toBe(false);
+  it('has rates beside groups and endpoints, with a trend that has a name for screen readers', async () => {
+    const scene = await startScene();
+    chromium.stopping(scene.mesh);
+    // A slot of ten seconds is over in one.
+    const speeding = speedTime(10);
+    chromium.atEnd(() => speeding.release());
+    const calling = setInterval(() => void scene.shop.say().catch(() => undefined), 50);
+    chromium.atEnd(() => clearInterval(calling));
+    await open();
+    const catalog = row('catalog').first();
+    await catalog.locator('.traffic .rate', { hasText: /\d attempts\/s/ }).waitFor();
+    const trend = catalog.locator('.traffic svg.sparkline');
+    await trend.waitFor();
+    const label = await trend.getAttribute('aria-label');
+    expect(label).toMatch(/^attempts a second in the last \d+0 seconds, by ten seconds: \d/);
+    expect(await catalog.locator('.traffic').textContent()).toMatch(/p50 .* ms, p99 .* ms/);
+    expect(await tab.textContent('#verdict')).toMatch(/\d calls\/s/);
     expect(await audit(tab)).toEqual([]);
-    await show('types');
-    await row('Listener').filter({ hasText: 'rejected' }).waitFor();
-    expect(await audit(tab)).toEqual([]);
-    await show('served');
-    await row('echo-canary').first().waitFor();
-    await show('events');
-    await row('REJECTED listeners').waitFor();
-    expect(await audit(tab)).toEqual([]);
-    stream.end();
-    await tab.waitForSelector('#verdict:text("There is no client at the moment.")');
-    await tab.goto('about:blank');
-    io.pressCtrlC();
-    expect(await running).toBe(0);
-  });
-
-  it('shows a relay: its clients, what they rejected, and the server above it, without findings of axe', async () => {
-    mesh = await Mesh.start();
-    mesh.serve(simpleResources([1]));
-    const io = new FakeIo();
-    io.env = { GRPC_XDS_BOOTSTRAP_CONFIG: JSON.stringify(bootstrapFor(mesh.address)) };
-    const running = io.run('relay', '--listen', '127.0.0.1:0', '--page', '0');
-    const url = (await io.until(/^Live page: /)).slice('Live page: '.length);
-    const address = (await io.until(/^Relaying on /)).split(' ').at(-1) ?? '';
-    page = { url, port: 0, close: () => Promise.resolve() };
-    const client = new AdsClient(address);
-    const stream = client.open();
-    stream.subscribe(LDS, [SERVICE], { node: { id: '<b>shop' } });
-    stream.nack(await stream.next(), [SERVICE], 'a listener that is <i>bad');
-    await visit();
-    await tab.waitForSelector('#subject:text-is("<b>shop")');
-    await tab.waitForSelector('#verdict:has-text("a listener that is <i>bad")');
-    await row('Listener').filter({ hasText: 'rejected' }).waitFor();
-    const shown = { upstream: mesh.address, relayed: 'Listener', events: '<i>bad' };
-    for (const [view, text] of Object.entries(shown)) {
-      await show(view);
-      await row(text).first().waitFor();
-      expect({ view, findings: await audit(tab) }).toEqual({ view, findings: [] });
-    }
-    await show('loads');
-    await tab.waitForSelector('#view .range:text("Nothing to show")');
-    stream.end();
-    client.close();
-    await tab.waitForSelector('#verdict:text("There is no client at the moment.")');
-    await tab.goto('about:blank');
-    io.pressCtrlC();
-    expect(await running).toBe(0);
   });
 
   it('shows hostile names as text', async () => {
     const hostile = '<img src=x onerror=alert(1)>"\'`${1}</script><script>alert(2)</script>';
-    mesh = await Mesh.start();
+    mesh = chromium.stopping(await Mesh.start());
     const backend = await mesh.backend('a');
     mesh.serve({
       listeners: [listenerJson(SERVICE, hostile)],
@@ -333,7 +275,7 @@ describeInBrowser('the live page in Chromium', () => {
 
   it('shows the servers of the process, with hostile names as text and without findings of axe', async () => {
     const hostile = '<img src=x onerror=alert(1)>"</script><script>alert(2)</script>';
-    mesh = await Mesh.start();
+    mesh = chromium.stopping(await Mesh.start());
     const world = await XdsServerWorld.start();
     const { typed_config } = rbacFilter('DENY', [{ any: true }], [{ any: true }], hostile);
     const filters = [{ name: hostile, typed_config }, routerFilter];
@@ -369,7 +311,7 @@ describeInBrowser('the live page in Chromium', () => {
   });
 
   it('shows 10,000 endpoints, and their changes, without a task of 100 ms', async () => {
-    mesh = await Mesh.start();
+    mesh = chromium.stopping(await Mesh.start());
     const backend = await mesh.backend('a');
     const simple = simpleResources([backend.port]);
     // A ring connects to an endpoint at a time, and none of them is there.
@@ -405,7 +347,7 @@ describeInBrowser('the live page in Chromium', () => {
       .locator('#view tr[aria-expanded="false"]', { hasText: 'priority' })
       .filter({ hasText: 'ring size' });
     await closed.nth(2).waitFor();
-    const longest = await longestTask(browser, tab, async () => {
+    const longest = await longestTask(chromium.browser, tab, async () => {
       for (const left of [2, 1, 0]) {
         await closed.nth(left).click();
         // Changes of the process go on meanwhile: a row that is still closed would be the wrong one for the next click.

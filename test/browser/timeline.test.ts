@@ -1,7 +1,5 @@
-import type { Browser, Page } from 'playwright-core';
-import { type AdminPage, serveAdminPage } from '../../src';
-import { audit } from '../support/audit';
-import { launchBrowser, openTab } from '../support/browser';
+import type { Page } from 'playwright-core';
+import type { AdminPage } from '../../src';
 import { describeInBrowser } from '../support/describe-in-browser';
 import { eventually } from '../support/eventually';
 import { Mesh, SERVICE, simpleResources, type MeshResources } from '../support/mesh';
@@ -14,38 +12,24 @@ import {
 
 const MARKS = '.timeline-line [role=option]';
 
-describeInBrowser('the line of time in Chromium', () => {
-  let browser: Browser;
+describeInBrowser('the line of time in Chromium', (chromium) => {
   let tab: Page;
   let mesh: Mesh;
   let resources: MeshResources;
   let page: AdminPage;
-  let complaints: string[];
-
-  beforeAll(async () => {
-    browser = await launchBrowser();
-  });
-  afterAll(() => browser.close());
 
   beforeEach(async () => {
-    mesh = await Mesh.start();
-    page = await serveAdminPage({ port: 0 });
+    mesh = chromium.stopping(await Mesh.start());
+    page = await chromium.servePage();
     const backends = [await mesh.backend('a'), await mesh.backend('b')];
     resources = simpleResources(backends.map(({ port }) => port));
     mesh.serve(resources);
     await mesh.client().say();
-    complaints = [];
-  });
-  afterEach(async () => {
-    await tab.close();
-    await page.close();
-    mesh.stop();
-    expect(complaints).toEqual([]);
   });
 
-  async function visit(url = page.url, options: Parameters<Browser['newPage']>[0] = {}) {
-    tab = await openTab(browser, (text) => complaints.push(text), options);
-    await tab.goto(url);
+  async function visit() {
+    tab = await chromium.openTab();
+    await tab.goto(page.url);
     await tab.waitForSelector(MARKS);
   }
 
@@ -151,9 +135,8 @@ describeInBrowser('the line of time in Chromium', () => {
     await tab.getByRole('button', { name: 'Back to now' }).click();
     await node('later').waitFor();
     expect(await tab.locator('#then').isHidden()).toBe(true);
-    await tab.close();
 
-    tab = await browser.newPage();
+    tab = await chromium.openTab();
     await tab.goto(link);
     await tab.getByLabel('Token').fill(token);
     await tab.keyboard.press('Enter');
@@ -169,26 +152,4 @@ describeInBrowser('the line of time in Chromium', () => {
     await echo().waitFor();
     expect(await tab.textContent('#connection')).toBe('Paused');
   });
-
-  it.each(['light', 'dark'] as const)(
-    'is fit for screen readers, in three widths, in the %s theme',
-    async (colorScheme) => {
-      await visit(page.url, { colorScheme, reducedMotion: 'reduce' });
-      await moveToOther();
-      for (const width of [1280, 800, 360]) {
-        await tab.setViewportSize({ width, height: 800 });
-        await openEvent('accepted');
-        expect(await audit(tab)).toEqual([]);
-        await dialog().getByRole('button', { name: 'Show the graph as it was then' }).click();
-        await tab.waitForSelector('#then:has-text("The graph is as it was at")');
-        expect(await audit(tab)).toEqual([]);
-        const overflow = await tab.evaluate<number>(
-          'document.documentElement.scrollWidth - document.documentElement.clientWidth',
-        );
-        expect(overflow).toBe(0);
-        await tab.getByRole('button', { name: 'Back to now' }).click();
-      }
-      expect(await tab.locator('main b').count()).toBe(0);
-    },
-  );
 });

@@ -17,6 +17,8 @@ export type Review = (spec: Json) => Json;
 const SERVICES = '/api/v1/services';
 const SLICES = '/apis/discovery.k8s.io/v1/endpointslices';
 const NODES = '/api/v1/nodes';
+/** Which the API server knows once there is one. */
+const ROUTES = '/apis/gateway.networking.k8s.io/v1/grpcroutes';
 const REVIEWS = /^\/apis\/(?:authentication|authorization)\.k8s\.io\/v1\/(\w+)$/;
 
 /** The part of a Kubernetes API server that a control plane uses, over HTTP on a loopback address, in one version of each object. */
@@ -52,6 +54,10 @@ export class KubernetesApiServer {
 
   putNode(node: ApiObject): void {
     this.put(NODES, node);
+  }
+
+  putRoute(route: ApiObject): void {
+    this.put(ROUTES, route);
   }
 
   /** Ends at once, as when it is killed. */

@@ -253,12 +253,23 @@ const differences = {
   columns: () => [text('fact', 'What'), text('usual', 'Most have'), list('others', 'Differs')],
 };
 
+/** A text with further ones below it. */
+const withCounts = (name, title, counts) => ({
+  name,
+  title,
+  cell: (row) => [
+    row[name] ?? '',
+    ...counts(row).map((parts) => element('p', { class: 'count' }, ...[parts].flat())),
+  ],
+});
+
+/** Few columns, so that they fit beside each other: what belongs together is in one. */
 const sides = {
   title: 'Side by side',
   hasFilter: true,
   columns: () => [
     text('target', 'Target'),
-    text('process', 'Process'),
+    withCounts('process', 'Process', ({ nodeId }) => [`node ${nodeId}`]),
     withNote('state', 'reason', 'State'),
     {
       name: 'differs',
@@ -268,17 +279,15 @@ const sides = {
     },
     text('inUse', 'In use'),
     list('servers', 'Management servers'),
-    {
-      name: 'resources',
-      title: 'Resources',
-      cell: ({ resources: count, rejected }) => `${count}, ${rejected} rejected`,
-    },
-    time('updatedAt', 'Last update'),
-    text('calls', 'Calls/s'),
-    text('errors', 'Errors/s'),
-    text('latency', 'Latency'),
-    text('connections', 'Ready'),
-    text('nodeId', 'Node'),
+    withCounts('resources', 'Resources', ({ rejected, updatedAt }) => [
+      `${rejected} rejected`,
+      ...(updatedAt ? [['updated ', age(updatedAt)]] : []),
+    ]),
+    withCounts('calls', 'Calls/s', ({ calls, errors, latency, connections }) =>
+      calls === undefined
+        ? []
+        : [`${errors} errors/s`, ...(latency ? [latency] : []), `${connections} ready`],
+    ),
   ],
 };
 
