@@ -1,6 +1,6 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { delimiter, join } from 'node:path';
 import { acceptedAs, tokenOf } from '../control-plane/kubernetes/access/reviewing-api';
 import { CommandProcess } from '../support/command-process';
 import { KubernetesApiServer, serviceObject, sliceObject } from '../support/kubernetes-api-server';
@@ -77,7 +77,9 @@ describe('grpc-xds doctor --kubernetes', () => {
     api.putService(serviceObject('b'));
     api.putService(serviceObject('c'));
     api.putSlice(sliceObject('c', 1, [{ ...endpoint(true), nodeName: 'n1' }]));
-    api.putService(serviceObject('d', { type: 'ExternalName', externalName: 'd.example.com' }));
+    const external = { type: 'ExternalName', externalName: 'd.example.com' };
+    api.putService(serviceObject('d', external));
+    api.putService(serviceObject('e', { ...external, ports: [] }));
     const { code, text } = await run('-n', 'shop');
     expect(code).toBe(1);
     for (const line of [
@@ -90,6 +92,7 @@ describe('grpc-xds doctor --kubernetes', () => {
       'fail  Service shop/b  has no EndpointSlice',
       'warn  Service shop/c  zone of Node n1 unknown: its endpoints are in no zone',
       'fix: label the Node with topology.kubernetes.io/zone',
+      'warn  Service shop/e  has no ports, and so no names that clients can call: add one to spec.ports',
       'note  Service shop/d  is the DNS name "d.example.com", which clients resolve themselves',
     ]) {
       expect(text).toContain(line);
@@ -146,6 +149,19 @@ describe('grpc-xds doctor --kubernetes', () => {
     api.reviews.set('tokenreviews', () => ({ authenticated: false }));
     expect((await run('--token', path, '--audience', 'other')).text).toContain(
       'this token is refused: the API server does not accept the bearer token',
+    );
+  });
+
+  it('finds the tokenFile of a user in any of the files of KUBECONFIG', async () => {
+    const [cluster, users] = [join(folder, 'cluster'), join(folder, 'users')];
+    const content = readFileSync(kubeconfig, 'utf8').replace('"user":"test"', '"user":"other"');
+    writeFileSync(cluster, content);
+    writeFileSync(users, 'users: [{ name: other, user: { tokenFile: other-token } }]');
+    const KUBECONFIG = [cluster, users].join(delimiter);
+    const command = new CommandProcess(['doctor', '--kubernetes'], { KUBECONFIG });
+    expect(await command.end()).toBe(1);
+    expect(command.output).toContain(
+      `no credentials: the tokenFile ${join(folder, 'other-token')} of the kubeconfig cannot be read: ENOENT`,
     );
   });
 

@@ -356,12 +356,25 @@ describe('grpc-xds kubernetes', () => {
 
   it('does not start at an address that is taken, or without a kubeconfig', async () => {
     const { address } = await serve('--insecure');
-    const start = (...args: readonly string[]) =>
-      new CommandProcess(['kubernetes', '--insecure', ...args]);
-    const taken = start('--kubeconfig', kubeconfig, '--listen', address);
-    const missing = start('--kubeconfig', '/nowhere');
-    expect([await taken.end(), await missing.end()]).toEqual([2, 2]);
-    expect(taken.output).toContain('EADDRINUSE');
-    expect(missing.output).toContain('error: the kubeconfig /nowhere cannot be read');
+    const port = address.split(':').at(-1) ?? '';
+    const start = async (...args: readonly string[]) => {
+      const command = new CommandProcess(['kubernetes', '--insecure', ...args]);
+      expect(await command.end()).toBe(2);
+      return command.output;
+    };
+    const free = ['--kubeconfig', kubeconfig, '--listen', '127.0.0.1:0'];
+    const outputs = await Promise.all([
+      start('--kubeconfig', kubeconfig, '--listen', address),
+      start(...free, '--probe', address),
+      start(...free, '--page', port),
+      start('--kubeconfig', '/nowhere'),
+    ]);
+    const inUse = `error: listen EADDRINUSE: address already in use ${address}`;
+    expect(outputs).toEqual([
+      expect.stringContaining(`${inUse}; --listen chooses another address`),
+      expect.stringContaining(`${inUse}; --probe chooses another address`),
+      expect.stringContaining(`${inUse}; --page chooses another port`),
+      expect.stringContaining('error: the kubeconfig /nowhere cannot be read'),
+    ]);
   });
 });

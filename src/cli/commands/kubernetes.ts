@@ -31,6 +31,7 @@ import {
 import { KubernetesPage } from '../kubernetes/kubernetes-page';
 import { formatMetrics, StreamCounts } from '../kubernetes/metrics-text';
 import { ProbeServer } from '../kubernetes/probe-server';
+import { listening } from '../listening';
 
 /** Adds the command `kubernetes`. */
 export function addKubernetesCommand(
@@ -165,18 +166,21 @@ class ServedCluster {
     if (flags.page !== undefined) {
       const page = new KubernetesPage({ cluster, clients: () => controlPlane.clients(), clock });
       this.page = page;
-      this.servedPage = await servePage({ port: flags.page }, () => page, clock);
+      const served = servePage({ port: flags.page }, () => page, clock);
+      this.servedPage = await listening(served, '--page chooses another port');
       io.print(`Live page: ${this.servedPage.url}`);
     }
     if (flags.probe !== undefined) {
-      this.probes = await ProbeServer.start(flags.probe, {
+      const probes = ProbeServer.start(flags.probe, {
         readiness: () => this.findUnreadiness(cluster),
         metrics: () => formatMetrics({ state: cluster.describe(), streams, startedMs }),
       });
+      this.probes = await listening(probes, '--probe chooses another address');
       const address = joinHostPort(flags.probe.host, this.probes.port);
       io.print(`Probes and metrics on http://${address}/metrics`);
     }
-    const { address } = await controlPlane.start();
+    const remedy = '--listen chooses another address';
+    const { address } = await listening(controlPlane.start(), remedy);
     io.print(`Serving the Services of ${cluster.describe().address} on ${address}`);
     for (const line of describeAccess(flags)) io.print(line);
   }

@@ -40,11 +40,14 @@ export function checkService(
     ...{ key: keyOf(service.meta), namespaces: [service.meta.namespace], domain },
   });
   for (const { annotation, message } of problems) {
-    onFinding({
-      ...{ check: 'annotation', level: 'warn', subject },
-      text: annotation === undefined ? message : `annotation ${annotation}: ${message}`,
-      remedy: 'correct it: it changes nothing, and the rest of the Service is served',
-    });
+    const found = { level: 'warn', subject } as const;
+    // What is not about an annotation has its next step in the message.
+    if (annotation === undefined) onFinding({ ...found, check: 'service', text: message });
+    else {
+      const text = `annotation ${annotation}: ${message}`;
+      const remedy = 'correct it: it changes nothing, and the rest of the Service is served';
+      onFinding({ ...found, check: 'annotation', text, remedy });
+    }
   }
   if (service.type === 'ExternalName') {
     const text = `is the DNS name ${quoteText(service.externalName)}, which clients resolve themselves`;
