@@ -331,6 +331,7 @@ describe('grpc-xds kubernetes', () => {
     [['--insecure', '--visible', 'own'], '--visible needs clients that are authenticated'],
     [['--insecure', '-n', 'a', '--namespace-selector', 'b'], 'give either --namespace or'],
     [['--insecure', '-n', 'A'], 'Expected names of namespaces'],
+    [['--insecure', '--namespace-selector', 'a=b=c'], '"a=b=c" has "=c" at character 4, where'],
     [['--insecure', '--visible', 'shop'], 'Expected all, or own, or own with names'],
     [['--insecure', '--page', '70000'], 'Expected'],
     [['--insecure', '--listen', '18000'], 'Expected HOST:PORT'],

@@ -13,6 +13,7 @@ import { joinHostPort, quoteText } from '../../util/text';
 import {
   addListenAddress,
   addNames,
+  parseLabelSelector,
   parseListenAddress,
   parsePort,
   parseSeconds,
@@ -62,7 +63,11 @@ function addSourceOptions(command: Command): Command {
       'namespaces that are read, separated by commas; default: all',
       addNames,
     )
-    .option('--namespace-selector <labels>', 'read namespaces with labels, such as xds=enabled')
+    .option(
+      '--namespace-selector <labels>',
+      'read namespaces with labels, such as xds=enabled',
+      parseLabelSelector,
+    )
     .option('--cluster-domain <name>', 'domain of the cluster', 'cluster.local')
     .option('--saved <file>', 'save what is read, to start from it while the API server is away')
     .option('--no-routes', 'do not read GRPCRoutes')
@@ -117,7 +122,7 @@ async function kubernetes(flags: KubernetesFlags, io: CliIo): Promise<number> {
     await serving.start();
   } catch (error) {
     io.printError(`error: ${errorMessage(error)}`);
-    serving.kill();
+    await serving.kill();
     return exitCode.badInput;
   }
   await untilInterrupted(io);
@@ -196,19 +201,19 @@ class ServedCluster {
       });
     }
     await this.controlPlane?.stop({ moveMs: streams.open > 0 ? flags.drain * 1000 : 0 });
-    this.close();
+    await this.close();
     io.print(this.line('stopped'));
   }
 
-  kill(): void {
+  async kill(): Promise<void> {
     this.controlPlane?.kill();
-    this.close();
+    await this.close();
   }
 
-  private close(): void {
-    this.cluster?.close();
+  private async close(): Promise<void> {
     this.probes?.close();
     void this.servedPage?.close();
+    await this.cluster?.close();
   }
 
   private controlPlaneOptions(cluster: KubernetesCluster): ControlPlaneOptions {

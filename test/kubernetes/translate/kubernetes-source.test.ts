@@ -377,7 +377,7 @@ describe('KubernetesSource', () => {
     const scene = new Scene(service('a', { type, externalName: 'b.example', ports: [] }));
     const message = 'has no ports, and so no names that clients can call: add one to spec.ports';
     expect(scene.problems).toEqual([['shop/a', [{ annotation: undefined, message }]]]);
-    scene.write(service('a', { type, externalName: 'b.example' }));
+    scene.apply([service('a', { type, externalName: 'b.example' })]);
     expect(scene.problems.slice(1)).toEqual([['shop/a', []]]);
   });
 
