@@ -138,7 +138,9 @@ describe('grpc-xds doctor --kubernetes', () => {
       'warn  this user  lacks list of nodes: Services are served, but the regions of endpoints are not known',
     );
     expect(text).toContain('ok    Service shop/web  has 1 endpoints that are ready');
-    expect(text).toContain('skip  zones of Nodes  not checked: nodes cannot be listed: HTTP status');
+    expect(text).toContain(
+      'warn  zones of Nodes  not checked: nodes cannot be listed: HTTP status',
+    );
     expect(text).not.toContain('zone of Node n1 unknown');
     expect(code).toBe(0);
   });

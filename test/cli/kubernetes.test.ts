@@ -1,5 +1,5 @@
 import { credentials } from '@grpc/grpc-js';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { register } from '../../src';
@@ -305,9 +305,10 @@ describe('grpc-xds kubernetes', () => {
     expect((await getPage(page, '/api/other')).status).toBe(404);
   });
 
-  it('fails readiness, then moves its clients, when it stops', async () => {
+  it('fails readiness, moves its clients, and saves what it knows, when it stops', async () => {
     await backend('first');
-    const { address, get, command } = await serve('--insecure', '--drain-delay', '0.5');
+    const saved = ['--saved', pathOf('saved')];
+    const { address, get, command } = await serve('--insecure', '--drain-delay', '0.5', ...saved);
     expect(command.lines).toContain(
       'Clients are not authenticated, and connections are not encrypted (--insecure): anyone who reaches the port sees every Service.',
     );
@@ -319,6 +320,7 @@ describe('grpc-xds kubernetes', () => {
     expect(await get('/readyz')).toEqual({ status: 503, text: 'stopping\n' });
     expect(await command.end()).toBe(0);
     expect(await client.say()).toBe('first');
+    expect(readFileSync(pathOf('saved'), 'utf8')).toContain('"name":"web"');
     expect(command.lines.at(-1)).toMatch(/^\d\d:\d\d:\d\dZ stopped$/);
   });
 

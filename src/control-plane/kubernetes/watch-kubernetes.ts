@@ -39,7 +39,8 @@ export function watchKubernetes(options: KubernetesOptions = {}): KubernetesClus
     throw new TypeError('grpc-xds: watchKubernetes() takes either namespaces or namespaceSelector');
   }
   const { namespaceSelector } = options;
-  const problem = namespaceSelector === undefined ? undefined : findSelectorProblem(namespaceSelector);
+  const problem =
+    namespaceSelector === undefined ? undefined : findSelectorProblem(namespaceSelector);
   if (problem !== undefined) {
     throw new TypeError(`grpc-xds: watchKubernetes(): namespaceSelector: ${problem}`);
   }

@@ -129,7 +129,8 @@ export class WatchReport {
     }
     if (cause !== 'forbidden') return;
     const { namespace, resource } = watch;
-    const loss = resource.lossIfForbidden === undefined ? '' : `; ${resource.lossIfForbidden} until then`;
+    const loss =
+      resource.lossIfForbidden === undefined ? '' : `; ${resource.lossIfForbidden} until then`;
     const role = namespace === undefined ? 'ClusterRole' : `Role in the namespace ${namespace}`;
     const line = () =>
       `kubernetes: this process may not list and watch ${name}: add the rule ${ruleFor(resource)} to its ${role}${loss}: ${message}`;

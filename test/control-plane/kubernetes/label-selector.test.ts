@@ -21,8 +21,14 @@ it.each([
   ['a,', '"a," has its end at character 3, where the key of a label is expected'],
   ['=a', '"=a" has "=a" at character 1, where the key of a label is expected'],
   ['a in b', '"a in b" has "b" at character 6, where a list of values in parentheses is expected'],
-  ['a in ()', '"a in ()" has "()" at character 6, where a list of values in parentheses is expected'],
-  ['a in (b', '"a in (b" has its end at character 8, where a comma or a closing parenthesis is expected'],
+  [
+    'a in ()',
+    '"a in ()" has "()" at character 6, where a list of values in parentheses is expected',
+  ],
+  [
+    'a in (b',
+    '"a in (b" has its end at character 8, where a comma or a closing parenthesis is expected',
+  ],
   ['a>b', '"a>b" has "b" at character 3, where an integer is expected'],
   ['!a=b', '"!a=b" has "=b" at character 3, where a comma or the end is expected'],
   ['A.b/c', '"A.b/c" has "/c" at character 4, where a comma or the end is expected'],

@@ -120,11 +120,13 @@ async function loadObjects(
     if (listed.ok) {
       for (const object of listed.value) if (object.kind !== 'Namespace') objects.put(object);
     } else if (!resource.isOptional) {
-      const isNeeded = resource.lossIfForbidden === undefined;
-      const subject = isNeeded ? `Services of the namespace ${namespace}` : 'zones of Nodes';
       const text = `not checked: ${resource.resource} cannot be listed: ${listed.error.message}`;
-      onFinding({ check: isNeeded ? 'service' : 'zones', level: 'skip', subject, text });
-      if (isNeeded) return undefined;
+      if (resource.lossIfForbidden === undefined) {
+        const subject = `Services of the namespace ${namespace}`;
+        onFinding({ check: 'service', level: 'skip', subject, text });
+        return undefined;
+      }
+      onFinding({ check: 'zones', level: 'warn', subject: 'zones of Nodes', text });
       hasNodes = false;
     }
   }

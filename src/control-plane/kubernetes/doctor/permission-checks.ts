@@ -123,7 +123,10 @@ export async function checkPermissions(
   for (const permission of [...READS, ...WRITES]) {
     const { group, resource, subresource, verb, without, isNeeded, rule } = permission;
     const isInOne = namespace !== undefined && permission.isNamespaced;
-    const scope = { ...(subresource !== undefined && { subresource }), ...(isInOne && { namespace }) };
+    const scope = {
+      ...(subresource !== undefined && { subresource }),
+      ...(isInOne && { namespace }),
+    };
     const allowed = await isAllowed(api, { group, resource, verb, ...scope }, account);
     if (!allowed.ok) {
       const text = `permissions are not checked: ${allowed.error.message}`;
