@@ -12,6 +12,7 @@ import type { Route } from '../../resources/route-config/route-config';
 import { describeAction, describeMatch, sharesOf } from '../../routing/describe-route';
 import { joinHostPort } from '../../util/text';
 import { cutColumns } from './cut-columns';
+import { withControlPlane, type GraphProcess } from './control-plane-graph';
 import { seeClusters, type SeenCluster, type SeenEndpoint } from './endpoint-states';
 import {
   GRAPH_STATES,
@@ -49,6 +50,8 @@ export interface GraphInput {
   readonly policies: PolicyState | undefined;
   /** Returns why an endpoint is ejected that has no policies to show it; `undefined` if it is not. Default: none is. */
   readonly ejected?: (cluster: string, address: string) => string | undefined;
+  /** The process of the target, whose relay and management servers are drawn as well. Default: they are not. */
+  readonly process?: GraphProcess | undefined;
 }
 
 /**
@@ -64,7 +67,7 @@ export function buildWholeGraph(
   input: GraphInput,
   options: Omit<GraphOptions, 'maxNodes'>,
 ): MeshGraph {
-  return new GraphBuilder(input, options).build();
+  return withControlPlane(new GraphBuilder(input, options).build(), input.process);
 }
 
 /** Returns the id of the node of a cluster. */

@@ -1,6 +1,5 @@
 import { buildWholeGraph, type GraphInput, type GraphOptions } from '../../graph/build-mesh-graph';
 import { columnsOf, cutColumns, restOf } from '../../graph/cut-columns';
-import { buildServerGraph, type GraphServer } from '../../graph/server-graph';
 import { focusGraph } from '../../graph/focus-graph';
 import type { GraphColumn, GraphEdge, GraphNode, MeshGraph } from '../../graph/mesh-graph';
 import {
@@ -35,14 +34,6 @@ export function graphView(
 ): View {
   if (input === undefined) return NO_ROWS;
   return graphRows(buildWholeGraph(input, graphOptions(request)), request, describeTraffic);
-}
-
-/** The graph of the calls of servers, in the same form. */
-export function serverGraphView(
-  servers: readonly GraphServer[],
-  request: Pick<ViewRequest, 'filter' | 'opened'>,
-): View {
-  return graphRows(buildServerGraph(servers), request);
 }
 
 /** Returns the rows of a graph whose columns are not cut, as `graphView` does. */
