@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { XdsConfig, ClusterConfig } from '../../dependency-manager/xds-config';
 import type { PolicyState } from '../../lb/tree/policy-state';
 import type { Route } from '../../resources/route-config/route-config';
@@ -10,6 +11,7 @@ import {
   type PartInput,
   type PartOptions,
 } from './cluster-part';
+import { withControlPlane, type GraphProcess } from './control-plane-graph';
 import { cutColumns } from './cut-columns';
 import { seeClusters, type SeenCluster, type SeenClusters } from './endpoint-states';
 import type { GraphEdge, GraphNode, GraphState, MeshGraph } from './mesh-graph';
@@ -37,6 +39,8 @@ export interface GraphInput {
   readonly policies: PolicyState | undefined;
   /** Returns why an endpoint is ejected that has no policies to show it; `undefined` if it is not. Default: none is. */
   readonly ejected?: (cluster: string, address: string) => string | undefined;
+  /** The process of the target, whose relay and management servers are drawn as well. Default: they are not. */
+  readonly process?: GraphProcess | undefined;
 }
 
 /**
@@ -61,12 +65,18 @@ interface KeptPart {
 /** By the names of their clusters. */
 type KeptParts = ReadonlyMap<string, KeptPart>;
 
-/** The last graph, and what it is made of. */
-interface LatestGraph {
-  readonly input: GraphInput;
+/** A graph without the control plane, and what it is made of. */
+interface CallsGraph {
   readonly seen: SeenClusters | undefined;
   readonly graph: MeshGraph;
   readonly parts: KeptParts;
+}
+
+/** The last graph, and what it is made of. */
+interface LatestGraph {
+  readonly input: GraphInput;
+  readonly calls: CallsGraph;
+  readonly graph: MeshGraph;
 }
 
 /**
@@ -81,16 +91,26 @@ export class LiveGraph {
   /** Returns the graph of a state. */
   update(input: GraphInput): MeshGraph {
     const { latest } = this;
-    const seen = input.policies && seeClusters(input.policies, latest?.seen);
+    const calls = this.updateCalls(input);
     const isSame =
-      latest?.seen === seen &&
-      latest?.input.config === input.config &&
-      latest.input.target === input.target &&
-      latest.input.ejected === input.ejected;
-    if (isSame) return latest.graph;
-    const builder = new GraphBuilder({ ...input, seen }, this.options, latest?.parts);
-    this.latest = { input, seen, graph: builder.build(), parts: builder.parts };
-    return this.latest.graph;
+      latest?.calls === calls && isDeepStrictEqual(latest.input.process, input.process);
+    const graph = isSame ? latest.graph : withControlPlane(calls.graph, input.process);
+    this.latest = { input, calls, graph };
+    return graph;
+  }
+
+  /** Returns the part without the control plane. */
+  private updateCalls(input: GraphInput): CallsGraph {
+    const { input: before, calls } = this.latest ?? {};
+    const seen = input.policies && seeClusters(input.policies, calls?.seen);
+    const isSame =
+      calls?.seen === seen &&
+      before?.config === input.config &&
+      before.target === input.target &&
+      before.ejected === input.ejected;
+    if (calls !== undefined && isSame) return calls;
+    const builder = new GraphBuilder({ ...input, seen }, this.options, calls?.parts);
+    return { seen, graph: builder.build(), parts: builder.parts };
   }
 }
 

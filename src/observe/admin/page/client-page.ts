@@ -14,6 +14,8 @@ import {
   type ViewRequest,
 } from '../../live-page/view';
 import { buildWholeGraph, type GraphInput } from '../../graph/build-mesh-graph';
+import { buildServerGraph } from '../../graph/server-graph';
+import { withControlPlane, type GraphProcess } from '../../graph/control-plane-graph';
 import { Metadata } from '../../../grpc-js';
 import type { Handle } from '../../../util/handle';
 import { err, ok } from '../../../util/result';
@@ -34,7 +36,7 @@ import {
 import { ProcessEvents } from './events';
 import { findWay, type CallWay } from './call-way';
 import { GraphRates } from './graph-rates';
-import { DrawnGraph, graphOptions, serverGraphView } from './graph-rows';
+import { DrawnGraph, graphOptions, graphRows } from './graph-rows';
 import { eventView, findEvent, listEvents, type HistoryEvent } from './history';
 import { stateAfter } from './history-state';
 import { noticeView } from './notices';
@@ -244,9 +246,7 @@ export class ClientState implements PageState {
           this.ratesOf(scope),
         );
       case 'graph':
-        return target === SERVER_TARGET
-          ? serverGraphView(processServers.reports(), request)
-          : this.graphView(scope, request);
+        return this.graphView(scope, request);
       case 'topology':
         return this.topologyView(inspected, scope, request);
       case 'addresses':
@@ -265,8 +265,17 @@ export class ClientState implements PageState {
   }
 
   private graphView(scope: string, request: ViewRequest): View {
+    if (request.target === SERVER_TARGET) {
+      const graph = buildServerGraph(processServers.reports());
+      return graphRows(withControlPlane(graph, this.processOf(SERVER_TARGET)), request);
+    }
     const input = this.graphInput(request);
-    if (input === undefined) return NO_ROWS;
+    if (input === undefined) {
+      if (request.at !== undefined) return NO_ROWS;
+      // Without a config, what the process waits for is seen at least.
+      const nothing = { target: scope, nodes: [], edges: [] };
+      return graphRows(withControlPlane(nothing, this.processOf(request.target)), request);
+    }
     // The rates are those of the present.
     const rates = request.at === undefined ? this.ratesOf(scope) : undefined;
     const counted = rates && new GraphRates(rates, input.config);
@@ -324,7 +333,17 @@ export class ClientState implements PageState {
     const resolution = findResolution(inspected?.resolutions ?? [], scope);
     const config = resolution?.live?.config;
     if (config === undefined) return err(resolution?.failure ?? 'the resources are incomplete');
-    return ok({ config, policies: resolution && inspected?.describePolicies(resolution) });
+    const policies = resolution && inspected?.describePolicies(resolution);
+    return ok({ config, policies, process: this.processOf(target) });
+  }
+
+  private processOf(target: string): GraphProcess | undefined {
+    const client = this.clients.get(target);
+    if (client === undefined) return undefined;
+    return {
+      ...{ pid: process.pid, nodeId: client.nodeId, version: PACKAGE_VERSION },
+      ...{ servers: this.snapshot(target).servers, shares: this.inspected?.shares ?? [] },
+    };
   }
 
   /** Returns the state of a target after an event, or why it is not known. */

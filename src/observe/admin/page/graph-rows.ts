@@ -1,7 +1,6 @@
 import { LiveGraph, type GraphInput } from '../../graph/build-mesh-graph';
 import type { PartOptions } from '../../graph/cluster-part';
 import { columnsOf, cutColumns, restOf } from '../../graph/cut-columns';
-import { buildServerGraph, type GraphServer } from '../../graph/server-graph';
 import { focusGraph } from '../../graph/focus-graph';
 import type { GraphColumn, GraphEdge, GraphNode, MeshGraph } from '../../graph/mesh-graph';
 import {
@@ -64,11 +63,6 @@ export function graphView(
   describeTraffic?: DescribeTraffic,
 ): View {
   return input === undefined ? NO_ROWS : new DrawnGraph(request).view(input, describeTraffic);
-}
-
-/** The graph of the calls of servers, in the same form. */
-export function serverGraphView(servers: readonly GraphServer[], request: GraphRequest): View {
-  return graphRows(buildServerGraph(servers), request);
 }
 
 /** Returns the rows of a graph whose columns are not cut, as `graphView` does. */
