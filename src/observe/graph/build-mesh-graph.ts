@@ -123,6 +123,8 @@ class GraphBuilder {
   private readonly labels = new Map<string, number>();
   private readonly ownParts = new Map<string, KeptPart>();
   private readonly expected;
+  /** The clusters to which a route sends no calls. */
+  private readonly zeroWeight = new Set<string>();
   private readonly targetId: string;
 
   constructor(
@@ -142,15 +144,20 @@ class GraphBuilder {
   build(): MeshGraph {
     const { target, config, seen } = this.input;
     const { routes, name } = config.virtualHost;
-    this.nodes.push({
-      ...{ id: this.targetId, column: 'target', name: target, state: 'ok' },
-      text: `virtual host ${name} of ${config.routeConfig.name}${seen ? '' : UNCONNECTED}`,
-    });
-    routes.forEach((route, index) => this.addRoute(route, index));
+    const node = { id: this.targetId, column: 'target', name: target } as const;
+    const text = `virtual host ${name} of ${config.routeConfig.name}${seen ? '' : UNCONNECTED}`;
+    this.nodes.push({ ...node, state: 'ok', text });
+    const states = routes.map((route, index) => this.addRoute(route, index));
+    // Of no route as well: each call of such a target fails.
+    if (states.every((state) => state === 'failing')) {
+      const reason = states.length === 0 ? 'no route, every call fails' : 'each route fails';
+      this.nodes[0] = { ...node, state: 'failing', text: `${text}; ${reason}` };
+    }
     return { target, nodes: this.nodes, edges: this.edges };
   }
 
-  private addRoute({ name, match, action }: Route, index: number): void {
+  /** @returns its state. */
+  private addRoute({ name, match, action }: Route, index: number): GraphState {
     const label = name || describeMatch(match);
     const id = this.routeId(label);
     const fraction = match.fractionPerMillion;
@@ -162,21 +169,22 @@ class GraphBuilder {
     if (action.kind !== 'forward') {
       this.nodes.push({ ...node, state: 'failing', text: describeAction(action) });
       this.connect(this.targetId, id, { isUsed: false, text: 'calls of it fail' });
-      return;
+      return 'failing';
     }
     const shares = sharesOf(action.clusters);
+    for (const { cluster, share } of shares) if (share === 0) this.zeroWeight.add(cluster);
     const states = shares.map(({ cluster }) => this.addCluster(cluster));
-    this.nodes.push({
-      ...{ ...node, state: bestState(states) },
-      text: name === '' ? '' : describeMatch(match),
-    });
+    const state = bestState(states.filter((_, i) => shares[i]?.share !== 0));
+    this.nodes.push({ ...{ ...node, state }, text: name === '' ? '' : describeMatch(match) });
     this.connect(this.targetId, id, {
       isUsed: fraction !== 0,
       text: fraction === undefined ? '' : `${fraction / 10_000} % of the calls that match`,
     });
     for (const { cluster, share } of shares) {
-      this.connect(id, clusterId(cluster), { share, isUsed: share > 0 });
+      const isUsed = share > 0;
+      this.connect(id, clusterId(cluster), { share, isUsed, text: isUsed ? '' : 'weight 0' });
     }
+    return state;
   }
 
   /** Routes are known by their names or conditions: another one before them changes their index. */
@@ -203,7 +211,12 @@ class GraphBuilder {
   private judgeCluster(name: string): Pick<GraphNode, 'state' | 'text'> {
     const result = this.input.config.clusters.get(name);
     const seen = this.input.seen?.get(name);
-    if (result === undefined) return { state: 'idle', text: 'waits for its resources' };
+    if (result === undefined) {
+      // No resource of a cluster is requested to which no route sends calls.
+      return this.zeroWeight.has(name)
+        ? { state: 'unused', text: 'weight 0: its resources are not requested' }
+        : { state: 'idle', text: 'waits for its resources' };
+    }
     if (!result.ok) return { state: 'failing', text: result.error };
     const below = this.addChildren(name, result.value, seen);
     if (seen?.error !== undefined) return { state: 'failing', text: seen.error };

@@ -1,6 +1,7 @@
 import { buildMeshGraph, DEFAULT_GRAPH_OPTIONS } from '../../../src/observe/graph/build-mesh-graph';
 import type { ChildState } from '../../../src/lb/tree/policy-state';
 import type { LocalityEndpoints } from '../../../src/resources/endpoints/endpoints';
+import type { VirtualHost } from '../../../src/resources/route-config/route-config';
 import { err } from '../../../src/util/result';
 import { countWork } from '../../support/count-work';
 import {
@@ -46,7 +47,6 @@ describe('the graph of resources', () => {
       {
         a: leaf('a', [locality('1', 1, '10.0.0.1')]),
         b: err('b is missing'),
-        c: leaf('c', [locality('1', 1, '10.0.0.3')]),
       },
     );
     const graph = graphOf(config);
@@ -55,17 +55,15 @@ describe('the graph of resources', () => {
       'route 0: every path: ok',
       'cluster a: ok',
       'cluster b: failing (b is missing)',
-      'cluster c: unused',
+      'cluster c: unused (weight 0: its resources are not requested)',
       'locality eu/1: ok (priority 0; 1 ok)',
-      'locality eu/1: unused (priority 0; 1 ok)',
       'endpoint 10.0.0.1:80: ok',
-      'endpoint 10.0.0.3:80: ok',
     ]);
     expect(edgesOf(graph)).toEqual(
       expect.arrayContaining([
         '0: every path -> a 75 %',
         '0: every path -> b 25 %',
-        '0: every path ..> c 0 %',
+        '0: every path ..> c 0 % (weight 0)',
       ]),
     );
   });
@@ -87,6 +85,18 @@ describe('the graph of resources', () => {
     expect(edgesOf(graph)).toContain(
       'xds:///shop -> 1: every path; 25 % of calls (25 % of the calls that match)',
     );
+  });
+
+  it('fails as a whole without a route, and if each route fails', () => {
+    const targetOf = (host: VirtualHost) => {
+      const [target] = graphOf(graphConfig(host, { a: err('no a') })).nodes;
+      return `${target?.state}: ${target?.text}`;
+    };
+    expect(targetOf(virtualHost([]))).toMatch(/^failing: .*; no route, every call fails$/);
+    expect(targetOf(virtualHostTo('a'))).toMatch(/^failing: .*; each route fails$/);
+    const redirect = route({ kind: 'unsupported', action: 'redirect' });
+    expect(targetOf(virtualHost([redirect]))).toMatch(/^failing: /);
+    expect(targetOf(virtualHost([redirect, route(forwardTo('b'))]))).toMatch(/^ok: /);
   });
 
   it('says that states are those of the configuration, if there is no channel', () => {

@@ -48,7 +48,7 @@ import {
   type ClientSnapshot,
   type ServerSnapshot,
 } from '../../../xds-client/client-snapshot';
-import type { CertificateState } from '../inspect-report';
+import type { CertificateState, TargetReport } from '../inspect-report';
 import { processServers } from '../process-servers';
 import { serverView } from './server-rows';
 import { topologyView } from './topology-rows';
@@ -375,10 +375,13 @@ export class ClientState implements PageState {
   private targetRow(inspected: InspectedProcess, id: string): Row {
     const { scope = '', nodeId = '' } = this.clients.get(id) ?? {};
     const { servers, resources } = this.snapshot(id);
-    const { state, failure, waitingFor, config } = describeTarget(
+    const described = describeTarget(
       { ...inspected, describePolicies: () => undefined },
       { scope, snapshot: () => this.snapshot(id) },
     );
+    const { waitingFor, config } = described;
+    const failure = described.failure ?? (config && findCommonFailure(config));
+    const state = failure === undefined ? described.state : 'failed';
     const held = findResolution(inspected.resolutions, scope)?.heldBack(MAX_HELD) ?? [];
     return {
       ...{ id, target: cellText(scope.length > MAX_ID_LENGTH ? scope : id), state },
@@ -399,6 +402,21 @@ export class ClientState implements PageState {
         .slice(0, 8),
     };
   }
+}
+
+/** Returns why each call fails, whatever it is, by the config alone; `undefined` if not. */
+function findCommonFailure({
+  routes,
+  clusters,
+  virtualHost,
+}: NonNullable<TargetReport['config']>): string | undefined {
+  if (routes === 0) return `virtual host ${virtualHost} has no route: every call fails`;
+  const [first] = clusters;
+  if (first?.error === undefined || clusters.some(({ error }) => error === undefined))
+    return undefined;
+  return clusters.length === 1
+    ? first.error
+    : `each cluster fails, such as ${first.name}: ${first.error}`;
 }
 
 function serverRow(
