@@ -1,7 +1,7 @@
 const { availableParallelism } = require('node:os');
 
 const builtIns =
-  'Array Boolean DataView Error Infinity JSON Map Math Number Object Promise Reflect RegExp Set String Symbol TypeError ' +
+  'Array ArrayBuffer Boolean DataView Error Infinity JSON Map Math Number Object Promise Reflect RegExp Set String Symbol TypeError ' +
   'Uint8Array WeakMap WeakSet';
 
 /** @type {import('jest').Config} */
