@@ -1,8 +1,15 @@
 const { availableParallelism } = require('node:os');
 
+const builtIns =
+  'Array ArrayBuffer Boolean DataView Error Infinity JSON Map Math Number Object Promise Reflect RegExp Set String Symbol TypeError ' +
+  'Uint8Array WeakMap WeakSet';
+
 /** @type {import('jest').Config} */
 module.exports = {
-  testEnvironment: 'node',
+  testEnvironment: '<rootDir>/test/support/sandbox-environment.cjs',
+  // A test file looks up a global of its context in 0.2 µs, 100 times as long as a parameter of a module. Left out are those
+  // that tests replace (BigInt, Date, timers), and those that modules declare (Buffer, process, URL).
+  sandboxInjectedGlobals: builtIns.split(' '),
   // A busy machine is no reason to fail.
   testTimeout: 60_000,
   // One more than there are cores: some tests wait for timers of seconds, or for a child process.

@@ -31,7 +31,8 @@ export class FakeLbHost implements LbHost {
   /** Runs inside `updateState`, after it is recorded. */
   onPublished: (published: PublishedState) => void = () => {};
   private readonly channelzChildren = new Map<ChannelzChild, number>();
-  private readonly pool = new Set<FakeSubchannel>();
+  /** The open subchannels, by the text of their addresses. */
+  private readonly pool = new Map<string, Set<FakeSubchannel>>();
 
   constructor(
     readonly environment: LbEnvironment,
@@ -74,7 +75,7 @@ export class FakeLbHost implements LbHost {
   }
 
   private pooled(address: SubchannelAddress, options: ChannelOptions): FakeSubchannel | undefined {
-    for (const candidate of this.pool) {
+    for (const candidate of this.pool.get(subchannelAddressToString(address)) ?? []) {
       if (
         isDeepStrictEqual(candidate.address, address) &&
         hasSameOptions(candidate.options, options)
@@ -86,10 +87,12 @@ export class FakeLbHost implements LbHost {
 
   private open(address: SubchannelAddress, options: ChannelOptions): FakeSubchannel {
     const id = this.subchannels.length + 1;
+    const key = subchannelAddressToString(address);
+    const sameAddress = this.pool.get(key) ?? new Set<FakeSubchannel>();
     const subchannel: FakeSubchannel = new FakeSubchannel(id, address, options, () =>
-      this.pool.delete(subchannel),
+      sameAddress.delete(subchannel),
     );
-    this.pool.add(subchannel);
+    this.pool.set(key, sameAddress.add(subchannel));
     this.subchannels.push(subchannel);
     return subchannel;
   }

@@ -50,7 +50,8 @@ export class FakeResourceSource implements ResourceSource {
   /** Why servers cannot be used. */
   failures: readonly string[] = [];
   private readonly answers = new Map<string, Answer>();
-  private readonly watches = new Set<Watch>();
+  /** The watches, by their keys. */
+  private readonly watches = new Map<string, Set<Watch>>();
   private readonly queue = new SerialQueue((error) => {
     throw error;
   });
@@ -80,12 +81,12 @@ export class FakeResourceSource implements ResourceSource {
   watch<T, C>(type: ResourceType<T, C>, name: string, watcher: ResourceWatcher<T, C>): Handle {
     if (this.depth === 0) throw new Error('A watch was begun outside of the queue');
     const watch: Watch = { key: keyOf(type, name), watcher };
-    this.watches.add(watch);
+    this.watches.set(watch.key, this.watchesOf(watch.key).add(watch));
     this.log.push(`+${watch.key}`);
     const answer = this.answers.get(watch.key);
     if (answer !== undefined) this.tell(watch, answer);
     return createHandle(() => {
-      this.watches.delete(watch);
+      this.watchesOf(watch.key).delete(watch);
       this.log.push(`-${watch.key}`);
     });
   }
@@ -118,7 +119,7 @@ export class FakeResourceSource implements ResourceSource {
 
   /** Says that something is wrong with a value that stays in use, or that it no longer is. */
   ambient<T>(type: ResourceType<T>, name: string, error: XdsError | undefined): void {
-    for (const watch of this.watchesOf(keyOf(type, name))) {
+    for (const watch of [...this.watchesOf(keyOf(type, name))]) {
       this.tell(watch, (watcher) => watcher.onAmbientError(error));
     }
   }
@@ -126,7 +127,7 @@ export class FakeResourceSource implements ResourceSource {
   /** The names watched, sorted, once per watch. */
   watched<T>(type: ResourceType<T>): readonly string[] {
     const prefix = keyOf(type, '');
-    return [...this.watches]
+    return this.all()
       .filter(({ key }) => key.startsWith(prefix))
       .map(({ key }) => key.slice(prefix.length))
       .sort();
@@ -134,23 +135,27 @@ export class FakeResourceSource implements ResourceSource {
 
   /** How many watches there are of any kind: zero proves that nothing was left behind. */
   get watchCount(): number {
-    return this.watches.size;
+    return this.all().length;
   }
 
   private answer<T>(type: ResourceType<T>, name: string, answer: Answer): void {
     const key = keyOf(type, name);
     this.answers.set(key, answer);
-    for (const watch of this.watchesOf(key)) this.tell(watch, answer);
+    for (const watch of [...this.watchesOf(key)]) this.tell(watch, answer);
   }
 
   private tell(watch: Watch, answer: Answer): void {
     this.run(() => {
-      if (this.watches.has(watch)) answer(watch.watcher);
+      if (this.watchesOf(watch.key).has(watch)) answer(watch.watcher);
     });
   }
 
-  private watchesOf(key: string): readonly Watch[] {
-    return [...this.watches].filter((watch) => watch.key === key);
+  private watchesOf(key: string): Set<Watch> {
+    return this.watches.get(key) ?? new Set();
+  }
+
+  private all(): readonly Watch[] {
+    return [...this.watches.values()].flatMap((watches) => [...watches]);
   }
 }
 
