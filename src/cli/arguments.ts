@@ -1,8 +1,8 @@
 import { isIP, isIPv6 } from 'node:net';
 import { InvalidArgumentError } from 'commander';
 import type { ServiceAccount, Services } from '../control-plane';
-import { findSelectorProblem } from '../control-plane/kubernetes/label-selector';
 import { parseIpPort, type IpPort } from '../util/host-port';
+import { findSelectorProblem } from '../util/label-selector';
 
 /** Adds `name=host:port,host:port` to the services of the options before. */
 export function addService(text: string, before: Services = {}): Services {

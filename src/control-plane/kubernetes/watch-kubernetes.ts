@@ -1,9 +1,9 @@
 import { checkOptions } from '../../util/check-arguments';
+import { findSelectorProblem } from '../../util/label-selector';
 import { late } from '../../util/late';
 import type * as Examinations from './doctor/examine-kubernetes';
 import type * as Clusters from './kubernetes-cluster';
 import type { KubernetesCluster } from './kubernetes-cluster';
-import { findSelectorProblem } from './label-selector';
 import type { KubernetesFinding } from './doctor/kubernetes-finding';
 import {
   EXAMINE_OPTIONS,

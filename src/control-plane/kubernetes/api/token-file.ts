@@ -1,10 +1,10 @@
 import { homedir } from 'node:os';
 import { delimiter, dirname, join, resolve } from 'node:path';
-import { parse } from 'yaml';
 import { processVariables } from '../../../util/feature-flags';
 import { readRegularText } from '../../../util/read-regular-file';
 import { err, ok, type Result } from '../../../util/result';
 import { listAt, valueAt } from '../../../util/value-at';
+import { YamlDocument } from '../../../wire/proto-json/yaml-document';
 
 /** Bytes of a kubeconfig. */
 export const MAX_KUBECONFIG_BYTES = 16 * 1024 * 1024;
@@ -24,7 +24,12 @@ export function findTokenFile(kubeconfig: string | undefined, user: string): str
     const text = readRegularText(path, { maxBytes: MAX_KUBECONFIG_BYTES });
     // Most have none, and are not parsed twice.
     if (!text.ok || !text.value.includes('tokenFile')) continue;
-    const found = listAt(parse(text.value), 'users').find((each) => valueAt(each, 'name') === user);
+    const { value, mistakes } = YamlDocument.parse(text.value);
+    const [mistake] = mistakes;
+    if (mistake !== undefined) {
+      throw new Error(`${path}:${mistake.position.line}: ${mistake.reason}`);
+    }
+    const found = listAt(value, 'users').find((each) => valueAt(each, 'name') === user);
     const tokenFile = valueAt(found, 'user', 'tokenFile');
     if (typeof tokenFile === 'string' && tokenFile !== '') {
       return resolve(dirname(path), tokenFile);

@@ -10,7 +10,7 @@ import { StoredObjects } from '../stored-objects';
 import { call, list } from './api-calls';
 import type { KubernetesFinding, OnFinding } from './kubernetes-finding';
 import { checkGatewayApi, checkPermissions, checkServer } from './permission-checks';
-import { checkService } from './service-checks';
+import { checkService, type ListedObjects } from './service-checks';
 import { checkToken } from './token-checks';
 
 /**
@@ -80,30 +80,29 @@ async function examineServices(
   }
   const loaded = await loadObjects(api, namespace, options.clock, onFinding);
   if (loaded === undefined) return;
-  const { objects, hasNodes } = loaded;
-  if (objects.services.size === 0 && !(await checkNamespace(api, namespace, onFinding))) return;
-  if (address === undefined) {
-    for (const service of objects.services.values()) {
-      checkService(objects, service, { domain, hasNodes }, onFinding);
-    }
-    return;
-  }
+  const { services } = loaded.objects;
+  if (services.size === 0 && !(await checkNamespace(api, namespace, onFinding))) return;
+  if (address !== undefined) examineAddress(loaded, address, domain, onFinding);
+  else for (const each of services.values()) checkService(loaded, each, { domain }, onFinding);
+}
+
+/** Checks the Service of a target. */
+function examineAddress(
+  loaded: ListedObjects,
+  address: ServiceAddress,
+  domain: string,
+  onFinding: OnFinding,
+): void {
   const key = keyOf(address);
-  const service = objects.services.get(key);
+  const service = loaded.objects.services.get(key);
   if (service !== undefined) {
-    checkService(objects, service, { port: address.port, domain, hasNodes }, onFinding);
+    checkService(loaded, service, { port: address.port, domain }, onFinding);
     return;
   }
   onFinding({
     ...{ check: 'service', level: 'fail', subject: `Service ${key}`, text: 'does not exist' },
-    remedy: `check the name and the namespace of the target: kubectl get services -n ${namespace}`,
+    remedy: `check the name and the namespace of the target: kubectl get services -n ${address.namespace}`,
   });
-}
-
-interface LoadedObjects {
-  readonly objects: StoredObjects;
-  /** False if Nodes cannot be listed. */
-  readonly hasNodes: boolean;
 }
 
 async function loadObjects(
@@ -111,7 +110,7 @@ async function loadObjects(
   namespace: string,
   clock: Clock,
   onFinding: OnFinding,
-): Promise<LoadedObjects | undefined> {
+): Promise<ListedObjects | undefined> {
   let hasNodes = true;
   const objects = new StoredObjects(clock);
   for (const resource of WATCHED_RESOURCES) {

@@ -14,21 +14,22 @@ const GRPC_PROTOCOLS: ReadonlySet<string | undefined> = new Set([
 /** Names of ports that say it, as istiod reads them. */
 const GRPC_NAME = /^(?:grpc|grpc-web|http2|h2c|https)(?:-|$)/;
 
-/** What is checked of a Service. */
-export interface ServiceCheck {
-  /** Default: each of its ports. */
-  readonly port?: number | undefined;
-  /** The domain of the cluster. */
-  readonly domain: string;
-  /** Whether the Nodes are known, with their zones. */
+/** The objects of a namespace. */
+export interface ListedObjects {
+  readonly objects: ClusterObjects;
+  /** False if Nodes, with their zones, cannot be listed. */
   readonly hasNodes: boolean;
 }
 
-/** Checks what clients of a Service get. */
+/**
+ * Checks what clients of a Service get.
+ *
+ * @param port Default: each of its ports.
+ */
 export function checkService(
-  objects: ClusterObjects,
+  { objects, hasNodes }: ListedObjects,
   service: ServiceObject,
-  { port, domain, hasNodes }: ServiceCheck,
+  { port, domain }: { readonly port?: number; readonly domain: string },
   onFinding: OnFinding,
 ): void {
   const subject = `Service ${keyOf(service.meta)}`;

@@ -1,5 +1,5 @@
-import { watchKubernetes } from '../../../src/control-plane';
-import { findSelectorProblem } from '../../../src/control-plane/kubernetes/label-selector';
+import { watchKubernetes } from '../../src/control-plane';
+import { findSelectorProblem } from '../../src/util/label-selector';
 
 it.each([
   'a',

@@ -1,4 +1,4 @@
-import { quoteText } from '../../util/text';
+import { quoteText } from './text';
 
 // The grammar is that of the API server
 // (https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#label-selectors).
@@ -21,7 +21,7 @@ const LABEL_VALUE = new RegExp(`(?:${NAME})?`, 'y');
 const NUMBER = /-?\d+/y;
 
 /**
- * Returns why a selector of labels, such as `xds=enabled,tier in (a,b)`, would be refused by the API server, with the text and the
+ * Returns why a selector of labels of Kubernetes, such as `xds=enabled,tier in (a,b)`, would be refused by the API server, with the text and the
  * place; `undefined` if it would not.
  */
 export function findSelectorProblem(selector: string): string | undefined {
