@@ -146,6 +146,9 @@ describe('grpc-xds dump and diff', () => {
   it('ends with 2 for a page that refuses, and with 3 for one that cannot be reached', async () => {
     const page = await serveAdminPage({ port: 0 });
     const origin = `http://127.0.0.1:${page.port}`;
+    // The browser's address, which has what the page shows, is the URL of a page, too.
+    const shown = `${page.url}&target=xds%3A%2F%2F%2Fecho&view=graph`;
+    expect((await run('dump', '--page', shown)).code).toBe(0);
     const wrong = await run('dump', '--page', `${origin}/#token=0123456789abcdef`);
     await page.close();
     expect(wrong.code).toBe(2);
@@ -153,7 +156,7 @@ describe('grpc-xds dump and diff', () => {
     expect((await run('dump', '--page', page.url)).code).toBe(3);
     expect(world.io.errors).toEqual([
       `${origin}: the token is missing or wrong; it is part of the URL of the page`,
-      '--page expects the URL of a live page, such as http://127.0.0.1:9901/#token=…',
+      `${origin}: expected the URL of a live page with its token, such as http://127.0.0.1:9901/#token=…`,
       expect.stringContaining(`${origin}: connect ECONNREFUSED`),
     ]);
   });

@@ -3,7 +3,7 @@ import { errorMessage } from '../../util/errors';
 import type { Result } from '../../util/result';
 import { failed, type SourceFailure } from '../dump/process-report';
 import { exitCode, type CliIo } from '../io';
-import { parseReport, sampleOf, type TopSample } from '../top/sample';
+import { explainNoReport, parseReport, sampleOf, type TopSample } from '../top/sample';
 import type { ProcessReading } from './compare-processes';
 import { readProcess, type ProcessSource } from './process-source';
 import { readProcessStates } from './process-state';
@@ -109,7 +109,7 @@ async function readReading(
     if (!read.ok) return read;
     const report = parseReport(read.value.text);
     if (report === undefined) {
-      return failed(`${source.name}: the report is of another version of grpc-xds`);
+      return failed(explainNoReport(source.name, read.value.text));
     }
     const sample = sampleOf(report, undefined);
     return { ok: true, value: { states: readProcessStates(source.name, report, sample), sample } };
