@@ -44,9 +44,9 @@ export async function fetchPageReport(
   const page = parsePageUrl(url);
   if (page === undefined) {
     // Neither the fragment nor the query: one of them may have a token.
-    const given = cutText(url.replace(/[?#].*$/s, ''), MAX_SHOWN_URL);
+    const [given = ''] = url.split(/[?#]/, 1);
     return failed(
-      `${given}: expected the URL of a live page with its token, such as http://127.0.0.1:9901/#token=…`,
+      `${cutText(given, MAX_SHOWN_URL)}: expected the URL of a live page with its token, such as http://127.0.0.1:9901/#token=…`,
     );
   }
   const query = target === undefined ? '' : `?${new URLSearchParams({ target }).toString()}`;
