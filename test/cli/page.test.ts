@@ -156,6 +156,11 @@ describeOnLinux('grpc-xds page', () => {
       { target, state: 'ready', connections: '1/1' },
     ]);
     const [first] = workers;
+    // One that is stopped is not taken for what it was.
+    first?.process.kill('SIGSTOP');
+    await statesAre('no answer', 'differs', 'differs');
+    first?.process.kill('SIGCONT');
+    await statesAre('alike', 'alike', 'differs');
     first?.process.kill('SIGKILL');
     await statesAre('gone', 'differs', 'differs');
     expect(latestRows(read, 'processes')[0]?.reason).toMatch(/^http:/);
