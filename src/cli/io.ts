@@ -1,6 +1,6 @@
 import type * as Client from './client';
 import { styleText } from 'node:util';
-import type { Clock } from '../util/clock';
+import { keepProcessAlive, type Clock } from '../util/clock';
 import type { Handle } from '../util/handle';
 import { cutText } from '../util/text';
 import { formatYaml } from '../wire/proto-json/yaml-document';
@@ -51,14 +51,28 @@ export interface CliIo {
 
 export { exitCode } from './exit-codes';
 
-/** Waits for SIGINT or SIGTERM. */
-export function untilInterrupted(io: Pick<CliIo, 'onInterrupt'>): Promise<void> {
-  return new Promise((resolve) => {
-    const interrupt = io.onInterrupt(() => {
-      interrupt.release();
-      resolve();
-    });
+/**
+ * Waits for SIGINT or SIGTERM, or for the end of what the command does. It keeps the process alive until then: listeners of
+ * signals do not, nor does a server that is served for an application.
+ *
+ * @param ended Is fulfilled when the command is over by itself. Default: only an interrupt ends it.
+ * @returns what `ended` was fulfilled with; `undefined` after an interrupt.
+ */
+export async function untilInterrupted<T = undefined>(
+  io: Pick<CliIo, 'onInterrupt' | 'clock'>,
+  ended?: Promise<T>,
+): Promise<T | undefined> {
+  const alive = keepProcessAlive(io.clock);
+  let interrupt: Handle | undefined;
+  const interrupted = new Promise<undefined>((resolve) => {
+    interrupt = io.onInterrupt(() => resolve(undefined));
   });
+  try {
+    return await (ended === undefined ? interrupted : Promise.race([interrupted, ended]));
+  } finally {
+    interrupt?.release();
+    alive.release();
+  }
 }
 
 /** Writes the lines of an error that lists several problems. */

@@ -422,7 +422,7 @@ function addPage(program: Command, io: CliIo, setCode: SetCode): void {
     )
     .argument(
       '<processes...>',
-      'each of pid:ID, the URL of a live page, admin:ADDRESS, relay:PATH (its clients) or the file of a report; also separated by commas',
+      'each of pid:ID, the URL of a live page, admin:ADDRESS, relay:PATH (its clients) or the file of a report; several ids also as pid:ID,pid:ID',
     )
     .option('-p, --port <number>', 'port of 127.0.0.1; 0 takes any that is free', parsePort, 0)
     .option('--interval <seconds>', 'time between two looks at a process', parseSeconds, 1)

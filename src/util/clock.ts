@@ -45,7 +45,12 @@ const MAX_DELAY_MS = 2 ** 31 - 1;
  * management servers and timers of this package do not.
  */
 export function keepProcessAlive(clock: Pick<Clock, 'setTimer'>): Handle {
-  return clock.setTimer(() => undefined, MAX_DELAY_MS, true);
+  let timer: Handle;
+  const start = () => {
+    timer = clock.setTimer(start, MAX_DELAY_MS, true);
+  };
+  start();
+  return createHandle(() => timer.release());
 }
 
 /** Milliseconds between two looks at the time. */

@@ -78,7 +78,7 @@ describeOnLinux('grpc-xds dump --pid', () => {
     await once(child, 'exit');
     expect(await dump(child.pid)).toBe(3);
     expect(io.errors[0]).toBe(
-      `--pid ${child.pid}: there is no such process; check the id, which changes with each start`,
+      `process ${child.pid}: there is no such process; check the id, which changes with each start`,
     );
     expect(await io.run('dump', '--pid', '-1')).toBe(2);
     expect(await io.run('dump', '--pid', 'all')).toBe(2);

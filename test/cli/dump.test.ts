@@ -136,7 +136,9 @@ describe('grpc-xds dump and diff', () => {
       expect(dumped['x-report'].targets[0].policies.state).toBe('READY');
       const file = world.write('page.json', dumped);
       expect((await run('check', file)).code).toBe(0);
-      expect(await run('diff', `page:${page.url}`, file)).toEqual({ code: 0, out: [] });
+      // The address in the browser also has what the page shows.
+      const shown = `page:${page.url}&target=xds%3A%2F%2F%2Fecho&view=graph`;
+      expect(await run('diff', shown, file)).toEqual({ code: 0, out: [] });
     } finally {
       await page.close();
       mesh.stop();
@@ -153,7 +155,7 @@ describe('grpc-xds dump and diff', () => {
     expect((await run('dump', '--page', page.url)).code).toBe(3);
     expect(world.io.errors).toEqual([
       `${origin}: the token is missing or wrong; it is part of the URL of the page`,
-      '--page expects the URL of a live page, such as http://127.0.0.1:9901/#token=…',
+      `${origin}: expected the URL of a live page with its token, such as http://127.0.0.1:9901/#token=…`,
       expect.stringContaining(`${origin}: connect ECONNREFUSED`),
     ]);
   });

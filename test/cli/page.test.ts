@@ -106,7 +106,7 @@ describeOnLinux('grpc-xds page', () => {
     const [fine, pages] = await printed(first.url, second.url);
     expect(fine).toBe(0);
     expect(pages.verdict).toBe(`2 processes agree in all of ${compared}`);
-    const [split, three] = await printed(`${first.url},${odd.url}`);
+    const [split, three] = await printed(first.url, odd.url);
     expect(split).toBe(1);
     expect(three.verdict).toContain(`no majority in 2 of ${compared}: servers: `);
   });
@@ -127,6 +127,11 @@ describeOnLinux('grpc-xds page', () => {
     writeFileSync(file, '{"schema":2}');
     expect((await printed(file))[0]).toBe(2);
     expect(io.errors.at(-1)).toBe(`${file}: the report is of another version of grpc-xds`);
+    writeFileSync(file, 'clusters: []');
+    expect((await printed(file))[0]).toBe(2);
+    expect(io.errors.at(-1)).toBe(
+      `${file}: is not the report of a process, as inspect() returns it, nor a dump that has one; graph -f draws a resource file`,
+    );
   });
 
   it('is a live page that reads processes while it is open, and shows one that ends as gone', async () => {
@@ -151,6 +156,11 @@ describeOnLinux('grpc-xds page', () => {
       { target, state: 'ready', connections: '1/1' },
     ]);
     const [first] = workers;
+    // One that is stopped is not taken for what it was.
+    first?.process.kill('SIGSTOP');
+    await statesAre('no answer', 'differs', 'differs');
+    first?.process.kill('SIGCONT');
+    await statesAre('alike', 'alike', 'differs');
     first?.process.kill('SIGKILL');
     await statesAre('gone', 'differs', 'differs');
     expect(latestRows(read, 'processes')[0]?.reason).toMatch(/^http:/);
@@ -184,8 +194,10 @@ describe('the processes that grpc-xds page is given', () => {
     const page = 'http://127.0.0.1:9901/#token=0123456789abcdef';
     const parsed = parseProcesses([`pid:1,pid:2`, page, 'admin:127.0.0.1:1', 'relay:/r', 'a.json']);
     expect(parsed.ok && parsed.value.map(({ name }) => name)).toEqual([
-      ...['pid 1', 'pid 2', '127.0.0.1:9901', '127.0.0.1:1', 'unix:/r', 'a.json'],
+      ...['pid 1', 'pid 2', '127.0.0.1:9901', '127.0.0.1:1', 'relay:/r', 'a.json'],
     ]);
+    const files = parseProcesses(['/a,b.json', 'relay:/r,s']);
+    expect(files.ok && files.value.map(({ name }) => name)).toEqual(['/a,b.json', 'relay:/r,s']);
   });
 
   it.each([
@@ -195,7 +207,11 @@ describe('the processes that grpc-xds page is given', () => {
     ],
     [['ads:cp:1'], 'ads:cp:1: a control plane; expected a process, such as pid:1234'],
     [['pid:1,pid:1'], 'pid 1: given twice'],
-    [[','], 'expected a process, such as pid:1234'],
+    [
+      ['pid:,'],
+      'pid:: expected the id of a process, such as pid:1234; for a file of this name use ./pid:',
+    ],
+    [[''], 'expected a process, such as pid:1234'],
     [Array.from({ length: 65 }, (_, i) => `pid:${i + 1}`), 'expected at most 64 processes, got 65'],
   ])('are refused with the reason: %#', (args, error) => {
     expect(parseProcesses(args)).toEqual({ ok: false, error });

@@ -133,8 +133,7 @@ class Recording {
       return exitCode.badInput;
     }
     greet(`Recording ${serverUri} to ${this.path}`, port, flags, io);
-    const interrupted = untilInterrupted(io).then(() => undefined);
-    const problem = await Promise.race([interrupted, writer.failed]);
+    const problem = await untilInterrupted(io, writer.failed);
     server.close();
     writer.close();
     return this.sumUp(problem, serverUri);
@@ -242,7 +241,7 @@ export async function replay(file: string, flags: ReplayFlags, io: CliIo): Promi
   const port = await listen(server, flags, io);
   if (port === undefined) return exitCode.badInput;
   greet(`Replaying ${file}`, port, flags, io);
-  await Promise.race([untilInterrupted(io), ended]);
+  await untilInterrupted(io, ended);
   server.close();
   for (const step of replayer.left) {
     print('left', step, `${nameOf(step)} was not requested or not answered`);

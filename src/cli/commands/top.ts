@@ -89,7 +89,10 @@ function readReport(
 async function printOnce(flags: TopFlags, io: CliIo): Promise<number> {
   const before = await takeSample(flags, io);
   if (!before.ok) return fail(before.error, io);
-  if (await pause(flags, untilInterrupted(io), io)) return exitCode.fine;
+  const { over, end } = untilOver(io);
+  const isOver = await pause(flags, over, io);
+  end();
+  if (isOver) return exitCode.fine;
   const sample = await takeSample(flags, io);
   if (!sample.ok) return fail(sample.error, io);
   const { rows, pid, atMs, relays } = sample.value;
@@ -111,8 +114,15 @@ function fail({ problems, code }: SourceFailure, io: CliIo): number {
   return code;
 }
 
+/** What a command waits for: an interrupt, or its own end. */
+function untilOver(io: CliIo): { readonly over: Promise<unknown>; readonly end: () => void } {
+  let end = () => {};
+  const ended = new Promise<void>((resolve) => (end = resolve));
+  return { over: untilInterrupted(io, ended), end };
+}
+
 /** Waits for the time between two looks. @returns whether the command was over meanwhile. */
-async function pause({ interval }: TopFlags, over: Promise<void>, io: CliIo): Promise<boolean> {
+async function pause({ interval }: TopFlags, over: Promise<unknown>, io: CliIo): Promise<boolean> {
   const state: { timer?: Handle } = {};
   const passed = new Promise<boolean>((resolve) => {
     state.timer = io.clock.setTimer(() => resolve(false), interval * 1000, true);
@@ -173,7 +183,6 @@ class TopScreen {
   private sample: TopSample | undefined;
   /** Why there is no newer sample. */
   private failure: SourceFailure | undefined;
-  private end: () => void = () => {};
 
   constructor(
     private readonly flags: TopFlags,
@@ -187,14 +196,13 @@ class TopScreen {
     const first = await takeSample(flags, io);
     if (!first.ok) return fail(first.error, io);
     this.sample = first.value;
-    const ended = new Promise<void>((resolve) => (this.end = resolve));
+    const { over, end } = untilOver(io);
     const screen = io.openScreen({
       onKey: (key) => {
-        if (key === 'q' || key === 'Q') this.end();
+        if (key === 'q' || key === 'Q') end();
       },
       onResize: () => this.draw(),
     });
-    const over = Promise.race([ended, untilInterrupted(io)]);
     try {
       this.draw();
       while (!(await pause(flags, over, io))) {
@@ -202,6 +210,7 @@ class TopScreen {
         this.draw();
       }
     } finally {
+      end();
       screen.release();
     }
     return this.failure === undefined ? exitCode.fine : fail(this.failure, io);

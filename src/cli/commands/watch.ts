@@ -128,7 +128,7 @@ class Watching {
             timeout * 1000,
             true,
           );
-    await Promise.race([untilInterrupted(this.io), ended]);
+    await untilInterrupted(this.io, ended);
     limit?.release();
     this.timer?.release();
     this.channel.release();

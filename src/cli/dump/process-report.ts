@@ -5,6 +5,7 @@ import type { JsonObject } from '@bufbuild/protobuf';
 import { ByteCollector } from '../../util/bytes';
 import { describeDuration } from '../../util/duration';
 import { errorMessage } from '../../util/errors';
+import { cutText } from '../../util/text';
 import { MAX_INPUT_BYTES, readRegularText } from '../../util/read-regular-file';
 import { err, ok, type Result } from '../../util/result';
 import { exitCode, type CliIo } from '../io';
@@ -32,6 +33,8 @@ type ReportResult = Result<ProcessReport, SourceFailure>;
 
 /** How often a file is looked for. */
 const POLL_MS = 50;
+/** Characters of a URL that an error shows. */
+const MAX_SHOWN_URL = 200;
 
 /** Reads the report of the process that serves a live page. @param url That of the page, with its token. */
 export async function fetchPageReport(
@@ -40,7 +43,11 @@ export async function fetchPageReport(
 ): Promise<ReportResult> {
   const page = parsePageUrl(url);
   if (page === undefined) {
-    return failed('--page expects the URL of a live page, such as http://127.0.0.1:9901/#token=…');
+    // Neither the fragment nor the query: one of them may have a token.
+    const [given = ''] = url.split(/[?#]/, 1);
+    return failed(
+      `${cutText(given, MAX_SHOWN_URL)}: expected the URL of a live page with its token, such as http://127.0.0.1:9901/#token=…`,
+    );
   }
   const query = target === undefined ? '' : `?${new URLSearchParams({ target }).toString()}`;
   try {
@@ -73,14 +80,15 @@ async function readText(
   return collected.bytes.toString('utf8');
 }
 
+/** The fragment also has what the page shows, such as the target and the view: the address in the browser is one, too. */
 function parsePageUrl(
   url: string,
 ): { readonly origin: string; readonly token: string } | undefined {
   if (!URL.canParse(url)) return undefined;
   const { origin, protocol, hash } = new URL(url);
-  const [, token] = /^#token=([\w.~-]+)$/.exec(hash) ?? [];
+  const token = new URLSearchParams(hash.slice(1)).get('token') ?? '';
   const isHttp = protocol === 'http:' || protocol === 'https:';
-  return token === undefined || !isHttp ? undefined : { origin, token };
+  return /^[\w.~-]+$/.test(token) && isHttp ? { origin, token } : undefined;
 }
 
 /** `fetch` hides the cause in the error. */
@@ -117,12 +125,23 @@ export async function requestReport(
         ? ok('')
         : readRegularText(join(folder, name), { maxBytes: MAX_INPUT_BYTES });
     if (!read.ok) return failed(`${source}: its report cannot be read: ${read.error}`);
-    if (!read.value.endsWith('}\n')) continue;
+    if (!read.value.endsWith('}\n')) {
+      if (hasEnded(pid)) {
+        return failed(`${source}: has ended before it wrote its report`, exitCode.unreachable);
+      }
+      continue;
+    }
     if (name !== undefined) rmSync(join(folder, name), { force: true });
     return ok({ source, text: read.value });
   }
   const time = describeDuration(timeoutMs);
   return failed(`${source}: wrote no report within ${time}`, exitCode.unreachable);
+}
+
+/** Whether a process has ended. One that its parent has not waited for yet is a zombie, and still has a folder. */
+function hasEnded(pid: number): boolean {
+  const status = readRegularText(`/proc/${pid}/status`, { maxBytes: MAX_STATUS_BYTES });
+  return !status.ok || /^State:\s*[ZX]/m.test(status.value);
 }
 
 /** Bytes of `/proc/<pid>/status`, which has some 1500. */
@@ -140,7 +159,7 @@ function dumpSignalOf(pid: number, folder: string): Result<NodeJS.Signals, Sourc
     const found = statSync(`/proc/${pid}`, { throwIfNoEntry: false });
     if (found === undefined) {
       return failed(
-        `--pid ${pid}: there is no such process; check the id, which changes with each start`,
+        `${source}: there is no such process; check the id, which changes with each start`,
         exitCode.unreachable,
       );
     }

@@ -24,13 +24,15 @@ export interface ProcessSource {
 }
 
 /**
- * Parses the processes that a command is given, each argument with one or more of them, separated by commas: `pid:number`, the URL
- * of a live page, `admin:host:port`, `relay:path` or the path of a file.
+ * Parses the processes that a command is given: `pid:number`, the URL of a live page, `admin:host:port`, `relay:path` or the path
+ * of a file. An argument that begins with a `pid:` may have several, separated by commas; other ones may have commas of their own.
  *
  * @returns why they are not processes, otherwise.
  */
 export function parseProcesses(args: readonly string[]): Result<readonly ProcessSource[], string> {
-  const texts = args.flatMap((arg) => arg.split(',')).filter((text) => text !== '');
+  const texts = args
+    .flatMap((arg) => (arg.startsWith('pid:') ? arg.split(',') : [arg]))
+    .filter((text) => text !== '');
   if (texts.length === 0) return err('expected a process, such as pid:1234');
   if (texts.length > MAX_PROCESSES) {
     return err(`expected at most ${MAX_PROCESSES} processes, got ${texts.length}`);
@@ -48,9 +50,9 @@ export function parseProcesses(args: readonly string[]): Result<readonly Process
 
 function parseProcess(text: string): Result<ProcessSource, string> {
   const [, socket] = /^relay:(\/.*)$/s.exec(text) ?? [];
-  if (socket !== undefined) return ofAdmin(`unix:${socket}`);
-  if (text.startsWith('unix:')) return ofAdmin(text);
-  if (/^relay:./s.test(text)) return ofAdmin(text.slice('relay:'.length));
+  if (socket !== undefined) return ofAdmin(text, `unix:${socket}`);
+  if (text.startsWith('unix:')) return ofAdmin(text, text);
+  if (/^relay:./s.test(text)) return ofAdmin(text, text.slice('relay:'.length));
   const source = parseSource(/^https?:/.test(text) ? `page:${text}` : text, '');
   if (!source.ok) return source;
   const { value: from } = source;
@@ -58,20 +60,20 @@ function parseProcess(text: string): Result<ProcessSource, string> {
     case 'ads':
       return err(`${text}: a control plane; expected a process, such as pid:1234`);
     case 'admin':
-      return ofAdmin(from.address);
+      return ofAdmin(from.address, from.address);
     case 'process':
       return ok({ name: `pid ${from.pid}`, from });
     case 'page':
       return URL.canParse(from.url)
         ? ok({ name: new URL(from.url).host, from })
-        : err('page: expected the URL of a live page, with its token');
+        : err(`${text}: expected the URL of a live page, with its token`);
     case 'file':
       return ok({ name: from.path, from });
   }
 }
 
-function ofAdmin(address: string): Result<ProcessSource, string> {
-  return ok({ name: address, from: { kind: 'admin', address } });
+function ofAdmin(name: string, address: string): Result<ProcessSource, string> {
+  return ok({ name, from: { kind: 'admin', address } });
 }
 
 /** Reads the report of a process. */

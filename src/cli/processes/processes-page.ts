@@ -47,8 +47,8 @@ export interface ProcessesState {
 export function compareWatched(processes: readonly WatchedProcess[]): ProcessesState {
   const readings: ProcessReading[] = [];
   const entries = processes.flatMap((process): readonly Entry[] => {
-    const { source, failure } = process;
-    if (failure !== undefined || process.readings.length === 0) {
+    const { source } = process;
+    if (process.isUnread || process.readings.length === 0) {
       const { name } = source;
       return [{ id: rowId(name), name, process, subject: undefined, reading: process.readings[0] }];
     }
@@ -59,13 +59,14 @@ export function compareWatched(processes: readonly WatchedProcess[]): ProcessesS
     });
   });
   const { subjects, comparison } = compareProcesses(readings);
-  const unread = processes.filter(({ failure }) => failure !== undefined);
+  const unread = processes.filter(({ isUnread }) => isUnread);
   const gone = unread.map((process) => `; ${process.source.name} ${stateOfUnread(process)}`);
   const text = describeComparison(comparison, subjects, 'processes');
   return { entries, subjects, comparison, verdict: `${text}${gone.join('')}` };
 }
 
-function stateOfUnread({ readAtMs }: WatchedProcess): string {
+function stateOfUnread({ readAtMs, isSilent }: WatchedProcess): string {
+  if (isSilent) return 'gives no answer';
   return readAtMs === undefined ? 'cannot be read' : 'is gone';
 }
 
@@ -152,10 +153,10 @@ function viewOf(state: ProcessesState, lines: PageLog, request: ViewRequest): Vi
 
 function entryRow({ id, name, process, subject, reading }: Entry, state: ProcessesState): Row {
   const own = ownDifferences(state.comparison, subject);
-  const [problem = ''] = process.failure?.problems ?? [];
+  const [problem = 'no answer to the look under way'] = process.failure?.problems ?? [];
   const { pid, targets = [] } = reading?.state ?? {};
   const readState = own.count > 0 ? 'differs' : 'alike';
-  const isUnread = process.failure !== undefined;
+  const { isUnread } = process;
   const isPending = subject === undefined && !isUnread;
   return {
     ...{ id, process: cellText(name) },
@@ -171,7 +172,8 @@ function entryRow({ id, name, process, subject, reading }: Entry, state: Process
   };
 }
 
-function unreadState({ readAtMs }: WatchedProcess): string {
+function unreadState({ readAtMs, isSilent }: WatchedProcess): string {
+  if (isSilent) return 'no answer';
   return readAtMs === undefined ? 'failed' : 'gone';
 }
 
@@ -193,10 +195,10 @@ function sidesOf(entries: readonly Entry[]): readonly Side[] {
 function sideRow({ entry, target }: Side, comparison: Comparison): Row {
   const { id, name, subject, reading, process } = entry;
   const calls = reading && callsOf(reading, target.target);
-  const isGone = process.failure !== undefined;
+  const { isUnread } = process;
   return {
     ...{ id: rowId(target.target, id), target: cellText(target.target), process: cellText(name) },
-    state: isGone ? unreadState(process) : target.state,
+    state: isUnread ? unreadState(process) : target.state,
     reason: cellText(target.reason),
     ...{ nodeId: cellText(target.nodeId), inUse: cellText(target.inUse) },
     servers: target.servers.map(cellText),

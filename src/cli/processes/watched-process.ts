@@ -3,7 +3,7 @@ import { errorMessage } from '../../util/errors';
 import type { Result } from '../../util/result';
 import { failed, type SourceFailure } from '../dump/process-report';
 import { exitCode, type CliIo } from '../io';
-import { parseReport, sampleOf, type TopSample } from '../top/sample';
+import { explainNoReport, parseReport, sampleOf, type TopSample } from '../top/sample';
 import type { ProcessReading } from './compare-processes';
 import { readProcess, type ProcessSource } from './process-source';
 import { readProcessStates } from './process-state';
@@ -15,11 +15,14 @@ const MAX_REST_MS = 4000;
 /** … unless looks would take more than a fifth of the CPU. */
 const MIN_REST_FACTOR = 4;
 
+/** A process that has not answered a look for this long is in no comparison until it does. */
+const SILENT_MS = 3000;
+
 /** How a process is read. */
 export interface WatchOptions {
   readonly intervalMs: number;
   readonly timeoutMs: number;
-  /** Called after each look. */
+  /** Called after each look, and when one has no answer in time. */
   readonly onLook: () => void;
 }
 
@@ -31,6 +34,8 @@ export class WatchedProcess {
   failure: SourceFailure | undefined;
   /** When it was read last, in milliseconds since the epoch; `undefined` if it never was. */
   readAtMs: number | undefined;
+  /** Whether it has not answered the look under way, or the last one, in time. */
+  isSilent = false;
   private sample: TopSample | undefined;
   private timer: Handle | undefined;
   private lastCostMs = 0;
@@ -55,10 +60,22 @@ export class WatchedProcess {
     this.timer?.release();
   }
 
+  /** Whether what it said last is not its state now. */
+  get isUnread(): boolean {
+    return this.failure !== undefined || this.isSilent;
+  }
+
   /** Reads it once. */
   async look(): Promise<void> {
     const { source, io, options } = this;
+    const startMs = io.clock.monotonicMs();
+    const silence = io.clock.setTimer(() => {
+      this.isSilent = true;
+      options.onLook();
+    }, SILENT_MS);
     const read = await readReading(source, { timeoutMs: options.timeoutMs, io });
+    silence.release();
+    this.isSilent = !read.ok && io.clock.monotonicMs() - startMs >= SILENT_MS;
     if (!read.ok) {
       this.failure = read.error;
       // Rates are those between two looks one after the other.
@@ -109,7 +126,7 @@ async function readReading(
     if (!read.ok) return read;
     const report = parseReport(read.value.text);
     if (report === undefined) {
-      return failed(`${source.name}: the report is of another version of grpc-xds`);
+      return failed(explainNoReport(source.name, read.value.text));
     }
     const sample = sampleOf(report, undefined);
     return { ok: true, value: { states: readProcessStates(source.name, report, sample), sample } };

@@ -40,6 +40,15 @@ export function parseReport(text: string): Json | undefined {
   return isJsonObject(report) && report['schema'] === 1 ? report : undefined;
 }
 
+/** Explains why a text is no report that `parseReport` reads. */
+export function explainNoReport(source: string, text: string): string {
+  const report = parse(text);
+  if (isJsonObject(report) && 'schema' in report) {
+    return `${source}: the report is of another version of grpc-xds`;
+  }
+  return `${source}: is not the report of a process, as inspect() returns it, nor a dump that has one; graph -f draws a resource file`;
+}
+
 /** Reads the rows of a report. @param target As for `readSample`. */
 export function sampleOf(report: Json, target: string | undefined): TopSample {
   const targets = objectsIn(report['targets']).filter(
