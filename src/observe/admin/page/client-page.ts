@@ -34,9 +34,10 @@ import {
 import { ProcessEvents } from './events';
 import { findWay, type CallWay } from './call-way';
 import { GraphRates } from './graph-rates';
-import { DrawnGraph, graphOptions, serverGraphView } from './graph-rows';
-import { eventView, findEvent, listEvents, type HistoryEvent } from './history';
+import { graphOptions, serverGraphView } from './graph-rows';
+import { findEvent, listEvents, type HistoryEvent } from './history';
 import { stateAfter } from './history-state';
+import { KeptViews } from './kept-views';
 import { noticeView } from './notices';
 import { processRates } from '../../rates/process-rates';
 import { ReadRates } from '../../rates/read-rates';
@@ -78,7 +79,7 @@ class ClientPage implements PageSource {
   /** Of the rates of calls. */
   private readonly counting: Handle;
   private readonly past = new PastStates();
-  private readonly drawn: DrawnGraphs = new WeakMap();
+  private readonly kept = new KeptViews();
   private readonly values: Handle;
   /** Of the calls of servers. */
   private readonly serverCalls = processServers.countCalls();
@@ -98,8 +99,8 @@ class ClientPage implements PageSource {
       const found = processRates.counting?.find(target);
       return found && new ReadRates(found, nowMs);
     };
-    const { events, past, drawn } = this;
-    return new ClientState(this.observed.inspected(), events, past, ratesOf, drawn);
+    const { events, past, kept } = this;
+    return new ClientState(this.observed.inspected(), events, past, ratesOf, kept);
   }
 
   answer(name: string, question: Question): object | undefined | Promise<object | undefined> {
@@ -204,9 +205,6 @@ export function clientsById(inspected: InspectedProcess | undefined): ReadonlyMa
   return clients;
 }
 
-/** The graphs that readers see, by what they have requested: a reader requests the same object again and again. */
-type DrawnGraphs = WeakMap<ViewRequest, DrawnGraph>;
-
 /** The state of the clients of a process. A view is computed when a reader requests it. */
 export class ClientState implements PageState {
   private readonly snapshots = new Map<string, ClientSnapshot>();
@@ -217,15 +215,16 @@ export class ClientState implements PageState {
     private readonly events: ProcessEvents,
     private readonly past: PastStates,
     private readonly ratesOf: (target: string) => ReadRates | undefined = () => undefined,
-    /** Those of the states before. */
-    private readonly drawn: DrawnGraphs = new WeakMap(),
+    private readonly kept = new KeptViews(),
   ) {
     this.clients = clientsById(inspected);
   }
 
   view(request: ViewRequest): View {
     const { inspected } = this;
-    const { target } = request;
+    // A page that does not know the targets yet has the first one without a second request.
+    const [first = ''] = this.clients.keys();
+    const target = request.target === '' ? first : request.target;
     // The application may have some before its first channel.
     if (request.name === 'notices') return noticeView(this.events.latest(), request);
     if (inspected === undefined) return NO_ROWS;
@@ -246,7 +245,7 @@ export class ClientState implements PageState {
       case 'graph':
         return target === SERVER_TARGET
           ? serverGraphView(processServers.reports(), request)
-          : this.graphView(scope, request);
+          : this.graphView(target, request);
       case 'topology':
         return this.topologyView(inspected, scope, request);
       case 'addresses':
@@ -258,21 +257,23 @@ export class ClientState implements PageState {
           toCertificateRow,
         );
       case 'events':
-        return eventView(this.eventsOf(target), request);
+        return this.kept
+          .events(request)
+          .view(this.snapshot(target).changes, this.events.latest(), scope);
       default:
         return NO_ROWS;
     }
   }
 
-  private graphView(scope: string, request: ViewRequest): View {
-    const input = this.graphInput(request);
+  private graphView(target: string, request: ViewRequest): View {
+    const { at } = request;
+    const input = this.graphInput({ target, at });
     if (input === undefined) return NO_ROWS;
     // The rates are those of the present.
-    const rates = request.at === undefined ? this.ratesOf(scope) : undefined;
+    const scope = this.clients.get(target)?.scope ?? '';
+    const rates = at === undefined ? this.ratesOf(scope) : undefined;
     const counted = rates && new GraphRates(rates, input.config);
-    const drawn = this.drawn.get(request) ?? new DrawnGraph(request);
-    this.drawn.set(request, drawn);
-    return drawn.view(input, counted && ((part) => counted.describe(part)));
+    return this.kept.graph(request).view(input, counted && ((part) => counted.describe(part)));
   }
 
   private topologyView(inspected: InspectedProcess, scope: string, request: ViewRequest): View {
