@@ -222,9 +222,7 @@ export class ClientState implements PageState {
 
   view(request: ViewRequest): View {
     const { inspected } = this;
-    // A page that does not know the targets yet has the first one without a second request.
-    const [first = ''] = this.clients.keys();
-    const target = request.target === '' ? first : request.target;
+    const target = this.targetOf(request);
     // The application may have some before its first channel.
     if (request.name === 'notices') return noticeView(this.events.latest(), request);
     if (inspected === undefined) return NO_ROWS;
@@ -257,12 +255,22 @@ export class ClientState implements PageState {
           toCertificateRow,
         );
       case 'events':
-        return this.kept
-          .events(request)
-          .view(this.snapshot(target).changes, this.events.latest(), scope);
+        return this.listedEvents(target, request);
       default:
         return NO_ROWS;
     }
+  }
+
+  /** A page that does not know the targets yet has the first one without a second request. */
+  private targetOf({ target }: ViewRequest): string {
+    const [first = ''] = this.clients.keys();
+    return target === '' ? first : target;
+  }
+
+  private listedEvents(target: string, request: ViewRequest): View {
+    const scope = this.clients.get(target)?.scope ?? '';
+    const { changes } = this.snapshot(target);
+    return this.kept.events(request).view(changes, this.events.latest(), scope);
   }
 
   private graphView(target: string, request: ViewRequest): View {
