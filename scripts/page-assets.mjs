@@ -28,27 +28,28 @@ export { toTree } from '${join(root, 'src/observe/graph/graph-text.ts')}';
 const ownModules = {
   name: 'own-modules',
   resolveId(source, importer) {
-    if (source === 'entry' || source.startsWith(root)) return source;
-    const isOwn = source.startsWith('.') && importer.endsWith('.ts');
-    return isOwn ? `${join(dirname(importer), source)}.ts` : null;
+    if (source === './graph-layout.js' || source.startsWith(root)) return source;
+    if (!source.startsWith('.')) return null;
+    return join(dirname(importer), importer.endsWith('.ts') ? `${source}.ts` : source);
   },
-  load: (id) => (id === 'entry' ? GRAPH_LAYOUT : null),
+  load: (id) => (id === './graph-layout.js' ? GRAPH_LAYOUT : null),
   transform: (code, id) => (id.endsWith('.ts') ? compileModule(code) : null),
 };
 
-async function bundleGraphLayout() {
+/** One file, because a browser loads only six at once, and finds a module only in the one that imports it. */
+async function bundleScripts() {
   const plugins = [ownModules, bundledPackages];
-  const bundle = await rollup({ input: 'entry', plugins, treeshake: { moduleSideEffects: false } });
-  const { output } = await bundle.generate({ format: 'es' });
+  const input = join(folder, 'page.js');
+  const bundle = await rollup({ input, plugins, treeshake: { moduleSideEffects: false } });
+  const { output } = await bundle.generate({ format: 'es', inlineDynamicImports: true });
   return output[0].code;
 }
 
-/** Returns the module with all files of the folder, and the layout of graphs. */
+/** Returns the module with the files of the folder, of which the scripts are one. */
 export async function createAssetModule() {
-  const texts = new Map(
-    readdirSync(folder).map((name) => [name, readFileSync(join(folder, name), 'utf8')]),
-  );
-  texts.set('graph-layout.js', await bundleGraphLayout());
+  const names = readdirSync(folder).filter((name) => extname(name) !== '.js');
+  const texts = new Map(names.map((name) => [name, readFileSync(join(folder, name), 'utf8')]));
+  texts.set('page.js', await bundleScripts());
   const entries = [...texts]
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([name, text]) => {

@@ -1,5 +1,5 @@
 // A client of 1,000 clusters with 10 endpoints each, which serves the live page. Answers each message with the CPU time since the
-// one before, in milliseconds.
+// one before, in milliseconds, and makes calls from the first one with `calls` on.
 const { mkdtempSync, rmSync, writeFileSync } = require('node:fs');
 const { tmpdir } = require('node:os');
 const { join } = require('node:path');
@@ -12,6 +12,8 @@ const resources = require('../support/resources.cjs');
 const SERVICE = 'large.example.com';
 const CLUSTERS = 1000;
 const ENDPOINTS = 10;
+/** The time between two calls. Each fails: nothing listens at the endpoints. */
+const CALL_MS = 100;
 
 function createResources() {
   const names = Array.from({ length: CLUSTERS }, (_, i) => `cluster-${i}`);
@@ -41,6 +43,11 @@ const hasConfig = (target) =>
     return state === 'ready' && config?.clusters.length === CLUSTERS;
   });
 
+function call(client) {
+  const toBytes = () => Buffer.alloc(0);
+  client.makeUnaryRequest('/bench.Echo/Call', toBytes, toBytes, {}, () => {});
+}
+
 async function main() {
   const folder = mkdtempSync(join(tmpdir(), 'grpc-xds-bench-'));
   const file = join(folder, 'resources.json');
@@ -54,7 +61,8 @@ async function main() {
   while (!hasConfig(target)) await sleep(50);
   const { url } = await serveAdminPage({ port: 0 });
   let before = process.cpuUsage();
-  process.on('message', () => {
+  process.on('message', ({ calls }) => {
+    if (calls === true) setInterval(() => call(client), CALL_MS);
     const now = process.cpuUsage();
     process.send({ cpuMs: (now.user + now.system - before.user - before.system) / 1000 });
     before = now;

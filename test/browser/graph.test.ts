@@ -50,6 +50,20 @@ describeInBrowser('the graph of the live page in Chromium', (chromium) => {
       expect(await mark.textContent()).toBe('▲');
     });
 
+    it('is there with the first stream: the page need not know the targets before', async () => {
+      const streams: string[] = [];
+      tab.on('request', (request) => {
+        if (request.url().includes('/api/stream')) streams.push(request.url());
+      });
+      await tab.goto('about:blank');
+      await tab.goto(page.url);
+      await tab.waitForSelector('.mesh .node');
+      expect(streams).toHaveLength(1);
+      const target = await tab.textContent('#subject');
+      expect(target).toMatch(/^xds:/);
+      expect(new URLSearchParams(new URL(tab.url()).hash.slice(1)).get('target')).toBe(target);
+    });
+
     it('draws what takes no calls with dashes, and what does as wide as its share', async () => {
       await node(/^endpoint 127\.0\.0\.1:1: failing/).waitFor();
       const widths = await tab

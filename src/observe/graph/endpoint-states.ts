@@ -28,17 +28,39 @@ export interface SeenCluster {
 /** What the policies of a channel know, by cluster. */
 export type SeenClusters = ReadonlyMap<string, SeenCluster>;
 
-interface MutableCluster extends SeenCluster {
-  readonly usedLeaves: Set<string>;
-  readonly endpoints: Map<string, SeenEndpoint>;
-  error: string | undefined;
-  atLimit: string | undefined;
-  isInUse: boolean;
+const NO_ENDPOINTS: SeenCluster['endpoints'] = new Map();
+const NO_LEAVES: SeenCluster['usedLeaves'] = new Set();
+
+/** A cluster while its policies are looked at. Most of thousands have no connections and no leaves, and so no map or set. */
+class GatheredCluster implements SeenCluster {
+  error: string | undefined = undefined;
+  atLimit: string | undefined = undefined;
+  isInUse = false;
+  private ownEndpoints: Map<string, SeenEndpoint> | undefined;
+  private ownLeaves: Set<string> | undefined;
+
+  get endpoints(): SeenCluster['endpoints'] {
+    return this.ownEndpoints ?? NO_ENDPOINTS;
+  }
+
+  get usedLeaves(): SeenCluster['usedLeaves'] {
+    return this.ownLeaves ?? NO_LEAVES;
+  }
+
+  setEndpoint(address: string, endpoint: SeenEndpoint): void {
+    this.ownEndpoints ??= new Map();
+    this.ownEndpoints.set(address, endpoint);
+  }
+
+  addLeaf(name: string): void {
+    this.ownLeaves ??= new Set();
+    this.ownLeaves.add(name);
+  }
 }
 
 /** Where in the tree of policies a node is. */
 interface Place {
-  readonly cluster: MutableCluster | undefined;
+  readonly cluster: GatheredCluster | undefined;
   /** Whether calls reach the cluster, and the priority within it. */
   readonly isInUse: boolean;
 }
@@ -49,7 +71,7 @@ interface Place {
  * @param before What was known of the same channel before: it is returned itself if nothing differs, and so is each cluster of it.
  */
 export function seeClusters(root: PolicyState, before?: SeenClusters): SeenClusters {
-  const clusters = new Map<string, MutableCluster>();
+  const clusters = new Map<string, GatheredCluster>();
   see(root, { cluster: undefined, isInUse: true }, clusters);
   const shared = new Map<string, SeenCluster>();
   for (const [name, cluster] of clusters) {
@@ -58,11 +80,11 @@ export function seeClusters(root: PolicyState, before?: SeenClusters): SeenClust
   return shareMap(before, shared);
 }
 
-function shareCluster(before: SeenCluster | undefined, next: MutableCluster): SeenCluster {
+function shareCluster(before: SeenCluster | undefined, next: GatheredCluster): SeenCluster {
   if (before === undefined) return next;
   for (const [address, endpoint] of next.endpoints) {
     const known = before.endpoints.get(address);
-    if (known !== undefined && isSameEndpoint(known, endpoint)) next.endpoints.set(address, known);
+    if (known !== undefined && isSameEndpoint(known, endpoint)) next.setEndpoint(address, known);
   }
   const isSame =
     before.error === next.error &&
@@ -80,7 +102,7 @@ function isSameEndpoint(a: SeenEndpoint, b: SeenEndpoint): boolean {
 function see(
   policy: PolicyState & { readonly role?: StateDetails },
   place: Place,
-  clusters: Map<string, MutableCluster>,
+  clusters: Map<string, GatheredCluster>,
 ): void {
   const isInUse = place.isInUse && policy.role?.['inUse'] !== false;
   const inside = enter(policy, { ...place, isInUse }, clusters);
@@ -91,26 +113,19 @@ function see(
 function enter(
   { details = {}, state, error }: PolicyState,
   place: Place,
-  clusters: Map<string, MutableCluster>,
+  clusters: Map<string, GatheredCluster>,
 ): Place {
   const { cluster: name, callsInFlight, maxRequests } = details;
   if (typeof name !== 'string') return place;
-  const cluster = clusters.get(name) ?? createCluster();
+  const cluster = clusters.get(name) ?? new GatheredCluster();
   clusters.set(name, cluster);
   if (state === 'TRANSIENT_FAILURE') cluster.error ??= error ?? 'no endpoint can be reached';
   cluster.isInUse ||= place.isInUse;
-  if (place.isInUse && place.cluster !== cluster) place.cluster?.usedLeaves.add(name);
+  if (place.isInUse && place.cluster !== cluster) place.cluster?.addLeaf(name);
   if (isNumber(callsInFlight) && isNumber(maxRequests) && callsInFlight >= maxRequests) {
     cluster.atLimit = `${callsInFlight} calls in flight of at most ${maxRequests}`;
   }
   return { ...place, cluster };
-}
-
-function createCluster(): MutableCluster {
-  return {
-    ...{ endpoints: new Map(), usedLeaves: new Set() },
-    ...{ error: undefined, atLimit: undefined, isInUse: false },
-  };
 }
 
 function isNumber(value: StateDetails[string] | undefined): value is number {
@@ -123,11 +138,17 @@ function addEndpoint(endpoint: EndpointState, { cluster, isInUse }: Place): void
   const known = cluster.endpoints.get(address);
   // A cluster that is used in two ways has its endpoints twice, on the same connections.
   if (known?.isInUse === true && !isInUse) return;
-  cluster.endpoints.set(address, judge(endpoint, isInUse));
+  cluster.setEndpoint(address, judge(endpoint, isInUse));
 }
 
-/** Most endpoints are ready: an object for each of 10,000 would be most of the cost of a graph. */
-const READY: SeenEndpoint = { state: 'ok', text: '', isInUse: true };
+/** Most endpoints are in one of these: an object for each of 10,000 would be most of the cost of a graph. */
+const READY = inBothUses({ state: 'ok', text: '' });
+const CONNECTING = inBothUses({ state: 'idle', text: 'connecting' });
+const IDLE = inBothUses({ state: 'idle', text: 'not connected' });
+
+function inBothUses(of: Omit<SeenEndpoint, 'isInUse'>): Record<'used' | 'unused', SeenEndpoint> {
+  return { used: { ...of, isInUse: true }, unused: { ...of, isInUse: false } };
+}
 
 function judge(
   { state, error, health, failingSince, ejected }: EndpointState,
@@ -141,6 +162,6 @@ function judge(
     return { state: 'failing', text: `${error ?? 'cannot be reached'}${since}`, isInUse };
   }
   if (health === 'DRAINING') return { state: 'draining', text: 'takes no new calls', isInUse };
-  if (state === 'READY') return isInUse ? READY : { ...READY, isInUse };
-  return { state: 'idle', text: state === 'CONNECTING' ? 'connecting' : 'not connected', isInUse };
+  const plain = state === 'READY' ? READY : state === 'CONNECTING' ? CONNECTING : IDLE;
+  return isInUse ? plain.used : plain.unused;
 }

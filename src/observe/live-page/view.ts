@@ -24,7 +24,7 @@ export interface View {
 export interface ViewRequest {
   /** Such as `resources`. */
   readonly name: string;
-  /** The target whose view it is; empty for those of the process. */
+  /** The target whose view it is; empty for those of the process, and for the first target of a client. */
   readonly target: string;
   /** In lower case; only rows that contain it. Empty for all. */
   readonly filter: string;

@@ -1,5 +1,6 @@
 import { findWay } from '../../../src/observe/admin/page/call-way';
 import {
+  DrawnGraph,
   edgeRowId,
   graphOptions,
   graphView,
@@ -127,6 +128,29 @@ describe('the rows of a graph', () => {
   it('are made in a time that grows with the number of endpoints', () => {
     const work = countWork(() => rowsOf(largeInput(1000)));
     expect(work).toBeLessThan(2.2 * countWork(() => rowsOf(largeInput(500))));
+  });
+});
+
+describe('the graph that a reader has open', () => {
+  it('has the same rows without work for each cluster while nothing changes', () => {
+    const input = largeInput(1000);
+    const drawn = new DrawnGraph({ filter: '', opened: new Set() });
+    const { rows } = drawn.view(input);
+    let again: readonly Row[] = [];
+    const work = countWork(() => ({ rows: again } = drawn.view(input)));
+    expect(again.every((row, index) => row === rows[index])).toBe(true);
+    expect(work).toBeLessThan(2 * rows.length);
+  });
+
+  it('has the rates of the moment in the rows of what is counted, and the others as they were', () => {
+    const drawn = new DrawnGraph({ filter: '', opened: new Set() });
+    const input = largeInput(3);
+    const { rows } = drawn.view(input);
+    const counted = drawn.view(input, (part) =>
+      'id' in part && part.name === 'cluster-1' ? { rate: 5 } : {},
+    );
+    const changed = counted.rows.filter((row, index) => row !== rows[index]);
+    expect(changed).toMatchObject([{ name: 'cluster-1', rate: 5 }]);
   });
 });
 

@@ -1,5 +1,11 @@
-import { buildMeshGraph, DEFAULT_GRAPH_OPTIONS } from '../../../src/observe/graph/build-mesh-graph';
-import type { ChildState } from '../../../src/lb/tree/policy-state';
+import {
+  buildMeshGraph,
+  buildWholeGraph,
+  DEFAULT_GRAPH_OPTIONS,
+  LiveGraph,
+} from '../../../src/observe/graph/build-mesh-graph';
+import type { ChildState, EndpointState } from '../../../src/lb/tree/policy-state';
+import type { MeshGraph } from '../../../src/observe/graph/mesh-graph';
 import type { LocalityEndpoints } from '../../../src/resources/endpoints/endpoints';
 import type { VirtualHost } from '../../../src/resources/route-config/route-config';
 import { err } from '../../../src/util/result';
@@ -346,5 +352,78 @@ describe('a large graph', () => {
     const graph = buildMeshGraph({ target: GRAPH_TARGET, config, policies: undefined }, options);
     const shown = graph.edges.filter(({ from, to }) => from === id && to.startsWith('endpoint '));
     expect(shown).toHaveLength(10);
+  });
+});
+
+describe('a graph that goes on', () => {
+  const names = Array.from({ length: 100 }, (_, index) => `cluster-${index}`);
+  const weighted = names.map((name) => [name, 1] as const);
+  const clusterAt = (index: number) => {
+    const name = `cluster-${index}`;
+    return leaf(name, [locality(name, 1, `10.0.0.${index}`)]);
+  };
+  const configWith = (clusters = new Map(names.map((name, index) => [name, clusterAt(index)]))) =>
+    graphConfig(virtualHostTo(weighted), clusters);
+  const config = configWith();
+
+  /** A state in which one endpoint is in another one than the others. */
+  const inputWith = (change: Partial<EndpointState> = {}) => ({
+    ...{ target: GRAPH_TARGET, config },
+    policies: policiesWith(
+      ...names.map((name, index) =>
+        clusterPolicies(name, [[endpointState(`10.0.0.${index}:80`, index === 7 ? change : {})]]),
+      ),
+    ),
+  });
+  const failing = inputWith({ state: 'TRANSIENT_FAILURE', error: 'refused' });
+
+  /** The names of the localities and endpoints that were built for a graph. */
+  function builtFor(graph: MeshGraph, before: MeshGraph): readonly string[] {
+    const known = new Set(before.nodes);
+    const isBelow = (column: string) => column === 'locality' || column === 'endpoint';
+    return graph.nodes
+      .filter((node) => isBelow(node.column) && !known.has(node))
+      .map(({ name }) => name);
+  }
+
+  it('is built once while the config and all states are the same', () => {
+    const live = new LiveGraph(DEFAULT_GRAPH_OPTIONS);
+    const first = live.update(failing);
+    const same = inputWith({ state: 'TRANSIENT_FAILURE', error: 'refused' });
+    expect(live.update(same)).toBe(first);
+  });
+
+  it('has new nodes only below the cluster one of whose endpoints has changed', () => {
+    const live = new LiveGraph(DEFAULT_GRAPH_OPTIONS);
+    const first = live.update(inputWith());
+    const second = live.update(failing);
+    expect(builtFor(second, first)).toEqual(['eu/cluster-7', '10.0.0.7:80']);
+    expect(second).toEqual(buildWholeGraph(failing, DEFAULT_GRAPH_OPTIONS));
+    // There and back again.
+    expect(live.update(inputWith())).toEqual(first);
+  });
+
+  it('has new nodes only below a cluster with another config', () => {
+    const live = new LiveGraph(DEFAULT_GRAPH_OPTIONS);
+    const first = live.update(inputWith());
+    const clusters = new Map([...config.clusters, ['cluster-3', clusterAt(3)] as const]);
+    const changed = { ...inputWith(), config: configWith(clusters) };
+    expect(builtFor(live.update(changed), first)).toEqual(['eu/cluster-3', '10.0.0.3:80']);
+  });
+
+  it('follows a cluster that is no longer in use, and one whose endpoint is known to be ejected', () => {
+    const live = new LiveGraph(DEFAULT_GRAPH_OPTIONS);
+    live.update({ target: GRAPH_TARGET, config, policies: undefined });
+    const unused = {
+      ...{ target: GRAPH_TARGET, policies: undefined },
+      config: graphConfig(virtualHostTo('cluster-0'), config.clusters),
+    };
+    const ejecting = {
+      ...unused,
+      ejected: (cluster: string) => (cluster === 'cluster-0' ? 'five failures' : undefined),
+    };
+    for (const input of [unused, ejecting, unused]) {
+      expect(live.update(input)).toEqual(buildWholeGraph(input, DEFAULT_GRAPH_OPTIONS));
+    }
   });
 });

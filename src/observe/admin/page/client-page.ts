@@ -36,9 +36,10 @@ import {
 import { ProcessEvents } from './events';
 import { findWay, type CallWay } from './call-way';
 import { GraphRates } from './graph-rates';
-import { DrawnGraph, graphOptions, graphRows } from './graph-rows';
-import { eventView, findEvent, listEvents, type HistoryEvent } from './history';
+import { graphOptions, graphRows } from './graph-rows';
+import { findEvent, listEvents, type HistoryEvent } from './history';
 import { stateAfter } from './history-state';
+import { KeptViews } from './kept-views';
 import { noticeView } from './notices';
 import { processRates } from '../../rates/process-rates';
 import { ReadRates } from '../../rates/read-rates';
@@ -80,7 +81,7 @@ class ClientPage implements PageSource {
   /** Of the rates of calls. */
   private readonly counting: Handle;
   private readonly past = new PastStates();
-  private readonly drawn: DrawnGraphs = new WeakMap();
+  private readonly kept = new KeptViews();
   private readonly values: Handle;
   /** Of the calls of servers. */
   private readonly serverCalls = processServers.countCalls();
@@ -100,8 +101,8 @@ class ClientPage implements PageSource {
       const found = processRates.counting?.find(target);
       return found && new ReadRates(found, nowMs);
     };
-    const { events, past, drawn } = this;
-    return new ClientState(this.observed.inspected(), events, past, ratesOf, drawn);
+    const { events, past, kept } = this;
+    return new ClientState(this.observed.inspected(), events, past, ratesOf, kept);
   }
 
   answer(name: string, question: Question): object | undefined | Promise<object | undefined> {
@@ -206,9 +207,6 @@ export function clientsById(inspected: InspectedProcess | undefined): ReadonlyMa
   return clients;
 }
 
-/** The graphs that readers see, by what they have requested: a reader requests the same object again and again. */
-type DrawnGraphs = WeakMap<ViewRequest, DrawnGraph>;
-
 /** The state of the clients of a process. A view is computed when a reader requests it. */
 export class ClientState implements PageState {
   private readonly snapshots = new Map<string, ClientSnapshot>();
@@ -219,15 +217,14 @@ export class ClientState implements PageState {
     private readonly events: ProcessEvents,
     private readonly past: PastStates,
     private readonly ratesOf: (target: string) => ReadRates | undefined = () => undefined,
-    /** Those of the states before. */
-    private readonly drawn: DrawnGraphs = new WeakMap(),
+    private readonly kept = new KeptViews(),
   ) {
     this.clients = clientsById(inspected);
   }
 
   view(request: ViewRequest): View {
     const { inspected } = this;
-    const { target } = request;
+    const target = this.targetOf(request);
     // The application may have some before its first channel.
     if (request.name === 'notices') return noticeView(this.events.latest(), request);
     if (inspected === undefined) return NO_ROWS;
@@ -246,7 +243,7 @@ export class ClientState implements PageState {
           this.ratesOf(scope),
         );
       case 'graph':
-        return this.graphView(scope, request);
+        return this.graphView(target, request);
       case 'topology':
         return this.topologyView(inspected, scope, request);
       case 'addresses':
@@ -258,30 +255,42 @@ export class ClientState implements PageState {
           toCertificateRow,
         );
       case 'events':
-        return eventView(this.eventsOf(target), request);
+        return this.listedEvents(target, request);
       default:
         return NO_ROWS;
     }
   }
 
-  private graphView(scope: string, request: ViewRequest): View {
-    if (request.target === SERVER_TARGET) {
+  /** A page that does not know the targets yet has the first one without a second request. */
+  private targetOf({ target }: ViewRequest): string {
+    const [first = ''] = this.clients.keys();
+    return target === '' ? first : target;
+  }
+
+  private listedEvents(target: string, request: ViewRequest): View {
+    const scope = this.clients.get(target)?.scope ?? '';
+    const { changes } = this.snapshot(target);
+    return this.kept.events(request).view(changes, this.events.latest(), scope);
+  }
+
+  private graphView(target: string, request: ViewRequest): View {
+    const { at } = request;
+    if (target === SERVER_TARGET) {
       const graph = buildServerGraph(processServers.reports());
       return graphRows(withControlPlane(graph, this.processOf(SERVER_TARGET)), request);
     }
-    const input = this.graphInput(request);
+    const scope = this.clients.get(target)?.scope ?? '';
+    const input = this.graphInput({ target, at });
     if (input === undefined) {
-      if (request.at !== undefined) return NO_ROWS;
+      if (at !== undefined) return NO_ROWS;
       // Without a config, what the process waits for is seen at least.
       const nothing = { target: scope, nodes: [], edges: [] };
-      return graphRows(withControlPlane(nothing, this.processOf(request.target)), request);
+      return graphRows(withControlPlane(nothing, this.processOf(target)), request);
     }
     // The rates are those of the present.
-    const rates = request.at === undefined ? this.ratesOf(scope) : undefined;
+    const rates = at === undefined ? this.ratesOf(scope) : undefined;
     const counted = rates && new GraphRates(rates, input.config);
-    const drawn = this.drawn.get(request) ?? new DrawnGraph(request);
-    this.drawn.set(request, drawn);
-    return drawn.view(input, counted && ((part) => counted.describe(part)));
+    return this.kept.graph(request).view(input, counted && ((part) => counted.describe(part)));
   }
 
   private topologyView(inspected: InspectedProcess, scope: string, request: ViewRequest): View {

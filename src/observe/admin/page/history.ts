@@ -8,6 +8,7 @@ import {
   type ViewRequest,
 } from '../../live-page/view';
 import type { ResourceChange } from '../../../xds-client/client-snapshot';
+import { shareList } from '../../../util/share';
 import { toIso } from '../../../util/since';
 import { shortName } from '../resource-report';
 import type { ProcessEvent } from './events';
@@ -32,10 +33,9 @@ export function listEvents(
   events: readonly ProcessEvent[],
   target: string,
 ): readonly HistoryEvent[] {
-  const own = events.filter((event) => event.target === undefined || event.target === target);
   const all = [
     ...changes.map((change) => ({ ...describeChange(change), change })),
-    ...own.map((event) => ({ ...event, change: undefined })),
+    ...eventsOf(events, target).map((event) => ({ ...event, change: undefined })),
   ];
   // A change comes before the events that follow from it, which may have the same time.
   all.sort((a, b) => a.atMs - b.atMs);
@@ -49,6 +49,11 @@ export function listEvents(
   return listed.reverse();
 }
 
+/** Those of a target, and of the process. */
+function eventsOf(events: readonly ProcessEvent[], target: string): readonly ProcessEvent[] {
+  return events.filter((event) => event.target === undefined || event.target === target);
+}
+
 /** Returns the id of an event, which stays the same while it is kept. */
 export function eventId({ atMs, kind, subject, position }: HistoryEvent): string {
   return `${rowId(toIso(atMs), kind, subject)}.${position}`;
@@ -57,6 +62,23 @@ export function eventId({ atMs, kind, subject, position }: HistoryEvent): string
 /** Finds an event by its id. */
 export function findEvent(events: readonly HistoryEvent[], id: string): HistoryEvent | undefined {
   return events.find((event) => eventId(event) === id);
+}
+
+/** The events of a target as one reader sees them: rows are made again only when there are other events. */
+export class ListedEvents {
+  private latest: { readonly listed: readonly object[]; readonly view: View } | undefined;
+
+  constructor(private readonly request: ViewRequest) {}
+
+  /** Returns the view of these events, as `listEvents` takes them. */
+  view(changes: readonly ResourceChange[], events: readonly ProcessEvent[], target: string): View {
+    const own = eventsOf(events, target);
+    const listed = shareList(this.latest?.listed, [...changes, ...own]);
+    if (listed !== this.latest?.listed) {
+      this.latest = { listed, view: eventView(listEvents(changes, own, target), this.request) };
+    }
+    return this.latest.view;
+  }
 }
 
 /** The events as rows. */

@@ -35,7 +35,7 @@ const button = (name, title, use, attributes = () => ({})) => ({
   },
 });
 
-/** Drawn by a module of its own, which is loaded once it is shown. */
+/** Drawn by modules that run once it is shown. */
 const graph = {
   title: 'Graph',
   hasFilter: true,
@@ -361,11 +361,14 @@ const clients = (last) => ({
   ],
 });
 
-/** The pages by what they are about: the list that the others depend on, and the views of what is chosen in it. */
+/**
+ * The pages by what they are about: the list that the others depend on, and the views of what is chosen in it. One with `hasFirst`
+ * sends the views of the first of the list while none is chosen.
+ */
 export const PAGES = {
   client: {
     overview: {
-      ...{ name: 'targets', title: 'Targets', noun: 'target' },
+      ...{ name: 'targets', title: 'Targets', noun: 'target', hasFirst: true },
       columns: (choose, isChosen) => [
         chosenButton('target', 'Target', choose, isChosen),
         state('state', 'State'),

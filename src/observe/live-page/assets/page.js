@@ -213,6 +213,16 @@ function choose(id) {
   connect();
 }
 
+function chooseFirst(id) {
+  if (chosen !== '' || !page.overview.hasFirst) {
+    choose(id);
+    return;
+  }
+  // The views without a target are those of the first one already.
+  chosen = id;
+  showAddress();
+}
+
 function toggle(id, isOpen) {
   (isOpen ? opened : closed).add(id);
   (isOpen ? closed : opened).delete(id);
@@ -283,7 +293,7 @@ function showOverview() {
   const view = views.get(page.overview.name);
   const { rows } = view;
   if (!rows.some(({ id }) => id === chosen) && rows.length > 0 && overviewOffset === 0) {
-    choose(rows[0].id);
+    chooseFirst(rows[0].id);
   }
   // The mark of the chosen one is not in the row, so each is filled anew.
   overview.update(rows.map((row) => ({ ...row })));
