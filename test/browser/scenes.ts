@@ -286,6 +286,7 @@ function putObjects(api: KubernetesApiServer): void {
     ...{
       addresses: [address],
       nodeName,
+      zone: `eu-1${nodeName}`,
       conditions: { ready, serving: true, terminating: !ready },
     },
   });
