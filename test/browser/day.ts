@@ -44,6 +44,12 @@ const LOOK_INTERVAL = 100;
 /** Steps between two looks at the number of updates. */
 const STEPS = 10;
 
+/** By how much a heap may grow from a quarter of the day to its end, whatever the number of updates: what the engine learns. */
+const ALLOWED_BYTES = 1_500_000;
+/** By how many the nodes, with those that are not in the document, and the listeners of a page may differ: its rows do. */
+const ALLOWED_NODES = 400;
+const ALLOWED_LISTENERS = 60;
+
 /** A page that is open for a day. */
 interface OpenPage {
   readonly url: string;
@@ -122,6 +128,23 @@ export async function runDay(browser: Browser, updates: number): Promise<DayRepo
   }
 }
 
+/** Returns what has grown, and what consoles have said. */
+export function checkDay({ pages, process: heap, complaints }: DayReport): readonly string[] {
+  const grownBy = (values: readonly number[]) => slopeOf(values).slope * (values.length - 1);
+  const problems = [...complaints];
+  const check = (what: string, values: readonly number[], allowed: number) => {
+    if (grownBy(values) > allowed) problems.push(`${what} has grown: ${values.join(' ')}`);
+  };
+  check('the heap of the process', heap, ALLOWED_BYTES);
+  for (const [name, samples] of Object.entries(pages)) {
+    const valuesOf = (key: keyof PageMemory) => samples.map((sample) => sample[key]);
+    check(`${name}: the heap`, valuesOf('heapBytes'), ALLOWED_BYTES);
+    check(`${name}: the number of nodes`, valuesOf('nodes'), ALLOWED_NODES);
+    check(`${name}: the number of listeners`, valuesOf('listeners'), ALLOWED_LISTENERS);
+  }
+  return problems;
+}
+
 function garbageCollector(): () => void {
   setFlagsFromString('--expose-gc');
   const collect: () => void = runInNewContext('gc');
@@ -145,7 +168,7 @@ class PageDay {
   ) {}
 
   static async open(browser: Browser, page: OpenPage, startedAtMs: number): Promise<PageDay> {
-    const tab = await browser.newPage();
+    const tab = await browser.newPage({ viewport: { width: 800, height: 600 } });
     tab.setDefaultTimeout(60_000);
     await tab.addInitScript(inFastTime(startedAtMs));
     await tab.goto(page.url);
@@ -163,10 +186,6 @@ class PageDay {
   async advance(updates: number): Promise<void> {
     for (;;) {
       const count = await this.tab.evaluate<number>('updates');
-      if (process.env.DBG)
-        process.stderr.write(
-          `${this.page.url.slice(0, 30)} steps ${this.steps} updates ${count} ${await this.tab.textContent('#connection')} ${performance.now() | 0}\n`,
-        );
       if (count >= (this.looks + 1) * LOOK_INTERVAL) {
         this.looks++;
         await this.page.look(this.tab);
@@ -183,6 +202,10 @@ class PageDay {
     for (let round = 0; round < 2; round++) await this.session.send('HeapProfiler.collectGarbage');
     const { usedSize } = await this.session.send('Runtime.getHeapUsage');
     const { nodes, jsEventListeners } = await this.session.send('Memory.getDOMCounters');
+    if (process.env.DBG)
+      process.stderr.write(
+        `${this.page.url.slice(7, 22)} ${usedSize} ${nodes} ${jsEventListeners} ${performance.now() | 0}\n`,
+      );
     this.samples.push({ heapBytes: usedSize, nodes, listeners: jsEventListeners });
   }
 
