@@ -172,7 +172,7 @@ class PageDay {
     tab.setDefaultTimeout(60_000);
     await tab.addInitScript(inFastTime(startedAtMs));
     await tab.goto(page.url);
-    await tab.waitForSelector('#content:not([hidden])');
+    await tab.locator('#content').waitFor();
     const session = await tab.context().newCDPSession(tab);
     return new PageDay(page, tab, session);
   }
@@ -236,12 +236,12 @@ function inFastTime(startedAtMs: number): string {
 /** Called with what ends a page. */
 type AtEnd = (ending: () => unknown) => void;
 
-/** Shows views one after the other, and then the first one again. */
+/** Shows views one after the other, and then the first one again. Locators, unlike handles of elements, keep nothing in the page. */
 async function showAll(tab: Page, first: string, ...views: readonly string[]): Promise<void> {
   for (const view of [...views, first]) {
     await tab.click(`#tab-${view}`);
-    await tab.waitForSelector(`#tab-${view}[aria-selected="true"]`);
-    await tab.waitForSelector('#view [aria-label]', { state: 'attached' });
+    await tab.locator(`#tab-${view}[aria-selected="true"]`).waitFor();
+    await tab.locator('#view [aria-label]').first().waitFor({ state: 'attached' });
   }
 }
 
@@ -270,13 +270,13 @@ async function client(atEnd: AtEnd): Promise<OpenPage> {
     await tab.getByRole('button', { name: 'Pause updates' }).click();
     await tab.getByLabel('Method').fill('/shop.Pay/Charge');
     await tab.getByRole('button', { name: 'Explain' }).click();
-    await tab.waitForSelector('#explanation:not([hidden])');
+    await tab.locator('#explanation').waitFor();
     await tab.click('#tab-resources');
     await tab.locator('#view td button').first().click();
     await tab.getByRole('button', { name: 'Close' }).click();
     await tab.getByLabel('Filter').fill('cluster');
     await showAll(tab, 'graph', 'topology', 'routes', 'servers', 'events');
-    await tab.waitForSelector('.mesh .node');
+    await tab.locator('.mesh .node').first().waitFor();
   };
   return { url: page.url, change, look };
 }
