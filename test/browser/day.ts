@@ -13,12 +13,13 @@ import { FakeIo } from '../cli/fake-io';
 import { AdsClient, type AdsClientStream } from '../control-plane/ads-client';
 import { LDS } from '../control-plane/resources';
 import { speedWallClock } from '../support/fast-clock';
-import { startScene } from '../support/page-scene';
+import { SHOP, startScene } from '../support/page-scene';
 import { slopeOf } from '../support/slope';
 import {
   edsClusterJson,
   endpointsJson,
   routeConfigJson,
+  routerFilter,
   routeToCluster,
 } from '../support/xds-json';
 import {
@@ -28,8 +29,6 @@ import {
   serverChain,
   XdsServerWorld,
 } from '../support/xds-server-world';
-import { SHOP } from '../support/page-scene';
-import { routerFilter } from '../support/xds-json';
 import { processReport } from './scenes';
 
 /** How many times as fast as usual the time of the process and of the pages passes: a page gets an update a second at most. */

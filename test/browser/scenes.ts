@@ -29,7 +29,7 @@ export interface Scene {
   readonly states: Readonly<Record<string, () => Promise<unknown>>>;
 }
 
-export const HOSTILE = '<img src=x onerror=alert(1)>"</script><script>alert(2)</script>';
+const HOSTILE = '<img src=x onerror=alert(1)>"</script><script>alert(2)</script>';
 
 type StartScene = (chromium: TestBrowser) => Promise<Scene>;
 
