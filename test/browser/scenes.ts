@@ -29,7 +29,7 @@ export interface Scene {
   readonly states: Readonly<Record<string, () => Promise<unknown>>>;
 }
 
-export const HOSTILE = '<img src=x onerror=alert(1)>"</script><script>alert(2)</script>';
+const HOSTILE = '<img src=x onerror=alert(1)>"</script><script>alert(2)</script>';
 
 type StartScene = (chromium: TestBrowser) => Promise<Scene>;
 
@@ -286,6 +286,7 @@ function putObjects(api: KubernetesApiServer): void {
     ...{
       addresses: [address],
       nodeName,
+      zone: `eu-1${nodeName}`,
       conditions: { ready, serving: true, terminating: !ready },
     },
   });

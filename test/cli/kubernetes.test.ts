@@ -293,6 +293,9 @@ describe('grpc-xds kubernetes', () => {
     expect(rowsOf('watches')).toContainEqual(
       expect.objectContaining({ resource: 'services', namespace: 'all', state: 'watching' }),
     );
+    expect(rowsOf('watches')).toContainEqual(
+      expect.objectContaining({ resource: 'grpcroutes', state: 'not installed', age: 'never' }),
+    );
     expect(rowsOf('events')).not.toEqual([]);
     const report = await getPage(page, '/api/inspect');
     expect(JSON.parse(report.text)).toMatchObject({

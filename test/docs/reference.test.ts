@@ -170,7 +170,7 @@ describe('docs/kubernetes.md', () => {
       namespace: undefined,
       phase: 'watching',
       objectCount: 1,
-      ...{ resourceVersion: '1', lastError: undefined, retryInMs: undefined },
+      ...{ resourceVersion: '1', lastError: undefined, isInstalled: true, retryInMs: undefined },
     } as const;
     const streams = new StreamCounts();
     const text = formatMetrics({

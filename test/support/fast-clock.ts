@@ -79,6 +79,19 @@ export function skipTime(aheadMs: number): void {
   systemClock.monotonicMs = () => monotonicMs() + aheadMs;
 }
 
+/**
+ * Makes the wall clock of the package run so many times as fast, and its timers of up to `longestMs`, until the handle is released.
+ * What it measures takes as long as ever.
+ */
+export function speedWallClock(factor: number, longestMs: number): Handle {
+  const { now, setTimer } = systemClock;
+  const startedAtMs = now();
+  systemClock.now = () => startedAtMs + (now() - startedAtMs) * factor;
+  systemClock.setTimer = (callback, delayMs, keepsAlive) =>
+    setTimer(callback, delayMs <= longestMs ? delayMs / factor : delayMs, keepsAlive);
+  return createHandle(() => Object.assign(systemClock, { now, setTimer }));
+}
+
 /** Makes the time of the package pass so many times as fast, until the handle is released. */
 export function speedTime(factor: number): Handle {
   const { now, monotonicMs } = systemClock;

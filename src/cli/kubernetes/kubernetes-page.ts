@@ -156,7 +156,7 @@ function serviceRow(service: KubernetesServiceReport): Row {
     ...{ id: rowId(namespace, name), name: cellText(`${namespace}/${name}`), clients },
     ports: cellText(ports.map((port) => `${port.port} ${port.name}`.trim()).join(', ')),
     state: isServed ? 'ready' : 'empty',
-    endpoints: countText(endpoints),
+    endpoints: type === 'ExternalName' ? 'by DNS (ExternalName)' : countText(endpoints),
     zones: cellText(
       zones.map(({ zone, ...counts }) => `${zone || 'no zone'}: ${countText(counts)}`).join('; '),
     ),
@@ -191,14 +191,19 @@ function routeRow({ namespace, name, parents }: KubernetesRouteReport): Row {
 }
 
 function watchRow(watch: KubernetesWatchState): Row {
-  const { resource, namespace, phase, objectCount, ageMs, resourceVersion, lastError } = watch;
+  const { resource, namespace, objectCount, ageMs, resourceVersion, lastError } = watch;
   return {
     ...{ id: rowId(resource, namespace ?? ''), resource, objects: objectCount },
     namespace: cellText(namespace ?? 'all'),
-    state: lastError === undefined ? phase : 'failed',
+    state: stateOfWatch(watch),
     version: cellText(resourceVersion ?? 'none'),
-    age: ageMs === undefined ? 'never' : inSeconds(ageMs),
+    age: ageMs === undefined ? 'never' : `${inSeconds(ageMs)} ago`,
     retry: watch.retryInMs === undefined ? '' : `in ${inSeconds(watch.retryInMs)}`,
     ...(lastError !== undefined && { error: cellText(lastError) }),
   };
+}
+
+function stateOfWatch({ phase, lastError, isInstalled }: KubernetesWatchState): string {
+  if (!isInstalled) return 'not installed';
+  return lastError === undefined ? phase : 'failed';
 }

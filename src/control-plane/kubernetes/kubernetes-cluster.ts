@@ -44,6 +44,8 @@ export interface KubernetesWatchState {
   readonly resourceVersion: string | undefined;
   /** Why its last request failed; undefined if it did not. */
   readonly lastError: string | undefined;
+  /** Whether the API server has the kind; those of Gateway API may be missing, and have no effect then. */
+  readonly isInstalled: boolean;
   /** Milliseconds until its next request; undefined if one is being made. */
   readonly retryInMs: number | undefined;
 }
@@ -181,6 +183,7 @@ export class WatchedCluster implements KubernetesCluster {
         ...{ objectCount: watch.objectCount, ageMs: since(watch.confirmedMs) },
         resourceVersion: watch.version,
         lastError: watch.lastError === undefined ? undefined : reportText(watch.lastError),
+        isInstalled: watch.isInstalled,
         retryInMs: watch.nextMs === undefined ? undefined : Math.max(watch.nextMs - nowMs, 0),
       })),
       changes: this.changeCount,

@@ -4,6 +4,7 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { parseArgs, promisify } from 'node:util';
 import { bootstrapFor, Mesh, SERVICE, simpleResources } from '../../support/mesh';
+import { slopeOf } from '../../support/slope';
 import type { RecycleReport } from './recycle-channels';
 
 /** How long and how much. */
@@ -59,17 +60,9 @@ function parseReport(text: string): RecycleReport {
   return report;
 }
 
-/** The slope of the heap over the later part of the rounds, by least squares. */
+/** By how much the heap grows with each channel. In the first half code is compiled and caches are filled. */
 function growth(heap: readonly number[], size: number): SoakReport['bytesPerChannel'] {
-  // In the first half code is compiled and caches are filled.
-  const values = heap.slice(Math.floor(heap.length / 2));
-  const meanX = (values.length - 1) / 2;
-  const meanY = values.reduce((sum, y) => sum + y, 0) / values.length;
-  const sumXX = values.reduce((sum, _, x) => sum + (x - meanX) ** 2, 0);
-  const sumXY = values.reduce((sum, y, x) => sum + (x - meanX) * (y - meanY), 0);
-  const slope = sumXY / sumXX;
-  const residues = values.reduce((sum, y, x) => sum + (y - meanY - slope * (x - meanX)) ** 2, 0);
-  const error = Math.sqrt(residues / Math.max(1, values.length - 2) / sumXX);
+  const { slope, error } = slopeOf(heap.slice(Math.floor(heap.length / 2)));
   return { slope: slope / size, error: error / size };
 }
 

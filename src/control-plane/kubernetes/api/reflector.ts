@@ -88,6 +88,8 @@ export interface ReflectorState {
   readonly version: string | undefined;
   /** Why the last request failed; undefined if it did not. */
   readonly lastError: string | undefined;
+  /** Whether the API server knows the kind; true until it says otherwise. */
+  readonly isInstalled: boolean;
   /** When the next request is made, in milliseconds of the monotonic clock; undefined if one is being made. */
   readonly nextMs: number | undefined;
 }
@@ -110,6 +112,7 @@ export class Reflector {
   private isPaged = true;
   private confirmedMs: number | undefined;
   private lastError: string | undefined;
+  private isInstalled = true;
 
   constructor(private readonly options: ReflectorOptions) {
     for (const key of options.known) this.known.set(key, '');
@@ -131,10 +134,10 @@ export class Reflector {
   }
 
   read(): ReflectorState {
-    const { confirmedMs, version, lastError, state } = this;
+    const { confirmedMs, version, lastError, isInstalled, state } = this;
     const nextMs = state.kind === 'waiting' ? state.dueMs : undefined;
     const objectCount = this.known.size;
-    return { phase: state.kind, objectCount, confirmedMs, version, lastError, nextMs };
+    return { phase: state.kind, objectCount, confirmedMs, version, lastError, isInstalled, nextMs };
   }
 
   private setState(state: State): void {
@@ -230,6 +233,7 @@ export class Reflector {
 
   private onWorking(): void {
     this.lastError = undefined;
+    this.isInstalled = true;
     this.options.listener.onWorking();
   }
 
@@ -333,6 +337,7 @@ export class Reflector {
     const { isOptional } = resource;
     const step = nextStep({ phase, failure, lastedMs, isOptional, isKnown });
     if (step.isFailure) this.lastError = failure?.message;
+    this.isInstalled = step.cause !== 'missing';
     if (step.cause === 'missing' && isKnown) this.missesKnown();
     else if (failure !== undefined && step.isFailure) listener.onFailure(step.cause, failure);
     if (step.cause === 'missing' && !isKnown) listener.onListed();

@@ -21,6 +21,16 @@ const withNote = (name, note, title) => ({
   ],
 });
 
+/** A text with further ones below it. */
+const withCounts = (name, title, counts) => ({
+  name,
+  title,
+  cell: (row) => [
+    row[name] ?? '',
+    ...counts(row).map((parts) => element('p', { class: 'count' }, ...[parts].flat())),
+  ],
+});
+
 const button = (name, title, use, attributes = () => ({})) => ({
   name,
   title,
@@ -134,6 +144,12 @@ const events = {
     text('subject', 'Of'),
     text('text', 'Details'),
   ],
+};
+
+/** The log of a command, whose lines name what they are about. */
+const log = {
+  ...events,
+  columns: () => [time('at', 'When'), state('kind', 'What'), text('text', 'Details')],
 };
 
 const servers = {
@@ -253,16 +269,6 @@ const differences = {
   columns: () => [text('fact', 'What'), text('usual', 'Most have'), list('others', 'Differs')],
 };
 
-/** A text with further ones below it. */
-const withCounts = (name, title, counts) => ({
-  name,
-  title,
-  cell: (row) => [
-    row[name] ?? '',
-    ...counts(row).map((parts) => element('p', { class: 'count' }, ...[parts].flat())),
-  ],
-});
-
 /** Few columns, so that they fit beside each other: what belongs together is in one. */
 const sides = {
   title: 'Side by side',
@@ -315,7 +321,7 @@ const services = {
     withNote('name', 'problems', 'Service'),
     text('ports', 'Ports'),
     state('state', 'State'),
-    withNote('endpoints', 'zones', 'Endpoints'),
+    withCounts('endpoints', 'Endpoints', ({ zones }) => (zones ? [zones] : [])),
     text('clients', 'Clients'),
   ],
 };
@@ -339,7 +345,7 @@ const watches = {
     state('state', 'State'),
     text('objects', 'Objects'),
     text('version', 'Version'),
-    text('age', 'Confirmed before'),
+    text('age', 'Confirmed'),
     withNote('retry', 'error', 'Next attempt'),
   ],
 };
@@ -413,11 +419,11 @@ export const PAGES = {
   'control-plane': {
     overview: clients(text('peer', 'Address')),
     // Without a channel there is no call to explain.
-    tabs: { graph: { ...graph, hasCall: false }, types, served, events },
+    tabs: { graph: { ...graph, hasCall: false }, types, served, events: log },
   },
   kubernetes: {
     overview: clients(text('place', 'Namespace, zone')),
-    tabs: { types, services, routes: grpcRoutes, watches, events },
+    tabs: { types, services, routes: grpcRoutes, watches, events: log },
   },
   relay: {
     overview: clients(text('stream', 'Stream')),
@@ -428,7 +434,7 @@ export const PAGES = {
       upstream,
       relayed,
       loads,
-      events,
+      events: log,
     },
   },
   processes: {
@@ -451,6 +457,6 @@ export const PAGES = {
         ),
       ],
     },
-    tabs: { differences, sides, facts, events },
+    tabs: { differences, sides, facts, events: log },
   },
 };
