@@ -29,6 +29,7 @@ export class GraphView {
   /** The row whose facts are shown. */
   #shown;
   #isPinned = false;
+  #reason = element('p', { class: 'graph-reason' });
   #columns = element('p', { class: 'graph-columns' });
   #facts = element('div', {
     class: 'facts',
@@ -59,6 +60,7 @@ export class GraphView {
     this.element = element(
       'div',
       { class: 'graph' },
+      this.#reason,
       this.#columns,
       this.#steps,
       this.#picture.element,
@@ -74,11 +76,17 @@ export class GraphView {
     const ofKind = (kind) => rows.filter((row) => row.kind === kind);
     this.#nodes = new Map(ofKind('node').map((row) => [row.id, row]));
     this.#edges = ofKind('edge');
+    this.element.classList.toggle('empty', this.#nodes.size === 0);
     this.#showColumns(ofKind('column'));
     this.#picture.update([...this.#nodes.values()], this.#edges);
     this.#picture.light(this.#way);
     this.#showFacts();
     this.#showText(!this.#text.hidden);
+  }
+
+  /** Sets what is shown in place of a graph without nodes. */
+  setReason(text) {
+    if (this.#reason.textContent !== text) this.#reason.textContent = text;
   }
 
   /** Lights the way of a call, as `/api/explain` has it, and fades the others; undefined for all alike. */
