@@ -122,12 +122,12 @@ describeInBrowser('the line of time in Chromium', (chromium) => {
 
     await tab.context().grantPermissions(['clipboard-read', 'clipboard-write']);
     await tab.getByRole('button', { name: 'Copy link' }).click();
-    await tab.waitForSelector('#announcements:text("Link copied")', { state: 'attached' });
+    await tab.waitForSelector('#statuses:has-text("Link copied")');
     const link = await tab.evaluate<string>('navigator.clipboard.readText()');
     const token = page.url.slice(page.url.indexOf('token=') + 'token='.length);
     expect(link).not.toContain(token);
     await tab.getByRole('button', { name: 'Copy as text' }).click();
-    await tab.waitForSelector('#announcements:text("Text copied")', { state: 'attached' });
+    await tab.waitForSelector('#statuses:has-text("Text copied")');
     const text = await tab.evaluate<string>('navigator.clipboard.readText()');
     expect(text).toMatch(/config-published[^]*echo {2}\[/);
     expect(text.slice(0, text.indexOf('Resources now:'))).not.toContain('later');
