@@ -19,7 +19,8 @@ const types = new Map([
 
 /** What the page has of the graphs of the command line: their layout, which is that of d3-sankey, and their text. */
 const GRAPH_LAYOUT = `
-export { layOut } from '${join(root, 'src/observe/graph/layout.ts')}';
+export { countLayers, layOut } from '${join(root, 'src/observe/graph/layout.ts')}';
+export { isOfControlPlane } from '${join(root, 'src/observe/graph/control-plane-graph.ts')}';
 export { toTree } from '${join(root, 'src/observe/graph/graph-text.ts')}';
 `;
 

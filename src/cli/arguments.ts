@@ -1,6 +1,7 @@
 import { isIP, isIPv6 } from 'node:net';
 import { InvalidArgumentError } from 'commander';
 import type { ServiceAccount, Services } from '../control-plane';
+import { findSelectorProblem } from '../control-plane/kubernetes/label-selector';
 import { parseIpPort, type IpPort } from '../util/host-port';
 
 /** Adds `name=host:port,host:port` to the services of the options before. */
@@ -126,6 +127,13 @@ const NAMESPACE = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
 
 /** Checks the name of a namespace of Kubernetes. */
 export const parseNamespace = expectForm(NAMESPACE, 'the name of a namespace');
+
+/** Checks a selector of labels of Kubernetes. */
+export function parseLabelSelector(text: string): string {
+  const problem = findSelectorProblem(text);
+  if (problem === undefined) return text;
+  throw new InvalidArgumentError(`${problem}.`);
+}
 
 /** Parses the name of a service account. */
 export function parseAccount(text: string): ServiceAccount {

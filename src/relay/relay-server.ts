@@ -201,6 +201,11 @@ export class RelayServer {
     };
   }
 
+  /** How many discovery streams of clients there are. */
+  get clientCount(): number {
+    return this.state.kind === 'started' ? this.state.session.clientCount : 0;
+  }
+
   private identify(): RelayIdentity {
     const { state, bootstrap } = this;
     return {

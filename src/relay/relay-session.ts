@@ -137,6 +137,11 @@ export class RelaySession {
     this.close();
   }
 
+  /** How many discovery streams of clients there are. */
+  get clientCount(): number {
+    return this.ads.streamCount;
+  }
+
   inspect(): Pick<RelayReport, 'servers' | 'types' | 'nodes' | 'clients' | 'loadClients'> {
     const clients = this.ads.clients();
     return {

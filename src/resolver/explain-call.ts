@@ -26,13 +26,13 @@ export interface RouteTrial {
   readonly share: number;
 }
 
-/** A cluster that may be drawn. */
+/** A cluster that may be drawn, or would be if it had a weight. */
 export interface ClusterExplanation {
   readonly name: string;
   readonly weight: number;
   /** The share of the route's calls. */
   readonly share: number;
-  /** The filters of these calls, in order, with the config in force. */
+  /** The filters of these calls, in order, with the config in force; none if there are no such calls. */
   readonly filters: readonly { readonly name: string; readonly config: unknown }[];
 }
 
@@ -193,7 +193,9 @@ function explainedResources(
   decisions: readonly RouteDecision[],
 ): readonly ExplainedResource[] {
   const names = decisions.flatMap(({ outcome }) =>
-    outcome.kind === 'forward' ? outcome.clusters.map(({ name }) => name) : [],
+    outcome.kind === 'forward'
+      ? outcome.clusters.flatMap(({ name, share }) => (share > 0 ? [name] : []))
+      : [],
   );
   const ofClusters = [...new Set(names)].flatMap((name): readonly ExplainedResource[] => {
     const found = clusters.get(name);
@@ -233,7 +235,7 @@ function explainOutcome(
   const input = { policies: hashPolicies, headers, channelId };
   return {
     kind: 'forward',
-    clusters: explainClusters(choice),
+    clusters: [...explainClusters(choice), ...explainZeroWeight(route)],
     timeoutMs,
     retry: retryPolicy,
     hashInputs: hashContributions(input, limits).map(({ policy, text }) => {
@@ -242,6 +244,11 @@ function explainOutcome(
       return { policy: `header ${policy.headerName}`, text: isHidden ? REDACTED : text };
     }),
   };
+}
+
+function explainZeroWeight({ action }: Route): readonly ClusterExplanation[] {
+  if (action.kind !== 'forward' || action.clusters.kind === 'cluster') return [];
+  return action.clusters.zeroWeight.map((name) => ({ name, weight: 0, share: 0, filters: [] }));
 }
 
 function explainClusters({ clusters }: ClusterChoice): readonly ClusterExplanation[] {

@@ -27,14 +27,17 @@ export function describeAction(action: RouteAction): string {
   return `clusters ${shares.join(', ')}`;
 }
 
-/** Returns the share of the calls of a route that each of its clusters gets, 0 to 1. */
+/** Returns the share of the calls of a route that each of its clusters gets, 0 to 1: those with weight 0 are the last. */
 export function sharesOf(
   clusters: ClusterSpecifier,
 ): readonly { readonly cluster: string; readonly share: number }[] {
   if (clusters.kind === 'cluster') return [{ cluster: clusters.name, share: 1 }];
-  const { totalWeight } = clusters;
-  return clusters.clusters.map(({ name, weight }) => ({
-    cluster: name,
-    share: weight / totalWeight,
-  }));
+  const { totalWeight, zeroWeight } = clusters;
+  return [
+    ...clusters.clusters.map(({ name, weight }) => ({
+      cluster: name,
+      share: weight / totalWeight,
+    })),
+    ...zeroWeight.map((cluster) => ({ cluster, share: 0 })),
+  ];
 }

@@ -142,6 +142,7 @@ describeInBrowser('the line of time in Chromium', (chromium) => {
     await tab.keyboard.press('Enter');
     await tab.waitForSelector('#then:has-text("The graph is as it was at")');
     await echo().waitFor();
+    chromium.forgive('401 (Unauthorized)');
   });
 
   it('opens events while updates are paused', async () => {

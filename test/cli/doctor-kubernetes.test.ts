@@ -1,6 +1,6 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { delimiter, join } from 'node:path';
 import { acceptedAs, tokenOf } from '../control-plane/kubernetes/access/reviewing-api';
 import { CommandProcess } from '../support/command-process';
 import { KubernetesApiServer, serviceObject, sliceObject } from '../support/kubernetes-api-server';
@@ -76,8 +76,11 @@ describe('grpc-xds doctor --kubernetes', () => {
     );
     api.putService(serviceObject('b'));
     api.putService(serviceObject('c'));
-    api.putSlice(sliceObject('c', 1, [{ ...endpoint(true), nodeName: 'n1' }]));
-    api.putService(serviceObject('d', { type: 'ExternalName', externalName: 'd.example.com' }));
+    const [ending, starting] = [endpoint(false, { terminating: true }), endpoint(false)];
+    api.putSlice(sliceObject('c', 1, [{ ...endpoint(true), nodeName: 'n1' }, ending, starting]));
+    const external = { type: 'ExternalName', externalName: 'd.example.com' };
+    api.putService(serviceObject('d', external));
+    api.putService(serviceObject('e', { ...external, ports: [] }));
     const { code, text } = await run('-n', 'shop');
     expect(code).toBe(1);
     for (const line of [
@@ -88,8 +91,10 @@ describe('grpc-xds doctor --kubernetes', () => {
       'fail  Service shop/a  no endpoint is ready: 2 are not ready, 1 are terminating',
       'fix: check the readiness probes of its pods: kubectl describe pods',
       'fail  Service shop/b  has no EndpointSlice',
+      'ok    Service shop/c  has 1 endpoints that are ready; 1 are not ready, 1 are terminating',
       'warn  Service shop/c  zone of Node n1 unknown: its endpoints are in no zone',
       'fix: label the Node with topology.kubernetes.io/zone',
+      'warn  Service shop/e  has no ports, and so no names that clients can call: add one to spec.ports',
       'note  Service shop/d  is the DNS name "d.example.com", which clients resolve themselves',
     ]) {
       expect(text).toContain(line);
@@ -123,7 +128,34 @@ describe('grpc-xds doctor --kubernetes', () => {
     expect(code).toBe(1);
   });
 
+  it('says what is missing without Nodes, and examines Services all the same', async () => {
+    forbidden = new Set(['list nodes', 'watch nodes']);
+    api.remove('nodes');
+    api.putService(serviceObject('web'));
+    api.putSlice(sliceObject('web', 1, [{ ...endpoint(true), nodeName: 'n1' }]));
+    const { code, text } = await run('-n', 'shop');
+    expect(text).toContain(
+      'warn  this user  lacks list of nodes: Services are served, but the regions of endpoints are not known',
+    );
+    expect(text).toContain('ok    Service shop/web  has 1 endpoints that are ready');
+    expect(text).toContain(
+      'warn  zones of Nodes  not checked: nodes cannot be listed: HTTP status',
+    );
+    expect(text).not.toContain('zone of Node n1 unknown');
+    expect(code).toBe(0);
+  });
+
+  it('names a namespace and a service account that do not exist', async () => {
+    const nowhere = await run('-n', 'nowhere', '--account', 'shop/none');
+    expect(nowhere.text).toContain('fail  namespace nowhere  does not exist');
+    expect(nowhere.text).toContain('fail  service account shop/none  does not exist');
+    expect(nowhere.text).not.toContain('lacks');
+    expect(nowhere.code).toBe(1);
+    expect((await run('-n', 'shop')).text).toContain('note  namespace shop  has no Services');
+  });
+
   it('examines the permissions of a service account', async () => {
+    api.putAccount({ metadata: { name: 'none', namespace: 'a' } });
     const { code, text } = await run('--account', 'a/none');
     expect(text).toContain('fail  service account a/none  lacks list of services');
     expect(code).toBe(1);
@@ -146,6 +178,19 @@ describe('grpc-xds doctor --kubernetes', () => {
     api.reviews.set('tokenreviews', () => ({ authenticated: false }));
     expect((await run('--token', path, '--audience', 'other')).text).toContain(
       'this token is refused: the API server does not accept the bearer token',
+    );
+  });
+
+  it('finds the tokenFile of a user in any of the files of KUBECONFIG', async () => {
+    const [cluster, users] = [join(folder, 'cluster'), join(folder, 'users')];
+    const content = readFileSync(kubeconfig, 'utf8').replace('"user":"test"', '"user":"other"');
+    writeFileSync(cluster, content);
+    writeFileSync(users, 'users: [{ name: other, user: { tokenFile: other-token } }]');
+    const KUBECONFIG = [cluster, users].join(delimiter);
+    const command = new CommandProcess(['doctor', '--kubernetes'], { KUBECONFIG });
+    expect(await command.end()).toBe(1);
+    expect(command.output).toContain(
+      `no credentials: the tokenFile ${join(folder, 'other-token')} of the kubeconfig cannot be read: ENOENT`,
     );
   });
 

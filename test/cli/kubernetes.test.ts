@@ -1,5 +1,5 @@
 import { credentials } from '@grpc/grpc-js';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { register } from '../../src';
@@ -305,9 +305,10 @@ describe('grpc-xds kubernetes', () => {
     expect((await getPage(page, '/api/other')).status).toBe(404);
   });
 
-  it('fails readiness, then moves its clients, when it stops', async () => {
+  it('fails readiness, moves its clients, and saves what it knows, when it stops', async () => {
     await backend('first');
-    const { address, get, command } = await serve('--insecure', '--drain-delay', '0.5');
+    const saved = ['--saved', pathOf('saved')];
+    const { address, get, command } = await serve('--insecure', '--drain-delay', '0.5', ...saved);
     expect(command.lines).toContain(
       'Clients are not authenticated, and connections are not encrypted (--insecure): anyone who reaches the port sees every Service.',
     );
@@ -319,6 +320,7 @@ describe('grpc-xds kubernetes', () => {
     expect(await get('/readyz')).toEqual({ status: 503, text: 'stopping\n' });
     expect(await command.end()).toBe(0);
     expect(await client.say()).toBe('first');
+    expect(readFileSync(pathOf('saved'), 'utf8')).toContain('"name":"web"');
     expect(command.lines.at(-1)).toMatch(/^\d\d:\d\d:\d\dZ stopped$/);
   });
 
@@ -331,6 +333,7 @@ describe('grpc-xds kubernetes', () => {
     [['--insecure', '--visible', 'own'], '--visible needs clients that are authenticated'],
     [['--insecure', '-n', 'a', '--namespace-selector', 'b'], 'give either --namespace or'],
     [['--insecure', '-n', 'A'], 'Expected names of namespaces'],
+    [['--insecure', '--namespace-selector', 'a=b=c'], '"a=b=c" has "=c" at character 4, where'],
     [['--insecure', '--visible', 'shop'], 'Expected all, or own, or own with names'],
     [['--insecure', '--page', '70000'], 'Expected'],
     [['--insecure', '--listen', '18000'], 'Expected HOST:PORT'],
@@ -356,12 +359,25 @@ describe('grpc-xds kubernetes', () => {
 
   it('does not start at an address that is taken, or without a kubeconfig', async () => {
     const { address } = await serve('--insecure');
-    const start = (...args: readonly string[]) =>
-      new CommandProcess(['kubernetes', '--insecure', ...args]);
-    const taken = start('--kubeconfig', kubeconfig, '--listen', address);
-    const missing = start('--kubeconfig', '/nowhere');
-    expect([await taken.end(), await missing.end()]).toEqual([2, 2]);
-    expect(taken.output).toContain('EADDRINUSE');
-    expect(missing.output).toContain('error: the kubeconfig /nowhere cannot be read');
+    const port = address.split(':').at(-1) ?? '';
+    const start = async (...args: readonly string[]) => {
+      const command = new CommandProcess(['kubernetes', '--insecure', ...args]);
+      expect(await command.end()).toBe(2);
+      return command.output;
+    };
+    const free = ['--kubeconfig', kubeconfig, '--listen', '127.0.0.1:0'];
+    const outputs = await Promise.all([
+      start('--kubeconfig', kubeconfig, '--listen', address),
+      start(...free, '--probe', address),
+      start(...free, '--page', port),
+      start('--kubeconfig', '/nowhere'),
+    ]);
+    const inUse = `error: listen EADDRINUSE: address already in use ${address}`;
+    expect(outputs).toEqual([
+      expect.stringContaining(`${inUse}; --listen chooses another address`),
+      expect.stringContaining(`${inUse}; --probe chooses another address`),
+      expect.stringContaining(`${inUse}; --page chooses another port`),
+      expect.stringContaining('error: the kubeconfig /nowhere cannot be read'),
+    ]);
   });
 });

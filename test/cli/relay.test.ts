@@ -213,6 +213,7 @@ describe('grpc-xds relay', () => {
     const args = ['--listen', '127.0.0.1:0', '--metrics', new URL(url).port];
     expect(await other.run('relay', ...args)).toBe(2);
     expect(other.errors.join()).toContain('EADDRINUSE');
+    expect(other.errors.join()).toContain('; --metrics chooses another address');
     await end();
     await expect(fetch(url)).rejects.toThrow();
   });

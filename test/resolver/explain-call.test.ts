@@ -122,6 +122,7 @@ describe('explainCall', () => {
       [
         ['a', 3],
         ['b', 1],
+        ['canary', 0],
       ],
       {
         retryPolicy: {
@@ -143,6 +144,7 @@ describe('explainCall', () => {
       clusters: [
         { name: 'a', weight: 3, share: 0.75 },
         { name: 'b', weight: 1, share: 0.25 },
+        { name: 'canary', weight: 0, share: 0 },
       ],
       timeoutMs: 1500,
       retry: { maxAttempts: 3 },

@@ -592,6 +592,8 @@ describe('weighted clusters', () => {
       { name: 'off', weight: 0 },
       { name: 'unset' },
       { name: 'constructor', weight: 3 },
+      { name: 'off' },
+      { name: 'a', weight: 0 },
     ];
     const expected = {
       kind: 'weighted',
@@ -600,6 +602,7 @@ describe('weighted clusters', () => {
         { name: 'constructor', weight: 3, filterOverrides },
       ],
       totalWeight: 4,
+      zeroWeight: ['off', 'unset'],
     };
     expect(weighted(clusters)).toEqual(expected);
     expect(weighted(clusters, { total_weight: 100 })).toEqual(expected);

@@ -19,6 +19,8 @@ const SLICES = '/apis/discovery.k8s.io/v1/endpointslices';
 const NODES = '/api/v1/nodes';
 /** Which the API server knows once there is one. */
 const ROUTES = '/apis/gateway.networking.k8s.io/v1/grpcroutes';
+const NAMESPACES = '/api/v1/namespaces';
+const ACCOUNTS = '/api/v1/serviceaccounts';
 const REVIEWS = /^\/apis\/(?:authentication|authorization)\.k8s\.io\/v1\/(\w+)$/;
 
 /** The part of a Kubernetes API server that a control plane uses, over HTTP on a loopback address, in one version of each object. */
@@ -37,7 +39,8 @@ export class KubernetesApiServer {
 
   /** Starts to listen. @returns the path of a kubeconfig. */
   async start(): Promise<string> {
-    for (const path of [SERVICES, SLICES, NODES]) this.objects.set(path, []);
+    for (const path of [SERVICES, SLICES, NODES, NAMESPACES, ACCOUNTS]) this.objects.set(path, []);
+    this.put(NAMESPACES, { metadata: { name: 'shop' } });
     await new Promise<void>((resolve) => this.server.listen(0, '127.0.0.1', resolve));
     const path = join(this.folder, 'kubeconfig');
     writeFileSync(path, JSON.stringify(this.kubeconfig()));
@@ -58,6 +61,15 @@ export class KubernetesApiServer {
 
   putRoute(route: ApiObject): void {
     this.put(ROUTES, route);
+  }
+
+  putAccount(account: ApiObject): void {
+    this.put(ACCOUNTS, account);
+  }
+
+  /** Has a kind no more, as if the role of the user lacked it. */
+  remove(plural: string): void {
+    this.objects.delete(`/api/v1/${plural}`);
   }
 
   /** Ends at once, as when it is killed. */
@@ -99,7 +111,9 @@ export class KubernetesApiServer {
 
   private async answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const url = new URL(request.url ?? '', 'http://localhost');
-    const path = url.pathname.replace(/\/namespaces\/[^/]+/, '');
+    const path = url.pathname.replace(/\/namespaces\/[^/]+(?=\/)/, '');
+    const [, collection = path, name] = /^(\/.*)\/([^/]+)$/.exec(path) ?? [];
+    const single = this.objects.get(collection)?.find(({ metadata }) => metadata.name === name);
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(Buffer.from(chunk));
     const send = (status: number, body: Json) => {
@@ -109,6 +123,7 @@ export class KubernetesApiServer {
     const [, review = ''] = REVIEWS.exec(path) ?? [];
     if (path === '/version') send(200, { gitVersion: 'v1.34.1' });
     else if (review !== '') this.review(review, JSON.parse(String(Buffer.concat(chunks))), send);
+    else if (single !== undefined) send(200, single);
     else if (!this.objects.has(path)) send(404, { message: 'not found' });
     else if (url.searchParams.has('watch')) this.watch(path, response);
     else {

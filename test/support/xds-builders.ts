@@ -112,12 +112,14 @@ export function forwardTo(
   };
 }
 
-/** Clusters by weight. */
+/** Clusters by weight, as they are read: those without one are known by name. */
 export function weighted(...clusters: readonly Weighted[]): ClusterSpecifier {
+  const drawn = clusters.filter(([, weight]) => weight > 0);
   return {
     kind: 'weighted',
-    clusters: clusters.map(([name, weight]) => ({ name, weight, filterOverrides: new Map() })),
-    totalWeight: clusters.reduce((sum, [, weight]) => sum + weight, 0),
+    clusters: drawn.map(([name, weight]) => ({ name, weight, filterOverrides: new Map() })),
+    totalWeight: drawn.reduce((sum, [, weight]) => sum + weight, 0),
+    zeroWeight: clusters.flatMap(([name, weight]) => (weight === 0 ? [name] : [])),
   };
 }
 

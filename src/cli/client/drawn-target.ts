@@ -9,6 +9,7 @@ import { toSvg } from '../../observe/graph/graph-svg';
 import { toDot, toMermaid, toTree } from '../../observe/graph/graph-text';
 import type { MeshGraph } from '../../observe/graph/mesh-graph';
 import { readPolicies } from '../../observe/graph/read-policies';
+import { readProcess } from '../../observe/graph/read-process';
 import { configOfGiven, type GivenResource } from '../../runtime/explain';
 import { err, ok, type Result } from '../../util/result';
 import { createClientParts, type ClientSurroundings } from './client-parts';
@@ -31,6 +32,8 @@ export interface DrawnSource {
   readonly resources: readonly GivenResource[];
   /** Those of a channel, as a report of its process has them; undefined if there is none. */
   readonly policies: unknown;
+  /** The whole report, for what the process has its resources from. Default: that is not drawn. */
+  readonly report?: unknown;
 }
 
 /**
@@ -79,7 +82,7 @@ export function drawDifference(
 }
 
 function graphOf(
-  { resources, policies }: DrawnSource,
+  { resources, policies, report }: DrawnSource,
   target: string,
   options: GraphOptions,
   surroundings: ClientSurroundings,
@@ -87,7 +90,10 @@ function graphOf(
   const { environment, types } = createClientParts(surroundings);
   const config = configOfGiven(resources, target, { types, limits: environment.limits });
   if (!config.ok) return config;
-  const input = { target, config: config.value, policies: readPolicies(policies) };
+  const input = {
+    ...{ target, config: config.value, policies: readPolicies(policies) },
+    process: readProcess(report, target),
+  };
   return ok(buildMeshGraph(input, options));
 }
 

@@ -1,4 +1,6 @@
 import { differenceView, ownDifferences } from '../../observe/live-page/comparison-view';
+import { graphRows } from '../../observe/admin/page/graph-rows';
+import { buildRelayGraph } from '../../observe/graph/control-plane-graph';
 import { PageLog } from '../../observe/live-page/page-log';
 import {
   cellText,
@@ -19,6 +21,7 @@ import {
   type Subject,
 } from '../../util/compare-subjects';
 import { answerFacts } from '../../util/relay-answers';
+import { PACKAGE_VERSION } from '../../util/version';
 import type { ServerSnapshot } from '../../xds-client/client-snapshot';
 
 type TypeOfClient = RelayClientReport['types'][number];
@@ -65,6 +68,8 @@ export class RelayPage implements PageSource {
           differs: ownDifferences(shown().comparison, index).texts,
           verdict: cellText(shown().verdict),
         }));
+      case 'graph':
+        return relayGraphView(report(), request);
       case 'differences':
         return differenceView(shown().comparison, shown().subjects, request);
       case 'types': {
@@ -101,24 +106,59 @@ interface Shown {
 }
 
 function compareClients(report: RelayReport): Shown {
-  const subjects = report.clients.map(({ streamId, nodeId, types }) => ({
-    name: `${nodeId === '' ? 'client' : nodeId} (stream ${streamId})`,
-    facts: answerFacts(types),
+  const subjects = report.clients.map((client) => ({
+    name: nameOfClient(client),
+    facts: answerFacts(client.types),
   }));
   const comparison = compareSubjects(subjects);
   const verdict = describeComparison(comparison, subjects, 'clients');
   return { report, subjects, comparison, verdict };
 }
 
-function clientRow({ streamId, nodeId, method, connectedAtMs, types }: RelayClientReport): Row {
+function clientRow(client: RelayClientReport): Row {
+  const { streamId, nodeId, method, connectedAtMs, types } = client;
   const rejection = types.find((type) => type.rejection !== undefined)?.rejection;
-  const isWaiting = types.some((type) => stateOf(type) === 'waiting');
   return {
     ...{ id: `${streamId}`, node: cellText(nodeId === '' ? `client ${streamId}` : nodeId) },
     ...{ stream: streamId, method, connectedAt: new Date(connectedAtMs).toISOString() },
-    state: rejection !== undefined ? 'rejected' : isWaiting ? 'waiting' : 'acknowledged',
+    state: stateOfClient(client),
     ...(rejection !== undefined && { reason: cellText(rejection) }),
   };
+}
+
+/** The states of clients in the graph. */
+const GRAPH_STATES = { rejected: 'failing', waiting: 'idle', acknowledged: 'ok' } as const;
+
+function relayGraphView(report: RelayReport, request: ViewRequest): View {
+  const { address = 'no address', pid, servers, clients } = report;
+  const drawn = clients.map((client) => ({
+    name: nameOfClient(client),
+    state: GRAPH_STATES[stateOfClient(client)],
+    text: describeClient(client),
+  }));
+  const relay = { address, pid, version: PACKAGE_VERSION, servers, clients: drawn };
+  return graphRows(buildRelayGraph(relay), request);
+}
+
+function describeClient({ types, connectedAtMs }: RelayClientReport): string {
+  const versions = types.map((type) => {
+    const rejected = type.rejection === undefined ? '' : ` (rejected: ${type.rejection})`;
+    return `${nameOf(type.typeUrl)} ${type.ackedVersion ?? 'without a version'}${rejected}`;
+  });
+  return [`connected since ${new Date(connectedAtMs).toISOString()}`, ...versions].join(', ');
+}
+
+function nameOfClient({
+  nodeId,
+  streamId,
+}: Pick<RelayClientReport, 'nodeId' | 'streamId'>): string {
+  return `${nodeId === '' ? 'client' : nodeId} (stream ${streamId})`;
+}
+
+function stateOfClient({ types }: RelayClientReport): ReturnType<typeof stateOf> {
+  const states = types.map(stateOf);
+  if (states.includes('rejected')) return 'rejected';
+  return states.includes('waiting') ? 'waiting' : 'acknowledged';
 }
 
 function typeRow(type: TypeOfClient): Row {
@@ -130,7 +170,11 @@ function typeRow(type: TypeOfClient): Row {
   };
 }
 
-function stateOf({ rejection, sentVersion, ackedVersion }: TypeOfClient): string {
+function stateOf({
+  rejection,
+  sentVersion,
+  ackedVersion,
+}: TypeOfClient): 'rejected' | 'acknowledged' | 'waiting' {
   if (rejection !== undefined) return 'rejected';
   return sentVersion === ackedVersion ? 'acknowledged' : 'waiting';
 }

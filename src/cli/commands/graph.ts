@@ -15,6 +15,9 @@ import { sourceOf, type DumpFlags } from './dump';
 /** The formats besides those of all commands. */
 export const GRAPH_FORMATS = ['svg', 'dot', 'mermaid'] as const;
 
+/** The columns of what no call goes through. */
+const OFF_THE_WAY: ReadonlySet<string> = new Set(['process', 'relay', 'management server']);
+
 /** Flags of commands that draw. */
 export interface DrawingFlags extends Omit<OutputFlags, 'output'> {
   readonly output: OutputFlags['output'] | (typeof GRAPH_FORMATS)[number];
@@ -51,7 +54,7 @@ export async function graph(target: string, flags: GraphFlags, io: CliIo): Promi
   const resources = dump.resources.filter(hasValue);
   const drawing = loadClient()
     .loadDrawings()
-    .drawTarget({ resources, policies: policiesOf(dump, target) }, target, io);
+    .drawTarget({ resources, policies: policiesOf(dump, target), report: dump.report }, target, io);
   if (!drawing.ok) {
     io.printError(`${dump.source}: ${drawing.error}`);
     return exitCode.findings;
@@ -60,7 +63,10 @@ export async function graph(target: string, flags: GraphFlags, io: CliIo): Promi
   const write = (format: GraphFormat) => io.printDocument(drawing.value.write(format));
   if (picture !== undefined) write(picture);
   else printResult(drawn, rest, io, () => write('tree'));
-  const hasFailing = drawn.nodes.some(({ state }) => state === 'failing');
+  // A management server that cannot be reached is not on the way of a call.
+  const hasFailing = drawn.nodes.some(
+    ({ state, column }) => state === 'failing' && !OFF_THE_WAY.has(column),
+  );
   return hasFailing ? exitCode.findings : exitCode.fine;
 }
 

@@ -13,6 +13,7 @@ import { joinHostPort, quoteText } from '../../util/text';
 import {
   addListenAddress,
   addNames,
+  parseLabelSelector,
   parseListenAddress,
   parsePort,
   parseSeconds,
@@ -31,6 +32,7 @@ import {
 import { KubernetesPage } from '../kubernetes/kubernetes-page';
 import { formatMetrics, StreamCounts } from '../kubernetes/metrics-text';
 import { ProbeServer } from '../kubernetes/probe-server';
+import { listening } from '../listening';
 
 /** Adds the command `kubernetes`. */
 export function addKubernetesCommand(
@@ -61,7 +63,11 @@ function addSourceOptions(command: Command): Command {
       'namespaces that are read, separated by commas; default: all',
       addNames,
     )
-    .option('--namespace-selector <labels>', 'read namespaces with labels, such as xds=enabled')
+    .option(
+      '--namespace-selector <labels>',
+      'read namespaces with labels, such as xds=enabled',
+      parseLabelSelector,
+    )
     .option('--cluster-domain <name>', 'domain of the cluster', 'cluster.local')
     .option('--saved <file>', 'save what is read, to start from it while the API server is away')
     .option('--no-routes', 'do not read GRPCRoutes')
@@ -116,7 +122,7 @@ async function kubernetes(flags: KubernetesFlags, io: CliIo): Promise<number> {
     await serving.start();
   } catch (error) {
     io.printError(`error: ${errorMessage(error)}`);
-    serving.kill();
+    await serving.kill();
     return exitCode.badInput;
   }
   await untilInterrupted(io);
@@ -165,18 +171,21 @@ class ServedCluster {
     if (flags.page !== undefined) {
       const page = new KubernetesPage({ cluster, clients: () => controlPlane.clients(), clock });
       this.page = page;
-      this.servedPage = await servePage({ port: flags.page }, () => page, clock);
+      const served = servePage({ port: flags.page }, () => page, clock);
+      this.servedPage = await listening(served, '--page chooses another port');
       io.print(`Live page: ${this.servedPage.url}`);
     }
     if (flags.probe !== undefined) {
-      this.probes = await ProbeServer.start(flags.probe, {
+      const probes = ProbeServer.start(flags.probe, {
         readiness: () => this.findUnreadiness(cluster),
         metrics: () => formatMetrics({ state: cluster.describe(), streams, startedMs }),
       });
+      this.probes = await listening(probes, '--probe chooses another address');
       const address = joinHostPort(flags.probe.host, this.probes.port);
       io.print(`Probes and metrics on http://${address}/metrics`);
     }
-    const { address } = await controlPlane.start();
+    const remedy = '--listen chooses another address';
+    const { address } = await listening(controlPlane.start(), remedy);
     io.print(`Serving the Services of ${cluster.describe().address} on ${address}`);
     for (const line of describeAccess(flags)) io.print(line);
   }
@@ -192,19 +201,19 @@ class ServedCluster {
       });
     }
     await this.controlPlane?.stop({ moveMs: streams.open > 0 ? flags.drain * 1000 : 0 });
-    this.close();
+    await this.close();
     io.print(this.line('stopped'));
   }
 
-  kill(): void {
+  async kill(): Promise<void> {
     this.controlPlane?.kill();
-    this.close();
+    await this.close();
   }
 
-  private close(): void {
-    this.cluster?.close();
+  private async close(): Promise<void> {
     this.probes?.close();
     void this.servedPage?.close();
+    await this.cluster?.close();
   }
 
   private controlPlaneOptions(cluster: KubernetesCluster): ControlPlaneOptions {

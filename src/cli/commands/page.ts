@@ -10,6 +10,7 @@ import {
   type CliIo,
   type OutputFlags,
 } from '../io';
+import { listening } from '../listening';
 import { callsOf } from '../processes/compare-processes';
 import { parseProcesses, type ProcessSource } from '../processes/process-source';
 import { compareWatched, ProcessesPage, type ProcessesState } from '../processes/processes-page';
@@ -51,7 +52,8 @@ async function serveProcesses(
   const processes = watch(sources, flags, io, () => shown.onLook());
   const shown = new ProcessesPage(processes, io.clock);
   try {
-    const served = await servePage({ port: flags.port }, () => shown, io.clock);
+    const serving = servePage({ port: flags.port }, () => shown, io.clock);
+    const served = await listening(serving, '--port chooses another port');
     io.print(`Live page: ${served.url}`);
     await untilInterrupted(io);
     await served.close();

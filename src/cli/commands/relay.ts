@@ -6,6 +6,7 @@ import { isJsonObject } from '../../wire/proto-json/explain-json';
 import type { SocketAddress } from '../arguments';
 import type { RelayPage } from '../client/relay-page';
 import { AdminClient } from '../dump/admin-client';
+import { listening } from '../listening';
 import {
   exitCode,
   formatTable,
@@ -76,7 +77,8 @@ async function serveRelay(
   const logger = createLogger(io, page);
   // Before the relay, which is observed from its start on.
   if (metrics !== undefined) {
-    const served = await loadRelayMetrics().serveRelayMetrics(metrics);
+    const serving = loadRelayMetrics().serveRelayMetrics(metrics);
+    const served = await listening(serving, '--metrics chooses another address');
     closing.push(() => served.close());
     io.print(`Metrics: ${served.url}`);
   }
@@ -85,10 +87,11 @@ async function serveRelay(
     ...(node !== undefined && { node }),
     ...(maxNodes !== undefined && { maxNodes }),
   });
-  const address = await started.start();
+  const address = await listening(started.start(), '--listen chooses another address');
   closing.unshift(() => started.stop());
   if (pagePort !== undefined) {
-    const served = await servePage({ port: pagePort }, () => page, io.clock);
+    const serving = servePage({ port: pagePort }, () => page, io.clock);
+    const served = await listening(serving, '--page chooses another port');
     closing.push(() => served.close());
     io.print(`Live page: ${served.url}`);
   }

@@ -36,6 +36,7 @@ import {
   kindsOf,
   titleOf,
 } from '../output';
+import { listening } from '../listening';
 import { ServePage } from '../serve-page';
 import { readListeners } from '../served-listeners';
 
@@ -145,9 +146,10 @@ class Serving {
 
   private async start(): Promise<ListeningAddress | undefined> {
     try {
-      return await this.controlPlane.start(this.flags.port);
+      const started = this.controlPlane.start(this.flags.port);
+      return await listening(started, '--port and --host choose another address');
     } catch (error) {
-      this.io.printError(`${errorMessage(error)}; --port and --host choose another address`);
+      this.io.printError(errorMessage(error));
       return undefined;
     }
   }
@@ -156,9 +158,10 @@ class Serving {
     const { page, flags, io } = this;
     if (page === undefined || flags.page === undefined) return undefined;
     try {
-      return await servePage({ port: flags.page }, () => page, io.clock);
+      const served = servePage({ port: flags.page }, () => page, io.clock);
+      return await listening(served, '--page chooses another port');
     } catch (error) {
-      io.printError(`${errorMessage(error)}; --page chooses another port for the live page`);
+      io.printError(errorMessage(error));
       return 'unusable';
     }
   }

@@ -87,6 +87,11 @@ export class AdsService {
     return [...this.streams].flatMap((stream) => stream.describe() ?? []);
   }
 
+  /** How many streams are open. */
+  get streamCount(): number {
+    return this.streams.size;
+  }
+
   /** Ends streams with UNAVAILABLE. @param peer Only those of the client at this address. Default: all. */
   endStreams(details: string, peer?: string): void {
     for (const stream of [...this.streams]) {

@@ -3,12 +3,13 @@ import { Reflector, type ReflectorListener, type ReflectorState } from './api/re
 import { namespaceResource, WATCHED_RESOURCES, type WatchedResource } from './api/watched-kinds';
 import type { ObjectKey, ObjectSink } from './cluster-objects';
 import { keyOf } from './object-key';
+import { NamedNamespaces } from './named-namespaces';
 import type { KubernetesObject } from './objects';
 import type { WatchedObject } from './read-objects';
 import { ObjectFile } from './saved-objects';
 import { SelectedNamespaces } from './selected-namespaces';
 import type { StoredObjects } from './stored-objects';
-import { WatchReport, type WatchName } from './watch-report';
+import { SAVED_START_MS, WatchReport, type WatchName } from './watch-report';
 import type { Clock } from '../../util/clock';
 import type { Handle } from '../../util/handle';
 import type { Logger } from '../../util/logger';
@@ -39,9 +40,6 @@ export interface ClusterWatchOptions {
 /** One of the watches of a cluster, for metrics. */
 export interface WatchState extends ReflectorState, WatchName {}
 
-/** Milliseconds after which saved objects are served if the cluster has not been listed. */
-const SAVED_START_MS = 5000;
-
 /** Keeps the objects of a cluster as they are: one list and watch for each kind, in each namespace that is named. */
 export class ClusterWatch {
   private readonly watches: (WatchName & { readonly reflector: Reflector })[] = [];
@@ -51,20 +49,34 @@ export class ClusterWatch {
   private readonly selected: SelectedNamespaces | undefined;
   private readonly sink: ObjectSink;
   private readonly file: ObjectFile | undefined;
+  private readonly named: NamedNamespaces | undefined;
+  /** When the saved objects were saved that are served if the cluster is not listed, in ISO 8601. */
+  private savedAt: string | undefined;
   private savedStart: Handle | undefined;
   private saving: Handle | undefined;
 
   constructor(private readonly options: ClusterWatchOptions) {
     const { api, store, clock, logger, timeSlices, namespaces, savedPath: path } = options;
     const isServing = () => store.isOpen;
-    this.report = new WatchReport({ address: api.address, clock, logger, isServing });
+    const savedAt = () => this.savedAt;
+    this.report = new WatchReport({ address: api.address, clock, logger, isServing, savedAt });
     this.selected = namespaces.kind === 'labeled' ? new SelectedNamespaces(store) : undefined;
     this.sink = this.selected ?? store;
+    this.named =
+      namespaces.kind === 'named'
+        ? new NamedNamespaces({
+            ...{ api, clock, logger, names: namespaces.names },
+            isEmpty: (name) => this.hasNoServices(name),
+          })
+        : undefined;
     const identity = JSON.stringify([api.address, namespaces]);
     this.file =
       path === undefined
         ? undefined
-        : new ObjectFile({ path, identity, clock, logger, timeSlices });
+        : new ObjectFile({
+            ...{ path, identity, clock, logger, timeSlices },
+            read: () => store.all(),
+          });
   }
 
   /** Whether everything has been listed since the start. Saved objects are served before, if there are any. */
@@ -103,13 +115,14 @@ export class ClusterWatch {
     for (const { reflector } of this.watches) reflector.start();
   }
 
-  /** Ends all watches. */
-  stop(): void {
+  /** Ends all watches. @returns a promise that is resolved, never rejected, when what has changed is saved. */
+  async stop(): Promise<void> {
     for (const { reflector } of this.watches) reflector.stop();
     this.report.stop();
+    this.named?.stop();
     this.savedStart?.release();
     this.saving?.release();
-    this.file?.stop();
+    await this.file?.stop();
   }
 
   private *watchNames(): IterableIterator<WatchName> {
@@ -137,6 +150,7 @@ export class ClusterWatch {
       this.selected?.select(object.meta.namespace);
       this.sink.put(object);
     }
+    this.savedAt = saved.savedAt;
     this.savedStart = clock.setTimer(() => {
       const line = () =>
         `kubernetes: the objects that were saved at ${saved.savedAt} are served until the cluster has been listed`;
@@ -169,6 +183,13 @@ export class ClusterWatch {
     };
   }
 
+  private hasNoServices(name: string): boolean {
+    return this.watches.some(
+      ({ resource, namespace, reflector }) =>
+        resource.kind === 'Service' && namespace === name && reflector.read().objectCount === 0,
+    );
+  }
+
   private put(object: WatchedObject): void {
     if (object.kind === 'Namespace') this.selected?.select(object.meta.name);
     else this.sink.put(object);
@@ -179,7 +200,8 @@ export class ClusterWatch {
     const { store } = this.options;
     this.savedStart?.release();
     store.open();
-    const save = () => this.file?.save(() => store.all());
+    this.named?.start();
+    const save = () => this.file?.save();
     this.saving = store.watch(save);
     save();
   }

@@ -95,8 +95,12 @@ export interface KubernetesCluster {
    * @throws TypeError if an option is unknown or not valid.
    */
   inspect(options?: InspectKubernetesOptions): KubernetesReport;
-  /** Ends the watches, and what is being written. What is known stays served. */
-  close(): void;
+  /**
+   * Ends the watches, and what is being written to the API server. What is known stays served.
+   *
+   * @returns a promise that is resolved when what has changed is in the file of `savedPath`, or cannot be written; it is not rejected.
+   */
+  close(): Promise<void>;
 }
 
 /** A cluster whose objects are watched from its creation on. */
@@ -192,12 +196,13 @@ export class WatchedCluster implements KubernetesCluster {
     return { ...this.describe(), ...listCluster(inspected, options) };
   }
 
-  close(): void {
+  close(): Promise<void> {
     this.changes.release();
-    this.watch.stop();
+    const stopped = this.watch.stop();
     this.routeStatus?.close();
     this.events?.close();
     this.api.close();
+    return stopped;
   }
 
   private onProblems(key: ObjectKey, problems: readonly PolicyProblem[]): void {

@@ -13,6 +13,7 @@ import { replaceFile } from '../../util/replace-file';
 import { err, ok, type Result } from '../../util/result';
 import { withSince } from '../../util/since';
 import { inSteps, runSteps, type Steps } from '../../util/steps';
+import { sanitizeText } from '../../util/text';
 import type { TimeSlices } from '../../util/time-slices';
 import { valueAt } from '../../util/value-at';
 
@@ -77,17 +78,23 @@ function* decodeObjects(content: Buffer, identity: string): Steps<Result<SavedOb
     return err('is damaged');
   }
   const objects: KubernetesObject[] = [];
+  const problems: string[] = [];
+  let number = 1;
   yield* inSteps(linesOf(lines), (line) => {
-    const object = readObject(readJson(line));
-    if (object !== undefined) objects.push(object);
+    const object = readObject(line);
+    number++;
+    if (!object.ok) problems.push(`line ${number} ${object.error}`);
+    else if (object.value !== undefined) objects.push(object.value);
   });
-  return ok({ savedAt, objects });
+  const [problem] = problems;
+  // Without one of them, clients would be told that it does not exist.
+  return problem === undefined ? ok({ savedAt, objects }) : err(problem);
 }
 
-function* linesOf(content: Buffer): IterableIterator<string> {
+function* linesOf(content: Buffer): IterableIterator<Buffer> {
   let start = 0;
   for (let end = content.indexOf('\n'); end >= 0; end = content.indexOf('\n', start)) {
-    if (end - start <= MAX_OBJECT_BYTES) yield content.toString('utf8', start, end);
+    yield content.subarray(start, end);
     start = end + 1;
   }
 }
@@ -102,14 +109,21 @@ function readJson(text: string): unknown {
 
 const KINDS = ['Service', 'EndpointSlice', 'Node', 'GRPCRoute', 'ReferenceGrant'] as const;
 
-/** @returns `undefined` for one that cannot be read, such as one of a later version. */
-function readObject(json: unknown): KubernetesObject | undefined {
+/** @returns undefined for one of a kind that only a later version reads. */
+function readObject(line: Buffer): Result<KubernetesObject | undefined, string> {
+  if (line.length > MAX_OBJECT_BYTES) return err(`has more than ${MAX_OBJECT_BYTES} bytes`);
+  const json = readJson(line.toString('utf8'));
+  if (json === undefined) return err('is no JSON');
   const kind = KINDS.find((each) => each === valueAt(json, 'kind'));
-  if (kind === undefined) return undefined;
+  if (kind === undefined) return ok(undefined);
   const object = readObjectOf(kind, json);
-  return object.ok && object.value.kind !== 'Namespace' ? object.value : undefined;
+  if (object.ok) return ok(object.value.kind === 'Namespace' ? undefined : object.value);
+  const { key = '?', violations } = object.error;
+  return err(sanitizeText(`has the ${kind} ${key}, which cannot be read: ${violations[0] ?? ''}`));
 }
 
+/** Milliseconds from the first list to its writing: clients that wait are served before. */
+const FIRST_DELAY_MS = 1000;
 /** Milliseconds from a change to its writing, together with later changes. */
 const DELAY_MS = 10_000;
 /** Milliseconds until a file that could not be written is tried again. */
@@ -119,6 +133,8 @@ export interface ObjectFileOptions {
   readonly path: string;
   /** What is watched: the API server and the namespaces. */
   readonly identity: string;
+  /** Returns the objects as they are. */
+  readonly read: () => Iterable<KubernetesObject>;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly timeSlices: TimeSlices;
@@ -127,10 +143,14 @@ export interface ObjectFileOptions {
 /** The file from which a process starts while the API server is away. */
 export class ObjectFile {
   private timer: Handle | undefined;
-  private isWriting = false;
+  private encoding: Handle | undefined;
+  /** Resolves when the file that is being written is, or cannot be. */
+  private writing: Promise<void> | undefined;
+  /** Milliseconds from a change to its writing. */
+  private delayMs = FIRST_DELAY_MS;
+  /** Whether the objects have changed since they were last read to be written. */
+  private isChanged = false;
   private isStopped = false;
-  /** The objects that are to be written when the file that is being written is. */
-  private next: (() => Iterable<KubernetesObject>) | undefined;
   private problem: { readonly text: string; readonly sinceMs: number } | undefined;
 
   constructor(private readonly options: ObjectFileOptions) {}
@@ -149,39 +169,48 @@ export class ObjectFile {
     return undefined;
   }
 
-  /** Writes the objects some time from now, as they are then. */
-  save(read: () => Iterable<KubernetesObject>): void {
-    if (this.isWriting) this.next = read;
-    else this.timer ??= this.options.clock.setTimer(() => this.write(read), DELAY_MS);
+  /** Writes the objects, which have changed, some time from now, as they are then. */
+  save(): void {
+    this.isChanged = true;
+    this.writeLater(this.delayMs);
   }
 
-  stop(): void {
+  /** Writes what has changed since it was written, and then nothing more. @returns a promise that is not rejected. */
+  async stop(): Promise<void> {
+    const isUnwritten = this.isChanged || this.encoding !== undefined;
     this.isStopped = true;
     this.timer?.release();
+    this.encoding?.release();
+    await this.writing;
+    if (isUnwritten) runSteps(this.write());
+    await this.writing;
   }
 
-  private write(read: () => Iterable<KubernetesObject>): void {
+  private writeLater(delayMs: number): void {
+    const { timer, encoding, writing, isStopped } = this;
+    if (isStopped || (timer ?? encoding ?? writing) !== undefined) return;
     const { clock, timeSlices } = this.options;
-    this.timer = undefined;
-    this.isWriting = true;
-    const steps = this.encode(new Date(clock.now()).toISOString(), [...read()], read);
-    timeSlices.startLater({ batch: { run: (task) => task() }, steps });
+    this.timer = clock.setTimer(() => {
+      this.timer = undefined;
+      const batch = { run: (task: () => void) => task() };
+      this.encoding = timeSlices.startLater({ batch, steps: this.write() });
+    }, delayMs);
   }
 
-  private *encode(
-    savedAt: string,
-    objects: readonly KubernetesObject[],
-    read: () => Iterable<KubernetesObject>,
-  ): Steps<void> {
-    const { identity, path } = this.options;
-    const content = yield* encodeObjects(identity, savedAt, objects);
+  private *write(): Steps<void> {
+    const { identity, path, clock, read } = this.options;
+    this.isChanged = false;
+    this.delayMs = DELAY_MS;
+    const savedAt = new Date(clock.now()).toISOString();
+    const content = yield* encodeObjects(identity, savedAt, [...read()]);
+    this.encoding = undefined;
     const isTooLarge = content.length > MAX_SAVED_BYTES;
     const written = isTooLarge
       ? Promise.reject(new Error(`${content.length} bytes, more than ${MAX_SAVED_BYTES}`))
       : replaceFile(path, content);
-    written.then(
+    this.writing = written.then(
       () => this.onWritten(),
-      (error: unknown) => this.onError(errorMessage(error), read),
+      (error: unknown) => this.onError(errorMessage(error)),
     );
   }
 
@@ -193,10 +222,11 @@ export class ObjectFile {
       });
     }
     this.problem = undefined;
-    this.endWriting();
+    this.writing = undefined;
+    if (this.isChanged) this.writeLater(DELAY_MS);
   }
 
-  private onError(text: string, read: () => Iterable<KubernetesObject>): void {
+  private onError(text: string): void {
     const { path, clock, logger } = this.options;
     if (this.problem?.text !== text) {
       const sinceMs = this.problem?.sinceMs ?? clock.now();
@@ -205,15 +235,7 @@ export class ObjectFile {
         withSince(`kubernetes: objects cannot be saved in ${path}: ${text}`, sinceMs);
       logger.error(line, { event: 'snapshot-failed', error: text });
     }
-    if (!this.isStopped)
-      this.timer ??= clock.setTimer(() => this.write(this.next ?? read), RETRY_MS);
-    this.endWriting();
-  }
-
-  private endWriting(): void {
-    const { next } = this;
-    this.isWriting = false;
-    this.next = undefined;
-    if (next !== undefined && !this.isStopped) this.save(next);
+    this.writing = undefined;
+    this.writeLater(RETRY_MS);
   }
 }

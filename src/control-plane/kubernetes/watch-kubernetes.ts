@@ -3,6 +3,7 @@ import { late } from '../../util/late';
 import type * as Examinations from './doctor/examine-kubernetes';
 import type * as Clusters from './kubernetes-cluster';
 import type { KubernetesCluster } from './kubernetes-cluster';
+import { findSelectorProblem } from './label-selector';
 import type { KubernetesFinding } from './doctor/kubernetes-finding';
 import {
   EXAMINE_OPTIONS,
@@ -36,6 +37,12 @@ export function watchKubernetes(options: KubernetesOptions = {}): KubernetesClus
   checkOptions('watchKubernetes()', options, KUBERNETES_OPTIONS);
   if (options.namespaces !== undefined && options.namespaceSelector !== undefined) {
     throw new TypeError('grpc-xds: watchKubernetes() takes either namespaces or namespaceSelector');
+  }
+  const { namespaceSelector } = options;
+  const problem =
+    namespaceSelector === undefined ? undefined : findSelectorProblem(namespaceSelector);
+  if (problem !== undefined) {
+    throw new TypeError(`grpc-xds: watchKubernetes(): namespaceSelector: ${problem}`);
   }
   return new (loadClusters().WatchedCluster)(options);
 }

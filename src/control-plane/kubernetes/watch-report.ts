@@ -12,6 +12,8 @@ import { sanitizeText } from '../../util/text';
 
 /** Milliseconds for which the API server may be away without a line, while what is known is served. */
 const OUTAGE_MS = 30_000;
+/** Milliseconds after which saved objects are served if the cluster has not been listed. */
+export const SAVED_START_MS = 5000;
 /** Objects whose problems are remembered, so that each is logged once. */
 const MAX_PROBLEMS = 1000;
 /** Violations of an object that a line has. */
@@ -46,6 +48,8 @@ export interface WatchReportOptions {
   readonly logger: Logger;
   /** Whether something is served. */
   readonly isServing: () => boolean;
+  /** When the objects were saved, in ISO 8601, that are served after 5 s; undefined if there are none. */
+  readonly savedAt: () => string | undefined;
 }
 
 /** What is logged of the watches of a cluster: each failure once, however often it is tried again, and its end. */
@@ -125,7 +129,8 @@ export class WatchReport {
     }
     if (cause !== 'forbidden') return;
     const { namespace, resource } = watch;
-    const loss = resource.lossIfForbidden === undefined ? '' : `; ${resource.lossIfForbidden}`;
+    const loss =
+      resource.lossIfForbidden === undefined ? '' : `; ${resource.lossIfForbidden} until then`;
     const role = namespace === undefined ? 'ClusterRole' : `Role in the namespace ${namespace}`;
     const line = () =>
       `kubernetes: this process may not list and watch ${name}: add the rule ${ruleFor(resource)} to its ${role}${loss}: ${message}`;
@@ -149,7 +154,7 @@ export class WatchReport {
     const { outage } = this;
     if (outage === undefined || outage.isSaid) return;
     outage.isSaid = true;
-    const { address, clock, logger, isServing } = this.options;
+    const { address, clock, logger, isServing, savedAt } = this.options;
     const names = [...this.failing].filter(([, { cause }]) => isOutage(cause));
     const [cause, message] = [names[0]?.[1].cause, names[0]?.[1].message ?? ''];
     const lastedMs = clock.monotonicMs() - outage.sinceMs;
@@ -157,7 +162,7 @@ export class WatchReport {
       const what = `${address} cannot be watched (${listed(names.map(([name]) => name))})`;
       const effect = isServing()
         ? `, for ${inSeconds(lastedMs)} since ${toIso(outage.sinceTime)}; what was known then is served on`
-        : ': no client is served until it can';
+        : `: no client is served until it can${orSaved(savedAt())}`;
       return `kubernetes: ${what}${effect}: ${message}; ${adviceFor(cause)}`;
     };
     logger.error(line, { event: 'kubernetes-failed', serverUri: address, error: message });
@@ -175,6 +180,11 @@ export class WatchReport {
       ...{ event: 'kubernetes-recovered', serverUri: address },
     });
   }
+}
+
+function orSaved(savedAt: string | undefined): string {
+  if (savedAt === undefined) return '';
+  return `, or the objects that were saved at ${savedAt} are, after ${inSeconds(SAVED_START_MS)}`;
 }
 
 /** Whether the API server or the credentials are the cause, and not what a role or the cluster lacks. */

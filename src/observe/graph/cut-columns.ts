@@ -1,3 +1,4 @@
+import { CONTROL_PLANE_COLUMNS, isOfControlPlane } from './control-plane-graph';
 import {
   countStates,
   GRAPH_STATES,
@@ -13,8 +14,11 @@ const SERVER_COLUMNS = ['client', 'address', 'chain', 'outcome'] as const;
 
 /** Returns the columns of a graph, from left to right. */
 export function columnsOf({ nodes }: Pick<MeshGraph, 'nodes'>): readonly GraphColumn[] {
-  const isOfServers = nodes.some(({ column }) => column === 'address');
-  return isOfServers ? SERVER_COLUMNS : TARGET_COLUMNS;
+  const columns = new Set(nodes.map(({ column }) => column));
+  const control = CONTROL_PLANE_COLUMNS.filter((column) => columns.has(column));
+  // A target without a config has nothing else.
+  if (control.length > 0 && [...columns].every(isOfControlPlane)) return control;
+  return [...(columns.has('address') ? SERVER_COLUMNS : TARGET_COLUMNS), ...control];
 }
 
 /** Returns the id of the node that stands for the nodes of a column that are left out. */

@@ -1,4 +1,5 @@
 import type { EndpointState, PolicyState, StateDetails } from '../../lb/tree/policy-state';
+import { shareMap, shareSet } from '../../util/share';
 import type { GraphState } from './mesh-graph';
 
 /** The state of an endpoint within a cluster. */
@@ -42,11 +43,38 @@ interface Place {
   readonly isInUse: boolean;
 }
 
-/** Gathers the states of a tree of policies by cluster. Each policy and each endpoint is looked at once. */
-export function seeClusters(root: PolicyState): SeenClusters {
+/**
+ * Gathers the states of a tree of policies by cluster. Each policy and each endpoint is looked at once.
+ *
+ * @param before What was known of the same channel before: it is returned itself if nothing differs, and so is each cluster of it.
+ */
+export function seeClusters(root: PolicyState, before?: SeenClusters): SeenClusters {
   const clusters = new Map<string, MutableCluster>();
   see(root, { cluster: undefined, isInUse: true }, clusters);
-  return clusters;
+  const shared = new Map<string, SeenCluster>();
+  for (const [name, cluster] of clusters) {
+    shared.set(name, shareCluster(before?.get(name), cluster));
+  }
+  return shareMap(before, shared);
+}
+
+function shareCluster(before: SeenCluster | undefined, next: MutableCluster): SeenCluster {
+  if (before === undefined) return next;
+  for (const [address, endpoint] of next.endpoints) {
+    const known = before.endpoints.get(address);
+    if (known !== undefined && isSameEndpoint(known, endpoint)) next.endpoints.set(address, known);
+  }
+  const isSame =
+    before.error === next.error &&
+    before.atLimit === next.atLimit &&
+    before.isInUse === next.isInUse &&
+    shareMap(before.endpoints, next.endpoints) === before.endpoints &&
+    shareSet(before.usedLeaves, next.usedLeaves) === before.usedLeaves;
+  return isSame ? before : next;
+}
+
+function isSameEndpoint(a: SeenEndpoint, b: SeenEndpoint): boolean {
+  return a === b || (a.state === b.state && a.text === b.text && a.isInUse === b.isInUse);
 }
 
 function see(

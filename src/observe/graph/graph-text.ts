@@ -76,8 +76,7 @@ export function toTree(graph: MeshGraph): string {
     }
   };
   const entered = new Set(edges.map(({ to }) => to));
-  const isRoot = ({ id, column }: GraphNode) =>
-    column === 'target' || ((column === 'client' || column === 'address') && !entered.has(id));
+  const isRoot = ({ id, column }: GraphNode) => column === 'target' || !entered.has(id);
   for (const node of nodes) if (isRoot(node)) write(node, undefined, 0);
   return lines.join('\n');
 }

@@ -1,4 +1,5 @@
 import { sankey, sankeyLinkHorizontal } from 'd3-sankey';
+import { isOfControlPlane } from './control-plane-graph';
 import type { GraphEdge, GraphNode, MeshGraph } from './mesh-graph';
 
 /** A node with its place, in pixels. */
@@ -43,18 +44,112 @@ const NODE_WIDTH = 12;
 const MARGIN = 20;
 /** The share of all calls that the thinnest line has: one without traffic is seen, too. */
 const MIN_FLOW = 0.004;
+/** The width of a connection to a relay or a management server. */
+const CONNECTION_WIDTH = 2;
 
 type FindRate = NonNullable<LayoutOptions['findRate']>;
 
-/** Places the nodes of a graph in columns, such that lines cross little, and gives each line its width. */
+/**
+ * Places the nodes of a graph in columns, such that lines cross little, and gives each line its width. What the process has its
+ * resources from is below the calls.
+ */
 export function layOut(graph: MeshGraph, options: LayoutOptions = {}): Picture {
+  const { calls, control } = splitFlows(graph);
+  const ofCalls = calls.nodes.length === 0 ? EMPTY : layOutCalls(calls, options);
+  if (control.nodes.length === 0) return ofCalls;
+  const ofControl = layOutControlPlane(control, ofCalls.height, options);
+  return {
+    width: Math.max(ofCalls.width, ofControl.width),
+    height: ofCalls.height + ofControl.height,
+    nodes: [...ofCalls.nodes, ...ofControl.nodes],
+    edges: [...ofCalls.edges, ...ofControl.edges],
+  };
+}
+
+const EMPTY: Picture = { width: 0, height: 0, nodes: [], edges: [] };
+
+/** Returns how many columns a graph needs beside each other. */
+export function countLayers(graph: Pick<MeshGraph, 'nodes' | 'edges'>): number {
+  const { calls, control } = splitFlows({ target: '', ...graph });
+  const layers = [layersOf(calls), depthsOf(control)].flatMap((each) => [...each.values()]);
+  return Math.max(1 + largest(layers), 2);
+}
+
+/** Separates the ways of calls from what the process has its resources from. */
+function splitFlows({ target, nodes, edges }: MeshGraph): {
+  readonly calls: MeshGraph;
+  readonly control: MeshGraph;
+} {
+  const isControl = new Set(
+    nodes.filter((each) => isOfControlPlane(each.column)).map(({ id }) => id),
+  );
+  const part = (isPart: (id: string) => boolean) => ({
+    target,
+    nodes: nodes.filter(({ id }) => isPart(id)),
+    edges: edges.filter(({ from }) => isPart(from)),
+  });
+  if (isControl.size === 0) return { calls: { target, nodes, edges }, control: part(() => false) };
+  return { calls: part((id) => !isControl.has(id)), control: part((id) => isControl.has(id)) };
+}
+
+/** Connections have no width: each column is spread over the height. @param top Where the flow begins. */
+function layOutControlPlane(
+  { nodes, edges }: MeshGraph,
+  top: number,
+  { columnWidth = 260, rowHeight = 34 }: LayoutOptions,
+): Picture {
+  const depths = depthsOf({ nodes, edges });
+  const rows = countEach(depths.values());
+  const height = largest(rows.values()) * rowHeight;
+  const placed = new Map<string, PlacedNode>();
+  const next = new Map<number, number>();
+  for (const node of nodes) {
+    const depth = depths.get(node.id) ?? 0;
+    const row = next.get(depth) ?? 0;
+    next.set(depth, row + 1);
+    const middle = top + ((row + 0.5) * height) / (rows.get(depth) ?? 1);
+    placed.set(node.id, {
+      ...{ ...node, x: MARGIN + depth * columnWidth, y: middle - NODE_WIDTH / 2 },
+      ...{ width: NODE_WIDTH, height: NODE_WIDTH },
+    });
+  }
+  const line = sankeyLinkHorizontal<GraphNode, GraphEdge>();
+  return {
+    width: widthOf(1 + largest(rows.keys()), columnWidth),
+    height: height + MARGIN,
+    nodes: [...placed.values()],
+    edges: edges.flatMap((edge) => {
+      const [from, to] = [placed.get(edge.from), placed.get(edge.to)];
+      if (from === undefined || to === undefined) return [];
+      const ends = { source: { ...from, x1: from.x + NODE_WIDTH }, target: { ...to, x0: to.x } };
+      const [y0, y1] = [from.y + NODE_WIDTH / 2, to.y + NODE_WIDTH / 2];
+      const path = line({ ...edge, ...ends, y0, y1, value: 1 }) ?? '';
+      return [{ ...edge, path, width: CONNECTION_WIDTH }];
+    }),
+  };
+}
+
+/** How many connections are between a node and a process, at most. Edges are in the order of their beginnings. */
+function depthsOf({ nodes, edges }: Pick<MeshGraph, 'nodes' | 'edges'>): Map<string, number> {
+  const depths = new Map(nodes.map(({ id }) => [id, 0]));
+  for (const { from, to } of edges) {
+    depths.set(to, Math.max(depths.get(to) ?? 0, (depths.get(from) ?? 0) + 1));
+  }
+  return depths;
+}
+
+function widthOf(layerCount: number, columnWidth: number): number {
+  return (layerCount - 1) * columnWidth + NODE_WIDTH + columnWidth + 2 * MARGIN;
+}
+
+function layOutCalls(graph: MeshGraph, options: LayoutOptions): Picture {
   const { findRate = () => undefined, columnWidth = 260, rowHeight = 34 } = options;
   const layers = layersOf(graph);
   const flows = flowsOf(graph, layers, findRate);
   const rows = countEach(layers.values());
   const layerCount = Math.max(1 + largest(rows.keys()), 2);
   const ruler = createRuler(graph, layers, layerCount);
-  const width = (layerCount - 1) * columnWidth + NODE_WIDTH + columnWidth + 2 * MARGIN;
+  const width = widthOf(layerCount, columnWidth);
   const height = Math.max(largest(rows.values()), 3) * rowHeight + 2 * MARGIN;
   const layout = sankey<GraphNode, GraphEdge>()
     .nodeId(({ id }) => id)
@@ -137,6 +232,7 @@ function layersOf({ nodes, edges }: MeshGraph): Map<string, number> {
   const layers = {
     ...{ target: 0, route: 1, cluster: 2, locality: 3 + shift, endpoint: 4 + shift },
     ...{ client: 0, address: 1, chain: 2, outcome: 3 },
+    ...{ process: 0, relay: 1, 'management server': 2 },
   };
   return new Map(nodes.map(({ id, column }) => [id, layers[column] + (leaves.has(id) ? 1 : 0)]));
 }

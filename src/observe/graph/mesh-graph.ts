@@ -1,4 +1,7 @@
-/** The column of a node, from left to right: those of the calls of a target, then those of the calls of servers. */
+/**
+ * The column of a node, from left to right: those of the calls of a target, then those of the calls of servers, then those of what a
+ * process has its resources from.
+ */
 export type GraphColumn =
   | 'target'
   | 'route'
@@ -8,7 +11,10 @@ export type GraphColumn =
   | 'client'
   | 'address'
   | 'chain'
-  | 'outcome';
+  | 'outcome'
+  | 'process'
+  | 'relay'
+  | 'management server';
 
 /** The state of what a node stands for, the best first. */
 export type GraphState =
@@ -70,7 +76,10 @@ export interface GraphEdge {
   readonly change?: GraphChange;
 }
 
-/** The ways of the calls of one target. Nodes are in the order of their columns, and in a column from top to bottom. */
+/**
+ * The ways of the calls of one target, and of the resources that decide them. Nodes are in the order of their columns, and in a column
+ * from top to bottom.
+ */
 export interface MeshGraph {
   readonly target: string;
   readonly nodes: readonly GraphNode[];

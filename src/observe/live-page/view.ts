@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { err, ok, type Result } from '../../util/result';
+import { shareList } from '../../util/share';
 import { redactSecrets } from '../../util/text';
 
 /** A value in a row, as plain JSON. */
@@ -86,30 +87,39 @@ export function cellText(text: string): string {
   return shown.length <= MAX_CELL_LENGTH ? shown : `${shown.slice(0, MAX_CELL_LENGTH)}…`;
 }
 
-/** A view as a reader has it: its rows as JSON text, by id, in order. */
-export class SentView {
-  private rows: ReadonlyMap<string, string> = new Map();
-  private total = -1;
-  private offset = -1;
+/** A row as a reader has it. */
+interface SentRow {
+  readonly row: Row;
+  /** As JSON. */
+  readonly text: string;
+}
 
-  /** Returns what has changed since the last call; `undefined` if nothing has. */
+/** A view as a reader has it: its rows by id, in order. */
+export class SentView {
+  private view: View | undefined;
+  private rows: ReadonlyMap<string, SentRow> = new Map();
+
+  /** Returns what has changed since the last call; `undefined` if nothing has. What is the same object has not. */
   update(view: View): ViewDelta | undefined {
-    const { rows: before } = this;
-    const after = new Map(view.rows.map((row) => [row.id, JSON.stringify(row)]));
-    const rows = view.rows.filter(({ id }) => before.get(id) !== after.get(id));
+    const { view: latest, rows: before } = this;
+    const isSameSize = latest?.total === view.total && latest.offset === view.offset;
+    if (isSameSize && shareList(latest.rows, view.rows) === latest.rows) return undefined;
+    this.view = view;
+    const after = new Map(view.rows.map((row) => [row.id, toSent(row, before.get(row.id))]));
+    const rows = view.rows.filter(({ id }) => before.get(id)?.text !== after.get(id)?.text);
     const hasOrder = !isSameOrder(before, after);
-    const { total, offset } = view;
-    if (rows.length === 0 && !hasOrder && total === this.total && offset === this.offset) {
-      return undefined;
-    }
     this.rows = after;
-    this.total = total;
-    this.offset = offset;
+    if (rows.length === 0 && !hasOrder && isSameSize) return undefined;
+    const { total, offset } = view;
     return { total, offset, ...(hasOrder && { order: [...after.keys()] }), rows };
   }
 }
 
-function isSameOrder(a: ReadonlyMap<string, string>, b: ReadonlyMap<string, string>): boolean {
+function toSent(row: Row, before: SentRow | undefined): SentRow {
+  return before?.row === row ? before : { row, text: JSON.stringify(row) };
+}
+
+function isSameOrder(a: ReadonlyMap<string, unknown>, b: ReadonlyMap<string, unknown>): boolean {
   if (a.size !== b.size) return false;
   const ids = a.keys();
   for (const id of b.keys()) if (ids.next().value !== id) return false;

@@ -90,6 +90,7 @@ export class ClusterShare implements Share {
     if (transport === undefined && !serves) return { ...common, state: 'unused', role: 'none' };
     return {
       ...{ ...common, state: 'ready', role: serves ? 'relay' : 'client' },
+      ...(serves && { clients: relay.clientCount }),
       pid: cluster.isPrimary ? process.pid : process.ppid,
       ...(readyAtMs !== undefined && { since: toIso(readyAtMs) }),
     };

@@ -14,6 +14,8 @@ import type { RelayState } from './share';
 
 /** A relay in this process. */
 export interface ServingRelay {
+  /** How many discovery streams of clients there are. */
+  readonly clientCount: number;
   stop(): Promise<void>;
   kill(): void;
 }
@@ -28,6 +30,8 @@ export interface ElectionReport {
   readonly upstream: string;
   /** When the relay was found, in milliseconds since 1970; `undefined` until one is. */
   readonly readyAtMs: number | undefined;
+  /** The discovery streams of clients of a relay of this process; `undefined` if it is none. */
+  readonly clients: number | undefined;
 }
 
 /** Constructor options of an election. */
@@ -78,6 +82,8 @@ export class RelayElection {
   private seenCount = 0;
   private readyAtMs: number | undefined;
   private serving: Promise<ServingRelay> | undefined;
+  /** The same once it has started. */
+  private served: ServingRelay | undefined;
   private checkTimer: Handle | undefined;
   private spreadMs = SPREAD_MS;
   private reported: string | undefined;
@@ -94,7 +100,9 @@ export class RelayElection {
     const isServing = state.kind === 'ready' && this.serving !== undefined;
     const role = isServing ? 'relay' : state.kind === 'ready' ? 'client' : 'none';
     const takeovers = Math.max(0, seenCount - 1);
-    return { state, role, takeovers, readyAtMs: this.readyAtMs, upstream: this.options.upstream };
+    const clients = role === 'relay' ? this.served?.clientCount : undefined;
+    const { readyAtMs } = this;
+    return { state, role, takeovers, readyAtMs, clients, upstream: this.options.upstream };
   }
 
   /** Watches the state until the handle is released. */
@@ -218,7 +226,11 @@ export class RelayElection {
     const serving = serve(claim);
     this.serving = serving;
     this.checkLater(claim, FIRST_CHECK_MS);
-    serving.catch((error: unknown) => {
+    const onStarted = (relay: ServingRelay) => {
+      // It may have lost the path meanwhile.
+      if (this.serving === serving) this.served = relay;
+    };
+    serving.then(onStarted).catch((error: unknown) => {
       this.leave(claim);
       this.link?.close();
       if (this.phase !== 'stopped') this.giveUp(errorMessage(error));
@@ -240,6 +252,7 @@ export class RelayElection {
   private leave(claim: ClaimedPath): void {
     this.checkTimer?.release();
     this.serving = undefined;
+    this.served = undefined;
     claim.release();
   }
 

@@ -230,8 +230,11 @@ class SocketShare implements Share {
   }
 
   describe(): Omit<ShareReport, 'text'> {
-    const { role, state, takeovers, upstream, readyAtMs } = this.election.describe();
-    const common = { address: this.serverUri, upstream, role, takeovers };
+    const { role, state, takeovers, upstream, readyAtMs, clients } = this.election.describe();
+    const common = {
+      ...{ address: this.serverUri, upstream, role, takeovers },
+      ...(clients !== undefined && { clients }),
+    };
     if (!this.isStarted) return { ...common, state: 'unused' };
     if (state.kind === 'unavailable') return { ...common, state: state.kind, reason: state.reason };
     if (state.kind === 'electing' || readyAtMs === undefined)

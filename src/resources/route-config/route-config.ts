@@ -85,6 +85,8 @@ export type ClusterSpecifier =
       readonly clusters: readonly WeightedCluster[];
       /** The sum of the weights, at most 2^32 - 1. */
       readonly totalWeight: number;
+      /** The names of those with weight 0, to which no call goes, each once: for people, who look for them. */
+      readonly zeroWeight: readonly string[];
     };
 
 /** The authority that is sent instead of the default one of the channel. */

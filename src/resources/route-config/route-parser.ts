@@ -157,8 +157,8 @@ function parseHostRewrite(
 }
 
 /**
- * Parses weighted clusters; `undefined` after adding a violation (gRFC A28). Clusters without weight are validated and
- * left out; the deprecated `total_weight` is ignored.
+ * Parses weighted clusters; `undefined` after adding a violation (gRFC A28). Of clusters without weight, which are
+ * validated as well, the names are kept; the deprecated `total_weight` is ignored.
  */
 function parseWeightedClusters(
   { clusters }: WeightedClusterMessage,
@@ -166,12 +166,13 @@ function parseWeightedClusters(
   violations: Violations,
 ): ClusterSpecifier | undefined {
   const at = violations.at('clusters');
-  const weighted = clusters
-    .map((cluster, i) => parseCluster(cluster, filters, at.index(i)))
-    .filter(({ weight }) => weight > 0);
+  const all = clusters.map((cluster, i) => parseCluster(cluster, filters, at.index(i)));
+  const weighted = all.filter(({ weight }) => weight > 0);
   const totalWeight = weighted.reduce((sum, { weight }) => sum + weight, 0);
   if (totalWeight > 0 && totalWeight <= MAX_TOTAL_WEIGHT) {
-    return { kind: 'weighted', clusters: weighted, totalWeight };
+    const drawn = new Set(weighted.map(({ name }) => name));
+    const others = new Set(all.map(({ name }) => name).filter((name) => !drawn.has(name)));
+    return { kind: 'weighted', clusters: weighted, totalWeight, zeroWeight: [...others] };
   }
   return at.add(
     totalWeight === 0

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -198,6 +199,35 @@ it('reads the objects of some namespaces by a watch for each', () => {
   ]);
 });
 
+it('says once that a namespace does not exist, and when it does, and requests none that has Services', () => {
+  const { api, clock, answerAll, take } = createWorld({
+    namespaces: { kind: 'named', names: ['shop', 'typo', 'hidden'] },
+  });
+  for (const call of api.calls('services')) {
+    call.list('10', call.request.path.includes('/shop/') ? shop.services : []);
+  }
+  answerAll('10');
+  const requested = () => api.calls().map(({ request }) => request.path);
+  for (let i = 0; i < 2; i++) {
+    expect(requested()).toEqual(['/api/v1/namespaces/typo', '/api/v1/namespaces/hidden']);
+    api.onlyCall('typo').refuse(404);
+    api.onlyCall('hidden').refuse(403, { message: 'no' });
+    clock.advance(30_000);
+  }
+  expect(take()).toEqual([
+    'kubernetes: the namespace "typo" does not exist, and nothing is served of it until it does: check its name',
+    'kubernetes: the namespace "hidden" has no Services, and it is not known whether it exists: check its name, or add the rule {apiGroups: [""], resources: ["namespaces"], verbs: ["get"]} to the role: HTTP status 403: no',
+  ]);
+  api.onlyCall('typo').break();
+  clock.advance(30_000);
+  const created = serviceJson('web', { namespace: 'typo', version: 11 });
+  const watches = api.watches('services');
+  watches.find(({ request }) => request.path.includes('/typo/'))?.send('ADDED', created);
+  clock.advance(30_000);
+  expect(take()).toEqual(['kubernetes: the namespace "typo" exists now']);
+  expect(requested()).toEqual(['/api/v1/namespaces/hidden']);
+});
+
 it('reads the objects of namespaces by their labels, also of one that is labeled later', () => {
   const namespace = (name: string, version = 1) => ({
     metadata: { name, resourceVersion: String(version) },
@@ -225,7 +255,8 @@ describe('the saved file', () => {
   async function save() {
     const { clock, answerAll } = createWorld({ savedPath: path });
     answerAll('10', shop);
-    clock.advance(10_000);
+    // Soon after the start: a process that is ended before would leave none.
+    clock.advance(1000);
     // The file is written by the real file system.
     await eventually(
       () => {
@@ -252,6 +283,9 @@ describe('the saved file', () => {
       savedPath: path,
     });
     for (const call of api.calls()) call.break();
+    expect(take()[0]).toMatch(
+      /: no client is served until it can, or the objects that were saved at 2023-11-14T\S+ are, after 5\.0 s: connect/,
+    );
     clock.advance(4900);
     expect(store.isOpen).toBe(false);
     for (const call of api.calls()) call.break();
@@ -268,25 +302,43 @@ describe('the saved file', () => {
     expect([watch.isListed, store.slicesOf('shop/web').length]).toEqual([true, 1]);
   });
 
+  it('has at the end what has changed since it was written, and is not written before all is listed', async () => {
+    const one = createWorld({ savedPath: path });
+    one.api.onlyCall('services').list('10', [serviceJson('other')]);
+    one.clock.advance(20);
+    const saved = () => readFileSync(path, 'utf8');
+    const before = saved();
+    await one.watch.stop();
+    expect(saved()).toBe(before);
+    const other = createWorld({ savedPath: path });
+    other.answerAll('10', { services: [serviceJson('other')] });
+    await other.watch.stop();
+    expect(saved()).toContain('"name":"other"');
+    expect(saved()).not.toContain('"name":"web"');
+    expect(other.clock.pendingTimers).toBe(0);
+  });
+
   it('has no routes where routes are not watched', async () => {
     const withRoutes = join(folder, 'routes');
     const one = createWorld({ savedPath: withRoutes, hasRoutes: true });
     one.answerAll('10', { ...shop, grpcroutes: [routeJson('r', 'web', ['web'])] });
     expect(one.store.routes.size).toBe(1);
-    one.clock.advance(10_000);
-    await eventually(
-      () => {
-        one.clock.advance(10);
-        return statSync(withRoutes, { throwIfNoEntry: false })?.size ?? 0;
-      },
-      (size) => size > 0,
-    );
-    one.watch.stop();
+    await one.watch.stop();
     for (const hasRoutes of [true, false]) {
       const { store } = createWorld({ savedPath: withRoutes, hasRoutes });
       expect([store.services.size, store.routes.size]).toEqual([1, hasRoutes ? 1 : 0]);
     }
   });
+
+  /** Changes the objects of the file, with the digest that they have then. */
+  function rewrite(before: string, after: string): void {
+    const [header = '', ...lines] = readFileSync(path, 'utf8').split('\n');
+    const content = lines.join('\n').replace(before, after);
+    const digest = createHash('sha256').update(content).digest('hex');
+    writeFileSync(path, `${JSON.stringify({ ...JSON.parse(header), digest })}\n${content}`);
+  }
+  const unreadable =
+    'line 2 has the Service shop/web, which cannot be read: spec.type: "Other" is none of ClusterIP, NodePort, LoadBalancer, ExternalName';
 
   it('is not served if the API server answers', () => {
     const { store, answerAll, takeChanges } = createWorld({ savedPath: path });
@@ -306,6 +358,8 @@ describe('the saved file', () => {
       () => writeFileSync(path, readFileSync(path, 'utf8').replace('"web"', '"wet"')),
       'is damaged',
     ],
+    ['with an object that cannot be read', () => rewrite('"ClusterIP"', '"Other"'), unreadable],
+    ['with a line that is no JSON', () => rewrite('{', '['), 'line 2 is no JSON'],
     ['that is cut', () => writeFileSync(path, readFileSync(path).subarray(0, -5)), 'is damaged'],
     [
       'of another format',
@@ -324,9 +378,9 @@ describe('the saved file', () => {
   });
 });
 
-it('ends all watches', () => {
+it('ends all watches', async () => {
   const { api, clock, watch, answerAll } = createWorld();
   answerAll('10');
-  watch.stop();
+  await watch.stop();
   expect([api.calls(), api.watches(), clock.pendingTimers]).toEqual([[], [], 0]);
 });

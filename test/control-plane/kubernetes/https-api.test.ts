@@ -272,6 +272,32 @@ describe('a request', () => {
     expect(await call(api, { path: '/' })).toMatchObject({ value: { body: ['Bearer abc'] } });
   });
 
+  it('has the token of the tokenFile of a user as it is now, rather than its token', async () => {
+    const tokenFile = join(folder, 'user-token');
+    writeFileSync(tokenFile, 'first\n');
+    const { api } = await createApi(
+      (request, response) => response.end(JSON.stringify([request.headers.authorization])),
+      // Like other paths of a kubeconfig, it is relative to its folder.
+      { tokenFile: 'user-token', token: 'static' },
+    );
+    const next = () => call(api, { path: '/' });
+    expect(await next()).toMatchObject({ value: { body: ['Bearer first'] } });
+    writeFileSync(tokenFile, 'second\n');
+    expect(await next()).toMatchObject({ value: { body: ['Bearer second'] } });
+    writeFileSync(tokenFile, '\n');
+    expect(await next()).toMatchObject({
+      error: { message: `no credentials: the tokenFile ${tokenFile} of the kubeconfig is empty` },
+    });
+    rmSync(tokenFile);
+    expect(await next()).toMatchObject({
+      error: {
+        message: expect.stringContaining(
+          `no credentials: the tokenFile ${tokenFile} of the kubeconfig cannot be read: ENOENT`,
+        ),
+      },
+    });
+  });
+
   it('is cancelled by a release', async () => {
     let count = 0;
     const { api } = await createApi((_, response) => void setImmediate(() => response.end('{}')));

@@ -373,6 +373,14 @@ describe('KubernetesSource', () => {
     ]);
   });
 
+  it.each(['ExternalName', 'ClusterIP'])('says that a %s without ports has no names', (type) => {
+    const scene = new Scene(service('a', { type, externalName: 'b.example', ports: [] }));
+    const message = 'has no ports, and so no names that clients can call: add one to spec.ports';
+    expect(scene.problems).toEqual([['shop/a', [{ annotation: undefined, message }]]]);
+    scene.apply([service('a', { type, externalName: 'b.example' })]);
+    expect(scene.problems.slice(1)).toEqual([['shop/a', []]]);
+  });
+
   it('reports the problems of a service when they change', () => {
     const wrong = { annotations: { 'grpc-xds/lb-policy': 'fastest' } };
     const scene = new Scene(service('a', {}, wrong), service('b'));

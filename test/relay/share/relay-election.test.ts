@@ -60,7 +60,7 @@ describe('the relay of a socket', () => {
       serving--;
       await relay.stop();
     };
-    return { kill: () => relay.kill(), stop };
+    return { clientCount: relay.clientCount, kill: () => relay.kill(), stop };
   };
   const open = (at = path, upstream = UPSTREAM) => {
     const logger = {

@@ -26,7 +26,11 @@ export function readTokenClaims(
   audience: string,
   nowMs: number,
 ): Result<TokenClaims, string> {
-  const [, payload] = (token.length <= MAX_TOKEN_LENGTH && JWT.exec(token)) || [];
+  if (token.length > MAX_TOKEN_LENGTH) {
+    const length = `${token.length} characters, more than ${MAX_TOKEN_LENGTH}`;
+    return err(`the bearer token has ${length}: ${NEXT_STEP}`);
+  }
+  const [, payload] = JWT.exec(token) ?? [];
   const claims = payload === undefined ? undefined : parseClaims(payload);
   if (claims === undefined) return err(`the bearer token is no JWT: ${NEXT_STEP}`);
   const [aud, exp] = [valueAt(claims, 'aud'), valueAt(claims, 'exp')];

@@ -6,6 +6,7 @@ import { requireOptional } from '../../../util/optional-package';
 import { readRegularText } from '../../../util/read-regular-file';
 import { err, ok, type Result } from '../../../util/result';
 import { quoteText, sanitizeText } from '../../../util/text';
+import { findTokenFile, MAX_KUBECONFIG_BYTES, readTokenFile } from './token-file';
 
 /** Where the API server is, and as whom it is called. */
 export interface ApiAccess {
@@ -46,14 +47,13 @@ interface KubeConfig {
   getContexts(): readonly { readonly name: string }[];
   /** Undefined if the kubeconfig names none. */
   getCurrentContext(): string | undefined;
+  getCurrentUser(): { readonly name: string } | null;
   getCurrentCluster(): { readonly server: string; readonly proxyUrl?: string } | null;
   applyToHTTPSOptions(options: RequestOptions): Promise<void>;
 }
 
 /** What `loadFromDefault` falls back to if it finds no configuration. */
 const NO_CONFIGURATION = 'http://localhost:8080';
-
-const MAX_KUBECONFIG_BYTES = 16 * 1024 * 1024;
 
 /**
  * Finds the API server and the credentials for it.
@@ -97,6 +97,8 @@ interface ReadConfig {
   readonly config: KubeConfig;
   readonly server: string;
   readonly hasProxy: boolean;
+  /** The path of the file with the token; `undefined` if the official client has the credentials. */
+  readonly tokenFile: string | undefined;
 }
 
 function readConfig(
@@ -122,7 +124,10 @@ function readConfig(
         'there is no kubeconfig, and no service account of a pod: name a kubeconfig, or run this in a cluster with automountServiceAccountToken',
       );
     }
-    return ok({ config, server: new URL(server).href.replace(/\/$/, ''), hasProxy: !!proxyUrl });
+    const user = config.getCurrentUser();
+    const tokenFile = user === null ? undefined : findTokenFile(kubeconfig, user.name);
+    const url = new URL(server).href.replace(/\/$/, '');
+    return ok({ config, server: url, hasProxy: !!proxyUrl, tokenFile });
   } catch (error) {
     return err(`${source} cannot be used: ${sanitizeText(errorMessage(error), 1024)}`);
   }
@@ -153,7 +158,14 @@ class KubeConfigAccess implements ApiAccess {
   async credentials(): Promise<ApiCredentials> {
     const headers: OutgoingHttpHeaders = {};
     const options: RequestOptions = { headers };
-    await this.current.config.applyToHTTPSOptions(options);
+    const { config, tokenFile } = this.current;
+    await config.applyToHTTPSOptions(options);
+    if (tokenFile !== undefined) {
+      const read = readTokenFile(tokenFile);
+      if (!read.ok) throw new Error(read.error);
+      // As for kubectl, it comes before a token of the same user.
+      headers['Authorization'] = `Bearer ${read.value}`;
+    }
     const { Authorization: token } = headers;
     // Files with a token may end with a newline, which no header can have.
     if (typeof token === 'string') headers['Authorization'] = token.trim();

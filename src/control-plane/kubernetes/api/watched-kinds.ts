@@ -15,7 +15,7 @@ export interface WatchedResource {
   /** Whether the cluster may not have it: Gateway API is installed by its administrators. */
   readonly isOptional: boolean;
   /**
-   * What is not known if a role lacks it, and everything else is served without; undefined if nothing is. A role for some
+   * What is missing if a role lacks it, and everything else is served without; undefined if nothing is. A role for some
    * namespaces cannot have Nodes.
    */
   readonly lossIfForbidden: string | undefined;
@@ -47,7 +47,7 @@ export const WATCHED_RESOURCES: readonly WatchedResource[] = [
   },
   {
     ...{ ...common, kind: 'Node', resource: 'nodes', isNamespaced: false, hasMetadataOnly: true },
-    lossIfForbidden: 'the regions of endpoints are not known until then',
+    lossIfForbidden: 'the regions of endpoints are not known',
   },
   { ...common, kind: 'GRPCRoute', resource: 'grpcroutes', group: GATEWAY_API, isOptional: true },
   {
@@ -62,6 +62,11 @@ export const WATCHED_RESOURCES: readonly WatchedResource[] = [
 export function namespaceResource(labelSelector: string): WatchedResource {
   const resource = { ...common, kind: 'Namespace', resource: 'namespaces' } as const;
   return { ...resource, isNamespaced: false, hasMetadataOnly: true, labelSelector };
+}
+
+/** Returns the path of a namespace. */
+export function namespacePath(name: string): string {
+  return `/api/v1/namespaces/${encodeURIComponent(name)}`;
 }
 
 /** Returns the path of a list of objects. @param namespace Default: all. */

@@ -3,11 +3,11 @@ import type { ExamineKubernetesOptions } from '../kubernetes-options';
 import { TimeSlices } from '../../../util/time-slices';
 import { loadApiAccess } from '../api/api-access';
 import { HttpsApi } from '../api/https-api';
-import { WATCHED_RESOURCES } from '../api/watched-kinds';
+import { namespacePath, WATCHED_RESOURCES } from '../api/watched-kinds';
 import { DEFAULT_CLUSTER_DOMAIN, type ServiceAddress } from '../names';
 import { keyOf } from '../object-key';
 import { StoredObjects } from '../stored-objects';
-import { list } from './api-calls';
+import { call, list } from './api-calls';
 import type { KubernetesFinding, OnFinding } from './kubernetes-finding';
 import { checkGatewayApi, checkPermissions, checkServer } from './permission-checks';
 import { checkService } from './service-checks';
@@ -78,18 +78,20 @@ async function examineServices(
     onFinding({ check: 'service', level: 'note', subject: 'Services', text });
     return;
   }
-  const objects = await loadObjects(api, namespace, options.clock, onFinding);
-  if (objects === undefined) return;
+  const loaded = await loadObjects(api, namespace, options.clock, onFinding);
+  if (loaded === undefined) return;
+  const { objects, hasNodes } = loaded;
+  if (objects.services.size === 0 && !(await checkNamespace(api, namespace, onFinding))) return;
   if (address === undefined) {
     for (const service of objects.services.values()) {
-      checkService(objects, service, { port: undefined, domain }, onFinding);
+      checkService(objects, service, { domain, hasNodes }, onFinding);
     }
     return;
   }
   const key = keyOf(address);
   const service = objects.services.get(key);
   if (service !== undefined) {
-    checkService(objects, service, { port: address.port, domain }, onFinding);
+    checkService(objects, service, { port: address.port, domain, hasNodes }, onFinding);
     return;
   }
   onFinding({
@@ -98,12 +100,19 @@ async function examineServices(
   });
 }
 
+interface LoadedObjects {
+  readonly objects: StoredObjects;
+  /** False if Nodes cannot be listed. */
+  readonly hasNodes: boolean;
+}
+
 async function loadObjects(
   api: HttpsApi,
   namespace: string,
   clock: Clock,
   onFinding: OnFinding,
-): Promise<StoredObjects | undefined> {
+): Promise<LoadedObjects | undefined> {
+  let hasNodes = true;
   const objects = new StoredObjects(clock);
   for (const resource of WATCHED_RESOURCES) {
     const scope = resource.isNamespaced ? namespace : undefined;
@@ -111,13 +120,34 @@ async function loadObjects(
     if (listed.ok) {
       for (const object of listed.value) if (object.kind !== 'Namespace') objects.put(object);
     } else if (!resource.isOptional) {
-      const subject = `Services of the namespace ${namespace}`;
       const text = `not checked: ${resource.resource} cannot be listed: ${listed.error.message}`;
-      onFinding({ check: 'service', level: 'skip', subject, text });
-      return undefined;
+      if (resource.lossIfForbidden === undefined) {
+        const subject = `Services of the namespace ${namespace}`;
+        onFinding({ check: 'service', level: 'skip', subject, text });
+        return undefined;
+      }
+      onFinding({ check: 'zones', level: 'warn', subject: 'zones of Nodes', text });
+      hasNodes = false;
     }
   }
-  return objects;
+  return { objects, hasNodes };
+}
+
+/** Whether a namespace without Services exists: lists of one that does not are empty. @returns false if it does not. */
+async function checkNamespace(
+  api: HttpsApi,
+  namespace: string,
+  onFinding: OnFinding,
+): Promise<boolean> {
+  const answer = await call(api, { path: namespacePath(namespace) });
+  const found = { check: 'namespace', subject: `namespace ${namespace}` };
+  if (answer.ok || answer.error.status !== 404) {
+    onFinding({ ...found, level: 'note', text: 'has no Services' });
+    return true;
+  }
+  const remedy = 'check its name: kubectl get namespaces';
+  onFinding({ ...found, level: 'fail', text: 'does not exist', remedy });
+  return false;
 }
 
 /** Returns the port of a Service that a target names by one of its three names. */

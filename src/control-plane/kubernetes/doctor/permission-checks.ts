@@ -1,5 +1,10 @@
 import type { KubernetesApi } from '../api/kubernetes-api';
-import { ruleFor, WATCHED_RESOURCES } from '../api/watched-kinds';
+import {
+  namespacePath,
+  ruleFor,
+  WATCHED_RESOURCES,
+  type WatchedResource,
+} from '../api/watched-kinds';
 import type { ServiceAccount } from '../access/token-review';
 import { valueAt } from '../../../util/value-at';
 import { call, isAllowed } from './api-calls';
@@ -13,6 +18,7 @@ interface Permission {
   readonly resource: string;
   readonly subresource?: string;
   readonly verb: string;
+  readonly isNamespaced: boolean;
   /** What is missing without it; a failure if clients are not served. */
   readonly without: string;
   readonly isNeeded: boolean;
@@ -21,28 +27,39 @@ interface Permission {
 
 const GATEWAY_API = 'gateway.networking.k8s.io';
 
-const READS: readonly Permission[] = WATCHED_RESOURCES.flatMap((resource) =>
-  ['list', 'watch'].map((verb) => ({
-    ...{ group: resource.group, resource: resource.resource, verb },
-    without: resource.isOptional ? 'GRPCRoutes have no effect' : 'no client is served',
-    isNeeded: !resource.isOptional,
-    rule: ruleFor(resource),
-  })),
-);
+const READS: readonly Permission[] = WATCHED_RESOURCES.flatMap((resource) => {
+  const { group, resource: plural, isNamespaced } = resource;
+  const { without, isNeeded } = effectOf(resource);
+  const common = { group, resource: plural, isNamespaced, without, isNeeded };
+  return ['list', 'watch'].map((verb) => ({ ...common, verb, rule: ruleFor(resource) }));
+});
+
+function effectOf({
+  isOptional,
+  lossIfForbidden,
+}: WatchedResource): Pick<Permission, 'without' | 'isNeeded'> {
+  if (isOptional) return { without: 'GRPCRoutes have no effect', isNeeded: false };
+  return lossIfForbidden === undefined
+    ? { without: 'no client is served', isNeeded: true }
+    : { without: `Services are served, but ${lossIfForbidden}`, isNeeded: false };
+}
 
 const WRITES: readonly Permission[] = [
   {
     ...{ group: 'authentication.k8s.io', resource: 'tokenreviews', verb: 'create' },
+    isNamespaced: false,
     ...{ without: 'clients with service account tokens are refused', isNeeded: false },
     rule: '{apiGroups: ["authentication.k8s.io"], resources: ["tokenreviews"], verbs: ["create"]}',
   },
   {
     ...{ group: GATEWAY_API, resource: 'grpcroutes', subresource: 'status', verb: 'patch' },
+    isNamespaced: true,
     ...{ without: 'the conditions of GRPCRoutes are not written', isNeeded: false },
     rule: `{apiGroups: ["${GATEWAY_API}"], resources: ["grpcroutes/status"], verbs: ["patch"]}`,
   },
   {
     ...{ group: '', resource: 'events', verb: 'create' },
+    isNamespaced: true,
     ...{ without: 'wrong annotations of Services are not said by events', isNeeded: false },
     rule: '{apiGroups: [""], resources: ["events"], verbs: ["create"]}',
   },
@@ -101,12 +118,14 @@ export async function checkPermissions(
 ): Promise<void> {
   const subject =
     account === undefined ? 'this user' : `service account ${account.namespace}/${account.name}`;
+  if (account !== undefined && !(await checkAccount(api, account, subject, onFinding))) return;
   let missing = 0;
   for (const permission of [...READS, ...WRITES]) {
     const { group, resource, subresource, verb, without, isNeeded, rule } = permission;
+    const isInOne = namespace !== undefined && permission.isNamespaced;
     const scope = {
       ...(subresource !== undefined && { subresource }),
-      ...(namespace !== undefined && { namespace }),
+      ...(isInOne && { namespace }),
     };
     const allowed = await isAllowed(api, { group, resource, verb, ...scope }, account);
     if (!allowed.ok) {
@@ -120,10 +139,31 @@ export async function checkPermissions(
     onFinding({
       ...{ check: 'permission', level: isNeeded ? 'fail' : 'warn', subject },
       text: `lacks ${verb} of ${group === '' ? name : `${name}.${group}`}: ${without}`,
-      remedy: `add the rule ${rule} to its ClusterRole`,
+      remedy: `add the rule ${rule} to its ${isInOne ? `Role in the namespace ${namespace}` : 'ClusterRole'}`,
     });
   }
   if (missing > 0) return;
   const text = 'may list, watch and write what a control plane does';
   onFinding({ check: 'permission', level: 'ok', subject, text });
+}
+
+/** Whether a service account exists: roles may be bound to one that does not. @returns false if it does not. */
+async function checkAccount(
+  api: Api,
+  { namespace, name }: ServiceAccount,
+  subject: string,
+  onFinding: OnFinding,
+): Promise<boolean> {
+  const path = `${namespacePath(namespace)}/serviceaccounts/${encodeURIComponent(name)}`;
+  const answer = await call(api, { path });
+  const found = { check: 'account', subject };
+  if (answer.ok) return true;
+  const { status, message } = answer.error;
+  if (status === 404) {
+    const remedy = `check its name and namespace: kubectl get serviceaccounts -n ${namespace}`;
+    onFinding({ ...found, level: 'fail', text: 'does not exist', remedy });
+    return false;
+  }
+  onFinding({ ...found, level: 'skip', text: `it is not checked that it exists: ${message}` });
+  return true;
 }

@@ -14,15 +14,21 @@ const GRPC_PROTOCOLS: ReadonlySet<string | undefined> = new Set([
 /** Names of ports that say it, as istiod reads them. */
 const GRPC_NAME = /^(?:grpc|grpc-web|http2|h2c|https)(?:-|$)/;
 
-/**
- * Checks what clients of a Service get.
- *
- * @param port Default: each of its ports.
- */
+/** What is checked of a Service. */
+export interface ServiceCheck {
+  /** Default: each of its ports. */
+  readonly port?: number | undefined;
+  /** The domain of the cluster. */
+  readonly domain: string;
+  /** Whether the Nodes are known, with their zones. */
+  readonly hasNodes: boolean;
+}
+
+/** Checks what clients of a Service get. */
 export function checkService(
   objects: ClusterObjects,
   service: ServiceObject,
-  { port, domain }: { readonly port: number | undefined; readonly domain: string },
+  { port, domain, hasNodes }: ServiceCheck,
   onFinding: OnFinding,
 ): void {
   const subject = `Service ${keyOf(service.meta)}`;
@@ -40,18 +46,22 @@ export function checkService(
     ...{ key: keyOf(service.meta), namespaces: [service.meta.namespace], domain },
   });
   for (const { annotation, message } of problems) {
-    onFinding({
-      ...{ check: 'annotation', level: 'warn', subject },
-      text: annotation === undefined ? message : `annotation ${annotation}: ${message}`,
-      remedy: 'correct it: it changes nothing, and the rest of the Service is served',
-    });
+    const found = { level: 'warn', subject } as const;
+    // What is not about an annotation has its next step in the message.
+    if (annotation === undefined) onFinding({ ...found, check: 'service', text: message });
+    else {
+      const text = `annotation ${annotation}: ${message}`;
+      const remedy = 'correct it: it changes nothing, and the rest of the Service is served';
+      onFinding({ ...found, check: 'annotation', text, remedy });
+    }
   }
   if (service.type === 'ExternalName') {
     const text = `is the DNS name ${quoteText(service.externalName)}, which clients resolve themselves`;
     onFinding({ check: 'endpoints', level: 'note', subject, text });
     return;
   }
-  checkEndpoints(objects, service, subject, onFinding);
+  const endpoints = checkEndpoints(objects, service, subject, onFinding);
+  if (hasNodes) checkZones(objects, endpoints, subject, onFinding);
 }
 
 function checkPort(
@@ -82,15 +92,18 @@ function checkPort(
   }
 }
 
+/** @returns those that are ready. */
 function checkEndpoints(
   objects: ClusterObjects,
   service: ServiceObject,
   subject: string,
   onFinding: OnFinding,
-): void {
+): readonly SliceEndpoint[] {
   const slices = objects.slicesOf(keyOf(service.meta));
   const endpoints = slices.flatMap((slice) => slice.endpoints);
-  const ready = endpoints.filter(({ isReady }) => isReady || service.publishesNotReady);
+  const isUsed = ({ isReady }: SliceEndpoint) => isReady || service.publishesNotReady;
+  const ready = endpoints.filter(isUsed);
+  const others = endpoints.filter((endpoint) => !isUsed(endpoint));
   const found = { check: 'endpoints', subject };
   if (slices.length === 0) {
     onFinding({
@@ -98,19 +111,22 @@ function checkEndpoints(
       remedy:
         'check that its selector matches the labels of pods, and that the controllers of the cluster run',
     });
-    return;
+    return [];
   }
   if (ready.length === 0) {
     onFinding({
-      ...{ ...found, level: 'fail', text: `no endpoint is ready: ${describe(endpoints)}` },
+      ...{ ...found, level: 'fail', text: `no endpoint is ready: ${describe(others)}` },
       remedy: 'check the readiness probes of its pods: kubectl describe pods',
     });
   } else {
-    onFinding({ ...found, level: 'ok', text: `has ${ready.length} endpoints that are ready` });
+    const rest = others.length > 0 ? `; ${describe(others)}` : '';
+    const text = `has ${ready.length} endpoints that are ready${rest}`;
+    onFinding({ ...found, level: 'ok', text });
   }
-  checkZones(objects, ready, subject, onFinding);
+  return ready;
 }
 
+/** Describes endpoints that are not ready. */
 function describe(endpoints: readonly SliceEndpoint[]): string {
   if (endpoints.length === 0) return 'its EndpointSlices have no endpoints';
   const terminating = endpoints.filter(({ isTerminating }) => isTerminating).length;

@@ -51,6 +51,7 @@ export function translateService(
   if (service === undefined) return { plans: [], policy: undefined, problems: [], backends };
   const { policy, problems } = readPolicy(service.meta.annotations, policyBefore);
   const found = [...problems];
+  if (service.ports.length === 0) found.push({ annotation: undefined, message: NO_PORTS });
   const plans = service.ports.flatMap((port) => {
     if (port.protocol !== 'TCP') return [];
     const { name, namespace } = service.meta;
@@ -65,6 +66,9 @@ export function translateService(
   backends.delete(key);
   return { plans, policy, problems: found, backends };
 }
+
+/** An ExternalName, and a headless Service, may have none. */
+const NO_PORTS = 'has no ports, and so no names that clients can call: add one to spec.ports';
 
 /** A port that is translated. */
 interface PortContext {

@@ -1,5 +1,5 @@
 import type { RouteDecision, RoutedCall } from '../../../resolver/explain-call';
-import { clusterId } from '../../graph/build-mesh-graph';
+import { clusterId } from '../../graph/cluster-part';
 import type { GraphEdge, GraphNode, MeshGraph } from '../../graph/mesh-graph';
 import { cellText } from '../../live-page/view';
 import { edgeRowId, nodeRowId } from './graph-rows';

@@ -14,6 +14,8 @@ import {
   type ViewRequest,
 } from '../../live-page/view';
 import { buildWholeGraph, type GraphInput } from '../../graph/build-mesh-graph';
+import { buildServerGraph } from '../../graph/server-graph';
+import { withControlPlane, type GraphProcess } from '../../graph/control-plane-graph';
 import { Metadata } from '../../../grpc-js';
 import type { Handle } from '../../../util/handle';
 import { err, ok } from '../../../util/result';
@@ -34,7 +36,7 @@ import {
 import { ProcessEvents } from './events';
 import { findWay, type CallWay } from './call-way';
 import { GraphRates } from './graph-rates';
-import { graphOptions, graphView, serverGraphView } from './graph-rows';
+import { DrawnGraph, graphOptions, graphRows } from './graph-rows';
 import { eventView, findEvent, listEvents, type HistoryEvent } from './history';
 import { stateAfter } from './history-state';
 import { noticeView } from './notices';
@@ -78,6 +80,7 @@ class ClientPage implements PageSource {
   /** Of the rates of calls. */
   private readonly counting: Handle;
   private readonly past = new PastStates();
+  private readonly drawn: DrawnGraphs = new WeakMap();
   private readonly values: Handle;
   /** Of the calls of servers. */
   private readonly serverCalls = processServers.countCalls();
@@ -93,10 +96,12 @@ class ClientPage implements PageSource {
 
   capture(): ClientState {
     const nowMs = this.clock.monotonicMs();
-    return new ClientState(this.observed.inspected(), this.events, this.past, (target) => {
+    const ratesOf = (target: string) => {
       const found = processRates.counting?.find(target);
       return found && new ReadRates(found, nowMs);
-    });
+    };
+    const { events, past, drawn } = this;
+    return new ClientState(this.observed.inspected(), events, past, ratesOf, drawn);
   }
 
   answer(name: string, question: Question): object | undefined | Promise<object | undefined> {
@@ -201,6 +206,9 @@ export function clientsById(inspected: InspectedProcess | undefined): ReadonlyMa
   return clients;
 }
 
+/** The graphs that readers see, by what they have requested: a reader requests the same object again and again. */
+type DrawnGraphs = WeakMap<ViewRequest, DrawnGraph>;
+
 /** The state of the clients of a process. A view is computed when a reader requests it. */
 export class ClientState implements PageState {
   private readonly snapshots = new Map<string, ClientSnapshot>();
@@ -211,6 +219,8 @@ export class ClientState implements PageState {
     private readonly events: ProcessEvents,
     private readonly past: PastStates,
     private readonly ratesOf: (target: string) => ReadRates | undefined = () => undefined,
+    /** Those of the states before. */
+    private readonly drawn: DrawnGraphs = new WeakMap(),
   ) {
     this.clients = clientsById(inspected);
   }
@@ -236,9 +246,7 @@ export class ClientState implements PageState {
           this.ratesOf(scope),
         );
       case 'graph':
-        return target === SERVER_TARGET
-          ? serverGraphView(processServers.reports(), request)
-          : this.graphView(scope, request);
+        return this.graphView(scope, request);
       case 'topology':
         return this.topologyView(inspected, scope, request);
       case 'addresses':
@@ -257,11 +265,23 @@ export class ClientState implements PageState {
   }
 
   private graphView(scope: string, request: ViewRequest): View {
+    if (request.target === SERVER_TARGET) {
+      const graph = buildServerGraph(processServers.reports());
+      return graphRows(withControlPlane(graph, this.processOf(SERVER_TARGET)), request);
+    }
     const input = this.graphInput(request);
+    if (input === undefined) {
+      if (request.at !== undefined) return NO_ROWS;
+      // Without a config, what the process waits for is seen at least.
+      const nothing = { target: scope, nodes: [], edges: [] };
+      return graphRows(withControlPlane(nothing, this.processOf(request.target)), request);
+    }
     // The rates are those of the present.
     const rates = request.at === undefined ? this.ratesOf(scope) : undefined;
-    const counted = input && rates && new GraphRates(rates, input.config);
-    return graphView(input, request, counted && ((part) => counted.describe(part)));
+    const counted = rates && new GraphRates(rates, input.config);
+    const drawn = this.drawn.get(request) ?? new DrawnGraph(request);
+    this.drawn.set(request, drawn);
+    return drawn.view(input, counted && ((part) => counted.describe(part)));
   }
 
   private topologyView(inspected: InspectedProcess, scope: string, request: ViewRequest): View {
@@ -313,7 +333,17 @@ export class ClientState implements PageState {
     const resolution = findResolution(inspected?.resolutions ?? [], scope);
     const config = resolution?.live?.config;
     if (config === undefined) return err(resolution?.failure ?? 'the resources are incomplete');
-    return ok({ config, policies: resolution && inspected?.describePolicies(resolution) });
+    const policies = resolution && inspected?.describePolicies(resolution);
+    return ok({ config, policies, process: this.processOf(target) });
+  }
+
+  private processOf(target: string): GraphProcess | undefined {
+    const client = this.clients.get(target);
+    if (client === undefined) return undefined;
+    return {
+      ...{ pid: process.pid, nodeId: client.nodeId, version: PACKAGE_VERSION },
+      ...{ servers: this.snapshot(target).servers, shares: this.inspected?.shares ?? [] },
+    };
   }
 
   /** Returns the state of a target after an event, or why it is not known. */

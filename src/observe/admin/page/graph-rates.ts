@@ -42,10 +42,10 @@ export class GraphRates {
     if ('id' in part) return { ...this.ofNode(part.id) };
     const { from, to, share } = part;
     const got = share === undefined ? undefined : this.shareOf(from, to);
+    const rates = this.ofEdge(from, to);
     return {
-      ...this.ofEdge(from, to),
       // The trends of all edges would be most of what a reader gets.
-      ...{ trend: undefined, errorTrend: undefined },
+      ...(rates && { ...rates, trend: undefined, errorTrend: undefined }),
       ...(got && { got: got.got, gotCalls: got.calls, gotOf: got.of }),
     };
   }

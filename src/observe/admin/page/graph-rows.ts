@@ -1,6 +1,6 @@
-import { buildWholeGraph, type GraphInput, type GraphOptions } from '../../graph/build-mesh-graph';
+import { LiveGraph, type GraphInput } from '../../graph/build-mesh-graph';
+import type { PartOptions } from '../../graph/cluster-part';
 import { columnsOf, cutColumns, restOf } from '../../graph/cut-columns';
-import { buildServerGraph, type GraphServer } from '../../graph/server-graph';
 import { focusGraph } from '../../graph/focus-graph';
 import type { GraphColumn, GraphEdge, GraphNode, MeshGraph } from '../../graph/mesh-graph';
 import {
@@ -22,35 +22,55 @@ const MAX_ENDPOINTS = 8;
 /** Returns what a row of the graph has besides, such as rates of calls. */
 export type DescribeTraffic = (part: GraphNode | GraphEdge) => Omit<Row, 'id'>;
 
-/**
- * The graph of a target: a row for each column, each node and each edge. It has no pages. Groups of nodes are opened by the id that
- * their rows have as `opens`.
- *
- * @param describeTraffic Default: nothing.
- */
-export function graphView(
-  input: GraphInput | undefined,
-  request: Pick<ViewRequest, 'filter' | 'opened'>,
-  describeTraffic?: DescribeTraffic,
-): View {
-  if (input === undefined) return NO_ROWS;
-  return graphRows(buildWholeGraph(input, graphOptions(request)), request, describeTraffic);
+/** What a reader has requested of a graph. */
+type GraphRequest = Pick<ViewRequest, 'filter' | 'opened'>;
+
+/** A row, and what it is of; undefined for a column. */
+interface DrawnRow {
+  readonly row: Row;
+  readonly part: GraphNode | GraphEdge | undefined;
 }
 
-/** The graph of the calls of servers, in the same form. */
-export function serverGraphView(
-  servers: readonly GraphServer[],
-  request: Pick<ViewRequest, 'filter' | 'opened'>,
+/**
+ * The graph of a target as one reader sees it: a row for each column, each node and each edge. It has no pages. Groups of nodes are
+ * opened by the id that their rows have as `opens`. Rows are made again only of a graph that has changed, the others are the same
+ * objects.
+ */
+export class DrawnGraph {
+  private readonly live: LiveGraph;
+  private latest: { readonly graph: MeshGraph; readonly rows: readonly DrawnRow[] } | undefined;
+
+  constructor(private readonly request: GraphRequest) {
+    this.live = new LiveGraph(graphOptions(request));
+  }
+
+  /**
+   * Returns the view of a state.
+   *
+   * @param describeTraffic Default: nothing.
+   */
+  view(input: GraphInput, describeTraffic?: DescribeTraffic): View {
+    const graph = this.live.update(input);
+    if (graph !== this.latest?.graph) this.latest = { graph, rows: drawRows(graph, this.request) };
+    return viewOf(this.latest.rows, describeTraffic);
+  }
+}
+
+/** The graph of a target as `DrawnGraph` has it, once. */
+export function graphView(
+  input: GraphInput | undefined,
+  request: GraphRequest,
+  describeTraffic?: DescribeTraffic,
 ): View {
-  return graphRows(buildServerGraph(servers), request);
+  return input === undefined ? NO_ROWS : new DrawnGraph(request).view(input, describeTraffic);
 }
 
 /** Returns the rows of a graph whose columns are not cut, as `graphView` does. */
-export function graphRows(
-  graph: MeshGraph,
-  request: Pick<ViewRequest, 'filter' | 'opened'>,
-  describeTraffic: DescribeTraffic = () => ({}),
-): View {
+export function graphRows(graph: MeshGraph, request: GraphRequest): View {
+  return viewOf(drawRows(graph, request));
+}
+
+function drawRows(graph: MeshGraph, request: GraphRequest): readonly DrawnRow[] {
   const { filter } = request;
   const isOpen = (id: string) => request.opened.size > 0 && request.opened.has(nodeRowId(id));
   const found =
@@ -59,19 +79,25 @@ export function graphRows(
       : focusGraph(graph, ({ name, text }) => matchesFilter(filter, name, text));
   const limitOf = (column: GraphColumn) => (isOpen(restOf(column)) ? MAX_OPENED_NODES : MAX_NODES);
   const cut = cutColumns(found, limitOf);
-  const rows = [
-    ...columnRows(found, cut, isOpen),
-    ...cut.nodes.map((node) => ({ ...nodeRow(node), ...describeTraffic(node) })),
-    ...cut.edges.map((edge) => ({ ...edgeRow(edge), ...describeTraffic(edge) })),
+  return [
+    ...columnRows(found, cut, isOpen).map((row) => ({ row, part: undefined })),
+    ...cut.nodes.map((node) => ({ row: nodeRow(node), part: node })),
+    ...cut.edges.map((edge) => ({ row: edgeRow(edge), part: edge })),
   ];
+}
+
+function viewOf(drawn: readonly DrawnRow[], describeTraffic?: DescribeTraffic): View {
+  const rows = drawn.map(({ row, part }) => {
+    const traffic = part && describeTraffic?.(part);
+    return traffic === undefined || Object.keys(traffic).length === 0
+      ? row
+      : { ...row, ...traffic };
+  });
   return { total: rows.length, offset: 0, rows };
 }
 
 /** Which nodes of a graph there are, before its columns are cut. */
-export function graphOptions({
-  filter,
-  opened,
-}: Pick<ViewRequest, 'filter' | 'opened'>): Omit<GraphOptions, 'maxNodes'> {
+export function graphOptions({ filter, opened }: GraphRequest): PartOptions {
   return {
     // An endpoint is found by its address only if it has a node.
     maxEndpoints: filter === '' ? MAX_ENDPOINTS : Infinity,

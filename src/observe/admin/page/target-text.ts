@@ -1,4 +1,5 @@
 import { buildMeshGraph } from '../../graph/build-mesh-graph';
+import type { GraphProcess } from '../../graph/control-plane-graph';
 import { toTree } from '../../graph/graph-text';
 import { cellText } from '../../live-page/view';
 import type { PolicyState } from '../../../lb/tree/policy-state';
@@ -24,6 +25,7 @@ export interface DescribedTarget {
       readonly config: XdsConfig;
       readonly policies?: PolicyState | undefined;
       readonly ejected?: (cluster: string, address: string) => string | undefined;
+      readonly process?: GraphProcess | undefined;
       readonly note?: string;
     },
     string
@@ -47,8 +49,8 @@ export function describeTargetAsText(described: DescribedTarget): string {
 
 type Graph = Extract<DescribedTarget['graph'], { readonly ok: true }>['value'];
 
-function treeOf(target: string, { config, policies, ejected, note = '' }: Graph): string[] {
-  const graph = buildMeshGraph({ target, config, policies, ...(ejected && { ejected }) });
+function treeOf(target: string, { note = '', ...input }: Graph): string[] {
+  const graph = buildMeshGraph({ target, policies: undefined, ...input });
   const lines = toTree(graph).split('\n').map(cellText);
   return note === '' ? lines : [...lines, cellText(note)];
 }

@@ -418,7 +418,15 @@ export const PAGES = {
   },
   relay: {
     overview: clients(text('stream', 'Stream')),
-    tabs: { types, differences, upstream, relayed, loads, events },
+    tabs: {
+      types,
+      graph: { ...graph, hasCall: false },
+      differences,
+      upstream,
+      relayed,
+      loads,
+      events,
+    },
   },
   processes: {
     overview: {

@@ -1,5 +1,6 @@
 // What is known of a node or a way of the graph, as text.
 
+import { isOfControlPlane } from './graph-layout.js';
 import { element, stateBadge } from './dom.js';
 import { rateTexts, shareTexts, trendOf } from './rates.js';
 
@@ -80,6 +81,9 @@ function waysOf({ id }, { edges }) {
 function nodeFacts(row, graph) {
   const { id, column, name, state, text, opens, isOpen } = row;
   const ways = waysOf(row, graph);
+  const [before, after] = isOfControlPlane(column)
+    ? ['Connected from', 'Connects to']
+    : ['Calls come from', 'Calls go to'];
   return [
     element('h3', {}, element('span', { class: 'kind' }, column), ' ', name),
     element('p', {}, stateBadge(state), ...(text === '' ? [] : [' ', text])),
@@ -88,13 +92,13 @@ function nodeFacts(row, graph) {
       ? []
       : [element('p', { class: 'hint-text' }, isOpen ? 'Enter closes it.' : 'Enter opens it.')]),
     ...wayList(
-      'Calls come from',
+      before,
       ways.filter(({ to }) => to === id),
       'from',
       graph,
     ),
     ...wayList(
-      'Calls go to',
+      after,
       ways.filter(({ from }) => from === id),
       'to',
       graph,

@@ -1,6 +1,6 @@
 // The picture of the graph. Elements are kept by the ids of rows: an update changes only what differs.
 
-import { layOut } from './graph-layout.js';
+import { countLayers, isOfControlPlane, layOut } from './graph-layout.js';
 import { element, setAttributes, svgElement } from './dom.js';
 import { nodeLabel, percent } from './graph-facts.js';
 
@@ -27,6 +27,8 @@ const MARKS = {
   ejected: '✕',
   failing: '▲',
 };
+
+const isControl = ({ column }) => isOfControlPlane(column);
 
 export class Picture {
   root = svgElement('svg', { role: 'group', class: 'mesh' });
@@ -105,14 +107,7 @@ export class Picture {
   }
 
   #layOut(clientWidth) {
-    const columns = new Set(this.#nodes.map(({ column }) => column)).size;
-    const clusters = new Set(
-      this.#nodes.filter(({ column }) => column === 'cluster').map(({ id }) => id),
-    );
-    const hasAggregates = this.#edges.some(
-      ({ from, to }) => clusters.has(from) && clusters.has(to),
-    );
-    const layers = Math.max(columns + (hasAggregates ? 1 : 0), 2);
+    const layers = countLayers({ nodes: this.#nodes, edges: this.#edges });
     this.#columnWidth = Math.max(MIN_COLUMN_WIDTH, Math.floor((clientWidth - SIDES) / layers));
     const before = new Map(this.#placed.nodes.map(({ id, y }) => [id, y]));
     const isKnown = this.#nodes.every(({ id }) => before.has(id));
@@ -139,12 +134,14 @@ export class Picture {
       own.remove();
       this.#elements.delete(id);
     }
-    for (const edge of edges) this.#placeEdge(edge);
+    const control = new Set(nodes.filter(isControl).map(({ id }) => id));
+    for (const edge of edges) this.#placeEdge(edge, control.has(edge.from));
     for (const node of nodes) this.#placeNode(node);
     if (!ids.has(this.#tabStop)) this.#setTabStop(nodes[0]?.id);
   }
 
-  #placeEdge({ id, path, width, isUsed }) {
+  /** @param isConnection Whether it leads to a management server, and not where calls go. */
+  #placeEdge({ id, path, width, isUsed }, isConnection) {
     let own = this.#elements.get(id);
     if (own === undefined) {
       own = svgElement('path', { class: 'edge', 'data-id': id, fill: 'none' });
@@ -152,6 +149,7 @@ export class Picture {
       this.#edgeLayer.append(own);
     }
     own.classList.toggle('unused', !isUsed);
+    own.classList.toggle('connection', isConnection);
     setAttributes(own, { d: path, 'stroke-width': width.toFixed(1) });
   }
 

@@ -17,6 +17,9 @@ const TITLES = {
   address: ['address', 'addresses'],
   chain: ['filter chain', 'filter chains'],
   outcome: ['outcome', 'outcomes'],
+  process: ['process', 'processes'],
+  relay: ['relay', 'relays'],
+  'management server': ['management server', 'management servers'],
 };
 
 export class GraphView {

@@ -1,0 +1,281 @@
+import type { ClusterConfig, ClusterChildren } from '../../dependency-manager/xds-config';
+import { firstAddress } from '../../lb/endpoints/endpoint-key';
+import {
+  noMetadata,
+  type EndpointsResource,
+  type LocalityEndpoints,
+  type SocketAddress,
+  type XdsEndpoint,
+} from '../../resources/endpoints/endpoints';
+import { joinHostPort } from '../../util/text';
+import type { SeenCluster, SeenEndpoint } from './endpoint-states';
+import {
+  GRAPH_STATES,
+  type GraphEdge,
+  type GraphGroup,
+  type GraphNode,
+  type GraphState,
+} from './mesh-graph';
+
+/** Which endpoints are drawn one by one. */
+export interface PartOptions {
+  /** The endpoints of a locality that are drawn one by one; of more, one node stands for all. */
+  readonly maxEndpoints: number;
+  /** The ids of nodes whose endpoints are drawn one by one, however many they are. */
+  readonly opened: Pick<ReadonlySet<string>, 'has'>;
+}
+
+/** What a part is made of: while these are the same objects and values, it is the same. */
+export interface PartInput {
+  /** That of the cluster. */
+  readonly name: string;
+  readonly config: ClusterConfig;
+  /** What a channel knows of it; undefined without a channel, and for a cluster that it does not know. */
+  readonly seen: SeenCluster | undefined;
+  /** Whether calls reach the cluster. */
+  readonly isInUse: boolean;
+  /** As `GraphInput.ejected`. */
+  readonly ejected: ((cluster: string, address: string) => string | undefined) | undefined;
+}
+
+/** The localities and endpoints of a cluster in a graph, and what they come to. */
+export interface ClusterPart {
+  readonly state: GraphState;
+  readonly text: string;
+  readonly nodes: readonly GraphNode[];
+  readonly edges: readonly GraphEdge[];
+}
+
+/** The endpoints of a cluster that is no aggregate. */
+type ClusterEndpoints = Extract<ClusterChildren, { readonly kind: 'endpoints' }>;
+
+/** Builds what is below a cluster that is no aggregate. */
+export function buildClusterPart(
+  input: PartInput,
+  children: ClusterEndpoints,
+  options: PartOptions,
+): ClusterPart {
+  return new PartBuilder(input, options).build(children);
+}
+
+/** Returns the id of the node of a cluster. */
+export function clusterId(name: string): string {
+  return `cluster ${name}`;
+}
+
+class PartBuilder {
+  private readonly nodes = new Map<string, GraphNode>();
+  private readonly edges: GraphEdge[] = [];
+
+  constructor(
+    private readonly input: PartInput,
+    private readonly options: PartOptions,
+  ) {}
+
+  build(children: ClusterEndpoints): ClusterPart {
+    const judged = this.addPriorities(children);
+    return { ...judged, nodes: [...this.nodes.values()], edges: this.edges };
+  }
+
+  private addPriorities({
+    endpoints: listed,
+    resolutionNote,
+  }: ClusterEndpoints): Pick<ClusterPart, 'state' | 'text'> {
+    const { name, config, seen, isInUse } = this.input;
+    const { discovery } = config.resource;
+    const isResolved = discovery.kind === 'logical-dns';
+    const endpoints = listed ?? (isResolved ? resolvedEndpoints(name, seen) : undefined);
+    if (endpoints === undefined) {
+      return isResolved
+        ? {
+            state: 'idle',
+            text: `resolved by DNS: ${joinHostPort(discovery.host, discovery.port)}`,
+          }
+        : { state: 'failing', text: resolutionNote };
+    }
+    const priorities = endpoints.priorities.map(({ localities }, priority) => {
+      const total = localities.reduce((sum, { weight }) => sum + weight, 0);
+      return localities.map((locality) =>
+        this.addLocality({ locality, priority, share: locality.weight / total }),
+      );
+    });
+    const used = priorities.flat().filter(({ isUsed }) => isUsed);
+    if (used.length === 0) {
+      return isInUse ? { state: 'failing', text: resolutionNote } : { state: 'unused', text: '' };
+    }
+    const drops = endpoints.drops.map(
+      ({ category, perMillion }) => `drops ${perMillion / 10_000} % (${category})`,
+    );
+    return { state: bestState(used.map(({ state }) => state)), text: drops.join(', ') };
+  }
+
+  private addLocality({ locality, priority, share }: LocalityInput): {
+    readonly isUsed: boolean;
+    readonly state: GraphState;
+  } {
+    const { name, isInUse } = this.input;
+    const { region, zone, subZone } = locality.locality;
+    const place = [region, zone, subZone].filter((part) => part !== '').join('/');
+    const id = `locality ${JSON.stringify([name, priority, region, zone, subZone])}`;
+    const isExpected = priority === 0 && isInUse;
+    const states = locality.endpoints.map((each) => this.judge(each, isExpected));
+    const { isUsed, best, counts } = summarize(states);
+    const state = isUsed || best === 'failing' ? best : 'unused';
+    const text = `priority ${priority}; ${counts === '' ? 'no endpoint' : counts}`;
+    const group = this.groupOf(id, locality);
+    this.add({
+      ...{ id, column: 'locality', name: place || '(no locality)', state, text },
+      ...(group !== undefined && { group }),
+    });
+    this.connect(clusterId(name), id, {
+      ...{ share, isUsed },
+      text: isUsed ? '' : `priority ${priority}: not in use`,
+    });
+    this.addEndpoints({ id, group, locality, states });
+    return { isUsed, state };
+  }
+
+  /** Returns the state of an endpoint that may be ejected. */
+  private judge(endpoint: XdsEndpoint, isExpected: boolean): SeenEndpoint {
+    const { name, seen, ejected } = this.input;
+    const text = ejected?.(name, firstAddress(endpoint));
+    if (text !== undefined) return { state: 'ejected', text, isInUse: false };
+    return judgeEndpoint(endpoint, seen, isExpected);
+  }
+
+  private addEndpoints({ id: localityId, group, locality, states }: LocalityParts): void {
+    const { endpoints } = locality;
+    if (group?.isOpen === false) {
+      const id = `endpoints of ${localityId}`;
+      const { isUsed, worst, counts } = summarize(states);
+      const name = `${endpoints.length} endpoints`;
+      const own = { id, column: 'endpoint', name, state: worst, text: counts } as const;
+      this.add({ ...own, count: endpoints.length, group });
+      this.connect(localityId, id, { isUsed });
+      return;
+    }
+    const isChosen = (index: number) => {
+      const state = states[index]?.state;
+      return state === 'ok' || state === 'idle' || state === 'unused';
+    };
+    const total = endpoints.reduce((sum, each, i) => sum + (isChosen(i) ? each.weight : 0), 0);
+    endpoints.forEach((endpoint, index) => {
+      const { state = 'idle', text = '', isInUse = false } = states[index] ?? {};
+      const address = firstAddress(endpoint);
+      const id = `endpoint ${address} of ${localityId}`;
+      this.add({ id, column: 'endpoint', name: address, state, text });
+      this.connect(localityId, id, {
+        share: isChosen(index) ? endpoint.weight / total : 0,
+        isUsed: isInUse && isChosen(index),
+      });
+    });
+  }
+
+  /** The endpoints of a locality as a group; undefined if they are always drawn one by one. */
+  private groupOf(id: string, { endpoints }: LocalityEndpoints): GraphGroup | undefined {
+    const { maxEndpoints, opened } = this.options;
+    return endpoints.length > maxEndpoints ? { id, isOpen: opened.has(id) } : undefined;
+  }
+
+  private add(node: GraphNode): void {
+    this.nodes.set(node.id, node);
+  }
+
+  private connect(from: string, to: string, edge: Partial<GraphEdge> & { isUsed: boolean }): void {
+    this.edges.push({ from, to, text: '', ...edge });
+  }
+}
+
+/** A locality of the cluster, within a priority. */
+interface LocalityInput {
+  readonly locality: LocalityEndpoints;
+  readonly priority: number;
+  readonly share: number;
+}
+
+/** What the endpoints of a locality are drawn by. */
+interface LocalityParts {
+  readonly id: string;
+  readonly group: GraphGroup | undefined;
+  readonly locality: LocalityEndpoints;
+  /** Of its endpoints, in their order. */
+  readonly states: readonly SeenEndpoint[];
+}
+
+/** The endpoints that DNS has resolved a cluster to, as its channel knows; undefined if there is none. */
+function resolvedEndpoints(
+  clusterName: string,
+  seen: SeenCluster | undefined,
+): EndpointsResource | undefined {
+  const found = [...(seen?.endpoints.keys() ?? [])];
+  if (found.length === 0) return undefined;
+  const endpoints = found.map((address) => ({
+    ...({
+      addresses: [parseAddress(address)],
+      weight: 1,
+      health: 'UNKNOWN',
+      hostname: '',
+    } as const),
+    ...{ hashKey: undefined, metadata: noMetadata },
+  }));
+  const locality = { region: '', zone: '', subZone: '' };
+  const priorities = [{ localities: [{ locality, weight: 1, endpoints }] }];
+  return { clusterName, priorities, drops: [] };
+}
+
+function parseAddress(text: string): SocketAddress {
+  const colon = text.lastIndexOf(':');
+  return {
+    host: text.slice(0, colon).replace(/^\[|\]$/g, ''),
+    port: Number(text.slice(colon + 1)),
+  };
+}
+
+/** Without a channel, endpoints are as the control plane says. */
+function judgeEndpoint(
+  endpoint: XdsEndpoint,
+  seen: SeenCluster | undefined,
+  isExpected: boolean,
+): SeenEndpoint {
+  const known = seen?.endpoints.get(firstAddress(endpoint));
+  if (known !== undefined) return known;
+  if (endpoint.health === 'DRAINING') {
+    return { state: 'draining', text: 'takes no new calls', isInUse: false };
+  }
+  if (seen === undefined) return { state: 'ok', text: '', isInUse: isExpected };
+  // The channel has no policies for its endpoints yet.
+  if (seen.endpoints.size === 0) {
+    return { state: 'idle', text: 'not connected', isInUse: isExpected };
+  }
+  return { state: 'unused', text: 'not connected: its priority is not needed', isInUse: false };
+}
+
+/** What the states of the endpoints of a locality come to. */
+interface StateSummary {
+  /** Whether calls reach one of them. */
+  readonly isUsed: boolean;
+  readonly best: GraphState;
+  readonly worst: GraphState;
+  /** Such as `118 ok, 2 failing`. */
+  readonly counts: string;
+}
+
+function summarize(states: readonly SeenEndpoint[]): StateSummary {
+  const counts = new Map<GraphState, number>();
+  let isUsed = false;
+  for (const { state, isInUse } of states) {
+    isUsed ||= isInUse;
+    counts.set(state, (counts.get(state) ?? 0) + 1);
+  }
+  const known = GRAPH_STATES.filter((state) => counts.has(state));
+  return {
+    isUsed,
+    ...{ best: known[0] ?? 'failing', worst: known.at(-1) ?? 'failing' },
+    counts: known.map((state) => `${counts.get(state)} ${state}`).join(', '),
+  };
+}
+
+/** What takes calls counts: one failing endpoint of many does not make a locality fail. */
+export function bestState(states: readonly GraphState[]): GraphState {
+  return GRAPH_STATES.find((state) => states.includes(state)) ?? 'failing';
+}

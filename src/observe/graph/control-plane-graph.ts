@@ -1,0 +1,234 @@
+import type { GraphColumn, GraphEdge, GraphNode, GraphState, MeshGraph } from './mesh-graph';
+
+/** The columns of what a process has its resources from. They are a flow of their own: no call takes it. */
+export const CONTROL_PLANE_COLUMNS = ['process', 'relay', 'management server'] as const;
+
+/** Whether a column is one of the control plane. */
+export function isOfControlPlane(column: GraphColumn): boolean {
+  return CONTROL_PLANE_COLUMNS.some((each) => each === column);
+}
+
+/** Relays and management servers that are drawn; the identifier of a relay may name thousands. */
+const MAX_SERVERS = 32;
+
+/** A process, with what it has its resources from: made of a client, or of the report of one. */
+export interface GraphProcess {
+  readonly pid: number;
+  readonly nodeId: string;
+  /** That of this package. */
+  readonly version: string;
+  /** In the order in which they are used. */
+  readonly servers: readonly GraphManagementServer[];
+  readonly shares: readonly GraphShare[];
+}
+
+/** A management server, or a relay in the place of one: a `ServerSnapshot` is one. */
+export interface GraphManagementServer {
+  readonly serverUri: string;
+  readonly state: string;
+  readonly lastError?: string | undefined;
+  readonly failingSince?: string | undefined;
+  readonly retryInMs?: number | undefined;
+  readonly shortStreams?: number;
+  readonly relay?: GraphRelay | undefined;
+}
+
+/** A relay, as its responses describe it. */
+export interface GraphRelay {
+  readonly pid: number;
+  readonly servers: readonly GraphManagementServer[];
+}
+
+/** The relay that processes of a host share: a `ShareReport` is one. */
+export interface GraphShare {
+  readonly address: string;
+  readonly upstream: string;
+  readonly state: string;
+  readonly reason?: string;
+  readonly role: string;
+  readonly pid?: number;
+  readonly since?: string;
+  readonly takeovers: number;
+  readonly clients?: number;
+}
+
+/** A relay that is drawn with its clients. */
+export interface GraphRelayServer {
+  /** Where it listens. */
+  readonly address: string;
+  readonly pid: number;
+  readonly version: string;
+  readonly servers: readonly GraphManagementServer[];
+  readonly clients: readonly GraphRelayClient[];
+}
+
+/** A client of a relay. */
+export interface GraphRelayClient {
+  readonly name: string;
+  readonly state: GraphState;
+  readonly text: string;
+}
+
+/** What a process has its resources from: the relay, if there is one, and the management servers, with their states. */
+export function buildControlPlaneGraph(process: GraphProcess): MeshGraph {
+  return new ControlPlaneBuilder(process.shares).addProcess(process).build();
+}
+
+/** Returns a graph with what its process has the resources from. */
+export function withControlPlane(graph: MeshGraph, process: GraphProcess | undefined): MeshGraph {
+  if (process === undefined) return graph;
+  const { nodes, edges } = buildControlPlaneGraph(process);
+  return { ...graph, nodes: [...graph.nodes, ...nodes], edges: [...graph.edges, ...edges] };
+}
+
+/** Who connects to a relay, and which management servers it uses. */
+export function buildRelayGraph(relay: GraphRelayServer): MeshGraph {
+  return new ControlPlaneBuilder([]).addRelay(relay).build();
+}
+
+/**
+ * Ids have the number of connections between a node and the process: a relay that names itself above itself is another node, and the
+ * graph has no circle.
+ */
+class ControlPlaneBuilder {
+  private readonly nodes = new Map<string, GraphNode>();
+  private readonly edges: GraphEdge[] = [];
+
+  constructor(private readonly shares: readonly GraphShare[]) {}
+
+  build(): MeshGraph {
+    return { target: '', nodes: [...this.nodes.values()], edges: this.edges };
+  }
+
+  addProcess({ pid, nodeId, version, servers }: GraphProcess): this {
+    const id = `process ${pid}`;
+    const own = servers.map(judgeServer);
+    const isServing = this.shares.some(
+      (share) => share.role === 'relay' && isAmong(share, servers),
+    );
+    this.nodes.set(id, {
+      ...{ id, column: 'process', name: `pid ${pid}`, state: stateOfClient(own) },
+      text: listed([
+        `node ${nodeId}`,
+        `grpc-xds ${version}`,
+        ...(isServing ? ['is the relay of its host'] : []),
+      ]),
+    });
+    this.addServers(id, servers, 1);
+    return this;
+  }
+
+  addRelay({ address, pid, version, servers, clients }: GraphRelayServer): this {
+    const id = `relay 1 ${address}`;
+    const state = stateOfClient(servers.map(judgeServer));
+    const count = clients.length === 1 ? '1 client' : `${clients.length} clients`;
+    const text = listed([`pid ${pid}`, `grpc-xds ${version}`, count]);
+    clients.forEach(({ name, ...rest }) => {
+      const from = `process ${name}`;
+      this.nodes.set(from, { id: from, column: 'process', name, ...rest });
+      this.edges.push({ from, to: id, isUsed: true, text: '' });
+    });
+    this.nodes.set(id, { id, column: 'relay', name: address, state, text });
+    this.addServers(id, servers, 2);
+    return this;
+  }
+
+  private addServers(from: string, servers: readonly GraphManagementServer[], depth: number): void {
+    for (const server of servers) {
+      const share = this.shares.find(({ address }) => address === server.serverUri);
+      const { relay } = server;
+      const column = relay === undefined && share === undefined ? 'management server' : 'relay';
+      const to = `${column} ${depth} ${server.serverUri}`;
+      if (!this.nodes.has(to) && this.countServers() >= MAX_SERVERS) return;
+      const judged = judgeServer(server);
+      const state = share?.state === 'unavailable' ? 'failing' : judged.state;
+      const text = listed([...describeRelay(relay, share), judged.text]);
+      this.nodes.set(to, { id: to, column, name: server.serverUri, state, text });
+      const isUsed = server.state === 'open';
+      this.edges.push({ from, to, isUsed, text: isUsed ? '' : server.state });
+      if (relay !== undefined) this.addServers(to, relay.servers, depth + 1);
+      else if (share !== undefined) this.addUpstream(to, share, depth + 1);
+    }
+  }
+
+  /** What is above a relay that has not answered. */
+  private addUpstream(from: string, { upstream }: GraphShare, depth: number): void {
+    const id = `management server ${depth} ${upstream}`;
+    const text = 'not known while the relay does not answer';
+    const node = {
+      id,
+      column: 'management server',
+      name: upstream,
+      state: 'unused',
+      text,
+    } as const;
+    this.nodes.set(id, node);
+    this.edges.push({ from, to: id, isUsed: false, text });
+  }
+
+  private countServers(): number {
+    let count = 0;
+    for (const { column } of this.nodes.values()) if (column !== 'process') count++;
+    return count;
+  }
+}
+
+function isAmong({ address }: GraphShare, servers: readonly GraphManagementServer[]): boolean {
+  return servers.some(({ serverUri }) => serverUri === address);
+}
+
+/** The state of what uses servers: one that works is enough. */
+function stateOfClient(servers: readonly Pick<GraphNode, 'state'>[]): GraphState {
+  const states = servers.map(({ state }) => state);
+  if (states.includes('ok')) return 'ok';
+  return states.includes('failing') ? 'failing' : 'idle';
+}
+
+function judgeServer(server: GraphManagementServer): Pick<GraphNode, 'state' | 'text'> {
+  const { state, lastError, failingSince, retryInMs, shortStreams = 0 } = server;
+  if (lastError !== undefined || state === 'backoff') {
+    const facts = [
+      lastError ?? 'waits for its next attempt',
+      ...(failingSince === undefined ? [] : [`failing since ${failingSince}`]),
+      ...(retryInMs === undefined ? [] : [`next attempt in ${Math.ceil(retryInMs / 1000)} s`]),
+    ];
+    return { state: 'failing', text: listed(facts) };
+  }
+  if (shortStreams > 0) {
+    return { state: 'failing', text: `ended ${shortStreams} streams soon after they opened` };
+  }
+  if (state === 'open') return { state: 'ok', text: 'connected' };
+  return { state: state === 'closed' ? 'unused' : 'idle', text: state };
+}
+
+function describeRelay(
+  relay: GraphRelay | undefined,
+  share: GraphShare | undefined,
+): readonly string[] {
+  const pid = relay?.pid ?? share?.pid;
+  return [
+    ...(pid === undefined ? [] : [`pid ${pid}`]),
+    ...(share === undefined ? [] : describeShare(share)),
+  ];
+}
+
+function describeShare({
+  role,
+  state,
+  reason,
+  since,
+  takeovers,
+  clients,
+}: GraphShare): readonly string[] {
+  return [
+    ...(role === 'relay' ? ['this process'] : []),
+    ...(state === 'ready' ? [] : [reason ?? state]),
+    ...(since === undefined ? [] : [`used since ${since}`]),
+    ...(takeovers > 0 ? [takeovers === 1 ? '1 takeover' : `${takeovers} takeovers`] : []),
+    ...(clients === undefined ? [] : [clients === 1 ? '1 client' : `${clients} clients`]),
+  ];
+}
+
+function listed(facts: readonly string[]): string {
+  return facts.filter((fact) => fact !== '').join(', ');
+}
