@@ -152,6 +152,7 @@ describeInBrowser('links and states of the live page in Chromium', (chromium) =>
     await visit();
     const reason = (text: string) => tab.locator('.graph-reason', { hasText: text });
     await reason('There is no target at the moment.').waitFor();
+    expect(await tab.getByText('Point at a node').isVisible()).toBe(false);
     expect(await tab.locator('#call').isVisible()).toBe(false);
     const { mesh } = await startScene();
     chromium.stopping(mesh);
@@ -159,7 +160,6 @@ describeInBrowser('links and states of the live page in Chromium', (chromium) =>
     expect(await reason('').isVisible()).toBe(false);
     await tab.getByRole('button', { name: nowhere }).click();
     await reason(`${nowhere} is waiting: Listener "nowhere.example:8080"`).waitFor();
-    expect(await tab.getByText('Point at a node').isVisible()).toBe(false);
     expect(await tab.locator('#call').isVisible()).toBe(false);
     expect(await audit(tab)).toEqual([]);
     await tab.getByRole('button', { name: target(SHOP) }).click();

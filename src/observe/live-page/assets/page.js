@@ -376,8 +376,8 @@ function chooseInstead(row) {
 
 /** Says why there is no graph, and has the form of a call only where one can be explained. */
 function showWhatIsMissing() {
-  const isEmpty = views.has(tab) && views.get(tab).total === 0 && filter === '';
-  const isMissing = chosenRow() === undefined || (page.tabs[tab].load !== undefined && isEmpty);
+  const isEmpty = views.has(tab) && graph?.hasCalls === false && filter === '';
+  const isMissing = chosenRow() === undefined || isEmpty;
   byId('call').hidden = !page.tabs[tab].hasCall || isMissing;
   graph?.setReason(reasonOfNothing());
 }
