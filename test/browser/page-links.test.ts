@@ -156,14 +156,14 @@ describeInBrowser('links and states of the live page in Chromium', (chromium) =>
     expect(await tab.locator('#call').isVisible()).toBe(false);
     const { mesh } = await startScene();
     chromium.stopping(mesh);
-    await tab.waitForSelector('.mesh .node');
+    await tab.waitForSelector('.node[aria-label^="endpoint"]');
     expect(await reason('').isVisible()).toBe(false);
     await tab.getByRole('button', { name: nowhere }).click();
     await reason(`${nowhere} is waiting: Listener "nowhere.example:8080"`).waitFor();
     expect(await tab.locator('#call').isVisible()).toBe(false);
     expect(await audit(tab)).toEqual([]);
     await tab.getByRole('button', { name: target(SHOP) }).click();
-    await tab.waitForSelector('.mesh .node');
+    await tab.waitForSelector('.node[aria-label^="endpoint"]');
     await tab.getByLabel('Filter').fill('no such name');
     await reason('Nothing has "no such name" in its name').waitFor();
     expect(await tab.locator('#call').isVisible()).toBe(true);
