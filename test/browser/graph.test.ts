@@ -20,10 +20,12 @@ describeInBrowser('the graph of the live page in Chromium', (chromium) => {
   let mesh: Mesh;
   let resources: MeshResources;
 
+  let url: string;
+
   async function open(options: BrowserContextOptions = {}): Promise<void> {
-    const page = await chromium.servePage();
+    ({ url } = await chromium.servePage());
     tab = await chromium.openTab({ viewport: { width: 1280, height: 900 }, ...options });
-    await tab.goto(page.url);
+    await tab.goto(url);
     await tab.waitForSelector('.mesh .node');
   }
 
@@ -56,7 +58,7 @@ describeInBrowser('the graph of the live page in Chromium', (chromium) => {
         if (request.url().includes('/api/stream')) streams.push(request.url());
       });
       await tab.goto('about:blank');
-      await tab.goto(page.url);
+      await tab.goto(url);
       await tab.waitForSelector('.mesh .node');
       expect(streams).toHaveLength(1);
       const target = await tab.textContent('#subject');

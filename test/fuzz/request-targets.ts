@@ -98,7 +98,8 @@ function pageTarget(wire: WireMutations): FuzzTarget {
       const checked = { method: 'GET', headers };
       const refusal = checkRequest(checked, access) ?? checkToken(checked, access);
       if (refusal === undefined && authorization?.[0] !== 'Bearer t') return 'taken without token';
-      const views = parseViewRequests(new URLSearchParams(query)) ?? [];
+      const requests = parseViewRequests(new URLSearchParams(query));
+      const views = requests.ok ? requests.value : [];
       const isBounded = views.every(({ offset, filter }) => offset < 1e7 && filter.length <= 1024);
       return views.length <= 4 && isBounded ? undefined : 'more views than there may be';
     },

@@ -170,8 +170,8 @@ class PageServer {
 
   private sendStream(query: URLSearchParams, response: ServerResponse): void {
     const requests = parseViewRequests(query);
-    if (requests === undefined) {
-      sendText(response, 400, 'the views are not as expected');
+    if (!requests.ok) {
+      sendText(response, 400, requests.error);
       return;
     }
     response.writeHead(200, { 'Content-Type': 'text/event-stream; charset=utf-8' });
@@ -179,7 +179,7 @@ class PageServer {
       response.end();
       return;
     }
-    const stream = this.streams.add(response, requests);
+    const stream = this.streams.add(response, requests.value);
     response.once('close', () => stream.release());
   }
 }

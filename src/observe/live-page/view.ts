@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { err, ok, type Result } from '../../util/result';
 import { shareList } from '../../util/share';
 import { redactSecrets } from '../../util/text';
 
@@ -172,14 +173,19 @@ const EVENT_ID = /^[\w-]{16}\.\d{1,4}$/;
  * Reads which views a reader requests: `view=<name>:<offset>`, at most four, and for all of them `target`, `filter`,
  * `opened` and `closed` with the ids of groups, separated by commas, and `at` with the id of an event.
  *
- * @returns `undefined` if that is not what it has.
+ * @returns What is wrong if that is not what it has.
  */
-export function parseViewRequests(query: URLSearchParams): readonly ViewRequest[] | undefined {
+export function parseViewRequests(query: URLSearchParams): Result<readonly ViewRequest[], string> {
   const views = query.getAll('view').map((text) => /^([a-z]{1,20})(?::(\d{1,7}))?$/.exec(text));
-  if (views.length === 0 || views.length > MAX_VIEWS || views.includes(null)) return undefined;
+  if (views.length === 0 || views.length > MAX_VIEWS || views.includes(null)) {
+    return err(`"view" must be given 1 to ${MAX_VIEWS} times, each as <name>:<offset>`);
+  }
   const filter = query.get('filter') ?? '';
   const at = query.get('at') ?? undefined;
-  if (filter.length > MAX_FILTER_LENGTH || at?.match(EVENT_ID) === null) return undefined;
+  if (filter.length > MAX_FILTER_LENGTH) {
+    return err(`"filter" must be at most ${MAX_FILTER_LENGTH} characters`);
+  }
+  if (at?.match(EVENT_ID) === null) return err('"at" must be the id of an event');
   const shared = {
     target: query.get('target') ?? '',
     filter: filter.toLowerCase(),
@@ -187,10 +193,11 @@ export function parseViewRequests(query: URLSearchParams): readonly ViewRequest[
     closed: parseIds(query.get('closed')),
     at,
   };
-  return views.map((match) => {
+  const requests = views.map((match) => {
     const [, name = '', offset = '0'] = match ?? [];
     return { ...shared, name, offset: Number(offset) };
   });
+  return ok(requests);
 }
 
 function parseIds(text: string | null): ReadonlySet<string> {

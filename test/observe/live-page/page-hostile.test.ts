@@ -188,9 +188,17 @@ describe('the parameters of a stream', () => {
     ['closed', '<script>,__proto__'],
     ['filter', '<script>'],
   ])('may have any %s', (name, value) => {
-    const [request] =
-      parseViewRequests(new URLSearchParams({ view: 'rows:1', [name]: value })) ?? [];
-    expect(request).toMatchObject({ name: 'rows', offset: 1 });
+    const requests = parseViewRequests(new URLSearchParams({ view: 'rows:1', [name]: value }));
+    expect(requests).toMatchObject({ ok: true, value: [{ name: 'rows', offset: 1 }] });
+  });
+
+  it.each([
+    ['view', '', '"view" must be given 1 to 4 times, each as <name>:<offset>'],
+    ['filter', 'x'.repeat(257), '"filter" must be at most 256 characters'],
+    ['at', 'garbage', '"at" must be the id of an event'],
+  ])('are refused with what %s must be', (name, value, error) => {
+    const query = new URLSearchParams({ view: 'rows:1', [name]: value });
+    expect(parseViewRequests(query)).toEqual({ ok: false, error });
   });
 });
 

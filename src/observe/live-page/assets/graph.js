@@ -1,6 +1,6 @@
 // The graph of a target: a picture whose nodes are walked with the keyboard, the facts of one node or way beside it, and all as text.
 
-import { toTree } from './graph-layout.js';
+import { isOfControlPlane, toTree } from './graph-layout.js';
 import { showFacts, showSteps } from './graph-facts.js';
 import { moveAlong } from './graph-keys.js';
 import { Picture } from './graph-picture.js';
@@ -23,6 +23,8 @@ const TITLES = {
 };
 
 export class GraphView {
+  /** Whether anything of what calls reach is drawn. */
+  hasCalls = false;
   #toggle;
   #rows = [];
   #nodes = new Map();
@@ -32,6 +34,7 @@ export class GraphView {
   /** The row whose facts are shown. */
   #shown;
   #isPinned = false;
+  #reason = element('p', { class: 'graph-reason' });
   #columns = element('p', { class: 'graph-columns' });
   #facts = element('div', {
     class: 'facts',
@@ -62,6 +65,7 @@ export class GraphView {
     this.element = element(
       'div',
       { class: 'graph' },
+      this.#reason,
       this.#columns,
       this.#steps,
       this.#picture.element,
@@ -77,11 +81,20 @@ export class GraphView {
     const ofKind = (kind) => rows.filter((row) => row.kind === kind);
     this.#nodes = new Map(ofKind('node').map((row) => [row.id, row]));
     this.#edges = ofKind('edge');
+    // The control plane of a target is drawn also while the target has nothing that calls could reach.
+    this.hasCalls = [...this.#nodes.values()].some(({ column }) => !isOfControlPlane(column));
+    this.element.classList.toggle('empty', this.#nodes.size === 0);
+    this.element.classList.toggle('without-calls', !this.hasCalls);
     this.#showColumns(ofKind('column'));
     this.#picture.update([...this.#nodes.values()], this.#edges);
     this.#picture.light(this.#way);
     this.#showFacts();
     this.#showText(!this.#text.hidden);
+  }
+
+  /** Sets what is shown where nothing of what calls reach is drawn. */
+  setReason(text) {
+    if (this.#reason.textContent !== text) this.#reason.textContent = text;
   }
 
   /** Lights the way of a call, as `/api/explain` has it, and fades the others; undefined for all alike. */

@@ -1,10 +1,12 @@
 import { PAGES } from './columns.js';
+import { ConnectionState } from './connection-state.js';
 import { showResource } from './details.js';
 import { byId, element, refreshAges } from './dom.js';
 import { showEvent } from './event-details.js';
 import { NOTICES, showNotice } from './notices.js';
-import { copyText, readFragment, writeFragment } from './page-link.js';
-import { get, openStream } from './stream.js';
+import { copyText, readFragment, readGroups, writeFragment, writeGroups } from './page-link.js';
+import { clearStatus, showStatus } from './status-messages.js';
+import { get, isRefusal, NOT_CONNECTED, openStream } from './stream.js';
 import { Table } from './table.js';
 import { Timeline } from './timeline.js';
 import { addTreeKeys, focusLine, keepTabStop } from './tree.js';
@@ -12,18 +14,18 @@ import { ViewStates } from './view-state.js';
 
 /** The rows of a page of a view, as the process has them. */
 const PAGE_SIZE = 200;
-/** The number of opened, and that of closed groups in a request, which may have 8 KiB. */
-const MAX_GROUPS = 60;
 const AGE_INTERVAL_MS = 5000;
+/** The time between two attempts to read what the page is about. */
+const RETRY_MS = 5000;
 /** The shortest time between two announcements to screen readers. */
 const ANNOUNCE_INTERVAL_MS = 5000;
 
-const linked = readFragment(location.hash);
-const { token } = linked;
+const { token } = readFragment(location.hash).parts;
 const views = new ViewStates();
+const connection = new ConnectionState();
 /** The groups of the topology that a person has opened and closed. */
-const opened = new Set(linked.opened.split(',').filter(Boolean));
-const closed = new Set(linked.closed.split(',').filter(Boolean));
+let opened = new Set();
+let closed = new Set();
 let page;
 let overview;
 let table;
@@ -31,36 +33,41 @@ let table;
 let graph;
 /** The line of events; undefined on a page without one. */
 let timeline;
-let chosen = linked.target;
-let tab = linked.view;
+let chosen = '';
+let tab = '';
 /** The event after which the graph is shown, and the one whose details are; empty for none. */
-let { at, event: shownEvent } = linked;
+let at = '';
+let shownEvent = '';
+/** How often the details of an event were requested: only those of the last one are shown. */
+let lookups = 0;
+/** What is missing of the graph after the event. */
+let thenNote = '';
 let filter = '';
 let offset = 0;
 let overviewOffset = 0;
-let isPaused = false;
 let close = () => {};
 /** The row to focus once another page is there: the first or the last. */
 let focusAfter;
 let lastStates = new Map();
 
+byId('login').addEventListener('submit', (event) => {
+  event.preventDefault();
+  const { parts } = readFragment(location.hash);
+  const typed = byId('token').value.trim();
+  history.replaceState(null, '', writeFragment({ ...parts, token: typed }));
+  location.reload();
+});
+globalThis.addEventListener('hashchange', followAddress);
+void start();
+
 async function start() {
-  byId('login').addEventListener('submit', (event) => {
-    event.preventDefault();
-    location.hash = writeFragment({ ...linked, token: byId('token').value.trim() });
-    location.reload();
-  });
   try {
     const { kind, title } = await (await get('/api/about', {}, token)).json();
     page = PAGES[kind];
     byId('about').textContent = title;
     document.title = title;
   } catch (error) {
-    if (error.status === 401) showLogin();
-    else {
-      byId('connection').textContent = 'Not connected, trying again';
-      setTimeout(() => location.reload(), 5000);
-    }
+    showStartFailure(error);
     return;
   }
   createOverview();
@@ -68,21 +75,62 @@ async function start() {
   addControls();
   byId('content').hidden = false;
   if (page.hasHistory) createTimeline();
-  showTab(Object.hasOwn(page.tabs, tab) ? tab : Object.keys(page.tabs)[0], linked.filter);
-  if (shownEvent !== '') void openEvent(shownEvent);
-  if (at !== '') void showThen(at);
+  showLink(readAddress());
   setInterval(() => {
-    if (isPaused) return;
+    if (connection.isPaused) return;
     refreshAges(document);
     timeline?.refresh();
   }, AGE_INTERVAL_MS);
+}
+
+function showStartFailure(error) {
+  if (error.status === 401) {
+    readAddress();
+    showLogin();
+  } else if (isRefusal(error)) {
+    connection.set('Refused');
+    showRefusal(error.message);
+  } else {
+    connection.set(NOT_CONNECTED);
+    setTimeout(() => void start(), RETRY_MS);
+  }
+}
+
+/** Returns the parts of the address, and names those that cannot be used. */
+function readAddress() {
+  const { parts, problems } = readFragment(location.hash, page && Object.keys(page.tabs));
+  if (problems.length === 0) clearStatus('link');
+  else showStatus('link', `Parts of the link are not used: ${problems.join('; ')}.`);
+  return parts;
+}
+
+/** Shows what the address says that the tab has now, by a link that was pasted or the history of the tab. */
+function followAddress() {
+  const { parts, isLink } = readFragment(location.hash);
+  if (isLink && parts.token !== '' && parts.token !== token) location.reload();
+  // Before the page is there, the address is read when it is.
+  else if (page === undefined) return;
+  else if (isLink) showLink(readAddress());
+  // Such as the link that skips to the view.
+  else showAddress();
+}
+
+function showLink(parts) {
+  byId('details').close();
+  lookups++;
+  leaveThen();
+  [opened, closed] = [readGroups(parts.opened), readGroups(parts.closed)];
+  ({ target: chosen, at, event: shownEvent } = parts);
+  showTab(parts.view || Object.keys(page.tabs)[0], parts.filter);
+  if (shownEvent !== '') void openEvent(shownEvent);
+  if (at !== '') void showThen(at);
 }
 
 function showLogin() {
   close();
   byId('content').hidden = true;
   byId('login').hidden = false;
-  byId('connection').textContent = token === '' ? 'The URL has no token' : 'The token is wrong';
+  connection.set(token === '' ? 'The URL has no token' : 'The token is wrong');
 }
 
 function createOverview() {
@@ -121,12 +169,14 @@ function createTabs() {
 
 function addControls() {
   byId('pause').addEventListener('click', () => {
-    isPaused = !isPaused;
-    byId('pause').setAttribute('aria-pressed', isPaused);
-    if (isPaused) {
+    byId('pause').setAttribute('aria-pressed', !connection.isPaused);
+    if (connection.isPaused) {
+      connection.resume();
+      connect();
+    } else {
       close();
-      setConnection('Paused');
-    } else connect();
+      connection.pause();
+    }
   });
   let typing;
   byId('filter').addEventListener('input', () => {
@@ -161,7 +211,6 @@ function showTab(name, text = '') {
   byId('filter').value = text;
   byId('then').classList.toggle('other-view', name !== 'graph');
   byId('search').hidden = !view.hasFilter;
-  byId('call').hidden = !view.hasCall;
   byId('panel').setAttribute('aria-labelledby', `tab-${name}`);
   for (const other of byId('tabs').children) {
     const isSelected = other.id === `tab-${name}`;
@@ -173,6 +222,7 @@ function showTab(name, text = '') {
   byId('view').replaceChildren();
   if (view.load) void showGraph(view);
   else showTable(view);
+  showWhatIsMissing();
   connect();
 }
 
@@ -200,27 +250,19 @@ async function showGraph(view) {
     graph = new GraphView({ label: view.title, toggle });
     byId('view').replaceChildren(graph.element);
     graph.update(views.get(tab).rows);
+    showWhatIsMissing();
   } catch (error) {
-    setConnection(`The graph cannot be loaded: ${error.message}`);
+    showStatus('graph', `The graph cannot be loaded: ${error.message}`);
   }
 }
 
 function choose(id) {
   [chosen, offset] = [id, 0];
+  clearStatus('target');
   byId('explanation').hidden = true;
   leaveThen();
   graph?.light(undefined);
   connect();
-}
-
-function chooseFirst(id) {
-  if (chosen !== '' || !page.overview.hasFirst) {
-    choose(id);
-    return;
-  }
-  // The views without a target are those of the first one already.
-  chosen = id;
-  showAddress();
 }
 
 function toggle(id, isOpen) {
@@ -239,10 +281,6 @@ function turn(step) {
   return true;
 }
 
-function openedGroups() {
-  return [...opened].slice(-MAX_GROUPS).join(',');
-}
-
 /** Reads the views that are shown. A paused page reads them once. */
 function connect() {
   close();
@@ -255,26 +293,28 @@ function connect() {
     ...(page.hasNotices ? [['view', NOTICES]] : []),
     ['target', chosen],
     ['filter', filter],
-    // The ids that do not fit into a request are those that were opened and closed first.
-    ...(opened.size > 0 ? [['opened', openedGroups()]] : []),
-    ...(closed.size > 0 ? [['closed', [...closed].slice(-MAX_GROUPS).join(',')]] : []),
+    ...(opened.size > 0 ? [['opened', writeGroups(opened)]] : []),
+    ...(closed.size > 0 ? [['closed', writeGroups(closed)]] : []),
   ];
   close = openStream(query, token, {
     onMessage(message) {
+      connection.setLive();
+      clearStatus('request');
       const changed = views.apply(message);
+      // Before something else is chosen, which opens another stream.
+      if (connection.isPaused) close();
       show(message.revision === 1 ? undefined : changed);
-      if (isPaused) close();
     },
-    onState: (text) => setConnection(isPaused ? 'Paused' : text),
-    onRefused: showLogin,
+    onState: (text) => connection.set(text),
+    onLogin: showLogin,
+    onRefusal: showRefusal,
   });
 }
 
 /** What the page shows, as a link has it. */
 function linkState() {
-  const groups = (ids) => [...ids].slice(-MAX_GROUPS).join(',');
   const state = { target: chosen, view: tab, filter, at, event: shownEvent };
-  return { ...state, opened: groups(opened), closed: groups(closed) };
+  return { ...state, opened: writeGroups(opened), closed: writeGroups(closed) };
 }
 
 function showAddress() {
@@ -287,25 +327,77 @@ function show(changed = [page.overview.name, tab, 'events', NOTICES]) {
   if (changed.includes(page.overview.name)) showOverview();
   if (changed.includes(tab)) showView();
   if (changed.includes('events')) timeline?.update(views.get('events').rows);
+  showWhatIsMissing();
+}
+
+function showRefusal(text) {
+  showStatus('request', `The request was refused: ${text}.`);
 }
 
 function showOverview() {
   const view = views.get(page.overview.name);
   const { rows } = view;
-  if (!rows.some(({ id }) => id === chosen) && rows.length > 0 && overviewOffset === 0) {
-    chooseFirst(rows[0].id);
+  // Of a list of several pages, the chosen one may be on another.
+  const isNone = chosen === '' || rows.length === view.total;
+  if (chosenRow() === undefined && isNone && rows.length > 0 && overviewOffset === 0) {
+    chooseInstead(rows[0]);
   }
   // The mark of the chosen one is not in the row, so each is filled anew.
   overview.update(rows.map((row) => ({ ...row })));
   updatePager('overview', view);
-  const row = rows.find(({ id }) => id === chosen);
+  const row = chosenRow();
   const { noun, describe } = page.overview;
-  byId('subject').textContent =
-    row === undefined ? `No ${noun}` : (row.target ?? row.node ?? row.process);
-  byId('verdict').replaceChildren(
-    ...(row === undefined ? [`There is no ${noun} at the moment.`] : describe(row)),
-  );
+  byId('subject').textContent = row === undefined ? `No ${noun}` : nameOf(row);
+  byId('verdict').replaceChildren(...(row === undefined ? [describeNone()] : describe(row)));
   announceChanges(rows);
+}
+
+function chosenRow() {
+  return views.get(page.overview.name).rows.find(({ id }) => id === chosen);
+}
+
+function nameOf(row) {
+  return row.target ?? row.node ?? row.process;
+}
+
+function describeNone() {
+  const { name, noun } = page.overview;
+  return views.get(name).total === 0
+    ? `There is no ${noun} at the moment.`
+    : `The ${noun} is not in this part of the list.`;
+}
+
+/** Chooses one because the one that was is not there; at first none was. */
+function chooseInstead(row) {
+  const missing = chosen;
+  if (missing === '' && page.overview.hasFirst) {
+    // The views without a target are those of the first one already.
+    chosen = row.id;
+    showAddress();
+    return;
+  }
+  choose(row.id);
+  if (missing === '') return;
+  const { noun } = page.overview;
+  showStatus('target', `The ${noun} ${missing} is not there: what is shown is ${nameOf(row)}.`);
+}
+
+/** Says why there is no graph, and has the form of a call only where one can be explained. */
+function showWhatIsMissing() {
+  const isEmpty = views.has(tab) && graph?.hasCalls === false && filter === '';
+  const isMissing = chosenRow() === undefined || isEmpty;
+  byId('call').hidden = !page.tabs[tab].hasCall || isMissing;
+  graph?.setReason(reasonOfNothing());
+}
+
+function reasonOfNothing() {
+  if (!views.has(tab)) return 'Not received yet.';
+  const row = chosenRow();
+  if (row === undefined) return describeNone();
+  if (at !== '') return thenNote || 'The graph of then is not there yet.';
+  const { state, reason } = row;
+  const found = filter === '' ? '' : `Nothing has "${filter}" in its name. `;
+  return `${found}${nameOf(row)} is ${state}${reason ? `: ${reason}` : ''}.`;
 }
 
 function showView() {
@@ -348,18 +440,12 @@ function updatePager(name, { total, offset: first, rows }) {
   next.disabled = last >= total;
 }
 
-function setConnection(text) {
-  if (byId('connection').textContent !== text) byId('connection').textContent = text;
-}
-
 let announcement;
 let announced = '';
 
 /** Announces what is in another state than before, not more often than can be listened to. */
 function announceChanges(rows) {
-  const states = new Map(
-    rows.map((row) => [row.id, `${row.target ?? row.node ?? row.process}: ${row.state}`]),
-  );
+  const states = new Map(rows.map((row) => [row.id, `${nameOf(row)}: ${row.state}`]));
   const changes = [...states].filter(
     ([id, text]) => lastStates.has(id) && lastStates.get(id) !== text,
   );
@@ -377,11 +463,11 @@ function announceChanges(rows) {
 
 async function explain() {
   const call = { method: byId('method').value, headers: byId('headers').value };
-  const query = { target: chosen, ...call, filter, opened: openedGroups() };
+  const query = { target: chosen, ...call, filter, opened: writeGroups(opened) };
   const output = byId('explanation');
   try {
     const { text, way } = await (await get('/api/explain', query, token)).json();
-    output.textContent = text;
+    output.textContent = [text, connection.readNote()].filter(Boolean).join('\n\n');
     graph?.light(way);
   } catch (error) {
     output.textContent =
@@ -395,48 +481,72 @@ async function getEvent(id) {
 }
 
 async function openEvent(id) {
+  const lookup = ++lookups;
   try {
     const event = await getEvent(id);
+    if (lookup !== lookups) return;
     shownEvent = id;
     showAddress();
+    clearStatus('event');
+    showReadNote(connection.readNote());
     showEvent(event, page.tabs.graph && (() => void showThen(id)));
   } catch (error) {
+    if (lookup !== lookups) return;
     shownEvent = '';
-    setConnection(error.status === 404 ? 'The event is no longer kept' : error.message);
+    showAddress();
+    showStatus('event', describeMissing('The event', error));
   }
 }
 
 /** Shows the graph as it was after an event. */
 async function showThen(id) {
+  at = id;
   try {
     const event = await getEvent(id);
-    at = id;
-    const back = element('button', { type: 'button' }, 'Back to now');
-    back.addEventListener('click', () => {
-      leaveThen();
-      connect();
-      byId('tab-graph').focus();
-    });
-    const { kind, subject, state } = event;
-    const missing =
-      state.note === '' ? [] : [element('span', { class: 'note' }, ` ${state.note} `)];
-    byId('then').replaceChildren(
-      `The graph is as it was at ${event.at}, after ${kind} ${subject}. `,
-      ...missing,
-      back,
-    );
-    byId('then').hidden = false;
+    // The present was chosen meanwhile, or another time.
+    if (at !== id) return;
+    clearStatus('then');
+    showThenBanner(event);
     showTab('graph', tab === 'graph' ? filter : '');
   } catch (error) {
+    if (at !== id) return;
     leaveThen();
     connect();
-    setConnection(error.status === 404 ? 'The event is no longer kept' : error.message);
+    const missing = describeMissing('The event after which the graph was to be shown', error);
+    showStatus('then', `${missing} What is shown is the present.`);
   }
 }
 
+function describeMissing(subject, error) {
+  return error.status === 404
+    ? `${subject} is no longer kept.`
+    : `${subject} cannot be read: ${error.message}.`;
+}
+
+function showThenBanner({ at: time, kind, subject, state }) {
+  thenNote = state.note;
+  const back = element('button', { type: 'button' }, 'Back to now');
+  back.addEventListener('click', () => {
+    leaveThen();
+    connect();
+    byId('tab-graph').focus();
+  });
+  const after = `${time}, after ${kind} ${subject}`;
+  byId('then').replaceChildren(
+    state.isKnown ? `The graph is as it was at ${after}. ` : `The graph of ${after} is not known. `,
+    ...(thenNote === '' ? [] : [element('span', { class: 'note' }, ` ${thenNote} `)]),
+    back,
+  );
+  byId('then').hidden = false;
+}
+
 function leaveThen() {
-  at = '';
+  [at, thenNote] = ['', ''];
   byId('then').hidden = true;
+}
+
+function showReadNote(text) {
+  byId('details-moment').textContent = text;
 }
 
 async function copyLink() {
@@ -450,17 +560,17 @@ async function copyAsText() {
     const { text } = await (await get('/api/text', query, token)).json();
     await copy('Text', text);
   } catch (error) {
-    setConnection(error.message);
+    showStatus('copied', `The text cannot be copied: ${error.message}.`);
   }
 }
 
 /** Copies a text, or shows it to be copied by hand where a browser does not allow that. */
 async function copy(title, text) {
   if (await copyText(text)) {
-    byId('announcements').textContent = `${title} copied`;
-    setConnection(`${title} copied`);
+    showStatus('copied', `${title} copied`);
     return;
   }
+  showReadNote('');
   byId('details-title').textContent = title;
   const attributes = { tabindex: '0', role: 'region', 'aria-label': title };
   byId('details-body').replaceChildren(element('pre', attributes, text));
@@ -469,10 +579,11 @@ async function copy(title, text) {
 
 async function showDetails(id) {
   try {
-    showResource(await (await get('/api/resource', { target: chosen, id }, token)).json());
+    const resource = await (await get('/api/resource', { target: chosen, id }, token)).json();
+    clearStatus('resource');
+    showReadNote(connection.readNote());
+    showResource(resource);
   } catch (error) {
-    setConnection(error.message);
+    showStatus('resource', describeMissing('The resource', error));
   }
 }
-
-void start();

@@ -4,20 +4,40 @@
 const SILENCE_MS = 40_000;
 const MAX_RETRY_MS = 15_000;
 
-/** Requests JSON. @throws Error with the text of the response. */
+export const NOT_CONNECTED = 'Not connected, trying again';
+
+/** Texts of responses that have none. */
+const TEXTS = new Map([[431, 'the request is too long: use a shorter filter']]);
+
+/** Requests JSON. @throws Error with the text of the response, and with its `status` if there is one. */
 export async function get(path, query, token, signal) {
-  const response = await fetch(`${path}?${new URLSearchParams(query)}`, {
-    headers: { Authorization: `Bearer ${token}` },
-    signal,
-  });
+  const response = await request(`${path}?${new URLSearchParams(query)}`, token, signal);
   if (response.ok) return response;
-  throw Object.assign(new Error((await response.text()).trim()), { status: response.status });
+  const { status } = response;
+  const text = (await response.text()).trim() || (TEXTS.get(status) ?? `HTTP status ${status}`);
+  throw Object.assign(new Error(text), { status });
+}
+
+async function request(url, token, signal) {
+  try {
+    return await fetch(url, { headers: { Authorization: `Bearer ${token}` }, signal });
+  } catch (error) {
+    throw new Error('the process cannot be reached', { cause: error });
+  }
+}
+
+/** Statuses of a wrong token, which a person can type, and of a process that was too busy. */
+const NOT_REFUSED = new Set([401, 408, 429]);
+
+/** Whether the same request would be refused again. */
+export function isRefusal({ status }) {
+  return status >= 400 && status < 500 && !NOT_REFUSED.has(status);
 }
 
 /**
- * Reads the views of a query until it is closed, and connects again when the connection ends.
+ * Reads the views of a query until it is closed, and connects again when the connection ends, unless the request is refused.
  *
- * @param listener `onMessage(data)`, `onState(text)`, and `onRefused()` if the token is wrong.
+ * @param listener `onMessage(data)`; `onState(text)`; `onLogin()` if the token is wrong; and `onRefusal(text)`.
  * @returns a function that closes it.
  */
 export function openStream(query, token, listener) {
@@ -28,17 +48,22 @@ export function openStream(query, token, listener) {
       try {
         await readOnce(query, token, closing.signal, (data) => {
           attempts = 0;
-          listener.onState('Live');
           listener.onMessage(data);
         });
       } catch (error) {
+        if (closing.signal.aborted) return;
         if (error.status === 401) {
-          listener.onRefused();
+          listener.onLogin();
+          return;
+        }
+        if (isRefusal(error)) {
+          listener.onState('Refused');
+          listener.onRefusal(error.message);
           return;
         }
       }
       if (closing.signal.aborted) return;
-      listener.onState('Not connected, trying again');
+      listener.onState(NOT_CONNECTED);
       await pause(Math.min(500 * 2 ** attempts++, MAX_RETRY_MS), closing.signal);
     }
   };

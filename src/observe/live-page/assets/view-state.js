@@ -21,6 +21,11 @@ export class ViewStates {
     return Object.keys(views);
   }
 
+  /** Whether a view has been received. */
+  has(name) {
+    return this.#views.has(name);
+  }
+
   /** Returns the rows of a view, in order. */
   get(name) {
     const view = this.#views.get(name);
