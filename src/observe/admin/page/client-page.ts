@@ -34,7 +34,8 @@ import {
   type InspectedProcess,
 } from '../inspect';
 import { ProcessEvents } from './events';
-import { findWay, type CallWay } from './call-way';
+import { findTakenWay, findWay, type CallWay } from './call-way';
+import { describeSample, sampleRows } from './sample-rows';
 import { GraphRates } from './graph-rates';
 import { graphOptions, graphRows, graphView } from './graph-rows';
 import { eventView, findEvent, listEvents, type HistoryEvent } from './history';
@@ -68,7 +69,8 @@ export function serveClientPage(
   observed: ObservedProcess,
   clock: Clock,
 ): Promise<AdminPage> {
-  return servePage(options, () => new ClientPage(observed, clock), clock);
+  const { sampleCalls } = options;
+  return servePage(options, () => new ClientPage(observed, clock, sampleCalls), clock);
 }
 
 class ClientPage implements PageSource {
@@ -81,13 +83,17 @@ class ClientPage implements PageSource {
   private readonly counting: Handle;
   private readonly past = new PastStates();
   private readonly values: Handle;
+  /** Of the calls that are sampled. */
+  private readonly sampling: Handle;
   /** Of the calls of servers. */
   private readonly serverCalls = processServers.countCalls();
 
   constructor(
     private readonly observed: ObservedProcess,
     private readonly clock: Clock,
+    sampleCalls = 0,
   ) {
+    this.sampling = processRates.samples.acquire(sampleCalls);
     this.events = new ProcessEvents(clock);
     this.counting = processRates.acquire(clock);
     this.values = observed.keepMoreValues();
@@ -110,6 +116,7 @@ class ClientPage implements PageSource {
     if (name === 'text') {
       return this.capture().describeAsText(target, question.get('at'), this.clock.now());
     }
+    if (name === 'sample') return this.explainSample(target, client?.scope ?? target, question);
     if (name === 'explain') return this.explain(target, client?.scope ?? target, question);
     if (name !== 'resource' || inspected === undefined || client === undefined) return undefined;
     return explainResource(inspected, client.snapshot(), question.get('id') ?? '');
@@ -124,6 +131,7 @@ class ClientPage implements PageSource {
   release(): void {
     this.events.release();
     this.counting.release();
+    this.sampling.release();
     this.serverCalls.release();
     this.values.release();
     this.past.clear();
@@ -147,7 +155,29 @@ class ClientPage implements PageSource {
       return { text: errorMessage(error) };
     }
   }
+
+  /** The way that a sampled call took; `undefined` if the call is no longer kept. */
+  private explainSample(
+    id: string,
+    scope: string,
+    question: Question,
+  ): { readonly text: string; readonly way?: CallWay } | undefined {
+    const number = Number(question.get('id'));
+    const sample = processRates.samples.of(scope).find((each) => each.id === number);
+    if (sample === undefined) return undefined;
+    const text = describeSample(sample);
+    const headers = new Metadata();
+    for (const { name, value } of sample.headers) headers.add(name, value);
+    const explained = this.observed.explainCall(scope, sample.path, headers);
+    const input = this.capture().graphInput({ target: id });
+    if (explained.kind !== 'routed' || input === undefined) return { text };
+    const graph = buildWholeGraph(input, graphOptions(parseGroups(question)));
+    return { text, way: findTakenWay(graph, buildWholeGraph(input, WHOLE), { explained, sample }) };
+  }
 }
+
+/** The graph with all endpoints. */
+const WHOLE = { maxEndpoints: Infinity, opened: new Set<string>() };
 
 /** The graph whose nodes the way of a call has: the same as is shown. */
 function parseGroups(question: Question): Pick<ViewRequest, 'filter' | 'opened'> {
@@ -238,7 +268,7 @@ export class ClientState implements PageState {
           this.ratesOf(scope),
         );
       case 'graph':
-        return this.graphView(scope, request);
+        return withRows(this.graphView(scope, request), sampleRows(processRates.samples, scope));
       case 'topology':
         return this.topologyView(inspected, scope, request);
       case 'addresses':
@@ -388,6 +418,11 @@ export class ClientState implements PageState {
         .slice(0, 8),
     };
   }
+}
+
+function withRows(view: View, more: readonly Row[]): View {
+  const rows = [...view.rows, ...more];
+  return { ...view, total: rows.length, rows };
 }
 
 function serverRow(

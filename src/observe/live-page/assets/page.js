@@ -4,6 +4,7 @@ import { byId, element, refreshAges } from './dom.js';
 import { showEvent } from './event-details.js';
 import { NOTICES, showNotice } from './notices.js';
 import { copyText, readFragment, writeFragment } from './page-link.js';
+import { Samples } from './samples.js';
 import { get, openStream } from './stream.js';
 import { Table } from './table.js';
 import { Timeline } from './timeline.js';
@@ -29,6 +30,8 @@ let overview;
 let table;
 /** The graph, while it is shown and its module is there. */
 let graph;
+/** The calls that were sampled. */
+let samples;
 /** The line of events; undefined on a page without one. */
 let timeline;
 let chosen = linked.target;
@@ -162,6 +165,10 @@ function showTab(name, text = '') {
   byId('then').classList.toggle('other-view', name !== 'graph');
   byId('search').hidden = !view.hasFilter;
   byId('call').hidden = !view.hasCall;
+  byId('samples').hidden = !view.hasSamples;
+  samples = view.hasSamples
+    ? new Samples(byId('samples'), (id) => void explainSample(id))
+    : undefined;
   byId('panel').setAttribute('aria-labelledby', `tab-${name}`);
   for (const other of byId('tabs').children) {
     const isSelected = other.id === `tab-${name}`;
@@ -302,6 +309,7 @@ function showView() {
   const view = views.get(tab);
   if (page.tabs[tab].load) {
     graph?.update(view.rows);
+    samples?.update(view.rows);
     return;
   }
   table.update(view.rows);
@@ -367,15 +375,23 @@ function announceChanges(rows) {
 
 async function explain() {
   const call = { method: byId('method').value, headers: byId('headers').value };
+  await showWay('/api/explain', call, { 431: 'The headers are too long for a request.' });
+}
+
+async function explainSample(id) {
+  await showWay('/api/sample', { id }, { 404: 'The call is no longer kept.' });
+}
+
+/** @param failures What a status of the response means. */
+async function showWay(path, call, failures) {
   const query = { target: chosen, ...call, filter, opened: openedGroups() };
   const output = byId('explanation');
   try {
-    const { text, way } = await (await get('/api/explain', query, token)).json();
+    const { text, way } = await (await get(path, query, token)).json();
     output.textContent = text;
     graph?.light(way);
   } catch (error) {
-    output.textContent =
-      error.status === 431 ? 'The headers are too long for a request.' : error.message;
+    output.textContent = failures[error.status] ?? error.message;
   }
   output.hidden = false;
 }
