@@ -3,6 +3,7 @@ import { type AdminPage, serveAdminPage } from '../../src';
 import { audit } from '../support/audit';
 import { launchBrowser, openTab } from '../support/browser';
 import { describeInBrowser } from '../support/describe-in-browser';
+import type { EchoClient } from '../support/echo-backend';
 import { eventually } from '../support/eventually';
 import { longestTask } from '../support/longest-task';
 import { Mesh, SERVICE, type MeshResources } from '../support/mesh';
@@ -24,6 +25,7 @@ describeInBrowser('the graph of the live page in Chromium', () => {
   let mesh: Mesh;
   let resources: MeshResources;
   let page: AdminPage;
+  let shop: EchoClient;
   /** What the console and uncaught errors say: violations of the content security policy among it. */
   let complaints: string[];
 
@@ -40,7 +42,7 @@ describeInBrowser('the graph of the live page in Chromium', () => {
   });
 
   async function open(options: Parameters<Browser['newPage']>[0] = {}): Promise<void> {
-    page = await serveAdminPage({ port: 0 });
+    page = await serveAdminPage({ port: 0, sampleCalls: 1 });
     complaints = [];
     tab = await openTab(browser, (text) => complaints.push(text), {
       viewport: { width: 1280, height: 900 },
@@ -51,7 +53,7 @@ describeInBrowser('the graph of the live page in Chromium', () => {
   }
 
   async function openScene(options?: Parameters<Browser['newPage']>[0]): Promise<void> {
-    ({ mesh, resources } = await startScene());
+    ({ mesh, resources, shop } = await startScene());
     await open(options);
   }
 
@@ -75,7 +77,7 @@ describeInBrowser('the graph of the live page in Chromium', () => {
     it('draws what takes no calls with dashes, and what does as wide as its share', async () => {
       await node(/^endpoint 127\.0\.0\.1:1: failing/).waitFor();
       const widths = await tab
-        .locator('.edge:not(.unused)')
+        .locator('.edge:not(.unused, .connection)')
         .evaluateAll((edges) => edges.map((edge) => Number(edge.getAttribute('stroke-width'))));
       // Two routes, their clusters, three localities, and four endpoints that take calls.
       expect(widths).toHaveLength(11);
@@ -102,6 +104,28 @@ describeInBrowser('the graph of the live page in Chromium', () => {
       await tab.keyboard.press('ArrowLeft');
       expect(await focused()).toMatch(/^cluster catalog/);
       expect(await tab.locator('.node[tabindex="0"]').count()).toBe(1);
+    });
+
+    it('has the management server below the calls, which the keyboard reaches', async () => {
+      await tab.locator('.node[tabindex="0"]').focus();
+      await tab.keyboard.press('ArrowDown');
+      expect(await focused()).toMatch(/^process pid \d+: ok, node test-node/);
+      await tab.keyboard.press('ArrowRight');
+      expect(await focused()).toMatch(/^management server 127\.0\.0\.1:\d+: ok, connected/);
+      expect(await tab.textContent('.facts')).toContain('Connected from');
+      expect(await tab.locator('.edge.connection').count()).toBe(1);
+    });
+
+    it('lights the way that a sampled call took', async () => {
+      const samples = tab.getByRole('region', { name: 'Calls seen lately' });
+      await samples.getByText('No call was sampled yet, of which 100 % are.').waitFor();
+      await shop.say();
+      await samples.getByRole('button', { name: /Say → 127\.0\.0\.1:\d+: OK in/ }).click();
+      await tab.waitForSelector('.mesh.explained');
+      expect(await tab.textContent('#explanation')).toContain('route 1: all');
+      expect(await tab.textContent('.steps')).toContain('✕ 0: pay: ');
+      expect(await tab.locator('.node.on-way[aria-label^="endpoint "]').count()).toBe(1);
+      expect(await audit(tab)).toEqual([]);
     });
 
     it('shows the numbers of a line on hover', async () => {
