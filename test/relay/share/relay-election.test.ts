@@ -60,7 +60,7 @@ describe('the relay of a socket', () => {
       serving--;
       await relay.stop();
     };
-    return { kill: () => relay.kill(), stop };
+    return { clientCount: 0, kill: () => relay.kill(), stop };
   };
   const open = (at = path, upstream = UPSTREAM) => {
     const logger = {
