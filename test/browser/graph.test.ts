@@ -1,5 +1,7 @@
 import type { BrowserContextOptions, Page } from 'playwright-core';
+import { audit } from '../support/audit';
 import { describeInBrowser } from '../support/describe-in-browser';
+import type { EchoClient } from '../support/echo-backend';
 import { eventually } from '../support/eventually';
 import { longestTask } from '../support/longest-task';
 import { Mesh, SERVICE, type MeshResources } from '../support/mesh';
@@ -20,17 +22,18 @@ describeInBrowser('the graph of the live page in Chromium', (chromium) => {
   let mesh: Mesh;
   let resources: MeshResources;
 
+  let shop: EchoClient;
   let url: string;
 
   async function open(options: BrowserContextOptions = {}): Promise<void> {
-    ({ url } = await chromium.servePage());
+    ({ url } = await chromium.servePage({ port: 0, sampleCalls: 1 }));
     tab = await chromium.openTab({ viewport: { width: 1280, height: 900 }, ...options });
     await tab.goto(url);
     await tab.waitForSelector('.mesh .node');
   }
 
   async function openScene(): Promise<void> {
-    ({ mesh, resources } = await startScene());
+    ({ mesh, resources, shop } = await startScene());
     chromium.stopping(mesh);
     await open();
   }
@@ -69,7 +72,7 @@ describeInBrowser('the graph of the live page in Chromium', (chromium) => {
     it('draws what takes no calls with dashes, and what does as wide as its share', async () => {
       await node(/^endpoint 127\.0\.0\.1:1: failing/).waitFor();
       const widths = await tab
-        .locator('.edge:not(.unused)')
+        .locator('.edge:not(.unused, .connection)')
         .evaluateAll((edges) => edges.map((edge) => Number(edge.getAttribute('stroke-width'))));
       // Two routes, their clusters, three localities, and four endpoints that take calls.
       expect(widths).toHaveLength(11);
@@ -96,6 +99,28 @@ describeInBrowser('the graph of the live page in Chromium', (chromium) => {
       await tab.keyboard.press('ArrowLeft');
       expect(await focused()).toMatch(/^cluster catalog/);
       expect(await tab.locator('.node[tabindex="0"]').count()).toBe(1);
+    });
+
+    it('has the management server below the calls, which the keyboard reaches', async () => {
+      await tab.locator('.node[tabindex="0"]').focus();
+      await tab.keyboard.press('ArrowDown');
+      expect(await focused()).toMatch(/^process pid \d+: ok, node test-node/);
+      await tab.keyboard.press('ArrowRight');
+      expect(await focused()).toMatch(/^management server 127\.0\.0\.1:\d+: ok, connected/);
+      expect(await tab.textContent('.facts')).toContain('Connected from');
+      expect(await tab.locator('.edge.connection').count()).toBe(1);
+    });
+
+    it('lights the way that a sampled call took', async () => {
+      const samples = tab.getByRole('region', { name: 'Calls seen lately' });
+      await samples.getByText('No call was sampled yet, of which 100 % are.').waitFor();
+      await shop.say();
+      await samples.getByRole('button', { name: /Say → 127\.0\.0\.1:\d+: OK in/ }).click();
+      await tab.waitForSelector('.mesh.explained');
+      expect(await tab.textContent('#explanation')).toContain('route 1: all');
+      expect(await tab.textContent('.steps')).toContain('✕ 0: pay: ');
+      expect(await tab.locator('.node.on-way[aria-label^="endpoint "]').count()).toBe(1);
+      expect(await audit(tab)).toEqual([]);
     });
 
     it('shows the numbers of a line on hover', async () => {

@@ -184,6 +184,8 @@ describe('grpc-xds graph', () => {
         'locality test/a: ok (priority 0; 1 ok, 1 ejected)',
         `endpoint 127.0.0.1:${good.port}: ok`,
         `endpoint 127.0.0.1:${bad.port}: ejected (ejected by outlier detection)`,
+        expect.stringMatching(/^process pid \d+: ok \(node test-node, grpc-xds /),
+        expect.stringMatching(/^management server 127\.0\.0\.1:\d+: ok \(connected\)$/),
       ]);
       expect(edgesOf(graph).slice(0, 3)).toEqual([
         'echo -> test/a 100 %',

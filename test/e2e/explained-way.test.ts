@@ -1,5 +1,5 @@
 import { Metadata } from '@grpc/grpc-js';
-import { serveAdminPage, type AdminPage } from '../../src';
+import { inspect, serveAdminPage, type AdminPage } from '../../src';
 import type { CallWay } from '../../src/observe/admin/page/call-way';
 import { eventually } from '../support/eventually';
 import { Mesh, SERVICE, type MeshResources } from '../support/mesh';
@@ -14,6 +14,8 @@ import {
 } from '../support/xds-json';
 
 const CALLS = 1000;
+/** Calls whose sampled way is compared. */
+const SAMPLED = 50;
 /** Calls at once, each with a request of its own to the page, which accepts 8 connections. */
 const AT_ONCE = 4;
 const CLUSTERS = ['plain', 'zones', 'failover', 'primary', 'standby'];
@@ -72,6 +74,33 @@ describe('the explained way of a call', () => {
       ].sort(),
     );
   }, 180_000);
+
+  it('of a sampled call leads to the backend that answered', async () => {
+    mesh = await Mesh.start();
+    const names = CLUSTERS.flatMap((cluster) => [`${cluster}-a`, `${cluster}-b`]);
+    const backends = await Promise.all(names.map((name) => mesh.backend(name)));
+    const ports = new Map(backends.map(({ name, port }) => [name, port]));
+    mesh.serve(resourcesFor((name) => ports.get(name) ?? 0));
+    const client = mesh.client();
+    page = await serveAdminPage({ port: 0, sampleCalls: 1 });
+    const random = seededRandom(33);
+    for (let index = 0; index < SAMPLED; index++) {
+      const headers = { ...randomHeaders(random), authorization: 'Bearer eyJhbGciOi' };
+      const taken = await client.say({ metadata: metadataOf(headers) }).catch(() => undefined);
+      const [sample] = inspect().targets[0]?.sampledCalls ?? [];
+      if (taken === undefined) {
+        expect(sample).toMatchObject({ code: 14 });
+        continue;
+      }
+      const endpoint = `127.0.0.1:${ports.get(taken)}`;
+      expect(sample).toMatchObject({ endpoint, path: '/test.Echo/Say', code: 0 });
+      expect(JSON.stringify(sample)).not.toContain('eyJ');
+      const query = { target: `xds:///${SERVICE}`, id: `${sample?.id}` };
+      const way = await getWay(page, `/api/sample?${new URLSearchParams(query).toString()}`);
+      expect([...endpointsOf(way)]).toEqual([[endpoint, 1]]);
+      expect(way.nodes.every(({ share }) => share <= 1)).toBe(true);
+    }
+  }, 120_000);
 });
 
 /**
@@ -166,7 +195,11 @@ async function explain(
     method: '/test.Echo/Say',
     headers: lines.join('\n'),
   };
-  const { text } = await getPage(page, `/api/explain?${new URLSearchParams(query).toString()}`);
+  return getWay(page, `/api/explain?${new URLSearchParams(query).toString()}`);
+}
+
+async function getWay(page: AdminPage, path: string): Promise<CallWay> {
+  const { text } = await getPage(page, path);
   const { way } = JSON.parse(text) as { way?: CallWay };
   if (way === undefined) throw new Error(`no way: ${text}`);
   return way;

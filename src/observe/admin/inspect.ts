@@ -31,6 +31,7 @@ import type {
   CertificateState,
 } from './inspect-report';
 import { describeChannels } from './channel-report';
+import { processRates } from '../rates/process-rates';
 import { processServers } from './process-servers';
 import type { ShareReport } from './share-report';
 import { describeServerTarget } from './server-target';
@@ -107,12 +108,18 @@ export function inspectProcess(
       heldBack: describeHeld(findResolution(inspected.resolutions, scope), clock.now()),
       channels: channels.get(scope) ?? [],
       ...describeClient(snapshot(), inspected, contents),
+      ...describeSamples(scope),
     })),
     servers: includesServers(options) ? processServers.reports() : [],
     shares: inspected.shares,
     certificates: inspected.certificates.map(describeCertificates),
   };
   return redact(report);
+}
+
+function describeSamples(scope: string): Pick<TargetReport, 'sampledCalls'> {
+  const { samples } = processRates;
+  return samples.share > 0 ? { sampledCalls: samples.of(scope) } : {};
 }
 
 function includesServers({ target }: InspectOptions): boolean {

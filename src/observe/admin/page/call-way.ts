@@ -1,5 +1,6 @@
-import type { RouteDecision, RoutedCall } from '../../../resolver/explain-call';
+import type { RouteDecision, RoutedCall, RouteTrial } from '../../../resolver/explain-call';
 import { clusterId } from '../../graph/cluster-part';
+import type { SampledCall } from '../../rates/call-samples';
 import type { GraphEdge, GraphNode, MeshGraph } from '../../graph/mesh-graph';
 import { cellText } from '../../live-page/view';
 import { edgeRowId, nodeRowId } from './graph-rows';
@@ -37,6 +38,43 @@ export function findWay(graph: MeshGraph, explained: RoutedCall): CallWay {
   return new WayFinder(graph).find(explained);
 }
 
+/**
+ * Finds the way that a sampled call took, in the graph as it is now: what it came to and did not take has the reason of now.
+ *
+ * @param whole The same graph with all endpoints, of which `graph` may have one node for those of a locality.
+ * @param explained The same call, routed by the config of now.
+ */
+export function findTakenWay(
+  graph: MeshGraph,
+  whole: MeshGraph,
+  { explained, sample }: { readonly explained: RoutedCall; readonly sample: SampledCall },
+): CallWay {
+  return new WayFinder(graph).findTaken(explained, sample, placeOf(whole, sample));
+}
+
+/** Returns the ids of the nodes from the cluster of a sampled call to its endpoint: of one that is no more, as far as there are any. */
+function placeOf(
+  { nodes, edges }: MeshGraph,
+  { cluster, endpoint }: SampledCall,
+): readonly string[] {
+  if (cluster === undefined) return [];
+  const names = new Map(
+    nodes.map(({ id, column, name }) => [id, column === 'endpoint' ? name : '']),
+  );
+  const walk = (id: string): readonly string[] | undefined => {
+    if (names.get(id) === endpoint) return [id];
+    // A priority that is in use comes before one with the same address that is not.
+    const ways = edges.filter(({ from }) => from === id);
+    for (const { to } of ways.toSorted((a, b) => Number(b.isUsed) - Number(a.isUsed))) {
+      const rest = walk(to);
+      if (rest !== undefined) return [id, ...rest];
+    }
+    return undefined;
+  };
+  const id = clusterId(cluster);
+  return (endpoint === undefined ? undefined : walk(id)) ?? [id];
+}
+
 class WayFinder {
   private readonly nodes: ReadonlyMap<string, GraphNode>;
   private readonly outgoing = new Map<string, GraphEdge[]>();
@@ -62,6 +100,55 @@ class WayFinder {
     for (const node of clusters) if (!isAggregate(node)) this.takeUsed(node);
     for (const node of this.graph.nodes) if (node.column === 'locality') this.takeUsed(node);
     return this.result();
+  }
+
+  findTaken(explained: RoutedCall, sample: SampledCall, place: readonly string[]): CallWay {
+    const [target] = this.graph.nodes.filter(({ column }) => column === 'target');
+    const route = this.findRoute(sample);
+    if (target !== undefined) this.shares.set(target.id, 1);
+    const trials = new Map(explained.routes.map((trial) => [trial.index, trial]));
+    const routes = this.forks(target?.id ?? '').slice(0, Math.max(0, route?.index ?? Infinity) + 1);
+    routes.forEach((edge, index) => {
+      if (edge.to === route?.id) this.take(edge, 1, 'taken');
+      else this.take(edge, 0, trials.get(index)?.mismatch ?? missedRoute(trials.get(index)));
+    });
+    if (route !== undefined) this.takePlace(route.id, place);
+    return this.result();
+  }
+
+  /** Each fork from a route on to the endpoint. */
+  private takePlace(routeId: string, place: readonly string[]): void {
+    let from = routeId;
+    for (const id of place) {
+      const fork = this.forks(from);
+      const to = this.nodes.has(id) ? id : `endpoints of ${from}`;
+      for (const edge of fork) {
+        if (edge.to === to) this.take(edge, 1, describeTaken(edge, fork.length));
+        else this.take(edge, 0, edge.text || this.describeMissed(edge));
+      }
+      from = to;
+    }
+  }
+
+  private describeMissed({ to, share, isUsed }: GraphEdge): string {
+    const { state = 'idle', text = '' } = this.nodes.get(to) ?? {};
+    if (!isUsed) return text === '' ? state : `${state}: ${text}`;
+    return share === undefined ? 'not picked' : `not picked, ${percent(share)} by weight`;
+  }
+
+  /** Returns the route of a sampled call, which may have another index now; `undefined` if there is none with its name or conditions. */
+  private findRoute({
+    route,
+  }: SampledCall): { readonly id: string; readonly index: number } | undefined {
+    if (route === undefined) return undefined;
+    const routes = this.graph.nodes.filter(({ column }) => column === 'route');
+    const isSame = (name: string) => name.slice(name.indexOf(':') + 2) === route.label;
+    const found =
+      routes[route.index]?.name === `${route.index}: ${route.label}`
+        ? route.index
+        : routes.findIndex(({ name }) => isSame(name));
+    const node = routes[found];
+    return node && { id: node.id, index: found };
   }
 
   /** What the routing of the call decides: its route, and the clusters of that. */
@@ -144,6 +231,19 @@ class WayFinder {
       })),
     };
   }
+}
+
+function describeTaken({ share, text }: GraphEdge, ways: number): string {
+  if (ways === 1) return '';
+  return [share === undefined ? 'taken' : `taken, ${percent(share)} by weight`, text]
+    .filter((part) => part !== '')
+    .join(', ');
+}
+
+/** Why a call passed a route that has no condition against it now. */
+function missedRoute(trial: RouteTrial | undefined): string {
+  if (trial !== undefined && trial.share < 1) return `takes ${percent(trial.share)} of such calls`;
+  return 'not taken: it has changed since, or goes by what is not kept of a call';
 }
 
 /** Leaves what fits, in its order. */

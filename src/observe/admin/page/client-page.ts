@@ -34,7 +34,8 @@ import {
   type InspectedProcess,
 } from '../inspect';
 import { ProcessEvents } from './events';
-import { findWay, type CallWay } from './call-way';
+import { findTakenWay, findWay, type CallWay } from './call-way';
+import { describeSample, sampleRows } from './sample-rows';
 import { GraphRates } from './graph-rates';
 import { graphOptions, graphRows } from './graph-rows';
 import { findEvent, listEvents, type HistoryEvent } from './history';
@@ -69,7 +70,8 @@ export function serveClientPage(
   observed: ObservedProcess,
   clock: Clock,
 ): Promise<AdminPage> {
-  return servePage(options, () => new ClientPage(observed, clock), clock);
+  const { sampleCalls } = options;
+  return servePage(options, () => new ClientPage(observed, clock, sampleCalls), clock);
 }
 
 class ClientPage implements PageSource {
@@ -83,13 +85,17 @@ class ClientPage implements PageSource {
   private readonly past = new PastStates();
   private readonly kept = new KeptViews();
   private readonly values: Handle;
+  /** Of the calls that are sampled. */
+  private readonly sampling: Handle;
   /** Of the calls of servers. */
   private readonly serverCalls = processServers.countCalls();
 
   constructor(
     private readonly observed: ObservedProcess,
     private readonly clock: Clock,
+    sampleCalls = 0,
   ) {
+    this.sampling = processRates.samples.acquire(sampleCalls);
     this.events = new ProcessEvents(clock);
     this.counting = processRates.acquire(clock);
     this.values = observed.keepMoreValues();
@@ -114,6 +120,7 @@ class ClientPage implements PageSource {
     if (name === 'text') {
       return this.capture().describeAsText(target, question.get('at'), this.clock.now());
     }
+    if (name === 'sample') return this.explainSample(target, client?.scope ?? target, question);
     if (name === 'explain') return this.explain(target, client?.scope ?? target, question);
     if (name !== 'resource' || inspected === undefined || client === undefined) return undefined;
     return explainResource(inspected, client.snapshot(), question.get('id') ?? '');
@@ -128,6 +135,7 @@ class ClientPage implements PageSource {
   release(): void {
     this.events.release();
     this.counting.release();
+    this.sampling.release();
     this.serverCalls.release();
     this.values.release();
     this.past.clear();
@@ -151,7 +159,29 @@ class ClientPage implements PageSource {
       return { text: errorMessage(error) };
     }
   }
+
+  /** The way that a sampled call took; `undefined` if the call is no longer kept. */
+  private explainSample(
+    id: string,
+    scope: string,
+    question: Question,
+  ): { readonly text: string; readonly way?: CallWay } | undefined {
+    const number = Number(question.get('id'));
+    const sample = processRates.samples.of(scope).find((each) => each.id === number);
+    if (sample === undefined) return undefined;
+    const text = describeSample(sample);
+    const headers = new Metadata();
+    for (const { name, value } of sample.headers) headers.add(name, value);
+    const explained = this.observed.explainCall(scope, sample.path, headers);
+    const input = this.capture().graphInput({ target: id });
+    if (explained.kind !== 'routed' || input === undefined) return { text };
+    const graph = buildWholeGraph(input, graphOptions(parseGroups(question)));
+    return { text, way: findTakenWay(graph, buildWholeGraph(input, WHOLE), { explained, sample }) };
+  }
 }
+
+/** The graph with all endpoints. */
+const WHOLE = { maxEndpoints: Infinity, opened: new Set<string>() };
 
 /** The graph whose nodes the way of a call has: the same as is shown. */
 function parseGroups(question: Question): Pick<ViewRequest, 'filter' | 'opened'> {
@@ -243,7 +273,7 @@ export class ClientState implements PageState {
           this.ratesOf(scope),
         );
       case 'graph':
-        return this.graphView(target, request);
+        return withRows(this.graphView(target, request), sampleRows(processRates.samples, scope));
       case 'topology':
         return this.topologyView(inspected, scope, request);
       case 'addresses':
@@ -426,6 +456,11 @@ function findCommonFailure({
   return clusters.length === 1
     ? first.error
     : `each cluster fails, such as ${first.name}: ${first.error}`;
+}
+
+function withRows(view: View, more: readonly Row[]): View {
+  const rows = [...view.rows, ...more];
+  return { ...view, total: rows.length, rows };
 }
 
 function serverRow(

@@ -413,7 +413,10 @@ export const PAGES = {
       ],
     },
     hasHistory: true,
-    tabs: { graph, topology, resources, routes, servers, addresses, certificates, events },
+    tabs: {
+      graph: { ...graph, hasSamples: true },
+      ...{ topology, resources, routes, servers, addresses, certificates, events },
+    },
     hasNotices: true,
   },
   'control-plane': {

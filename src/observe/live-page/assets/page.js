@@ -5,6 +5,7 @@ import { byId, element, refreshAges } from './dom.js';
 import { showEvent } from './event-details.js';
 import { NOTICES, showNotice } from './notices.js';
 import { copyText, readFragment, readGroups, writeFragment, writeGroups } from './page-link.js';
+import { Samples } from './samples.js';
 import { clearStatus, showStatus } from './status-messages.js';
 import { get, isRefusal, NOT_CONNECTED, openStream } from './stream.js';
 import { Table } from './table.js';
@@ -31,6 +32,8 @@ let overview;
 let table;
 /** The graph, while it is shown and its module is there. */
 let graph;
+/** The calls that were sampled. */
+let samples;
 /** The line of events; undefined on a page without one. */
 let timeline;
 let chosen = '';
@@ -211,6 +214,10 @@ function showTab(name, text = '') {
   byId('filter').value = text;
   byId('then').classList.toggle('other-view', name !== 'graph');
   byId('search').hidden = !view.hasFilter;
+  byId('samples').hidden = !view.hasSamples;
+  samples = view.hasSamples
+    ? new Samples(byId('samples'), (id) => void explainSample(id))
+    : undefined;
   byId('panel').setAttribute('aria-labelledby', `tab-${name}`);
   for (const other of byId('tabs').children) {
     const isSelected = other.id === `tab-${name}`;
@@ -404,6 +411,7 @@ function showView() {
   const view = views.get(tab);
   if (page.tabs[tab].load) {
     graph?.update(view.rows);
+    samples?.update(view.rows);
     return;
   }
   table.update(view.rows);
@@ -463,15 +471,23 @@ function announceChanges(rows) {
 
 async function explain() {
   const call = { method: byId('method').value, headers: byId('headers').value };
+  await showWay('/api/explain', call, { 431: 'The headers are too long for a request.' });
+}
+
+async function explainSample(id) {
+  await showWay('/api/sample', { id }, { 404: 'The call is no longer kept.' });
+}
+
+/** @param failures What a status of the response means. */
+async function showWay(path, call, failures) {
   const query = { target: chosen, ...call, filter, opened: writeGroups(opened) };
   const output = byId('explanation');
   try {
-    const { text, way } = await (await get('/api/explain', query, token)).json();
+    const { text, way } = await (await get(path, query, token)).json();
     output.textContent = [text, connection.readNote()].filter(Boolean).join('\n\n');
     graph?.light(way);
   } catch (error) {
-    output.textContent =
-      error.status === 431 ? 'The headers are too long for a request.' : error.message;
+    output.textContent = failures[error.status] ?? error.message;
   }
   output.hidden = false;
 }
