@@ -13,7 +13,7 @@ import {
   type View,
   type ViewRequest,
 } from '../../live-page/view';
-import { buildWholeGraph, type GraphInput } from '../../graph/build-mesh-graph';
+import { buildWholeGraph } from '../../graph/build-mesh-graph';
 import { Metadata } from '../../../grpc-js';
 import type { Handle } from '../../../util/handle';
 import { err, ok } from '../../../util/result';
@@ -34,6 +34,7 @@ import {
 import { ProcessEvents } from './events';
 import { findWay, type CallWay } from './call-way';
 import { GraphRates } from './graph-rates';
+import type { PastInput } from './past-graph';
 import { graphOptions, graphView, serverGraphView } from './graph-rows';
 import { eventView, findEvent, listEvents, type HistoryEvent } from './history';
 import { stateAfter } from './history-state';
@@ -302,7 +303,7 @@ export class ClientState implements PageState {
   }
 
   /** Returns what the graph of a target is drawn of, as it is or was; `undefined` if there is none. */
-  graphInput({ target, at }: Pick<ViewRequest, 'target' | 'at'>): GraphInput | undefined {
+  graphInput({ target, at }: Pick<ViewRequest, 'target' | 'at'>): PastInput | undefined {
     const state = at === undefined ? this.present(target) : this.stateAt(target, at).known;
     return state?.ok === true ? { target, policies: undefined, ...state.value } : undefined;
   }

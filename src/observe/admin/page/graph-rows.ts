@@ -1,8 +1,9 @@
-import { buildWholeGraph, type GraphInput, type GraphOptions } from '../../graph/build-mesh-graph';
+import type { GraphOptions } from '../../graph/build-mesh-graph';
 import { columnsOf, cutColumns, restOf } from '../../graph/cut-columns';
 import { buildServerGraph, type GraphServer } from '../../graph/server-graph';
 import { focusGraph } from '../../graph/focus-graph';
 import type { GraphColumn, GraphEdge, GraphNode, MeshGraph } from '../../graph/mesh-graph';
+import { buildPastGraph, changesOf, type PastInput } from './past-graph';
 import {
   cellText,
   matchesFilter,
@@ -23,18 +24,23 @@ const MAX_ENDPOINTS = 8;
 export type DescribeTraffic = (part: GraphNode | GraphEdge) => Omit<Row, 'id'>;
 
 /**
- * The graph of a target: a row for each column, each node and each edge. It has no pages. Groups of nodes are opened by the id that
- * their rows have as `opens`.
+ * The graph of a target: a row for each column, each node and each edge, and for an earlier time one with what an event has changed.
+ * It has no pages. Groups of nodes are opened by the id that their rows have as `opens`.
  *
  * @param describeTraffic Default: nothing.
  */
 export function graphView(
-  input: GraphInput | undefined,
+  input: PastInput | undefined,
   request: Pick<ViewRequest, 'filter' | 'opened'>,
   describeTraffic?: DescribeTraffic,
 ): View {
   if (input === undefined) return NO_ROWS;
-  return graphRows(buildWholeGraph(input, graphOptions(request)), request, describeTraffic);
+  const graph = buildPastGraph(input, graphOptions(request));
+  const view = graphRows(graph, request, describeTraffic);
+  const changes = changesOf(input, graph);
+  if (changes === undefined) return view;
+  const row = { id: 'changes', kind: 'changes', texts: changes.map(cellText) };
+  return { ...view, total: view.total + 1, rows: [row, ...view.rows] };
 }
 
 /** The graph of the calls of servers, in the same form. */
@@ -97,15 +103,15 @@ function columnRows(
   const counts = new Map(
     columnsOf(found).map((column) => [column, { nodes: 0, total: 0, shown: 0 }]),
   );
-  for (const { column, count = 1 } of found.nodes) {
+  for (const { column, count = 1, change } of found.nodes) {
     const own = counts.get(column);
-    if (own === undefined) continue;
+    if (own === undefined || change === 'removed') continue;
     own.nodes++;
     own.total += count;
   }
-  for (const { column, count } of cut.nodes) {
+  for (const { column, count, change } of cut.nodes) {
     const own = counts.get(column);
-    if (own !== undefined && count === undefined) own.shown++;
+    if (own !== undefined && count === undefined && change !== 'removed') own.shown++;
   }
   return Array.from(counts, ([column, { nodes, total, shown }]) => ({
     ...{ id: column, kind: 'column', column, total, shown },
@@ -116,21 +122,23 @@ function columnRows(
   }));
 }
 
-function nodeRow({ id, column, name, state, text, count, group }: GraphNode): Row {
+function nodeRow({ id, column, name, state, text, count, group, change }: GraphNode): Row {
   return {
     ...{ id: nodeRowId(id), kind: 'node', column, name: cellText(name), state },
     ...{ text: cellText(text) },
     ...(count !== undefined && { count }),
     ...(group !== undefined && { opens: nodeRowId(group.id), isOpen: group.isOpen }),
+    ...(change !== undefined && { change }),
   };
 }
 
 function edgeRow(edge: GraphEdge): Row {
-  const { from, to, share, isMeasured, isUsed, text } = edge;
+  const { from, to, share, isMeasured, isUsed, text, change } = edge;
   return {
     ...{ id: edgeRowId(edge), kind: 'edge', from: nodeRowId(from), to: nodeRowId(to) },
     ...(share !== undefined && { share }),
     ...(isMeasured === true && { isMeasured }),
     ...{ isUsed, text: cellText(text) },
+    ...(change !== undefined && { change }),
   };
 }

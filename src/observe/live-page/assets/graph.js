@@ -1,7 +1,7 @@
 // The graph of a target: a picture whose nodes are walked with the keyboard, the facts of one node or way beside it, and all as text.
 
 import { toTree } from './graph-layout.js';
-import { showFacts, showSteps } from './graph-facts.js';
+import { showChanges, showFacts, showSteps } from './graph-facts.js';
 import { moveAlong } from './graph-keys.js';
 import { Picture } from './graph-picture.js';
 import { element } from './dom.js';
@@ -36,6 +36,7 @@ export class GraphView {
     'aria-label': 'Details',
     tabindex: '0',
   });
+  #changes = element('div', { class: 'steps', hidden: true });
   #steps = element('div', { class: 'steps', hidden: true });
   #text = element('pre', {
     tabindex: '0',
@@ -60,6 +61,7 @@ export class GraphView {
       'div',
       { class: 'graph' },
       this.#columns,
+      this.#changes,
       this.#steps,
       this.#picture.element,
       this.#facts,
@@ -75,6 +77,7 @@ export class GraphView {
     this.#nodes = new Map(ofKind('node').map((row) => [row.id, row]));
     this.#edges = ofKind('edge');
     this.#showColumns(ofKind('column'));
+    showChanges(this.#changes, ofKind('changes')[0]?.texts);
     this.#picture.update([...this.#nodes.values()], this.#edges);
     this.#picture.light(this.#way);
     this.#showFacts();
