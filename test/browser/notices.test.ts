@@ -5,7 +5,7 @@ import { audit } from '../support/audit';
 import { launchBrowser, openTab } from '../support/browser';
 import { describeInBrowser } from '../support/describe-in-browser';
 import type { Mesh } from '../support/mesh';
-import { startScene } from '../support/page-scene';
+import { SHOP, startScene } from '../support/page-scene';
 
 const notices = channel('grpc-xds:notice');
 
@@ -51,6 +51,23 @@ describeInBrowser('the notices of an application in Chromium', () => {
     await tab.click('#tab-events');
     await tab.locator('#view tbody tr', { hasText: '<b>one' }).waitFor();
     expect(await tab.locator('#view b, #notice b').count()).toBe(0);
+  });
+
+  it('lead to the target that they are about, and are among its events alone', async () => {
+    await open();
+    const target = `xds:///${SHOP}`;
+    notices.publish({ text: 'The canary gets 10 %', target });
+    const other = tab.locator('#overview button').filter({ hasNotText: SHOP }).first();
+    await other.click();
+    await tab.click('#tab-events');
+    await tab.waitForSelector('#view tbody tr');
+    expect(await tab.locator('#view', { hasText: 'The canary' }).count()).toBe(0);
+    await tab
+      .locator('#notice')
+      .getByRole('button', { name: `Show ${target}` })
+      .click();
+    await tab.locator('#subject', { hasText: target }).waitFor();
+    await tab.locator('#view tbody tr', { hasText: 'The canary gets 10 %' }).waitFor();
   });
 
   it('stay while another view is shown, and are as they were while the page is paused', async () => {
