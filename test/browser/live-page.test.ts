@@ -217,6 +217,20 @@ describeInBrowser('the live page in Chromium', (chromium) => {
       expect(await tab.locator('#view b, #notice b').count()).toBe(0);
     });
 
+    it('leads to the target that it is about, and is among the events of that alone', async () => {
+      const target = `xds:///${SHOP}`;
+      chromium.publishNotice({ text: 'The canary gets 10 %', target });
+      await tab.locator('#overview button').filter({ hasNotText: SHOP }).first().click();
+      await show('events');
+      await tab.waitForSelector('#view tbody tr');
+      expect(await row('The canary').count()).toBe(0);
+      await strip()
+        .getByRole('button', { name: `Show ${target}` })
+        .click();
+      await tab.locator('#subject', { hasText: target }).waitFor();
+      await row('The canary gets 10 %').waitFor();
+    });
+
     it('keeps it while another view is shown, and as it was while it is paused', async () => {
       chromium.publishNotice({ text: 'one' });
       await strip().filter({ hasText: 'one' }).waitFor();

@@ -66,7 +66,7 @@ async function takeDemo(browser: Browser, folder: string): Promise<void> {
   const tab = await browser.newPage({ viewport: { width: 1280, height: 720 } });
   await tab.goto(demo.url);
   await tab.waitForSelector('#notice:has-text("Zone eu/a is lost")');
-  await tab.getByRole('button', { name: 'xds:///payment' }).click();
+  await tab.locator('#notice').getByRole('button', { name: 'Show xds:///payment' }).click();
   await tab.waitForSelector('#subject:text("xds:///payment")');
   await sleep(SETTLE_MS);
   await tab.screenshot({ path: join(folder, 'demo.png'), fullPage: true });

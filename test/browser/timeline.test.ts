@@ -1,5 +1,6 @@
 import type { Page } from 'playwright-core';
 import type { AdminPage } from '../../src';
+import { audit } from '../support/audit';
 import { describeInBrowser } from '../support/describe-in-browser';
 import { eventually } from '../support/eventually';
 import { Mesh, SERVICE, simpleResources, type MeshResources } from '../support/mesh';
@@ -147,6 +148,29 @@ describeInBrowser('the line of time in Chromium', (chromium) => {
     await tab.waitForSelector('#then:has-text("The graph is as it was at")');
     await echo().waitFor();
     chromium.forgive('401 (Unauthorized)');
+  });
+
+  it('marks what an event has changed in the graph of then, with signs and as text', async () => {
+    await visit();
+    await moveToOther();
+    await tab.locator('#tab-events').click();
+    await tab.waitForSelector('#view tbody tr:has-text("Cluster other <b>")');
+    await openEvent('accepted Cluster other <b>');
+    await dialog().getByRole('button', { name: 'Show the graph as it was then' }).click();
+    const listed = tab.locator('.steps', { hasText: 'What the event has changed' });
+    await listed.locator('li', { hasText: '+ cluster other <b>' }).waitFor();
+    expect(await listed.locator('li', { hasText: '- cluster echo' }).count()).toBe(1);
+    const added = tab.locator('.node[data-change="added"]', { hasText: '+ other <b>' });
+    expect(await added.getAttribute('aria-label')).toMatch(
+      /^cluster other <b>: .*, added by the event$/,
+    );
+    expect(await tab.locator('.mesh .share', { hasText: '+' }).count()).toBeGreaterThan(0);
+    expect(await audit(tab)).toEqual([]);
+    await tab.emulateMedia({ colorScheme: 'dark', reducedMotion: 'reduce' });
+    expect(await audit(tab)).toEqual([]);
+    await tab.getByRole('button', { name: 'Back to now' }).click();
+    await listed.waitFor({ state: 'hidden' });
+    expect(await tab.locator('.node[data-change]').count()).toBe(0);
   });
 
   it('opens events while updates are paused', async () => {

@@ -89,6 +89,28 @@ describe('the status of a call', () => {
     );
   });
 
+  // gRFC A6: response headers commit a call to its attempt.
+  it.each([
+    ['retries a call that ended before its response headers', false, 3],
+    ['does not retry a call that ended after them', true, 1],
+  ])('%s', async (_name, hasHeaders, attempts) => {
+    let count = 0;
+    onStream = (stream) => {
+      count++;
+      if (hasHeaders) stream.respond({ ':status': 200, 'content-type': 'application/grpc' });
+      stream.on('error', () => {}).destroy(new Error('it breaks'));
+    };
+    serve({
+      retry_on: 'internal',
+      num_retries: 2,
+      retry_back_off: { base_interval: '0.001s' },
+    });
+    const { code, details } = await mesh.client().failure();
+    expect(code).toBe(status.INTERNAL);
+    expect(details).toMatch(/^Received RST_STREAM with code 2 .*: Cluster ".*": 127\.0\.0\.1:\d+/);
+    expect(count).toBe(attempts);
+  });
+
   it('says for how long a connection is silent', async () => {
     onStream = () => {};
     serve();

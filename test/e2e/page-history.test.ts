@@ -48,16 +48,20 @@ describe('the history of the page of a client', () => {
     return JSON.parse(text) as Answer;
   }
 
-  /** The ids of events, the newest first, by kind and subject. */
-  async function events(): Promise<readonly { id: string; name: string }[]> {
-    const stream = await readPage(page, `view=events&target=${encodeURIComponent(TARGET)}`);
+  async function rows(view: string, query: Record<string, string> = {}) {
+    const search = new URLSearchParams({ view, target: TARGET, ...query });
+    const stream = await readPage(page, search.toString());
     await eventually(
       () => stream.messages.length,
       (count) => count > 0,
     );
     stream.request.destroy();
-    const rows = stream.messages[0]?.data.views['events']?.rows ?? [];
-    return rows.map(({ id, kind, subject }) => ({
+    return stream.messages[0]?.data.views[view]?.rows ?? [];
+  }
+
+  /** The ids of events, the newest first, by kind and subject. */
+  async function events(): Promise<readonly { id: string; name: string }[]> {
+    return (await rows('events')).map(({ id, kind, subject }) => ({
       id: String(id),
       name: `${String(kind)} ${String(subject)}`,
     }));
@@ -122,6 +126,55 @@ describe('the history of the page of a client', () => {
     expect(answer.state).toEqual({ isKnown: true, note: '' });
   });
 
+  // 1. Calls move to another cluster; then its policy changes, which is in no state of a node.
+  // 2. The graph after each event has what that event has changed, and no more.
+  // 3. The first config has replaced none, and a rejected resource has changed nothing.
+  it('marks what an event has changed in the graph', async () => {
+    const serveOther = (settings = {}) =>
+      mesh.serve({
+        ...resources,
+        routes: [routeConfigJson(`${SERVICE}-routes`, [routeToCluster('other')])],
+        clusters: [edsClusterJson('other', settings)],
+        endpoints: [endpointsJson('other', [{ zone: 'later', ports: [1] }])],
+      });
+    const changesAt = async ({ id }: EventAnswer) => {
+      // What is not computed yet has no rows.
+      const found = await eventually(
+        () => rows('graph', { at: id }),
+        ({ length }) => length > 0,
+      );
+      const [{ texts } = { texts: undefined }] = found.filter(({ kind }) => kind === 'changes');
+      const marked = found.flatMap(({ name, change }) =>
+        change === undefined || name === undefined ? [] : [`${String(change)} ${String(name)}`],
+      );
+      return { texts, marked };
+    };
+    const [first] = (await events()).filter(({ name }) => name.startsWith('config-published'));
+    serveOther();
+    const moved = await event(
+      `accepted RouteConfiguration ${SERVICE}-routes`,
+      ({ length }) => length === 2,
+    );
+    await event('accepted ClusterLoadAssignment other');
+    serveOther({ lb_policy: 'RING_HASH' });
+    const tuned = await event('accepted Cluster other', ({ length }) => length === 2);
+    mesh.serve({ ...resources, clusters: [edsClusterJson('other', { lb_policy: 'MAGLEV' })] });
+    const rejected = await event('rejected Cluster other');
+
+    const { texts, marked } = await changesAt(moved);
+    expect(marked).toEqual(
+      expect.arrayContaining(['added other', 'removed echo', `changed ${TARGET}`]),
+    );
+    expect(texts).toEqual(expect.arrayContaining(['- cluster echo']));
+    expect(await changesAt(tuned)).toEqual({
+      texts: [expect.stringMatching(/^~ cluster other: .*added lb_policy$/)],
+      marked: ['changed other'],
+    });
+    expect(await changesAt(rejected)).toEqual({ texts: ['nothing in the graph'], marked: [] });
+    const unknown = { ...rejected, id: first?.id ?? '' };
+    expect(await changesAt(unknown)).toEqual({ texts: undefined, marked: [] });
+  });
+
   it('has the ejection of an endpoint, and shows the time at which it was ejected', async () => {
     const [a, b] = [await mesh.backend('good'), await mesh.backend('failing')];
     b.refusals = Infinity;
@@ -153,6 +206,9 @@ describe('the history of the page of a client', () => {
       text.split('\n').find((line) => line.trim().startsWith(address));
     expect(lineOf(await textOf(ejected))).toContain('ejected; 0 calls succeeded');
     expect(lineOf(await textOf(unejected))).not.toContain('ejected');
+    const changeOf = (text: string) => text.split('The event has changed:')[1];
+    expect(changeOf(await textOf(ejected))).toContain(`~ endpoint ${address}: ejected`);
+    expect(changeOf(await textOf(unejected))).toContain('was ejected');
   });
 
   it('says that there is no such event, or no longer', async () => {

@@ -96,5 +96,6 @@ export class DemoMesh {
 function shownText(name: string, cell: unknown): readonly string[] {
   if (name === 'share') return [`${Number((Number(cell) * 100).toFixed(1))} %`];
   if (cell === true) return [name];
+  if (Array.isArray(cell)) return cell.filter((each) => typeof each === 'string');
   return typeof cell === 'string' ? [cell] : [];
 }

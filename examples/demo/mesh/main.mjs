@@ -71,10 +71,10 @@ class World {
   }
 
   /** Makes the mesh what a step says it is, and says so. */
-  async use({ text, resource, ...state }) {
+  async use({ text, resource, target, ...state }) {
     const now = new Date().toISOString().slice(11, 19);
     console.log(`${now}Z ${text}${resource === '' ? '' : ` (${resource})`}`);
-    notices.publish({ name: resource, text });
+    notices.publish({ name: resource, text, target });
     await this.#change(state);
   }
 

@@ -53,7 +53,8 @@ export function changeColor({ change }: Pick<GraphEdge, 'change'>): string | und
   return change && CHANGES[change].color;
 }
 
-function signed(change: GraphChange | undefined, text: string): string {
+/** Puts the sign of a change in front of a text. */
+export function signed(change: GraphChange | undefined, text: string): string {
   return change === undefined ? text : `${CHANGES[change].sign} ${text}`.trimEnd();
 }
 

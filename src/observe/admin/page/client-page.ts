@@ -13,7 +13,7 @@ import {
   type View,
   type ViewRequest,
 } from '../../live-page/view';
-import { buildWholeGraph, type GraphInput } from '../../graph/build-mesh-graph';
+import { buildWholeGraph } from '../../graph/build-mesh-graph';
 import { buildServerGraph } from '../../graph/server-graph';
 import { withControlPlane, type GraphProcess } from '../../graph/control-plane-graph';
 import { Metadata } from '../../../grpc-js';
@@ -37,6 +37,7 @@ import { ProcessEvents } from './events';
 import { findTakenWay, findWay, type CallWay } from './call-way';
 import { describeSample, sampleRows } from './sample-rows';
 import { GraphRates } from './graph-rates';
+import type { PastInput } from './past-graph';
 import { graphOptions, graphRows } from './graph-rows';
 import { findEvent, listEvents, type HistoryEvent } from './history';
 import { stateAfter } from './history-state';
@@ -361,7 +362,7 @@ export class ClientState implements PageState {
   }
 
   /** Returns what the graph of a target is drawn of, as it is or was; `undefined` if there is none. */
-  graphInput({ target, at }: Pick<ViewRequest, 'target' | 'at'>): GraphInput | undefined {
+  graphInput({ target, at }: Pick<ViewRequest, 'target' | 'at'>): PastInput | undefined {
     const state = at === undefined ? this.present(target) : this.stateAt(target, at).known;
     return state?.ok === true ? { target, policies: undefined, ...state.value } : undefined;
   }

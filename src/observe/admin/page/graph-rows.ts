@@ -1,8 +1,9 @@
-import { LiveGraph, type GraphInput } from '../../graph/build-mesh-graph';
+import { LiveGraph } from '../../graph/build-mesh-graph';
 import type { PartOptions } from '../../graph/cluster-part';
 import { columnsOf, cutColumns, restOf } from '../../graph/cut-columns';
 import { focusGraph } from '../../graph/focus-graph';
 import type { GraphColumn, GraphEdge, GraphNode, MeshGraph } from '../../graph/mesh-graph';
+import { buildPastGraph, changesOf, type PastInput } from './past-graph';
 import {
   cellText,
   matchesFilter,
@@ -32,13 +33,15 @@ interface DrawnRow {
 }
 
 /**
- * The graph of a target as one reader sees it: a row for each column, each node and each edge. It has no pages. Groups of nodes are
- * opened by the id that their rows have as `opens`. Rows are made again only of a graph that has changed, the others are the same
- * objects.
+ * The graph of a target as one reader sees it: a row for each column, each node and each edge, and for an earlier time one with what
+ * an event has changed. It has no pages. Groups of nodes are opened by the id that their rows have as `opens`. Rows are made again
+ * only of a graph that has changed, the others are the same objects.
  */
 export class DrawnGraph {
   private readonly live: LiveGraph;
   private latest: { readonly graph: MeshGraph; readonly rows: readonly DrawnRow[] } | undefined;
+  /** The last one of an earlier time, which stays as it is. */
+  private past: { readonly changed: PastInput['changed']; readonly graph: MeshGraph } | undefined;
 
   constructor(private readonly request: GraphRequest) {
     this.live = new LiveGraph(graphOptions(request));
@@ -49,20 +52,40 @@ export class DrawnGraph {
    *
    * @param describeTraffic Default: nothing.
    */
-  view(input: GraphInput, describeTraffic?: DescribeTraffic): View {
-    const graph = this.live.update(input);
-    if (graph !== this.latest?.graph) this.latest = { graph, rows: drawRows(graph, this.request) };
+  view(input: PastInput, describeTraffic?: DescribeTraffic): View {
+    const graph = this.graphOf(input);
+    if (graph !== this.latest?.graph) {
+      const rows = [...changeRows(input, graph), ...drawRows(graph, this.request)];
+      this.latest = { graph, rows };
+    }
     return viewOf(this.latest.rows, describeTraffic);
+  }
+
+  private graphOf(input: PastInput): MeshGraph {
+    const { changed } = input;
+    if (changed === undefined) return this.live.update(input);
+    if (this.past?.changed !== changed) {
+      this.past = { changed, graph: buildPastGraph(input, graphOptions(this.request)) };
+    }
+    return this.past.graph;
   }
 }
 
 /** The graph of a target as `DrawnGraph` has it, once. */
 export function graphView(
-  input: GraphInput | undefined,
+  input: PastInput | undefined,
   request: GraphRequest,
   describeTraffic?: DescribeTraffic,
 ): View {
   return input === undefined ? NO_ROWS : new DrawnGraph(request).view(input, describeTraffic);
+}
+
+function changeRows(input: PastInput, graph: MeshGraph): readonly DrawnRow[] {
+  const changes = changesOf(input, graph);
+  if (changes === undefined) return [];
+  return [
+    { row: { id: 'changes', kind: 'changes', texts: changes.map(cellText) }, part: undefined },
+  ];
 }
 
 /** Returns the rows of a graph whose columns are not cut, as `graphView` does. */
@@ -123,15 +146,15 @@ function columnRows(
   const counts = new Map(
     columnsOf(found).map((column) => [column, { nodes: 0, total: 0, shown: 0 }]),
   );
-  for (const { column, count = 1 } of found.nodes) {
+  for (const { column, count = 1, change } of found.nodes) {
     const own = counts.get(column);
-    if (own === undefined) continue;
+    if (own === undefined || change === 'removed') continue;
     own.nodes++;
     own.total += count;
   }
-  for (const { column, count } of cut.nodes) {
+  for (const { column, count, change } of cut.nodes) {
     const own = counts.get(column);
-    if (own !== undefined && count === undefined) own.shown++;
+    if (own !== undefined && count === undefined && change !== 'removed') own.shown++;
   }
   return Array.from(counts, ([column, { nodes, total, shown }]) => ({
     ...{ id: column, kind: 'column', column, total, shown },
@@ -142,21 +165,23 @@ function columnRows(
   }));
 }
 
-function nodeRow({ id, column, name, state, text, count, group }: GraphNode): Row {
+function nodeRow({ id, column, name, state, text, count, group, change }: GraphNode): Row {
   return {
     ...{ id: nodeRowId(id), kind: 'node', column, name: cellText(name), state },
     ...{ text: cellText(text) },
     ...(count !== undefined && { count }),
     ...(group !== undefined && { opens: nodeRowId(group.id), isOpen: group.isOpen }),
+    ...(change !== undefined && { change }),
   };
 }
 
 function edgeRow(edge: GraphEdge): Row {
-  const { from, to, share, isMeasured, isUsed, text } = edge;
+  const { from, to, share, isMeasured, isUsed, text, change } = edge;
   return {
     ...{ id: edgeRowId(edge), kind: 'edge', from: nodeRowId(from), to: nodeRowId(to) },
     ...(share !== undefined && { share }),
     ...(isMeasured === true && { isMeasured }),
     ...{ isUsed, text: cellText(text) },
+    ...(change !== undefined && { change }),
   };
 }

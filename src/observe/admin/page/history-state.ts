@@ -2,25 +2,34 @@ import type { XdsConfig } from '../../../dependency-manager/xds-config';
 import { err, ok, type Result } from '../../../util/result';
 import { quoteName } from '../../../util/text';
 import { toIso } from '../../../util/since';
-import type { ResourceChange, ResourceHistory } from '../../../xds-client/client-snapshot';
 import { findResolution, type InspectedProcess } from '../inspect';
 import { resourcesAt } from '../resource-history';
 import { shortName } from '../resource-report';
+import type { DescribeChange } from '../../graph/compare-graphs';
+import { describeChangeOf } from './changed-node';
 import type { ProcessEvent } from './events';
 import type { HistoryEvent } from './history';
+import { momentAfter, momentBefore, type Moment } from './moment';
 
-/** A config that comes into use within this time of a change is the one that the change is part of. */
-const MAX_DELAY_MS = 10_000;
 /** Resources that are named when they are not kept. */
 const MAX_NAMED = 3;
 
-/** A target at an earlier time, as far as it is known. */
-export interface PastState {
+/** What the graph of an earlier time is drawn of. */
+export interface PastConfig {
   readonly config: XdsConfig;
   /** Returns why an endpoint took no calls; `undefined` if it did as far as is known. */
   readonly ejected: (cluster: string, address: string) => string | undefined;
+}
+
+/** A target at an earlier time, as far as it is known. */
+export interface PastState extends PastConfig {
   /** What is not known; empty if nothing is missing. */
   readonly note: string;
+  /** What the event has changed; `undefined` if no config was in use before, or its resources are not kept. */
+  readonly changed?: {
+    readonly before: PastConfig;
+    readonly describe: DescribeChange;
+  };
 }
 
 /** The history that an earlier state is found in. */
@@ -32,25 +41,44 @@ interface PastInput {
 
 /**
  * Returns the state of a target after an event: with the first config that came into use after it, since the resources that
- * belong together arrive one by one.
+ * belong together arrive one by one. Beside it is the one that was in use until then.
  *
  * @returns why it is not known, otherwise.
  */
 export async function stateAfter(
   event: HistoryEvent,
-  { inspected, client, events }: PastInput,
+  input: PastInput,
 ): Promise<Result<PastState, string>> {
-  const { scope: target } = client;
-  const history = client.history();
-  const { resources } = client.snapshot();
-  const own = events.filter((each) => each.target === undefined || each.target === target);
-  const moment = momentOf(event, own, history);
+  const { scope: target } = input.client;
+  const history = input.client.history();
+  const events = input.events.filter((each) => each.target === undefined || each.target === target);
+  const moment = momentAfter(event, { events, history });
   if (moment.atMs < history.sinceMs) {
     return err(
       `the resources of then are not kept: only those since ${toIso(history.sinceMs)} are`,
     );
   }
-  const past = resourcesAt({ history, resources, ...moment });
+  const after = await stateAt(moment, input);
+  if (!after.ok) return after;
+  const earlier = momentBefore(event, { events, history });
+  if (earlier === undefined || earlier.atMs < history.sinceMs) return after;
+  const before =
+    earlier.hadHappened === moment.hadHappened
+      ? ok({ ...after.value, ejected: ejectedAt(earlier) })
+      : await stateAt(earlier, input);
+  // Without all resources, what is not kept would look like what was added.
+  if (!before.ok || before.value.note !== '' || after.value.note !== '') return after;
+  const describe = describeChangeOf(event, input.client);
+  return ok({ ...after.value, changed: { before: before.value, describe } });
+}
+
+async function stateAt(
+  moment: Moment,
+  { inspected, client }: PastInput,
+): Promise<Result<PastState, string>> {
+  const { scope: target } = client;
+  const { resources } = client.snapshot();
+  const past = resourcesAt({ history: client.history(), resources, ...moment });
   const known = past.flatMap(({ value, ...rest }) =>
     value === undefined ? [] : [{ ...rest, value }],
   );
@@ -62,30 +90,7 @@ export async function stateAfter(
   });
   const note = describeLost(past.filter(({ value }) => value === undefined));
   if (!config.ok) return err([config.error, note].filter((part) => part !== '').join('; '));
-  return ok({ config: config.value, ejected: ejectedAt(own, moment.atMs), note });
-}
-
-/** When an event had had its effect. */
-interface Moment {
-  readonly atMs: number;
-  readonly hadHappened: (change: ResourceChange) => boolean;
-}
-
-function momentOf(
-  { atMs, change }: HistoryEvent,
-  events: readonly ProcessEvent[],
-  { changes }: ResourceHistory,
-): Moment {
-  const used = events.find(
-    ({ kind, atMs: usedMs }) =>
-      (kind === 'config-published' || kind === 'config-failed') &&
-      usedMs >= atMs &&
-      usedMs <= atMs + MAX_DELAY_MS,
-  );
-  if (change === undefined) return { atMs, hadHappened: (each) => each.atMs <= atMs };
-  if (used !== undefined) return { atMs: used.atMs, hadHappened: (each) => each.atMs <= used.atMs };
-  const happened = new Set(changes.slice(0, changes.indexOf(change) + 1));
-  return { atMs, hadHappened: (each) => happened.has(each) };
+  return ok({ config: config.value, ejected: ejectedAt(moment), note });
 }
 
 function describeLost(
@@ -99,12 +104,11 @@ function describeLost(
   return `not kept, and so not shown: ${[...named, ...more].join(', ')}`;
 }
 
-/** @param events The oldest first. */
-function ejectedAt(events: readonly ProcessEvent[], atMs: number): PastState['ejected'] {
+function ejectedAt({ events }: Moment): PastConfig['ejected'] {
   const ejected = new Map<string, string>();
   const keyOf = (cluster: string, address: string) => JSON.stringify([cluster, address]);
-  for (const { kind, atMs: eventMs, endpoint, text } of events) {
-    if (endpoint === undefined || eventMs > atMs) continue;
+  for (const { kind, endpoint, text } of events) {
+    if (endpoint === undefined) continue;
     const key = keyOf(endpoint.cluster, endpoint.address);
     if (kind === 'endpoint-ejected') ejected.set(key, text);
     else ejected.delete(key);

@@ -1,9 +1,11 @@
-import { buildMeshGraph } from '../../graph/build-mesh-graph';
+import { buildMeshGraph, DEFAULT_GRAPH_OPTIONS } from '../../graph/build-mesh-graph';
 import type { GraphProcess } from '../../graph/control-plane-graph';
 import { toTree } from '../../graph/graph-text';
 import { cellText } from '../../live-page/view';
 import type { PolicyState } from '../../../lb/tree/policy-state';
 import type { XdsConfig } from '../../../dependency-manager/xds-config';
+import type { PastState } from './history-state';
+import { buildPastGraph, changesOf } from './past-graph';
 import type { Result } from '../../../util/result';
 import { toIso } from '../../../util/since';
 import { PACKAGE_VERSION } from '../../../util/version';
@@ -21,12 +23,10 @@ export interface DescribedTarget {
   readonly event: readonly string[];
   /** The graph of it, or why there is none. */
   readonly graph: Result<
-    {
+    Partial<PastState> & {
       readonly config: XdsConfig;
       readonly policies?: PolicyState | undefined;
-      readonly ejected?: (cluster: string, address: string) => string | undefined;
       readonly process?: GraphProcess | undefined;
-      readonly note?: string;
     },
     string
   >;
@@ -49,10 +49,16 @@ export function describeTargetAsText(described: DescribedTarget): string {
 
 type Graph = Extract<DescribedTarget['graph'], { readonly ok: true }>['value'];
 
-function treeOf(target: string, { note = '', ...input }: Graph): string[] {
-  const graph = buildMeshGraph({ target, policies: undefined, ...input });
-  const lines = toTree(graph).split('\n').map(cellText);
-  return note === '' ? lines : [...lines, cellText(note)];
+function treeOf(target: string, { note = '', ...state }: Graph): string[] {
+  const input = { target, policies: undefined, ...state };
+  const lines = toTree(buildMeshGraph(input)).split('\n');
+  const changes = changesOf(input, buildPastGraph(input, DEFAULT_GRAPH_OPTIONS)) ?? [];
+  const listed = changes.map((line) => `  ${line}`);
+  return [
+    ...lines,
+    ...(note === '' ? [] : [note]),
+    ...(listed.length === 0 ? [] : ['The event has changed:', ...listed]),
+  ].map(cellText);
 }
 
 function versionsOf(resources: readonly ResourceSnapshot[]): readonly string[] {

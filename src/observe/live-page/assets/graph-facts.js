@@ -10,6 +10,18 @@ const MAX_WAYS = 12;
 /** The forks of an explained call that are listed. */
 const MAX_FORKS = 40;
 
+/** The colours of what was added, removed and changed, by its sign. */
+const CHANGE_CLASSES = new Map([
+  ['+', 'line-added'],
+  ['-', 'line-removed'],
+  ['~', 'line-changed'],
+]);
+
+/** The sign of a change, with a space after it; empty without one. */
+export function changeSign(change) {
+  return change === undefined ? '' : `${{ added: '+', removed: '-', changed: '~' }[change]} `;
+}
+
 /** What is shown, by its element. */
 const drawn = new WeakMap();
 
@@ -29,6 +41,26 @@ export function showFacts(target, row, graph) {
     return;
   }
   target.replaceChildren(...(row.kind === 'edge' ? edgeFacts(row, graph) : nodeFacts(row, graph)));
+}
+
+/** Lists what an event has changed, with the signs that are in the picture; undefined where no event is looked at. */
+export function showChanges(target, texts) {
+  target.hidden = texts === undefined;
+  const key = JSON.stringify(texts);
+  if (drawn.get(target) === key) return;
+  drawn.set(target, key);
+  const items = (texts ?? []).map((text) =>
+    element('li', { class: CHANGE_CLASSES.get(text[0]) }, text),
+  );
+  target.replaceChildren(
+    element('h3', {}, 'What the event has changed'),
+    element('ul', {}, ...items),
+    element(
+      'p',
+      { class: 'count' },
+      'In the picture: + added, - removed, ~ changed. All else is faded.',
+    ),
+  );
 }
 
 /** Shows the forks of an explained call, and what lights the whole graph again. */
@@ -64,10 +96,10 @@ export function showSteps(target, way, clear) {
 
 /** A name for screen readers. */
 export function nodeLabel(row) {
-  const { column, name, state, text } = row;
+  const { column, name, state, text, change } = row;
   const [rate] = rateTexts(row);
-  const rates = rate === undefined ? '' : `, ${rate}`;
-  return `${column} ${name}: ${state}${text === '' ? '' : `, ${text}`}${rates}`;
+  const facts = [state, text, rate, change && `${change} by the event`].filter(Boolean);
+  return `${column} ${name}: ${facts.join(', ')}`;
 }
 
 export function percent(share) {
@@ -128,7 +160,7 @@ function wayList(title, ways, end, { nodes }) {
 }
 
 function describeWay(row) {
-  const { share, isMeasured, isUsed, text } = row;
+  const { share, isMeasured, isUsed, text, change } = row;
   const shared = isMeasured ? `${percent(share)} of the calls` : `weight ${percent(share)}`;
   return [
     isUsed ? 'in use' : 'not in use',
@@ -136,6 +168,7 @@ function describeWay(row) {
     ...rateTexts(row).slice(0, 1),
     ...shareTexts(row),
     ...(text === '' ? [] : [text]),
+    ...(change === undefined ? [] : [`${change} by the event`]),
   ].join(', ');
 }
 

@@ -2,7 +2,7 @@
 
 import { countLayers, isOfControlPlane, layOut } from './graph-layout.js';
 import { element, setAttributes, svgElement } from './dom.js';
-import { nodeLabel, percent } from './graph-facts.js';
+import { changeSign, nodeLabel, percent } from './graph-facts.js';
 
 /** A column is at least this wide; what does not fit is scrolled to. */
 const MIN_COLUMN_WIDTH = 176;
@@ -54,6 +54,8 @@ export class Picture {
 
   update(nodes, edges) {
     [this.#nodes, this.#edges] = [nodes, edges];
+    const isCompared = [...nodes, ...edges].some(({ change }) => change !== undefined);
+    this.root.classList.toggle('compared', isCompared);
     this.#draw();
   }
 
@@ -67,7 +69,7 @@ export class Picture {
       own.classList.toggle('on-way', shares.get(id) > 0);
       own.classList.toggle('off-way', shares.get(id) === 0);
     }
-    this.#labelSplits(way?.edges ?? []);
+    this.#labelEdges(way?.edges ?? []);
   }
 
   /** The nodes from top to bottom, each with the layer that it is in. */
@@ -141,7 +143,7 @@ export class Picture {
   }
 
   /** @param isConnection Whether it leads to a management server, and not where calls go. */
-  #placeEdge({ id, path, width, isUsed }, isConnection) {
+  #placeEdge({ id, path, width, isUsed, change }, isConnection) {
     let own = this.#elements.get(id);
     if (own === undefined) {
       own = svgElement('path', { class: 'edge', 'data-id': id, fill: 'none' });
@@ -150,7 +152,7 @@ export class Picture {
     }
     own.classList.toggle('unused', !isUsed);
     own.classList.toggle('connection', isConnection);
-    setAttributes(own, { d: path, 'stroke-width': width.toFixed(1) });
+    setAttributes(own, { d: path, 'stroke-width': width.toFixed(1), 'data-change': change });
   }
 
   #placeNode(row) {
@@ -191,30 +193,40 @@ export class Picture {
   }
 
   #fill(own, row) {
-    const { name, state, opens, isOpen } = row;
+    const { name, state, opens, isOpen, change } = row;
     setAttributes(own, {
       'data-state': state,
+      'data-change': change,
       'aria-label': nodeLabel(row),
       'aria-expanded': opens === undefined ? undefined : `${isOpen}`,
     });
-    const shown = `${opens === undefined ? '' : isOpen ? ' ▾' : ' ▸'} ${name}`;
+    const shown = `${opens === undefined ? '' : isOpen ? ' ▾' : ' ▸'} ${changeSign(change)}${name}`;
     const [mark, text] = own.lastElementChild.firstElementChild.childNodes;
     if (mark.textContent !== MARKS[state]) mark.textContent = MARKS[state];
     if (text.data !== shown) text.data = shown;
   }
 
-  #labelSplits(edges) {
+  /** Writes the shares of a split beside it, and what an event has changed of a way. */
+  #labelEdges(edges) {
     for (const label of this.#labels.values()) label.remove();
     this.#labels.clear();
     for (const { id, share } of edges) {
-      const own = this.#elements.get(id);
-      if (own === undefined || share === 0 || share === 1 || this.#labels.has(id)) continue;
-      const { x, y } = own.getPointAtLength(own.getTotalLength() * 0.75);
-      const label = svgElement('text', { class: 'share', x, y: y - 6, 'text-anchor': 'middle' });
-      label.textContent = percent(share);
-      this.#labels.set(id, label);
-      this.#labelLayer.append(label);
+      if (share !== 0 && share !== 1) this.#labelEdge(id, percent(share));
     }
+    for (const { id, change, share } of this.#edges) {
+      if (change === undefined) continue;
+      this.#labelEdge(id, `${changeSign(change)}${share === undefined ? '' : percent(share)}`);
+    }
+  }
+
+  #labelEdge(id, text) {
+    const own = this.#elements.get(id);
+    if (own === undefined || this.#labels.has(id)) return;
+    const { x, y } = own.getPointAtLength(own.getTotalLength() * 0.75);
+    const label = svgElement('text', { class: 'share', x, y: y - 6, 'text-anchor': 'middle' });
+    label.textContent = text;
+    this.#labels.set(id, label);
+    this.#labelLayer.append(label);
   }
 
   #setTabStop(id) {

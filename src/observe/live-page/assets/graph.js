@@ -1,7 +1,7 @@
 // The graph of a target: a picture whose nodes are walked with the keyboard, the facts of one node or way beside it, and all as text.
 
 import { isOfControlPlane, toTree } from './graph-layout.js';
-import { showFacts, showSteps } from './graph-facts.js';
+import { showChanges, showFacts, showSteps } from './graph-facts.js';
 import { moveAlong } from './graph-keys.js';
 import { Picture } from './graph-picture.js';
 import { element } from './dom.js';
@@ -42,6 +42,7 @@ export class GraphView {
     'aria-label': 'Details',
     tabindex: '0',
   });
+  #changes = element('div', { class: 'steps', hidden: true });
   #steps = element('div', { class: 'steps', hidden: true });
   #text = element('pre', {
     tabindex: '0',
@@ -67,6 +68,7 @@ export class GraphView {
       { class: 'graph' },
       this.#reason,
       this.#columns,
+      this.#changes,
       this.#steps,
       this.#picture.element,
       this.#facts,
@@ -86,6 +88,7 @@ export class GraphView {
     this.element.classList.toggle('empty', this.#nodes.size === 0);
     this.element.classList.toggle('without-calls', !this.hasCalls);
     this.#showColumns(ofKind('column'));
+    showChanges(this.#changes, ofKind('changes')[0]?.texts);
     this.#picture.update([...this.#nodes.values()], this.#edges);
     this.#picture.light(this.#way);
     this.#showFacts();

@@ -330,7 +330,7 @@ function showAddress() {
 
 /** @param changed The names of the views that have changed; all by default. */
 function show(changed = [page.overview.name, tab, 'events', NOTICES]) {
-  if (changed.includes(NOTICES)) showNotice(views.get(NOTICES).rows);
+  if (changed.includes(NOTICES)) showNotice(views.get(NOTICES).rows, choose);
   if (changed.includes(page.overview.name)) showOverview();
   if (changed.includes(tab)) showView();
   if (changed.includes('events')) timeline?.update(views.get('events').rows);
