@@ -9,10 +9,7 @@ import type { PastState } from './history-state';
 export type PastInput = GraphInput & Pick<PastState, 'changed'>;
 
 /** Builds a graph; of an earlier time, with what the event has changed. No node of a column is left out. */
-export function buildPastGraph(
-  input: PastInput,
-  options: PartOptions,
-): MeshGraph {
+export function buildPastGraph(input: PastInput, options: PartOptions): MeshGraph {
   const after = buildWholeGraph(input, options);
   const { changed } = input;
   if (changed === undefined) return after;
