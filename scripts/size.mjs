@@ -11,7 +11,7 @@ import { fileURLToPath } from 'node:url';
 
 const TOLERANCE = 0.05;
 /** What the package may be at most, whatever the file says. */
-const LIMITS = { files: 260, bytes: 5_100_000 };
+const LIMITS = { files: 260, bytes: 5_250_000 };
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 const recordPath = join(root, 'etc', 'size.json');

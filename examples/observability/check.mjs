@@ -14,8 +14,6 @@ import { accelerate, missingPrograms, Prometheus, promtool } from './prometheus.
 import { alertQueries, dashboardQueries, parseScrape, problemsOf } from './queries.mjs';
 
 const SPEED = 75;
-/** Without Prometheus nothing has to last. */
-const NAMES_SPEED = 150;
 /** How many seconds after its end an incident may still be seen: two scrapes, two evaluations, and a busy machine. */
 const GRACE_S = 3;
 /** The alert that is for the end of the process. */
@@ -172,7 +170,7 @@ async function checkInPrometheus(example) {
 }
 
 async function checkWithoutPrometheus(example, reason) {
-  example.start(NAMES_SPEED);
+  example.start(SPEED);
   await example.untilOver(hasAllNames);
   row('skip', 'queries and alerts in Prometheus', reason);
 }

@@ -157,7 +157,7 @@ describeInBrowser('the line of time in Chromium', (chromium) => {
     await tab.waitForSelector('#view tbody tr:has-text("Cluster other <b>")');
     await openEvent('accepted Cluster other <b>');
     await dialog().getByRole('button', { name: 'Show the graph as it was then' }).click();
-    const listed = tab.locator('.steps', { hasText: 'What the event has changed' });
+    const listed = tab.locator('.changes', { hasText: 'What the event has changed' });
     await listed.locator('li', { hasText: '+ cluster other <b>' }).waitFor();
     expect(await listed.locator('li', { hasText: '- cluster echo' }).count()).toBe(1);
     const added = tab.locator('.node[data-change="added"]', { hasText: '+ other <b>' });

@@ -62,6 +62,7 @@ const TONES = new Map([
   ...[
     'closed',
     'gone',
+    'no answer',
     'rejected',
     'removed',
     'missing',

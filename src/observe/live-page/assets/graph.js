@@ -42,7 +42,7 @@ export class GraphView {
     'aria-label': 'Details',
     tabindex: '0',
   });
-  #changes = element('div', { class: 'steps', hidden: true });
+  #changes = element('div', { class: 'changes', hidden: true });
   #steps = element('div', { class: 'steps', hidden: true });
   #text = element('pre', {
     tabindex: '0',
