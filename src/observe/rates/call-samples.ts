@@ -130,7 +130,7 @@ export class CallSamples {
   }
 
   private update(): void {
-    this.currentShare = Math.max(0, ...[...this.shares].map(({ share }) => share));
+    this.currentShare = [...this.shares].reduce((most, { share }) => Math.max(most, share), 0);
     if (this.currentShare === 0) this.calls = [];
   }
 }

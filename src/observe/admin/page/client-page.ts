@@ -71,8 +71,7 @@ export function serveClientPage(
   observed: ObservedProcess,
   clock: Clock,
 ): Promise<AdminPage> {
-  const { sampleCalls } = options;
-  return servePage(options, () => new ClientPage(observed, clock, sampleCalls), clock);
+  return servePage(options, () => new ClientPage(observed, clock, options.sampleCalls), clock);
 }
 
 class ClientPage implements PageSource {
