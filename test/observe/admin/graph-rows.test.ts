@@ -77,12 +77,12 @@ describe('the rows of a graph', () => {
     }
   });
 
-  it('have 150 nodes of a column that is opened', () => {
+  it('have 100 nodes of a column that is opened', () => {
     const [, , column] = ofKind(rowsOf(largeInput(300)), 'column');
     const rows = rowsOf(largeInput(300), { opened: [textOf(column?.opens)] });
-    expect(inColumn(rows, 'cluster')).toHaveLength(151);
+    expect(inColumn(rows, 'cluster')).toHaveLength(101);
     expect(inColumn(rows, 'route')).toHaveLength(41);
-    expect(ofKind(rows, 'column')[2]).toMatchObject({ shown: 150, isOpen: true });
+    expect(ofKind(rows, 'column')[2]).toMatchObject({ shown: 100, isOpen: true });
   });
 
   it('have the endpoints of a locality once it is opened', () => {

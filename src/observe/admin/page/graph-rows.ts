@@ -16,7 +16,7 @@ import {
 
 /** The nodes of a column, besides one for all others: at first, and once the column is opened. */
 const MAX_NODES = 40;
-const MAX_OPENED_NODES = 150;
+const MAX_OPENED_NODES = 100;
 /** The endpoints of a locality that have nodes of their own unless it is closed. */
 const MAX_ENDPOINTS = 8;
 
