@@ -87,7 +87,7 @@ function* decodeObjects(content: Buffer, identity: string): Steps<Result<SavedOb
     else if (object.value !== undefined) objects.push(object.value);
   });
   const [problem] = problems;
-  // Without one of them, clients would be told that it does not exist.
+  // Without one of them, clients would be notified that it does not exist.
   return problem === undefined ? ok({ savedAt, objects }) : err(problem);
 }
 

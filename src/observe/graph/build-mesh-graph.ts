@@ -123,7 +123,7 @@ class GraphBuilder {
   private readonly labels = new Map<string, number>();
   private readonly ownParts = new Map<string, KeptPart>();
   private readonly expected;
-  /** The clusters to which a route sends no calls. */
+  /** The clusters to which a route sends no calls; another one may. */
   private readonly zeroWeight = new Set<string>();
   private readonly targetId: string;
 
@@ -213,7 +213,7 @@ class GraphBuilder {
     const seen = this.input.seen?.get(name);
     if (result === undefined) {
       // No resource of a cluster is requested to which no route sends calls.
-      return this.zeroWeight.has(name)
+      return this.zeroWeight.has(name) && !this.expected.has(name)
         ? { state: 'unused', text: 'weight 0: its resources are not requested' }
         : { state: 'idle', text: 'waits for its resources' };
     }

@@ -25,7 +25,7 @@ export interface PartOptions {
   readonly opened: Pick<ReadonlySet<string>, 'has'>;
 }
 
-/** What a part is made of: while these are the same objects and values, it is the same. */
+/** The inputs of a part, which is built again only when one of them is another object or value. */
 export interface PartInput {
   /** That of the cluster. */
   readonly name: string;

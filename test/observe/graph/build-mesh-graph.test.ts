@@ -51,7 +51,7 @@ describe('the graph of resources', () => {
         ['c', 0],
       ]),
       {
-        a: leaf('a', [locality('1', 1, '10.0.0.1')]),
+        a: leaf('a', [locality('1', 1, '127.0.0.1')]),
         b: err('b is missing'),
       },
     );
@@ -63,7 +63,7 @@ describe('the graph of resources', () => {
       'cluster b: failing (b is missing)',
       'cluster c: unused (weight 0: its resources are not requested)',
       'locality eu/1: ok (priority 0; 1 ok)',
-      'endpoint 10.0.0.1:80: ok',
+      'endpoint 127.0.0.1:80: ok',
     ]);
     expect(edgesOf(graph)).toEqual(
       expect.arrayContaining([
@@ -74,7 +74,7 @@ describe('the graph of resources', () => {
     );
   });
 
-  const one = locality('1', 1, '10.0.0.1');
+  const one = locality('1', 1, '127.0.0.1');
 
   it('has a route that fails, and one that takes a fraction of the calls', () => {
     const rejecting = route({ kind: 'unsupported', action: 'redirect' });
@@ -91,6 +91,16 @@ describe('the graph of resources', () => {
     expect(edgesOf(graph)).toContain(
       'xds:///shop -> 1: every path; 25 % of calls (25 % of the calls that match)',
     );
+  });
+
+  it('waits for a cluster that has weight 0 in one route and takes the calls of another', () => {
+    const off = forwardTo([
+      ['a', 1],
+      ['b', 0],
+    ]);
+    const host = virtualHost([route(off), route(forwardTo('b'))]);
+    const nodes = nodesOf(graphOf(graphConfig(host, { a: err('no a') })));
+    expect(nodes).toContain('cluster b: idle (waits for its resources)');
   });
 
   it('fails as a whole without a route, and if each route fails', () => {
@@ -156,7 +166,7 @@ describe('the graph of resources', () => {
     const config = graphConfig(virtualHostTo('all'), {
       all: aggregateOf(aggregateCluster('all', 'a', 'b'), 'a', 'b'),
       a: leaf('a', [one]),
-      b: leaf('b', [locality('2', 1, '10.0.0.2')]),
+      b: leaf('b', [locality('2', 1, '127.0.0.2')]),
     });
     const graph = graphOf(config);
     expect(nodesOf(graph).filter((text) => text.startsWith('cluster'))).toEqual([
@@ -188,11 +198,11 @@ describe('the graph of a channel', () => {
   const config = graphConfig(virtualHostTo('a'), {
     a: leaf(
       'a',
-      [locality('1', 1, '10.0.0.1', '10.0.0.2', '10.0.0.3'), locality('2', 3, '10.0.0.4')],
-      [locality('3', 1, '10.0.0.5')],
+      [locality('1', 1, '127.0.0.1', '127.0.0.2', '127.0.0.3'), locality('2', 3, '127.0.0.4')],
+      [locality('3', 1, '127.0.0.5')],
     ),
   });
-  const [e1, e2, e3, e4] = [1, 2, 3, 4].map((index) => `10.0.0.${index}:80`) as [
+  const [e1, e2, e3, e4] = [1, 2, 3, 4].map((index) => `127.0.0.${index}:80`) as [
     ...[string, string, string, string],
   ];
 
@@ -217,7 +227,7 @@ describe('the graph of a channel', () => {
       `endpoint ${e2}: ejected (ejected by outlier detection)`,
       `endpoint ${e3}: draining (takes no new calls)`,
       `endpoint ${e4}: idle (connecting)`,
-      'endpoint 10.0.0.5:80: unused (not connected: its priority is not needed)',
+      'endpoint 127.0.0.5:80: unused (not connected: its priority is not needed)',
     ]);
     expect(edgesOf(graph)).toEqual(
       expect.arrayContaining([
@@ -234,7 +244,7 @@ describe('the graph of a channel', () => {
     const failed = [e1, e2, e3, e4].map((address) =>
       endpointState(address, { state: 'TRANSIENT_FAILURE' }),
     );
-    const policies = clusterPolicies('a', [failed, [endpointState('10.0.0.5:80')]], { inUse: 1 });
+    const policies = clusterPolicies('a', [failed, [endpointState('127.0.0.5:80')]], { inUse: 1 });
     const graph = graphOf(config, policiesWith(policies));
     expect(nodesOf(graph)).toEqual(
       expect.arrayContaining([
@@ -267,8 +277,8 @@ describe('the graph of a channel', () => {
       ]),
       {
         all: aggregateOf(aggregateCluster('all', 'a', 'b'), 'a', 'b'),
-        a: leaf('a', [locality('1', 1, '10.0.0.1')]),
-        b: leaf('b', [locality('2', 1, '10.0.0.2')]),
+        a: leaf('a', [locality('1', 1, '127.0.0.1')]),
+        b: leaf('b', [locality('2', 1, '127.0.0.2')]),
       },
     );
     const [a, b] = [
@@ -360,7 +370,7 @@ describe('a graph that goes on', () => {
   const weighted = names.map((name) => [name, 1] as const);
   const clusterAt = (index: number) => {
     const name = `cluster-${index}`;
-    return leaf(name, [locality(name, 1, `10.0.0.${index}`)]);
+    return leaf(name, [locality(name, 1, `127.0.0.${index}`)]);
   };
   const configWith = (clusters = new Map(names.map((name, index) => [name, clusterAt(index)]))) =>
     graphConfig(virtualHostTo(weighted), clusters);
@@ -371,7 +381,7 @@ describe('a graph that goes on', () => {
     ...{ target: GRAPH_TARGET, config },
     policies: policiesWith(
       ...names.map((name, index) =>
-        clusterPolicies(name, [[endpointState(`10.0.0.${index}:80`, index === 7 ? change : {})]]),
+        clusterPolicies(name, [[endpointState(`127.0.0.${index}:80`, index === 7 ? change : {})]]),
       ),
     ),
   });
@@ -397,7 +407,7 @@ describe('a graph that goes on', () => {
     const live = new LiveGraph(DEFAULT_GRAPH_OPTIONS);
     const first = live.update(inputWith());
     const second = live.update(failing);
-    expect(builtFor(second, first)).toEqual(['eu/cluster-7', '10.0.0.7:80']);
+    expect(builtFor(second, first)).toEqual(['eu/cluster-7', '127.0.0.7:80']);
     expect(second).toEqual(buildWholeGraph(failing, DEFAULT_GRAPH_OPTIONS));
     // There and back again.
     expect(live.update(inputWith())).toEqual(first);
@@ -408,7 +418,7 @@ describe('a graph that goes on', () => {
     const first = live.update(inputWith());
     const clusters = new Map([...config.clusters, ['cluster-3', clusterAt(3)] as const]);
     const changed = { ...inputWith(), config: configWith(clusters) };
-    expect(builtFor(live.update(changed), first)).toEqual(['eu/cluster-3', '10.0.0.3:80']);
+    expect(builtFor(live.update(changed), first)).toEqual(['eu/cluster-3', '127.0.0.3:80']);
   });
 
   it('follows a cluster that is no longer in use, and one whose endpoint is known to be ejected', () => {

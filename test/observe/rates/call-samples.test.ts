@@ -67,13 +67,13 @@ describe('sampled calls', () => {
     const routes = [{ name: 'first' }, { name: 'second' }];
     counted?.onRouted({ route: routes[1] ?? {}, routes, label: () => 'second' }, 'cart');
     counted?.onMoved('cart-b');
-    counted?.sample?.onPicked('10.0.0.1:443');
+    counted?.sample?.onPicked('127.0.0.1:443');
     counted?.end(14);
     expect(samples.of(TARGET)).toMatchObject([
       {
         route: { index: 1, label: 'second' },
         cluster: 'cart-b',
-        endpoint: '10.0.0.1:443',
+        endpoint: '127.0.0.1:443',
         code: 14,
       },
     ]);

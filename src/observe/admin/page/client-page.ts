@@ -51,7 +51,8 @@ import {
   type ClientSnapshot,
   type ServerSnapshot,
 } from '../../../xds-client/client-snapshot';
-import type { CertificateState, TargetReport } from '../inspect-report';
+import type { CertificateState } from '../inspect-report';
+import { findCommonFailure } from './common-failure';
 import { processServers } from '../process-servers';
 import { serverView } from './server-rows';
 import { topologyView } from './topology-rows';
@@ -441,21 +442,6 @@ export class ClientState implements PageState {
         .slice(0, 8),
     };
   }
-}
-
-/** Returns why each call fails, whatever it is, by the config alone; `undefined` if not. */
-function findCommonFailure({
-  routes,
-  clusters,
-  virtualHost,
-}: NonNullable<TargetReport['config']>): string | undefined {
-  if (routes === 0) return `virtual host ${virtualHost} has no route: every call fails`;
-  const [first] = clusters;
-  if (first?.error === undefined || clusters.some(({ error }) => error === undefined))
-    return undefined;
-  return clusters.length === 1
-    ? first.error
-    : `each cluster fails, such as ${first.name}: ${first.error}`;
 }
 
 function withRows(view: View, more: readonly Row[]): View {
