@@ -1,6 +1,6 @@
 import { channel } from 'node:diagnostics_channel';
 import { clusterKind, Snapshot } from '../../../src/control-plane';
-import { ClientState } from '../../../src/observe/admin/page/client-page';
+import { ClientState } from '../../../src/observe/admin/page/client-state';
 import { ProcessEvents } from '../../../src/observe/admin/page/events';
 import { eventView, listEvents } from '../../../src/observe/admin/page/history';
 import { noticeView } from '../../../src/observe/admin/page/notices';
