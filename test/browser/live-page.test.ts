@@ -324,7 +324,7 @@ describeInBrowser('the live page in Chromium', (chromium) => {
     }
   });
 
-  it('shows 10,000 endpoints, and their changes, without a task of 100 ms', async () => {
+  it('shows 10,000 endpoints, and their changes, without a long task', async () => {
     mesh = chromium.stopping(await Mesh.start());
     const backend = await mesh.backend('a');
     const simple = simpleResources([backend.port]);
@@ -371,7 +371,7 @@ describeInBrowser('the live page in Chromium', (chromium) => {
         );
       }
       await tab.waitForSelector('#view .range:has-text("of 10012")');
-      expect(await tab.locator('#view tbody tr').count()).toBe(200);
+      expect(await tab.locator('#view tbody tr').count()).toBe(100);
       await tab.evaluate('updates = { inTask: 0, later: 0 }');
       for (const weight of [2, 3, 4]) {
         serve(weight);
@@ -381,10 +381,10 @@ describeInBrowser('the live page in Chromium', (chromium) => {
       expect(inTask).toBeGreaterThan(0);
       expect(later).toBe(0);
       await tab.locator('#view .pager').getByRole('button', { name: 'Next' }).click();
-      await tab.waitForSelector('#view .range:has-text("Rows 201 to 400")');
+      await tab.waitForSelector('#view .range:has-text("Rows 101 to 200")');
       await tab.locator('#view tr[tabindex="0"]').press('End');
       await tab.locator('#view tr:focus').press('ArrowDown');
-      await tab.waitForSelector('#view .range:has-text("Rows 401 to 600")');
+      await tab.waitForSelector('#view .range:has-text("Rows 201 to 300")');
       await tab.waitForSelector('#view tbody tr:first-child:focus');
     });
     expect(longest).toBeGreaterThan(0);

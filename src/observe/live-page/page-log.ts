@@ -1,4 +1,11 @@
-import { cellText, createView, matchesFilter, type View, type ViewRequest } from './view';
+import {
+  cellText,
+  createView,
+  matchesFilter,
+  MAX_EVENT_ROWS,
+  type View,
+  type ViewRequest,
+} from './view';
 import type { Clock } from '../../util/clock';
 
 /** The number of lines that are kept. */
@@ -29,8 +36,7 @@ export class PageLog {
 
   view(request: ViewRequest): View {
     const found = this.lines.filter(({ kind, text }) => matchesFilter(request.filter, kind, text));
-    return createView(found.slice(-MAX_LINES).reverse(), request, ({ number, at, kind, text }) => ({
-      ...{ id: `${number}`, at, kind, text },
-    }));
+    const toRow = ({ number, ...line }: Line) => ({ id: `${number}`, ...line });
+    return createView(found.slice(-MAX_LINES).reverse(), request, toRow, MAX_EVENT_ROWS);
   }
 }

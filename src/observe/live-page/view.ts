@@ -47,8 +47,10 @@ export interface ViewDelta {
   readonly rows: readonly Row[];
 }
 
-/** The number of rows that a reader gets of a view. */
-export const MAX_ROWS = 200;
+/** The number of rows that a reader gets of a view: with more, the frame of a browser takes longer than 50 ms. */
+export const MAX_ROWS = 100;
+/** That of events, whose rows are smaller: the line of events shows as many. */
+export const MAX_EVENT_ROWS = 200;
 /** The number of characters of a cell; what is beyond it is in the details, which are read one by one. */
 const MAX_CELL_LENGTH = 1024;
 
@@ -60,16 +62,17 @@ export function createView<Item>(
   items: readonly Item[],
   request: Pick<ViewRequest, 'offset'>,
   toRow: (item: Item, index: number) => Row,
+  maxRows = MAX_ROWS,
 ): View {
-  const offset = firstRow(items.length, request.offset);
-  const rows = items.slice(offset, offset + MAX_ROWS);
+  const offset = firstRow(items.length, request.offset, maxRows);
+  const rows = items.slice(offset, offset + maxRows);
   return { total: items.length, offset, rows: rows.map((item, i) => toRow(item, offset + i)) };
 }
 
 /** Returns the index of the first row to show, on the last page if the list has become shorter than the offset. */
-export function firstRow(total: number, offset: number): number {
+export function firstRow(total: number, offset: number, maxRows = MAX_ROWS): number {
   if (offset < total) return offset;
-  return total === 0 ? 0 : Math.floor((total - 1) / MAX_ROWS) * MAX_ROWS;
+  return total === 0 ? 0 : Math.floor((total - 1) / maxRows) * maxRows;
 }
 
 /** Returns whether one of the texts contains the filter. */

@@ -251,13 +251,13 @@ describe('the topology of a page', () => {
     expect(opened.total).toBe(103);
   });
 
-  it('has 200 rows of 100,000, from any offset on', () => {
+  it('has 100 rows of 100,000, from any offset on', () => {
     const policies = tree(...Array.from({ length: 2000 }, (_, i) => cluster(`cluster:${i}`, 49)));
-    const { total, rows, offset } = topologyView(policies, { ...REQUEST, offset: 99_900 });
-    expect([total, offset, rows.length]).toEqual([100_000, 99_900, 100]);
+    const { total, rows, offset } = topologyView(policies, { ...REQUEST, offset: 99_850 });
+    expect([total, offset, rows.length]).toEqual([100_000, 99_850, 100]);
     expect(rows.at(-1)).toMatchObject({ kind: 'endpoint', position: 49, siblings: 49, level: 2 });
     expect(topologyView(policies, { ...REQUEST, offset: 5_000_000 })).toMatchObject({
-      offset: 99_800,
+      offset: 99_900,
     });
   });
 

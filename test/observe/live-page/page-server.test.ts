@@ -276,7 +276,7 @@ describe('the limits of a page', () => {
     await Promise.all([once(silent, 'close'), once(slow, 'close')]);
   });
 
-  it('are 200 rows of a view, from an offset on, and the last page beyond the end', async () => {
+  it('are 100 rows of a view, from an offset on, and the last page beyond the end', async () => {
     source.rows = Array.from({ length: 450 }, (_, i) => ({ id: `${i}` }));
     const offsets = ['0', '400', '9999999'];
     for (const [index, offset] of offsets.entries()) {
@@ -290,7 +290,7 @@ describe('the limits of a page', () => {
       expect([total, first, rows.length]).toEqual([
         450,
         [0, 400, 400][index],
-        [200, 50, 50][index],
+        [100, 50, 50][index],
       ]);
     }
   });

@@ -2,6 +2,7 @@ import {
   cellText,
   createView,
   matchesFilter,
+  MAX_EVENT_ROWS,
   rowId,
   type Row,
   type View,
@@ -86,7 +87,7 @@ export function eventView(events: readonly HistoryEvent[], request: ViewRequest)
   const found = events.filter(({ kind, subject, text }) =>
     matchesFilter(request.filter, kind, subject, text),
   );
-  return createView(found, request, toRow);
+  return createView(found, request, toRow, MAX_EVENT_ROWS);
 }
 
 function toRow(event: HistoryEvent): Row {

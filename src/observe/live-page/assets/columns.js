@@ -137,6 +137,7 @@ const resources = {
 
 const events = {
   title: 'Events',
+  pageSize: 200,
   hasFilter: true,
   columns: () => [
     time('at', 'When'),

@@ -44,12 +44,17 @@ export class Picture {
   #drawn = '';
   #tabStop;
   #columnWidth = MIN_COLUMN_WIDTH;
+  /** The width as it was observed: asking for it would lay the whole page out before its frame does. */
+  #room = 0;
 
   constructor(label) {
     setAttributes(this.root, { 'aria-label': label });
     this.root.append(this.#edgeLayer, this.#labelLayer, this.#nodeLayer);
     this.element.append(this.root);
-    new ResizeObserver(() => this.#draw()).observe(this.element);
+    new ResizeObserver(([{ contentRect }]) => {
+      this.#room = contentRect.width;
+      this.#draw();
+    }).observe(this.element);
   }
 
   update(nodes, edges) {
@@ -90,27 +95,27 @@ export class Picture {
   }
 
   #draw() {
-    const { clientWidth } = this.element;
+    const room = this.#room;
     // A picture that is not shown yet is drawn when it is.
-    if (clientWidth === 0 || this.#nodes.length === 0) {
+    if (room === 0 || this.#nodes.length === 0) {
       if (this.#nodes.length === 0) this.#place({ width: 0, height: 0, nodes: [], edges: [] });
       return;
     }
-    const drawn = JSON.stringify([clientWidth, this.#nodes.map(({ id }) => id), this.#edges]);
+    const drawn = JSON.stringify([room, this.#nodes.map(({ id }) => id), this.#edges]);
     if (drawn === this.#drawn) {
       for (const row of this.#nodes) this.#fill(this.#elements.get(row.id), row);
       return;
     }
     const isFirst = this.#drawn === '';
     this.#drawn = drawn;
-    this.#place(this.#layOut(clientWidth));
+    this.#place(this.#layOut(room));
     // The tools of a browser show it among their timings.
     if (isFirst) performance.mark('graph drawn');
   }
 
-  #layOut(clientWidth) {
+  #layOut(room) {
     const layers = countLayers({ nodes: this.#nodes, edges: this.#edges });
-    this.#columnWidth = Math.max(MIN_COLUMN_WIDTH, Math.floor((clientWidth - SIDES) / layers));
+    this.#columnWidth = Math.max(MIN_COLUMN_WIDTH, Math.floor((room - SIDES) / layers));
     const before = new Map(this.#placed.nodes.map(({ id, y }) => [id, y]));
     const isKnown = this.#nodes.every(({ id }) => before.has(id));
     return layOut(

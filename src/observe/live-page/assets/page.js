@@ -13,8 +13,8 @@ import { Timeline } from './timeline.js';
 import { addTreeKeys, focusLine, keepTabStop } from './tree.js';
 import { ViewStates } from './view-state.js';
 
-/** The rows of a page of a view, as the process has them. */
-const PAGE_SIZE = 200;
+/** The rows of a page of a view, as the process has them, unless the view says otherwise. */
+const PAGE_SIZE = 100;
 const AGE_INTERVAL_MS = 5000;
 /** The time between two attempts to read what the page is about. */
 const RETRY_MS = 5000;
@@ -280,7 +280,7 @@ function toggle(id, isOpen) {
 
 /** Shows the page of rows after or before this one, if there is one. */
 function turn(step) {
-  const next = offset + step * PAGE_SIZE;
+  const next = offset + step * pageSizeOf('view');
   if (next < 0 || next >= views.get(tab).total) return false;
   offset = next;
   focusAfter = step > 0 ? 'first' : 'last';
@@ -425,13 +425,17 @@ function showView() {
   focusAfter = undefined;
 }
 
+function pageSizeOf(name) {
+  return (name === 'view' && page.tabs[tab].pageSize) || PAGE_SIZE;
+}
+
 /** @param turnTo Called with the offset of another page of rows. */
 function createPager(name, turnTo) {
   const previous = element('button', { type: 'button' }, 'Previous');
   const next = element('button', { type: 'button' }, 'Next');
   const current = () => Number(byId(`${name}-pager`).dataset.offset);
-  previous.addEventListener('click', () => turnTo(Math.max(0, current() - PAGE_SIZE)));
-  next.addEventListener('click', () => turnTo(current() + PAGE_SIZE));
+  previous.addEventListener('click', () => turnTo(Math.max(0, current() - pageSizeOf(name))));
+  next.addEventListener('click', () => turnTo(current() + pageSizeOf(name)));
   const status = element('span', { class: 'range' }, '');
   return element('p', { class: 'pager', id: `${name}-pager` }, status, previous, next);
 }
@@ -440,10 +444,11 @@ function updatePager(name, { total, offset: first, rows }) {
   const pager = byId(`${name}-pager`);
   const [status, previous, next] = pager.children;
   const last = first + rows.length;
-  const range = total > PAGE_SIZE ? `Rows ${first + 1} to ${last} of ${total}` : `${total} rows`;
+  const isPart = rows.length < total;
+  const range = isPart ? `Rows ${first + 1} to ${last} of ${total}` : `${total} rows`;
   status.textContent = total === 0 ? 'Nothing to show' : total === 1 ? '1 row' : range;
   pager.dataset.offset = first;
-  previous.hidden = next.hidden = total <= PAGE_SIZE;
+  previous.hidden = next.hidden = !isPart;
   previous.disabled = first === 0;
   next.disabled = last >= total;
 }

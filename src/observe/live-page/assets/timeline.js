@@ -28,6 +28,8 @@ export class Timeline {
   #marks = [];
   /** The event whose mark is active: it may be joined by others. */
   #active;
+  /** As it was observed: asking for it would lay the whole page out before its frame does. */
+  #width = 0;
   #list = element('ul', { class: 'timeline-events', hidden: true });
   #none = element('p', { class: 'count' }, 'No events yet');
   #label = element('p', { class: 'timeline-label', 'aria-hidden': 'true' });
@@ -64,7 +66,10 @@ export class Timeline {
       }
     });
     this.#svg.addEventListener('focus', () => this.#activate(this.#activeMark()));
-    new ResizeObserver(() => this.refresh()).observe(this.element);
+    new ResizeObserver(([{ contentRect }]) => {
+      this.#width = contentRect.width;
+      this.refresh();
+    }).observe(this.element);
   }
 
   /** Shows these events, the newest first. */
@@ -75,7 +80,7 @@ export class Timeline {
 
   /** Places the events anew: time has gone on, or the page has another width. */
   refresh() {
-    const width = this.element.clientWidth;
+    const width = this.#width;
     const seconds = Number(this.#span.value);
     const nowMs = Date.now();
     const sinceMs = Number.isNaN(seconds) ? -Infinity : nowMs - 1000 * seconds;
