@@ -12,7 +12,7 @@ import {
   type Access,
   type AdminPageOptions,
 } from './page-access';
-import { parseViewRequests, type PageSource } from './view';
+import { parseViewRequests, type About, type PageSource } from './view';
 
 /** A page that is being served. */
 export interface AdminPage {
@@ -155,7 +155,7 @@ class PageServer {
       response.setHeader('Connection', 'close').setHeader('Allow', 'GET, HEAD');
       sendText(response, refusal.status, refusal.text);
     } else if (isState) this.sendState(pathname.slice('/api/'.length), searchParams, response);
-    else sendAsset(pathname, response);
+    else sendAsset(pathname, this.source.about, response);
   }
 
   private sendState(name: string, query: URLSearchParams, response: ServerResponse): void {
@@ -209,10 +209,12 @@ function sendFailure(response: ServerResponse, error: unknown): void {
   else sendText(response, 500, `the state cannot be shown: ${errorMessage(error)}`);
 }
 
-function sendAsset(path: string, response: ServerResponse): void {
+/** Sends a file. The page has its kind, which says what it has to request. */
+function sendAsset(path: string, { kind }: About, response: ServerResponse): void {
   const asset = pageAssets.get(path);
   if (asset === undefined) sendText(response, 404, 'there is no such page');
-  else send(response, 200, asset.type, asset.text);
+  else if (path !== '/') send(response, 200, asset.type, asset.text);
+  else send(response, 200, asset.type, asset.text.replace('data-kind=""', `data-kind="${kind}"`));
 }
 
 function sendText(response: ServerResponse, status: number, text: string): void {

@@ -7,7 +7,7 @@ import { NOTICES, showNotice } from './notices.js';
 import { copyText, readFragment, readGroups, writeFragment, writeGroups } from './page-link.js';
 import { Samples } from './samples.js';
 import { clearStatus, showStatus } from './status-messages.js';
-import { get, isRefusal, NOT_CONNECTED, openStream } from './stream.js';
+import { get, openStream } from './stream.js';
 import { Table } from './table.js';
 import { Timeline } from './timeline.js';
 import { addTreeKeys, focusLine, keepTabStop } from './tree.js';
@@ -16,8 +16,6 @@ import { ViewStates } from './view-state.js';
 /** The rows of a page of a view, as the process has them, unless the view says otherwise. */
 const PAGE_SIZE = 100;
 const AGE_INTERVAL_MS = 5000;
-/** The time between two attempts to read what the page is about. */
-const RETRY_MS = 5000;
 /** The shortest time between two announcements to screen readers. */
 const ANNOUNCE_INTERVAL_MS = 5000;
 
@@ -27,7 +25,7 @@ const connection = new ConnectionState();
 /** The groups of the topology that a person has opened and closed. */
 let opened = new Set();
 let closed = new Set();
-let page;
+const page = PAGES[document.documentElement.dataset.kind];
 let overview;
 let table;
 /** The graph, while it is shown and its module is there. */
@@ -61,22 +59,12 @@ byId('login').addEventListener('submit', (event) => {
   location.reload();
 });
 globalThis.addEventListener('hashchange', followAddress);
-void start();
+start();
 
-async function start() {
-  try {
-    const { kind, title } = await (await get('/api/about', {}, token)).json();
-    page = PAGES[kind];
-    byId('about').textContent = title;
-    document.title = title;
-  } catch (error) {
-    showStartFailure(error);
-    return;
-  }
+function start() {
   createOverview();
   createTabs();
   addControls();
-  byId('content').hidden = false;
   if (page.hasHistory) createTimeline();
   showLink(readAddress());
   setInterval(() => {
@@ -86,22 +74,9 @@ async function start() {
   }, AGE_INTERVAL_MS);
 }
 
-function showStartFailure(error) {
-  if (error.status === 401) {
-    readAddress();
-    showLogin();
-  } else if (isRefusal(error)) {
-    connection.set('Refused');
-    showRefusal(error.message);
-  } else {
-    connection.set(NOT_CONNECTED);
-    setTimeout(() => void start(), RETRY_MS);
-  }
-}
-
 /** Returns the parts of the address, and names those that cannot be used. */
 function readAddress() {
-  const { parts, problems } = readFragment(location.hash, page && Object.keys(page.tabs));
+  const { parts, problems } = readFragment(location.hash, Object.keys(page.tabs));
   if (problems.length === 0) clearStatus('link');
   else showStatus('link', `Parts of the link are not used: ${problems.join('; ')}.`);
   return parts;
@@ -111,8 +86,6 @@ function readAddress() {
 function followAddress() {
   const { parts, isLink } = readFragment(location.hash);
   if (isLink && parts.token !== '' && parts.token !== token) location.reload();
-  // Before the page is there, the address is read when it is.
-  else if (page === undefined) return;
   else if (isLink) showLink(readAddress());
   // Such as the link that skips to the view.
   else showAddress();
@@ -306,6 +279,7 @@ function connect() {
   close = openStream(query, token, {
     onMessage(message) {
       connection.setLive();
+      if (message.about !== undefined) showContent(message.about);
       clearStatus('request');
       const changed = views.apply(message);
       // Before something else is chosen, which opens another stream.
@@ -316,6 +290,13 @@ function connect() {
     onLogin: showLogin,
     onRefusal: showRefusal,
   });
+}
+
+/** The first message of a connection: the token was right. */
+function showContent({ title }) {
+  byId('content').hidden = false;
+  byId('about').textContent = title;
+  document.title = title;
 }
 
 /** What the page shows, as a link has it. */
