@@ -242,5 +242,5 @@ export class Picture {
 
 /** Notes the time at which the present frame is over: the tools of a browser show it among their timings. */
 function markAfterFrame(name) {
-  requestAnimationFrame(() => setTimeout(() => performance.mark(name)));
+  globalThis.requestAnimationFrame(() => setTimeout(() => performance.mark(name)));
 }
