@@ -56,7 +56,8 @@ export interface OfficialClientOptions {
 
 /** A client of the official schema, loaded by proto-loader; shares no code with the server under test. */
 export class OfficialClient {
-  private readonly clients: { close(): void }[] = [];
+  /** Those whose streams have not ended. */
+  private readonly clients = new Set<{ close(): void }>();
 
   constructor(
     private readonly address: string,
@@ -71,10 +72,15 @@ export class OfficialClient {
     const { channelCredentials = credentials.createInsecure(), headers = {} } = this.options;
     const args = { 'grpc.use_local_subchannel_pool': this.options.isApart === true ? 1 : 0 };
     const client = Reflect.construct(Service, [this.address, channelCredentials, args]);
-    this.clients.push(client);
+    this.clients.add(client);
     const metadata = new Metadata();
     for (const [key, value] of Object.entries(headers)) metadata.set(key, value);
-    return new OfficialStream(client[method](metadata));
+    const stream = new OfficialStream<Response>(client[method](metadata));
+    void stream.ended.then(() => {
+      client.close();
+      this.clients.delete(client);
+    });
+    return stream;
   }
 
   close(): void {
