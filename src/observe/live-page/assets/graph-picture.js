@@ -42,6 +42,8 @@ export class Picture {
   #edges = [];
   #placed = { width: 0, height: 0, nodes: [], edges: [] };
   #drawn = '';
+  /** The way of an explained call. */
+  #way;
   #tabStop;
   #columnWidth = MIN_COLUMN_WIDTH;
   /** The width as it was observed: asking for it would lay the whole page out before its frame does. */
@@ -66,6 +68,12 @@ export class Picture {
 
   /** Fades what is not on a way, and shows the shares of a split beside it; undefined for none. */
   light(way) {
+    this.#way = way;
+    this.#showWay();
+  }
+
+  #showWay() {
+    const way = this.#way;
     this.root.classList.toggle('explained', way !== undefined);
     const shares = new Map(
       [...(way?.nodes ?? []), ...(way?.edges ?? [])].map(({ id, share }) => [id, share]),
@@ -144,6 +152,7 @@ export class Picture {
     for (const edge of edges) this.#placeEdge(edge, control.has(edge.from));
     for (const node of nodes) this.#placeNode(node);
     if (!ids.has(this.#tabStop)) this.#setTabStop(nodes[0]?.id);
+    this.#showWay();
   }
 
   /** @param isConnection Whether it leads to a management server, and not where calls go. */

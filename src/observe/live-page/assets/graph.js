@@ -90,7 +90,6 @@ export class GraphView {
     this.#showColumns(ofKind('column'));
     showChanges(this.#changes, ofKind('changes')[0]?.texts);
     this.#picture.update([...this.#nodes.values()], this.#edges);
-    this.#picture.light(this.#way);
     this.#showFacts();
     this.#showText(!this.#text.hidden);
   }

@@ -41,6 +41,8 @@ let at = '';
 let shownEvent = '';
 /** How often the details of an event were requested: only those of the last one are shown. */
 let lookups = 0;
+/** Reads what a link names besides views; undefined once that is done. It waits for the process to accept the token. */
+let lookUpLink;
 /** What is missing of the graph after the event. */
 let thenNote = '';
 let filter = '';
@@ -98,8 +100,19 @@ function showLink(parts) {
   [opened, closed] = [readGroups(parts.opened), readGroups(parts.closed)];
   ({ target: chosen, at, event: shownEvent } = parts);
   showTab(parts.view || Object.keys(page.tabs)[0], parts.filter);
-  if (shownEvent !== '') void openEvent(shownEvent);
-  if (at !== '') void showThen(at);
+  lookUpLink = () => {
+    if (shownEvent !== '') void openEvent(shownEvent);
+    if (at !== '') void showThen(at);
+  };
+  if (!byId('content').hidden) showContent();
+}
+
+/** Shows the views: the token is right. */
+function showContent() {
+  byId('content').hidden = false;
+  const lookUp = lookUpLink;
+  lookUpLink = undefined;
+  lookUp?.();
 }
 
 function showLogin() {
@@ -279,7 +292,10 @@ function connect() {
   close = openStream(query, token, {
     onMessage(message) {
       connection.setLive();
-      if (message.about !== undefined) showContent(message.about);
+      if (message.about !== undefined) {
+        showTitle(message.about);
+        showContent();
+      }
       clearStatus('request');
       const changed = views.apply(message);
       // Before something else is chosen, which opens another stream.
@@ -292,9 +308,7 @@ function connect() {
   });
 }
 
-/** The first message of a connection: the token was right. */
-function showContent({ title }) {
-  byId('content').hidden = false;
+function showTitle({ title }) {
   byId('about').textContent = title;
   document.title = title;
 }
@@ -320,6 +334,8 @@ function show(changed = [page.overview.name, tab, 'events', NOTICES]) {
 
 function showRefusal(text) {
   showStatus('request', `The request was refused: ${text}.`);
+  // What was requested can be chosen again.
+  showContent();
 }
 
 function showOverview() {
