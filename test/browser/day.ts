@@ -10,7 +10,7 @@ import type { Browser, CDPSession, Page } from 'playwright-core';
 import { serveAdminPage } from '../../src';
 import { systemClock } from '../../src/util/clock';
 import { FakeIo } from '../cli/fake-io';
-import { AdsClient, type AdsClientStream } from '../control-plane/ads-client';
+import { AdsClient } from '../control-plane/ads-client';
 import { LDS } from '../control-plane/resources';
 import { speedWallClock } from '../support/fast-clock';
 import { SHOP, startScene } from '../support/page-scene';
@@ -333,16 +333,17 @@ async function controlPlane(atEnd: AtEnd): Promise<OpenPage> {
   writeFileSync(file, text);
   const { io, url } = await runCommand(atEnd, 'serve', file, '--port', '0', '--page', '0');
   const address = (await io.until(/^Serving /)).split(' ').at(-1) ?? '';
-  const ads = new AdsClient(address);
-  atEnd(() => ads.close());
-  const streams: AdsClientStream[] = [];
+  const clients: AdsClient[] = [];
+  atEnd(() => clients.forEach((ads) => ads.close()));
   const change = async (step: number) => {
     const name = 'echo.example.com:50051';
+    // A client of its own for each stream, since a client keeps what it has opened.
+    const ads = new AdsClient(address);
+    clients.push(ads);
     const stream = ads.open();
-    streams.push(stream);
     stream.subscribe(LDS, [name], { node: { id: `node-${step}` } });
     stream.nack(await stream.next(), [name], `bad ${step}`);
-    if (streams.length > 4) streams.shift()?.end();
+    if (clients.length > 4) clients.shift()?.close();
     if (step % 8 === 0) writeFileSync(file, text.replaceAll('echo-canary', `echo-${step}`));
   };
   return { url, change, look: (tab) => showAll(tab, 'graph', 'types', 'served', 'events') };

@@ -56,8 +56,7 @@ export interface OfficialClientOptions {
 
 /** A client of the official schema, loaded by proto-loader; shares no code with the server under test. */
 export class OfficialClient {
-  /** Those whose streams have not ended. */
-  private readonly clients = new Set<{ close(): void }>();
+  private readonly clients: { close(): void }[] = [];
 
   constructor(
     private readonly address: string,
@@ -72,15 +71,10 @@ export class OfficialClient {
     const { channelCredentials = credentials.createInsecure(), headers = {} } = this.options;
     const args = { 'grpc.use_local_subchannel_pool': this.options.isApart === true ? 1 : 0 };
     const client = Reflect.construct(Service, [this.address, channelCredentials, args]);
-    this.clients.add(client);
+    this.clients.push(client);
     const metadata = new Metadata();
     for (const [key, value] of Object.entries(headers)) metadata.set(key, value);
-    const stream = new OfficialStream<Response>(client[method](metadata));
-    void stream.ended.then(() => {
-      client.close();
-      this.clients.delete(client);
-    });
-    return stream;
+    return new OfficialStream(client[method](metadata));
   }
 
   close(): void {
