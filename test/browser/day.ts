@@ -333,17 +333,20 @@ async function controlPlane(atEnd: AtEnd): Promise<OpenPage> {
   writeFileSync(file, text);
   const { io, url } = await runCommand(atEnd, 'serve', file, '--port', '0', '--page', '0');
   const address = (await io.until(/^Serving /)).split(' ').at(-1) ?? '';
-  const clients: AdsClient[] = [];
-  atEnd(() => clients.forEach((ads) => ads.close()));
+  const open: (() => void)[] = [];
+  atEnd(() => open.forEach((end) => end()));
   const change = async (step: number) => {
     const name = 'echo.example.com:50051';
     // A client of its own for each stream, since a client keeps what it has opened.
     const ads = new AdsClient(address);
-    clients.push(ads);
     const stream = ads.open();
+    open.push(() => {
+      stream.end();
+      ads.close();
+    });
     stream.subscribe(LDS, [name], { node: { id: `node-${step}` } });
     stream.nack(await stream.next(), [name], `bad ${step}`);
-    if (clients.length > 4) clients.shift()?.close();
+    if (open.length > 4) open.shift()?.();
     if (step % 8 === 0) writeFileSync(file, text.replaceAll('echo-canary', `echo-${step}`));
   };
   return { url, change, look: (tab) => showAll(tab, 'graph', 'types', 'served', 'events') };
