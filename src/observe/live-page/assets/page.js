@@ -211,7 +211,7 @@ function showTab(name, text = '') {
     other.tabIndex = isSelected ? 0 : -1;
   }
   byId('explanation').hidden = true;
-  graph = undefined;
+  graph = table = undefined;
   byId('view').replaceChildren();
   if (view.load) void showGraph(view);
   else showTable(view);
