@@ -30,7 +30,8 @@ function observe() {
 /** Serves the live page; the process that reads an open one is another, as a browser is. */
 function servePage() {
   const { serveAdminPage } = require('../../dist/index.js');
-  serveAdminPage({ port: 0 }).then((page) => {
+  const sampleCalls = observing === 'sampling page' ? 0.01 : 0;
+  serveAdminPage({ port: 0, sampleCalls }).then((page) => {
     const { url } = page;
     if (observing === 'closed page') void page.close();
     if (observing !== 'open page') return;
