@@ -2,9 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { INCIDENTS } from '../../src/cli/commands/demo';
 import { parsePage } from '../docs/pages';
-import { DemoMesh, type ShownRow } from '../support/demo-mesh';
-
-const FOLDER = join(__dirname, '..', '..', 'docs', 'guides', 'incidents');
+import { DemoMesh } from '../support/demo-mesh';
+import { INCIDENT_FOLDER, readSections, untilClaim, untilStep } from '../support/incident-pages';
 
 const STORY_START = 'All is well: web calls catalog and cart, these call stock and payment';
 /** How the text of each step after the first begins, the resource that did it, and the share of the canary. */
@@ -33,60 +32,6 @@ async function start(...args: readonly string[]): Promise<DemoMesh> {
   return mesh;
 }
 
-/** A row of a table of a page about an incident. */
-interface Claim {
-  readonly target: string;
-  readonly view: string;
-  /** Those that the row of the view has, in code. */
-  readonly texts: readonly string[];
-}
-
-/** The section of a page about one step. */
-interface Section {
-  /** The text of its step. */
-  readonly title: string;
-  readonly claims: readonly Claim[];
-}
-
-function readSections(name: string): readonly Section[] {
-  const text = readFileSync(join(FOLDER, `${name}.md`), 'utf8');
-  const [, ...sections] = text.split(/^## /m);
-  return sections.map((section) => {
-    const [title = '', ...lines] = section.split('\n');
-    const cells = lines.filter((line) => /^\| \d/.test(line)).map((line) => line.split('|'));
-    const claims = cells.map(([, , target = '', view = '', row = '']) => ({
-      ...{ target: codeOf(target)[0] ?? '', view: view.trim().toLowerCase(), texts: codeOf(row) },
-    }));
-    return { title, claims };
-  });
-}
-
-function codeOf(cell: string): readonly string[] {
-  return [...cell.matchAll(/`([^`]+)`/g)].map(([, code = '']) => code);
-}
-
-/** Whether a cell is a text, has it in a list, or begins or ends with it, if the text has an ellipsis there. */
-function hasText(cell: string, text: string): boolean {
-  if (text.startsWith('… ')) return cell.endsWith(text.slice(2));
-  if (text.endsWith(' …')) return cell.startsWith(text.slice(0, -2));
-  return cell === text || cell.split(', ').includes(text);
-}
-
-/** Waits until the page has the notice of a step. */
-const untilStep = (shown: DemoMesh, title: string) =>
-  shown.until('notices', '', ([newest]) => newest?.includes(title) === true);
-
-/** Waits until a row has all texts; an event, since the notice of the step. */
-function untilClaim(shown: DemoMesh, title: string, { view, target, texts }: Claim): Promise<void> {
-  const isRow = (cells: ShownRow) =>
-    texts.every((text) => cells.some((cell) => hasText(cell, text)));
-  return shown.until(view, target, (rows) => {
-    // The newest is the first.
-    const end = rows.findIndex((cells) => cells.includes(title));
-    return (view === 'events' ? rows.slice(0, Math.max(end, 0)) : rows).some(isRow);
-  });
-}
-
 /** Ends the demo, which has had no call that failed. */
 async function endWithoutFailures(shown: DemoMesh): Promise<void> {
   shown.interrupt();
@@ -97,9 +42,9 @@ async function endWithoutFailures(shown: DemoMesh): Promise<void> {
 
 describe('grpc-xds demo --page', () => {
   it('has a page of the documentation for each incident', () => {
-    const names = readdirSync(FOLDER).filter((file) => file !== 'README.md');
+    const names = readdirSync(INCIDENT_FOLDER).filter((file) => file !== 'README.md');
     expect(names.sort()).toEqual(INCIDENTS.map((name) => `${name}.md`).sort());
-    const { links } = parsePage('docs/x', readFileSync(join(FOLDER, 'README.md'), 'utf8'));
+    const { links } = parsePage('docs/x', readFileSync(join(INCIDENT_FOLDER, 'README.md'), 'utf8'));
     expect(links.map(({ href }) => href)).toEqual(expect.arrayContaining(names));
   });
 
