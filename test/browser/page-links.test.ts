@@ -88,6 +88,24 @@ describeInBrowser('links and states of the live page in Chromium', (chromium) =>
     chromium.forgive('431 (Request Header Fields Too Large)');
   });
 
+  it('says of each table why it has no rows', async () => {
+    page = await chromium.servePage();
+    await visit();
+    await untilConnection('Live');
+    const said = tab.locator('#view-pager .range');
+    const reasons: string[] = [];
+    for (const name of await tab.getByRole('tab').allTextContents()) {
+      if (name === 'Graph') continue;
+      await tab.getByRole('tab', { name }).click();
+      await said.filter({ hasText: /./ }).waitFor();
+      reasons.push((await said.textContent()) ?? '');
+    }
+    expect(reasons).toHaveLength(7);
+    expect(reasons.filter((reason) => !/^[A-Z].*\.$/.test(reason))).toEqual([]);
+    await tab.getByLabel('Filter').fill('payment');
+    await said.filter({ hasText: 'Nothing has "payment" in it.' }).waitFor();
+  });
+
   it('follows a link that is pasted into its tab, and keeps the token', async () => {
     await startShop();
     await visit({ target: target(SHOP), opened: 'A'.repeat(16) });

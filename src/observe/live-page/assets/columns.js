@@ -55,6 +55,7 @@ const graph = {
 
 const topology = {
   title: 'Topology',
+  none: 'The target has no clusters: its state says why.',
   isTree: true,
   columns: () => [
     {
@@ -95,6 +96,7 @@ const topology = {
 
 const resources = {
   title: 'Resources',
+  none: 'Nothing has been requested for the target.',
   hasFilter: true,
   columns: ({ showDetails }) => [
     text('type', 'Type'),
@@ -137,6 +139,7 @@ const resources = {
 
 const events = {
   title: 'Events',
+  none: 'Nothing has happened yet.',
   pageSize: 200,
   hasFilter: true,
   columns: () => [
@@ -155,6 +158,7 @@ const log = {
 
 const servers = {
   title: 'Management servers',
+  none: 'The bootstrap has no management server.',
   columns: () => [
     text('server', 'Management server'),
     state('state', 'State'),
@@ -164,6 +168,7 @@ const servers = {
 
 const addresses = {
   title: 'Served addresses',
+  none: 'The process serves no address by xDS.',
   hasFilter: true,
   columns: () => [
     {
@@ -187,6 +192,7 @@ const addresses = {
 
 const routes = {
   title: 'Routes',
+  none: 'The target has no routes: its state says why.',
   hasFilter: true,
   hasCall: true,
   columns: () => [
@@ -200,6 +206,7 @@ const routes = {
 
 const certificates = {
   title: 'Certificates',
+  none: 'No certificate provider is in use.',
   columns: () => [
     text('instance', 'Instance'),
     text('plugin', 'Plugin'),
@@ -211,6 +218,7 @@ const certificates = {
 
 const types = {
   title: 'Subscriptions',
+  none: 'Nothing has been requested yet.',
   columns: () => [
     text('type', 'Type'),
     state('state', 'State'),
@@ -222,17 +230,20 @@ const types = {
 
 const served = {
   title: 'Served resources',
+  none: 'No resource is served.',
   hasFilter: true,
   columns: () => [text('type', 'Type'), text('name', 'Name'), text('version', 'Version')],
 };
 
 const upstream = {
   title: 'Management servers',
+  none: 'The relay has no management server.',
   columns: () => [withNote('server', 'error', 'Server'), state('state', 'State')],
 };
 
 const relayed = {
   title: 'Relayed resources',
+  none: 'No client has requested a resource.',
   columns: () => [
     text('type', 'Type'),
     text('names', 'Requested'),
@@ -244,6 +255,7 @@ const relayed = {
 
 const loads = {
   title: 'Reported calls',
+  none: 'No client has reported its load.',
   columns: () => [
     text('node', 'Node'),
     text('issued', 'Issued'),
@@ -266,6 +278,7 @@ const list = (name, title) => ({
 
 const differences = {
   title: 'Differences',
+  none: 'There are no differences.',
   hasFilter: true,
   columns: () => [text('fact', 'What'), text('usual', 'Most have'), list('others', 'Differs')],
 };
@@ -273,6 +286,7 @@ const differences = {
 /** Few columns, so that they fit beside each other: what belongs together is in one. */
 const sides = {
   title: 'Side by side',
+  none: 'No target of a process has been read.',
   hasFilter: true,
   columns: () => [
     text('target', 'Target'),
@@ -300,6 +314,7 @@ const sides = {
 
 const facts = {
   title: 'Compared',
+  none: 'Nothing has been read of what is chosen.',
   hasFilter: true,
   columns: () => [text('fact', 'What'), text('value', 'Value'), text('mark', 'Differs')],
 };
@@ -317,6 +332,7 @@ const describeDifferences = ({ differs = [], verdict }) => [
 
 const services = {
   title: 'Services',
+  none: 'There are no Services in the namespaces that are watched.',
   hasFilter: true,
   columns: () => [
     withNote('name', 'problems', 'Service'),
@@ -329,6 +345,7 @@ const services = {
 
 const grpcRoutes = {
   title: 'GRPCRoutes',
+  none: 'There are no GRPCRoutes, or their kind is not installed.',
   hasFilter: true,
   columns: () => [
     withNote('name', 'problems', 'GRPCRoute'),
@@ -340,6 +357,7 @@ const grpcRoutes = {
 
 const watches = {
   title: 'Watches',
+  none: 'Nothing is watched.',
   columns: () => [
     text('resource', 'Kind'),
     text('namespace', 'Namespace'),

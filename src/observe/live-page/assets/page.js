@@ -422,6 +422,12 @@ function showView() {
   focusAfter = undefined;
 }
 
+/** Why a table has no rows. */
+function reasonOfNone(name) {
+  if (name !== 'view') return describeNone();
+  return filter === '' ? page.tabs[tab].none : `Nothing has "${filter}" in it.`;
+}
+
 function pageSizeOf(name) {
   return (name === 'view' && page.tabs[tab].pageSize) || PAGE_SIZE;
 }
@@ -443,7 +449,7 @@ function updatePager(name, { total, offset: first, rows }) {
   const last = first + rows.length;
   const isPart = rows.length < total;
   const range = isPart ? `Rows ${first + 1} to ${last} of ${total}` : `${total} rows`;
-  status.textContent = total === 0 ? 'Nothing to show' : total === 1 ? '1 row' : range;
+  status.textContent = total === 0 ? reasonOfNone(name) : total === 1 ? '1 row' : range;
   pager.dataset.offset = first;
   previous.hidden = next.hidden = !isPart;
   previous.disabled = first === 0;
