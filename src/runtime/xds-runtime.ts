@@ -299,6 +299,7 @@ export class XdsRuntime {
       certificates: this.certificates.inUse(),
       shares: this.describeShares(),
       describePolicies: ({ clusters }) => this.lbPolicyRoots.describe(clusters),
+      policyFailures: () => this.lbPolicyRoots.failures(),
       describeUnusedFields: (typeUrl, bytes) =>
         types.find((type) => type.typeUrl === typeUrl)?.describeUnusedFields(bytes) ?? [],
       resolve: (given) => this.resolve(given),

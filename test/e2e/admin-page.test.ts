@@ -7,6 +7,8 @@ import { edsClusterJson, endpointsJson } from '../support/xds-json';
 
 const TARGET = `xds:///${SERVICE}`;
 
+const LOCALITY = { locality: { region: 'test', zone: 'a' }, load_balancing_weight: 1 };
+
 type PageRow = PageMessage['data']['views'][string]['rows'][number];
 
 /** The rows of a view, after all messages so far. */
@@ -64,6 +66,27 @@ describe('the page of a client', () => {
       reason: expect.stringContaining(`Listener "${SERVICE}"`) as string,
     });
   });
+
+  it.each([
+    ['is healthy', { health_status: 'UNHEALTHY' }, /1 UNHEALTHY/],
+    // Nothing listens at the port.
+    ['can be connected to', {}, /ECONNREFUSED/],
+  ])(
+    'has a target as failed of which no endpoint %s, until one is',
+    async (_case, more, reason) => {
+      const stream = await open('view=targets');
+      const address = { socket_address: { address: '127.0.0.1', port_value: 1 } };
+      const lb_endpoints = [{ ...more, endpoint: { address } }];
+      const endpoints = [
+        { ...endpointsJson('echo', []), endpoints: [{ ...LOCALITY, lb_endpoints }] },
+      ];
+      mesh.serve({ ...resources, endpoints });
+      const [failed] = await until(stream, 'targets', ([row]) => row?.state === 'failed');
+      expect(failed?.reason).toMatch(reason);
+      mesh.serve(resources);
+      await until(stream, 'targets', ([row]) => row?.state === 'ready');
+    },
+  );
 
   it('has the servers, the resources and the routes of a target', async () => {
     const stream = await open('view=servers&view=resources&view=routes');

@@ -80,6 +80,8 @@ export class GrpcJsRoot implements LoadBalancer {
   /** The timer of `exitIdle`. */
   private wakeUp: Handle | undefined;
   private state = ConnectivityState.IDLE;
+  /** Why each call fails, in TRANSIENT_FAILURE. */
+  private error = '';
   /** What observes the channel, known from the first update on. */
   private stats: ChannelStats | undefined;
   private channel: ChannelNames | undefined;
@@ -106,6 +108,7 @@ export class GrpcJsRoot implements LoadBalancer {
       removeChannelzChild: (child) => helper.removeChannelzChild(child),
       updateState: (state, picker, error) => {
         this.state = state;
+        this.error = error ?? '';
         if (state === ConnectivityState.READY) this.isWakeUpDue = false;
         if (this.destroyed) return;
         const observed = this.stats === undefined ? picker : new ObservedPicker(picker);
@@ -193,6 +196,11 @@ export class GrpcJsRoot implements LoadBalancer {
     };
   }
 
+  /** Why each call fails that does not wait; `undefined` if not all do. */
+  get failure(): string | undefined {
+    return this.state === ConnectivityState.TRANSIENT_FAILURE ? this.error : undefined;
+  }
+
   private observeBy(stats: ChannelStats): void {
     this.stats = stats;
     this.gauges = observeTree(stats, () => this.describe());
@@ -245,6 +253,18 @@ export class RegistryRoots implements LbPolicyRoots {
   /** Describes the policies that use the clusters of a target; `undefined` if there are none yet. */
   describe(clusters: ClusterStore): PolicyState | undefined {
     return [...this.roots].findLast((root) => root.clusters === clusters)?.describe();
+  }
+
+  /** Returns why the calls of channels fail, by the clusters of their targets; those of the others do not all fail. */
+  failures(): ReadonlyMap<ClusterStore, string> {
+    const failures = new Map<ClusterStore, string>();
+    for (const { clusters, failure } of this.roots) {
+      if (clusters === undefined) continue;
+      // Of several channels of a target, the last one is described.
+      if (failure === undefined) failures.delete(clusters);
+      else failures.set(clusters, failure);
+    }
+    return failures;
   }
 
   parseConfig(policyName: string, json: unknown): TypedLoadBalancingConfig {

@@ -52,6 +52,8 @@ export interface InspectedProcess {
   readonly certificates: readonly CertificatesInUse[];
   readonly shares: readonly ShareReport[];
   readonly describePolicies: (resolution: LiveResolution) => PolicyState | undefined;
+  /** Returns why each call of a channel fails, by the clusters of its resolution. */
+  readonly policyFailures: () => ReadonlyMap<LiveResolution['clusters'], string>;
   readonly describeUnusedFields: (typeUrl: string, bytes: Uint8Array) => readonly string[];
   /** Returns the config that a channel of a target would have with these resources, or why there is none. */
   readonly resolve: (given: GivenTarget) => Promise<Result<XdsConfig, string>>;
@@ -79,6 +81,7 @@ const OPTIONS: MembersOf<InspectOptions> = {
 const NOTHING: InspectedProcess = {
   ...{ resolutions: [], clients: [], certificates: [], shares: [] },
   describePolicies: () => undefined,
+  policyFailures: () => new Map(),
   describeUnusedFields: () => [],
   resolve: () => Promise.resolve(err('there is no channel')),
 };

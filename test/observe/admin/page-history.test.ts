@@ -96,6 +96,7 @@ describe('the state after an event', () => {
     const inspected: InspectedProcess = {
       ...{ resolutions: [], shares: [], clients: [], certificates: [] },
       describePolicies: () => undefined,
+      policyFailures: () => new Map(),
       describeUnusedFields: () => [],
       resolve: ({ resources }) => Promise.resolve(err(`${resources.length} resources`)),
     };

@@ -23,6 +23,7 @@ const REQUEST = {
 const inspected: InspectedProcess = {
   ...{ resolutions: [], shares: [], clients: [], certificates: [] },
   describePolicies: () => undefined,
+  policyFailures: () => new Map(),
   describeUnusedFields: () => Array.from({ length: 500 }, (_, i) => `field_${i}`),
   resolve: () => Promise.resolve(err('not resolved here')),
 };

@@ -78,6 +78,7 @@ export function clientsById(inspected: InspectedProcess | undefined): ReadonlyMa
 export class ClientState implements PageState {
   private readonly snapshots = new Map<string, ClientSnapshot>();
   private readonly clients: ReadonlyMap<string, Client>;
+  private failures: ReturnType<InspectedProcess['policyFailures']> | undefined;
 
   constructor(
     private readonly inspected: InspectedProcess | undefined,
@@ -248,6 +249,16 @@ export class ClientState implements PageState {
     return snapshot;
   }
 
+  /** Why each call fails, as the policies of the channel say. */
+  private policyFailure(
+    inspected: InspectedProcess,
+    resolution: ReturnType<typeof findResolution>,
+  ): string | undefined {
+    if (resolution === undefined) return undefined;
+    this.failures ??= inspected.policyFailures();
+    return this.failures.get(resolution.clusters);
+  }
+
   private targetRow(inspected: InspectedProcess, id: string): Row {
     const { scope = '', nodeId = '' } = this.clients.get(id) ?? {};
     const { servers, resources } = this.snapshot(id);
@@ -256,9 +267,12 @@ export class ClientState implements PageState {
       { scope, snapshot: () => this.snapshot(id) },
     );
     const { waitingFor, config } = described;
-    const failure = described.failure ?? (config && findCommonFailure(config));
+    const resolution = findResolution(inspected.resolutions, scope);
+    const failure =
+      described.failure ??
+      (config && (findCommonFailure(config) ?? this.policyFailure(inspected, resolution)));
     const state = failure === undefined ? described.state : 'failed';
-    const held = findResolution(inspected.resolutions, scope)?.heldBack(MAX_HELD) ?? [];
+    const held = resolution?.heldBack(MAX_HELD) ?? [];
     return {
       ...{ id, target: cellText(scope.length > MAX_ID_LENGTH ? scope : id), state },
       nodeId: cellText(nodeId),
