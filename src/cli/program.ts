@@ -507,8 +507,19 @@ function addOutputOptions(
         .default('table')
         .argParser(parseFormat(formats, given.hint)),
     )
-    .option('--json', 'the same as --output json');
+    .option('--json', 'the same as --output json')
+    .hook('preAction', refuseTwoFormats);
   return addColorOptions(command);
+}
+
+/** The default is no format that was asked for. */
+function refuseTwoFormats(_parent: Command, command: Command): void {
+  const { output, json } = command.opts<{ readonly output: string; readonly json?: true }>();
+  const isAsked = command.getOptionValueSource('output') !== 'default';
+  if (json !== true || !isAsked || output === 'json') return;
+  command.error(
+    `error: --json is the same as --output json, and --output is ${output}: give one of them`,
+  );
 }
 
 function addColorOptions(command: Command): Command {

@@ -164,6 +164,15 @@ describe.each(Object.entries(rows))('the exit code of grpc-xds %s', (command, ro
     expect(world.io.errors.join('\n')).not.toMatch(/\bat .*\.ts:|: ?$|Resolution note/m);
   });
 
+  it('is 2 for two formats at once, with the reason, if it has formats', async () => {
+    world.io.out.length = world.io.errors.length = 0;
+    await world.io.run(command, '--help');
+    if (!world.io.out.join(' ').includes('the same as --output json')) return;
+    const [args] = (row.good ?? row.missing ?? row.bad)?.(inputs) ?? [[]];
+    expect(await world.io.run(...args, '-o', 'table', '--json')).toBe(2);
+    expect(world.io.errors.join('\n')).toContain('--json is the same as --output json');
+  });
+
   it('is 2 for wrong usage, with the reason', async () => {
     expect(await world.io.run(...row.usage)).toBe(2);
     expect(world.io.errors.join('\n')).toMatch(/error: |give one source/);

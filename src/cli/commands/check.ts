@@ -210,10 +210,10 @@ export async function check(
   }
   const files: CheckedFile[] = [];
   for (const path of expandFolders(paths)) files.push(await checkFile(path, flags, io));
-  if (flags.output === 'sarif' && flags.json !== true) {
+  const { output } = flags;
+  if (output === 'sarif') {
     io.printDocument(JSON.stringify(toSarif(files, version), undefined, 2));
   } else {
-    const output = flags.output === 'sarif' ? 'json' : flags.output;
     const [only, ...more] = files.map(describeFile);
     const result = more.length === 0 ? only : { files: [only, ...more] };
     printResult(result, { ...flags, output }, io, () => printFiles(files, io));

@@ -71,13 +71,13 @@ export async function graph(target: string, flags: GraphFlags, io: CliIo): Promi
 }
 
 /** Returns the format of a picture, if the flags have one, and that of other results. */
-export function splitFormat({ output, json }: DrawingFlags): {
+export function splitFormat({ output }: DrawingFlags): {
   readonly picture: (typeof GRAPH_FORMATS)[number] | undefined;
   readonly output: OutputFlags['output'];
 } {
   const isPicture = output === 'svg' || output === 'dot' || output === 'mermaid';
   return {
-    picture: isPicture && json !== true ? output : undefined,
+    picture: isPicture ? output : undefined,
     output: isPicture ? 'table' : output,
   };
 }
