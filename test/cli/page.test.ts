@@ -83,6 +83,19 @@ describeOnLinux('grpc-xds page', () => {
     return [code, JSON.parse(io.out.join('\n')) as Printed];
   }
 
+  it('counts a process once that is given by its id and by its page, and says so', async () => {
+    const [first, second] = workers;
+    if (first === undefined || second === undefined) throw new Error('none');
+    const [code, { verdict, processes }] = await printed(
+      `pid:${first.pid},pid:${second.pid}`,
+      first.url,
+    );
+    const { host } = new URL(first.url);
+    expect(verdict).toContain(`${host} is the same process as pid ${first.pid} and is left out`);
+    expect(processes.map(({ targets }) => targets?.length)).toEqual([1, 1, undefined]);
+    expect(code).toBe(0);
+  });
+
   it('finds the one that differs among processes, by their ids, pages and reports', async () => {
     const [first, second, odd] = workers;
     if (first === undefined || second === undefined || odd === undefined) throw new Error('none');

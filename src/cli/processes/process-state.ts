@@ -23,6 +23,8 @@ export interface ProcessState {
   readonly name: string;
   /** `undefined` if the source does not say. */
   readonly pid: number | undefined;
+  /** The same for each report of one process, and for no other process; `undefined` if the source does not say. */
+  readonly identity: string | undefined;
   readonly targets: readonly TargetState[];
   /** What is compared besides the targets, such as the state of each address of its servers. */
   readonly facts: ReadonlyMap<string, Fact>;
@@ -55,7 +57,9 @@ export function readProcessStates(
   const { relay } = report;
   if (isJsonObject(relay)) return objectsIn(relay['clients']).slice(0, MAX_CLIENTS).map(clientOf);
   const targets = objectsIn(report['targets']).slice(0, MAX_TARGETS).map(targetOf);
-  return [{ name, pid, targets, facts: addressFacts(objectsIn(report['servers'])) }];
+  const startedAt = shortText(report['startedAt']);
+  const identity = startedAt === '' ? undefined : `${pid ?? ''} ${startedAt}`;
+  return [{ name, pid, identity, targets, facts: addressFacts(objectsIn(report['servers'])) }];
 }
 
 function clientOf(client: Json): ProcessState {
@@ -64,6 +68,7 @@ function clientOf(client: Json): ProcessState {
   return {
     name,
     pid: undefined,
+    identity: undefined,
     targets: [],
     facts: answerFacts(objectsIn(client['types']).map(answerOf)),
   };

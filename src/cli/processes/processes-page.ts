@@ -32,6 +32,8 @@ interface Entry {
   /** The index in the comparison; `undefined` for one that is not compared. */
   readonly subject: number | undefined;
   readonly reading: ProcessReading | undefined;
+  /** The source of the same process that comes before this one. */
+  readonly sameAs?: string | undefined;
 }
 
 /** All processes at one moment. */
@@ -46,8 +48,15 @@ export interface ProcessesState {
 /** Compares what could be read of processes. Those that are gone are in no comparison. */
 export function compareWatched(processes: readonly WatchedProcess[]): ProcessesState {
   const readings: ProcessReading[] = [];
+  const repeated = findRepeated(processes);
   const entries = processes.flatMap((process): readonly Entry[] => {
     const { source } = process;
+    const sameAs = repeated.get(process);
+    if (sameAs !== undefined) {
+      const { name } = source;
+      const none = { subject: undefined, reading: undefined };
+      return [{ id: rowId(name), name, process, sameAs, ...none }];
+    }
     if (process.isUnread || process.readings.length === 0) {
       const { name } = source;
       return [{ id: rowId(name), name, process, subject: undefined, reading: process.readings[0] }];
@@ -61,8 +70,27 @@ export function compareWatched(processes: readonly WatchedProcess[]): ProcessesS
   const { subjects, comparison } = compareProcesses(readings);
   const unread = processes.filter(({ isUnread }) => isUnread);
   const gone = unread.map((process) => `; ${process.source.name} ${stateOfUnread(process)}`);
+  const same = entries.map(({ name, sameAs }) => (sameAs ? `; ${describeSame(name, sameAs)}` : ''));
   const text = describeComparison(comparison, subjects, 'processes');
-  return { entries, subjects, comparison, verdict: `${text}${gone.join('')}` };
+  return { entries, subjects, comparison, verdict: [text, ...gone, ...same].join('') };
+}
+
+/** Finds the sources of a process that another one before them reads, and returns the name of that one. */
+function findRepeated(processes: readonly WatchedProcess[]): ReadonlyMap<WatchedProcess, string> {
+  const first = new Map<string, string>();
+  const repeated = new Map<WatchedProcess, string>();
+  for (const process of processes) {
+    const { identity, source, isUnread } = process;
+    if (identity === undefined || isUnread) continue;
+    const known = first.get(identity);
+    if (known === undefined) first.set(identity, source.name);
+    else repeated.set(process, known);
+  }
+  return repeated;
+}
+
+function describeSame(name: string, other: string): string {
+  return `${name} is the same process as ${other} and is left out`;
 }
 
 function stateOfUnread({ readAtMs, isSilent }: WatchedProcess): string {
@@ -151,19 +179,24 @@ function viewOf(state: ProcessesState, lines: PageLog, request: ViewRequest): Vi
   }
 }
 
-function entryRow({ id, name, process, subject, reading }: Entry, state: ProcessesState): Row {
+function entryRow(
+  { id, name, process, subject, reading, sameAs }: Entry,
+  state: ProcessesState,
+): Row {
   const own = ownDifferences(state.comparison, subject);
   const [problem = 'no answer to the look under way'] = process.failure?.problems ?? [];
   const { pid, targets = [] } = reading?.state ?? {};
   const readState = own.count > 0 ? 'differs' : 'alike';
   const { isUnread } = process;
   const isPending = subject === undefined && !isUnread;
+  const pendingState = sameAs === undefined ? 'waiting' : 'repeated';
   return {
     ...{ id, process: cellText(name) },
-    state: isUnread ? unreadState(process) : isPending ? 'waiting' : readState,
+    state: isUnread ? unreadState(process) : isPending ? pendingState : readState,
     differing: own.count,
     ...(pid !== undefined && { pid }),
     ...(isUnread && { reason: cellText(problem) }),
+    ...(sameAs !== undefined && { reason: cellText(describeSame(name, sameAs)) }),
     differs: own.texts,
     targets: targets.length,
     nodes: [...new Set(targets.map(({ nodeId }) => cellText(nodeId)))].slice(0, MAX_NODES),

@@ -65,6 +65,11 @@ export class WatchedProcess {
     return this.failure !== undefined || this.isSilent;
   }
 
+  /** The same for each source of one process that runs; files may have it as it was at different times. */
+  get identity(): string | undefined {
+    return this.source.from.kind === 'file' ? undefined : this.readings[0]?.state.identity;
+  }
+
   /** Reads it once. */
   async look(): Promise<void> {
     const { source, io, options } = this;

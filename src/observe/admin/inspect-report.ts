@@ -28,6 +28,8 @@ export interface InspectReport {
   readonly package: string;
   readonly version: string;
   readonly pid: number;
+  /** When the process started: with its id, that is no other process of any machine. */
+  readonly startedAt: string;
   readonly time: string;
   /** One for each target that a channel of this process uses. */
   readonly targets: readonly TargetReport[];

@@ -104,6 +104,7 @@ export function inspectProcess(
   const channels = describeChannels();
   const report: InspectReport = {
     ...{ schema: 1, package: 'grpc-xds', version: PACKAGE_VERSION, pid: process.pid },
+    startedAt: toIso(performance.timeOrigin),
     time: toIso(clock.now()),
     targets: targets.map(({ scope, nodeId, snapshot }) => ({
       ...{ target: scope, nodeId },
