@@ -26,6 +26,9 @@ export interface Clock {
   readonly eventLoop?: EventLoopWatch;
 }
 
+/** When the process started, in milliseconds since the epoch. */
+export const PROCESS_START_MS = performance.timeOrigin;
+
 /** The delay that stands in for the next turn. */
 const TURN_MS = 1;
 

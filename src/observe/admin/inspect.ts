@@ -13,7 +13,7 @@ import { err, type Result } from '../../util/result';
 import type { LiveResolution } from '../../resolver/resolver-dependencies';
 import type { PolicyState } from '../../lb/tree/policy-state';
 import type { CertificatesInUse } from '../../security/providers/certificate-providers';
-import type { Clock } from '../../util/clock';
+import { PROCESS_START_MS, type Clock } from '../../util/clock';
 import { PACKAGE_VERSION } from '../../util/version';
 import {
   SERVER_TARGET,
@@ -104,7 +104,7 @@ export function inspectProcess(
   const channels = describeChannels();
   const report: InspectReport = {
     ...{ schema: 1, package: 'grpc-xds', version: PACKAGE_VERSION, pid: process.pid },
-    startedAt: toIso(performance.timeOrigin),
+    startedAt: toIso(PROCESS_START_MS),
     time: toIso(clock.now()),
     targets: targets.map(({ scope, nodeId, snapshot }) => ({
       ...{ target: scope, nodeId },
