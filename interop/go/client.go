@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
 	"google.golang.org/grpc"
@@ -128,6 +129,10 @@ func callMany(channel *grpc.ClientConn, command clientCommand) callCounts {
 	stub := testgrpc.NewTestServiceClient(channel)
 	for range command.Count {
 		hostname, err := callOnce(stub, command)
+		for attempt := 0; isBetweenUpdates(err) && attempt < maxAttempts; attempt++ {
+			time.Sleep(10 * time.Millisecond)
+			hostname, err = callOnce(stub, command)
+		}
 		counts.Codes[fmt.Sprint(uint32(status.Code(err)))]++
 		if err == nil {
 			counts.Peers[hostname]++
@@ -136,6 +141,15 @@ func callMany(channel *grpc.ClientConn, command clientCommand) callCounts {
 		}
 	}
 	return counts
+}
+
+// maxAttempts bounds how often a call is made again: an update takes milliseconds.
+const maxAttempts = 100
+
+// isBetweenUpdates says whether a call failed because of how grpc-go takes an update into use: first the routes and then the
+// policies, so that a call in between has a cluster that no policy knows. Such a call has reached no cluster.
+func isBetweenUpdates(err error) bool {
+	return err != nil && strings.Contains(err.Error(), "unknown cluster selected for RPC")
 }
 
 func callOnce(stub testgrpc.TestServiceClient, command clientCommand) (string, error) {
