@@ -3,15 +3,15 @@ import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-const hook = join(__dirname, '../support/run-transpiled.cjs');
-const main = join(__dirname, '../../src/cli/main.ts');
+/** Built: a hook for TypeScript needs a folder. */
+const main = join(__dirname, '../../dist/cli/main.js');
 
 describe('grpc-xds in a folder that was removed', () => {
   /** Runs the command line from a folder that is removed first. */
   const run = (...args: readonly string[]) => {
     const cwd = mkdtempSync(join(tmpdir(), 'removed-'));
     const script = 'rmdir "$PWD" && exec "$@"';
-    const command = [process.execPath, '--require', hook, main, ...args];
+    const command = [process.execPath, main, ...args];
     const { status, stdout, stderr } = spawnSync('sh', ['-c', script, 'sh', ...command], {
       cwd,
       encoding: 'utf8',

@@ -67,7 +67,7 @@ describe.each(VARIANTS)('a route that is moved to another cluster (%s)', (_, fea
   // In each of four variants: 500.
   it.each([
     [0, 125],
-    [150, 4],
+    [50, 4],
   ])('logs no error, with %d ms of latency, in %d replacements', async (delayMs, count) => {
     await start(delayMs);
     for (let at = 1; at <= count; at++) {

@@ -1,13 +1,55 @@
 // Lets a child process of a test run the TypeScript sources: `node --require <this file> script.ts`.
-const { readFileSync } = require('node:fs');
-const { transformSync } = require('@swc/core');
+const { createHash } = require('node:crypto');
+const { mkdirSync, readFileSync, renameSync, writeFileSync } = require('node:fs');
+const { join } = require('node:path');
+const { version } = require('@swc/core/package.json');
+
+/** What earlier processes have compiled. A test run starts hundreds, and most of what they compile is the same. */
+const FOLDER = join(__dirname, '../../node_modules/.cache/run-typescript');
+
+const options = {
+  jsc: { parser: { syntax: 'typescript' }, target: 'es2022' },
+  module: { type: 'commonjs' },
+  sourceMaps: 'inline',
+};
+
+/** The compiler is loaded by the first file that is not there yet: that takes longer than most files. */
+function compile(source, filename) {
+  return require('@swc/core').transformSync(source, { filename, ...options }).code;
+}
+
+/** Whatever has a part in the code has one in its name. */
+function nameOf(source, filename) {
+  const parts = JSON.stringify([version, options, filename, source]);
+  return join(FOLDER, `${createHash('sha256').update(parts).digest('hex')}.js`);
+}
+
+/** Several processes may write one at a time: it is in its place when it is whole. Without a place, each compiles its own. */
+function keep(name, code) {
+  try {
+    mkdirSync(FOLDER, { recursive: true });
+    writeFileSync(`${name}.${process.pid}`, code);
+    renameSync(`${name}.${process.pid}`, name);
+  } catch {
+    return;
+  }
+}
+
+function read(name) {
+  try {
+    return readFileSync(name, 'utf8');
+  } catch {
+    return undefined;
+  }
+}
 
 require.extensions['.ts'] = (module, filename) => {
-  const { code } = transformSync(readFileSync(filename, 'utf8'), {
-    filename,
-    jsc: { parser: { syntax: 'typescript' }, target: 'es2022' },
-    module: { type: 'commonjs' },
-    sourceMaps: 'inline',
-  });
+  const source = readFileSync(filename, 'utf8');
+  const name = nameOf(source, filename);
+  let code = read(name);
+  if (code === undefined) {
+    code = compile(source, filename);
+    keep(name, code);
+  }
   module._compile(code, filename);
 };
