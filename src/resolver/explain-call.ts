@@ -135,14 +135,14 @@ export function explainCall(input: ExplainInput): RoutedCall {
   const routes: RouteTrial[] = [];
   const decisions: RouteDecision[] = [];
   let remaining = 1;
-  for (const [index, route] of table.virtualHost.routes.entries()) {
+  for (const route of table.virtualHost.routes) {
     if (remaining === 0) break;
-    const trial = tryRoute(index, route, call);
+    const trial = tryRoute(route, call);
     routes.push(trial);
     if (trial.mismatch !== undefined || trial.share === 0) continue;
     const share = remaining * trial.share;
     const outcome = explainOutcome(table.compile(route), input, call.headers);
-    decisions.push({ index, name: route.name, share, outcome });
+    decisions.push({ index: route.index, name: route.name, share, outcome });
     remaining -= share;
   }
   const resources = explainedResources(input.config, decisions);
@@ -213,7 +213,7 @@ function explainedResources(
   ];
 }
 
-function tryRoute(index: number, { name, match }: Route, call: MatchedCall): RouteTrial {
+function tryRoute({ index, name, match }: Route, call: MatchedCall): RouteTrial {
   const failing = firstMismatch(match, call);
   const mismatch = failing && describeMismatch(failing, (header) => call.headers.get(header)?.text);
   return { index, name, mismatch, share: matchShare(match) };

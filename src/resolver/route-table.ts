@@ -87,7 +87,7 @@ export class RouteTable {
     const { name: hostName, routes } = this.virtualHost;
     const name = route.name === '' ? '' : ` (${quoteText(route.name)})`;
     return (
-      `route ${routes.indexOf(route)}${name} of ${routes.length} of virtual host ${quoteText(hostName)} ` +
+      `route ${route.index}${name} of ${routes.length} of virtual host ${quoteText(hostName)} ` +
       `of RouteConfiguration ${quoteName(this.routeConfigName)}`
     );
   }

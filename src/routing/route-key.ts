@@ -4,5 +4,10 @@ import { describeMatch } from './describe-route';
 
 /** Returns what the calls of a route are counted by: it goes by its name, or by its conditions, when it has changed. */
 export function routeKey(route: Route, { routes }: Pick<VirtualHost, 'routes'>): RouteKey {
-  return { route, routes, label: () => route.name || describeMatch(route.match) };
+  return {
+    route,
+    routes,
+    index: route.index,
+    label: () => route.name || describeMatch(route.match),
+  };
 }

@@ -1172,7 +1172,7 @@ describe('XdsResolver: large route configurations', () => {
   function serveMany(scene: Scene, target: string): Scene {
     const slow = (i: number): Route => {
       const made = byPath(`/s/m${i}`, target);
-      return Object.defineProperty({ ...made }, 'match', {
+      return Object.defineProperty({ ...made, index: i }, 'match', {
         get() {
           scene.clock.spentMs += 0.001;
           return made.match;

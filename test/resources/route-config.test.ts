@@ -119,6 +119,7 @@ describe('a route configuration', () => {
           regexes: [],
           routes: [
             {
+              index: 0,
               name: 'first',
               match: {
                 path: { kind: 'prefix', text: '', caseSensitive: true },
@@ -296,7 +297,7 @@ describe('a route that no call can match is left out, with all that may be wrong
         { match, ...wrong },
         { name: 'next', ...routeToCluster('c') },
       ]),
-    ).toMatchObject([{ name: 'next' }]);
+    ).toMatchObject([{ index: 1, name: 'next' }]);
   });
 
   it.each<Json>([{ prefix: '/' }, { prefix: '/a' }, { prefix: '/a/' }, { prefix: '/a/b' }])(

@@ -76,14 +76,15 @@ export function virtualHost(
     filterOverrides: new Map(),
     regexes: [],
     ...change,
-    routes,
+    routes: routes.map((each, index) => (each.index === index ? each : { ...each, index })),
     clusters: clustersOf(routes),
   };
 }
 
-/** A route for every call, unless told otherwise. */
+/** A route for every call, unless told otherwise. It has its index in a virtual host. */
 export function route(action: RouteAction, match: Partial<RouteMatch> = {}): Route {
   return {
+    index: 0,
     name: '',
     match: {
       path: { kind: 'prefix', text: '', caseSensitive: true },

@@ -147,7 +147,7 @@ class GraphBuilder {
     const node = { id: this.targetId, column: 'target', name: target } as const;
     const text = `virtual host ${name} of ${config.routeConfig.name}${seen ? '' : UNCONNECTED}`;
     this.nodes.push({ ...node, state: 'ok', text });
-    const states = routes.map((route, index) => this.addRoute(route, index));
+    const states = routes.map((route) => this.addRoute(route));
     // Of no route as well: each call of such a target fails.
     if (states.every((state) => state === 'failing')) {
       const reason = states.length === 0 ? 'no route, every call fails' : 'each route fails';
@@ -157,7 +157,7 @@ class GraphBuilder {
   }
 
   /** @returns its state. */
-  private addRoute({ name, match, action }: Route, index: number): GraphState {
+  private addRoute({ index, name, match, action }: Route): GraphState {
     const label = name || describeMatch(match);
     const id = this.routeId(label);
     const fraction = match.fractionPerMillion;

@@ -26,7 +26,7 @@ export interface SampledCall {
    * may have credentials are `[redacted]`.
    */
   readonly headers: readonly { readonly name: string; readonly value: string }[];
-  /** The index of its route in the virtual host of that time, and its name or conditions; absent if no route matched. */
+  /** The index of its route in the resource of that time, and its name or conditions; absent if no route matched. */
   readonly route?: { readonly index: number; readonly label: string };
   /** The cluster of the route that was drawn; absent if the call failed before. */
   readonly cluster?: string;
@@ -59,8 +59,8 @@ export class OpenSample {
     this.headers = kept;
   }
 
-  onRouted({ route, routes, label }: RouteKey): void {
-    this.route = { route: { index: routes.indexOf(route), label: label() } };
+  onRouted({ index, label }: RouteKey): void {
+    this.route = { route: { index, label: label() } };
   }
 
   /** @param address That of the endpoint of an attempt. */

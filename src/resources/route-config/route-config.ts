@@ -116,6 +116,8 @@ export type RouteAction =
 
 /** One route, in the order given by the control plane. */
 export interface Route {
+  /** Its place in the virtual host, the first is 0: routes that are left out count, so that it is that of the resource. */
+  readonly index: number;
   /** May be empty. */
   readonly name: string;
   readonly match: RouteMatch;

@@ -23,9 +23,12 @@ import type {
 } from './route-config';
 import { impossibleField, parseRouteMatch } from './route-match-parser';
 
-/** Parses a route; `undefined` for one that no call can use, which is valid, and after adding a violation. */
+/**
+ * Parses a route; `undefined` for one that no call can use, which is valid, and after adding a violation.
+ * @param index See {@link Route}.
+ */
 export function parseRoute(
-  message: RouteMessage,
+  { index, message }: { readonly index: number; readonly message: RouteMessage },
   plugins: ReadonlySet<string>,
   context: ParseContext,
   violations: Violations,
@@ -42,7 +45,7 @@ export function parseRoute(
     extensions.httpFilters,
     violations.at('typed_per_filter_config'),
   );
-  return match && action && { name: message.name, match, action, filterOverrides };
+  return match && action && { index, name: message.name, match, action, filterOverrides };
 }
 
 /** Parses the action of a route. Others than `route` are valid; calls of clients fail (gRFC A36). */

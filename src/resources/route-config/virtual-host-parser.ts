@@ -61,11 +61,11 @@ function* decodeRoutes(
 ): Steps<Pick<VirtualHost, 'routes' | 'clusters'>> {
   const routes: Route[] = [];
   const clusters = new Set<string>();
-  const decode = (element: Uint8Array, i: number): void => {
-    const at = violations.index(i);
+  const decode = (element: Uint8Array, index: number): void => {
+    const at = violations.index(index);
     at.budget.renew();
     const message = decodeMessage(RouteMessage, element, at);
-    const route = message && parseRoute(message, plugins, context, at);
+    const route = message && parseRoute({ index, message }, plugins, context, at);
     if (route === undefined) return;
     routes.push(route);
     addClusters(route, clusters);

@@ -183,11 +183,10 @@ function explainRouted(
   const table = runSteps(ServerRouteTable.inSteps(routeConfig, httpFilters, registry, options));
   const { virtualHost, route, filters, refusal } = table.explain(request);
   const routes = virtualHost?.routes ?? [];
-  const index = route === undefined ? undefined : routes.indexOf(route);
-  const tried = index === undefined ? routes : routes.slice(0, index + 1);
+  const tried = route === undefined ? routes : routes.slice(0, routes.indexOf(route) + 1);
   return {
     virtualHost: virtualHost?.name,
-    route: index,
+    route: route?.index,
     routes: tryRoutes(tried, request),
     ...explainFiltered(filters, refusal),
   };
@@ -199,7 +198,7 @@ function tryRoutes(
 ): readonly ServerRouteTrial[] {
   const call = new MatchedCall(() => 0, new CallHeaders(serverHeaders));
   call.begin(request.path, request);
-  return routes.map(({ name, match }, index) => {
+  return routes.map(({ index, name, match }) => {
     const failing = firstMismatch(match, call);
     const mismatch =
       failing && describeMismatch(failing, (header) => call.headers.get(header)?.text);

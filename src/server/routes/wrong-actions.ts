@@ -33,10 +33,10 @@ export class WrongActions {
   }
 }
 
-function describeRoute(route: Route, { name, routes }: VirtualHost): string {
+function describeRoute(route: Route, { name }: VirtualHost): string {
   const ofRoute = route.name === '' ? '' : ` (${quoteText(route.name)})`;
   return (
-    `route ${routes.indexOf(route)}${ofRoute} of virtual host ${quoteText(name)}, ` +
+    `route ${route.index}${ofRoute} of virtual host ${quoteText(name)}, ` +
     `with the action ${actionName(route.action)}`
   );
 }

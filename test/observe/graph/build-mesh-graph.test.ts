@@ -93,6 +93,15 @@ describe('the graph of resources', () => {
     );
   });
 
+  it('numbers routes as their resource does, in which one before them may be left out', () => {
+    const { routes, ...host } = virtualHostTo('a');
+    const config = graphConfig(
+      { ...host, routes: routes.map((each) => ({ ...each, index: 2 })) },
+      { a: leaf('a', [one]) },
+    );
+    expect(nodesOf(graphOf(config))).toContain('route 2: every path: ok');
+  });
+
   it('waits for a cluster that has weight 0 in one route and takes the calls of another', () => {
     const off = forwardTo([
       ['a', 1],

@@ -65,7 +65,7 @@ describe('sampled calls', () => {
     rates.acquire(clock);
     const counted = rates.channel(TARGET).current?.startCall(clock, '/shop.Cart/Add');
     const routes = [{ name: 'first' }, { name: 'second' }];
-    counted?.onRouted({ route: routes[1] ?? {}, routes, label: () => 'second' }, 'cart');
+    counted?.onRouted({ route: routes[1] ?? {}, routes, index: 1, label: () => 'second' }, 'cart');
     counted?.onMoved('cart-b');
     counted?.sample?.onPicked('127.0.0.1:443');
     counted?.end(14);

@@ -28,7 +28,7 @@ describe('the rates of a process', () => {
 
   const read = (of: TargetRates) => new ReadRates(of, clock.monotonicMs());
   const keyOf = (route: NamedRoute, routes: readonly NamedRoute[] = [route]): RouteKey => ({
-    ...{ route, routes },
+    ...{ route, routes, index: routes.indexOf(route) },
     label: () => route.name,
   });
   function callRoute(target: TargetRates, key: RouteKey, cluster: string, times = 1): void {

@@ -106,13 +106,16 @@ class WayFinder {
     const [target] = this.graph.nodes.filter(({ column }) => column === 'target');
     const route = this.findRoute(sample);
     if (target !== undefined) this.shares.set(target.id, 1);
-    const trials = new Map(explained.routes.map((trial) => [trial.index, trial]));
-    const routes = this.forks(target?.id ?? '').slice(0, Math.max(0, route?.index ?? Infinity) + 1);
-    routes.forEach((edge, index) => {
-      if (edge.to === route?.id) this.take(edge, 1, 'taken');
-      else this.take(edge, 0, trials.get(index)?.mismatch ?? missedRoute(trials.get(index)));
-    });
-    if (route !== undefined) this.takePlace(route.id, place);
+    for (const [position, edge] of this.forks(target?.id ?? '').entries()) {
+      // Routes are tried in the order of the graph.
+      const trial = explained.routes[position];
+      if (edge.to === route) {
+        this.take(edge, 1, 'taken');
+        break;
+      }
+      this.take(edge, 0, trial?.mismatch ?? missedRoute(trial));
+    }
+    if (route !== undefined) this.takePlace(route, place);
     return this.result();
   }
 
@@ -137,18 +140,14 @@ class WayFinder {
   }
 
   /** Returns the route of a sampled call, which may have another index now; `undefined` if there is none with its name or conditions. */
-  private findRoute({
-    route,
-  }: SampledCall): { readonly id: string; readonly index: number } | undefined {
+  private findRoute({ route }: SampledCall): string | undefined {
     if (route === undefined) return undefined;
     const routes = this.graph.nodes.filter(({ column }) => column === 'route');
     const isSame = (name: string) => name.slice(name.indexOf(':') + 2) === route.label;
     const found =
-      routes[route.index]?.name === `${route.index}: ${route.label}`
-        ? route.index
-        : routes.findIndex(({ name }) => isSame(name));
-    const node = routes[found];
-    return node && { id: node.id, index: found };
+      routes.find(({ name }) => name === `${route.index}: ${route.label}`) ??
+      routes.find(({ name }) => isSame(name));
+    return found?.id;
   }
 
   /** What the routing of the call decides: its route, and the clusters of that. */
@@ -159,8 +158,9 @@ class WayFinder {
     this.shares.set(target.id, 1);
     const fork = this.edgesByEnd(target.id);
     const decided = new Map(decisions.map((decision) => [decision.index, decision]));
-    for (const { index, mismatch } of routes) {
-      const edge = fork.get(ids[index] ?? '');
+    // Routes are tried in the order of the graph.
+    for (const [place, { index, mismatch }] of routes.entries()) {
+      const edge = fork.get(ids[place] ?? '');
       const decision = decided.get(index);
       if (edge === undefined) continue;
       if (decision === undefined) {

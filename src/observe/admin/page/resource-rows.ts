@@ -157,18 +157,14 @@ export function routeView(
   if (config === undefined) return NO_ROWS;
   const { virtualHost } = config;
   const { routes } = virtualHost;
-  const toRow = (route: Route, index: number): Row => ({
-    ...routeRow(route, index, virtualHost.name),
+  const toRow = (route: Route): Row => ({
+    ...routeRow(route, virtualHost.name),
     ...(rates && routeRates(rates, route, virtualHost)),
   });
+  const found =
+    request.filter === '' ? routes : routes.filter((route) => isFound(route, request.filter));
   // Only the rows that are shown are made: there may be hundreds of thousands.
-  if (request.filter === '') {
-    return createView(routes, request, toRow);
-  }
-  const found = routes.flatMap((route, index) =>
-    isFound(route, request.filter) ? [{ route, index }] : [],
-  );
-  return createView(found, request, ({ route, index }) => toRow(route, index));
+  return createView(found, request, toRow);
 }
 
 /** Its clusters with the shares that they got, if calls are split among several. */
@@ -193,7 +189,7 @@ function isFound({ name, match, action }: Route, filter: string): boolean {
   );
 }
 
-function routeRow({ name, match, action }: Route, index: number, virtualHost: string): Row {
+function routeRow({ index, name, match, action }: Route, virtualHost: string): Row {
   return {
     ...{ id: `${index}`, index, name: cellText(name), virtualHost: cellText(virtualHost) },
     ...{ match: cellText(describeMatch(match)), action: cellText(describeAction(action)) },
