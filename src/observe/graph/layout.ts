@@ -142,7 +142,53 @@ function widthOf(layerCount: number, columnWidth: number): number {
   return (layerCount - 1) * columnWidth + NODE_WIDTH + columnWidth + 2 * MARGIN;
 }
 
+/** Places the nodes, and once more if what a cluster has would not be in the order of priorities, the first one at the top. */
 function layOutCalls(graph: MeshGraph, options: LayoutOptions): Picture {
+  const placed = placeCalls(graph, options);
+  const order = options.compare === undefined ? sortPriorities(placed) : undefined;
+  if (order === undefined) return placed;
+  const compare = (a: GraphNode, b: GraphNode) => (order.get(a.id) ?? 0) - (order.get(b.id) ?? 0);
+  return placeCalls(graph, { ...options, compare });
+}
+
+/**
+ * Returns the order of each column in which what a cluster has is in that of the graph, and what is below it is beside it; `undefined`
+ * if it is so already.
+ */
+function sortPriorities({ nodes, edges }: Picture): ReadonlyMap<string, number> | undefined {
+  const columns = new Map(nodes.map(({ id, column }) => [id, column]));
+  const order = new Map(nodes.map(({ id, y }) => [id, y]));
+  const parents = new Map<string, string>();
+  const leaves = new Map<string, string[]>();
+  for (const { from, to } of edges) {
+    const column = columns.get(from);
+    // What several clusters have is among those of the first one.
+    if ((column !== 'cluster' && column !== 'locality') || parents.has(to)) continue;
+    parents.set(to, from);
+    if (columns.get(to) !== 'cluster') continue;
+    const own = leaves.get(from);
+    if (own === undefined) leaves.set(from, [to]);
+    else own.push(to);
+  }
+  let isSame = true;
+  for (const ids of leaves.values()) {
+    const free = ids.map((id) => order.get(id) ?? 0).sort((a, b) => a - b);
+    isSame &&= free.every((place, index) => place === order.get(ids[index] ?? ''));
+    ids.forEach((id, index) => order.set(id, free[index] ?? 0));
+  }
+  const parentOf = ({ id }: GraphNode) => order.get(parents.get(id) ?? '') ?? Infinity;
+  for (const column of ['locality', 'endpoint']) {
+    const own = nodes.filter((node) => node.column === column);
+    // Localities are in the order of their priorities, and endpoints of a locality in any.
+    if (column === 'endpoint') own.sort((a, b) => a.y - b.y);
+    own.sort((a, b) => Math.sign(parentOf(a) - parentOf(b)) || 0);
+    isSame &&= own.every(({ y }, index) => y >= (own[index - 1]?.y ?? 0));
+    own.forEach(({ id }, index) => order.set(id, index));
+  }
+  return isSame ? undefined : order;
+}
+
+function placeCalls(graph: MeshGraph, options: LayoutOptions): Picture {
   const { findRate = () => undefined, columnWidth = 260, rowHeight = 34 } = options;
   const layers = layersOf(graph);
   const flows = flowsOf(graph, layers, findRate);

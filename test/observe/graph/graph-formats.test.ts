@@ -7,7 +7,9 @@ import type { MeshGraph } from '../../../src/observe/graph/mesh-graph';
 import { readPolicies } from '../../../src/observe/graph/read-policies';
 import { err } from '../../../src/util/result';
 import { chromiumPath, launchBrowser } from '../../support/browser';
+import type { Random } from '../../../src/util/random';
 import { graphConfig, graphOf, nodesOf } from '../../support/graphs';
+import { seededRandom } from '../../support/seeded-random';
 import { aggregateOf, leafOf } from '../../support/lb-xds-config';
 import {
   aggregateCluster,
@@ -180,6 +182,39 @@ describe('the layout of a graph', () => {
     const toEndpoints = edges.find(({ from }) => from === 'cluster x')?.width ?? 0;
     expect(toEndpoints).toBeCloseTo(toLeaf + toAll);
   });
+});
+
+describe('the places of what a cluster has', () => {
+  const names = ['p', 'q', 'r', 's', 't', 'u', 'v'];
+
+  it('are in the order of priorities, the first one at the top, whatever other routes use of it', () => {
+    const random = seededRandom(37);
+    for (let round = 0; round < 50; round++) {
+      const leaves = names.toSorted(() => random() - 0.5).slice(0, 3 + Math.floor(random() * 4));
+      const used = names.toSorted(() => random() - 0.5).slice(0, 4);
+      const host = virtualHost(
+        [...used, 'all'].toSorted(() => random() - 0.5).map((to) => route(forwardTo(to))),
+      );
+      const clusters = names.map((name) => [name, leafOfPriorities(name, random)] as const);
+      const all = aggregateOf(aggregateCluster('all', ...leaves), ...leaves);
+      const graph = graphOf(graphConfig(host, new Map([...clusters, ['all', all]])));
+      const { nodes, edges } = layOut(graph);
+      const places = new Map(nodes.map(({ id, y }) => [id, y]));
+      for (const { id } of nodes.filter(({ column }) => column === 'cluster')) {
+        const below = edges.filter(({ from }) => from === id).map(({ to }) => places.get(to));
+        expect(below).toEqual(below.toSorted((a, b) => (a ?? 0) - (b ?? 0)));
+      }
+    }
+  });
+
+  function leafOfPriorities(name: string, random: Random): ReturnType<typeof leaf> {
+    const count = 1 + Math.floor(random() * 3);
+    return leafOf(edsCluster(name), {
+      priorities: Array.from({ length: count }, (_, index) =>
+        endpoints(name, `127.0.0.${index + 1}`),
+      ).flatMap(({ priorities }) => priorities),
+    });
+  }
 });
 
 describe('the comparison of two graphs', () => {
