@@ -220,7 +220,7 @@ function endpointsOf({ nodes, edges }: CallWay): ReadonlyMap<string, number> {
 }
 
 function isConnected(way: CallWay): boolean {
-  const ends = way.edges.filter(({ share, text }) => share === 0 && text.startsWith('idle'));
+  const ends = way.forks.filter(({ share, text }) => share === 0 && text.startsWith('idle'));
   return ends.length === 0 && endpointsOf(way).size > 0;
 }
 

@@ -1,5 +1,6 @@
 // Validated resources, as the parsers would return them, with everything a test does not care about filled in.
 
+import { WrrLocalityConfig } from '../../src/lb/wrr-locality/config';
 import type { ClusterDiscovery, ClusterResource } from '../../src/resources/cluster/cluster';
 import {
   noMetadata,
@@ -149,7 +150,8 @@ function cluster(name: string, discovery: ClusterDiscovery): ClusterResource {
   return {
     name,
     discovery,
-    lbConfig: { policyName: 'round_robin' },
+    // What a cluster has whose resource names no policy.
+    lbConfig: new WrrLocalityConfig({ policyName: 'round_robin' }),
     lrsServer: undefined,
     lrsReportEndpointMetrics: [],
     maxRequests: 1024,

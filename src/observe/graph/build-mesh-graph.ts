@@ -114,6 +114,9 @@ export class LiveGraph {
   }
 }
 
+/** What a node of a cluster has besides its name. */
+type JudgedCluster = Omit<ClusterPart, 'nodes' | 'edges'>;
+
 class GraphBuilder {
   private readonly nodes: GraphNode[] = [];
   private readonly edges: GraphEdge[] = [];
@@ -203,12 +206,12 @@ class GraphBuilder {
     this.places.set(name, place);
     // Its own edges come before it is complete: an aggregate cluster may not contain itself, but resources may say so.
     this.nodes.push({ ...node, state: 'ok', text: '' });
-    const { state, text } = this.judgeCluster(name);
-    this.nodes[place] = { ...node, state, text };
-    return state;
+    const judged = this.judgeCluster(name);
+    this.nodes[place] = { ...node, ...judged };
+    return judged.state;
   }
 
-  private judgeCluster(name: string): Pick<GraphNode, 'state' | 'text'> {
+  private judgeCluster(name: string): JudgedCluster {
     const result = this.input.config.clusters.get(name);
     const seen = this.input.seen?.get(name);
     if (result === undefined) {
@@ -219,17 +222,16 @@ class GraphBuilder {
     }
     if (!result.ok) return { state: 'failing', text: result.error };
     const below = this.addChildren(name, result.value, seen);
-    if (seen?.error !== undefined) return { state: 'failing', text: seen.error };
-    if (seen?.atLimit !== undefined) return { state: 'over-limit', text: seen.atLimit };
-    if (!this.isInUse(name)) return { state: 'unused', text: below.text };
-    return below;
+    if (seen?.error !== undefined) return { ...below, state: 'failing', text: seen.error };
+    if (seen?.atLimit !== undefined) return { ...below, state: 'over-limit', text: seen.atLimit };
+    return this.isInUse(name) ? below : { ...below, state: 'unused' };
   }
 
   private addChildren(
     name: string,
     config: ClusterConfig,
     seen: SeenCluster | undefined,
-  ): Pick<GraphNode, 'state' | 'text'> {
+  ): JudgedCluster {
     const { children } = config;
     if (children.kind === 'aggregate') return this.addLeaves(name, children.leafClusters);
     const { ejected } = this.input;
@@ -240,13 +242,14 @@ class GraphBuilder {
         ? before
         : { input, part: buildClusterPart(input, children, this.options) };
     this.ownParts.set(name, kept);
-    for (const node of kept.part.nodes) this.nodes.push(node);
-    for (const edge of kept.part.edges) this.edges.push(edge);
-    return kept.part;
+    const { nodes, edges, ...judged } = kept.part;
+    for (const node of nodes) this.nodes.push(node);
+    for (const edge of edges) this.edges.push(edge);
+    return judged;
   }
 
   /** The leaves of an aggregate cluster: the first one that can be reached takes the calls (gRFC A37). */
-  private addLeaves(name: string, leaves: readonly string[]): Pick<GraphNode, 'state' | 'text'> {
+  private addLeaves(name: string, leaves: readonly string[]): JudgedCluster {
     const states = leaves.map((leaf) => this.addCluster(leaf));
     const seen = this.input.seen?.get(name);
     const isLeafUsed = (leaf: string) =>

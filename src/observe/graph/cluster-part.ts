@@ -8,6 +8,7 @@ import {
   type XdsEndpoint,
 } from '../../resources/endpoints/endpoints';
 import { joinHostPort } from '../../util/text';
+import { endpointChoice, type EndpointChoice } from './endpoint-choice';
 import type { SeenCluster, SeenEndpoint } from './endpoint-states';
 import {
   GRAPH_STATES,
@@ -42,6 +43,9 @@ export interface PartInput {
 export interface ClusterPart {
   readonly state: GraphState;
   readonly text: string;
+  /** As of the node of the cluster. */
+  readonly dropped?: number;
+  readonly policy?: string;
   readonly nodes: readonly GraphNode[];
   readonly edges: readonly GraphEdge[];
 }
@@ -66,11 +70,14 @@ export function clusterId(name: string): string {
 class PartBuilder {
   private readonly nodes = new Map<string, GraphNode>();
   private readonly edges: GraphEdge[] = [];
+  private readonly choice: EndpointChoice;
 
   constructor(
     private readonly input: PartInput,
     private readonly options: PartOptions,
-  ) {}
+  ) {
+    this.choice = endpointChoice(input.config.resource.lbConfig);
+  }
 
   build(children: ClusterEndpoints): ClusterPart {
     const judged = this.addPriorities(children);
@@ -80,7 +87,7 @@ class PartBuilder {
   private addPriorities({
     endpoints: listed,
     resolutionNote,
-  }: ClusterEndpoints): Pick<ClusterPart, 'state' | 'text'> {
+  }: ClusterEndpoints): Omit<ClusterPart, 'nodes' | 'edges'> {
     const { name, config, seen, isInUse } = this.input;
     const { discovery } = config.resource;
     const isResolved = discovery.kind === 'logical-dns';
@@ -93,54 +100,83 @@ class PartBuilder {
           }
         : { state: 'failing', text: resolutionNote };
     }
-    const priorities = endpoints.priorities.map(({ localities }, priority) => {
-      const total = localities.reduce((sum, { weight }) => sum + weight, 0);
-      return localities.map((locality) =>
-        this.addLocality({ locality, priority, share: locality.weight / total }),
-      );
-    });
-    const used = priorities.flat().filter(({ isUsed }) => isUsed);
+    const used = endpoints.priorities
+      .flatMap(({ localities }, priority) => this.addPriority(localities, priority))
+      .filter(({ isUsed }) => isUsed);
     if (used.length === 0) {
       return isInUse ? { state: 'failing', text: resolutionNote } : { state: 'unused', text: '' };
     }
     const drops = endpoints.drops.map(
       ({ category, perMillion }) => `drops ${perMillion / 10_000} % (${category})`,
     );
-    return { state: bestState(used.map(({ state }) => state)), text: drops.join(', ') };
+    const { policy, isWithinLocality } = this.choice;
+    const passed = endpoints.drops.reduce((part, each) => part * (1 - each.perMillion / 1e6), 1);
+    return {
+      ...{ state: bestState(used.map(({ state }) => state)), text: drops.join(', ') },
+      ...(passed < 1 && { dropped: 1 - passed }),
+      ...(!isWithinLocality && { policy }),
+    };
   }
 
-  private addLocality({ locality, priority, share }: LocalityInput): {
+  /** @returns what its localities come to. */
+  private addPriority(
+    localities: readonly LocalityEndpoints[],
+    priority: number,
+  ): readonly { readonly isUsed: boolean; readonly state: GraphState }[] {
+    const { seen, isInUse } = this.input;
+    const addresses = localities.flatMap((each) => each.endpoints.map(firstAddress));
+    const isPriorityUsed =
+      seen === undefined || seen.endpoints.size === 0
+        ? priority === 0 && isInUse
+        : addresses.some((address) => seen.endpoints.get(address)?.isInUse === true);
+    const states = localities.map(({ endpoints }) =>
+      endpoints.map((each) => this.judge(each, isPriorityUsed)),
+    );
+    const picked = states.map((each) => countPicked(each));
+    const [allPicked, weights] = [sum(picked), sum(localities.map(({ weight }) => weight))];
+    const { isWithinLocality, goesByWeight } = this.choice;
+    return localities.map((locality, index) => {
+      const share =
+        isWithinLocality || goesByWeight
+          ? { share: locality.weight / weights }
+          : { evenShare: allPicked === 0 ? 0 : (picked[index] ?? 0) / allPicked };
+      const own = states[index] ?? [];
+      return this.addLocality({ ...{ locality, priority, isPriorityUsed, share }, states: own });
+    });
+  }
+
+  private addLocality(input: LocalityInput): {
     readonly isUsed: boolean;
     readonly state: GraphState;
   } {
-    const { name, isInUse } = this.input;
+    const { locality, priority, isPriorityUsed, share, states } = input;
+    const { name } = this.input;
     const { region, zone, subZone } = locality.locality;
     const place = [region, zone, subZone].filter((part) => part !== '').join('/');
     const id = `locality ${JSON.stringify([name, priority, region, zone, subZone])}`;
-    const isExpected = priority === 0 && isInUse;
-    const states = locality.endpoints.map((each) => this.judge(each, isExpected));
     const { isUsed, best, counts } = summarize(states);
-    const state = isUsed || best === 'failing' ? best : 'unused';
+    // In a priority that is in use, what is not used has a fault of its own.
+    const state = isUsed || isPriorityUsed || best === 'failing' ? best : 'unused';
     const text = `priority ${priority}; ${counts === '' ? 'no endpoint' : counts}`;
     const group = this.groupOf(id, locality);
     this.add({
       ...{ id, column: 'locality', name: place || '(no locality)', state, text },
-      ...(group !== undefined && { group }),
+      ...{ policy: this.choice.policy, ...(group !== undefined && { group }) },
     });
-    this.connect(clusterId(name), id, {
-      ...{ share, isUsed },
-      text: isUsed ? '' : `priority ${priority}: not in use`,
-    });
+    const reason = isPriorityUsed
+      ? 'no calls while another locality takes them'
+      : `priority ${priority}: not in use`;
+    this.connect(clusterId(name), id, { ...share, isUsed, text: isUsed ? '' : reason });
     this.addEndpoints({ id, group, locality, states });
     return { isUsed, state };
   }
 
   /** Returns the state of an endpoint that may be ejected. */
-  private judge(endpoint: XdsEndpoint, isExpected: boolean): SeenEndpoint {
+  private judge(endpoint: XdsEndpoint, isPriorityUsed: boolean): SeenEndpoint {
     const { name, seen, ejected } = this.input;
     const text = ejected?.(name, firstAddress(endpoint));
     if (text !== undefined) return { state: 'ejected', text, isInUse: false };
-    return judgeEndpoint(endpoint, seen, isExpected);
+    return judgeEndpoint(endpoint, seen, isPriorityUsed);
   }
 
   private addEndpoints({ id: localityId, group, locality, states }: LocalityParts): void {
@@ -154,20 +190,15 @@ class PartBuilder {
       this.connect(localityId, id, { isUsed });
       return;
     }
-    const isChosen = (index: number) => {
-      const state = states[index]?.state;
-      return state === 'ok' || state === 'idle' || state === 'unused';
-    };
-    const total = endpoints.reduce((sum, each, i) => sum + (isChosen(i) ? each.weight : 0), 0);
+    const { goesByWeight } = this.choice;
+    const total = sum(endpoints.map(({ weight }, i) => (states[i]?.isInUse === true ? weight : 0)));
     endpoints.forEach((endpoint, index) => {
       const { state = 'idle', text = '', isInUse = false } = states[index] ?? {};
       const address = firstAddress(endpoint);
       const id = `endpoint ${address} of ${localityId}`;
       this.add({ id, column: 'endpoint', name: address, state, text });
-      this.connect(localityId, id, {
-        share: isChosen(index) ? endpoint.weight / total : 0,
-        isUsed: isInUse && isChosen(index),
-      });
+      const share = goesByWeight ? { share: isInUse ? endpoint.weight / total : 0 } : {};
+      this.connect(localityId, id, { ...share, isUsed: isInUse });
     });
   }
 
@@ -190,7 +221,11 @@ class PartBuilder {
 interface LocalityInput {
   readonly locality: LocalityEndpoints;
   readonly priority: number;
-  readonly share: number;
+  /** Whether calls reach the priority. */
+  readonly isPriorityUsed: boolean;
+  readonly share: Pick<GraphEdge, 'share' | 'evenShare'>;
+  /** Of its endpoints, in their order. */
+  readonly states: readonly SeenEndpoint[];
 }
 
 /** What the endpoints of a locality are drawn by. */
@@ -231,23 +266,24 @@ function parseAddress(text: string): SocketAddress {
   };
 }
 
-/** Without a channel, endpoints are as the control plane says. */
+/** Without a channel, endpoints are as the control plane says. @param isPriorityUsed Whether calls reach its priority. */
 function judgeEndpoint(
   endpoint: XdsEndpoint,
   seen: SeenCluster | undefined,
-  isExpected: boolean,
+  isPriorityUsed: boolean,
 ): SeenEndpoint {
   const known = seen?.endpoints.get(firstAddress(endpoint));
   if (known !== undefined) return known;
   if (endpoint.health === 'DRAINING') {
     return { state: 'draining', text: 'takes no new calls', isInUse: false };
   }
-  if (seen === undefined) return { state: 'ok', text: '', isInUse: isExpected };
+  if (seen === undefined) return { state: 'ok', text: '', isInUse: isPriorityUsed };
   // The channel has no policies for its endpoints yet.
   if (seen.endpoints.size === 0) {
-    return { state: 'idle', text: 'not connected', isInUse: isExpected };
+    return { state: 'idle', text: 'not connected', isInUse: isPriorityUsed };
   }
-  return { state: 'unused', text: 'not connected: its priority is not needed', isInUse: false };
+  const reason = isPriorityUsed ? 'the policy does not use it' : 'its priority is not needed';
+  return { state: 'unused', text: `not connected: ${reason}`, isInUse: false };
 }
 
 /** What the states of the endpoints of a locality come to. */
@@ -273,6 +309,14 @@ function summarize(states: readonly SeenEndpoint[]): StateSummary {
     ...{ best: known[0] ?? 'failing', worst: known.at(-1) ?? 'failing' },
     counts: known.map((state) => `${counts.get(state)} ${state}`).join(', '),
   };
+}
+
+function countPicked(states: readonly SeenEndpoint[]): number {
+  return states.reduce((count, { isInUse }) => count + Number(isInUse), 0);
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0);
 }
 
 /** What takes calls counts: one failing endpoint of many does not make a locality fail. */

@@ -32,10 +32,15 @@ export function restOf(column: GraphColumn): string {
  *
  * @param limitOf Returns the number of nodes of a column that are left.
  */
-export function cutColumns(
+export function cutColumns(graph: MeshGraph, limitOf: (column: GraphColumn) => number): MeshGraph {
+  return cutWithStandIns(graph, limitOf).graph;
+}
+
+/** Does the same, and returns the ids of the nodes that stand for others as well, by the ids of those. */
+export function cutWithStandIns(
   { target, nodes, edges }: MeshGraph,
   limitOf: (column: GraphColumn) => number,
-): MeshGraph {
+): { readonly graph: MeshGraph; readonly standIns: ReadonlyMap<string, string> } {
   const standIns = new Map<string, string>();
   const kept: GraphNode[] = [];
   const byColumn = new Map<GraphColumn, GraphNode[]>();
@@ -59,7 +64,7 @@ export function cutColumns(
       ...{ state: states.reduce(worseState), text: countStates(states) },
     });
   }
-  return { target, nodes: kept, edges: joinEdges(edges, standIns) };
+  return { graph: { target, nodes: kept, edges: joinEdges(edges, standIns) }, standIns };
 }
 
 function worstFirst(nodes: readonly GraphNode[]): readonly GraphNode[] {

@@ -1,4 +1,11 @@
-import type { EndpointState, PolicyState, StateDetails } from '../../lb/tree/policy-state';
+import { RING_HASH } from '../../lb/ring-hash/config';
+import type {
+  EndpointState,
+  PolicyState,
+  StateDetails,
+  StateName,
+} from '../../lb/tree/policy-state';
+import { WEIGHTED_TARGET } from '../../lb/weighted-target/config';
 import { shareMap, shareSet } from '../../util/share';
 import type { GraphState } from './mesh-graph';
 
@@ -7,7 +14,7 @@ export interface SeenEndpoint {
   readonly state: GraphState;
   /** Why; empty if there is nothing to say. */
   readonly text: string;
-  /** Whether the priority that it is in is the one that takes calls. */
+  /** Whether calls reach it: its priority is the one that takes calls, and its locality and itself are those that are picked. */
   readonly isInUse: boolean;
 }
 
@@ -106,8 +113,46 @@ function see(
 ): void {
   const isInUse = place.isInUse && policy.role?.['inUse'] !== false;
   const inside = enter(policy, { ...place, isInUse }, clusters);
-  for (const endpoint of policy.endpoints ?? []) addEndpoint(endpoint, inside);
-  for (const child of policy.children ?? []) see(child, inside, clusters);
+  const { policy: name, endpoints = [], children = [] } = policy;
+  const isPicked = pickedOf(name, endpoints.map(rankOf));
+  for (const endpoint of endpoints) {
+    addEndpoint(endpoint, inside.cluster, inside.isInUse && isPicked(rankOf(endpoint)));
+  }
+  // A policy with one child, or one that says which is in use, does not choose by state.
+  const isChosen =
+    name === WEIGHTED_TARGET
+      ? pickedOf(
+          name,
+          children.map(({ state }) => RANKS[state]),
+        )
+      : undefined;
+  for (const child of children) {
+    const isReached = isChosen === undefined || isChosen(RANKS[child.state]);
+    see(child, { ...inside, isInUse: inside.isInUse && isReached }, clusters);
+  }
+}
+
+/** How good a state is: policies pick among the best. */
+const RANKS: Readonly<Record<StateName, number>> = {
+  READY: 3,
+  ...{ CONNECTING: 2, IDLE: 2 },
+  ...{ TRANSIENT_FAILURE: 1, SHUTDOWN: 1 },
+};
+
+function rankOf({ state, ejected, health }: EndpointState): number {
+  if (ejected === true) return RANKS.TRANSIENT_FAILURE;
+  // It is here for sessions that stay on it (gRFC A75), and gets no other calls.
+  return health === 'DRAINING' ? 0 : RANKS[state];
+}
+
+/**
+ * Returns what a policy picks from: what is connected, or else what is being connected, for which calls wait, or else what fails, with
+ * whose error calls fail. Only the endpoints of a ring are connected when calls need them (gRFC A42).
+ */
+function pickedOf(policy: string, ranks: readonly number[]): (rank: number) => boolean {
+  const best = ranks.reduce((most, rank) => Math.max(most, rank), 0);
+  const least = policy === RING_HASH ? Math.min(best, RANKS.IDLE) : best;
+  return (rank) => rank >= least;
 }
 
 function enter(
@@ -132,7 +177,11 @@ function isNumber(value: StateDetails[string] | undefined): value is number {
   return typeof value === 'number';
 }
 
-function addEndpoint(endpoint: EndpointState, { cluster, isInUse }: Place): void {
+function addEndpoint(
+  endpoint: EndpointState,
+  cluster: GatheredCluster | undefined,
+  isInUse: boolean,
+): void {
   const [address] = endpoint.addresses;
   if (cluster === undefined || address === undefined) return;
   const known = cluster.endpoints.get(address);

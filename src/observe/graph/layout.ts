@@ -299,14 +299,16 @@ function flowsOf(
   const arriving = new Map<string, number>();
   const flows = new Map<GraphEdge, number>();
   // The leaves of aggregate clusters come after these, whichever a route names first.
-  for (const { id, column } of nodes.toSorted((a, b) => layerOf(a) - layerOf(b))) {
-    const flow = column === 'target' || column === 'client' ? 1 : (arriving.get(id) ?? 0);
+  for (const { id, column, dropped = 0 } of nodes.toSorted((a, b) => layerOf(a) - layerOf(b))) {
+    const entered = column === 'target' || column === 'client' ? 1 : (arriving.get(id) ?? 0);
+    const flow = entered * (1 - dropped);
     const own = outgoing.get(id) ?? [];
     const rates = own.map(findRate);
     const total = rates.reduce<number>((sum, rate) => sum + (rate ?? 0), 0);
-    const used = own.filter(({ isUsed }) => isUsed).length;
+    const weights = own.map(configured);
+    const sum = weights.reduce((all, weight) => all + weight, 0);
     own.forEach((edge, index) => {
-      const part = total > 0 ? (rates[index] ?? 0) / total : configured(edge, used);
+      const part = total > 0 ? (rates[index] ?? 0) / total : (weights[index] ?? 0) / (sum || 1);
       flows.set(edge, flow * part);
       arriving.set(edge.to, (arriving.get(edge.to) ?? 0) + flow * part);
     });
@@ -314,6 +316,7 @@ function flowsOf(
   return flows;
 }
 
-function configured({ share, isUsed }: GraphEdge, used: number): number {
-  return isUsed ? (share ?? 1 / used) : 0;
+/** What is not used now leaves its share to the others. */
+function configured({ share, evenShare, isUsed }: GraphEdge): number {
+  return isUsed ? (share ?? evenShare ?? 1) : 0;
 }

@@ -54,6 +54,10 @@ export interface GraphNode {
   readonly text: string;
   /** How many it stands for; absent for one. */
   readonly count?: number;
+  /** The share of the calls to it that it drops, 0 to 1; absent if it drops none. */
+  readonly dropped?: number;
+  /** The policy that chooses among the ways from it, such as `round_robin`; absent where the configured weights do. */
+  readonly policy?: string;
   /** The group that it is the head of, or stands for; absent where all are drawn one by one anyway. */
   readonly group?: GraphGroup;
   /** Absent if it is the same, and in a graph that is not compared with another one. */
@@ -66,6 +70,8 @@ export interface GraphEdge {
   readonly to: string;
   /** The share of the calls of `from`, 0 to 1, that the configured weights give to `to`; absent where no weight decides. */
   readonly share?: number;
+  /** The same where a policy chooses among the endpoints of several localities alike, whatever their weights. */
+  readonly evenShare?: number;
   /** Whether the share is that of the calls of the last minutes, which no weight decides. */
   readonly isMeasured?: true;
   /** Whether calls take this way now. */

@@ -1,16 +1,26 @@
-import { findWay } from '../../../src/observe/admin/page/call-way';
+import { RandomSubsettingConfig } from '../../../src/lb/random-subsetting/config';
+import type { ChildState, EndpointState, StateName } from '../../../src/lb/tree/policy-state';
+import { WrrLocalityConfig } from '../../../src/lb/wrr-locality/config';
+import { findWay, type CallWay } from '../../../src/observe/admin/page/call-way';
 import {
   DrawnGraph,
-  edgeRowId,
+  drawnNodes,
   graphOptions,
   graphView,
-  nodeRowId,
 } from '../../../src/observe/admin/page/graph-rows';
+import { endpointChoice } from '../../../src/observe/graph/endpoint-choice';
 import { buildWholeGraph, type GraphInput } from '../../../src/observe/graph/build-mesh-graph';
 import type { Row } from '../../../src/observe/live-page/view';
 import type { RoutedCall } from '../../../src/resolver/explain-call';
 import { countWork } from '../../support/count-work';
-import { graphConfig, GRAPH_TARGET } from '../../support/graphs';
+import type { LbConfig } from '../../../src/resources/extension-points';
+import {
+  endpointState,
+  graphConfig,
+  GRAPH_TARGET,
+  nodesOf,
+  policiesWith,
+} from '../../support/graphs';
 import { leafOf } from '../../support/lb-xds-config';
 import {
   edsCluster,
@@ -18,6 +28,7 @@ import {
   forwardTo,
   route,
   virtualHost,
+  virtualHostTo,
   type Weighted,
 } from '../../support/xds-builders';
 
@@ -155,44 +166,182 @@ describe('the graph that a reader has open', () => {
 });
 
 describe('the way of a call', () => {
-  it('has 500 parts at most, those that the call takes first', () => {
-    const input = largeInput(2000, 1);
-    const graph = buildWholeGraph(input, graphOptions({ filter: '', opened: new Set() }));
-    const trials = Array.from({ length: 2000 }, (_, index) => ({
+  const REQUEST = { filter: '', opened: new Set<string>() };
+
+  /** The call takes the last of so many routes, and of that the clusters with these shares. */
+  function routed(routes: number, clusters: Readonly<Record<string, number>>): RoutedCall {
+    const last = routes - 1;
+    const trials = Array.from({ length: routes }, (_, index) => ({
       ...{ index, name: '', share: 1 },
-      mismatch: index < 1999 ? 'path differs' : undefined,
+      mismatch: index < last ? 'path differs' : undefined,
     }));
-    const cluster = { name: 'cluster-1999', weight: 1, share: 1, filters: [] };
-    const explained: RoutedCall = {
+    const drawn = Object.entries(clusters).map(([name, share]) => ({
+      ...{ name, share, weight: 100 * share, filters: [] },
+    }));
+    const forward = { kind: 'forward', clusters: drawn, timeoutMs: undefined } as const;
+    const outcome = { ...forward, retry: undefined, hashInputs: [] };
+    return {
       ...{ kind: 'routed', virtualHost: 'all', routes: trials },
-      decisions: [
-        {
-          ...{ index: 1999, name: '', share: 1 },
-          outcome: {
-            ...{ kind: 'forward', clusters: [cluster], timeoutMs: undefined },
-            ...{ retry: undefined, hashInputs: [] },
-          },
-        },
-      ],
+      decisions: [{ index: last, name: '', share: 1, outcome }],
       ...{ unmatchedShare: 0, unusedFields: [], heldBack: [] },
     };
-    const { nodes, edges } = findWay(graph, explained);
-    expect(nodes).toHaveLength(500);
-    expect(edges).toHaveLength(500);
+  }
+
+  function wayOf(input: GraphInput, explained: RoutedCall): CallWay {
+    const graph = buildWholeGraph(input, graphOptions(REQUEST));
+    return findWay(graph, explained, drawnNodes(graph, REQUEST));
+  }
+
+  /** The ways of the picture that lead to a column. */
+  function into({ nodes, edges }: CallWay, column: string): CallWay['edges'] {
+    const ids = new Set(nodes.filter((node) => node.column === column).map(({ id }) => id));
+    return edges.filter(({ to }) => ids.has(to));
+  }
+
+  it('has the parts of the picture, and lists 40 forks with what the call takes among them', () => {
+    const input = largeInput(2000, 1);
+    const { nodes, edges, forks, moreForks } = wayOf(input, routed(2000, { 'cluster-1999': 1 }));
+    const drawn = new Set(rowsOf(input).map(({ id }) => id));
+    expect([...nodes, ...edges].filter(({ id }) => !drawn.has(id))).toEqual([]);
     const taken = edges.filter(({ share }) => share > 0);
-    expect(taken.map(({ name }) => name)).toEqual([
-      ...['1999: prefix /cluster-1999/', 'cluster-1999', 'r/z', '10.7.207.0:80'],
+    expect(taken.map(({ name, share }) => [name, share])).toEqual([
+      ...['1960 more', '1960 more', '1960 more', '1960 more'].map((name) => [name, 1]),
     ]);
+    expect(forks).toHaveLength(40);
+    expect(moreForks).toBe(1960);
     // The routes right before the one that takes the call.
-    expect(edges.filter(({ share }) => share === 0).at(-1)?.name).toBe(
-      '1998: prefix /cluster-1998/',
-    );
-    const chosen = graph.edges.find(({ to }) => to.includes('/cluster-1999/'));
-    expect(edges.map(({ id }) => id)).toContain(chosen && edgeRowId(chosen));
-    expect(nodes).toContainEqual({
-      id: nodeRowId('cluster cluster-1999'),
-      column: 'cluster',
-      share: 1,
-    });
+    expect(forks.slice(-2)).toEqual([
+      { name: '1998: prefix /cluster-1998/', share: 0, text: 'path differs' },
+      { name: '1999: prefix /cluster-1999/', share: 1, text: 'matches' },
+    ]);
   });
+
+  it('adds the shares of all that one node stands for', () => {
+    const names = Array.from({ length: 200 }, (_, index) => `c${index}`);
+    const config = graphConfig(
+      virtualHostTo(names.map((name, index) => [name, index + 1])),
+      new Map(
+        names.map((name, i) => [name, leafOf(edsCluster(name), endpoints('', ...hosts(i, 1)))]),
+      ),
+    );
+    const total = (200 * 201) / 2;
+    const shares = Object.fromEntries(names.map((name, index) => [name, (index + 1) / total]));
+    const way = wayOf({ target: GRAPH_TARGET, config, policies: undefined }, routed(1, shares));
+    for (const column of ['cluster', 'locality', 'endpoint']) {
+      const sum = into(way, column).reduce((all, { share }) => all + share, 0);
+      expect([column, sum]).toEqual([column, expect.closeTo(1, 9)]);
+    }
+    // Those with the largest weights.
+    const [name, least] = [way.forks.at(1)?.name, way.forks.at(1)?.share];
+    expect([name, least]).toEqual(['c161', 162 / total]);
+  });
+
+  const { RING_HASH, ROUND_ROBIN, PICK_FIRST, LEAST_REQUEST } = {
+    RING_HASH: 'ring_hash_experimental',
+    ROUND_ROBIN: 'round_robin',
+    PICK_FIRST: 'pick_first',
+    LEAST_REQUEST: 'least_request_experimental',
+  };
+  const states = (...each: readonly StateName[]) => each;
+  const wrr = (policyName: string) => new WrrLocalityConfig({ policyName });
+
+  // Of the endpoints that the way comes to: not of a locality that gets no calls.
+  it.each<readonly [string, LbConfig, readonly StateName[], readonly number[]]>([
+    ['round_robin', wrr(ROUND_ROBIN), states('READY', 'READY', 'READY'), [0.25, 0.25, 0.5]],
+    ['one is connecting', wrr(ROUND_ROBIN), states('READY', 'CONNECTING', 'READY'), [0.5, 0, 0.5]],
+    ['a lost zone', wrr(ROUND_ROBIN), states('READY', 'READY', 'TRANSIENT_FAILURE'), [0.5, 0.5]],
+    ['all connect', wrr(ROUND_ROBIN), states('IDLE', 'CONNECTING', 'IDLE'), [0.25, 0.25, 0.5]],
+    ['least_request', wrr(LEAST_REQUEST), states('READY', 'READY', 'READY'), [0.25, 0.25, 0.5]],
+    ['pick_first', { policyName: PICK_FIRST }, states('IDLE', 'READY', 'IDLE'), [0, 1]],
+    [
+      'round_robin of all localities',
+      ...([{ policyName: ROUND_ROBIN }, states('READY', 'READY', 'READY')] as const),
+      [1 / 3, 1 / 3, 1 / 3],
+    ],
+    [
+      'a ring, which connects when calls need it',
+      ...([{ policyName: RING_HASH }, states('READY', 'IDLE', 'IDLE')] as const),
+      [0.125, 0.375, 0.5],
+    ],
+    [
+      'a ring whose endpoint fails',
+      ...([{ policyName: RING_HASH }, states('READY', 'TRANSIENT_FAILURE', 'IDLE')] as const),
+      [0.5, 0, 0.5],
+    ],
+  ])('has the shares that the policy gives: %s', (_case, lbConfig, connections, shares) => {
+    const { input } = clusterWith(lbConfig, connections);
+    const ends = into(wayOf(input, routed(1, { a: 1 })), 'endpoint');
+    expect(ends.map(({ share }) => Number(share.toFixed(9)))).toEqual(
+      shares.map((share) => Number(share.toFixed(9))),
+    );
+  });
+
+  it('says which policy chooses where no weight does, and how much is dropped', () => {
+    const { input } = clusterWith(wrr(ROUND_ROBIN), states('READY', 'READY', 'READY'), 0.4);
+    const way = wayOf(input, routed(1, { a: 1 }));
+    expect(way.forks.map(({ name, text }) => `${name}: ${text}`)).toEqual([
+      '0: every path: matches',
+      'r/z1: 50 % by weight of 60 % that are not dropped',
+      'r/z2: 50 % by weight of 60 % that are not dropped',
+      '127.0.0.1:80: 50 %, chosen by round_robin',
+      '127.0.0.2:80: 50 %, chosen by round_robin',
+    ]);
+    expect(into(way, 'endpoint').reduce((sum, { share }) => sum + share, 0)).toBeCloseTo(0.6);
+  });
+
+  it('does not blame the priority for what a policy leaves out of its subset', () => {
+    const subset = new RandomSubsettingConfig(1, { policyName: ROUND_ROBIN });
+    const { input } = clusterWith(subset, states('READY'));
+    const graph = buildWholeGraph(input, graphOptions(REQUEST));
+    expect(nodesOf(graph)).toContain(
+      'endpoint 127.0.0.2:80: unused (not connected: the policy does not use it)',
+    );
+  });
+
+  /** A cluster with weights 1 and 3 in one locality and one endpoint in another; policies of it have those that have states. */
+  function clusterWith(
+    lbConfig: LbConfig,
+    connections: readonly StateName[],
+    dropped = 0,
+  ): { readonly input: GraphInput } {
+    const given = endpoints('a', '127.0.0.1', '127.0.0.2', '127.0.0.3').priorities[0]
+      ?.localities[0];
+    if (given === undefined) throw new Error('there is no locality');
+    const locality = (zone: string, from: number, to: number) => ({
+      ...{ ...given, locality: { ...given.locality, zone }, weight: 1 },
+      endpoints: given.endpoints
+        .map((endpoint, index) => ({ ...endpoint, weight: index === 1 ? 3 : 1 }))
+        .slice(from, to),
+    });
+    const localities = [locality('z1', 0, 2), locality('z2', 2, 3)];
+    const config = graphConfig(virtualHostTo('a'), {
+      a: leafOf(
+        { ...edsCluster('a'), lbConfig },
+        {
+          priorities: [{ localities }],
+          drops: dropped === 0 ? [] : [{ category: 'load', perMillion: 1e6 * dropped }],
+        },
+      ),
+    });
+    const policy =
+      endpointChoice(lbConfig).policy === 'ring_hash' ? 'ring_hash_experimental' : 'round_robin';
+    const states = connections.map((state, index) =>
+      endpointState(`127.0.0.${index + 1}:80`, { state }),
+    );
+    const child = (name: string, endpoints: readonly EndpointState[]): ChildState => ({
+      ...{ name, policy, endpoints },
+      state: endpoints.some(({ state }) => state === 'READY')
+        ? 'READY'
+        : (endpoints[0]?.state ?? 'IDLE'),
+    });
+    const children =
+      lbConfig instanceof WrrLocalityConfig
+        ? [child('z1', states.slice(0, 2)), child('z2', states.slice(2))]
+        : [child('', states)];
+    const tree: ChildState = {
+      ...{ policy: 'xds_cluster_impl_experimental', state: 'READY', details: { cluster: 'a' } },
+      children: [{ policy: 'weighted_target_experimental', state: 'READY', children }],
+    };
+    return { input: { target: GRAPH_TARGET, config, policies: policiesWith(tree) } };
+  }
 });

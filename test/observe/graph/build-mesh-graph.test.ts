@@ -240,11 +240,11 @@ describe('the graph of a channel', () => {
     ]);
     expect(edgesOf(graph)).toEqual(
       expect.arrayContaining([
-        'a -> eu/1 25 %',
+        'a ..> eu/1 25 % (no calls while another locality takes them)',
         'a -> eu/2 75 %',
         'a ..> eu/3 100 % (priority 1: not in use)',
-        `eu/1 ..> ${e1} 0 %`,
-        `eu/2 -> ${e4} 100 %`,
+        `eu/1 ..> ${e1}`,
+        `eu/2 -> ${e4}`,
       ]),
     );
   });

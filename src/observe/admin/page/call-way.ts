@@ -5,37 +5,48 @@ import type { GraphEdge, GraphNode, MeshGraph } from '../../graph/mesh-graph';
 import { cellText } from '../../live-page/view';
 import { edgeRowId, nodeRowId } from './graph-rows';
 
-/** The nodes and the ways that an explanation has at most, those that the call may take first. */
-const MAX_STEPS = 500;
+/** What is listed of what was decided at forks. */
+const MAX_FORKS = 40;
 
-/** A part of the graph that a call reaches, or does not at a fork. Ids are those of rows. */
-interface Step {
+/** A part of the picture that a call reaches, or does not at a fork. Ids are those of rows. */
+interface Lit {
   readonly id: string;
-  /** The share of such calls that take it, 0 to 1. */
+  /** The share of such calls that take it, 0 to 1: of a part that stands for several, of all of them. */
   readonly share: number;
 }
 
-/** The way of a call through a graph. */
+/** The way of a call through a graph as a reader sees it. */
 export interface CallWay {
-  readonly nodes: readonly (Step & Pick<GraphNode, 'column'>)[];
-  readonly edges: readonly (Step & {
+  readonly nodes: readonly (Lit & Pick<GraphNode, 'column'>)[];
+  readonly edges: readonly (Lit & {
     readonly from: string;
     readonly to: string;
     /** What it leads to. */
     readonly name: string;
-    /** Why the call takes it, or does not; empty where there is no choice. */
-    readonly text: string;
   })[];
+  /** What was decided where there was a choice, in the order of the way: at most 40, those that the call takes before others. */
+  readonly forks: readonly {
+    readonly share: number;
+    /** Of the node that the way leads to, drawn or not. */
+    readonly name: string;
+    /** Why the call takes it, or does not. */
+    readonly text: string;
+  }[];
+  /** How many there are besides. */
+  readonly moreForks: number;
 }
+
+/** Returns the node that a reader sees for one of a graph; `undefined` if there is none. */
+export type FindDrawn = (id: string) => GraphNode | undefined;
 
 /**
  * Finds the way of an explained call through the graph of its target: each fork that it comes to, with the share of such calls that
  * take each way of it, and why.
  *
- * @param graph With all routes.
+ * @param graph With all nodes.
  */
-export function findWay(graph: MeshGraph, explained: RoutedCall): CallWay {
-  return new WayFinder(graph).find(explained);
+export function findWay(graph: MeshGraph, explained: RoutedCall, findDrawn: FindDrawn): CallWay {
+  return new WayFinder(graph, findDrawn).find(explained);
 }
 
 /**
@@ -45,11 +56,11 @@ export function findWay(graph: MeshGraph, explained: RoutedCall): CallWay {
  * @param explained The same call, routed by the config of now.
  */
 export function findTakenWay(
-  graph: MeshGraph,
-  whole: MeshGraph,
+  { graph, whole }: { readonly graph: MeshGraph; readonly whole: MeshGraph },
   { explained, sample }: { readonly explained: RoutedCall; readonly sample: SampledCall },
+  findDrawn: FindDrawn,
 ): CallWay {
-  return new WayFinder(graph).findTaken(explained, sample, placeOf(whole, sample));
+  return new WayFinder(graph, findDrawn).findTaken(explained, sample, placeOf(whole, sample));
 }
 
 /** Returns the ids of the nodes from the cluster of a sampled call to its endpoint: of one that is no more, as far as there are any. */
@@ -81,7 +92,10 @@ class WayFinder {
   private readonly shares = new Map<string, number>();
   private readonly steps: { edge: GraphEdge; share: number; text: string }[] = [];
 
-  constructor(private readonly graph: MeshGraph) {
+  constructor(
+    private readonly graph: MeshGraph,
+    private readonly findDrawn: FindDrawn,
+  ) {
     this.nodes = new Map(graph.nodes.map((node) => [node.id, node]));
     for (const edge of graph.edges) {
       const own = this.outgoing.get(edge.from);
@@ -186,20 +200,22 @@ class WayFinder {
 
   /** What the policies decide, which is the same for all calls of a cluster. */
   private takeUsed(node: GraphNode): void {
-    const share = this.shares.get(node.id) ?? 0;
+    const { dropped = 0 } = node;
+    const share = (this.shares.get(node.id) ?? 0) * (1 - dropped);
     if (share === 0) return;
     const fork = this.forks(node.id);
     const used = new Set(fork.filter((edge) => edge.isUsed && edge.share !== 0));
-    const total = [...used].reduce((sum, edge) => sum + (edge.share ?? 1), 0);
+    const total = [...used].reduce((sum, edge) => sum + partOf(edge), 0);
     for (const edge of fork) {
       if (!used.has(edge)) {
         const { state = 'idle', text = '' } = this.nodes.get(edge.to) ?? {};
         this.take(edge, 0, edge.text || `${state}${text === '' ? '' : `: ${text}`}`);
         continue;
       }
-      const part = (edge.share ?? 1) / total;
-      const text = used.size > 1 ? `${percent(part)} by weight` : edge.text;
-      this.take(edge, share * part, text);
+      const part = partOf(edge) / total;
+      const chosen = used.size > 1 ? describeChoice(node, edge, part) : edge.text;
+      const left = dropped === 0 ? '' : `of ${percent(1 - dropped)} that are not dropped`;
+      this.take(edge, share * part, [chosen, left].filter((each) => each !== '').join(' '));
     }
   }
 
@@ -217,20 +233,50 @@ class WayFinder {
   }
 
   private result(): CallWay {
-    const steps = takenFirst(this.steps);
-    const nodes = takenFirst(Array.from(this.shares, ([id, share]) => ({ id, share })));
+    const nodes = new Map<string, Lit & Pick<GraphNode, 'column'>>();
+    for (const [of, share] of this.shares) {
+      const drawn = this.findDrawn(of);
+      if (drawn === undefined) continue;
+      const id = nodeRowId(drawn.id);
+      const all = share + (nodes.get(id)?.share ?? 0);
+      // An aggregate cluster and its leaf have the same calls.
+      nodes.set(id, { id, column: drawn.column, share: Math.min(all, 1) });
+    }
+    const forks = this.steps.filter(({ text }) => text !== '');
+    const listed = takenFirst(forks, MAX_FORKS);
     return {
-      nodes: nodes.flatMap(({ id, share }) => {
-        const column = this.nodes.get(id)?.column;
-        return column === undefined ? [] : [{ id: nodeRowId(id), column, share }];
-      }),
-      edges: steps.map(({ edge, share, text }) => ({
-        ...{ id: edgeRowId(edge), from: nodeRowId(edge.from), to: nodeRowId(edge.to), share },
-        name: cellText(this.nodes.get(edge.to)?.name ?? ''),
-        text: cellText(text),
+      ...{ nodes: [...nodes.values()], edges: this.drawnEdges() },
+      forks: listed.map(({ edge, share, text }) => ({
+        ...{ share, name: cellText(this.nodes.get(edge.to)?.name ?? ''), text: cellText(text) },
       })),
+      moreForks: forks.length - listed.length,
     };
   }
+
+  private drawnEdges(): CallWay['edges'] {
+    const edges = new Map<string, CallWay['edges'][number]>();
+    for (const { edge, share } of this.steps) {
+      const [from, to] = [this.findDrawn(edge.from), this.findDrawn(edge.to)];
+      // Between two that the same node stands for.
+      if (from === undefined || to === undefined || from === to) continue;
+      const id = edgeRowId({ from: from.id, to: to.id });
+      const all = share + (edges.get(id)?.share ?? 0);
+      const ends = { from: nodeRowId(from.id), to: nodeRowId(to.id) };
+      edges.set(id, { ...{ id, share: all, name: cellText(to.name) }, ...ends });
+    }
+    return [...edges.values()];
+  }
+}
+
+/** Where no weight decides, ways are assumed to get as many calls each. */
+function partOf({ share, evenShare }: GraphEdge): number {
+  return share ?? evenShare ?? 1;
+}
+
+/** Says how much of the calls a way gets, and what chooses it: weights, or a policy. */
+function describeChoice({ policy }: GraphNode, { share }: GraphEdge, part: number): string {
+  const weighed = share === undefined ? percent(part) : `${percent(part)} by weight`;
+  return policy === undefined ? weighed : `${weighed}, chosen by ${policy}`;
 }
 
 function describeTaken({ share, text }: GraphEdge, ways: number): string {
@@ -246,13 +292,17 @@ function missedRoute(trial: RouteTrial | undefined): string {
   return 'not taken: it has changed since, or goes by what is not kept of a call';
 }
 
-/** Leaves what fits, in its order. */
-function takenFirst<T extends { readonly share: number }>(all: readonly T[]): readonly T[] {
-  if (all.length <= MAX_STEPS) return all;
-  const taken = all.filter(({ share }) => share > 0).slice(0, MAX_STEPS);
+/** Leaves what fits, in its order: what gets the most calls first. */
+function takenFirst<T extends { readonly share: number }>(
+  all: readonly T[],
+  most: number,
+): readonly T[] {
+  if (all.length <= most) return all;
+  const taken = all.filter(({ share }) => share > 0).sort((a, b) => b.share - a.share);
+  const kept = new Set(taken.slice(0, most));
   // Of the routes that do not match, those right before the one that does are the most interesting.
-  const missed = all.filter(({ share }) => share === 0).slice(taken.length - MAX_STEPS);
-  const kept = new Set(taken.length < MAX_STEPS ? [...taken, ...missed] : taken);
+  const missed = all.filter(({ share }) => share === 0);
+  for (const each of missed.slice(Math.max(0, missed.length - (most - kept.size)))) kept.add(each);
   return all.filter((each) => kept.has(each));
 }
 

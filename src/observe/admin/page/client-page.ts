@@ -13,7 +13,7 @@ import { inspectProcess, type InspectedProcess } from '../inspect';
 import { ProcessEvents } from './events';
 import { findTakenWay, findWay, type CallWay } from './call-way';
 import { describeSample } from './sample-rows';
-import { graphOptions } from './graph-rows';
+import { drawnNodes, graphOptions } from './graph-rows';
 import { KeptViews } from './kept-views';
 import { processRates } from '../../rates/process-rates';
 import { ReadRates } from '../../rates/read-rates';
@@ -118,8 +118,9 @@ class ClientPage implements PageSource {
       const text = String(explained);
       const input = this.capture().graphInput({ target: id });
       if (explained.kind !== 'routed' || input === undefined) return { text };
-      const graph = buildWholeGraph(input, graphOptions(parseGroups(question)));
-      return { text, way: findWay(graph, explained) };
+      const request = parseGroups(question);
+      const graph = buildWholeGraph(input, graphOptions(request));
+      return { text, way: findWay(graph, explained, drawnNodes(graph, request)) };
     } catch (error) {
       return { text: errorMessage(error) };
     }
@@ -140,8 +141,11 @@ class ClientPage implements PageSource {
     const explained = this.observed.explainCall(scope, sample.path, headers);
     const input = this.capture().graphInput({ target: id });
     if (explained.kind !== 'routed' || input === undefined) return { text };
-    const graph = buildWholeGraph(input, graphOptions(parseGroups(question)));
-    return { text, way: findTakenWay(graph, buildWholeGraph(input, WHOLE), { explained, sample }) };
+    const request = parseGroups(question);
+    const graph = buildWholeGraph(input, graphOptions(request));
+    const graphs = { graph, whole: buildWholeGraph(input, WHOLE) };
+    const way = findTakenWay(graphs, { explained, sample }, drawnNodes(graph, request));
+    return { text, way };
   }
 }
 

@@ -1,6 +1,6 @@
 import { LiveGraph } from '../../graph/build-mesh-graph';
 import type { PartOptions } from '../../graph/cluster-part';
-import { columnsOf, cutColumns, restOf } from '../../graph/cut-columns';
+import { columnsOf, cutWithStandIns, restOf } from '../../graph/cut-columns';
 import { focusGraph } from '../../graph/focus-graph';
 import type { GraphColumn, GraphEdge, GraphNode, MeshGraph } from '../../graph/mesh-graph';
 import { buildPastGraph, changesOf, type PastInput } from './past-graph';
@@ -93,7 +93,26 @@ export function graphRows(graph: MeshGraph, request: GraphRequest): View {
   return viewOf(drawRows(graph, request));
 }
 
-function drawRows(graph: MeshGraph, request: GraphRequest): readonly DrawnRow[] {
+/** Returns the node that a reader sees for each node of a graph: itself, or one that stands for it. A filter may leave out both. */
+export function drawnNodes(
+  graph: MeshGraph,
+  request: GraphRequest,
+): (id: string) => GraphNode | undefined {
+  const { cut, standIns } = cutFor(graph, request);
+  const nodes = new Map(cut.nodes.map((node) => [node.id, node]));
+  return (id) => nodes.get(standIns.get(id) ?? id);
+}
+
+/** The part of a graph that a reader sees. */
+function cutFor(
+  graph: MeshGraph,
+  request: GraphRequest,
+): {
+  readonly found: MeshGraph;
+  readonly cut: MeshGraph;
+  readonly standIns: ReadonlyMap<string, string>;
+  readonly isOpen: (id: string) => boolean;
+} {
   const { filter } = request;
   const isOpen = (id: string) => request.opened.size > 0 && request.opened.has(nodeRowId(id));
   const found =
@@ -101,7 +120,12 @@ function drawRows(graph: MeshGraph, request: GraphRequest): readonly DrawnRow[] 
       ? graph
       : focusGraph(graph, ({ name, text }) => matchesFilter(filter, name, text));
   const limitOf = (column: GraphColumn) => (isOpen(restOf(column)) ? MAX_OPENED_NODES : MAX_NODES);
-  const cut = cutColumns(found, limitOf);
+  const { graph: cut, standIns } = cutWithStandIns(found, limitOf);
+  return { found, cut, standIns, isOpen };
+}
+
+function drawRows(graph: MeshGraph, request: GraphRequest): readonly DrawnRow[] {
+  const { found, cut, isOpen } = cutFor(graph, request);
   return [
     ...columnRows(found, cut, isOpen).map((row) => ({ row, part: undefined })),
     ...cut.nodes.map((node) => ({ row: nodeRow(node), part: node })),

@@ -7,9 +7,6 @@ import { rateTexts, shareTexts, trendOf } from './rates.js';
 /** The ways of a node that are listed, each of those that lead to it and from it. */
 const MAX_WAYS = 12;
 
-/** The forks of an explained call that are listed. */
-const MAX_FORKS = 40;
-
 /** The colours of what was added, removed and changed, by its sign. */
 const CHANGE_CLASSES = new Map([
   ['+', 'line-added'],
@@ -72,23 +69,19 @@ export function showSteps(target, way, clear) {
   }
   const button = element('button', { type: 'button' }, 'Show all ways');
   button.addEventListener('click', clear);
-  const forks = way.edges.filter(({ text }) => text !== '');
-  const shown = forks.slice(0, MAX_FORKS);
   target.replaceChildren(
     element('h3', {}, 'The way of the call'),
     element(
       'ul',
       {},
-      ...shown.map(({ share, name, text }) =>
+      ...way.forks.map(({ share, name, text }) =>
         element(
           'li',
           { class: share > 0 ? 'taken' : 'missed' },
           `${share > 0 ? '→' : '✕'} ${name}: ${text}`,
         ),
       ),
-      ...(forks.length > MAX_FORKS
-        ? [element('li', {}, `and ${forks.length - MAX_FORKS} more`)]
-        : []),
+      ...(way.moreForks > 0 ? [element('li', {}, `and ${way.moreForks} more`)] : []),
     ),
     element('p', {}, button),
   );

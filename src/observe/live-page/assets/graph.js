@@ -26,7 +26,6 @@ export class GraphView {
   /** Whether anything of what calls reach is drawn. */
   hasCalls = false;
   #toggle;
-  #rows = [];
   #nodes = new Map();
   #edges = [];
   /** The way of an explained call, by the ids of rows; undefined without one. */
@@ -79,7 +78,6 @@ export class GraphView {
 
   /** Shows the rows of a view. What has not changed stays as it is. */
   update(rows) {
-    this.#rows = rows;
     const ofKind = (kind) => rows.filter((row) => row.kind === kind);
     this.#nodes = new Map(ofKind('node').map((row) => [row.id, row]));
     this.#edges = ofKind('edge');
@@ -101,29 +99,9 @@ export class GraphView {
 
   /** Lights the way of a call, as `/api/explain` has it, and fades the others; undefined for all alike. */
   light(way) {
-    this.#way = way && this.#visible(way);
+    this.#way = way;
     this.#picture.light(this.#way);
     showSteps(this.#steps, this.#way, () => this.light(undefined));
-  }
-
-  /** What is not in the picture is lit as the node that stands for it. */
-  #visible({ nodes, edges }) {
-    const rests = new Map(
-      this.#rows
-        .filter(({ kind }) => kind === 'column')
-        .map(({ column, opens }) => [column, opens]),
-    );
-    const idOf = new Map(
-      nodes.map(({ id, column }) => [id, this.#nodes.has(id) ? id : rests.get(column)]),
-    );
-    const ids = new Map(this.#edges.map(({ id, from, to }) => [`${from} ${to}`, id]));
-    return {
-      nodes: nodes.map((node) => ({ ...node, id: idOf.get(node.id) })),
-      edges: edges.map((edge) => ({
-        ...edge,
-        id: ids.get(`${idOf.get(edge.from) ?? edge.from} ${idOf.get(edge.to) ?? edge.to}`),
-      })),
-    };
   }
 
   #showColumns(rows) {
