@@ -399,6 +399,8 @@ function reasonOfNothing() {
   const row = chosenRow();
   if (row === undefined) return describeNone();
   if (at !== '') return thenNote || 'The graph of then is not there yet.';
+  // What is not about calls is not about the one that is chosen either.
+  if (!page.tabs[tab].hasCall) return views.get(tab).rows.length > 0 ? '' : reasonOfNone('view');
   const { state, reason } = row;
   const found = filter === '' ? '' : `Nothing has "${filter}" in its name. `;
   return `${found}${nameOf(row)} is ${state}${reason ? `: ${reason}` : ''}.`;
