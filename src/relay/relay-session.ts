@@ -13,6 +13,7 @@ import { ClientStats } from '../runtime/client-stats';
 import type { Handle } from '../util/handle';
 import { RELAY_TARGET } from '../util/relay-method';
 import { cutText, quoteName, sanitizeText } from '../util/text';
+import { PACKAGE_VERSION } from '../util/version';
 import type { UserAgent } from '../xds-client/management-servers';
 import { formatRelayIdentifier } from '../xds-client/relay-hop';
 import { parseOpaqueName, parseResourceName } from '../xds-client/resource-name';
@@ -183,7 +184,8 @@ export class RelaySession {
       settings: {
         identifier: (node) => {
           const { client } = this.upstreams.upstreamOf(node);
-          return formatRelayIdentifier(process.pid, client.serverStates());
+          const servers = client.serverStates();
+          return formatRelayIdentifier({ pid: process.pid, version: PACKAGE_VERSION, servers });
         },
         wrapResources: true,
         imitate: undefined,
