@@ -1,5 +1,6 @@
 import type { Page } from 'playwright-core';
 import { register } from '../../src';
+import { PACKAGE_VERSION } from '../../src/util/version';
 import { FakeIo } from '../cli/fake-io';
 import { AdsClient } from '../control-plane/ads-client';
 import { LDS } from '../control-plane/resources';
@@ -11,13 +12,24 @@ import { runCommand } from './scenes';
 
 const THEMES = ['light', 'dark'] as const;
 const WIDTHS = [360, 768, 1280];
-const VIEWS = ['types', 'graph', 'differences', 'upstream', 'relayed', 'loads', 'events'];
+const VIEWS = [
+  'types',
+  'graph',
+  'connections',
+  'differences',
+  'upstream',
+  'relayed',
+  'loads',
+  'events',
+];
 
 /** Names that would be markup, that reverse what follows them, that end a line, and that fill a page. */
 const SPIFFE_ID = 'spiffe://mesh.example/ns/shop/sa/<img src=x onerror=alert(1)>';
 const LONG = `<img src=x>${'W'.repeat(10_000)}`;
 const ODD = '\u202e\u200f<b>odd\u0000\u001b[31m\r\n\t\u2066\u05d0';
 const SHOWN_ODD = '\\u{202e}\\u{200f}<b>odd\\x00\\x1b[31m\\r\\n\\t\\u{2066}\u05d0';
+
+const agentOf = (text: string) => ({ user_agent_name: text, user_agent_version: text });
 
 describeInBrowser('the page of a relay in Chromium', (chromium) => {
   let tab: Page;
@@ -43,13 +55,15 @@ describeInBrowser('the page of a relay in Chromium', (chromium) => {
 
   /** Connects this process, a client that accepts what it receives, and one that does not. */
   async function connectAll(): Promise<void> {
-    register({ bootstrap: { ...bootstrapFor(address), node: { id: SPIFFE_ID } } });
+    register({
+      bootstrap: { ...bootstrapFor(address, ['grpc_xds_relay']), node: { id: SPIFFE_ID } },
+    });
     await mesh.client().say();
     const long = ads.open();
-    long.subscribe(LDS, [SERVICE], { node: { id: LONG } });
+    long.subscribe(LDS, [SERVICE], { node: { id: LONG, ...agentOf(LONG) } });
     long.ack(await long.next(), [SERVICE]);
     const odd = ads.open();
-    odd.subscribe(LDS, [SERVICE], { node: { id: ODD } });
+    odd.subscribe(LDS, [SERVICE], { node: { id: ODD, ...agentOf(ODD) } });
     odd.nack(await odd.next(), [SERVICE], `a listener that is ${ODD}`);
   }
 
@@ -59,9 +73,13 @@ describeInBrowser('the page of a relay in Chromium', (chromium) => {
     await chromium.show('graph');
     expect(await tab.textContent('.graph-columns')).toBe('3 processes1 relay1 management server');
     await tab.locator('.node[tabindex="0"]').focus();
-    expect(await focused()).toContain(`process ${SPIFFE_ID} (stream 1): ok, connected since `);
+    expect(await focused()).toContain(
+      `process ${SPIFFE_ID} (stream 1): ok, grpc-xds (Node.js) ${PACKAGE_VERSION}, pid ${process.pid}, from 127`,
+    );
     await tab.keyboard.press('ArrowRight');
-    expect(await focused()).toContain(`relay ${address}: ok, `);
+    expect(await focused()).toContain(
+      `relay ${address}: ok, pid ${process.pid}, grpc-xds ${PACKAGE_VERSION}, 3 clients`,
+    );
     await tab.keyboard.press('ArrowRight');
     expect(await focused()).toContain(`management server ${mesh.address}: ok, connected`);
     expect(await tab.textContent('.facts')).toContain(`Connected from${address}: in use`);
@@ -77,6 +95,24 @@ describeInBrowser('the page of a relay in Chromium', (chromium) => {
     await tab.locator('#subject', { hasText: 'odd' }).waitFor();
     expect(await tab.textContent('#subject')).toBe(SHOWN_ODD);
     expect(await tab.textContent('#verdict')).toContain(`a listener that is ${SHOWN_ODD}`);
+  });
+
+  it('shows who connects, from where and since when, as far as it is known', async () => {
+    await chromium.show('connections');
+    const cellsOf = (text: string) => chromium.row(text).locator('td').allTextContents();
+    const [, stream, agent, version, pid, peer, connected] = await cellsOf('spiffe://');
+    expect([stream, agent, version]).toEqual(['1', 'grpc-xds (Node.js)', PACKAGE_VERSION]);
+    expect(pid).toBe(`${process.pid}`);
+    expect(peer).toMatch(/^127\.0\.0\.1:\d+$/);
+    expect(connected).toMatch(/ ago$/);
+    const [name, , oddAgent, oddVersion, oddPid] = await cellsOf('odd');
+    expect([name, oddAgent, oddVersion, oddPid]).toEqual([SHOWN_ODD, SHOWN_ODD, SHOWN_ODD, '']);
+    await chromium.tab.locator('#overview button', { hasText: 'spiffe' }).click();
+    const about = `grpc-xds (Node.js) ${PACKAGE_VERSION}, pid ${process.pid}, from 127.0.0.1:`;
+    await tab.locator('#verdict', { hasText: about }).waitFor();
+    expect(await tab.textContent('#about')).toBe(
+      `grpc-xds ${PACKAGE_VERSION}, relay (pid ${process.pid})`,
+    );
   });
 
   it('has no findings in any view, whatever clients are called', async () => {
