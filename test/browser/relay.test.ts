@@ -12,16 +12,11 @@ import { runCommand } from './scenes';
 
 const THEMES = ['light', 'dark'] as const;
 const WIDTHS = [360, 768, 1280];
-const VIEWS = [
-  'types',
-  'graph',
-  'connections',
-  'differences',
-  'upstream',
-  'relayed',
-  'loads',
-  'events',
-];
+/** A text that each view has before it is looked at. */
+const VIEWS = {
+  ...{ types: 'Listener', graph: '1 management server', connections: 'odd', differences: 'odd' },
+  ...{ upstream: '127.0.0.1:', relayed: 'Listener', loads: 'No client has', events: 'odd' },
+};
 
 /** Names that would be markup, that reverse what follows them, that end a line, and that fill a page. */
 const SPIFFE_ID = 'spiffe://mesh.example/ns/shop/sa/<img src=x onerror=alert(1)>';
@@ -67,10 +62,15 @@ describeInBrowser('the page of a relay in Chromium', (chromium) => {
     odd.nack(await odd.next(), [SERVICE], `a listener that is ${ODD}`);
   }
 
+  async function show(view: string, text: string): Promise<void> {
+    await chromium.show(view);
+    await tab.locator('#view', { hasText: text }).waitFor();
+  }
+
   const focused = async () => (await tab.getAttribute('.node:focus', 'aria-label')) ?? '';
 
   it('draws who connects to the relay, and what is above it, which the keyboard reaches', async () => {
-    await chromium.show('graph');
+    await show('graph', '1 management server');
     expect(await tab.textContent('.graph-columns')).toBe('3 processes1 relay1 management server');
     await tab.locator('.node[tabindex="0"]').focus();
     expect(await focused()).toContain(
@@ -86,19 +86,19 @@ describeInBrowser('the page of a relay in Chromium', (chromium) => {
   });
 
   it('shows names of clients as text, whatever is in them', async () => {
-    await chromium.show('graph');
+    await show('graph', '1 management server');
     for (const name of [SPIFFE_ID, LONG.slice(0, 500), SHOWN_ODD]) {
       await tab.getByRole('button', { name: `process ${name}` }).focus();
       expect(await tab.textContent('.facts h3')).toContain(name);
     }
-    await chromium.tab.locator('#overview button', { hasText: 'odd' }).click();
+    await tab.locator('#overview button', { hasText: 'odd' }).click();
     await tab.locator('#subject', { hasText: 'odd' }).waitFor();
     expect(await tab.textContent('#subject')).toBe(SHOWN_ODD);
     expect(await tab.textContent('#verdict')).toContain(`a listener that is ${SHOWN_ODD}`);
   });
 
   it('shows who connects, from where and since when, as far as it is known', async () => {
-    await chromium.show('connections');
+    await show('connections', 'odd');
     const cellsOf = (text: string) => chromium.row(text).locator('td').allTextContents();
     const [, stream, agent, version, pid, peer, connected] = await cellsOf('spiffe://');
     expect([stream, agent, version]).toEqual(['1', 'grpc-xds (Node.js)', PACKAGE_VERSION]);
@@ -107,7 +107,7 @@ describeInBrowser('the page of a relay in Chromium', (chromium) => {
     expect(connected).toMatch(/ ago$/);
     const [name, , oddAgent, oddVersion, oddPid] = await cellsOf('odd');
     expect([name, oddAgent, oddVersion, oddPid]).toEqual([SHOWN_ODD, SHOWN_ODD, SHOWN_ODD, '']);
-    await chromium.tab.locator('#overview button', { hasText: 'spiffe' }).click();
+    await tab.locator('#overview button', { hasText: 'spiffe' }).click();
     const about = `grpc-xds (Node.js) ${PACKAGE_VERSION}, pid ${process.pid}, from 127.0.0.1:`;
     await tab.locator('#verdict', { hasText: about }).waitFor();
     expect(await tab.textContent('#about')).toBe(
@@ -119,8 +119,8 @@ describeInBrowser('the page of a relay in Chromium', (chromium) => {
     await tab.locator('#overview button', { hasText: 'WWW' }).click();
     await tab.locator('#subject', { hasText: 'WWW' }).waitFor();
     const problems: string[] = [];
-    for (const [index, view] of VIEWS.entries()) {
-      await chromium.show(view);
+    for (const [index, [view, text]] of Object.entries(VIEWS).entries()) {
+      await show(view, text);
       for (const width of WIDTHS) {
         await tab.setViewportSize({ width, height: 800 });
         for (const colorScheme of THEMES) {

@@ -352,6 +352,7 @@ function showOverview() {
   const row = chosenRow();
   const { noun, describe } = page.overview;
   byId('subject').textContent = row === undefined ? `No ${noun}` : nameOf(row);
+  byId('subject').title = byId('subject').textContent;
   byId('verdict').replaceChildren(...(row === undefined ? [describeNone()] : describe(row)));
   announceChanges(rows);
 }
