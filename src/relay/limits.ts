@@ -17,6 +17,8 @@ export const MAX_LINGERING = 10_000;
 export const MAX_REJECTIONS = 1000;
 /** Characters of a rejection that is handed on. */
 export const MAX_REJECTION_LENGTH = 4096;
+/** Characters of each text that a client says of itself, as reports have it: its node, its user agent and the version of that. */
+export const MAX_OWN_TEXT_LENGTH = 1024;
 /** Localities and categories of drops of one cluster that load reports may have between two reports to the server. */
 export const MAX_LOAD_ENTRIES_OF_CLUSTER = 10_000;
 /** How long a load report of a cluster that no server has sent yet is held, in milliseconds: as a resource is waited for (gRFC A57). */

@@ -5,6 +5,8 @@ import type { RelayNode } from './relay-options';
 /** The state of a relay, as plain JSON. */
 export interface RelayReport {
   readonly pid: number;
+  /** The version of this package. */
+  readonly version: string;
   /** Where it listens, in the form of `server_uri`; `undefined` while it does not. */
   readonly address: string | undefined;
   /** `node.id` of its bootstrap. */
@@ -61,11 +63,19 @@ export interface RelayedTypeReport {
   readonly absent: number;
 }
 
-/** A client of a relay. */
+/** A client of a relay. What it says of itself is cut to 1,024 characters each. */
 export interface RelayClientReport extends Pick<
   ClientState,
   'streamId' | 'nodeId' | 'method' | 'connectedAtMs'
 > {
+  /** Its address, such as `127.0.0.1:50000`; `undefined` of a Unix socket, which has none. */
+  readonly peer: string | undefined;
+  /** The id of its process, in the namespace of that, as it says itself; `undefined` if it does not. */
+  readonly pid: number | undefined;
+  /** `user_agent_name` of its node, such as `grpc-xds (Node.js)`; empty if absent. */
+  readonly userAgentName: string;
+  /** The version of that; empty if absent. */
+  readonly userAgentVersion: string;
   readonly types: readonly {
     readonly typeUrl: string;
     /** Names that it subscribes to, without `*`. */

@@ -196,7 +196,7 @@ export class RelayServer {
     const nothing = { servers: [], types: [], nodes: [], clients: [], loadClients: [] };
     return {
       ...this.identify(),
-      ...{ node: this.node, maxNodes: this.maxNodes },
+      ...{ version: PACKAGE_VERSION, node: this.node, maxNodes: this.maxNodes },
       ...(state.kind === 'started' ? state.session.inspect() : nothing),
     };
   }

@@ -12,13 +12,16 @@ import { processStats } from '../observe/stats/stats-registry';
 import { ClientStats } from '../runtime/client-stats';
 import type { Handle } from '../util/handle';
 import { RELAY_TARGET } from '../util/relay-method';
-import { quoteName, sanitizeText } from '../util/text';
+import { cutText, quoteName, sanitizeText } from '../util/text';
+import { PACKAGE_VERSION } from '../util/version';
 import type { UserAgent } from '../xds-client/management-servers';
 import { formatRelayIdentifier } from '../xds-client/relay-hop';
 import { parseOpaqueName, parseResourceName } from '../xds-client/resource-name';
 import type { XdsTransportFactory } from '../xds-client/transport';
+import { ClientProcesses } from './client-processes';
 import type { InheritedResource } from './inherited-resources';
 import { createInspectService } from './inspect-service';
+import { MAX_OWN_TEXT_LENGTH } from './limits';
 import { RelayChain } from './relay-chain';
 import type { RelayIdentity } from './relay-identity';
 import type { RelayNode } from './relay-options';
@@ -76,6 +79,7 @@ export class RelaySession {
   private readonly upstreamStats: ClientStats;
   private readonly upstreamGauges: Handle | undefined;
   private readonly stats: RelayStats;
+  private readonly processes = new ClientProcesses();
   private streamCount = 0;
 
   constructor(private readonly options: RelaySessionOptions) {
@@ -148,7 +152,7 @@ export class RelaySession {
       ...describeUpstreams(this.upstreams.all, (upstream) => {
         return clients.filter((client) => this.upstreams.ofClient(client) === upstream).length;
       }),
-      clients: clients.map(describeClient),
+      clients: clients.map((client) => describeClient(client, this.processes)),
       loadClients: this.lrs
         .clients()
         .flatMap((client) => this.upstreams.ofClient(client)?.loads.describe(client) ?? []),
@@ -180,13 +184,17 @@ export class RelaySession {
       settings: {
         identifier: (node) => {
           const { client } = this.upstreams.upstreamOf(node);
-          return formatRelayIdentifier(process.pid, client.serverStates());
+          const servers = client.serverStates();
+          return formatRelayIdentifier({ pid: process.pid, version: PACKAGE_VERSION, servers });
         },
         wrapResources: true,
         imitate: undefined,
       },
       clock: this.options.environment.clock,
-      nextStreamId: () => ++this.streamCount,
+      nextStreamId: (call) => {
+        this.processes.open(++this.streamCount, call);
+        return this.streamCount;
+      },
       admit: this.chain.admit,
       view: this.upstreams,
       onEvent: (event) => this.onEvent(event),
@@ -251,10 +259,16 @@ export class RelaySession {
   }
 }
 
-function describeClient(client: ClientState): RelayClientReport {
-  const { streamId, nodeId, method, connectedAtMs, types } = client;
+/** What grpc-js has as the address of the client of a Unix socket. */
+const NO_PEER = 'unknown';
+
+function describeClient(client: ClientState, processes: ClientProcesses): RelayClientReport {
+  const { streamId, nodeId, peer, method, connectedAtMs, node, types } = client;
   return {
-    ...{ streamId, nodeId, method, connectedAtMs },
+    ...{ streamId, nodeId: cutText(nodeId, MAX_OWN_TEXT_LENGTH), method, connectedAtMs },
+    ...{ peer: peer === NO_PEER ? undefined : peer, pid: processes.of(streamId) },
+    userAgentName: cutText(node.userAgentName, MAX_OWN_TEXT_LENGTH),
+    userAgentVersion: cutText(node.userAgentVersion, MAX_OWN_TEXT_LENGTH),
     types: Array.from(types.values(), (type) => ({
       typeUrl: type.typeUrl,
       names: type.subscribed.length,

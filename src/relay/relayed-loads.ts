@@ -4,6 +4,7 @@ import type { ClusterLoad, LoadReport, LocalityLoad } from '../control-plane/lrs
 import type { LoadReporting, ReportReceipt } from '../control-plane/lrs/load-service';
 import type { Clock } from '../util/clock';
 import { RefCountedMap, type Handle } from '../util/handle';
+import { cutText } from '../util/text';
 import { ReceivedReport } from './received-report';
 import type { LocalityLoad as LocalityCounter } from '../xds-client/lrs/cluster-load';
 import type { LoadReference, LoadReporter } from '../xds-client/lrs/load-reporter';
@@ -14,6 +15,7 @@ import {
   MAX_ENDED_REPORTS,
   MAX_HELD_REPORTS,
   MAX_LOAD_ENTRIES_OF_CLUSTER,
+  MAX_OWN_TEXT_LENGTH,
 } from './limits';
 import type { RelayLoadClientReport } from './relay-report';
 
@@ -119,7 +121,11 @@ export class RelayedLoads {
   /** Returns the calls that a client has reported. */
   describe({ streamId, nodeId }: ClientIdentity): RelayLoadClientReport {
     const none = { issued: 0, succeeded: 0, failed: 0, dropped: 0 };
-    return { streamId, nodeId, ...(this.clients.get(streamId)?.calls ?? none) };
+    return {
+      streamId,
+      nodeId: cutText(nodeId, MAX_OWN_TEXT_LENGTH),
+      ...(this.clients.get(streamId)?.calls ?? none),
+    };
   }
 
   /** Handles the end of a stream. */

@@ -1,5 +1,7 @@
 import type { ResourceSnapshot, ServerSnapshot } from '../xds-client/client-snapshot';
 import type { WatchClient } from '../xds-client/xds-client';
+import { cutText } from '../util/text';
+import { MAX_OWN_TEXT_LENGTH } from './limits';
 import type { RelayedTypeReport, RelayReport } from './relay-report';
 import type { RelayUpstream } from './relay-upstream';
 
@@ -36,7 +38,9 @@ export function describeUpstreams(
   const nodes = upstreams.map((upstream) => {
     const { node, client, resources } = upstream;
     return {
-      ...{ nodeId: node.id, cluster: node.cluster, clients: countClients(upstream) },
+      nodeId: cutText(node.id, MAX_OWN_TEXT_LENGTH),
+      cluster: cutText(node.cluster, MAX_OWN_TEXT_LENGTH),
+      clients: countClients(upstream),
       ...{ servers: client.serverStates(), types: resources.describe() },
     };
   });

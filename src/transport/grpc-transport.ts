@@ -16,6 +16,7 @@ import { errorMessage } from '../util/errors';
 import type { Handle } from '../util/handle';
 import { late } from '../util/late';
 import { err, ok, type Result } from '../util/result';
+import { formatProcessHeaders } from '../util/process-header';
 import { sanitizeText } from '../util/text';
 import { StatusCode } from '../util/status-code';
 import type {
@@ -72,12 +73,15 @@ export class GrpcTransportFactory implements XdsTransportFactory {
     const path = socketPathOf(channelTarget(server.serverUri));
     const problem = path === undefined ? undefined : loadSockets().findLengthProblem(path);
     if (problem !== undefined) return err(problem);
-    const isGuarded = path !== undefined && server.features.has(RELAY_FEATURE);
+    const isRelay = server.features.has(RELAY_FEATURE);
+    const isGuarded = path !== undefined && isRelay;
     const childOptions = connection instanceof CheckedChildOptions ? connection : undefined;
     try {
       const transport = new GrpcTransport(server.serverUri, {
         ...{ credentials: credentials.value, childOptions },
         guard: isGuarded ? new (loadGuards().SocketGuard)(path) : undefined,
+        // A server on a socket could read as much of the socket itself.
+        headers: path !== undefined || isRelay ? formatProcessHeaders(process.pid) : {},
         options: this.options,
       });
       transport.connect();
@@ -93,6 +97,8 @@ interface ConnectionParts {
   readonly credentials: ChannelCredentials;
   readonly childOptions: CheckedChildOptions | undefined;
   readonly guard: ConnectionGuard | undefined;
+  /** Those of each stream. */
+  readonly headers: StreamHeaders;
   readonly options: GrpcTransportOptions;
 }
 
@@ -130,7 +136,7 @@ class GrpcTransport implements XdsTransport {
     const stream: GrpcStream = new GrpcStream(call, handler, {
       onEnd: () => this.forget(stream),
       describe: (status) => this.describeEnd(connection, status),
-      headers,
+      headers: { ...this.parts.headers, ...headers },
     });
     const timer = this.parts.options.clock.setTimer(
       () => this.onConnectTimeout(stream, connection),

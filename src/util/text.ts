@@ -32,6 +32,11 @@ export function showName(name: string, maxLength = MAX_SHOWN_NAME): string {
   return cutText(name, maxLength).replace(UNPRINTABLE, escape);
 }
 
+/** Escapes the control characters and the invisible characters of a text that is shown, also those that reverse what follows. */
+export function escapeUnprintable(text: string): string {
+  return text.replace(UNPRINTABLE, escape);
+}
+
 /** Puts a backslash before each `"` and backslash of a text beside which names are quoted, such as a target. */
 export function escapeQuotes(text: string): string {
   return text.replace(/["\\]/g, '\\$&');

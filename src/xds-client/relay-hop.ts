@@ -5,6 +5,8 @@ import { listAt, valueAt } from '../util/value-at';
 /** A relay in the place of a management server, as the `control_plane.identifier` of its last response describes it. */
 export interface RelayHop {
   readonly pid: number;
+  /** Its version of this package, at most 64 characters; `undefined` if it does not say. */
+  readonly version: string | undefined;
   /** The management servers that it uses. Their states may have changed since. */
   readonly servers: readonly RelayedServer[];
   /** The same for people, such as `relay (pid 12) → istiod:15010`. */
@@ -22,6 +24,8 @@ export interface RelayedServer {
 
 /** Characters of an identifier that is parsed. */
 const MAX_IDENTIFIER_LENGTH = 16_384;
+/** Characters of the version of a relay. */
+const MAX_VERSION_LENGTH = 64;
 /** Characters of the cause of a status, which is a header of HTTP/2. */
 const MAX_CAUSE_LENGTH = 2048;
 /** Servers of a relay in an identifier. */
@@ -33,20 +37,20 @@ const MAX_HOPS = 16;
 const RELAYED_FAILURE = /^relay \(pid \d+\): /;
 
 /** Returns the `control_plane.identifier` of the responses of a relay: JSON that names the component, as that of istiod. */
-export function formatRelayIdentifier(pid: number, servers: readonly RelayedServer[]): string {
+export function formatRelayIdentifier(relay: Omit<RelayHop, 'text'>): string {
   const format = (hops: number) =>
-    JSON.stringify({ component: RELAY_COMPONENT, ...encodeHop({ pid, servers }, hops) });
+    JSON.stringify({ component: RELAY_COMPONENT, ...encodeHop(relay, hops) });
   const whole = format(MAX_HOPS);
   return whole.length <= MAX_IDENTIFIER_LENGTH ? whole : format(1);
 }
 
 /** @param hops How many relays above each other are encoded, this one as well. */
-function encodeHop({ pid, servers }: Omit<RelayHop, 'text'>, hops: number): object {
+function encodeHop({ pid, version, servers }: Omit<RelayHop, 'text'>, hops: number): object {
   const shown = servers.slice(0, MAX_SERVERS);
   const encodeRelay = (relay: RelayHop | undefined) =>
     relay !== undefined && hops > 1 ? encodeHop(relay, hops - 1) : undefined;
   return {
-    pid,
+    ...{ pid, version },
     servers: shown.map(({ serverUri, state, relay }) => ({
       ...{ serverUri, state },
       relay: encodeRelay(relay),
@@ -69,12 +73,13 @@ export function parseRelayIdentifier(identifier: string): RelayHop | undefined {
 
 /** @param hops How many relays above each other are parsed, this one as well. */
 function parseHop(json: unknown, hops: number): RelayHop | undefined {
-  const pid = valueAt(json, 'pid');
+  const [pid, said] = [valueAt(json, 'pid'), valueAt(json, 'version')];
   if (typeof pid !== 'number' || hops === 0) return undefined;
+  const version = typeof said === 'string' ? cutText(said, MAX_VERSION_LENGTH) : undefined;
   const servers = listAt(json, 'servers')
     .slice(0, MAX_SERVERS)
     .flatMap((server) => parseServer(server, hops));
-  return { pid, servers, text: describeHop(pid, servers) };
+  return { pid, version, servers, text: describeHop(pid, servers) };
 }
 
 function parseServer(json: unknown, hops: number): readonly RelayedServer[] {

@@ -1,5 +1,5 @@
 import type { BrowserContextOptions, Page } from 'playwright-core';
-import { audit } from '../support/audit';
+import { audit, auditLayout } from '../support/audit';
 import { describeInBrowser } from '../support/describe-in-browser';
 import type { EchoClient } from '../support/echo-backend';
 import { eventually } from '../support/eventually';
@@ -207,6 +207,20 @@ describeInBrowser('the graph of the live page in Chromium', (chromium) => {
     await tab.getByRole('button', { name: 'As text', exact: true }).click();
     await tab.waitForSelector('.graph pre:has-text("<img")');
     expect(await tab.locator('img, script:not([src="/assets/page.js"])').count()).toBe(0);
+  });
+
+  it('is not wider than the window for a target with a long name that has no graph', async () => {
+    mesh = chromium.stopping(await Mesh.start());
+    void mesh
+      .client({}, `xds:///${'w'.repeat(900)}`)
+      .say()
+      .catch(() => undefined);
+    await open();
+    await tab.locator('.graph-reason', { hasText: 'www' }).waitFor();
+    for (const width of [360, 1280]) {
+      await tab.setViewportSize({ width, height: 800 });
+      expect(await auditLayout(tab)).toEqual([]);
+    }
   });
 
   it('shows 1,000 clusters with 10,000 endpoints by their groups, without a long task', async () => {

@@ -140,7 +140,7 @@ const servers: StartScene = async (chromium) => {
 };
 
 /** Runs a command until the test is over, and waits until it has printed where its page is. */
-async function runCommand(
+export async function runCommand(
   chromium: TestBrowser,
   io: FakeIo,
   ...args: readonly string[]

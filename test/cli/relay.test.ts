@@ -6,11 +6,16 @@ import { PrometheusSerializer } from '@opentelemetry/exporter-prometheus';
 import { ControlPlane, Snapshot } from '../../src/control-plane';
 import { createMetricProducer, observe } from '../../src/observe/opentelemetry';
 import { allInstruments } from '../../src/observe/opentelemetry/metrics-plugin';
+import { PACKAGE_VERSION } from '../../src/util/version';
 import { AdsClient } from '../control-plane/ads-client';
 import { CDS, echo } from '../control-plane/resources';
+import { listenByGrpc } from '../relay/share/strangers';
 import { readPage } from '../support/page-reader';
 import { eventually } from '../support/eventually';
 import { FakeIo } from './fake-io';
+
+/** What a client says that it is. */
+const agent = { user_agent_name: 'gRPC Go', user_agent_version: '1.75.0' };
 
 describe('grpc-xds relay', () => {
   const folder = mkdtempSync(join(tmpdir(), 'cli-relay-'));
@@ -67,7 +72,7 @@ describe('grpc-xds relay', () => {
     await io.until(/^Relaying on /);
     const client = new AdsClient(`unix:${path}`);
     const [good, bad] = [client.open(), client.open()];
-    good.subscribe(CDS, ['echo', 'none'], { node: { id: 'good' } });
+    good.subscribe(CDS, ['echo', 'none'], { node: { id: 'good', ...agent } });
     good.ack(await good.next(), ['echo', 'none']);
     bad.subscribe(CDS, ['echo'], { node: { id: 'bad' } });
     bad.nack(await bad.next(), ['echo'], 'no good');
@@ -79,11 +84,14 @@ describe('grpc-xds relay', () => {
     const shown = new FakeIo();
     expect(await shown.run('relay', '--admin', `unix:${path}`)).toBe(0);
     expect(shown.out.map((line) => line.replaceAll(/ +/g, ' ').trim())).toEqual([
-      `relay (pid ${process.pid}) on unix:${path}, node "my-client"`,
+      `relay (pid ${process.pid}) on unix:${path}, grpc-xds ${PACKAGE_VERSION}, node "my-client"`,
       ...['', 'server state last error', `${server} open`],
       ...['', 'type names resources errors absent', 'Cluster 2 1 0 0'],
       ...['', 'stream client type names state', '1 good Cluster 2 acknowledged'],
       '2 bad Cluster 1 rejected: no good',
+      ...['', 'stream client user agent process address connected'],
+      '1 good gRPC Go 1.75.0 2026-01-01T12:00:01.000Z',
+      '2 bad 2026-01-01T12:00:01.000Z',
     ]);
     const json = new FakeIo();
     expect(await json.run('relay', '--admin', `unix:${path}`, '--json')).toBe(0);
@@ -101,6 +109,24 @@ describe('grpc-xds relay', () => {
     client.close();
     io.pressCtrlC();
     expect(await running).toBe(0);
+  });
+
+  it('is shown by --admin, whatever it says of its clients', async () => {
+    const clients = [
+      { streamId: 1, nodeId: 'a', connectedAtMs: 1e300, pid: {}, userAgentName: 7, peer: [] },
+      { streamId: 2, nodeId: 'b', userAgentName: 'x\u202e', userAgentVersion: 'y', pid: 12 },
+      null,
+    ];
+    const relay = { pid: 1, address: 'unix:/x', nodeId: 'n', version: 1, clients };
+    const end = await listenByGrpc(path, JSON.stringify({ schema: 1, relay }));
+    const shown = new FakeIo();
+    expect(await shown.run('relay', '--admin', `unix:${path}`)).toBe(0);
+    end();
+    expect(shown.out.map((line) => line.replaceAll(/ +/g, ' ').trim())).toEqual([
+      'relay (pid 1) on unix:/x, node "n"',
+      ...['', 'stream client user agent process address connected'],
+      ...['1 a', '2 b x\\u202e y 12'],
+    ]);
   });
 
   it('is found not to serve anything while no control plane can be reached', async () => {
@@ -128,10 +154,12 @@ describe('grpc-xds relay', () => {
     const running = io.run('relay', '--listen', `unix:${path}`, ...args);
     const url = (await io.until(new RegExp(`^${word}: `))).slice(word.length + 2);
     await io.until(/^Relaying on /);
-    const client = new AdsClient(`unix:${path}`);
-    const [good, bad] = [client.open(), client.open()];
-    good.subscribe(CDS, ['echo', 'none'], { node: { id: 'good' } });
+    const headers = { 'x-grpc-xds-process-bin': Buffer.from('{"pid":12}') };
+    const client = new AdsClient(`unix:${path}`, { headers });
+    const good = client.open();
+    good.subscribe(CDS, ['echo', 'none'], { node: { id: 'good', ...agent } });
     good.ack(await good.next(), ['echo', 'none']);
+    const bad = client.open();
     bad.subscribe(CDS, ['echo'], { node: { id: 'bad' } });
     bad.nack(await bad.next(), ['echo'], 'no good');
     await eventually(
@@ -162,6 +190,7 @@ describe('grpc-xds relay', () => {
     };
     const shown = {
       ...(await read('clients', 'types', 'upstream', 'differences')),
+      ...(await read('connections', 'graph')),
       ...(await read('relayed', 'loads', 'events')),
     };
     const rowsOf = (view: string) => shown[view]?.rows;
@@ -171,10 +200,31 @@ describe('grpc-xds relay', () => {
       { node: 'good', state: 'acknowledged' },
       { node: 'bad', state: 'rejected', reason: 'no good', verdict },
     ]);
+    const connectedAt = '2026-01-01T12:00:01.000Z';
+    const from = { pid: 12, connectedAt, method: 'StreamAggregatedResources' };
+    expect(rowsOf('clients')?.[0]?.['about']).toBe('gRPC Go 1.75.0, pid 12');
+    expect(rowsOf('connections')).toEqual([
+      { id: '1', node: 'good', stream: 1, agent: 'gRPC Go', version: '1.75.0', ...from },
+      { id: '2', node: 'bad', stream: 2, ...from },
+    ]);
+    expect(rowsOf('graph')?.map(({ text }) => text)).toEqual(
+      expect.arrayContaining([
+        expect.stringMatching(
+          new RegExp(`^gRPC Go 1\\.75\\.0, pid 12, connected since ${connectedAt}, Cluster `),
+        ),
+        expect.stringMatching(`^pid 12, connected since ${connectedAt}, Cluster .*rejected`),
+        `pid ${process.pid}, grpc-xds ${PACKAGE_VERSION}, 2 clients`,
+      ]),
+    );
     expect(rowsOf('differences')).toMatchObject([{ fact: 'Cluster', usual: 'no majority' }]);
     const text = new FakeIo();
     expect(await text.run('page', `relay:${path}`, '--once', '--interval', '0.1')).toBe(1);
     expect(text.out.at(-1)).toBe(verdict);
+    const json = new FakeIo();
+    await json.run('page', `relay:${path}`, '--once', '--interval', '0.1', '--json');
+    expect(JSON.parse(json.out.join('\n'))).toMatchObject({
+      processes: [{ pid: 12 }, { pid: 12 }],
+    });
     expect(rowsOf('types')).toMatchObject([
       { type: 'Cluster', state: 'rejected', names: '1', rejection: 'rejected: no good' },
     ]);

@@ -51,7 +51,7 @@ export interface OfficialClientOptions {
   /** Whether it shares no connection with others. Default: false. */
   readonly isApart?: boolean;
   /** Sent with each call. */
-  readonly headers?: Readonly<Record<string, string>>;
+  readonly headers?: Readonly<Record<string, string | Buffer>>;
 }
 
 /** A client of the official schema, loaded by proto-loader; shares no code with the server under test. */

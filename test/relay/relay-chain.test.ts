@@ -13,6 +13,7 @@ import {
 } from '@grpc/grpc-js';
 import { inspect, register } from '../../src';
 import { Relay } from '../../src/relay/relay';
+import { PACKAGE_VERSION } from '../../src/util/version';
 import { AdsClient } from '../control-plane/ads-client';
 import { CDS, echo } from '../control-plane/resources';
 import { EchoBackend, EchoClient } from '../support/echo-backend';
@@ -81,7 +82,7 @@ describe.each(VARIANTS)('a relay above a relay in the variant: %s', (_name, feat
       const host = `relay (pid ${pid}) → ${scene.upstream}`;
       expect(hop?.text).toBe(`relay (pid ${pid}) → ${scene.listen}: ${host}`);
       expect(hop?.servers[0]?.relay).toEqual({
-        ...{ pid, text: host },
+        ...{ pid, version: PACKAGE_VERSION, text: host },
         servers: [{ serverUri: scene.upstream, state: 'open', relay: undefined }],
       });
     } finally {

@@ -9,6 +9,7 @@ import { eventually } from '../support/eventually';
 import { bootstrapFor, SERVICE, simpleResources, VARIANTS } from '../support/mesh';
 import { AdminClient } from '../../src/cli/dump/admin-client';
 import { ClientResourceStatus } from '../../src/wire/generated/envoy/admin/v3/config_dump_shared';
+import { PACKAGE_VERSION } from '../../src/util/version';
 import { RelayScene } from './relay-scene';
 
 const node = { id: 'a' };
@@ -50,6 +51,7 @@ describe.each(VARIANTS)('a relay, as its clients see it in the variant: %s', (_n
     const [server] = serversOf();
     expect(server?.relay).toEqual({
       pid: process.pid,
+      version: PACKAGE_VERSION,
       servers: [{ serverUri: scene.upstream, state: 'open' }],
       text: `relay (pid ${process.pid}) → ${scene.upstream}`,
     });

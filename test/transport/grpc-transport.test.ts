@@ -4,7 +4,13 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { credentials, Metadata, setLogVerbosity, logVerbosity } from '@grpc/grpc-js';
+import {
+  credentials,
+  Metadata,
+  setLogVerbosity,
+  logVerbosity,
+  type ServerDuplexStream,
+} from '@grpc/grpc-js';
 import type { ServerConfig } from '../../src/bootstrap/bootstrap';
 import {
   GrpcTransportFactory,
@@ -21,9 +27,9 @@ import { TcpGate } from './tcp-gate';
 
 const bytes = (text: string) => new TextEncoder().encode(text);
 
-function serverConfig(serverUri: string): ServerConfig {
+function serverConfig(serverUri: string, features: readonly string[] = []): ServerConfig {
   const channelCreds = { type: 'insecure', config: undefined };
-  return { serverUri, channelCreds, callCreds: [], features: new Set(), key: serverUri };
+  return { serverUri, channelCreds, callCreds: [], features: new Set(features), key: serverUri };
 }
 
 const insecure = { create: () => ok(credentials.createInsecure()) };
@@ -35,13 +41,17 @@ describe('GrpcTransport', () => {
     for (const cleanup of cleanups.splice(0).reverse()) cleanup();
   });
 
-  function connectTo(serverUri: string, options: Partial<GrpcTransportOptions> = {}): XdsTransport {
+  function connectTo(
+    serverUri: string,
+    options: Partial<GrpcTransportOptions> = {},
+    features: readonly string[] = [],
+  ): XdsTransport {
     const factory = new GrpcTransportFactory({
       credentials: insecure,
       clock: systemClock,
       ...options,
     });
-    const transport = factory.create(serverConfig(serverUri));
+    const transport = factory.create(serverConfig(serverUri, features));
     if (!transport.ok) throw new Error(transport.error);
     cleanups.push(() => transport.value.close());
     return transport.value;
@@ -102,6 +112,26 @@ describe('GrpcTransport', () => {
     stream.read();
     await recorder.untilMessage();
     expect(recorder.messages).toEqual(['from the agent']);
+  });
+
+  it.each([
+    ['a relay', 'localhost:0', ['grpc_xds_relay'], `{"pid":${process.pid}}`],
+    ['a server on a Unix socket', 'unix:', [], `{"pid":${process.pid}}`],
+    ['no other server', 'localhost:0', [], undefined],
+  ])('says which process it is to %s', async (_server, uri, features, expected) => {
+    const folder = mkdtempSync(join(tmpdir(), 'transport-'));
+    cleanups.push(() => rmSync(folder, { recursive: true }));
+    const answer = (call: ServerDuplexStream<string, string>) =>
+      call.write(String(call.metadata.get('x-grpc-xds-process-bin')[0]));
+    const server = await new ByteServer(
+      answer,
+      uri === 'unix:' ? `${uri}//${folder}/a` : uri,
+    ).start();
+    cleanups.push(() => server.stop());
+    const { stream, recorder } = open(connectTo(server.address, {}, features));
+    stream.read();
+    await recorder.untilMessage();
+    expect(recorder.messages).toEqual([`${expected}`]);
   });
 
   it('sends the part of a buffer that is the message', async () => {

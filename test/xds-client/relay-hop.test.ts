@@ -11,7 +11,7 @@ function chainOf(length: number, uri = 'unix:/run/a.sock'): RelayHop | undefined
   let hop: RelayHop | undefined;
   for (let pid = length; pid > 0; pid--) {
     const servers = [hop === undefined ? open('istiod:15010') : open(uri, hop)];
-    hop = parseRelayIdentifier(formatRelayIdentifier(pid, servers));
+    hop = parseRelayIdentifier(formatRelayIdentifier({ pid, version: `1.0.${pid}`, servers }));
   }
   return hop;
 }
@@ -30,9 +30,22 @@ describe('the identifier of a relay', () => {
   it('names each server of a relay, and its state', () => {
     const hop = chainOf(1);
     const servers = [open('unix:/run/a.sock', hop), { ...open('cp:18000'), state: 'idle' }];
-    expect(parseRelayIdentifier(formatRelayIdentifier(7, servers))?.text).toBe(
-      'relay (pid 7) → unix:/run/a.sock: relay (pid 1) → istiod:15010, cp:18000 (idle)',
-    );
+    expect(
+      parseRelayIdentifier(formatRelayIdentifier({ pid: 7, version: '1.0.7', servers }))?.text,
+    ).toBe('relay (pid 7) → unix:/run/a.sock: relay (pid 1) → istiod:15010, cp:18000 (idle)');
+  });
+
+  it('has the version of each relay', () => {
+    expect(chainOf(2)?.version).toBe('1.0.1');
+    expect(chainOf(2)?.servers[0]?.relay?.version).toBe('1.0.2');
+  });
+
+  it('has no version of a relay that does not say it, and 64 characters of a long one', () => {
+    const of = (version: unknown) =>
+      parseRelayIdentifier(JSON.stringify({ component: 'grpc-xds relay', pid: 1, version }));
+    expect(of(undefined)?.version).toBeUndefined();
+    expect(of(7)?.version).toBeUndefined();
+    expect(of('9'.repeat(100))?.version).toBe(`${'9'.repeat(64)}…`);
   });
 
   it('has at most 16 relays', () => {

@@ -20,15 +20,22 @@ import {
   type Comparison,
   type Subject,
 } from '../../util/compare-subjects';
+import { cutText } from '../../util/text';
 import { answerFacts } from '../../util/relay-answers';
 import { PACKAGE_VERSION } from '../../util/version';
 import type { ServerSnapshot } from '../../xds-client/client-snapshot';
+
+/** Characters that are shown of a user agent, and of its version. */
+const MAX_AGENT = 128;
 
 type TypeOfClient = RelayClientReport['types'][number];
 
 /** What the live page shows of a relay: its clients, what each acknowledged and rejected, the servers above it, and the log. */
 export class RelayPage implements PageSource {
-  readonly about = { kind: 'relay', title: `grpc-xds relay (pid ${process.pid})` } as const;
+  readonly about = {
+    kind: 'relay',
+    title: `grpc-xds ${PACKAGE_VERSION}, relay (pid ${process.pid})`,
+  } as const;
   private readonly lines: PageLog;
 
   constructor(
@@ -68,6 +75,8 @@ export class RelayPage implements PageSource {
           differs: ownDifferences(shown().comparison, index).texts,
           verdict: cellText(shown().verdict),
         }));
+      case 'connections':
+        return createView(report().clients, request, connectionRow);
       case 'graph':
         return relayGraphView(report(), request);
       case 'differences':
@@ -116,14 +125,47 @@ function compareClients(report: RelayReport): Shown {
 }
 
 function clientRow(client: RelayClientReport): Row {
-  const { streamId, nodeId, method, connectedAtMs, types } = client;
-  const rejection = types.find((type) => type.rejection !== undefined)?.rejection;
+  const rejection = client.types.find((type) => type.rejection !== undefined)?.rejection;
+  const about = describeConnection(client).join(', ');
+  return {
+    ...streamOf(client),
+    state: stateOfClient(client),
+    ...(about !== '' && { about: cellText(about) }),
+    ...(rejection !== undefined && { reason: cellText(rejection) }),
+  };
+}
+
+function connectionRow(client: RelayClientReport): Row {
+  const { peer, pid, userAgentName, userAgentVersion } = client;
+  return {
+    ...streamOf(client),
+    ...(userAgentName !== '' && { agent: agentText(userAgentName) }),
+    ...(userAgentVersion !== '' && { version: agentText(userAgentVersion) }),
+    ...(pid !== undefined && { pid }),
+    ...(peer !== undefined && { peer: cellText(peer) }),
+  };
+}
+
+function streamOf({ streamId, nodeId, method, connectedAtMs }: RelayClientReport): Row {
   return {
     ...{ id: `${streamId}`, node: cellText(nodeId === '' ? `client ${streamId}` : nodeId) },
     ...{ stream: streamId, method, connectedAt: new Date(connectedAtMs).toISOString() },
-    state: stateOfClient(client),
-    ...(rejection !== undefined && { reason: cellText(rejection) }),
   };
+}
+
+/** What is known of who connects, and from where. */
+function describeConnection(client: RelayClientReport): readonly string[] {
+  const { peer, pid, userAgentName, userAgentVersion } = client;
+  const agent = [userAgentName, userAgentVersion].filter((text) => text !== '');
+  return [
+    ...(agent.length === 0 ? [] : [agent.map(agentText).join(' ')]),
+    ...(pid === undefined ? [] : [`pid ${pid}`]),
+    ...(peer === undefined ? [] : [`from ${peer}`]),
+  ];
+}
+
+function agentText(text: string): string {
+  return cellText(cutText(text, MAX_AGENT));
 }
 
 /** The states of clients in the graph. */
@@ -140,12 +182,14 @@ function relayGraphView(report: RelayReport, request: ViewRequest): View {
   return graphRows(buildRelayGraph(relay), request);
 }
 
-function describeClient({ types, connectedAtMs }: RelayClientReport): string {
+function describeClient(client: RelayClientReport): string {
+  const { types, connectedAtMs } = client;
   const versions = types.map((type) => {
     const rejected = type.rejection === undefined ? '' : ` (rejected: ${type.rejection})`;
     return `${nameOf(type.typeUrl)} ${type.ackedVersion ?? 'without a version'}${rejected}`;
   });
-  return [`connected since ${new Date(connectedAtMs).toISOString()}`, ...versions].join(', ');
+  const since = `connected since ${new Date(connectedAtMs).toISOString()}`;
+  return [...describeConnection(client), since, ...versions].join(', ');
 }
 
 function nameOfClient({

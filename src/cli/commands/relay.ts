@@ -2,6 +2,7 @@ import { status } from '@grpc/grpc-js';
 import { servePage } from '../../observe/live-page/page-server';
 import { errorMessage } from '../../util/errors';
 import { containLogger, silentLogger, type Logger } from '../../util/logger';
+import { parseProcessId } from '../../util/process-header';
 import { isJsonObject } from '../../wire/proto-json/explain-json';
 import type { SocketAddress } from '../arguments';
 import type { RelayPage } from '../client/relay-page';
@@ -157,8 +158,10 @@ function formatRelay(report: Json): readonly string[] {
   const nodes = objectsIn(report['nodes']);
   const isOwn = report['node'] !== 'clients';
   const whose = isOwn ? `node ${node}` : `${nodes.length} nodes of clients`;
+  const version = textOf(report['version']);
+  const about = version === '' ? whose : `grpc-xds ${version}, ${whose}`;
   return [
-    `relay (pid ${numberOf(report['pid'])}) on ${textOf(report['address'])}, ${whose}`,
+    `relay (pid ${numberOf(report['pid'])}) on ${textOf(report['address'])}, ${about}`,
     ...formatRows(['server', 'state', 'last error'], report['servers'], rowOfServer),
     ...formatRows(['type', ...COUNTS], report['types'], rowOfType),
     ...formatRows(
@@ -167,6 +170,7 @@ function formatRelay(report: Json): readonly string[] {
       rowOfNode,
     ),
     ...formatRows(['stream', 'client', 'type', 'names', 'state'], clients, rowsOfClient),
+    ...formatRows(['stream', 'client', ...CONNECTION], clients, rowOfConnection),
     ...(left > 0 ? [`and ${left} more clients`] : []),
     ...formatRows(['stream', 'loads of', ...CALLS], report['loadClients'], rowOfLoads),
   ];
@@ -206,12 +210,31 @@ function rowsOfClient(client: Json): readonly Row[] {
   ]);
 }
 
+/** What is not known is left empty. */
+function rowOfConnection(client: Json): readonly Row[] {
+  const pid = parseProcessId(client['pid']) ?? '';
+  const agent = [textOf(client['userAgentName']), textOf(client['userAgentVersion'])];
+  const connectedAt = new Date(Number(client['connectedAtMs']));
+  return [
+    [
+      ...[numberOf(client['streamId']), textOf(client['nodeId']), agent.join(' ').trim()],
+      ...[pid, textOf(client['peer']), timeOf(connectedAt)],
+    ],
+  ];
+}
+
+/** Another process may report a time that there is not. */
+function timeOf(date: Date): string {
+  return Number.isNaN(date.getTime()) ? '' : date.toISOString();
+}
+
 function rowOfLoads(client: Json): readonly Row[] {
   const own = [numberOf(client['streamId']), textOf(client['nodeId'])];
   return [[...own, ...CALLS.map((name) => numberOf(client[name]))]];
 }
 
 const COUNTS = ['names', 'resources', 'errors', 'absent'] as const;
+const CONNECTION = ['user agent', 'process', 'address', 'connected'] as const;
 const CALLS = ['issued', 'succeeded', 'failed', 'dropped'] as const;
 
 function typeOf(type: Json): string {

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Fact } from '../../util/compare-subjects';
 import { answerFacts, type RelayAnswer } from '../../util/relay-answers';
+import { parseProcessId } from '../../util/process-header';
 import { cutText, quoteName } from '../../util/text';
 import { isJsonObject } from '../../wire/proto-json/explain-json';
 import { numberOf, objectsIn, textOf, type Json } from '../top/report-json';
@@ -67,7 +68,7 @@ function clientOf(client: Json): ProcessState {
   const name = `${nodeId || 'client'} (stream ${numberOf(client['streamId'])})`;
   return {
     name,
-    pid: undefined,
+    pid: parseProcessId(client['pid']),
     identity: undefined,
     targets: [],
     facts: answerFacts(objectsIn(client['types']).map(answerOf)),

@@ -7,6 +7,7 @@ import {
   createStreamMethod,
   refuseStream,
   type AdmitStream,
+  type StreamCall,
   type StreamMethod,
 } from '../server-stream';
 import { UnreadBytes } from '../unread-bytes';
@@ -47,7 +48,8 @@ function discoveryService(name: string, suffix: string, typeUrl?: string): Disco
 
 /** The options of `AdsService`. */
 export interface AdsServiceOptions extends AdsStreamContext {
-  nextStreamId(): number;
+  /** @param call The stream that the number is for. */
+  nextStreamId(call: Pick<StreamCall<unknown, unknown>, 'on' | 'metadata'>): number;
   /** Default: all calls are served. */
   readonly admit?: AdmitStream;
 }
@@ -114,7 +116,7 @@ export class AdsService {
     return createStreamMethod(`/${service}/${method}`, messages, (call) => {
       if (refuseStream(call, this.streams.size, this.options.admit)) return;
       const options = {
-        streamId: this.options.nextStreamId(),
+        streamId: this.options.nextStreamId(call),
         ...{ method, typeUrl, variant, unread: this.unread },
         onClosed: () => this.streams.delete(stream),
       };

@@ -36,6 +36,8 @@ export interface GraphManagementServer {
 /** A relay, as its responses describe it. */
 export interface GraphRelay {
   readonly pid: number;
+  /** `undefined` if it does not say. */
+  readonly version?: string | undefined;
   readonly servers: readonly GraphManagementServer[];
 }
 
@@ -208,6 +210,7 @@ function describeRelay(
   const pid = relay?.pid ?? share?.pid;
   return [
     ...(pid === undefined ? [] : [`pid ${pid}`]),
+    ...(relay?.version === undefined ? [] : [`grpc-xds ${relay.version}`]),
     ...(share === undefined ? [] : describeShare(share)),
   ];
 }

@@ -39,7 +39,9 @@ function readServer(json: unknown, hops: number): GraphManagementServer {
 function readRelay(json: unknown, hops: number): GraphRelay | undefined {
   const pid = valueAt(json, 'pid');
   if (typeof pid !== 'number') return undefined;
-  return { pid, servers: listAt(json, 'servers').map((each) => readServer(each, hops - 1)) };
+  const version = optionalAt(json, 'version');
+  const servers = listAt(json, 'servers').map((each) => readServer(each, hops - 1));
+  return { pid, ...(version !== undefined && { version }), servers };
 }
 
 function readShare(json: unknown): GraphShare {

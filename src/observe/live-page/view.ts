@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { err, ok, type Result } from '../../util/result';
 import { shareList } from '../../util/share';
-import { redactSecrets } from '../../util/text';
+import { cutText, escapeUnprintable, redactSecrets } from '../../util/text';
 
 /** A value in a row, as plain JSON. */
 export type Cell = string | number | boolean | readonly string[] | readonly number[];
@@ -83,11 +83,16 @@ export function matchesFilter(filter: string, ...texts: readonly string[]): bool
 /** The number of characters of a text that are looked at for a cell. */
 const MAX_READ_LENGTH = 8 * MAX_CELL_LENGTH;
 
-/** Makes a text the text of a cell: without secrets, and not longer than a cell may be. */
+/**
+ * Makes a text the text of a cell: without secrets, with control characters and those that reverse text escaped, and not longer than a
+ * cell may be.
+ */
 export function cellText(text: string): string {
   const isCut = text.length > MAX_READ_LENGTH;
   const shown = redactSecrets(isCut ? text.slice(0, MAX_READ_LENGTH) : text, isCut);
-  return shown.length <= MAX_CELL_LENGTH ? shown : `${shown.slice(0, MAX_CELL_LENGTH)}…`;
+  const cut = cutText(shown, MAX_CELL_LENGTH);
+  const escaped = escapeUnprintable(cut);
+  return escaped === cut ? cut : cutText(escaped, MAX_CELL_LENGTH);
 }
 
 /** A row as a reader has it. */

@@ -17,7 +17,9 @@ const plain: GraphProcess = {
 };
 const shared: GraphProcess = {
   ...plain,
-  servers: [{ serverUri: socket, state: 'open', relay: { pid: 7, servers: [server] } }],
+  servers: [
+    { serverUri: socket, state: 'open', relay: { pid: 7, version: '1.2.3', servers: [server] } },
+  ],
   shares: [
     {
       ...{ address: socket, upstream: 'xds.example:443', state: 'ready', role: 'relay' },
@@ -41,7 +43,7 @@ describe('the graph of what a process has its resources from', () => {
   it('leads over the relay, with its clients if the process is the relay', () => {
     expect(linesOf(shared)).toEqual([
       'pid 12  [ok; node n1, grpc-xds 1.0.0, is the relay of its host]',
-      `  ${socket}  [ok; pid 7, this process, used since 2026-11-24T09:31:57.120Z, 1 takeover, 3 clients, connected]`,
+      `  ${socket}  [ok; pid 7, grpc-xds 1.2.3, this process, used since 2026-11-24T09:31:57.120Z, 1 takeover, 3 clients, connected]`,
       '    xds.example:443  [ok; connected]',
     ]);
   });

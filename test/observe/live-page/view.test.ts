@@ -6,6 +6,11 @@ describe('the text of a cell', () => {
     expect(cellText('x'.repeat(1025))).toBe(`${'x'.repeat(1024)}…`);
   });
 
+  it('has control characters and those that reverse text escaped, and is not longer for that', () => {
+    expect(cellText('a\u202eb\u0000\n\u05d0')).toBe('a\\u{202e}b\\x00\\n\u05d0');
+    expect(cellText('\n'.repeat(10_000))).toBe(`${'\\n'.repeat(512)}…`);
+  });
+
   it.each([
     ['https://user:secret@cp.example/x', 'https://[redacted]@cp.example/x'],
     ['https://secret@cp.example', 'https://[redacted]@cp.example'],

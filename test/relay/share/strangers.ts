@@ -24,7 +24,7 @@ async function listen(server: Server, path: string): Promise<End> {
 }
 
 /** @param answer The response of the method by which a relay describes itself. Default: calls of it end with UNIMPLEMENTED. */
-async function listenByGrpc(path: string, answer?: string): Promise<End> {
+export async function listenByGrpc(path: string, answer?: string): Promise<End> {
   const server = new GrpcServer();
   const isSame = (bytes: Buffer) => bytes;
   const codec = { requestSerialize: isSame, requestDeserialize: isSame };

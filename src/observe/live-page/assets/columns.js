@@ -235,6 +235,20 @@ const served = {
   columns: () => [text('type', 'Type'), text('name', 'Name'), text('version', 'Version')],
 };
 
+const connections = {
+  title: 'Connections',
+  none: 'There is no client at the moment.',
+  columns: () => [
+    text('node', 'Node'),
+    text('stream', 'Stream'),
+    text('agent', 'User agent'),
+    text('version', 'Version'),
+    text('pid', 'Process'),
+    text('peer', 'Address'),
+    time('connectedAt', 'Connected'),
+  ],
+};
+
 const upstream = {
   title: 'Management servers',
   none: 'The relay has no management server.',
@@ -377,9 +391,10 @@ const clients = (last) => ({
     state('state', 'State'),
     last,
   ],
-  describe: ({ state: of, reason, identity, method, connectedAt, ...compared }) => [
+  describe: ({ state: of, reason, identity, about, method, connectedAt, ...compared }) => [
     stateBadge(of),
     ...(reason ? [' ', reason] : []),
+    ...(about ? [element('span', { class: 'path' }, about)] : []),
     ...(identity ? [element('span', { class: 'path' }, identity)] : []),
     ...describeDifferences(compared),
     element('span', { class: 'path' }, `${method}, connected `, age(connectedAt)),
@@ -452,6 +467,7 @@ export const PAGES = {
     tabs: {
       types,
       graph: { ...graph, hasCall: false },
+      connections,
       differences,
       upstream,
       relayed,

@@ -352,6 +352,7 @@ function showOverview() {
   const row = chosenRow();
   const { noun, describe } = page.overview;
   byId('subject').textContent = row === undefined ? `No ${noun}` : nameOf(row);
+  byId('subject').title = byId('subject').textContent;
   byId('verdict').replaceChildren(...(row === undefined ? [describeNone()] : describe(row)));
   announceChanges(rows);
 }
@@ -399,6 +400,8 @@ function reasonOfNothing() {
   const row = chosenRow();
   if (row === undefined) return describeNone();
   if (at !== '') return thenNote || 'The graph of then is not there yet.';
+  // What is not about calls is not about the one that is chosen either.
+  if (!page.tabs[tab].hasCall) return views.get(tab).rows.length > 0 ? '' : reasonOfNone('view');
   const { state, reason } = row;
   const found = filter === '' ? '' : `Nothing has "${filter}" in its name. `;
   return `${found}${nameOf(row)} is ${state}${reason ? `: ${reason}` : ''}.`;
