@@ -49,6 +49,18 @@ export function isSecretKey(name: string): boolean {
   return isHiddenHeader(name) || isSecretName(name);
 }
 
+/** What the name of a header has that identifies a caller, or may: also in the middle of a name, such as `x-session-id`. */
+const CREDENTIAL_HEADER =
+  /auth|session|cookie|csrf|xsrf|assertion|cert|saml|(?:^|[-_.])(?:otp|totp|mfa|pin|sid|sso|key|keys|code|ticket|nonce)(?:$|[-_.])/i;
+
+/**
+ * Whether the value of a header of a real call may be a credential, by its name. Of calls more is hidden than of configuration, whose
+ * values are conditions that many calls fulfil.
+ */
+export function mayBeCredential(header: string): boolean {
+  return isHiddenHeader(header) || isSecretName(header) || CREDENTIAL_HEADER.test(header);
+}
+
 /** Members of JSON that say which header the others of their object are about. */
 const SUBJECTS: ReadonlySet<string> = new Set([
   ...['name', 'key', 'header', 'header_name', 'headerName'],

@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
+import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { INCIDENTS } from '../../src/cli/commands/demo';
 import { parsePage } from '../docs/pages';
@@ -46,6 +48,17 @@ describe('grpc-xds demo --page', () => {
     expect(names.sort()).toEqual(INCIDENTS.map((name) => `${name}.md`).sort());
     const { links } = parsePage('docs/x', readFileSync(join(INCIDENT_FOLDER, 'README.md'), 'utf8'));
     expect(links.map(({ href }) => href)).toEqual(expect.arrayContaining(names));
+  });
+
+  it('ends with one line if the port of the page is taken', async () => {
+    const server = createServer().listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    const text = `error: listen EADDRINUSE: address already in use 127.0.0.1:${port}; --page chooses another port`;
+    await expect(start(`--page=${port}`)).rejects.toThrow(
+      new Error(`it has ended with 2: ${text}\n`),
+    );
+    server.close();
   });
 
   it.each(INCIDENTS)('shows what the documentation says: %s', async (name) => {

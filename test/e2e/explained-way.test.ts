@@ -75,6 +75,66 @@ describe('the explained way of a call', () => {
     );
   }, 180_000);
 
+  it('has the shares that the backends count, whatever weights of endpoints and lost zones say', async () => {
+    mesh = await Mesh.start();
+    const names = ['a', 'b', 'c', 'lost'];
+    const backends = await Promise.all(names.map((name) => mesh.backend(name)));
+    const [a, b, c, lost] = backends.map(({ port }) => port);
+    const pickFirst = {
+      load_balancing_policy: {
+        policies: [
+          {
+            typed_extension_config: {
+              name: 'pick_first',
+              typed_config: {
+                '@type':
+                  'type.googleapis.com/envoy.extensions.load_balancing_policies.pick_first.v3.PickFirst',
+              },
+            },
+          },
+        ],
+      },
+    };
+    const to = (cluster: string) => ({
+      match: { prefix: '', headers: [{ name: 'x-user', exact_match: cluster }] },
+      route: { cluster },
+    });
+    const clusters = ['turns', 'first', 'zones'];
+    mesh.serve({
+      listeners: [listenerJson(SERVICE)],
+      routes: [routeConfigJson(`${SERVICE}-routes`, clusters.map(to))],
+      clusters: clusters.map((name) => edsClusterJson(name, name === 'first' ? pickFirst : {})),
+      endpoints: [
+        withWeights('turns', a ?? 0, b ?? 0, c ?? 0),
+        endpointsJson('first', [{ zone: 'a', ports: [a ?? 0, b ?? 0, c ?? 0] }]),
+        endpointsJson('zones', [
+          { zone: 'a', ports: [a ?? 0] },
+          { zone: 'b', ports: [lost ?? 0] },
+        ]),
+      ],
+    });
+    const client = mesh.client();
+    page = await serveAdminPage({ port: 0 });
+    backends[3]?.stop();
+    for (const cluster of clusters) {
+      const headers = { 'x-user': cluster };
+      await client.say({ metadata: metadataOf(headers) });
+      // Of pick_first, all but one stay without a connection.
+      const isSettled = (way: CallWay) => cluster === 'first' || isConnected(way);
+      await eventually(async () => explain(page, headers), isSettled);
+      const counted = new Map<string, number>();
+      for (let index = 0; index < 30; index++) {
+        const name = await client.say({ metadata: metadataOf(headers) });
+        const address = `127.0.0.1:${backends.find((each) => each.name === name)?.port}`;
+        counted.set(address, (counted.get(address) ?? 0) + 1 / 30);
+      }
+      const explained = endpointsOf(await explain(page, headers));
+      const rounded = (shares: ReadonlyMap<string, number>) =>
+        Object.fromEntries([...shares].map(([name, share]) => [name, share.toFixed(6)]));
+      expect({ cluster, ...rounded(explained) }).toEqual({ cluster, ...rounded(counted) });
+    }
+  }, 120_000);
+
   it('of a sampled call leads to the backend that answered', async () => {
     mesh = await Mesh.start();
     const names = CLUSTERS.flatMap((cluster) => [`${cluster}-a`, `${cluster}-b`]);
@@ -171,6 +231,19 @@ function resourcesFor(portOf: (backend: string) => number): MeshResources {
       endpointsJson('primary', [{ zone: 'a', ports: [1] }]),
       endpointsJson('standby', [{ zone: 'a', ports: both('standby') }]),
     ],
+  };
+}
+
+/** Endpoints of one locality with the weights 1, 2, 3 and so on. */
+function withWeights(cluster: string, ...ports: readonly number[]): Json {
+  const lbEndpoints = ports.map((port, index) => ({
+    endpoint: { address: { socket_address: { address: '127.0.0.1', port_value: port } } },
+    load_balancing_weight: index + 1,
+  }));
+  const locality = { region: 'test', zone: 'a' };
+  return {
+    cluster_name: cluster,
+    endpoints: [{ locality, load_balancing_weight: 1, lb_endpoints: lbEndpoints }],
   };
 }
 

@@ -40,7 +40,8 @@ export class DemoMesh {
       START_MS,
     );
     if (child.exitCode === null) return mesh;
-    throw new Error(`it has ended: ${(await mesh.closed).output}`);
+    const { code, output } = await mesh.closed;
+    throw new Error(`it has ended with ${code}: ${output}`);
   }
 
   /** The URL of its page, with the token. */

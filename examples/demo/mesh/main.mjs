@@ -126,14 +126,28 @@ function report({ total, failed, failures }) {
   for (const [message, count] of failures) console.log(`  ${count}x ${message}`);
 }
 
+/** Serves the page before there is anything to show: a port that is taken ends the demo before it has begun. */
+async function servePage(port) {
+  try {
+    return await serveAdminPage({ port });
+  } catch ({ message }) {
+    console.error(`error: ${message}; --page chooses another port`);
+    return undefined;
+  }
+}
+
 async function main() {
   const options = readOptions();
+  const page = await servePage(options.port);
+  if (page === undefined) {
+    process.exitCode = 2;
+    return;
+  }
   const ending = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => ending.abort());
   const world = new World();
   await world.start();
-  const { url } = await serveAdminPage({ port: options.port });
-  console.log(`Live page: ${url}`);
+  console.log(`Live page: ${page.url}`);
   console.log(options.byHand ? 'Enter goes on, Ctrl-C ends.' : 'Ctrl-C ends.');
   world.load.start();
   try {

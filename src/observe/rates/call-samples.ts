@@ -1,7 +1,7 @@
 import type { Clock } from '../../util/clock';
 import { createHandle, type Handle } from '../../util/handle';
 import type { Random } from '../../util/random';
-import { isHiddenHeader, isSecretName } from '../../util/secrets';
+import { mayBeCredential } from '../../util/secrets';
 import { cutText, REDACTED, sanitizeText } from '../../util/text';
 import type { RouteKey } from './route-rates';
 
@@ -53,8 +53,7 @@ export class OpenSample {
     const kept: { readonly name: string; readonly value: string }[] = [];
     for (const [name, value] of headers) {
       if (kept.length === MAX_HEADERS) break;
-      const isHidden = isHiddenHeader(name) || isSecretName(name);
-      kept.push({ name, value: isHidden ? REDACTED : shown(value) });
+      kept.push({ name, value: mayBeCredential(name) ? REDACTED : shown(value) });
     }
     this.headers = kept;
   }

@@ -52,7 +52,11 @@ describe('sampled calls', () => {
   it('have no value of a header that may have credentials', () => {
     samples.acquire(1);
     const secret = 'Bearer eyJhbGciOi';
-    const names = ['authorization', 'cookie', 'x-api-key', 'session-token'];
+    const names = [
+      ...['authorization', 'cookie', 'x-api-key', 'session-token', 'auth', 'x-auth', 'x-session'],
+      ...['sessionid', 'x-otp', 'x-pin', 'x-csrf', 'x-goog-iap-jwt-assertion'],
+      ...['x-forwarded-client-cert', 'x-sso-ticket'],
+    ];
     call('/a', [...names.map((name) => [name, secret] as const), ['x-user', 'beta']]);
     expect(JSON.stringify(samples.of(TARGET))).not.toContain('eyJ');
     expect(samples.of(TARGET)[0]?.headers.at(-1)).toEqual({ name: 'x-user', value: 'beta' });
