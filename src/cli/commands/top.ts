@@ -82,7 +82,7 @@ function readReport(
   if (admin !== undefined) return fetchAdminReport(admin, timeoutMs, io);
   return page === undefined
     ? requestReport(pid ?? 0, timeoutMs, io)
-    : fetchPageReport(page, { target, timeoutMs });
+    : fetchPageReport(page, { target, timeoutMs }, io);
 }
 
 /** Prints the rates between two samples. */

@@ -3,10 +3,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { JsonObject } from '@bufbuild/protobuf';
 import { ByteCollector } from '../../util/bytes';
+import type { Clock } from '../../util/clock';
 import { describeDuration } from '../../util/duration';
 import { errorMessage } from '../../util/errors';
 import { cutText } from '../../util/text';
 import { MAX_INPUT_BYTES, readRegularText } from '../../util/read-regular-file';
+import type { Handle } from '../../util/handle';
 import { err, ok, type Result } from '../../util/result';
 import { exitCode, type CliIo } from '../io';
 import { clusterKind, endpointKind, listenerKind, routeKind } from '../../control-plane';
@@ -40,6 +42,7 @@ const MAX_SHOWN_URL = 200;
 export async function fetchPageReport(
   url: string,
   { target, timeoutMs }: { readonly target: string | undefined; readonly timeoutMs: number },
+  { clock }: Pick<CliIo, 'clock'>,
 ): Promise<ReportResult> {
   const page = parsePageUrl(url);
   if (page === undefined) {
@@ -50,13 +53,14 @@ export async function fetchPageReport(
     );
   }
   const query = target === undefined ? '' : `?${new URLSearchParams({ target }).toString()}`;
+  const deadline = new Deadline(timeoutMs, clock);
   try {
     const response = await fetch(`${page.origin}/api/report${query}`, {
       headers: { Authorization: `Bearer ${page.token}` },
       redirect: 'error',
-      signal: AbortSignal.timeout(timeoutMs),
+      signal: deadline.signal,
     });
-    const text = await readText(response.body ?? []);
+    const text = response.body === null ? '' : await readText(response.body, deadline);
     if (text === undefined) return failed(`${page.origin}: more than ${MAX_INPUT_BYTES} bytes`);
     if (response.ok) return ok({ source: page.origin, text });
     return failed(
@@ -66,19 +70,63 @@ export async function fetchPageReport(
     );
   } catch (error) {
     return failed(`${page.origin}: ${describeFailure(error)}`, exitCode.unreachable);
+  } finally {
+    deadline.release();
   }
 }
 
-/** Reads a body. It may have been compressed. @returns `undefined` if it is larger than any input may be. */
-async function readText(
-  chunks: AsyncIterable<Uint8Array> | readonly Uint8Array[],
-): Promise<string | undefined> {
-  const collected = new ByteCollector(MAX_INPUT_BYTES);
-  for await (const chunk of chunks) {
-    if (!collected.add(chunk)) return undefined;
+/** The time that an answer may take, with its body. */
+class Deadline {
+  private readonly controller = new AbortController();
+  private readonly timer: Handle;
+
+  constructor(timeoutMs: number, clock: Pick<Clock, 'setTimer'>) {
+    const expire = () => {
+      this.controller.abort(new Error(`no whole answer within ${describeDuration(timeoutMs)}`));
+    };
+    this.timer = clock.setTimer(expire, timeoutMs, true);
   }
-  return collected.bytes.toString('utf8');
+
+  get signal(): AbortSignal {
+    return this.controller.signal;
+  }
+
+  /** Runs the callback when the time is over. */
+  onExpired(callback: (reason: unknown) => void): void {
+    this.signal.addEventListener('abort', () => callback(this.signal.reason), { once: true });
+  }
+
+  release(): void {
+    this.timer.release();
+  }
 }
+
+/**
+ * Reads a body. It may have been compressed. Once `fetch` has its response, Node.js may collect what connects that to the signal: the
+ * body itself ends with the deadline.
+ *
+ * @returns `undefined` if it is larger than any input may be.
+ * @throws the reason of the deadline.
+ */
+async function readText(
+  body: ReadableStream<Uint8Array>,
+  deadline: Deadline,
+): Promise<string | undefined> {
+  const reader = body.getReader();
+  deadline.onExpired((reason) => void reader.cancel(reason).catch(ignore));
+  const collected = new ByteCollector(MAX_INPUT_BYTES);
+  for (;;) {
+    const { done, value } = await reader.read();
+    deadline.signal.throwIfAborted();
+    if (done) return collected.bytes.toString('utf8');
+    if (collected.add(value)) continue;
+    await reader.cancel();
+    return undefined;
+  }
+}
+
+/** It has ended otherwise. */
+function ignore(): void {}
 
 /** The fragment also has what the page shows, such as the target and the view: the address in the browser is one, too. */
 function parsePageUrl(

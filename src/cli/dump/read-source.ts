@@ -112,7 +112,7 @@ export async function readSource(
     case 'admin':
       return fetchStatus({ ...options, address: source.address });
     case 'page':
-      return readReport(await fetchPageReport(source.url, options), options);
+      return readReport(await fetchPageReport(source.url, options, io), options);
     case 'process':
       return readReport(await requestReport(source.pid, options.timeoutMs, io), options);
     case 'ads':

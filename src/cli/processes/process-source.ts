@@ -86,7 +86,7 @@ export async function readProcess(
     case 'process':
       return requestReport(from.pid, timeoutMs, io);
     case 'page':
-      return fetchPageReport(from.url, { target: undefined, timeoutMs });
+      return fetchPageReport(from.url, { target: undefined, timeoutMs }, io);
     case 'admin':
       return fetchAdminReport(from.address, timeoutMs, io, describeConfigs);
     case 'file':
