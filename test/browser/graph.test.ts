@@ -209,6 +209,53 @@ describeInBrowser('the graph of the live page in Chromium', (chromium) => {
     expect(await tab.locator('img, script:not([src="/assets/page.js"])').count()).toBe(0);
   });
 
+  it('asks for the way again when the weights change, and lights none in a picture of another time', async () => {
+    mesh = chromium.stopping(await Mesh.start());
+    const [a, b] = await Promise.all(['a', 'b'].map((name) => mesh.backend(name)));
+    const split = (first: number): MeshResources => ({
+      listeners: [listenerJson(SERVICE)],
+      routes: [
+        routeConfigJson(`${SERVICE}-routes`, [
+          {
+            match: { prefix: '' },
+            route: {
+              weighted_clusters: {
+                clusters: [
+                  { name: 'a', weight: first },
+                  { name: 'b', weight: 100 - first },
+                ],
+              },
+            },
+          },
+        ]),
+      ],
+      clusters: [edsClusterJson('a'), edsClusterJson('b')],
+      endpoints: [
+        endpointsJson('a', [{ zone: 'z', ports: [a?.port ?? 0] }]),
+        endpointsJson('b', [{ zone: 'z', ports: [b?.port ?? 0] }]),
+      ],
+    });
+    mesh.serve(split(60));
+    await mesh.client().say();
+    await open();
+    await tab.getByLabel('Method').fill('/test.Echo/Say');
+    await tab.getByRole('button', { name: 'Explain' }).click();
+    await tab.locator('.mesh .share', { hasText: '60 %' }).first().waitFor();
+    mesh.serve(split(90));
+    await tab.locator('.mesh .share', { hasText: '90 %' }).first().waitFor();
+    await tab.locator('.steps', { hasText: '90 %, weight 90' }).waitFor();
+    expect(await tab.locator('.mesh .share', { hasText: '60 %' }).count()).toBe(0);
+    await tab.locator('#explanation', { hasText: '90 %' }).waitFor();
+
+    await tab.getByRole('button', { name: 'Pause updates' }).click();
+    await tab.waitForSelector('#connection:text("Paused")');
+    await tab.getByRole('button', { name: 'Explain' }).click();
+    await tab.locator('#explanation', { hasText: 'The picture is that of the pause' }).waitFor();
+    expect(await tab.locator('.mesh.explained').count()).toBe(0);
+    await tab.getByRole('button', { name: 'Pause updates' }).click();
+    await tab.waitForSelector('.mesh.explained');
+  });
+
   it('is not wider than the window for a target with a long name that has no graph', async () => {
     mesh = chromium.stopping(await Mesh.start());
     void mesh

@@ -30,6 +30,9 @@ export class GraphView {
   #edges = [];
   /** The way of an explained call, by the ids of rows; undefined without one. */
   #way;
+  /** What the way depends on, as the graph had it when the way was asked for. */
+  #lit = '';
+  #onOutdated;
   /** The row whose facts are shown. */
   #shown;
   #isPinned = false;
@@ -52,9 +55,13 @@ export class GraphView {
   #asText = element('button', { type: 'button', 'aria-pressed': 'false' }, 'As text');
   #picture;
 
-  /** @param toggle Opens and closes a group: `toggle(id, isOpen)`. */
-  constructor({ label, toggle }) {
+  /**
+   * @param toggle Opens and closes a group: `toggle(id, isOpen)`.
+   * @param onOutdated The graph has changed in more than its rates while a way is lit.
+   */
+  constructor({ label, toggle, onOutdated }) {
     this.#toggle = toggle;
+    this.#onOutdated = onOutdated;
     this.#picture = new Picture(label);
     const { root } = this.#picture;
     root.addEventListener('keydown', (event) => this.#press(event));
@@ -90,6 +97,17 @@ export class GraphView {
     this.#picture.update([...this.#nodes.values()], this.#edges);
     this.#showFacts();
     this.#showText(!this.#text.hidden);
+    if (this.#way === undefined) return;
+    const now = this.#decisive();
+    if (now === this.#lit) return;
+    this.#lit = now;
+    this.#onOutdated();
+  }
+
+  /** All of the graph but the rates of calls. */
+  #decisive() {
+    const nodes = [...this.#nodes.values()].map(({ id, state, text }) => [id, state, text]);
+    return JSON.stringify([nodes, this.#edges.map(({ id, share, isUsed }) => [id, share, isUsed])]);
   }
 
   /** Sets what is shown where nothing of what calls reach is drawn. */
@@ -100,6 +118,7 @@ export class GraphView {
   /** Lights the way of a call, as `/api/explain` has it, and fades the others; undefined for all alike. */
   light(way) {
     this.#way = way;
+    this.#lit = way === undefined ? '' : this.#decisive();
     this.#picture.light(this.#way);
     showSteps(this.#steps, this.#way, () => this.light(undefined));
   }

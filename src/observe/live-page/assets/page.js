@@ -43,6 +43,8 @@ let shownEvent = '';
 let lookups = 0;
 /** Reads what a link names besides views; undefined once that is done. It waits for the process to accept the token. */
 let lookUpLink;
+/** The call whose way is shown, as it was asked for; undefined without one. */
+let asked;
 /** What is missing of the graph after the event. */
 let thenNote = '';
 let filter = '';
@@ -162,6 +164,7 @@ function addControls() {
     if (connection.isPaused) {
       connection.resume();
       connect();
+      askAgain();
     } else {
       close();
       connection.pause();
@@ -211,6 +214,7 @@ function showTab(name, text = '') {
     other.tabIndex = isSelected ? 0 : -1;
   }
   byId('explanation').hidden = true;
+  asked = undefined;
   graph = table = undefined;
   byId('view').replaceChildren();
   if (view.load) void showGraph(view);
@@ -240,7 +244,7 @@ async function showGraph(view) {
   try {
     const GraphView = await view.load();
     if (page.tabs[tab] !== view) return;
-    graph = new GraphView({ label: view.title, toggle });
+    graph = new GraphView({ label: view.title, toggle, onOutdated: askAgain });
     byId('view').replaceChildren(graph.element);
     graph.update(views.get(tab).rows);
     showWhatIsMissing();
@@ -253,6 +257,7 @@ function choose(id) {
   [chosen, offset] = [id, 0];
   clearStatus('target');
   byId('explanation').hidden = true;
+  asked = undefined;
   leaveThen();
   graph?.light(undefined);
   connect();
@@ -482,25 +487,45 @@ function announceChanges(rows) {
 
 async function explain() {
   const call = { method: byId('method').value, headers: byId('headers').value };
-  await showWay('/api/explain', call, { 431: 'The headers are too long for a request.' });
+  const failures = { 431: 'The headers are too long for a request.' };
+  await showWay({ path: '/api/explain', call, failures });
 }
 
 async function explainSample(id) {
-  await showWay('/api/sample', { id }, { 404: 'The call is no longer kept.' });
+  const failures = { 404: 'The call is no longer kept.' };
+  await showWay({ path: '/api/sample', call: { id }, failures });
 }
 
-/** @param failures What a status of the response means. */
-async function showWay(path, call, failures) {
+/** @param question With what a status of the response means. It is asked again when the graph has changed. */
+async function showWay(question) {
+  asked = question;
+  const { path, call, failures } = question;
   const query = { target: chosen, ...call, filter, opened: writeGroups(opened) };
   const output = byId('explanation');
   try {
     const { text, way } = await (await get(path, query, token)).json();
-    output.textContent = [text, connection.readNote()].filter(Boolean).join('\n\n');
-    graph?.light(way);
+    // Another call was asked for meanwhile, or another target chosen.
+    if (asked !== question) return;
+    const other = graph && way && otherTime();
+    output.textContent = [text, connection.readNote(), other].filter(Boolean).join('\n\n');
+    graph?.light(other ? undefined : way);
   } catch (error) {
+    if (asked !== question) return;
     output.textContent = failures[error.status] ?? error.message;
   }
   output.hidden = false;
+}
+
+function askAgain() {
+  if (asked !== undefined) void showWay(asked);
+}
+
+/** Why the way of a call of now is not in the picture; undefined while the picture is that of now. */
+function otherTime() {
+  if (at !== '') return 'The way is that of now, and the picture is not: it is lit back there.';
+  if (connection.isPaused)
+    return 'The picture is that of the pause: the way is lit once updates go on.';
+  return undefined;
 }
 
 async function getEvent(id) {
@@ -556,6 +581,7 @@ function showThenBanner({ at: time, kind, subject, state }) {
   back.addEventListener('click', () => {
     leaveThen();
     connect();
+    askAgain();
     byId('tab-graph').focus();
   });
   const after = `${time}, after ${kind} ${subject}`;
