@@ -1,3 +1,4 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { type AdminPage, serveAdminPage } from '../../src';
 import { eventually } from '../support/eventually';
 import { Mesh, SERVICE, simpleResources, type MeshResources } from '../support/mesh';
@@ -56,7 +57,7 @@ describe('the history of the page of a client', () => {
       (count) => count > 0,
     );
     stream.request.destroy();
-    return stream.messages[0]?.data.views[view]?.rows ?? [];
+    return stream.messages[0]?.data.views[view.split(':', 1)[0] ?? '']?.rows ?? [];
   }
 
   /** The ids of events, the newest first, by kind and subject. */
@@ -129,6 +130,50 @@ describe('the history of the page of a client', () => {
   // 1. Calls move to another cluster; then its policy changes, which is in no state of a node.
   // 2. The graph after each event has what that event has changed, and no more.
   // 3. The first config has replaced none, and a rejected resource has changed nothing.
+  it('has the weights of then also after a change whose config is no longer among the events', async () => {
+    const CHANGES = 250;
+    const routes = (weight: number) =>
+      routeConfigJson(`${SERVICE}-routes`, [
+        {
+          match: { prefix: '' },
+          route: {
+            weighted_clusters: {
+              clusters: [
+                { name: 'echo', weight },
+                { name: 'other', weight: CHANGES - weight },
+              ],
+            },
+          },
+        },
+      ]);
+    let published = 0;
+    const count = () => published++;
+    subscribe('grpc-xds:config-published', count);
+    for (let weight = 1; weight <= CHANGES; weight++) {
+      const before = published;
+      mesh.serve({
+        ...resources,
+        routes: [routes(weight)],
+        clusters: [edsClusterJson('echo'), edsClusterJson('other')],
+        endpoints: [
+          ...(resources.endpoints ?? []),
+          endpointsJson('other', [{ zone: 'z', ports: [1] }]),
+        ],
+      });
+      await eventually(
+        () => published,
+        (now) => now > before,
+      );
+    }
+    unsubscribe('grpc-xds:config-published', count);
+    // The newest first: the one of weight 250 is at 0.
+    const [change] = await rows('events:200', { filter: 'RouteConfiguration' });
+    const { text } = await ask<{ text: string }>('text', { at: String(change?.['id']) });
+    expect(text).toMatch(/^ +echo {2}\[20 %/m);
+    const answer = await ask<EventAnswer>('event', { id: String(change?.['id']) });
+    expect(answer.state).toEqual({ isKnown: true, note: '' });
+  });
+
   it('marks what an event has changed in the graph', async () => {
     const serveOther = (settings = {}) =>
       mesh.serve({

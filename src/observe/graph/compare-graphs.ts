@@ -59,7 +59,9 @@ function compareNodes(describe: DescribeChange) {
 }
 
 function compareEdges(earlier: GraphEdge, later: GraphEdge): GraphEdge {
-  if (earlier.share === later.share && earlier.isUsed === later.isUsed) return later;
+  // A way that gets all is the same whether a weight says so or not.
+  const isSame = (earlier.share ?? 1) === (later.share ?? 1) && earlier.isUsed === later.isUsed;
+  if (isSame) return later;
   const was = earlier.isUsed ? `was ${percent(earlier)}` : 'was not in use';
   const text = [later.text, was].filter((part) => part !== '').join(', ');
   return { ...later, text, change: 'changed' };

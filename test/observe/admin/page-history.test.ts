@@ -112,7 +112,7 @@ describe('the state after an event', () => {
     expect(await stateWith([], 6)).toEqual(
       err('the resources of then are not kept: only those since 1970-01-01T00:00:00.006Z are'),
     );
-    expect(await stateWith([], 5)).toEqual(err('0 resources'));
+    expect(await stateWith([], 5)).toEqual(err('the target had no resources yet'));
   });
 
   it('names the resources whose values are not kept', async () => {

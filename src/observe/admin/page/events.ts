@@ -76,6 +76,14 @@ export class ProcessEvents {
   }
 }
 
+/** Since when all events of a target are among those that `latest` returned, in milliseconds since the epoch. */
+export function completeSince(latest: readonly ProcessEvent[], target: string): number {
+  const own = latest.filter((each) => each.target === target);
+  const [oldest] = latest.length < MAX_EVENTS ? [] : latest;
+  const [oldestOwn] = own.length < MAX_EVENTS_OF_TARGET ? [] : own;
+  return Math.max(oldest?.atMs ?? -Infinity, oldestOwn?.atMs ?? -Infinity);
+}
+
 function toEvent(kind: string, message: unknown, atMs: number): ProcessEvent {
   const members: ReadonlyMap<string, unknown> = new Map(
     typeof message === 'object' && message !== null ? Object.entries(message) : [],

@@ -7,7 +7,7 @@ import { resourcesAt } from '../resource-history';
 import { shortName } from '../resource-report';
 import type { DescribeChange } from '../../graph/compare-graphs';
 import { describeChangeOf } from './changed-node';
-import type { ProcessEvent } from './events';
+import { completeSince, type ProcessEvent } from './events';
 import type { HistoryEvent } from './history';
 import { momentAfter, momentBefore, type Moment } from './moment';
 
@@ -52,7 +52,8 @@ export async function stateAfter(
   const { scope: target } = input.client;
   const history = input.client.history();
   const events = input.events.filter((each) => each.target === undefined || each.target === target);
-  const moment = momentAfter(event, { events, history });
+  const completeSinceMs = completeSince(input.events, target);
+  const moment = momentAfter(event, { events, completeSinceMs, history });
   if (moment.atMs < history.sinceMs) {
     return err(
       `the resources of then are not kept: only those since ${toIso(history.sinceMs)} are`,
@@ -60,7 +61,7 @@ export async function stateAfter(
   }
   const after = await stateAt(moment, input);
   if (!after.ok) return after;
-  const earlier = momentBefore(event, { events, history });
+  const earlier = momentBefore(event, { events, completeSinceMs, history });
   if (earlier === undefined || earlier.atMs < history.sinceMs) return after;
   const before =
     earlier.hadHappened === moment.hadHappened
@@ -88,6 +89,7 @@ async function stateAt(
     resources: known,
     listenerName: listener?.name,
   });
+  if (past.length === 0) return err('the target had no resources yet');
   const note = describeLost(past.filter(({ value }) => value === undefined));
   if (!config.ok) return err([config.error, note].filter((part) => part !== '').join('; '));
   return ok({ config: config.value, ejected: ejectedAt(moment), note });

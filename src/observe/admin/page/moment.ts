@@ -18,13 +18,16 @@ export interface Moment {
 interface MomentInput {
   /** Those of the target, the oldest first. */
   readonly events: readonly ProcessEvent[];
+  /** Since when none of them is missing. */
+  readonly completeSinceMs: number;
   readonly history: ResourceHistory;
 }
 
 /** Returns the moment at which an event had had its effect. */
-export function momentAfter(event: HistoryEvent, { events, history }: MomentInput): Moment {
+export function momentAfter(event: HistoryEvent, input: MomentInput): Moment {
+  const { events, history } = input;
   const { change } = event;
-  const used = usedAfter(event, events);
+  const used = usedAfter(event, input);
   const atMs = used?.atMs ?? event.atMs;
   if (change === undefined || used !== undefined) {
     return { atMs, hadHappened: (each) => each.atMs <= atMs, events: until(events, atMs) };
@@ -42,7 +45,7 @@ export function momentBefore(event: HistoryEvent, input: MomentInput): Moment | 
   const { events, history } = input;
   const { change } = event;
   const after = momentAfter(event, input);
-  const used = usedAfter(event, events);
+  const used = usedAfter(event, input);
   if (used !== undefined) {
     const previous = events
       .slice(0, events.indexOf(used))
@@ -59,8 +62,11 @@ export function momentBefore(event: HistoryEvent, input: MomentInput): Moment | 
   return { ...after, hadHappened: (each) => earlier.has(each) };
 }
 
-/** The event that says that the config came into use, or failed to, which an event is part of. */
-function usedAfter(event: HistoryEvent, events: readonly ProcessEvent[]): ProcessEvent | undefined {
+/** The event that says that the config came into use, or failed to, which an event is part of; `undefined` if it is not kept. */
+function usedAfter(
+  event: HistoryEvent,
+  { events, completeSinceMs }: MomentInput,
+): ProcessEvent | undefined {
   const { atMs, change } = event;
   if (change === undefined) {
     const found = events[findProcessEvent(event, events)];
@@ -68,6 +74,8 @@ function usedAfter(event: HistoryEvent, events: readonly ProcessEvent[]): Proces
   }
   // What was in use stays so.
   if (change.kind === 'rejected' && change.before !== undefined) return undefined;
+  // The first one that is kept may be that of a later change.
+  if (atMs <= completeSinceMs) return undefined;
   return events.find(
     ({ kind, atMs: usedMs }) =>
       (kind === 'config-published' || kind === 'config-failed') &&
