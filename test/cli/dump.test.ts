@@ -179,9 +179,9 @@ describe('grpc-xds dump and diff', () => {
         expect((await run('dump', ...source, '-t', 'xds:///none')).code).toBe(2);
       }
       expect(world.io.errors).toEqual([
-        `--target xds:///none: not a target of ${file}; it has ${target}`,
-        expect.stringContaining(`--target xds:///none: not a target of ${address}; it has `),
-        expect.stringContaining('--target xds:///none: not a target of http://127.0.0.1:'),
+        `xds:///none: not a target of ${file}; it has ${target}`,
+        expect.stringContaining(`xds:///none: not a target of ${address}; it has `),
+        expect.stringContaining('xds:///none: not a target of http://127.0.0.1:'),
       ]);
     } finally {
       admin.forceShutdown();

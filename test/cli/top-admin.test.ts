@@ -132,7 +132,7 @@ describe('grpc-xds top --admin', () => {
       { cluster: 'db', locality: '-' },
     ]);
     expect(await io.run('top', '--admin', address, '-t', 'xds:///other')).toBe(1);
-    expect(io.errors.at(-1)).toMatch(/^--target xds:\/\/\/other: not a target of 127/);
+    expect(io.errors.at(-1)).toMatch(/^xds:\/\/\/other: not a target of 127/);
   });
 
   it('is a screen with the address', async () => {

@@ -73,7 +73,7 @@ describe('grpc-xds top', () => {
       expect(row.failedPerSecond).toBe(0);
     }
     expect(await io.run(...args('-t', 'xds:///other'))).toBe(1);
-    expect(io.errors.at(-1)).toMatch(/^--target xds:\/\/\/other: not a target of http/);
+    expect(io.errors.at(-1)).toMatch(/^xds:\/\/\/other: not a target of http/);
   });
 
   it('is a screen on a terminal, of its size, until q is pressed', async () => {

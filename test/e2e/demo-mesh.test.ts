@@ -61,6 +61,17 @@ describe('grpc-xds demo --page', () => {
     server.close();
   });
 
+  it('ends when the input by which it goes on has ended', async () => {
+    const shown = await start('--incident=nack');
+    shown.next();
+    shown.endInput();
+    const { code, output } = await shown.closed;
+    expect(output).toContain(
+      'error: the input has ended: --step goes on by Enter, on a terminal\n',
+    );
+    expect(code).toBe(2);
+  });
+
   it.each(INCIDENTS)('shows what the documentation says: %s', async (name) => {
     const shown = await start(`--incident=${name}`);
     const sections = readSections(name);

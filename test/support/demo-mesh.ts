@@ -49,6 +49,11 @@ export class DemoMesh {
     return /Live page: (\S+)/.exec(this.output)?.[1] ?? '';
   }
 
+  /** Closes its input, as that of a command without a terminal. */
+  endInput(): void {
+    this.child.stdin.end();
+  }
+
   /** Ends the step, and begins the one after it. */
   next(): void {
     this.child.stdin.write('\n');

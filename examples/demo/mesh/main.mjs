@@ -14,6 +14,7 @@ import { ServiceClient, Services } from './services.mjs';
 import { incidents, story } from './story.mjs';
 
 const CALL_INTERVAL_MS = 50;
+const INPUT_ENDED = 'the input has ended: --step goes on by Enter, on a terminal';
 
 /** The texts of the steps, for the live page. */
 const notices = channel('grpc-xds:notice');
@@ -108,14 +109,26 @@ function readOptions() {
   return { port: Number(page), steps, repeats: incident === undefined, byHand: step };
 }
 
+/** Waits for Enter. @throws once the input has ended: nothing would ever end the step. */
+async function entered(signal) {
+  const input = process.stdin;
+  const over = new AbortController();
+  const options = { signal: AbortSignal.any([signal, over.signal]) };
+  try {
+    const next = once(input, 'data', options).then(() => false);
+    const end = input.readableEnded ? true : once(input, 'end', options).then(() => true);
+    if (await Promise.race([next, end])) throw new Error(INPUT_ENDED);
+  } finally {
+    over.abort();
+  }
+}
+
 /** Plays the steps, until the last one if they do not repeat; each is over after its time, or by Enter. */
 async function play(world, { steps, repeats, byHand }, signal) {
   do {
     for (const step of steps) {
       // Enter counts from the text of the step on.
-      const isOver = byHand
-        ? once(process.stdin, 'data', { signal })
-        : sleep(step.seconds * 1000, undefined, { signal });
+      const isOver = byHand ? entered(signal) : sleep(step.seconds * 1000, undefined, { signal });
       await Promise.all([world.use(step), isOver]);
     }
   } while (repeats);
@@ -153,7 +166,10 @@ async function main() {
   try {
     await play(world, options, ending.signal);
   } catch (error) {
-    if (!ending.signal.aborted) throw error;
+    if (error.message === INPUT_ENDED) {
+      console.error(`error: ${INPUT_ENDED}`);
+      process.exitCode = 2;
+    } else if (!ending.signal.aborted) throw error;
   } finally {
     await world.stop();
     process.stdin.destroy();

@@ -70,7 +70,7 @@ async function takeSample(flags: TopFlags, io: CliIo): Promise<Result<TopSample,
   const problem =
     flags.target === undefined
       ? `${source}: no channel of it has an xds: target yet, and it has no xDS server`
-      : `--target ${flags.target}: not a target of ${source}; without --target it shows all it has`;
+      : `${flags.target}: not a target of ${source}; without --target it shows all it has`;
   return failed(problem, exitCode.findings);
 }
 

@@ -262,9 +262,8 @@ export function unknownTarget(
 ): Result<never, SourceFailure> {
   const names = known.slice(0, MAX_NAMED).join(', ');
   const more = known.length > MAX_NAMED ? `, and ${known.length - MAX_NAMED} more` : '';
-  const list =
-    known.length === 0 ? 'without --target it shows all it has' : `it has ${names}${more}`;
-  return failed(`--target ${target}: not a target of ${source}; ${list}`);
+  const list = known.length === 0 ? 'it has none yet' : `it has ${names}${more}`;
+  return failed(`${target}: not a target of ${source}; ${list}`);
 }
 
 /** The kinds of resources, by the names of types in reports. */

@@ -2,7 +2,6 @@ import type { Refusal } from '../../http-filters/server-filter';
 import type { FilterChain } from '../../resources/listener/listener';
 import type { Clock } from '../../util/clock';
 import { statusName } from '../../util/status-code';
-import { cutText } from '../../util/text';
 import type { RefusedRequest } from '../connections/refusal-log';
 import { nameOfClient } from './client-name';
 
@@ -12,8 +11,6 @@ const MINUTES = 5;
 /** Clients of a minute, and causes of refusals of each. */
 const MAX_CLIENTS = 1000;
 const MAX_CAUSES = 20;
-/** Characters of the name of a client. */
-const MAX_NAME = 512;
 /** Stands for what has no count of its own. */
 const OTHERS = 'others';
 
@@ -60,7 +57,7 @@ export class RecentCalls {
   /** @param request With its path only if nothing else of it can be read. */
   add(chain: FilterChain, request: RefusedRequest, refusal: Refusal | undefined): void {
     const identity = request.remote === undefined ? 'unknown' : nameOfClient(request.tls);
-    const counted = this.countOf(chain, cutText(identity, MAX_NAME));
+    const counted = this.countOf(chain, identity);
     counted.calls++;
     if (refusal !== undefined) addRefusal(counted.refusals, refusal);
   }

@@ -154,14 +154,18 @@ class WayFinder {
   }
 
   /** Returns the route of a sampled call, which may have another index now; `undefined` if there is none with its name or conditions. */
-  private findRoute({ route }: SampledCall): string | undefined {
+  private findRoute({ route, cluster }: SampledCall): string | undefined {
     if (route === undefined) return undefined;
-    const routes = this.graph.nodes.filter(({ column }) => column === 'route');
-    const isSame = (name: string) => name.slice(name.indexOf(':') + 2) === route.label;
-    const found =
-      routes.find(({ name }) => name === `${route.index}: ${route.label}`) ??
-      routes.find(({ name }) => isSame(name));
-    return found?.id;
+    const isSame = ({ column, name }: GraphNode) =>
+      column === 'route' && name.slice(name.indexOf(':') + 2) === route.label;
+    const alike = this.graph.nodes.filter(isSame);
+    // Several may have the same conditions: it is one that has the cluster, and of these the one with the same index.
+    const leadsThere = ({ id }: GraphNode) =>
+      cluster !== undefined && this.forks(id).some(({ to }) => to === clusterId(cluster));
+    const leading = alike.filter(leadsThere);
+    const candidates = leading.length > 0 ? leading : alike;
+    const isNamed = ({ name }: GraphNode) => name.startsWith(`${route.index}:`);
+    return (candidates.find(isNamed) ?? candidates[0])?.id;
   }
 
   /** What the routing of the call decides: its route, and the clusters of that. */
