@@ -201,9 +201,13 @@ export function explainCall(
   headers: Metadata = new Metadata(),
 ): CallExplanation {
   checkCall('explainCall()', { target, method, headers });
+  return explainOnChannel({ target, method, headers });
+}
+
+function explainOnChannel(call: Explain.ExplainedCall): CallExplanation {
   const { runtime, isRegistered = false } = registration ?? {};
   if (runtime !== undefined && isRegistered) {
-    return loadExplain().explainOnChannel(runtime.explained(), { target, method, headers });
+    return loadExplain().explainOnChannel(runtime.explained(), call);
   }
   const reason = !isRegistered
     ? NOT_REGISTERED
@@ -340,7 +344,9 @@ export function dumpOnSignal(signal: NodeJS.Signals): () => void {
 export function serveAdminPage(options: AdminPageOptions): Promise<AdminPage> {
   const { keepMoreValues } = loadChangeHistory();
   const inspected = () => registration?.runtime?.inspected();
-  const observed = { inspected, explainCall, keepMoreValues };
+  const explained: ClientPage.ObservedProcess['explainCall'] = (of, method, headers) =>
+    explainOnChannel({ target: of.scope, xdsClient: of.xdsClient, method, headers });
+  const observed = { inspected, explainCall: explained, keepMoreValues };
   const serving = loadClientPage().serveClientPage(options, observed, systemClock);
   const close = opened.add(async () => {
     const page = await serving.catch(() => undefined);

@@ -137,6 +137,10 @@ export class Resolution implements LiveResolution {
     return this.options.target;
   }
 
+  get xdsClient(): object {
+    return this.client.client;
+  }
+
   get clusters(): ClusterStore {
     return this.manager;
   }

@@ -75,6 +75,8 @@ export interface LiveConfig {
 export interface LiveResolution {
   /** As the channel was given it, such as `xds:///shop`. */
   readonly target: string;
+  /** The client that it has its resources from, by its identity: channels with bootstraps of their own may have the same target. */
+  readonly xdsClient: object;
   /** The clusters of the target, by whose identity the policies of the channel are found. */
   readonly clusters: ClusterStore;
   /** The config in use; `undefined` while calls wait or fail. */
@@ -115,9 +117,15 @@ export class LiveResolutions {
     return [...this.resolutions];
   }
 
-  /** Returns the resolution of a target, if possible one with a config, the latest of several. */
-  find(target: string): LiveResolution | undefined {
-    const found = this.all().filter((resolution) => resolution.target === target);
+  /**
+   * Returns the resolution of a target, if possible one with a config, the latest of several.
+   *
+   * @param xdsClient The client that it has its resources from. Default: any.
+   */
+  find(target: string, xdsClient?: object): LiveResolution | undefined {
+    const found = this.all().filter(
+      (each) => each.target === target && (xdsClient === undefined || each.xdsClient === xdsClient),
+    );
     return found.findLast(({ live }) => live !== undefined) ?? found.at(-1);
   }
 }

@@ -64,14 +64,16 @@ export interface ExplainedCall {
   /** Full path, such as `/package.Service/Method`. */
   readonly method: string;
   readonly headers: Metadata;
+  /** As that of `LiveResolution`. Default: that of any channel of the target. */
+  readonly xdsClient?: object | undefined;
 }
 
 /** The channels of the process, as an explanation looks at them. */
 export interface ExplainedChannels extends Pick<ExplainParts, 'limits' | 'meter'> {
   readonly types: ExplainedState['types'];
   readonly resolutions: LiveResolutions;
-  /** Returns the resources of the client of a target. */
-  readonly resourcesOf: (target: string) => Iterable<ResourceSnapshot>;
+  /** Returns the resources of the client of a channel. */
+  readonly resourcesOf: (resolution: LiveResolution) => Iterable<ResourceSnapshot>;
   /** Returns the policies of a channel; `undefined` if there are none yet. */
   readonly policiesOf: (resolution: LiveResolution) => PolicyState | undefined;
 }
@@ -79,14 +81,14 @@ export interface ExplainedChannels extends Pick<ExplainParts, 'limits' | 'meter'
 /** Explains a call on a channel of the process as it is now. */
 export function explainOnChannel(
   { resolutions, types, limits, meter, resourcesOf, policiesOf }: ExplainedChannels,
-  { target, method, headers }: ExplainedCall,
+  { target, method, headers, xdsClient }: ExplainedCall,
 ): CallExplanation {
-  const resolution = resolutions.find(target);
+  const resolution = resolutions.find(target, xdsClient);
   if (resolution?.live === undefined) {
     const targets = resolutions.all().map((other) => other.target);
     return withText(explainUnrouted(target, resolution, [...new Set(targets)]));
   }
-  const resources = [...resourcesOf(target)];
+  const resources = [...resourcesOf(resolution)];
   const bytesOf = (typeUrl: string, name: string) =>
     resources.find((known) => known.typeUrl === typeUrl && known.name === name)?.accepted?.bytes;
   const findUnused = createUnusedSearch({ types, bytesOf, policies: policiesOf(resolution) });

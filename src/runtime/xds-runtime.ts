@@ -277,10 +277,10 @@ export class XdsRuntime {
     return {
       ...{ resolutions: this.liveResolutions, types: this.resolverDependencies.types },
       ...{ limits: this.environment.limits, meter: this.meter },
-      resourcesOf: (target) =>
+      resourcesOf: ({ xdsClient }) =>
         this.clients
           .clients()
-          .find(({ scope }) => scope === target)
+          .find(({ client }) => client === xdsClient)
           ?.client.resources() ?? [],
       policiesOf: ({ clusters }) => this.lbPolicyRoots.describe(clusters),
     };
@@ -292,7 +292,7 @@ export class XdsRuntime {
     return {
       resolutions: this.liveResolutions.all(),
       clients: this.clients.clients().map(({ client, scope }) => ({
-        ...{ scope, nodeId: client.node.id },
+        ...{ scope, xdsClient: client, nodeId: client.node.id },
         snapshot: () => client.snapshot(),
         history: () => client.history(),
       })),

@@ -10,6 +10,7 @@ import {
   endpointsJson,
   listenerJson,
   routeConfigJson,
+  routeToCluster,
   type Json,
 } from '../support/xds-json';
 
@@ -161,6 +162,24 @@ describe('the explained way of a call', () => {
       expect(way.nodes.every(({ share }) => share <= 1)).toBe(true);
     }
   }, 120_000);
+
+  it('of a sampled call on another address of an endpoint leads to the endpoint', async () => {
+    mesh = await Mesh.start();
+    const { port } = await mesh.backend('a');
+    mesh.serve({
+      listeners: [listenerJson(SERVICE)],
+      routes: [routeConfigJson(`${SERVICE}-routes`, [routeToCluster('a')])],
+      clusters: [edsClusterJson('a')],
+      endpoints: [withTwoAddresses('a', port)],
+    });
+    page = await serveAdminPage({ port: 0, sampleCalls: 1 });
+    expect(await mesh.client().say()).toBe('a');
+    const [sample] = inspect().targets[0]?.sampledCalls ?? [];
+    expect(sample?.endpoint).toBe(`127.0.0.1:${port}`);
+    const query = { target: `xds:///${SERVICE}`, id: `${sample?.id}` };
+    const way = await getWay(page, `/api/sample?${new URLSearchParams(query).toString()}`);
+    expect([...endpointsOf(way)]).toEqual([['127.0.0.1:1', 1]]);
+  });
 });
 
 /**
@@ -231,6 +250,19 @@ function resourcesFor(portOf: (backend: string) => number): MeshResources {
       endpointsJson('primary', [{ zone: 'a', ports: [1] }]),
       endpointsJson('standby', [{ zone: 'a', ports: both('standby') }]),
     ],
+  };
+}
+
+/** An endpoint of which nothing listens on the first address. */
+function withTwoAddresses(cluster: string, port: number): Json {
+  const address = (value: number) => ({
+    address: { socket_address: { address: '127.0.0.1', port_value: value } },
+  });
+  const endpoint = { ...address(1), additional_addresses: [address(port)] };
+  const locality = { region: 'test', zone: 'a' };
+  return {
+    cluster_name: cluster,
+    endpoints: [{ locality, load_balancing_weight: 1, lb_endpoints: [{ endpoint }] }],
   };
 }
 

@@ -11,6 +11,8 @@ export interface TopSample {
   readonly atMs: number;
   /** `undefined` if the source does not say. */
   readonly pid: number | undefined;
+  /** When the process started, in ISO 8601; empty if the source does not say. */
+  readonly startedAt: string;
   readonly rows: readonly TopRow[];
   /** The relays in the place of management servers, such as `relay (pid 12) → istiod:15010`. */
   readonly relays: readonly string[];
@@ -61,7 +63,9 @@ export function sampleOf(report: Json, target: string | undefined): TopSample {
   const all = [...targets.flatMap(rowsOfTarget), ...servers.flatMap(rowsOfServer), ...relay];
   const rows = all.slice(0, MAX_ROWS);
   const pid = report['pid'] === undefined ? undefined : numberOf(report['pid']);
-  return { atMs: Date.parse(textOf(report['time'])), pid, rows, relays: relaysOf(targets) };
+  const startedAt = textOf(report['startedAt']);
+  const atMs = Date.parse(textOf(report['time']));
+  return { ...{ atMs, pid, startedAt }, rows, relays: relaysOf(targets) };
 }
 
 function parse(text: string): unknown {
@@ -217,6 +221,8 @@ export function ratesOf(
       part === row.part,
   );
   const seconds = before === undefined ? 0 : (sample.atMs - before.atMs) / 1000;
+  // Another process counts from zero, though it serves the same page.
+  if (before?.pid !== sample.pid || before?.startedAt !== sample.startedAt) return undefined;
   if (earlier === undefined || !(seconds > 0)) return undefined;
   let [succeeded, failed] = [0, 0];
   for (const [id, now] of row.ended) {

@@ -44,6 +44,8 @@ export interface InspectedProcess {
   /** The clients, each with its target as scope. */
   readonly clients: readonly {
     readonly scope: string;
+    /** By its identity, as resolutions have it. */
+    readonly xdsClient: object;
     readonly nodeId: string;
     readonly snapshot: () => ClientSnapshot;
     /** Of all clients of its bootstrap. */
@@ -106,10 +108,13 @@ export function inspectProcess(
     ...{ schema: 1, package: 'grpc-xds', version: PACKAGE_VERSION, pid: process.pid },
     startedAt: toIso(PROCESS_START_MS),
     time: toIso(clock.now()),
-    targets: targets.map(({ scope, nodeId, snapshot }) => ({
+    targets: targets.map(({ scope, xdsClient, nodeId, snapshot }) => ({
       ...{ target: scope, nodeId },
-      ...describeTarget(inspected, { scope, snapshot }),
-      heldBack: describeHeld(findResolution(inspected.resolutions, scope), clock.now()),
+      ...describeTarget(inspected, { scope, xdsClient, snapshot }),
+      heldBack: describeHeld(
+        findResolution(inspected.resolutions, { scope, xdsClient }),
+        clock.now(),
+      ),
       channels: channels.get(scope) ?? [],
       ...describeClient(snapshot(), inspected, contents),
       ...describeSamples(scope),
@@ -130,22 +135,27 @@ function includesServers({ target }: InspectOptions): boolean {
   return target === undefined || target === SERVER_TARGET;
 }
 
-/** Returns the resolution of a target, if possible one with a config, the latest of several. */
+/** A client, by what its resolutions are found. */
+type OfClient = Pick<InspectedProcess['clients'][number], 'scope' | 'xdsClient'>;
+
+/** Returns the resolution that a client is for, if possible one with a config, the latest of several. */
 export function findResolution(
   resolutions: readonly LiveResolution[],
-  target: string,
+  client: OfClient | undefined,
 ): LiveResolution | undefined {
-  const ofTarget = resolutions.filter((resolution) => resolution.target === target);
+  const ofTarget = resolutions.filter(
+    ({ target, xdsClient }) => target === client?.scope && xdsClient === client.xdsClient,
+  );
   return ofTarget.findLast(({ live }) => live !== undefined) ?? ofTarget.at(-1);
 }
 
 /** Describes the config of a target and the policies of its channel. */
 export function describeTarget(
   { resolutions, describePolicies }: InspectedProcess,
-  { scope, snapshot }: Pick<InspectedProcess['clients'][number], 'scope' | 'snapshot'>,
+  { scope, xdsClient, snapshot }: OfClient & Pick<InspectedProcess['clients'][number], 'snapshot'>,
 ): Pick<TargetReport, 'state' | 'failure' | 'failingSince' | 'waitingFor' | 'config' | 'policies'> {
   if (scope === SERVER_TARGET) return describeServerTarget(snapshot(), MAX_WAITS);
-  const resolution = findResolution(resolutions, scope);
+  const resolution = findResolution(resolutions, { scope, xdsClient });
   if (resolution === undefined) return { state: 'waiting', waitingFor: [] };
   const { failure, failingSince, live } = resolution;
   const waitingFor = resolution.waitingFor(MAX_WAITS);

@@ -101,7 +101,7 @@ describe('the state after an event', () => {
       resolve: ({ resources }) => Promise.resolve(err(`${resources.length} resources`)),
     };
     const client = {
-      ...{ scope: 'xds:///shop', nodeId: 'node' },
+      ...{ scope: 'xds:///shop', xdsClient: {}, nodeId: 'node' },
       snapshot: () => ({ servers: [], resources: [], changes: [] }),
       history: () => ({ changes, sinceMs }),
     };

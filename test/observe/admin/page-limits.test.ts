@@ -105,7 +105,7 @@ describe('the details of a resource', () => {
 
 describe('the targets of a page', () => {
   const client = (scope: string) => ({
-    ...{ scope, nodeId: 'node' },
+    ...{ scope, xdsClient: {}, nodeId: 'node' },
     snapshot: () => ({ ...snapshotOf(encode({})), changes: [] }),
     history: () => ({ changes: [], sinceMs: -Infinity }),
   });

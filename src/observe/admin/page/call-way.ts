@@ -1,3 +1,5 @@
+import type { XdsConfig } from '../../../dependency-manager/xds-config';
+import { firstAddress, formatAddress } from '../../../lb/endpoints/endpoint-key';
 import type { RouteDecision, RoutedCall, RouteTrial } from '../../../resolver/explain-call';
 import { clusterId } from '../../graph/cluster-part';
 import type { SampledCall } from '../../rates/call-samples';
@@ -61,6 +63,28 @@ export function findTakenWay(
   findDrawn: FindDrawn,
 ): CallWay {
   return new WayFinder(graph, findDrawn).findTaken(explained, sample, placeOf(whole, sample));
+}
+
+/**
+ * Returns a sampled call whose endpoint goes by its first address, as in the graph: an endpoint may have several (gRFC A61), and the
+ * call was sent to one of them.
+ */
+export function byFirstAddress(sample: SampledCall, { clusters }: XdsConfig): SampledCall {
+  const { endpoint, cluster = '' } = sample;
+  if (endpoint === undefined) return sample;
+  const own = clusters.get(cluster);
+  const all = [...(own === undefined ? [] : [own]), ...clusters.values()];
+  for (const each of all) {
+    const children = each.ok ? each.value.children : undefined;
+    const listed = children?.kind === 'endpoints' ? children.endpoints : undefined;
+    for (const { localities } of listed?.priorities ?? []) {
+      const found = localities
+        .flatMap(({ endpoints }) => endpoints)
+        .find(({ addresses }) => addresses.some((address) => formatAddress(address) === endpoint));
+      if (found !== undefined) return { ...sample, endpoint: firstAddress(found) };
+    }
+  }
+  return sample;
 }
 
 /** Returns the ids of the nodes from the cluster of a sampled call to its endpoint: of one that is no more, as far as there are any. */

@@ -11,7 +11,7 @@ import { errorMessage } from '../../../util/errors';
 import { PACKAGE_VERSION } from '../../../util/version';
 import { inspectProcess, type InspectedProcess } from '../inspect';
 import { ProcessEvents } from './events';
-import { findTakenWay, findWay, type CallWay } from './call-way';
+import { byFirstAddress, findTakenWay, findWay, type CallWay } from './call-way';
 import { describeSample } from './sample-rows';
 import { drawnNodes, graphOptions } from './graph-rows';
 import { KeptViews } from './kept-views';
@@ -21,11 +21,18 @@ import { explainResource } from './resource-rows';
 import { processServers } from '../process-servers';
 import { ClientState, clientsById } from './client-state';
 
+type InspectedClient = InspectedProcess['clients'][number];
+
 /** The process whose state a page shows. */
 export interface ObservedProcess {
   /** Returns `undefined` while there has been no channel for an xds: target. */
   readonly inspected: () => InspectedProcess | undefined;
-  readonly explainCall: (target: string, method: string, headers: Metadata) => CallExplanation;
+  /** @param of The target of a channel, and its client as an inspected process has it: by default any. */
+  readonly explainCall: (
+    of: { readonly scope: string; readonly xdsClient?: object },
+    method: string,
+    headers: Metadata,
+  ) => CallExplanation;
   /** Keeps more of the values that resources had, until the handle is released. */
   readonly keepMoreValues: () => Handle;
 }
@@ -85,8 +92,8 @@ class ClientPage implements PageSource {
     if (name === 'text') {
       return this.capture().describeAsText(target, question.get('at'), this.clock.now());
     }
-    if (name === 'sample') return this.explainSample(target, client?.scope ?? target, question);
-    if (name === 'explain') return this.explain(target, client?.scope ?? target, question);
+    if (name === 'sample') return this.explainSample(target, client, question);
+    if (name === 'explain') return this.explain(target, client, question);
     if (name !== 'resource' || inspected === undefined || client === undefined) return undefined;
     return explainResource(inspected, client.snapshot(), question.get('id') ?? '');
   }
@@ -108,13 +115,13 @@ class ClientPage implements PageSource {
 
   private explain(
     id: string,
-    scope: string,
+    client: InspectedClient | undefined,
     question: Question,
   ): { readonly text: string; readonly way?: CallWay } {
     try {
       const headers = parseHeaders(question.get('headers') ?? '');
       const method = question.get('method') ?? '';
-      const explained = this.observed.explainCall(scope, method, headers);
+      const explained = this.observed.explainCall(client ?? { scope: id }, method, headers);
       const text = String(explained);
       const input = this.capture().graphInput({ target: id });
       if (explained.kind !== 'routed' || input === undefined) return { text };
@@ -129,22 +136,23 @@ class ClientPage implements PageSource {
   /** The way that a sampled call took; `undefined` if the call is no longer kept. */
   private explainSample(
     id: string,
-    scope: string,
+    client: InspectedClient | undefined,
     question: Question,
   ): { readonly text: string; readonly way?: CallWay } | undefined {
     const number = Number(question.get('id'));
-    const sample = processRates.samples.of(scope).find((each) => each.id === number);
+    const sample = processRates.samples.of(client?.scope ?? id).find((each) => each.id === number);
     if (sample === undefined) return undefined;
     const text = describeSample(sample);
     const headers = new Metadata();
     for (const { name, value } of sample.headers) headers.add(name, value);
-    const explained = this.observed.explainCall(scope, sample.path, headers);
+    const explained = this.observed.explainCall(client ?? { scope: id }, sample.path, headers);
     const input = this.capture().graphInput({ target: id });
     if (explained.kind !== 'routed' || input === undefined) return { text };
     const request = parseGroups(question);
     const graph = buildWholeGraph(input, graphOptions(request));
     const graphs = { graph, whole: buildWholeGraph(input, WHOLE) };
-    const way = findTakenWay(graphs, { explained, sample }, drawnNodes(graph, request));
+    const taken = { explained, sample: byFirstAddress(sample, input.config) };
+    const way = findTakenWay(graphs, taken, drawnNodes(graph, request));
     return { text, way };
   }
 }

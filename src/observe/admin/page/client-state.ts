@@ -78,16 +78,30 @@ export function clientsById(inspected: InspectedProcess | undefined): ReadonlyMa
 export class ClientState implements PageState {
   private readonly snapshots = new Map<string, ClientSnapshot>();
   private readonly clients: ReadonlyMap<string, Client>;
+  /** How many clients each target has. */
+  private readonly counts = new Map<string, number>();
   private failures: ReturnType<InspectedProcess['policyFailures']> | undefined;
 
   constructor(
     private readonly inspected: InspectedProcess | undefined,
     private readonly events: ProcessEvents,
     private readonly past: PastStates,
-    private readonly ratesOf: (target: string) => ReadRates | undefined = () => undefined,
+    private readonly ratesOfTarget: (target: string) => ReadRates | undefined = () => undefined,
     private readonly kept = new KeptViews(),
   ) {
     this.clients = clientsById(inspected);
+    for (const { scope } of this.clients.values()) {
+      this.counts.set(scope, this.countClients(scope) + 1);
+    }
+  }
+
+  /** Calls are counted by target: where several clients have the same one, which of them a call was of is not known. */
+  private ratesOf(target: string): ReadRates | undefined {
+    return this.countClients(target) > 1 ? undefined : this.ratesOfTarget(target);
+  }
+
+  private countClients(target: string): number {
+    return this.counts.get(target) ?? 0;
   }
 
   view(request: ViewRequest): View {
@@ -96,7 +110,8 @@ export class ClientState implements PageState {
     // The application may have some before its first channel.
     if (request.name === 'notices') return noticeView(this.events.latest(), request);
     if (inspected === undefined) return NO_ROWS;
-    const scope = this.clients.get(target)?.scope ?? '';
+    const client = this.clients.get(target);
+    const scope = client?.scope ?? '';
     switch (request.name) {
       case 'targets':
         return createView([...this.clients.keys()], request, (id) => this.targetRow(inspected, id));
@@ -106,14 +121,14 @@ export class ClientState implements PageState {
         return resourceView(inspected, this.snapshot(target), request);
       case 'routes':
         return routeView(
-          findResolution(inspected.resolutions, scope)?.live?.config,
+          findResolution(inspected.resolutions, client)?.live?.config,
           request,
           this.ratesOf(scope),
         );
       case 'graph':
-        return withRows(this.graphView(target, request), sampleRows(processRates.samples, scope));
+        return withRows(this.graphView(target, request), this.sampleRows(scope));
       case 'topology':
-        return this.topologyView(inspected, scope, request);
+        return this.topologyView(inspected, client, request);
       case 'addresses':
         return serverView(processServers.reports(), request);
       case 'certificates':
@@ -161,10 +176,19 @@ export class ClientState implements PageState {
     return this.kept.graph(request).view(input, counted && ((part) => counted.describe(part)));
   }
 
-  private topologyView(inspected: InspectedProcess, scope: string, request: ViewRequest): View {
-    const resolution = findResolution(inspected.resolutions, scope);
+  /** As for rates: which client a call was of is not known. */
+  private sampleRows(scope: string): readonly Row[] {
+    return this.countClients(scope) > 1 ? [] : sampleRows(processRates.samples, scope);
+  }
+
+  private topologyView(
+    inspected: InspectedProcess,
+    client: Client | undefined,
+    request: ViewRequest,
+  ): View {
+    const resolution = findResolution(inspected.resolutions, client);
     const policies = resolution && inspected.describePolicies(resolution);
-    return topologyView(policies, request, this.ratesOf(scope));
+    return topologyView(policies, request, this.ratesOf(client?.scope ?? ''));
   }
 
   /** Everything about one event of a target; `undefined` if there is none with that id. */
@@ -206,8 +230,7 @@ export class ClientState implements PageState {
 
   private present(target: string): DescribedTarget['graph'] {
     const { inspected } = this;
-    const scope = this.clients.get(target)?.scope ?? '';
-    const resolution = findResolution(inspected?.resolutions ?? [], scope);
+    const resolution = findResolution(inspected?.resolutions ?? [], this.clients.get(target));
     const config = resolution?.live?.config;
     if (config === undefined) return err(resolution?.failure ?? 'the resources are incomplete');
     const policies = resolution && inspected?.describePolicies(resolution);
@@ -260,14 +283,15 @@ export class ClientState implements PageState {
   }
 
   private targetRow(inspected: InspectedProcess, id: string): Row {
-    const { scope = '', nodeId = '' } = this.clients.get(id) ?? {};
+    const client = this.clients.get(id);
+    const { scope = '', nodeId = '', xdsClient = this } = client ?? {};
     const { servers, resources } = this.snapshot(id);
     const described = describeTarget(
       { ...inspected, describePolicies: () => undefined },
-      { scope, snapshot: () => this.snapshot(id) },
+      { scope, xdsClient, snapshot: () => this.snapshot(id) },
     );
     const { waitingFor, config } = described;
-    const resolution = findResolution(inspected.resolutions, scope);
+    const resolution = findResolution(inspected.resolutions, client);
     const failure =
       described.failure ??
       (config && (findCommonFailure(config) ?? this.policyFailure(inspected, resolution)));
@@ -285,6 +309,7 @@ export class ClientState implements PageState {
         clusters: config.clusters.length,
       }),
       ...this.ratesOf(scope)?.ofTarget(),
+      ...(this.countClients(scope) > 1 && { sameTarget: this.countClients(scope) }),
       resources: resources.length,
       problems: problemsOf(resources).length,
       servers: servers

@@ -83,7 +83,7 @@ async function stateAt(
   const known = past.flatMap(({ value, ...rest }) =>
     value === undefined ? [] : [{ ...rest, value }],
   );
-  const listener = findResolution(inspected.resolutions, target)?.live?.config.listener;
+  const listener = findResolution(inspected.resolutions, client)?.live?.config.listener;
   const config = await inspected.resolve({
     target,
     resources: known,

@@ -428,11 +428,21 @@ export const PAGES = {
         clusters,
         nodeId,
         servers: used,
+        sameTarget,
         ...rates
       }) => [
         stateBadge(of),
         ...(reason ? [' ', reason, waiting > 1 ? ` (${waiting} resources are pending)` : ''] : []),
         ...heldBack.map((text) => element('span', { class: 'path' }, `Held back: ${text}`)),
+        ...(sameTarget
+          ? [
+              element(
+                'span',
+                { class: 'path' },
+                `No rates: the calls of ${sameTarget} channels with bootstraps of their own are of this target.`,
+              ),
+            ]
+          : []),
         ...(listener
           ? [
               element(
