@@ -65,7 +65,7 @@ export async function fetchPageReport(
     if (response.ok) return ok({ source: page.origin, text });
     return failed(
       response.status === 404
-        ? `${page.origin}: this is not the live page of a client; for that of grpc-xds serve, use --control-plane`
+        ? `${page.origin}: this is not the live page of a client; for that of grpc-xds serve, use --control-plane, and for that of a relay --admin with its socket`
         : `${page.origin}: ${text.trim()}`,
     );
   } catch (error) {

@@ -27,8 +27,8 @@ export function restOf(column: GraphColumn): string {
 }
 
 /**
- * Leaves some nodes of each column, and one that stands for the rest: those that were changed come before others, and those with
- * problems.
+ * Leaves some nodes of each column, and one that stands for the rest: those that were changed come before others, then those with
+ * problems, then those that get most of the calls.
  *
  * @param limitOf Returns the number of nodes of a column that are left.
  */
@@ -46,13 +46,15 @@ export function cutWithStandIns(
   const byColumn = new Map<GraphColumn, GraphNode[]>();
   for (const column of columnsOf({ nodes })) byColumn.set(column, []);
   for (const node of nodes) byColumn.get(node.column)?.push(node);
+  let flowOf: ReturnType<typeof flowsInto> | undefined;
   for (const [column, all] of byColumn) {
     const maxNodes = limitOf(column);
     if (all.length <= maxNodes) {
       for (const node of all) kept.push(node);
       continue;
     }
-    const shown = new Set(worstFirst(all).slice(0, maxNodes));
+    flowOf ??= flowsInto(edges);
+    const shown = new Set(mostImportant(all, flowOf).slice(0, maxNodes));
     const rest = all.filter((node) => !shown.has(node));
     for (const node of all) if (shown.has(node)) kept.push(node);
     const id = restOf(column);
@@ -67,10 +69,37 @@ export function cutWithStandIns(
   return { graph: { target, nodes: kept, edges: joinEdges(edges, standIns) }, standIns };
 }
 
-function worstFirst(nodes: readonly GraphNode[]): readonly GraphNode[] {
+function mostImportant(
+  nodes: readonly GraphNode[],
+  flowOf: (id: string) => number,
+): readonly GraphNode[] {
   const rank = ({ state, change }: GraphNode) =>
     GRAPH_STATES.indexOf(state) + (change === undefined ? 0 : GRAPH_STATES.length);
-  return nodes.toSorted((a, b) => rank(b) - rank(a));
+  return nodes.toSorted((a, b) => rank(b) - rank(a) || flowOf(b.id) - flowOf(a.id));
+}
+
+/** Returns the share of all calls that the weights give to a node; 1 for one that nothing leads to. */
+function flowsInto(edges: readonly GraphEdge[]): (id: string) => number {
+  const incoming = new Map<string, GraphEdge[]>();
+  for (const edge of edges) {
+    const own = incoming.get(edge.to);
+    if (own === undefined) incoming.set(edge.to, [edge]);
+    else own.push(edge);
+  }
+  const flows = new Map<string, number>();
+  const flowOf = (id: string): number => {
+    const known = flows.get(id);
+    if (known !== undefined) return known;
+    // An aggregate cluster may not contain itself, but resources may say so.
+    flows.set(id, 0);
+    let flow = incoming.has(id) ? 0 : 1;
+    for (const { from, isUsed, share, evenShare } of incoming.get(id) ?? []) {
+      if (isUsed) flow += flowOf(from) * (share ?? evenShare ?? 1);
+    }
+    flows.set(id, flow);
+    return flow;
+  };
+  return flowOf;
 }
 
 /** Joins the edges between the same two nodes, once nodes stand for others. */

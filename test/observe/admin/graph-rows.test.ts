@@ -231,7 +231,12 @@ describe('the way of a call', () => {
       const sum = into(way, column).reduce((all, { share }) => all + share, 0);
       expect([column, sum]).toEqual([column, expect.closeTo(1, 9)]);
     }
-    // Those with the largest weights.
+    // Those with the largest weights are drawn, and listed.
+    const drawn = inColumn(
+      rowsOf({ target: GRAPH_TARGET, config, policies: undefined }),
+      'cluster',
+    );
+    expect(drawn.map(({ name }) => name)).toEqual([...names.slice(160), '160 more']);
     const [name, least] = [way.forks.at(1)?.name, way.forks.at(1)?.share];
     expect([name, least]).toEqual(['c161', 162 / total]);
   });

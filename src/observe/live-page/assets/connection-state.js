@@ -1,6 +1,6 @@
 // What the page says of its connection, and from when what is shown is, where that is not now.
 
-import { byId } from './dom.js';
+import { byId, timeOfDay } from './dom.js';
 
 export class ConnectionState {
   isPaused = false;
@@ -33,9 +33,7 @@ export class ConnectionState {
 
   /** What is added to what is read by itself while the rest of the page is of another moment; empty while updates go on. */
   readNote() {
-    return this.isPaused
-      ? `Read at ${new Date().toLocaleTimeString()}, while updates are paused.`
-      : '';
+    return this.isPaused ? `Read at ${timeOfDay(new Date())}, while updates are paused.` : '';
   }
 
   #show() {
@@ -45,7 +43,7 @@ export class ConnectionState {
     setText(byId('connection'), this.isPaused ? `Paused${others}` : text);
     const isPast = this.#shownAt !== undefined && (this.isPaused || !isLive);
     byId('moment').hidden = !isPast;
-    if (isPast) setText(byId('moment'), `as it was at ${this.#shownAt.toLocaleTimeString()}`);
+    if (isPast) setText(byId('moment'), `as it was at ${timeOfDay(this.#shownAt)}`);
   }
 }
 

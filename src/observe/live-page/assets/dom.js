@@ -100,6 +100,11 @@ export function age(iso) {
   return element('time', { datetime: iso, title: iso }, ageText(iso));
 }
 
+/** The time of day of a date, in UTC as all times of the page are. */
+export function timeOfDay(date) {
+  return `${date.toISOString().slice(11, 19)} UTC`;
+}
+
 /** Updates the ages in a part of the page. */
 export function refreshAges(root) {
   for (const time of root.querySelectorAll('time')) {

@@ -1,6 +1,14 @@
 // The line with the last events of a target, the newest at the right. Events close to each other are one mark.
 
-import { ageText, element, setAttributes, stateBadge, svgElement, toneOf } from './dom.js';
+import {
+  ageText,
+  element,
+  setAttributes,
+  stateBadge,
+  svgElement,
+  timeOfDay,
+  toneOf,
+} from './dom.js';
 
 const HEIGHT = 40;
 /** The width that a mark has for itself, and the space left and right of the line. */
@@ -172,7 +180,7 @@ export class Timeline {
 }
 
 function timeOf(at) {
-  return element('span', { class: 'count' }, new Date(at).toLocaleTimeString());
+  return element('span', { class: 'count' }, timeOfDay(new Date(at)));
 }
 
 /** Joins the events, the newest first, to marks from left to right. */
