@@ -3,6 +3,7 @@ import type * as DumpOnSignal from './observe/admin/dump-on-signal';
 import type * as Inspect from './observe/admin/inspect';
 import type { InspectOptions, InspectReport } from './observe/admin/inspect-report';
 import type * as ClientPage from './observe/admin/page/client-page';
+import type { ObservedProcess } from './observe/admin/page/client-page';
 import type { ObserveClients } from './observe/admin/status-queue';
 import type { AdminPageOptions } from './observe/live-page/page-access';
 import type { AdminPage } from './observe/live-page/page-server';
@@ -17,6 +18,7 @@ import { registerXdsResolver } from './resolver/xds-scheme';
 import type * as SharesModule from './relay/share/shares';
 import type { RelayChoices, Shares } from './relay/share/shares';
 import type * as Explain from './runtime/explain';
+import type { ExplainedCall } from './runtime/explain';
 import {
   checkRegisterOptions,
   readShare,
@@ -204,7 +206,7 @@ export function explainCall(
   return explainOnChannel({ target, method, headers });
 }
 
-function explainOnChannel(call: Explain.ExplainedCall): CallExplanation {
+function explainOnChannel(call: ExplainedCall): CallExplanation {
   const { runtime, isRegistered = false } = registration ?? {};
   if (runtime !== undefined && isRegistered) {
     return loadExplain().explainOnChannel(runtime.explained(), call);
@@ -344,7 +346,7 @@ export function dumpOnSignal(signal: NodeJS.Signals): () => void {
 export function serveAdminPage(options: AdminPageOptions): Promise<AdminPage> {
   const { keepMoreValues } = loadChangeHistory();
   const inspected = () => registration?.runtime?.inspected();
-  const explained: ClientPage.ObservedProcess['explainCall'] = (of, method, headers) =>
+  const explained: ObservedProcess['explainCall'] = (of, method, headers) =>
     explainOnChannel({ target: of.scope, xdsClient: of.xdsClient, method, headers });
   const observed = { inspected, explainCall: explained, keepMoreValues };
   const serving = loadClientPage().serveClientPage(options, observed, systemClock);
