@@ -1,11 +1,15 @@
-// Prints the one line that sums up a test run, from the file that `jest --json --outputFile` wrote.
+// Prints the one line that sums up test runs, from the files that `jest --json --outputFile` wrote.
 //
-//   node scripts/test-summary.mjs results.json
+//   node scripts/test-summary.mjs results.json...
 //
 // A test file that did not even load has no tests to count; it counts as one failure.
 
 import { readFileSync } from 'node:fs';
 
-const results = JSON.parse(readFileSync(process.argv[2], 'utf8'));
-const failed = results.numFailedTests + results.numRuntimeErrorTestSuites;
-console.log(`${results.numPassedTests} passed, ${failed} failed`);
+let [passed, failed] = [0, 0];
+for (const file of process.argv.slice(2)) {
+  const results = JSON.parse(readFileSync(file, 'utf8'));
+  passed += results.numPassedTests;
+  failed += results.numFailedTests + results.numRuntimeErrorTestSuites;
+}
+console.log(`${passed} passed, ${failed} failed`);

@@ -93,10 +93,10 @@ export class TestBrowser {
   }
 }
 
-/** Tests in one Chromium, which CI has. Elsewhere they are skipped without one. */
+/** Tests in one Chromium, which CI has and `npm run browser` needs. Elsewhere they are skipped without one. */
 export function describeInBrowser(name: string, tests: (chromium: TestBrowser) => void): void {
-  const group =
-    chromiumPath === undefined && process.env.CI === undefined ? describe.skip : describe;
+  const isNeeded = process.env.CI !== undefined || process.env['NEEDS_CHROMIUM'] !== undefined;
+  const group = chromiumPath === undefined && !isNeeded ? describe.skip : describe;
   group(name, () => {
     const chromium = new TestBrowser();
     beforeAll(() => chromium.launch());

@@ -7,8 +7,13 @@ import type { Page } from 'playwright-core';
  */
 export async function unreached(tab: Page): Promise<readonly string[]> {
   const count = await tab.evaluate<number>(BEGIN);
-  // The browser itself has a turn between the last and the first.
-  for (let press = 0; press < count + 2; press++) await tab.keyboard.press('Tab');
+  const round = async () => {
+    // The browser itself has a turn between the last and the first.
+    for (let press = 0; press < count + 2; press++) await tab.keyboard.press('Tab');
+  };
+  await round();
+  // An update may have added some, which come before the last ones.
+  if ((await tab.evaluate<number>(MISSED)) > 0) await round();
   return tab.evaluate<readonly string[]>(END);
 }
 
@@ -33,6 +38,12 @@ const BEGIN = `(() => {
   document.addEventListener('focusin', look);
   globalThis.focusRound = { expected, reached, look };
   return expected.length;
+})()`;
+
+/** How many there are that could be reached and were not. */
+const MISSED = `(() => {
+  const { expected, reached } = globalThis.focusRound;
+  return expected.filter((each) => each.isConnected && !reached.has(each)).length;
 })()`;
 
 /** Those that an update has taken away meanwhile are not missed. */

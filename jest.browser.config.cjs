@@ -1,0 +1,12 @@
+// The tests of the live page in Chromium: `npm run browser`.
+const config = require('./jest.config.cjs');
+
+// Without Chromium they fail, and are not skipped as in `npm test`.
+process.env.NEEDS_CHROMIUM = 'true';
+
+/** @type {import('jest').Config} */
+module.exports = {
+  ...config,
+  testMatch: ['<rootDir>/test/browser/**/*.test.ts'],
+  testPathIgnorePatterns: ['/node_modules/'],
+};
