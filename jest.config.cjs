@@ -12,8 +12,8 @@ module.exports = {
   sandboxInjectedGlobals: builtIns.split(' '),
   // A busy machine is no reason to fail.
   testTimeout: 60_000,
-  // One more than there are cores: some tests wait for timers of seconds, or for a child process.
-  maxWorkers: availableParallelism() + 1,
+  // Two more than there are cores: some tests wait for timers of seconds, or for a child process.
+  maxWorkers: availableParallelism() + 2,
   // A process that has run hundreds of files is slow with what is left of them.
   workerIdleMemoryLimit: '500MB',
   setupFiles: [

@@ -373,6 +373,16 @@ describe('grpc-xds serve', () => {
       );
     }
 
+    async function firstClient(page: Parameters<typeof readPage>[0]): Promise<string> {
+      const reader = await readPage(page, 'view=clients');
+      const [row] = await eventually(
+        () => reader.messages.flatMap(({ data }) => data.views.clients?.rows ?? []),
+        ({ length }) => length > 0,
+      );
+      reader.request.destroy();
+      return String(row?.id);
+    }
+
     it('draws the Listeners that a client has requested, and all without a client', async () => {
       const { client, page } = await startPage();
       const whole = await readGraph(page);
@@ -387,14 +397,16 @@ describe('grpc-xds serve', () => {
       const stream = client.open();
       stream.subscribe(LDS, ['nowhere'], { node: { id: 'n1' } });
       const response = await stream.next();
+      // A call that is tried again by itself is another stream.
+      const id = await firstClient(page);
       const [nowhere] = await eventually(
-        () => readGraph(page, '&target=1'),
+        () => readGraph(page, `&target=${id}`),
         ({ length }) => length === 1,
       );
       expect(nowhere).toMatch(/^target xds:\/\/\/nowhere: failing \(.*Listener "nowhere"/);
       stream.ack(response, ['nowhere', 'echo.example.com:50051']);
       const both = await eventually(
-        () => readGraph(page, '&target=1'),
+        () => readGraph(page, `&target=${id}`),
         ({ length }) => length > 1,
       );
       expect(both.filter((row) => row.startsWith('target'))).toHaveLength(2);
