@@ -93,11 +93,12 @@ function placeOf(
   { cluster, endpoint }: SampledCall,
 ): readonly string[] {
   if (cluster === undefined) return [];
-  const names = new Map(
-    nodes.map(({ id, column, name }) => [id, column === 'endpoint' ? name : '']),
-  );
+  const endpoints = new Map<string, string>();
+  for (const { id, column, name } of nodes) if (column === 'endpoint') endpoints.set(id, name);
   const walk = (id: string): readonly string[] | undefined => {
-    if (names.get(id) === endpoint) return [id];
+    // Nothing is below an endpoint, of which there may be ten thousand.
+    const name = endpoints.get(id);
+    if (name !== undefined) return name === endpoint ? [id] : undefined;
     // A priority that is in use comes before one with the same address that is not.
     const ways = edges.filter(({ from }) => from === id);
     for (const { to } of ways.toSorted((a, b) => Number(b.isUsed) - Number(a.isUsed))) {
