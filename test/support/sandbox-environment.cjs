@@ -2,7 +2,7 @@
 const { AsyncLocalStorage } = require('node:async_hooks');
 const { TestEnvironment } = require('jest-environment-node');
 const { formatFramesOnce } = require('./format-frames-once.cjs');
-require('./compile-with-cache.cjs');
+require('./compile-once.cjs');
 
 /** The storages that the present test file has used, such as that of Jest itself, which each file creates anew. */
 const used = new Set();
