@@ -1,4 +1,4 @@
-import { RandomSubsettingConfig } from '../../lb/random-subsetting/config';
+import type { RandomSubsettingConfig } from '../../lb/random-subsetting/config';
 import { RING_HASH } from '../../lb/ring-hash/config';
 import { WrrLocalityConfig } from '../../lb/wrr-locality/config';
 import type { LbConfig } from '../../resources/extension-points';
@@ -17,11 +17,16 @@ export interface EndpointChoice {
 export function endpointChoice(config: LbConfig): EndpointChoice {
   let isWithinLocality = false;
   let inner = config;
-  while (inner instanceof WrrLocalityConfig || inner instanceof RandomSubsettingConfig) {
+  while (inner instanceof WrrLocalityConfig || isSubsetting(inner)) {
     isWithinLocality ||= inner instanceof WrrLocalityConfig;
     inner = inner.childPolicy;
   }
   const { policyName } = inner;
   const policy = policyName.replace(/_experimental$/, '');
   return { policy, isWithinLocality, goesByWeight: policyName === RING_HASH };
+}
+
+/** By its name: the policy is loaded when a cluster has it. */
+function isSubsetting(config: LbConfig): config is RandomSubsettingConfig {
+  return config.policyName === 'random_subsetting_experimental';
 }
