@@ -124,25 +124,34 @@ class PartBuilder {
     priority: number,
   ): readonly { readonly isUsed: boolean; readonly state: GraphState }[] {
     const { seen, isInUse } = this.input;
-    const addresses = localities.flatMap((each) => each.endpoints.map(firstAddress));
+    const known = localities.map(({ endpoints }) => endpoints.map((each) => this.find(each)));
     const isPriorityUsed =
       seen === undefined || seen.endpoints.size === 0
         ? priority === 0 && isInUse
-        : addresses.some((address) => seen.endpoints.get(address)?.isInUse === true);
-    const states = localities.map(({ endpoints }) =>
-      endpoints.map((each) => this.judge(each, isPriorityUsed)),
+        : known.some((each) => each.some((state) => state?.isInUse === true));
+    const states = localities.map(({ endpoints }, index) =>
+      endpoints.map((each, i) => known[index]?.[i] ?? judgeUnseen(each, seen, isPriorityUsed)),
     );
-    const picked = states.map((each) => countPicked(each));
-    const [allPicked, weights] = [sum(picked), sum(localities.map(({ weight }) => weight))];
-    const { isWithinLocality, goesByWeight } = this.choice;
+    const shareOf = this.sharesOf(localities, states);
     return localities.map((locality, index) => {
-      const share =
-        isWithinLocality || goesByWeight
-          ? { share: locality.weight / weights }
-          : { evenShare: allPicked === 0 ? 0 : (picked[index] ?? 0) / allPicked };
       const own = states[index] ?? [];
-      return this.addLocality({ ...{ locality, priority, isPriorityUsed, share }, states: own });
+      const share = shareOf(locality, own);
+      return this.addLocality({ locality, priority, isPriorityUsed, share, states: own });
     });
+  }
+
+  /** Returns what gives a locality its share of the calls of its priority: weights, or how many of its endpoints are picked from. */
+  private sharesOf(
+    localities: readonly LocalityEndpoints[],
+    states: readonly (readonly SeenEndpoint[])[],
+  ): (locality: LocalityEndpoints, own: readonly SeenEndpoint[]) => LocalityInput['share'] {
+    const { isWithinLocality, goesByWeight } = this.choice;
+    if (isWithinLocality || goesByWeight) {
+      const all = localities.reduce((sum, { weight }) => sum + weight, 0);
+      return ({ weight }) => ({ share: weight / all });
+    }
+    const all = states.reduce((sum, own) => sum + countPicked(own), 0);
+    return (_locality, own) => ({ evenShare: all === 0 ? 0 : countPicked(own) / all });
   }
 
   private addLocality(input: LocalityInput): {
@@ -171,12 +180,15 @@ class PartBuilder {
     return { isUsed, state };
   }
 
-  /** Returns the state of an endpoint that may be ejected. */
-  private judge(endpoint: XdsEndpoint, isPriorityUsed: boolean): SeenEndpoint {
+  /** Returns the state of an endpoint that the channel knows, or that is ejected; `undefined` for another one. */
+  private find(endpoint: XdsEndpoint): SeenEndpoint | undefined {
     const { name, seen, ejected } = this.input;
-    const text = ejected?.(name, firstAddress(endpoint));
-    if (text !== undefined) return { state: 'ejected', text, isInUse: false };
-    return judgeEndpoint(endpoint, seen, isPriorityUsed);
+    if (seen === undefined && ejected === undefined) return undefined;
+    const address = firstAddress(endpoint);
+    const text = ejected?.(name, address);
+    return text === undefined
+      ? seen?.endpoints.get(address)
+      : { state: 'ejected', text, isInUse: false };
   }
 
   private addEndpoints({ id: localityId, group, locality, states }: LocalityParts): void {
@@ -191,7 +203,12 @@ class PartBuilder {
       return;
     }
     const { goesByWeight } = this.choice;
-    const total = sum(endpoints.map(({ weight }, i) => (states[i]?.isInUse === true ? weight : 0)));
+    const total = goesByWeight
+      ? endpoints.reduce(
+          (sum, { weight }, i) => sum + (states[i]?.isInUse === true ? weight : 0),
+          0,
+        )
+      : 0;
     endpoints.forEach((endpoint, index) => {
       const { state = 'idle', text = '', isInUse = false } = states[index] ?? {};
       const address = firstAddress(endpoint);
@@ -266,14 +283,16 @@ function parseAddress(text: string): SocketAddress {
   };
 }
 
-/** Without a channel, endpoints are as the control plane says. @param isPriorityUsed Whether calls reach its priority. */
-function judgeEndpoint(
+/**
+ * Judges an endpoint that the channel does not know: without a channel, endpoints are as the control plane says.
+ *
+ * @param isPriorityUsed Whether calls reach its priority.
+ */
+function judgeUnseen(
   endpoint: XdsEndpoint,
   seen: SeenCluster | undefined,
   isPriorityUsed: boolean,
 ): SeenEndpoint {
-  const known = seen?.endpoints.get(firstAddress(endpoint));
-  if (known !== undefined) return known;
   if (endpoint.health === 'DRAINING') {
     return { state: 'draining', text: 'takes no new calls', isInUse: false };
   }
@@ -313,10 +332,6 @@ function summarize(states: readonly SeenEndpoint[]): StateSummary {
 
 function countPicked(states: readonly SeenEndpoint[]): number {
   return states.reduce((count, { isInUse }) => count + Number(isInUse), 0);
-}
-
-function sum(values: readonly number[]): number {
-  return values.reduce((total, value) => total + value, 0);
 }
 
 /** What takes calls counts: one failing endpoint of many does not make a locality fail. */

@@ -73,9 +73,12 @@ function mostImportant(
   nodes: readonly GraphNode[],
   flowOf: (id: string) => number,
 ): readonly GraphNode[] {
-  const rank = ({ state, change }: GraphNode) =>
-    GRAPH_STATES.indexOf(state) + (change === undefined ? 0 : GRAPH_STATES.length);
-  return nodes.toSorted((a, b) => rank(b) - rank(a) || flowOf(b.id) - flowOf(a.id));
+  const ranked = nodes.map((node) => {
+    const { id, state, change } = node;
+    const rank = GRAPH_STATES.indexOf(state) + (change === undefined ? 0 : GRAPH_STATES.length);
+    return { node, rank, flow: flowOf(id) };
+  });
+  return ranked.sort((a, b) => b.rank - a.rank || b.flow - a.flow).map(({ node }) => node);
 }
 
 /** Returns the share of all calls that the weights give to a node; 1 for one that nothing leads to. */
