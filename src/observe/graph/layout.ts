@@ -176,16 +176,24 @@ function sortPriorities({ nodes, edges }: Picture): ReadonlyMap<string, number> 
     isSame &&= free.every((place, index) => place === order.get(ids[index] ?? ''));
     ids.forEach((id, index) => order.set(id, free[index] ?? 0));
   }
+  const lowest = new Map<string | undefined, number>();
+  for (const { id, column, y } of nodes) {
+    if (column !== 'locality') continue;
+    const parent = parents.get(id);
+    isSame &&= y >= (lowest.get(parent) ?? 0);
+    lowest.set(parent, y);
+  }
+  // Lines of other clusters may cross: the layout has its reasons.
+  if (isSame) return undefined;
   const parentOf = ({ id }: GraphNode) => order.get(parents.get(id) ?? '') ?? Infinity;
   for (const column of ['locality', 'endpoint']) {
     const own = nodes.filter((node) => node.column === column);
     // Localities are in the order of their priorities, and endpoints of a locality in any.
     if (column === 'endpoint') own.sort((a, b) => a.y - b.y);
     own.sort((a, b) => Math.sign(parentOf(a) - parentOf(b)) || 0);
-    isSame &&= own.every(({ y }, index) => y >= (own[index - 1]?.y ?? 0));
     own.forEach(({ id }, index) => order.set(id, index));
   }
-  return isSame ? undefined : order;
+  return order;
 }
 
 function placeCalls(graph: MeshGraph, options: LayoutOptions): Picture {
