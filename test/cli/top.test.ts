@@ -199,6 +199,17 @@ describe('the sample of a report', () => {
     });
   });
 
+  it('has no rates since one of another process, which has started since', () => {
+    const startedAt = (text: string, at: string) =>
+      readSample(text.replace('{', `{"startedAt":"${at}",`), undefined);
+    const before = startedAt(report(100, 10, 1000), '2026-01-01T00:00:00Z');
+    const after = startedAt(report(120, 15, 3000), '2026-01-01T00:00:02Z');
+    const [row] = after?.rows ?? [];
+    if (row === undefined || after === undefined) throw new Error('no rows');
+    expect(ratesOf(row, after, before)).toBeUndefined();
+    expect(ratesOf(row, after, after && { ...after, atMs: 2000 })).toBeDefined();
+  });
+
   it.each(['', '[]', '{"schema":2}', 'null'])('is none of %j', (text) => {
     expect(readSample(text, undefined)).toBeUndefined();
   });

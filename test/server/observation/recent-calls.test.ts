@@ -1,5 +1,6 @@
 import { status } from '@grpc/grpc-js';
 import type { FilterChain } from '../../../src/resources/listener/listener';
+import { nameOfClient } from '../../../src/server/observation/client-name';
 import { RecentCalls } from '../../../src/server/observation/recent-calls';
 import { FakeClock } from '../../support/fake-clock';
 
@@ -65,5 +66,7 @@ describe('RecentCalls', () => {
     const recent = new RecentCalls(clock);
     recent.add(chain, requestOf('x'.repeat(10_000)), undefined);
     expect(recent.all()[0]?.identity).toHaveLength(513);
+    // As the connections of the client have it.
+    expect(recent.all()[0]?.identity).toBe(nameOfClient(requestOf('x'.repeat(10_000)).tls));
   });
 });
