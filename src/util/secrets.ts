@@ -58,7 +58,7 @@ const CREDENTIAL_HEADER =
  * values are conditions that many calls fulfil.
  */
 export function mayBeCredential(header: string): boolean {
-  return isHiddenHeader(header) || isSecretName(header) || CREDENTIAL_HEADER.test(header);
+  return isSecretKey(header) || CREDENTIAL_HEADER.test(header);
 }
 
 /** Members of JSON that say which header the others of their object are about. */

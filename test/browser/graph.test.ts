@@ -7,6 +7,7 @@ import { longestTask } from '../support/longest-task';
 import { Mesh, SERVICE, type MeshResources } from '../support/mesh';
 import { startScene } from '../support/page-scene';
 import {
+  routeToSplit,
   edsClusterJson,
   endpointsJson,
   listenerJson,
@@ -214,21 +215,7 @@ describeInBrowser('the graph of the live page in Chromium', (chromium) => {
     const [a, b] = await Promise.all(['a', 'b'].map((name) => mesh.backend(name)));
     const split = (first: number): MeshResources => ({
       listeners: [listenerJson(SERVICE)],
-      routes: [
-        routeConfigJson(`${SERVICE}-routes`, [
-          {
-            match: { prefix: '' },
-            route: {
-              weighted_clusters: {
-                clusters: [
-                  { name: 'a', weight: first },
-                  { name: 'b', weight: 100 - first },
-                ],
-              },
-            },
-          },
-        ]),
-      ],
+      routes: [routeConfigJson(`${SERVICE}-routes`, [routeToSplit({ a: first, b: 100 - first })])],
       clusters: [edsClusterJson('a'), edsClusterJson('b')],
       endpoints: [
         endpointsJson('a', [{ zone: 'z', ports: [a?.port ?? 0] }]),

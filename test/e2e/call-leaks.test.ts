@@ -20,7 +20,7 @@ import {
 
 jest.setTimeout(300_000);
 
-const CALLS = 3000;
+const CALLS = 10_000;
 const BATCH = 500;
 
 /** A server hangs up on a connection after 1,000 resets in a row, so the cancelled calls share several. */

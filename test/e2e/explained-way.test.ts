@@ -6,6 +6,7 @@ import { Mesh, SERVICE, type MeshResources } from '../support/mesh';
 import { getPage } from '../support/page-reader';
 import { seededRandom } from '../support/seeded-random';
 import {
+  PICK_FIRST,
   edsClusterJson,
   endpointsJson,
   listenerJson,
@@ -81,21 +82,6 @@ describe('the explained way of a call', () => {
     const names = ['a', 'b', 'c', 'lost'];
     const backends = await Promise.all(names.map((name) => mesh.backend(name)));
     const [a, b, c, lost] = backends.map(({ port }) => port);
-    const pickFirst = {
-      load_balancing_policy: {
-        policies: [
-          {
-            typed_extension_config: {
-              name: 'pick_first',
-              typed_config: {
-                '@type':
-                  'type.googleapis.com/envoy.extensions.load_balancing_policies.pick_first.v3.PickFirst',
-              },
-            },
-          },
-        ],
-      },
-    };
     const to = (cluster: string) => ({
       match: { prefix: '', headers: [{ name: 'x-user', exact_match: cluster }] },
       route: { cluster },
@@ -104,7 +90,7 @@ describe('the explained way of a call', () => {
     mesh.serve({
       listeners: [listenerJson(SERVICE)],
       routes: [routeConfigJson(`${SERVICE}-routes`, clusters.map(to))],
-      clusters: clusters.map((name) => edsClusterJson(name, name === 'first' ? pickFirst : {})),
+      clusters: clusters.map((name) => edsClusterJson(name, name === 'first' ? PICK_FIRST : {})),
       endpoints: [
         withWeights('turns', a ?? 0, b ?? 0, c ?? 0),
         endpointsJson('first', [{ zone: 'a', ports: [a ?? 0, b ?? 0, c ?? 0] }]),

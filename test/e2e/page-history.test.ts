@@ -4,6 +4,7 @@ import { eventually } from '../support/eventually';
 import { Mesh, SERVICE, simpleResources, type MeshResources } from '../support/mesh';
 import { getPage, readPage } from '../support/page-reader';
 import {
+  routeToSplit,
   edsClusterJson,
   endpointsJson,
   routeConfigJson,
@@ -134,17 +135,7 @@ describe('the history of the page of a client', () => {
     const CHANGES = 250;
     const routes = (weight: number) =>
       routeConfigJson(`${SERVICE}-routes`, [
-        {
-          match: { prefix: '' },
-          route: {
-            weighted_clusters: {
-              clusters: [
-                { name: 'echo', weight },
-                { name: 'other', weight: CHANGES - weight },
-              ],
-            },
-          },
-        },
+        routeToSplit({ echo: weight, other: CHANGES - weight }),
       ]);
     let published = 0;
     const count = () => published++;

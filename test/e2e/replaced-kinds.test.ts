@@ -5,6 +5,7 @@ import { HeldTimers } from '../support/held-timers';
 import { bootstrapFor, Mesh, SERVICE, VARIANTS, type MeshResources } from '../support/mesh';
 import { SlowLink } from '../support/slow-link';
 import {
+  routeToSplit,
   edsClusterJson,
   endpointsJson,
   listenerJson,
@@ -236,41 +237,13 @@ const REPLACEMENTS: Record<string, readonly [Step, Step]> = {
   'the clusters of a split': [
     ([p]) => ({
       listeners: listener,
-      routes: [
-        routeConfigJson(`${SERVICE}-routes`, [
-          {
-            match: { prefix: '' },
-            route: {
-              weighted_clusters: {
-                clusters: [
-                  { name: 'a', weight: 1 },
-                  { name: 'b', weight: 1 },
-                ],
-              },
-            },
-          },
-        ]),
-      ],
+      routes: [routeConfigJson(`${SERVICE}-routes`, [routeToSplit({ a: 1, b: 1 })])],
       clusters: [eds('a'), eds('b')],
       endpoints: [at('a', p), at('b', p)],
     }),
     ([, p]) => ({
       listeners: listener,
-      routes: [
-        routeConfigJson(`${SERVICE}-routes`, [
-          {
-            match: { prefix: '' },
-            route: {
-              weighted_clusters: {
-                clusters: [
-                  { name: 'b', weight: 1 },
-                  { name: 'c', weight: 1 },
-                ],
-              },
-            },
-          },
-        ]),
-      ],
+      routes: [routeConfigJson(`${SERVICE}-routes`, [routeToSplit({ b: 1, c: 1 })])],
       clusters: [eds('c'), eds('b')],
       endpoints: [at('c', p), at('b', p)],
     }),

@@ -23,6 +23,7 @@ import {
 import { bootstrapFor, Mesh, SERVICE, type MeshResources } from '../support/mesh';
 import { mutualTlsSocket } from '../support/mutual-tls';
 import {
+  PICK_FIRST,
   edsClusterJson,
   endpointsJson,
   listenerJson,
@@ -138,26 +139,10 @@ const seams: readonly Seam[] = [
     name: 'credentials.createConnector',
     ways: synchronous,
     isRaw: true,
-    cluster: (name) => edsClusterJson(name, pickFirst),
+    cluster: (name) => edsClusterJson(name, PICK_FIRST),
     log: /^pick_first: unexpected error: /,
   },
 ];
-
-const pickFirst: Json = {
-  load_balancing_policy: {
-    policies: [
-      {
-        typed_extension_config: {
-          name: 'pick_first',
-          typed_config: {
-            '@type':
-              'type.googleapis.com/envoy.extensions.load_balancing_policies.pick_first.v3.PickFirst',
-          },
-        },
-      },
-    ],
-  },
-};
 
 /** A cluster whose one endpoint is a name of DNS. */
 function dnsClusterJson(name: string, port: number): Json {

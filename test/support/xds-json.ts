@@ -59,6 +59,29 @@ export function routeToCluster(cluster: string, extra: Json = {}): Json {
   return { match: { prefix: '' }, route: { cluster, ...extra } };
 }
 
+/** A route for every call, which splits them among clusters by weight. */
+export function routeToSplit(weights: Readonly<Record<string, number>>): Json {
+  const clusters = Object.entries(weights).map(([name, weight]) => ({ name, weight }));
+  return { match: { prefix: '' }, route: { weighted_clusters: { clusters } } };
+}
+
+/** What a cluster has besides whose policy is pick_first. */
+export const PICK_FIRST: Json = {
+  load_balancing_policy: {
+    policies: [
+      {
+        typed_extension_config: {
+          name: 'pick_first',
+          typed_config: {
+            '@type':
+              'type.googleapis.com/envoy.extensions.load_balancing_policies.pick_first.v3.PickFirst',
+          },
+        },
+      },
+    ],
+  },
+};
+
 export function edsClusterJson(name: string, extra: Json = {}): Json {
   return {
     name,

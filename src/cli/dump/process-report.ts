@@ -60,7 +60,7 @@ export async function fetchPageReport(
       redirect: 'error',
       signal: deadline.signal,
     });
-    const text = response.body === null ? '' : await readText(response.body, deadline);
+    const text = response.body === null ? '' : await readText(response.body, deadline.signal);
     if (text === undefined) return failed(`${page.origin}: more than ${MAX_INPUT_BYTES} bytes`);
     if (response.ok) return ok({ source: page.origin, text });
     return failed(
@@ -91,11 +91,6 @@ class Deadline {
     return this.controller.signal;
   }
 
-  /** Runs the callback when the time is over. */
-  onExpired(callback: (reason: unknown) => void): void {
-    this.signal.addEventListener('abort', () => callback(this.signal.reason), { once: true });
-  }
-
   release(): void {
     this.timer.release();
   }
@@ -103,21 +98,21 @@ class Deadline {
 
 /**
  * Reads a body. It may have been compressed. Once `fetch` has its response, Node.js may collect what connects that to the signal: the
- * body itself ends with the deadline.
+ * body itself ends with it.
  *
  * @returns `undefined` if it is larger than any input may be.
- * @throws the reason of the deadline.
+ * @throws the reason of the signal.
  */
 async function readText(
   body: ReadableStream<Uint8Array>,
-  deadline: Deadline,
+  signal: AbortSignal,
 ): Promise<string | undefined> {
   const reader = body.getReader();
-  deadline.onExpired((reason) => void reader.cancel(reason).catch(ignore));
+  signal.addEventListener('abort', () => void reader.cancel(signal.reason).catch(ignore));
   const collected = new ByteCollector(MAX_INPUT_BYTES);
   for (;;) {
     const { done, value } = await reader.read();
-    deadline.signal.throwIfAborted();
+    signal.throwIfAborted();
     if (done) return collected.bytes.toString('utf8');
     if (collected.add(value)) continue;
     await reader.cancel();

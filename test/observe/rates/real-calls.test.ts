@@ -7,6 +7,7 @@ import type { EchoClient } from '../../support/echo-backend';
 import { Mesh, SERVICE, simpleResources, type MeshResources } from '../../support/mesh';
 import { readPage, type PageStream } from '../../support/page-reader';
 import {
+  routeToSplit,
   edsClusterJson,
   endpointsJson,
   listenerJson,
@@ -162,21 +163,7 @@ const EJECT_FAILING: Json = {
 function splitResources(stable: number, canary: number): MeshResources {
   return {
     listeners: [listenerJson(SERVICE)],
-    routes: [
-      routeConfigJson(`${SERVICE}-routes`, [
-        {
-          match: { prefix: '' },
-          route: {
-            weighted_clusters: {
-              clusters: [
-                { name: 'stable', weight: 75 },
-                { name: 'canary', weight: 25 },
-              ],
-            },
-          },
-        },
-      ]),
-    ],
+    routes: [routeConfigJson(`${SERVICE}-routes`, [routeToSplit({ stable: 75, canary: 25 })])],
     clusters: [edsClusterJson('stable'), edsClusterJson('canary')],
     endpoints: [
       endpointsJson('stable', [{ zone: 'a', ports: [stable] }]),
