@@ -117,15 +117,24 @@ export class LiveResolutions {
     return [...this.resolutions];
   }
 
-  /**
-   * Returns the resolution of a target, if possible one with a config, the latest of several.
-   *
-   * @param xdsClient The client that it has its resources from. Default: any.
-   */
+  /** As `findResolution` does. */
   find(target: string, xdsClient?: object): LiveResolution | undefined {
-    const found = this.all().filter(
-      (each) => each.target === target && (xdsClient === undefined || each.xdsClient === xdsClient),
-    );
-    return found.findLast(({ live }) => live !== undefined) ?? found.at(-1);
+    return findResolution(this.all(), target, xdsClient);
   }
+}
+
+/**
+ * Returns the resolution of a target, if possible one with a config, the latest of several.
+ *
+ * @param xdsClient The client that it has its resources from. Default: any.
+ */
+export function findResolution(
+  resolutions: readonly LiveResolution[],
+  target: string,
+  xdsClient?: object,
+): LiveResolution | undefined {
+  const found = resolutions.filter(
+    (each) => each.target === target && (xdsClient === undefined || each.xdsClient === xdsClient),
+  );
+  return found.findLast(({ live }) => live !== undefined) ?? found.at(-1);
 }

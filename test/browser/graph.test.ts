@@ -5,7 +5,7 @@ import type { EchoClient } from '../support/echo-backend';
 import { eventually } from '../support/eventually';
 import { longestTask } from '../support/longest-task';
 import { Mesh, SERVICE, type MeshResources } from '../support/mesh';
-import { startScene } from '../support/page-scene';
+import { SHOP, startScene } from '../support/page-scene';
 import {
   routeToSplit,
   edsClusterJson,
@@ -187,6 +187,28 @@ describeInBrowser('the graph of the live page in Chromium', (chromium) => {
       await tab.getByRole('button', { name: 'Explain' }).click();
       await tab.waitForSelector('.mesh.explained');
       expect(await lit()).toContain('cluster pay');
+    });
+
+    it('does not say the way of a call of a target that is no longer shown', async () => {
+      let answer: (() => void) | undefined;
+      const mayAnswer = new Promise<void>((resolve) => (answer = resolve));
+      await tab.route('**/api/explain?*', async (request) => {
+        const response = await request.fetch();
+        await mayAnswer;
+        await request.fulfill({ response });
+      });
+      await tab.getByLabel('Method').fill('/shop.Pay/Charge');
+      await tab.getByRole('button', { name: 'Explain' }).click();
+      await tab.getByRole('button', { name: 'xds:///nowhere.example:8080' }).click();
+      await tab.waitForSelector('#subject:text("xds:///nowhere.example:8080")');
+      const arrived = tab.waitForResponse('**/api/explain?*');
+      answer?.();
+      await (await arrived).finished();
+      expect(await tab.textContent('#explanation')).toBe('');
+      await tab.getByRole('button', { name: `xds:///${SHOP}` }).click();
+      await tab.waitForSelector('.mesh .node');
+      expect(await tab.textContent('#explanation')).toBe('');
+      expect(await tab.locator('.mesh.explained').count()).toBe(0);
     });
   });
 

@@ -10,7 +10,7 @@ import {
 } from '../../util/check-arguments';
 import type { XdsConfig } from '../../dependency-manager/xds-config';
 import { err, type Result } from '../../util/result';
-import type { LiveResolution } from '../../resolver/resolver-dependencies';
+import { findResolution, type LiveResolution } from '../../resolver/resolver-dependencies';
 import type { PolicyState } from '../../lb/tree/policy-state';
 import type { CertificatesInUse } from '../../security/providers/certificate-providers';
 import { PROCESS_START_MS, type Clock } from '../../util/clock';
@@ -112,7 +112,7 @@ export function inspectProcess(
       ...{ target: scope, nodeId },
       ...describeTarget(inspected, { scope, xdsClient, snapshot }),
       heldBack: describeHeld(
-        findResolution(inspected.resolutions, { scope, xdsClient }),
+        resolutionOf(inspected.resolutions, { scope, xdsClient }),
         clock.now(),
       ),
       channels: channels.get(scope) ?? [],
@@ -138,15 +138,12 @@ function includesServers({ target }: InspectOptions): boolean {
 /** A client, by what its resolutions are found. */
 type OfClient = Pick<InspectedProcess['clients'][number], 'scope' | 'xdsClient'>;
 
-/** Returns the resolution that a client is for, if possible one with a config, the latest of several. */
-export function findResolution(
+/** Returns the resolution that a client is for. */
+export function resolutionOf(
   resolutions: readonly LiveResolution[],
   client: OfClient | undefined,
 ): LiveResolution | undefined {
-  const ofTarget = resolutions.filter(
-    ({ target, xdsClient }) => target === client?.scope && xdsClient === client.xdsClient,
-  );
-  return ofTarget.findLast(({ live }) => live !== undefined) ?? ofTarget.at(-1);
+  return client && findResolution(resolutions, client.scope, client.xdsClient);
 }
 
 /** Describes the config of a target and the policies of its channel. */
@@ -155,7 +152,7 @@ export function describeTarget(
   { scope, xdsClient, snapshot }: OfClient & Pick<InspectedProcess['clients'][number], 'snapshot'>,
 ): Pick<TargetReport, 'state' | 'failure' | 'failingSince' | 'waitingFor' | 'config' | 'policies'> {
   if (scope === SERVER_TARGET) return describeServerTarget(snapshot(), MAX_WAITS);
-  const resolution = findResolution(resolutions, { scope, xdsClient });
+  const resolution = resolutionOf(resolutions, { scope, xdsClient });
   if (resolution === undefined) return { state: 'waiting', waitingFor: [] };
   const { failure, failingSince, live } = resolution;
   const waitingFor = resolution.waitingFor(MAX_WAITS);

@@ -28,5 +28,5 @@ export function endpointChoice(config: LbConfig): EndpointChoice {
 
 /** By its name: the policy is loaded when a cluster has it. */
 function isSubsetting(config: LbConfig): config is RandomSubsettingConfig {
-  return config.policyName === 'random_subsetting_experimental';
+  return config.policyName === 'random_subsetting_experimental' && 'childPolicy' in config;
 }

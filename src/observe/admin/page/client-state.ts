@@ -19,7 +19,7 @@ import { describePast } from './past-states';
 import { PACKAGE_VERSION } from '../../../util/version';
 import {
   describeTarget,
-  findResolution,
+  resolutionOf,
   describeCertificates,
   type InspectedProcess,
 } from '../inspect';
@@ -121,7 +121,7 @@ export class ClientState implements PageState {
         return resourceView(inspected, this.snapshot(target), request);
       case 'routes':
         return routeView(
-          findResolution(inspected.resolutions, client)?.live?.config,
+          resolutionOf(inspected.resolutions, client)?.live?.config,
           request,
           this.ratesOf(scope),
         );
@@ -186,7 +186,7 @@ export class ClientState implements PageState {
     client: Client | undefined,
     request: ViewRequest,
   ): View {
-    const resolution = findResolution(inspected.resolutions, client);
+    const resolution = resolutionOf(inspected.resolutions, client);
     const policies = resolution && inspected.describePolicies(resolution);
     return topologyView(policies, request, this.ratesOf(client?.scope ?? ''));
   }
@@ -230,7 +230,7 @@ export class ClientState implements PageState {
 
   private present(target: string): DescribedTarget['graph'] {
     const { inspected } = this;
-    const resolution = findResolution(inspected?.resolutions ?? [], this.clients.get(target));
+    const resolution = resolutionOf(inspected?.resolutions ?? [], this.clients.get(target));
     const config = resolution?.live?.config;
     if (config === undefined) return err(resolution?.failure ?? 'the resources are incomplete');
     const policies = resolution && inspected?.describePolicies(resolution);
@@ -275,7 +275,7 @@ export class ClientState implements PageState {
   /** Why each call fails, as the policies of the channel say. */
   private policyFailure(
     inspected: InspectedProcess,
-    resolution: ReturnType<typeof findResolution>,
+    resolution: ReturnType<typeof resolutionOf>,
   ): string | undefined {
     if (resolution === undefined) return undefined;
     this.failures ??= inspected.policyFailures();
@@ -291,7 +291,7 @@ export class ClientState implements PageState {
       { scope, xdsClient, snapshot: () => this.snapshot(id) },
     );
     const { waitingFor, config } = described;
-    const resolution = findResolution(inspected.resolutions, client);
+    const resolution = resolutionOf(inspected.resolutions, client);
     const failure =
       described.failure ??
       (config && (findCommonFailure(config) ?? this.policyFailure(inspected, resolution)));

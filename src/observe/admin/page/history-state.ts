@@ -2,7 +2,7 @@ import type { XdsConfig } from '../../../dependency-manager/xds-config';
 import { err, ok, type Result } from '../../../util/result';
 import { quoteName } from '../../../util/text';
 import { toIso } from '../../../util/since';
-import { findResolution, type InspectedProcess } from '../inspect';
+import { resolutionOf, type InspectedProcess } from '../inspect';
 import { resourcesAt } from '../resource-history';
 import { shortName } from '../resource-report';
 import type { DescribeChange } from '../../graph/compare-graphs';
@@ -83,7 +83,7 @@ async function stateAt(
   const known = past.flatMap(({ value, ...rest }) =>
     value === undefined ? [] : [{ ...rest, value }],
   );
-  const listener = findResolution(inspected.resolutions, client)?.live?.config.listener;
+  const listener = resolutionOf(inspected.resolutions, client)?.live?.config.listener;
   const config = await inspected.resolve({
     target,
     resources: known,
