@@ -8,7 +8,7 @@ import {
   routeConfig,
   typed,
 } from '../harness/resources.mjs';
-import { call, demand, demandShares, isOnly, until, untilOnly } from './judging.mjs';
+import { call, demand, demandShares, isOnly, noneFailed, until, untilOnly } from './judging.mjs';
 
 const SERVICE = 'go-control-plane.test';
 const TARGET = `xds:///${SERVICE}`;
@@ -90,12 +90,12 @@ export class Setup {
 
   /**
    * Leads the calls to another cluster as a careful server does: what is new comes before the route to it, and what
-   * is old goes when no route leads there. Calls are made all the while, none of which may fail.
+   * is old goes when no route leads there. Calls are made all the while, none of which may fail by it.
    */
   async moveTo(name, serversByCluster, peers) {
     await this.serve(service(serversByCluster, [anyRoute(name)]));
     await until(
-      () => this.call(10, ({ codes }) => Object.keys(codes).join() === '0', 'no failure'),
+      () => this.call(10, noneFailed, 'no failure'),
       (all) => all.every((counts) => isOnly(peers, counts)),
       peers.join(', '),
     );
