@@ -1,0 +1,13 @@
+import { describeInBrowser } from '../support/describe-in-browser';
+import { checkDay, runDay } from './day';
+
+/** `npm run day` is the whole day. */
+const UPDATES = 200;
+
+describeInBrowser('pages that are open for a part of a day, in Chromium', (chromium) => {
+  it('keep no more and more, and their process neither', async () => {
+    const report = await runDay(chromium.browser, UPDATES);
+    expect(checkDay(report)).toEqual([]);
+    expect(Object.keys(report.pages)).toHaveLength(4);
+  }, 300_000);
+});
