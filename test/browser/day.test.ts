@@ -2,7 +2,7 @@ import { describeInBrowser } from '../support/describe-in-browser';
 import { checkDay, runDay } from './day';
 
 /** `npm run day` is the whole day. */
-const UPDATES = 200;
+const UPDATES = 120;
 
 describeInBrowser('pages that are open for a part of a day, in Chromium', (chromium) => {
   it('keep no more and more, and their process neither', async () => {
