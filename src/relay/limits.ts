@@ -15,7 +15,7 @@ export const LINGER_MS = 60_000;
 export const MAX_LINGERING = 10_000;
 /** Rejections of clients that are remembered, so that each is handed on once. */
 export const MAX_REJECTIONS = 1000;
-/** Characters of a rejection that is handed on. */
+/** Characters of a rejection that is handed on, and that reports have. */
 export const MAX_REJECTION_LENGTH = 4096;
 /** Characters of each text that a client says of itself, as reports have it: its node, its user agent and the version of that. */
 export const MAX_OWN_TEXT_LENGTH = 1024;

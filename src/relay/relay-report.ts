@@ -84,7 +84,7 @@ export interface RelayClientReport extends Pick<
     readonly wildcard: boolean;
     readonly sentVersion: string | undefined;
     readonly ackedVersion: string | undefined;
-    /** Why it has rejected the last response. */
+    /** Why it has rejected the last response, at most 4,096 characters of it. */
     readonly rejection: string | undefined;
   }[];
 }

@@ -21,7 +21,7 @@ import type { XdsTransportFactory } from '../xds-client/transport';
 import { ClientProcesses } from './client-processes';
 import type { InheritedResource } from './inherited-resources';
 import { createInspectService } from './inspect-service';
-import { MAX_OWN_TEXT_LENGTH } from './limits';
+import { MAX_OWN_TEXT_LENGTH, MAX_REJECTION_LENGTH } from './limits';
 import { RelayChain } from './relay-chain';
 import type { RelayIdentity } from './relay-identity';
 import type { RelayNode } from './relay-options';
@@ -275,7 +275,7 @@ function describeClient(client: ClientState, processes: ClientProcesses): RelayC
       wildcard: type.wildcard,
       sentVersion: type.sentVersion,
       ackedVersion: type.ackedVersion,
-      rejection: type.rejection?.message,
+      rejection: type.rejection && cutText(type.rejection.message, MAX_REJECTION_LENGTH),
     })),
   };
 }
