@@ -204,6 +204,13 @@ describe('the acknowledgement of a response', () => {
     ]);
   });
 
+  it('is kept with 65,536 characters of its reason', () => {
+    const stream = new Stream(clusters('a'));
+    stream.request(CDS, ['a']);
+    stream.request(CDS, ['a'], '1', 'x'.repeat(500_000));
+    expect(stream.state(CDS)?.rejection?.message).toHaveLength(65_536 + '…'.length);
+  });
+
   it('stays a rejection when the subscription changes, until a later response is acknowledged', () => {
     const stream = new Stream(clusters('a', 'b'));
     stream.request(CDS, ['a']);

@@ -86,19 +86,6 @@ describe('what a relay reports of those that are connected', () => {
     expect(client).toMatchObject({ nodeId: cut, userAgentName: cut, userAgentVersion: cut });
   });
 
-  it('has 4,096 characters of why a client has rejected', async () => {
-    const client = new AdsClient(scene.listen);
-    endings.push(() => client.close());
-    const stream = client.open();
-    stream.subscribe(CDS, ['echo'], { node: { id: 'a' } });
-    stream.nack(await stream.next(), ['echo'], 'x'.repeat(50_000));
-    const rejection = await eventually(
-      () => scene.relay.inspect().clients[0]?.types[0]?.rejection,
-      (text) => text !== undefined,
-    );
-    expect(rejection).toBe(`${'x'.repeat(4096)}…`);
-  });
-
   it('has the process of a client that says which it is', async () => {
     expect((await connect({}, { headers: processHeader('{"pid":12}') }))?.pid).toBe(12);
   });

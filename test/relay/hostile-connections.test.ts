@@ -1,6 +1,7 @@
 import { status } from '@grpc/grpc-js';
 import { constants, type IncomingHttpHeaders } from 'node:http2';
-import { MAX_REJECTION_CHARACTERS, MAX_UNREAD_BYTES } from '../../src/control-plane/limits';
+import { MAX_UNREAD_BYTES } from '../../src/control-plane/limits';
+import { MAX_REJECTION_LENGTH } from '../../src/relay/limits';
 import { Node } from '../../src/wire/generated/envoy/config/core/v3/base';
 import { DiscoveryResponse } from '../../src/wire/generated/envoy/service/discovery/v3/discovery';
 import { Struct, Value } from '../../src/wire/generated/google/protobuf/struct';
@@ -154,7 +155,7 @@ describe('a relay', () => {
     expect(scene.nodeIds).toEqual(['good']);
   });
 
-  it('remembers a part of a long rejection', async () => {
+  it('reports a part of a long rejection', async () => {
     const errorDetail = { code: 3, message: 'x'.repeat(500_000), details: [] };
     const stream = scene.subscribe(scene.openSession(), ['echo'], { node });
     stream.resume();
@@ -166,7 +167,7 @@ describe('a relay', () => {
     const rejectionOf = () =>
       scene.inspect().clients.find(({ nodeId }) => nodeId === 'hostile')?.types[0]?.rejection;
     const rejection = await eventually(rejectionOf, (message) => message !== undefined);
-    expect(rejection?.length).toBe(MAX_REJECTION_CHARACTERS + '…'.length);
+    expect(rejection?.length).toBe(MAX_REJECTION_LENGTH + '…'.length);
     await scene.expectUpdate();
   });
 });
