@@ -32,13 +32,16 @@ export const demand = (holds, what, counts) => {
 
 const allSucceeded = ({ codes }) => Object.keys(codes).join() === '0';
 
-/** In grpc-go, calls have the new routes a moment before its policies have the clusters that those name. */
-const isTooEarly = ({ codes, message }) =>
-  Object.keys(codes).every((code) => ['0', '14'].includes(code)) &&
-  message.includes('unknown cluster selected for RPC');
+/**
+ * In grpc-go, calls have the new routes a moment before its policies have the clusters that those name. Its client alone counts
+ * failures by their texts, each of which has to be of this kind.
+ */
+const areTooEarly = ({ failures = {} }) =>
+  Object.keys(failures).length > 0 &&
+  Object.keys(failures).every((text) => text.includes('unknown cluster selected for RPC'));
 
 /** Whether no call failed that a change of the route may not fail. */
-export const noneFailed = (counts) => allSucceeded(counts) || isTooEarly(counts);
+export const noneFailed = (counts) => allSucceeded(counts) || areTooEarly(counts);
 
 /** Whether these servers, all of them and no others, answered, and nothing failed. */
 export const isOnly = (names, counts) =>

@@ -52,6 +52,8 @@ type callCounts struct {
 	Codes map[string]int `json:"codes"`
 	// Message is that of the last call that failed.
 	Message string `json:"message"`
+	// Failures says how many calls failed with each message.
+	Failures map[string]int `json:"failures"`
 }
 
 func newClient() *client {
@@ -125,7 +127,7 @@ func (c clientCommand) credentials() (credentials.TransportCredentials, error) {
 
 // callMany makes the calls one after the other.
 func callMany(channel *grpc.ClientConn, command clientCommand) callCounts {
-	counts := callCounts{Peers: map[string]int{}, Codes: map[string]int{}}
+	counts := callCounts{Peers: map[string]int{}, Codes: map[string]int{}, Failures: map[string]int{}}
 	stub := testgrpc.NewTestServiceClient(channel)
 	for range command.Count {
 		hostname, err := callOnce(stub, command)
@@ -138,6 +140,7 @@ func callMany(channel *grpc.ClientConn, command clientCommand) callCounts {
 			counts.Peers[hostname]++
 		} else {
 			counts.Message = err.Error()
+			counts.Failures[counts.Message]++
 		}
 	}
 	return counts

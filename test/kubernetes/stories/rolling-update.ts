@@ -21,16 +21,14 @@ export const rollingUpdate: Story = {
 
 /**
  * Pods end as soon as they are deleted, without a `preStop` hook: before clients can have the change. A call that one pod refuses is
- * tried again, but only once (gRFC A6): it fails if the next pod ends as well. How long changes take is not judged: there is no moment
- * without processes that start.
+ * tried again, but only once (gRFC A6): it fails if the next pod ends as well.
  */
 export const abruptUpdate: Story = {
   name: 'rolling update without preStop',
   isInShortForm: false,
   run(context) {
-    const unjudged = { mayCallsFail: true, isTimeJudged: false };
-    const options = { name: 'abrupt', pods: 20, callsPerSecond: 1000 };
-    return inScene(context, { ...options, ...unjudged }, async ({ deployment }) => {
+    const options = { name: 'abrupt', pods: 20, callsPerSecond: 1000, mayCallsFail: true };
+    return inScene(context, options, async ({ deployment }) => {
       for (let i = 0; i < 3; i++) await deployment.roll({ maxSurge: 5, preStopMs: 0 });
       return { facts: ['20 pods replaced 3 times'] };
     });
