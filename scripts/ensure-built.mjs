@@ -32,4 +32,9 @@ const run = (script) =>
 
 // A build removes the declarations.
 if (isOld(programs)) run('build');
-if (process.argv[2] === 'types' && isOld(declarations)) run('check:api');
+if (process.argv[2] === 'types' && isOld(declarations)) {
+  execFileSync(process.execPath, ['scripts/api.mjs', '--declarations'], {
+    cwd: root,
+    stdio: 'inherit',
+  });
+}

@@ -50,7 +50,10 @@ describe('the pages of the package', () => {
         .filter(([, script = '']) => script in scripts)
         .map(([command]) => `${path}: ${command}`),
     );
-    expect(named.filter((name) => !name.startsWith('CHANGELOG.md'))).toEqual([]);
+    // Until there is a release, the README begins with a clone.
+    const fromClone = ['README.md: npm run demo', 'README.md: npm test', 'README.md: npm pack'];
+    const others = named.filter((name) => !name.startsWith('CHANGELOG.md'));
+    expect(others.filter((name) => !fromClone.includes(name))).toEqual([]);
   });
 });
 
