@@ -642,7 +642,6 @@ describe('weighted clusters', () => {
       [
         '[0].name: must not be empty',
         '[1].name: must not be empty',
-        '[2].typed_per_filter_config[""]: the name of a filter must not be empty',
         '[2].typed_per_filter_config[""]: must have a type',
       ],
     ],
@@ -904,7 +903,7 @@ describe('a filter override', () => {
   });
 
   it('may be for a filter that does not exist, whatever its name', () => {
-    const names = ['__proto__', 'constructor', 'nobody'];
+    const names = ['', '__proto__', 'constructor', 'nobody'];
     const json = `{${names.map((name) => `"${name}":${JSON.stringify(fault)}`).join(',')}}`;
     expect([...overrides(JSON.parse(json)).keys()].sort()).toEqual(names);
   });

@@ -91,7 +91,6 @@ export function parseFilterOverrides(
   const parsed = new Map<string, HttpFilterOverride>();
   for (const [name, config] of overrides) {
     const at = violations.key(name);
-    if (name === '') at.add('the name of a filter must not be empty');
     const override = parseOverride(config, filters, at);
     if (override !== undefined) parsed.set(name, override);
   }
