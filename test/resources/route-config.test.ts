@@ -668,8 +668,13 @@ describe('a cluster specifier plugin', () => {
     cluster_specifier_plugins: plugins,
   });
 
-  it('that is optional takes its routes with it', () => {
-    const config = parse(withPlugins([plugin({ is_optional: true })]));
+  it.each<[string, readonly Json[]]>([
+    ['of an unknown type', [plugin({ is_optional: true })]],
+    ['listed twice', [plugin({ is_optional: true }), plugin({ is_optional: true })]],
+    ['without a configuration', [{ extension: { name: 'rls' }, is_optional: true }]],
+    ['beside one without an extension', [plugin({ is_optional: true }), { is_optional: true }]],
+  ])('that is optional takes its routes with it: %s', (_case, plugins) => {
+    const config = parse(withPlugins(plugins));
     expect(config.virtualHosts[0]?.routes).toMatchObject([{ name: 'next' }]);
   });
 
@@ -689,17 +694,11 @@ describe('a cluster specifier plugin', () => {
       ],
     ],
     [
-      'listed twice, or without content',
-      withPlugins([
-        plugin({ is_optional: true }),
-        plugin({ is_optional: true }),
-        { is_optional: true },
-        { extension: { name: 'x' }, is_optional: true },
-      ]),
+      'without content',
+      withPlugins([plugin({ is_optional: true }), {}, { extension: { name: 'x' } }]),
       [
-        'cluster_specifier_plugins[1].extension.name: duplicate name "rls"',
-        'cluster_specifier_plugins[2].extension: field not present',
-        'cluster_specifier_plugins[3].extension.typed_config: field not present',
+        'cluster_specifier_plugins[1].extension.typed_config: field not present',
+        'cluster_specifier_plugins[2].extension.typed_config: field not present',
       ],
     ],
   ])('is refused: %s', (_case, json, expected) => {

@@ -118,7 +118,9 @@ export const ignoredFields: Readonly<Record<string, string>> = {
   'envoy.config.rbac.v3.RBAC.AuditLoggingOptions.AuditLoggerConfig':
     'audit_logger:1:envoy.config.core.v3.TypedExtensionConfig',
   'envoy.config.route.v3.ClusterSpecifierPlugin':
-    'extension:1:envoy.config.core.v3.TypedExtensionConfig',
+    'extension:1:envoy.config.core.v3.TypedExtensionConfig#2',
+  'envoy.config.core.v3.TypedExtensionConfig#2':
+    'typed_config:2',
   'envoy.extensions.filters.network.http_connection_manager.v3.HttpFilter':
     'typed_config:4:@ config_discovery:5:envoy.config.core.v3.ExtensionConfigSource',
   'xds.type.matcher.v3.Matcher':
