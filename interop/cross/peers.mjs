@@ -49,7 +49,7 @@ export const CLIENTS = {
 };
 
 /** A certificate provider whose files are not there: Listeners that name it are valid all the same. */
-const CERTIFICATE_FILES = {
+export const CERTIFICATE_FILES = {
   plugin_name: 'file_watcher',
   config: {
     certificate_file: '/nonexistent/certificate.pem',

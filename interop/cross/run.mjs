@@ -24,9 +24,14 @@ const program = new Command('npm run interop:cross --')
   .argument('[words...]', 'run only groups whose name contains one of these')
   .option('--policies <number>', 'policies that the authorization test generates', Number, 2000)
   .option('--seed <number>', 'what they are generated from', Number, 29)
+  .option(
+    '--resources <text>',
+    'of the differential tests, only resources whose title contains it',
+    '',
+  )
   .option('--verbose', 'print every step, not only those that fail')
   .parse();
-const { verbose, policies, seed } = program.opts();
+const { verbose, policies, seed, resources } = program.opts();
 
 const seconds = (since) => ((performance.now() - since) / 1000).toFixed(1).padStart(6);
 const failed = [];
@@ -96,7 +101,7 @@ process.once('SIGTERM', () => process.exit(143));
 const startedAt = performance.now();
 const available = await prepareAll();
 const peers = new Peers();
-const context = { available, peers, policies, seed, servers: [], backends: undefined };
+const context = { available, peers, policies, seed, resources, servers: [], backends: undefined };
 if (available.has('go')) {
   context.backends = await peers.servers(SERVER_NAMES);
   const { ports } = context.backends.greeting;

@@ -43,7 +43,15 @@ const wrrLocality = (...children) =>
     },
   });
 const unknown = typed('interop.test.Unknown');
-const struct = (type_url) => typed('xds.type.v3.TypedStruct', { type_url, value: {} });
+const struct = (type_url, value = {}) => typed('xds.type.v3.TypedStruct', { type_url, value });
+const weightedTarget = struct('type.googleapis.com/weighted_target_experimental', {
+  targets: { a: { weight: 1, childPolicy: [{ round_robin: {} }] } },
+});
+const priority = struct('type.googleapis.com/priority_experimental', {
+  children: { a: { config: [{ round_robin: {} }] } },
+  priorities: ['a'],
+});
+const upstream = (upstream_config) => cluster({ upstream_config });
 const aggregate = (config, changes = {}) =>
   without('eds_cluster_config', {
     cluster_type: { name: 'envoy.clusters.aggregate', typed_config: config },
@@ -74,6 +82,11 @@ const tls = (common_tls_context, changes = {}) =>
       }),
     },
   });
+const instance = { instance_name: 'default' };
+const roots = { ca_certificate_provider_instance: instance };
+const matcher = { exact: 'a.test' };
+const typedName = (name) =>
+  tls({ validation_context: { ...roots, match_typed_subject_alt_names: [name] } });
 const systemRoots = { validation_context: { system_root_certs: {} } };
 const validation = (changes) => tls({ validation_context: { system_root_certs: {}, ...changes } });
 const httpOptions = (common_http_protocol_options) =>
@@ -124,7 +137,15 @@ export const clusterVariants = {
   'an aggregate with an empty name': aggregate(aggregateOf([''])),
   'an aggregate without configuration': aggregate(undefined),
   'a cluster type that is not known': aggregate(unknown),
+  'an aggregate of another name': aggregate(aggregateOf(['a']), {
+    cluster_type: { name: 'aggregate', typed_config: aggregateOf(['a']) },
+  }),
+  'an aggregate with an xdstp name in capitals': aggregate(
+    aggregateOf(['XDSTP://a.test/envoy.config.cluster.v3.Cluster/x']),
+  ),
   DNS: oneAddress(socket('a.test', 80)),
+  'DNS: port 0': oneAddress(socket('a.test', 0)),
+  'DNS: port 70000': oneAddress(socket('a.test', 70_000)),
   'DNS: no endpoints': dns([]),
   'DNS: two localities': dns([
     { lb_endpoints: [endpoint(socket('a.test', 80))] },
@@ -167,6 +188,8 @@ export const clusterVariants = {
   'a limit of calls': thresholds({ max_requests: 5 }),
   'a limit of no calls': thresholds({ max_requests: 0 }),
   'a limit for another priority': thresholds({ priority: 'HIGH', max_requests: 5 }),
+  'HTTP options of another type': upstream({ name: 'x', typed_config: unknown }),
+  'HTTP options that are empty': upstream({}),
   'two limits': thresholds({ max_requests: 5 }, { max_requests: 6 }),
   outliers: outlier({}),
   'outliers: interval': outlier({ interval: '5s' }),
@@ -200,6 +223,13 @@ export const clusterVariants = {
     roundRobin,
   ),
   'policy: a struct named as a policy': policy(struct('type.googleapis.com/round_robin')),
+  'policy: weighted_target': policy(weightedTarget),
+  'policy: weighted_target, then round_robin': policy(weightedTarget, roundRobin),
+  'policy: priority': policy(priority),
+  'policy: priority, then round_robin': policy(priority, roundRobin),
+  'policy: weighted_target without targets': policy(
+    struct('type.googleapis.com/weighted_target_experimental'),
+  ),
   'policy: without a configuration': cluster({
     load_balancing_policy: { policies: [{ typed_extension_config: { name: 'x' } }] },
   }),
@@ -229,6 +259,9 @@ export const clusterVariants = {
   'policy: weighted round robin': policy(wrr({})),
   'policy: weighted round robin, negative penalty': policy(wrr({ error_utilization_penalty: -1 })),
   'policy: weighted round robin, negative blackout': policy(wrr({ blackout_period: '-1s' })),
+  'policy: weighted round robin, negative update period': policy(
+    wrr({ weight_update_period: '-1s' }),
+  ),
   'policy: weighted round robin with reports': policy(
     wrr({ enable_oob_load_report: true, oob_reporting_period: '1s' }),
   ),
@@ -244,6 +277,20 @@ export const clusterVariants = {
   'TLS with certificates in files': tls({
     tls_certificates: [{ certificate_chain: { filename: '/tmp/x' } }],
   }),
+  'TLS with an identity alone': tls({ tls_certificate_provider_instance: instance }),
+  'TLS with the older field of an identity alone': tls({
+    tls_certificate_certificate_provider_instance: instance,
+  }),
+  'TLS with the older field of roots alone': tls({
+    validation_context_certificate_provider_instance: instance,
+  }),
+  'TLS with the older field of combined roots alone': tls({
+    combined_validation_context: { validation_context_certificate_provider_instance: instance },
+  }),
+  'TLS with roots alone': tls({ validation_context: roots }),
+  'TLS with a name of type OTHER_NAME': typedName({ san_type: 'OTHER_NAME', matcher }),
+  'TLS with a name of no type': typedName({ matcher }),
+  'TLS with a name without a matcher': typedName({ san_type: 'DNS' }),
   'TLS with SDS': tls({ validation_context_sds_secret_config: { name: 'x' } }),
   'TLS with the roots of the system': tls(systemRoots),
   'TLS with the roots of the system and a default context': tls({

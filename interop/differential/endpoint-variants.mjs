@@ -95,6 +95,18 @@ export const endpointVariants = {
   'a named port': address({ socket_address: { address: '127.0.0.1', named_port: 'http' } }),
   'two endpoints': endpoints(good, other),
   'an address twice in a locality': endpoints(good, good),
+  'an address of IPv6 in two spellings': endpoints(
+    endpoint(socket({ address: '2001:db8::1' })),
+    endpoint(socket({ address: '2001:db8:0::1' })),
+  ),
+  'an address of IPv6 in two cases': endpoints(
+    endpoint(socket({ address: '2001:db8::a' })),
+    endpoint(socket({ address: '2001:db8::A' })),
+  ),
+  'an address of IPv4, and mapped to IPv6': endpoints(
+    endpoint(socket({ address: '127.0.0.1' })),
+    endpoint(socket({ address: '::ffff:127.0.0.1' })),
+  ),
   'an address in two localities': groups(group(), inZone('b', { lb_endpoints: [good] })),
   'an address in two priorities': groups(
     group(),

@@ -90,6 +90,9 @@ export const listenerVariants = {
   'RDS from a path': rds({ config_source: { path: '/tmp/x' } }),
   'RDS from an API': rds({ config_source: { api_config_source: { api_type: 'GRPC' } } }),
   'RDS with an empty name': rds({ route_config_name: '' }),
+  'RDS with an xdstp name in capitals': rds({
+    route_config_name: 'XDSTP://a.test/envoy.config.route.v3.RouteConfiguration/x',
+  }),
   'no routes': routes({}),
   'inline routes': routes({ route_config: inline }),
   'inline routes without a virtual host': routes({ route_config: { name: 'inline' } }),
@@ -149,6 +152,10 @@ export const listenerVariants = {
   ),
   'an abort by HTTP status 99': filters(
     fault({ abort: { http_status: 99, percentage: percentage(10) } }),
+    router,
+  ),
+  'an abort by HTTP status 0': filters(
+    fault({ abort: { http_status: 0, percentage: percentage(10) } }),
     router,
   ),
   'an abort by gRPC status': filters(

@@ -33,6 +33,14 @@ const plugins =
     cluster_specifier_plugins: [plugin],
     virtual_hosts: [host(changes)],
   });
+/** Plugins of an unknown type, all of them optional, and no route that uses one. */
+const optionalPlugins =
+  (...list) =>
+  (name) => ({
+    name,
+    cluster_specifier_plugins: list.map((plugin) => ({ ...plugin, is_optional: true })),
+    virtual_hosts: [host()],
+  });
 const usesPlugin = {
   routes: [{ match: { prefix: '' }, route: { cluster_specifier_plugin: 'p' } }],
 };
@@ -208,6 +216,9 @@ export const routeVariants = {
   'hash: rewritten without a pattern': hash({
     header: { header_name: 'x', regex_rewrite: { substitution: 'b' } },
   }),
+  'hash: rewritten by an empty pattern': hash({
+    header: { header_name: 'x', regex_rewrite: { pattern: regex(''), substitution: 'b' } },
+  }),
   'hash: rewritten by what is no regular expression': hash({
     header: { header_name: 'x', regex_rewrite: { pattern: regex('('), substitution: 'b' } },
   }),
@@ -224,6 +235,9 @@ export const routeVariants = {
   'the host is rewritten by a text': withCluster({ host_rewrite_literal: 'x' }),
   'a mirror': withCluster({ request_mirror_policies: [{ cluster: 'x' }] }),
   'an override': overrides(faultConfig),
+  'an override of a filter without a name': hosts(
+    host({ typed_per_filter_config: { '': faultConfig } }),
+  ),
   'an unknown override': overrides(unknown),
   'an override that may be ignored': overrides(
     filterConfig({ config: unknown, is_optional: true }),
@@ -242,6 +256,11 @@ export const routeVariants = {
   'an unknown optional plugin': plugins({ ...pluginOf(unknown), is_optional: true }, usesPlugin),
   'a plugin without configuration': plugins({ extension: { name: 'p' } }),
   'a plugin without a name': plugins({ extension: { name: '', typed_config: unknown } }),
+  'optional plugins of one name': optionalPlugins(pluginOf(unknown), pluginOf(unknown)),
+  'an optional plugin without an extension': optionalPlugins({}),
+  'an optional plugin with an empty extension': optionalPlugins({ extension: {} }),
+  'an optional plugin without a configuration': optionalPlugins({ extension: { name: 'p' } }),
+  'an optional plugin without a name': optionalPlugins({ extension: { typed_config: unknown } }),
   'a good route after a bad one': routeList({ match: {}, route: { cluster: CLUSTER } }, good),
   'a route that matches nothing after a good one': routeList(good, {
     match: { prefix: 'nothing' },

@@ -1,20 +1,31 @@
-// One table of Listeners, served to servers of grpc-go and C-core, and decoded by this package: which of them reject what?
+// One table of Listeners, served to servers of grpc-go, C-core and grpc-java, and decoded by this package: which of them reject what?
 import { createRequire } from 'node:module';
 import { ControlPlane, Snapshot } from 'grpc-xds/control-plane';
+import { freePort } from '../harness/children.mjs';
 import { typed } from '../harness/resources.mjs';
-import { check, printTable, Verdicts } from './verdicts.mjs';
+import { check, checkLists, knownOf, MUTATED, printTable, Verdicts } from './verdicts.mjs';
 import { serverDisagreements } from './server-disagreements.mjs';
 import { serverFilterVariants } from './server-filter-variants.mjs';
 import { serverListenerVariants } from './server-listener-variants.mjs';
+import { mutatedVariants } from './mutations.mjs';
+import { serverBases } from './mutated-servers.mjs';
 import { serverTlsVariants } from './server-tls-variants.mjs';
 
 const TYPE = 'envoy.config.listener.v3.Listener';
 const TYPE_URL = `type.googleapis.com/${TYPE}`;
-const LANGUAGES = ['node', 'go', 'python'];
+const LANGUAGES = ['node', 'go', 'python', 'java'];
 const PREFIX = 'server/';
 
-const groups = { ...serverListenerVariants, ...serverFilterVariants, ...serverTlsVariants };
-const variants = Object.entries(groups).flatMap(([group, list]) =>
+/** Each response has all Listeners that a process has accepted. */
+const SERVERS_PER_PROCESS = 100;
+
+const groups = {
+  [`${MUTATED}listener of a server`]: mutatedVariants(serverBases, {}, ['name', 'address']),
+  ...serverListenerVariants,
+  ...serverFilterVariants,
+  ...serverTlsVariants,
+};
+const allVariants = Object.entries(groups).flatMap(([group, list]) =>
   Object.entries(list).map(([title, make]) => ({ title: `${group}: ${title}`, make })),
 );
 
@@ -28,8 +39,8 @@ const encode = async (encoder, { title, make }, server) => {
   return Buffer.from(answer.value ?? '', 'base64');
 };
 
-/** Decodes all variants as this package does. */
-const judgeHere = async (encoder) => {
+/** Decodes variants as this package does. */
+const judgeHere = async (variants, encoder) => {
   const require = createRequire(import.meta.url);
   require('../../test/support/run-typescript.cjs');
   const own = require('../../test/support/own-server-listeners');
@@ -48,13 +59,14 @@ const judgeHere = async (encoder) => {
  * Serves all variants, each to a server of its own. What was accepted is served on, and servers are not stopped: C-core ends with a
  * failed check if a server is stopped while it begins to listen.
  */
-const judgeThere = async (language, servers, encoder, { controlPlane, verdicts }) => {
-  const outcomes = new Map();
+const judgeThere = async (language, servers, context) => {
+  const { variants, outcomes, encoder, controlPlane, verdicts } = context;
   let accepted = Snapshot.from({});
   for (const variant of variants) {
-    const server = serverOf(await servers.ask({ do: 'serve' }));
+    const server = serverOf(await servers.ask({ do: 'serve', port: await portFor(language) }));
     const value = await encode(encoder, variant, server);
-    const verdict = verdicts.next(language, TYPE_URL, server.name);
+    const [expected] = knownOf(variant.title, serverDisagreements) ?? [];
+    const verdict = verdicts.next(language, TYPE_URL, server.name, expected);
     const resources = [{ typeUrl: TYPE_URL, name: server.name, value }];
     const snapshot = accepted.merge({ resources });
     controlPlane.setSnapshot(snapshot, { nodeId: language, allowInconsistent: true });
@@ -62,52 +74,68 @@ const judgeThere = async (language, servers, encoder, { controlPlane, verdicts }
     if (outcome.verdict === 'ack') accepted = snapshot;
     outcomes.set(variant.title, outcome);
   }
+};
+
+/** The server of grpc-java requests the Listener of the port that it is given, not that of the one that it listens on. */
+const portFor = (language) => (language === 'java' ? freePort() : 0);
+
+/** The verdicts of the servers of one language on all variants. */
+const judgeAll = async (language, { variants, peers, address, ...context }) => {
+  const since = performance.now();
+  const outcomes = new Map();
+  for (let i = 0; i < variants.length; i += SERVERS_PER_PROCESS) {
+    const servers = await peers.xdsServers(language, address);
+    const some = variants.slice(i, i + SERVERS_PER_PROCESS);
+    await judgeThere(language, servers, { ...context, variants: some, outcomes });
+    await servers.stop();
+  }
+  console.log(`    ${language} took ${((performance.now() - since) / 1000).toFixed(1)} s`);
   return outcomes;
 };
 
-const run = async ({ peers, step }) => {
+/** The verdicts of all implementations on all variants, by language. */
+const judge = async (variants, peers) => {
   const verdicts = new Verdicts();
   const controlPlane = new ControlPlane({ onClientEvent: (event) => verdicts.onEvent(event) });
   const { address } = await controlPlane.start();
   const encoder = await peers.encoder();
+  const context = { variants, peers, address, encoder, controlPlane, verdicts };
   try {
-    const others = LANGUAGES.filter((language) => language !== 'node').map(async (language) => {
-      const since = performance.now();
-      const servers = await peers.xdsServers(language, address);
-      const outcomes = await judgeThere(language, servers, encoder, { controlPlane, verdicts });
-      console.log(`    ${language} took ${((performance.now() - since) / 1000).toFixed(1)} s`);
-      await servers.stop();
-      return [language, outcomes];
-    });
-    const judged = Object.fromEntries(
-      await Promise.all([...others, ['node', await judgeHere(encoder)]]),
-    );
-    const rows = variants.map(({ title }) => ({
-      title,
-      outcomes: Object.fromEntries(LANGUAGES.map((each) => [each, judged[each].get(title)])),
-      agreed: false,
-    }));
-    for (const row of rows) {
-      await step(row.title, () => {
-        row.agreed = check(row.title, row.outcomes, serverDisagreements);
-      });
-    }
-    printTable(rows, serverDisagreements);
-    await step('every disagreement on the list is of a Listener in the table', () => {
-      const titles = new Set(rows.map(({ title }) => title));
-      const unknown = Object.keys(serverDisagreements).filter((title) => !titles.has(title));
-      if (unknown.length > 0) throw new Error(unknown.join(', '));
-    });
+    const judged = LANGUAGES.map(async (language) => [
+      language,
+      await (language === 'node' ? judgeHere(variants, encoder) : judgeAll(language, context)),
+    ]);
+    return Object.fromEntries(await Promise.all(judged));
   } finally {
     await encoder.stop();
     controlPlane.kill();
   }
 };
 
+const run = async ({ peers, step, resources: wanted }) => {
+  const variants = allVariants.filter(({ title }) => title.includes(wanted));
+  const judged = await judge(variants, peers);
+  const rows = variants.map(({ title }) => ({
+    title,
+    outcomes: Object.fromEntries(LANGUAGES.map((each) => [each, judged[each].get(title)])),
+    agreed: false,
+  }));
+  for (const row of rows) {
+    await step(row.title, () => {
+      row.agreed = check(row, serverDisagreements);
+    });
+  }
+  printTable(rows, serverDisagreements);
+  if (wanted !== '') return;
+  await step('every disagreement on the list is of a Listener in the table', () =>
+    checkLists(rows, serverDisagreements, true),
+  );
+};
+
 export const serverDifferentialCases = [
   {
     name: 'server differential: which Listeners of servers are rejected',
-    languages: ['go', 'python'],
+    languages: ['go', 'python', 'java'],
     run,
   },
 ];

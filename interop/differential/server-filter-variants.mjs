@@ -71,6 +71,13 @@ const authorization = {
   'a header without a name': header({ present_match: true }),
   'a header without a match': header({ name: 'x' }),
   'a header with an empty prefix': header({ name: 'x', string_match: { prefix: '' } }),
+  'a header with an empty expression': header({ name: 'x', safe_regex_match: { regex: '' } }),
+  'a path by an empty expression': permission({
+    url_path: { path: { safe_regex: { regex: '' } } },
+  }),
+  'authenticated by an empty expression': principal({
+    authenticated: { principal_name: { safe_regex: { regex: '' } } },
+  }),
   'a header in a range, backwards': header({ name: 'x', range_match: { start: 9, end: 1 } }),
   'a header of gRPC in rules that log': withRules({
     ...{ action: 'LOG' },

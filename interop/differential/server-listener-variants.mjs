@@ -99,6 +99,15 @@ const listeners = {
   'a default filter chain with a match': listener({
     default_filter_chain: chain({ destination_port: 1 }),
   }),
+  'a default filter chain with an invalid match': listener({
+    default_filter_chain: chain({ prefix_ranges: [{ address_prefix: 'shop', prefix_len: 8 }] }),
+  }),
+  'a default filter chain with an unknown source type': listener({
+    default_filter_chain: chain({ source_type: 7 }),
+  }),
+  'a default filter chain with a source port twice': listener({
+    default_filter_chain: chain({ source_ports: [1, 1] }),
+  }),
   'a default filter chain without filters': listener({
     default_filter_chain: chain(undefined, { filters: [] }),
   }),
@@ -212,6 +221,9 @@ const managers = {
   'no virtual host': hcm({ route_config: { name: 'inline' } }),
   'no filter': hcm({ http_filters: [] }),
   'an unknown optional filter only': hcm({ http_filters: [unknownFilter({ is_optional: true })] }),
+  'an unknown optional filter last': hcm({
+    http_filters: [router, unknownFilter({ is_optional: true })],
+  }),
   'no router': hcm({
     http_filters: [httpFilter('rbac', 'envoy.extensions.filters.http.rbac.v3.RBAC', {})],
   }),

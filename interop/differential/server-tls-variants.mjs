@@ -64,6 +64,14 @@ export const serverTlsVariants = {
       { ...IDENTITY, validation_context: {} },
       required,
     ),
+    'a combined context without roots': common({
+      ...IDENTITY,
+      combined_validation_context: { default_validation_context: {} },
+    }),
+    'names without roots': common({
+      ...IDENTITY,
+      validation_context: { match_subject_alt_names: names },
+    }),
     'roots of the system': common({ ...IDENTITY, validation_context: { system_root_certs: {} } }),
     'roots in a file': common({
       ...IDENTITY,

@@ -1,18 +1,29 @@
 // What implementations say of resources, and where they disagree.
+import { knownMutation, unusedPatterns } from './mutation-disagreements.mjs';
+
+/** With what the titles of resources begin in which one field is changed. */
+export const MUTATED = 'mutated ';
 
 /** How long a client may take to say what it thinks of a resource. Only one that says nothing takes so long. */
 const PATIENCE_MS = 20_000;
+
+/** The same for a client that is known to say nothing. */
+const SILENCE_MS = 2000;
 
 /** Listens to what clients say, and resolves with the verdict of one of them on one resource. */
 export class Verdicts {
   #waiting = new Map();
 
-  /** The next verdict of a client on a response with this resource: `ack`, `nack` with the client's words, or `none`. */
-  next(node, typeUrl, name) {
+  /**
+   * The next verdict of a client on a response with this resource: `ack`, `nack` with the client's words, or `none`.
+   * @param expected What the list of disagreements says of the resource.
+   */
+  next(node, typeUrl, name, expected = '') {
+    const patience = expected.includes(`${node} none`) ? SILENCE_MS : PATIENCE_MS;
     return new Promise((resolve) => {
       const timer = setTimeout(
         () => this.#settle(node, { verdict: 'none', message: '' }),
-        PATIENCE_MS,
+        patience,
       );
       this.#waiting.set(node, { resolve, timer, typeUrl, name, sent: new Set() });
     });
@@ -47,24 +58,35 @@ export const describe = (outcomes) =>
 
 const keyOf = (outcomes) => Object.values(outcomes).map(({ verdict }) => verdict);
 
-/** Compares what the clients said with each other, and the differences with the list of those that are known. */
-export const check = (title, outcomes, disagreements) => {
+/** What a list of disagreements says of a resource: what all say, and why; `undefined` if they agree. */
+export const knownOf = (title, disagreements) =>
+  title.startsWith(MUTATED) ? knownMutation(title) : disagreements[title];
+
+/** Compares what the clients said with each other, and the differences with what is known of them. */
+export const check = ({ title, outcomes }, disagreements) => {
   const found = keyOf(outcomes);
   const agreed = new Set(found).size === 1 && found[0] !== 'none';
-  const known = disagreements[title];
-  if (known === undefined && !agreed)
-    throw new Error(`they disagree:\n      ${describe(outcomes)}`);
-  if (known !== undefined && agreed)
-    console.log(`    ${title}: they agree now; take it off the list`);
-  else if (known !== undefined) {
-    const [expected] = known;
-    const said = Object.entries(outcomes)
-      .map(([language, { verdict }]) => `${language} ${verdict}`)
-      .join(', ');
-    if (said !== expected)
-      throw new Error(`expected ${expected}, got:\n      ${describe(outcomes)}`);
+  const known = knownOf(title, disagreements);
+  if (agreed) {
+    if (disagreements[title] !== undefined) throw new Error('they agree now: take it off the list');
+    return true;
   }
-  return agreed;
+  if (known === undefined) throw new Error(`they disagree:\n      ${describe(outcomes)}`);
+  const [expected] = known;
+  const said = Object.entries(outcomes).map(([language, { verdict }]) => `${language} ${verdict}`);
+  if (said.join(', ') === expected) return false;
+  throw new Error(`expected ${expected}, got:\n      ${describe(outcomes)}`);
+};
+
+/** Demands that every disagreement on the lists is of a resource that was judged. */
+export const checkLists = (rows, disagreements, isForServers) => {
+  const titles = rows.map(({ title }) => title);
+  const disagreed = rows.filter(({ agreed }) => !agreed).map(({ title }) => title);
+  const unknown = [
+    ...Object.keys(disagreements).filter((title) => !titles.includes(title)),
+    ...unusedPatterns(disagreed, isForServers),
+  ];
+  if (unknown.length > 0) throw new Error(unknown.join(', '));
 };
 
 export const printTable = (rows, disagreements) => {
@@ -77,7 +99,7 @@ export const printTable = (rows, disagreements) => {
   );
   for (const { title, outcomes, agreed: isAgreed } of rows) {
     if (isAgreed) continue;
-    const [, reason] = disagreements[title] ?? ['', 'not known'];
+    const [, reason] = knownOf(title, disagreements) ?? ['', 'not known'];
     const said = Object.entries(outcomes).map(
       ([language, { verdict }]) => `${language} ${verdict}`,
     );
