@@ -2,6 +2,7 @@
 import { Command } from 'commander';
 import { authorizationCases } from '../differential/authorization.mjs';
 import { differentialCases } from '../differential/differential.mjs';
+import { meaningCases } from '../differential/meanings.mjs';
 import { serverDifferentialCases } from '../differential/server-differential.mjs';
 import { tlsCases } from '../tls/agreement.mjs';
 import { tlsMatrix } from '../tls/matrix.mjs';
@@ -115,6 +116,7 @@ const groups = [
   ...metricsCases,
   ...debugCases,
   ...differentialCases,
+  ...meaningCases,
   ...serverDifferentialCases,
   ...authorizationCases,
   ...tlsCases,
