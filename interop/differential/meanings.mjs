@@ -61,6 +61,9 @@ const one = (extra) => (servers) => ({
   clusters: [cluster('all', extra)],
   endpoints: [assignment('all', { servers: [servers[0]] })],
 });
+/** A virtual host whose only route has these changes. */
+const routeWith = (action) => ({ routes: [anyRoute('all', { action })] });
+const MAX = 4_294_967_295;
 const CAPITALS = 'XDSTP://a.test/envoy.config.route.v3.RouteConfiguration/x';
 
 /** By title: the statuses of a call by each client, why ours is what it is, and the resources of its channel. */
@@ -168,14 +171,7 @@ const MEANINGS = {
   'a route of the longest time: negative': {
     said: '14, 0, 14, 0',
     because: 'a duration is not negative, as in the schema of Envoy (decision 0002)',
-    host: {
-      routes: [
-        {
-          match: { prefix: '' },
-          route: { cluster: 'all', max_stream_duration: { max_stream_duration: '-1s' } },
-        },
-      ],
-    },
+    host: routeWith({ max_stream_duration: { max_stream_duration: '-1s' } }),
     resources: one({}),
   },
   'ring_hash without a hash': {
@@ -184,6 +180,36 @@ const MEANINGS = {
     resources: one(
       policies(typed('envoy.extensions.load_balancing_policies.ring_hash.v3.RingHash')),
     ),
+  },
+  'a virtual host without routes': {
+    said: '14, 14, 14, 13',
+    because: 'A28: a call that no route matches is UNAVAILABLE',
+    host: { routes: [] },
+    resources: one({}),
+  },
+  'the highest number of retries': {
+    said: '0, 0, 14, 2',
+    because: 'A44: more than 4 are 4',
+    host: routeWith({ retry_policy: { retry_on: 'unavailable', num_retries: MAX } }),
+    resources: one({}),
+  },
+  'outlier detection at intervals of 0': {
+    said: '0, 0, 0, 13',
+    because: 'A50: a valid duration; it ends grpc-java with an exception',
+    resources: one({ outlier_detection: { interval: '0s' } }),
+  },
+  'outlier detection for the highest number of hosts': {
+    said: '0, 0, 0, 13',
+    because: 'A50: there are never as many; grpc-java reads the number as negative',
+    resources: one({ outlier_detection: { success_rate_minimum_hosts: MAX } }),
+  },
+  'a locality of the highest weight': {
+    said: '0, 0, 0, 14',
+    because: 'A27: at most 2^32 - 1; grpc-java reads the number as negative',
+    resources: ([server]) => ({
+      clusters: [cluster('all')],
+      endpoints: [assignment('all', { servers: [server], weight: MAX })],
+    }),
   },
   'an override of a filter without a name': {
     said: '0, 0, 14, 0',
