@@ -71,7 +71,7 @@ const partsOf = (value) => {
  * Returns what becomes of a resource by one change of one of its fields: the path of the field, its value, and the change.
  * @param skip Paths of fields that stay as they are.
  */
-export const mutationsOf = (resource, skip = []) => {
+const mutationsOf = (resource, skip = []) => {
   const mutations = [];
   const visit = (value, path, replace) => {
     for (const [step, part, put] of partsOf(value)) {
