@@ -415,6 +415,14 @@ describe('the TLS of a filter chain (gRFC A29)', () => {
     });
   });
 
+  it.each<[string, Json]>([
+    ['validation context', { validation_context: {} }],
+    ['combined one', { combined_validation_context: { default_validation_context: {} } }],
+  ])('requests no certificates of clients for an empty %s', (_form, common) => {
+    expect(tlsOf(withCommon(common))).toMatchObject({ clientValidation: undefined });
+    expect(reject(withCommon(common, { require_client_certificate: true }))).toHaveLength(1);
+  });
+
   it.each([true, false])('validates the certificates of clients, required: %s', (required) => {
     const matchers = [{ prefix: 'spiffe://td/' }];
     const common = { validation_context: { ...ca, match_subject_alt_names: matchers } };

@@ -2,7 +2,7 @@ import type { TransportSocket } from '../../wire/generated/envoy/config/core/v3/
 import {
   SubjectAltNameMatcher_SanType as SanTypeMessage,
   type CertificateProviderPluginInstance,
-  type CertificateValidationContext,
+  CertificateValidationContext,
   type SubjectAltNameMatcher,
 } from '../../wire/generated/envoy/extensions/transport_sockets/tls/v3/common';
 import {
@@ -107,9 +107,11 @@ export function parseDownstreamTls(
   if (identity === undefined && violations.count === before) {
     commonAt.at('tls_certificate_provider_instance').add('field not present');
   }
-  const { validationContextType } = common;
-  const clientValidation = validationContextType && parseValidation(common, context, commonAt);
   const { requireClientCertificate = false, requireSni, ocspStaplePolicy } = message;
+  const { validationContextType } = common;
+  const isRead = requireClientCertificate || !isEmptyValidation(common);
+  const clientValidation =
+    validationContextType && isRead ? parseValidation(common, context, commonAt) : undefined;
   if (requireClientCertificate && validationContextType === undefined) {
     at.at('require_client_certificate').add('needs a validation context');
   }
@@ -119,6 +121,25 @@ export function parseDownstreamTls(
     at.at('ocsp_staple_policy').add(`must be LENIENT_STAPLING, not ${policy}`);
   }
   return identity && { identity, clientValidation, requireClientCertificate };
+}
+
+/** Whether a validation context is empty: a server that requires no certificates then requests none (decision 0002). */
+function isEmptyValidation({ validationContextType: type }: CommonTlsContext): boolean {
+  switch (type?.$case) {
+    case 'validationContext':
+      return isEmpty(type.value);
+    case 'combinedValidationContext': {
+      const { defaultValidationContext, ...others } = type.value;
+      const isAlone = Object.values(others).every((value) => value === undefined);
+      return isAlone && defaultValidationContext !== undefined && isEmpty(defaultValidationContext);
+    }
+    default:
+      return false;
+  }
+}
+
+function isEmpty(context: CertificateValidationContext): boolean {
+  return CertificateValidationContext.encode(context).finish().length === 0;
 }
 
 const SOCKET_NAME = 'envoy.transport_sockets.tls';
