@@ -75,13 +75,18 @@ function isDescribed(picker: Picker): picker is DescribedPicker {
   return 'describeWait' in picker;
 }
 
+/** Queues a call until the next picker. @param describeWait Returns why, as a sentence. Called at the deadline of the call. */
+export function createWait(describeWait: () => string): WaitResult {
+  return { ...QUEUED, describeWait };
+}
+
 /** A picker that queues calls until the next picker, and can say why. */
 export class WaitPicker implements DescribedPicker {
   private readonly result: WaitResult;
 
   /** @param describeWait Returns why there is no connection, as a sentence. Called at the deadline of a call. */
   constructor(readonly describeWait: () => string) {
-    this.result = { ...QUEUED, describeWait };
+    this.result = createWait(describeWait);
   }
 
   pick(): PickResult {

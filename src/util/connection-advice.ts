@@ -33,6 +33,14 @@ const ADVICE: readonly (readonly [error: RegExp, advice: string])[] = [
     /\b(?:ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|EHOSTDOWN|ENETDOWN)\b|^no connection within /,
     'check the address, firewalls and the network',
   ],
+  [
+    /sent no HTTP\/2 SETTINGS within /,
+    'check that it serves gRPC on this port, and that its process is not blocked',
+  ],
+  [
+    /TLS handshake failed: .*timed out after /,
+    'check that it serves TLS on this port, and that its process is not blocked',
+  ],
   [/\b(?:EMFILE|ENFILE)\b/, 'this process has too many open files: raise its limit (ulimit -n)'],
   [
     /\b(?:EADDRNOTAVAIL|EADDRINUSE)\b/,

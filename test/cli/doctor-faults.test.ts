@@ -481,6 +481,20 @@ const faults: readonly Fault[] = [
     },
   },
   {
+    title: 'an endpoint that accepts connections and never answers',
+    ...{
+      level: 'fail',
+      check: 'channel',
+      text: /^not connected within 2 s: no answer from 127\.0\.0\.1:\d+$/,
+      remedy: /serve gRPC without TLS/,
+    },
+    plant: async (world) => {
+      const port = Number((await world.silentServer()).split(':')[1]);
+      const address = await world.serve(simpleResources([port]));
+      return world.check(world.bootstrap(address), '--timeout', '2');
+    },
+  },
+  {
     title: 'a backend whose certificate is of another authority',
     ...{ level: 'fail', check: 'channel', text: /certificate/, remedy: /certificates of both/ },
     plant: async (world) => {

@@ -142,12 +142,22 @@ export function describeConnecting(
   }
   const parts = [`no endpoint is connected (${connecting} of ${size} connecting)`];
   if (slowest !== undefined) {
-    const name = nameEndpoint(slowest.endpoint, endpoints);
-    parts.push(`${name} has been connecting for ${inSeconds(slowest.ms)}: ${CHECK_ENDPOINT}`);
+    parts.push(describeAttempt(nameEndpoint(slowest.endpoint, endpoints), slowest.ms));
   }
   const list = errors.list(endpoints);
   if (list !== '') parts.push(list);
   return parts.join('; ');
+}
+
+/** Returns what a call waits for that goes to one endpoint only. */
+export function describeAwaited({ connectingMs, endpoint }: Connecting, set: EndpointSet): string {
+  return describeAttempt(nameEndpoint(endpoint, set), connectingMs);
+}
+
+/** @param ms For how long it has been connecting; `undefined` if its attempt has not begun. */
+export function describeAttempt(name: string, ms: number | undefined): string {
+  if (ms === undefined) return `${name} is waiting for its turn to connect`;
+  return `${name} has been connecting for ${inSeconds(ms)}: ${CHECK_ENDPOINT}`;
 }
 
 /** The part of a leaf for the text of a call that waits for it. */

@@ -22,7 +22,7 @@ import {
 import { OVERRIDE_HOST, OverrideHostConfig, parseOverrideHostConfig } from './config';
 import { SessionHosts } from './session-hosts';
 import { callAttributes, type OverrideHost } from '../call-attributes';
-import { describeWait, queuePicker, type DescribedPicker } from '../connectivity';
+import { createWait, describeWait, type DescribedPicker } from '../connectivity';
 
 /** Keeps the calls of a session on its endpoint, which may be one that receives no other calls (gRFCs A55, A75). */
 export const overrideHostPolicy: LbPolicyType = createPolicyType({
@@ -140,7 +140,7 @@ class OverrideHostPicker implements DescribedPicker {
     const found = chosen && hosts.connectionTo(chosen);
     if (found !== undefined && found.state !== ConnectivityState.READY) {
       found.wait();
-      return queuePicker.pick(args);
+      return createWait(() => found.describeWait());
     }
     const result = found === undefined ? child.pick(args) : found.pickResult;
     if (result.subchannel === null) return result;

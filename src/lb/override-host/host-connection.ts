@@ -2,6 +2,7 @@ import { ConnectivityState, PickResultType, type PickResult, type Subchannel } f
 import type { XdsEndpoint } from '../../resources/endpoints/endpoints';
 import type { Clock } from '../../util/clock';
 import type { Handle } from '../../util/handle';
+import { describeAttempt } from '../endpoints/endpoint-errors';
 import { formatAddress } from '../endpoints/endpoint-key';
 
 type StateListener = Parameters<Subchannel['addConnectivityStateListener']>[0];
@@ -13,6 +14,8 @@ export class HostConnection implements Handle {
   readonly pickResult: PickResult;
   /** Whether calls wait until the connection is READY or fails. */
   private awaited = false;
+  /** Since when. */
+  private awaitedMs = 0;
   private released = false;
   private allAddresses: readonly string[] | undefined;
 
@@ -76,10 +79,20 @@ export class HostConnection implements Handle {
     this.usedMs = this.clock.monotonicMs();
   }
 
+  /** Returns what calls wait for. */
+  describeWait(): string {
+    const attempt = describeAttempt(
+      this.subchannel.getAddress(),
+      this.clock.monotonicMs() - this.awaitedMs,
+    );
+    return `the endpoint of the call's session is not connected; ${attempt}`;
+  }
+
   /** Records that a call waits, and connects if IDLE. May be called from a pick. */
   wait(): void {
     if (this.awaited) return;
     this.awaited = true;
+    this.awaitedMs = this.clock.monotonicMs();
     this.clock.soon(() => {
       if (!this.released && this.state === ConnectivityState.IDLE)
         this.subchannel.startConnecting();

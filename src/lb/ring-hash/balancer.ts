@@ -8,6 +8,7 @@ import { SteppedUpdates } from '../../util/time-slices';
 import { createFailurePicker, failureText, NO_ENDPOINTS, WaitPicker } from '../connectivity';
 import type { EndpointLeaf } from '../endpoints/endpoint-leaf';
 import {
+  describeAwaited,
   describeConnecting,
   describeEndpointError,
   EndpointErrors,
@@ -261,7 +262,7 @@ class RingHashPolicy implements LbPolicy<RingHashConfig> {
       requestHashHeader: header ?? '',
       random: host.environment.random,
       describeFailure: (failed) => this.describeMember(failed),
-      describeWait: () => this.describeWait(),
+      describeWait: (awaited) => this.describeWait(awaited),
     });
   }
 
@@ -279,8 +280,11 @@ class RingHashPolicy implements LbPolicy<RingHashConfig> {
     );
   }
 
-  private describeWait(): string {
+  private describeWait(awaited?: Member): string {
     const { connections, errors, members } = this;
+    if (awaited?.leaf !== undefined && connections.connectivity === ConnectivityState.READY) {
+      return `the endpoint of the call's hash is not connected; ${describeAwaited(awaited.leaf, this.endpoints)}`;
+    }
     return describeConnecting(connections.leaves(), members.size, this.endpoints, errors);
   }
 

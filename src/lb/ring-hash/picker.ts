@@ -10,7 +10,7 @@ import {
 import type { Random } from '../../util/random';
 import type { XxHash64 } from '../../util/hashes';
 import { callAttributes } from '../call-attributes';
-import { createFailurePicker, WaitPicker, type DescribedPicker } from '../connectivity';
+import { createFailurePicker, createWait, type DescribedPicker } from '../connectivity';
 import type { RingConnections } from './connections';
 import type { Member } from './members';
 
@@ -23,8 +23,8 @@ export interface RingHashPickerOptions {
   readonly random: Random;
   /** Returns the error of a failed pick. @param failed The endpoint of the call. */
   readonly describeFailure: (failed: Member) => string;
-  /** Returns why calls are queued, as a sentence. */
-  readonly describeWait: () => string;
+  /** Returns why calls are queued, as a sentence. @param awaited The endpoint of one call. Default: any. */
+  readonly describeWait: (awaited?: Member) => string;
 }
 
 const HALF_HASH_RANGE = 2 ** 32;
@@ -37,14 +37,11 @@ const missingHash: Picker = new UnavailablePicker({
 
 /** Picks the endpoint on the ring that follows the hash of the call (gRFCs A42, A61, A76). */
 export class RingHashPicker implements DescribedPicker {
-  private readonly waiting: WaitPicker;
   /** Picks by the hash of the header, if the call has it (gRFC A76). One function, so that picks allocate none. */
   private readonly pickByHeader = (hash: bigint | undefined, args: PickArgs): PickResult =>
     hash === undefined ? this.pickAny(args) : this.pickByHash(hash, args);
 
-  constructor(private readonly options: RingHashPickerOptions) {
-    this.waiting = new WaitPicker(options.describeWait);
-  }
+  constructor(private readonly options: RingHashPickerOptions) {}
 
   describeWait(): string {
     return this.options.describeWait();
@@ -69,7 +66,7 @@ export class RingHashPicker implements DescribedPicker {
       if (member === undefined || member.state === TRANSIENT_FAILURE) continue;
       if (member.state === READY) return this.pickMember(member, args);
       if (member.state === IDLE) connections.request(member);
-      return this.queue();
+      return this.queue(member);
     }
     return this.fail(start, args);
   }
@@ -100,9 +97,10 @@ export class RingHashPicker implements DescribedPicker {
     return leaf?.picker.pick(args) ?? this.queue();
   }
 
-  private queue(): PickResult {
+  /** @param awaited The endpoint that the call belongs to; absent if it may go to any. */
+  private queue(awaited?: Member): PickResult {
     this.options.connections.hasQueued = true;
-    return this.waiting.pick();
+    return createWait(() => this.options.describeWait(awaited));
   }
 
   private fail(start: number, args: PickArgs): PickResult {

@@ -15,6 +15,7 @@ import {
   type PickResult,
   type SubchannelAddress,
 } from '../../grpc-js';
+import { limitConnectTime } from '../../grpc-js/connect-time';
 import type { ClusterStore } from '../../dependency-manager/xds-config';
 import type { LbConfig } from '../../resources/extension-points';
 import type { ChannelStats, ReportGauge } from '../../observe/stats/stats-plugin';
@@ -103,7 +104,11 @@ export class GrpcJsRoot implements LoadBalancer {
     this.policy = type.create({
       environment: this.createEnvironment(shared),
       depth: 0,
-      createSubchannel: (address, args) => helper.createSubchannel(address, args),
+      createSubchannel: (address, args) => {
+        const subchannel = helper.createSubchannel(address, args);
+        limitConnectTime(subchannel.getRealSubchannel(), shared.clock);
+        return subchannel;
+      },
       addChannelzChild: (child) => helper.addChannelzChild(child),
       removeChannelzChild: (child) => helper.removeChannelzChild(child),
       updateState: (state, picker, error) => {

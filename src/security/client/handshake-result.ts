@@ -1,4 +1,5 @@
 import type { PeerCertificate, TLSSocket } from 'node:tls';
+import { LATE_CODE } from '../../grpc-js/connect-time';
 import { sanitizeText } from '../../util/text';
 import { ClientInstruments, ClientLabel, Label } from '../../observe/stats/instruments';
 import type { ChannelStats } from '../../observe/stats/stats-plugin';
@@ -78,7 +79,9 @@ export function describeHandshakeError(error: Error, certificate?: PeerCertifica
       ? `: ${describeIssue(certificate)}`
       : '';
   if (cause !== undefined) return `TLS handshake failed: ${cause} (${code})${facts}`;
-  return code === 'SAN' ? error.message : `TLS handshake failed: ${error.message}${facts}`;
+  return code === 'SAN' || code === LATE_CODE
+    ? error.message
+    : `TLS handshake failed: ${error.message}${facts}`;
 }
 
 function describeIssue({ issuer, valid_from, valid_to }: PeerCertificate): string {

@@ -1,5 +1,6 @@
 import { connect, type Socket } from 'node:net';
 import type { CallCredentials, SecureConnector } from '../../grpc-js';
+import { LATE_CODE } from '../../grpc-js/connect-time';
 import { type Clock, systemClock } from '../../util/clock';
 import { Brand, copyOf, ownCopy } from '../../util/package-copy';
 import { err, ok, type Result } from '../../util/result';
@@ -13,6 +14,7 @@ export const HTTP_CONNECT_ARG = 'grpc_xds.http_connect';
 
 /** The longest that a connection may take, and then the answer of a proxy. */
 const TIMEOUT_MS = 20_000;
+const NO_ANSWER = 'no answer within 20 s';
 /** The longest answer of a proxy, up to the connection itself. */
 const MAX_HEADER_BYTES = 16 * 1024;
 const HEADER_END = '\r\n\r\n';
@@ -95,9 +97,10 @@ function openTunnel(socket: Socket, target: string, clock: Clock): Promise<void>
       const result = readConnectAnswer(received);
       if (result !== undefined) finish(result);
     };
-    const onError = (error: Error) => finish(err(error.message));
+    const onError = (error: NodeJS.ErrnoException) =>
+      finish(err(error.code === LATE_CODE ? NO_ANSWER : error.message));
     const onEnd = () => finish(err('the proxy closed the connection before it answered'));
-    const timer = clock.setTimer(() => finish(err('no answer within 20 s')), TIMEOUT_MS);
+    const timer = clock.setTimer(() => finish(err(NO_ANSWER)), TIMEOUT_MS);
     socket.on('readable', onReadable).on('error', onError).on('end', onEnd).on('close', onEnd);
     socket.write(`CONNECT ${target} HTTP/1.1\r\nHost: ${target}\r\n\r\n`);
   });

@@ -1,16 +1,14 @@
 import type { Socket } from 'node:net';
 import { connect, type PeerCertificate, type TLSSocket } from 'node:tls';
 import { CallCredentials, type ChannelOptions } from '../../grpc-js';
+import { CONNECT_TIMEOUT_MS, LATE_CODE } from '../../grpc-js/connect-time';
 import { quoteText } from '../../util/text';
 import { errorMessage } from '../../util/errors';
 import { err, ok, type Result } from '../../util/result';
 import { systemClock, type Clock } from '../../util/clock';
+import { afterRunning } from '../../util/running-time';
 import type { Identity, TrustedRoots } from '../providers/certificate-provider';
-import {
-  LoadedCertificates,
-  TLS_TIMEOUT_MS,
-  type HandshakeCertificates,
-} from '../contexts/ready-certificates';
+import { LoadedCertificates, type HandshakeCertificates } from '../contexts/ready-certificates';
 import { checkPeer } from '../peer/check-peer';
 import { codedError, codeOf, describeHandshakeError, publishHandshake } from './handshake-result';
 import { redialOf, type Redial, type RedialingConnector } from './http-connect';
@@ -78,7 +76,7 @@ export class XdsSecureConnector implements RedialingConnector {
     if (this.policy.cluster !== '')
       publishHandshake(this.policy, result, this.clock.monotonicMs() - startedAtMs);
     if (result.ok) {
-      watchServerSettings(result.value, this.clock, (text) => this.describe(text));
+      watchServerSettings(result.value, (text) => this.describe(text));
       return { socket: result.value, secure: true };
     }
     socket.destroy();
@@ -264,10 +262,9 @@ function resultOf(
     };
     const onClose = () =>
       finish(err(codedError('CLOSED', 'the connection was closed during the handshake')));
-    const timer = clock.setTimer(
-      () => finish(err(codedError('TIMEOUT', 'timed out after 20 s'))),
-      TLS_TIMEOUT_MS,
-    );
+    const onLate = () =>
+      finish(err(codedError(LATE_CODE, 'TLS handshake failed: timed out after 20 s')));
+    const timer = afterRunning(clock, onLate, CONNECT_TIMEOUT_MS);
     secured.once('secureConnect', () => finish(accept(secured)));
     secured.once('close', onClose);
     secured.on('error', (error) => finish(err(peerError() ?? error)));
@@ -291,21 +288,13 @@ const CLOSED =
 /**
  * Watches a connection from the handshake on, until the server has sent something: the SETTINGS of HTTP/2 come first. Over
  * TLS 1.3, a server checks the client certificate after the client considers the handshake complete. A connection that ends
- * before the SETTINGS has an error that says why; one whose server sends nothing is closed after 20 s: grpc-js has no bound.
+ * before the SETTINGS has an error that says why.
  *
  * @param describe Adds what the connection is for.
  */
-function watchServerSettings(
-  socket: TLSSocket,
-  clock: Clock,
-  describe: (text: string) => string,
-): void {
+function watchServerSettings(socket: TLSSocket, describe: (text: string) => string): void {
   const isSilent = () => socket.bytesRead === 0;
   let own: Error | undefined;
-  const fail = (text: string) => (own = new Error(describe(text)));
-  const timer = clock.setTimer(() => {
-    if (isSilent()) socket.destroy(fail('the server sent no HTTP/2 SETTINGS within 20 s'));
-  }, TLS_TIMEOUT_MS);
   socket.once('error', (error: Error) => {
     // grpc-js puts the message of this very error into the status of calls, once this listener has returned.
     if (error === own || !isSilent()) return;
@@ -313,8 +302,8 @@ function watchServerSettings(
     error.message = describe(isClosed ? CLOSED : describeHandshakeError(error));
   });
   socket.once('close', (hadError: boolean) => {
-    timer.release();
+    own = new Error(describe(CLOSED));
     // The listener of grpc-js comes after this one: without an error, all it could say is "Failed to connect".
-    if (!hadError && isSilent()) socket.emit('error', fail(CLOSED));
+    if (!hadError && isSilent()) socket.emit('error', own);
   });
 }

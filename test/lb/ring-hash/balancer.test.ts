@@ -140,6 +140,19 @@ describe('ring_hash', () => {
     expect(describeWait(picker)).toBe(text);
   });
 
+  it('names the endpoint of a call that waits while another is READY', async () => {
+    const subject = new Subject();
+    subject.update(singleLocality(A, B));
+    await subject.connect(A);
+    subject.pickFor(B);
+    await subject.harness.settle();
+    subject.harness.clock.advance(3000);
+    expect(waitOf(pick(subject.harness.last.picker, attributesFor(B)))).toBe(
+      `the endpoint of the call's hash is not connected; ${B} in {region="r", zone="", sub_zone=""} has been connecting for ` +
+        '3.0 s: check the network, and that it serves gRPC',
+    );
+  });
+
   it('connects to each endpoint with calls', async () => {
     const subject = new Subject();
     subject.update(singleLocality(A, B, C));

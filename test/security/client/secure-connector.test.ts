@@ -705,32 +705,6 @@ describe('a handshake', () => {
     connector.destroy();
   });
 
-  it.each<[string, boolean]>([
-    ['ends 20 s later with a server that sends no SETTINGS', false],
-    ['leaves a connection open whose server has sent its SETTINGS', true],
-  ])('%s', async (_, sendsSettings) => {
-    const { certificateChain: cert, privateKey: key } = server;
-    const one = createServer({ cert, key, ALPNProtocols: ['h2'] }, (socket) => {
-      socket.on('error', () => {});
-      if (sendsSettings) socket.write(Buffer.from('000000040000000000', 'hex'));
-    });
-    const clock = new FakeClock();
-    const { connector } = connectorOf({}, clock);
-    const { socket } = await connector.connect(dial(await listen(one)));
-    socket.on('error', () => {});
-    if (sendsSettings) await new Promise((resolve) => socket.once('data', resolve));
-    const errors: Error[] = [];
-    socket.on('error', (error) => errors.push(error));
-    clock.advance(20_000);
-    await new Promise(setImmediate);
-    expect(socket.destroyed).toBe(!sendsSettings);
-    expect(errors.map(({ message }) => message)).toEqual(
-      sendsSettings ? [] : ['cluster "c": the server sent no HTTP/2 SETTINGS within 20 s'],
-    );
-    socket.destroy();
-    connector.destroy();
-  });
-
   it('fails with the reason if the connection is reset before the SETTINGS of the server', async () => {
     const port = await tlsServer(server);
     const links: Socket[] = [];

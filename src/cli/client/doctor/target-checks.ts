@@ -328,11 +328,8 @@ function clustersOf(channel: WatchedChannel): readonly ChildState[] {
   return children.length === 0 ? PENDING : children;
 }
 
-function report(
-  { details, name, state, error }: ChildState,
-  config: XdsConfig,
-  { findings, stepMs }: DoctorContext,
-): void {
+function report(child: ChildState, config: XdsConfig, { findings, stepMs }: DoctorContext): void {
+  const { details, name, state, error } = child;
   const cluster = details?.['cluster'];
   const subject = cluster === undefined ? (name ?? '') : `Cluster ${JSON.stringify(cluster)}`;
   switch (state) {
@@ -350,14 +347,40 @@ function report(
         findings.skip('channel', subject, 'no connection, because of the failure above');
         return;
       }
-      const late = `not connected within ${describeDuration(stepMs)}`;
+      const late = `not connected within ${describeDuration(stepMs)}${describeHung(child)}`;
       const text = state === 'CONNECTING' ? late : (error ?? 'no connection');
-      findings.fail('channel', subject, text, remedyFor(text));
+      findings.fail('channel', subject, text, remedyFor(text, usesTls(parts, config)));
       return;
     }
     default:
       assertNever(state);
   }
+}
+
+/** Endpoints that are named in a finding. */
+const MAX_NAMED = 3;
+
+/** Names the endpoints below a policy that neither connect nor fail. */
+function describeHung(policy: ChildState): string {
+  const hung = connectingBelow(policy);
+  if (hung.length === 0) return '';
+  const more = hung.length > MAX_NAMED ? ` and ${hung.length - MAX_NAMED} more` : '';
+  return `: no answer from ${hung.slice(0, MAX_NAMED).join(', ')}${more}`;
+}
+
+function connectingBelow({ children = [], endpoints = [] }: ChildState): readonly string[] {
+  const own = endpoints.flatMap(({ addresses, state }) =>
+    state === 'CONNECTING' ? addresses.slice(0, 1) : [],
+  );
+  return [...own, ...children.flatMap(connectingBelow)];
+}
+
+/** Whether the control plane configures TLS for any of these clusters. */
+function usesTls(names: readonly string[], { clusters }: XdsConfig): boolean {
+  return names.some((name) => {
+    const cluster = clusters.get(name);
+    return cluster?.ok === true && cluster.value.resource.tls !== undefined;
+  });
 }
 
 function leavesOf(name: string, { clusters }: XdsConfig): readonly string[] {
@@ -367,12 +390,14 @@ function leavesOf(name: string, { clusters }: XdsConfig): readonly string[] {
 }
 
 /** What to do about the failure of a channel whose endpoints accept connections, or are not connected to before. */
-function remedyFor(text: string): string {
+function remedyFor(text: string, isTls: boolean): string {
   if (/ECONNREFUSED|EHOSTUNREACH|ENETUNREACH|ETIMEDOUT|ENOTFOUND/.test(text)) {
     return 'check that the backends run and listen there, and network policies on the way';
   }
   if (/no (usable )?endpoint|no children|empty/i.test(text)) {
     return 'check that backends run, are healthy, and are registered with the control plane';
   }
-  return 'check the certificates of both sides, and the log of the backends';
+  return isTls
+    ? 'check that the backends serve gRPC over TLS, the certificates of both sides, and their log'
+    : 'check that the backends serve gRPC without TLS on this port, that they are not blocked, and their log';
 }
