@@ -6,6 +6,7 @@ import tseslint from 'typescript-eslint';
 import { boundedArguments } from './scripts/eslint/bounded-arguments.mjs';
 import { describedDisable } from './scripts/eslint/described-disable.mjs';
 import { lateModules } from './scripts/eslint/late-modules.mjs';
+import { ownTimers } from './scripts/eslint/own-timers.mjs';
 
 const typescript = ['src/**/*.ts', 'test/**/*.ts'];
 const plain = ['**/*.mjs', '**/*.cjs', '**/*.js'];
@@ -37,6 +38,14 @@ const injectedProperties = [
     object: 'process',
     property: 'env',
     message: 'Only feature-flags and load-bootstrap read the environment; take the value instead.',
+  },
+];
+// Of a process that was stopped, timers run out before what has arrived meanwhile is read.
+const peerTimers = [
+  {
+    property: 'setTimer',
+    message:
+      'Conclude something about a peer by afterRunning; list a timer that concludes nothing in scripts/eslint/own-timers.mjs.',
   },
 ];
 const injectedModules = ['node:timers', 'timers', 'node:timers/promises', 'timers/promises'].map(
@@ -170,7 +179,7 @@ export default defineConfig(
       'local/late-modules': 'error',
       'no-restricted-syntax': ['error', noDefaultExport, currentDate, noAssertion],
       'no-restricted-globals': ['error', ...injectedGlobals],
-      'no-restricted-properties': ['error', ...injectedProperties],
+      'no-restricted-properties': ['error', ...injectedProperties, ...peerTimers],
       'no-restricted-imports': [
         'error',
         {
@@ -225,12 +234,20 @@ export default defineConfig(
     },
   },
   {
+    files: Object.keys(ownTimers),
+    rules: { 'no-restricted-properties': ['error', ...injectedProperties] },
+  },
+  {
     files: sources,
     rules: {
       'no-restricted-syntax': ['error', noDefaultExport, noAssertion],
       'no-restricted-globals': 'off',
-      'no-restricted-properties': 'off',
+      'no-restricted-properties': ['error', ...peerTimers],
     },
+  },
+  {
+    files: Object.keys(ownTimers).filter((file) => /^src\/(?:cli\/|util\/clock\.ts)/.test(file)),
+    rules: { 'no-restricted-properties': 'off' },
   },
   {
     files: ['src/cli/**/*.ts'],

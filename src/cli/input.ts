@@ -10,6 +10,7 @@ import type { Handle } from '../util/handle';
 import { MAX_INPUT_BYTES, readRegularText } from '../util/read-regular-file';
 import { err, ok, type Result } from '../util/result';
 import type { CliIo } from './io';
+import { afterRunning } from '../util/running-time';
 
 /** The name of the standard input. */
 const STDIN = '-';
@@ -97,10 +98,11 @@ async function readFifo(path: string, clock: Clock): Promise<Result<string, stri
     const socket = new Socket({ fd: descriptor, readable: true, writable: false });
     const wait = () => {
       timer?.release();
-      timer = clock.setTimer(() => {
+      const onSilent = () => {
         const time = describeDuration(SILENCE_MS);
         socket.destroy(new Error(`the writer of this FIFO has been silent for ${time}`));
-      }, SILENCE_MS);
+      };
+      timer = afterRunning(clock, onSilent, SILENCE_MS);
     };
     wait();
     const text = await readStream(socket, wait);

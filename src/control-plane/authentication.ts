@@ -7,12 +7,12 @@ import {
   type ServerInterceptor,
 } from '@grpc/grpc-js';
 import type { PeerCertificate } from 'node:tls';
-import type { Clock } from '../util/clock';
 import { errorMessage } from '../util/errors';
 import type { Logger } from '../util/logger';
 import type { Refusal } from './ads/resource-view';
 import type { Principal } from './client-state';
 import { AUTHENTICATION_TIMEOUT_MS, MAX_PENDING_AUTHENTICATIONS } from './limits';
+import { afterRunning, type RunningClock } from '../util/running-time';
 
 /** What is known of a client before its first request. */
 export interface AuthenticationRequest {
@@ -35,7 +35,7 @@ export type Authenticate = (
 
 export interface AuthenticationOptions {
   readonly authenticate: Authenticate;
-  readonly clock: Pick<Clock, 'setTimer'>;
+  readonly clock: RunningClock;
   readonly logger: Logger;
   /** Called when a client was authenticated, with its address, and until when in milliseconds since the epoch; undefined if for good. */
   readonly onAuthenticated?: (peer: string, expiresAtMs: number | undefined) => void;
@@ -121,7 +121,11 @@ export class Authentication {
     const result = this.options.authenticate(request);
     if (!(result instanceof Promise)) return result;
     return new Promise((resolve, reject) => {
-      const timer = this.options.clock.setTimer(() => resolve(TOO_LATE), AUTHENTICATION_TIMEOUT_MS);
+      const timer = afterRunning(
+        this.options.clock,
+        () => resolve(TOO_LATE),
+        AUTHENTICATION_TIMEOUT_MS,
+      );
       result.then(resolve, reject).finally(() => timer.release());
     });
   }

@@ -1,5 +1,5 @@
-import type { Clock } from '../util/clock';
 import type { Handle } from '../util/handle';
+import { afterRunning, type RunningClock } from '../util/running-time';
 import { MAX_UNREAD_BYTES, MAX_UNREAD_MS } from './limits';
 
 /** A stream with responses that its client has not read. */
@@ -24,7 +24,7 @@ export class UnreadBytes {
   private total = 0;
   private timer: Handle | undefined;
 
-  constructor(private readonly clock: Pick<Clock, 'monotonicMs' | 'setTimer'>) {}
+  constructor(private readonly clock: RunningClock) {}
 
   /** Adds a response to those of a stream. */
   add(stream: UnreadStream, bytes: number): void {
@@ -49,9 +49,10 @@ export class UnreadBytes {
       this.remove(stream);
       stream.reset();
     }
-    this.timer ??= this.clock.setTimer(() => {
+    const onOver = () => {
       this.timer = undefined;
       if (this.total > MAX_UNREAD_BYTES) this.check();
-    }, MAX_UNREAD_MS);
+    };
+    this.timer ??= afterRunning(this.clock, onOver, MAX_UNREAD_MS);
   }
 }

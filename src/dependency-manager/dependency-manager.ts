@@ -26,6 +26,7 @@ import { createResourceWatches, type WatchResource } from './watch-set';
 import type { ClusterResult, ClusterStore, ClusterWatcher, XdsConfig } from './xds-config';
 import { late } from '../util/late';
 import type { ResourceSource } from '../xds-client/resource-watcher';
+import { afterRunning } from '../util/running-time';
 
 const loadHeldBack = late<typeof HeldBackModule>(() => require('./held-back'));
 const loadCollections = late<typeof Collections>(() => require('./endpoint-collections'));
@@ -292,7 +293,7 @@ export class XdsDependencyManager implements ClusterStore {
       this.store.acceptPart();
       this.schedule.onChange();
     };
-    this.grace ??= clock.setTimer(() => source.run(onOver), FIRST_CONFIG_GRACE_MS);
+    this.grace ??= afterRunning(clock, () => source.run(onOver), FIRST_CONFIG_GRACE_MS);
   }
 
   private *publishConfig(config: XdsConfig, changedClusters: ReadonlySet<string>): Steps<void> {

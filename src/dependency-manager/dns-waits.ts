@@ -2,6 +2,7 @@ import { createHandle, type Handle } from '../util/handle';
 import type { Clock } from '../util/clock';
 import type { Logger } from '../util/logger';
 import { inSeconds } from '../util/duration';
+import { afterRunning } from '../util/running-time';
 import { quoteName, quoteText } from '../util/text';
 import { LONG_WAIT_MS } from '../xds-client/long-waits';
 
@@ -47,6 +48,8 @@ export interface PendingName {
 interface Wait extends PendingName {
   /** On the monotonic clock. */
   readonly sinceMs: number;
+  /** Until it counts as failed. */
+  readonly limit: Handle;
   isLogged: boolean;
 }
 
@@ -69,7 +72,10 @@ export class DnsWaits {
 
   /** Handles that a name is being resolved, until the handle is released. */
   begin(name: PendingName): Handle {
-    const wait = { ...name, sinceMs: this.options.clock.monotonicMs(), isLogged: false };
+    const { clock } = this.options;
+    const limit = afterRunning(clock, () => this.fail(wait), DNS_TIMEOUT_MS);
+    const wait: Wait = { ...name, sinceMs: clock.monotonicMs(), limit, isLogged: false };
+    this.waits.get(name.key)?.limit.release();
     this.waits.set(name.key, wait);
     this.timer ??= this.startTimer(LONG_WAIT_MS);
     return createHandle(() => {
@@ -115,6 +121,7 @@ export class DnsWaits {
   }
 
   private remove(key: string): void {
+    this.waits.get(key)?.limit.release();
     this.waits.delete(key);
     if (this.waits.size > 0) return;
     this.timer?.release();
@@ -122,25 +129,23 @@ export class DnsWaits {
   }
 
   private startTimer(delayMs: number): Handle {
-    return this.options.clock.setTimer(() => this.onTimer(), delayMs);
+    return afterRunning(this.options.clock, () => this.onTimer(), delayMs);
   }
 
   private onTimer(): void {
     this.timer = undefined;
     const nowMs = this.options.clock.monotonicMs();
     const long: Wait[] = [];
-    const over: Wait[] = [];
-    let nextMs = Infinity;
     for (const wait of this.waits.values()) {
-      const ageMs = nowMs - wait.sinceMs;
-      if (ageMs >= DNS_TIMEOUT_MS) over.push(wait);
-      else
-        nextMs = Math.min(nextMs, (ageMs < LONG_WAIT_MS ? LONG_WAIT_MS : DNS_TIMEOUT_MS) - ageMs);
-      if (ageMs >= LONG_WAIT_MS && !wait.isLogged) long.push(wait);
+      if (wait.isLogged) continue;
+      const restMs = wait.sinceMs + LONG_WAIT_MS - nowMs;
+      if (restMs > 0) {
+        this.timer = this.startTimer(restMs);
+        break;
+      }
+      long.push(wait);
     }
-    if (nextMs !== Infinity) this.timer = this.startTimer(nextMs);
     this.log(long);
-    for (const wait of over) this.fail(wait);
   }
 
   private log(long: readonly Wait[]): void {

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
-import { inNextTurn, type Clock } from '../util/clock';
+import { inNextTurn } from '../util/clock';
 import { assertNever } from '../util/errors';
-import { afterRunning } from '../util/running-time';
+import { afterRunning, type RunningClock } from '../util/running-time';
 import { subchannelAddressToString, type SecureConnector, type SubchannelAddress } from '.';
 import { hasMethods } from './host-internals';
 
@@ -35,8 +35,6 @@ interface HostConnector {
   connect(address: SubchannelAddress, security: SecureConnector, options: object): Promise<unknown>;
 }
 
-type ConnectorClock = Pick<Clock, 'monotonicMs' | 'nextTurn' | 'setTimer'>;
-
 const limited = new WeakSet<object>();
 
 /**
@@ -47,7 +45,7 @@ const limited = new WeakSet<object>();
  *
  * @param subchannel The real subchannel. One that is limited already stays so.
  */
-export function limitConnectTime(subchannel: object, clock: ConnectorClock): void {
+export function limitConnectTime(subchannel: object, clock: RunningClock): void {
   const connector: unknown = Reflect.get(subchannel, 'connector');
   if (!hasMethods<HostConnector>(connector, 'connect') || limited.has(connector)) return;
   limited.add(connector);
@@ -67,7 +65,7 @@ class ConnectAttempt implements SecureConnector {
   constructor(
     private readonly address: string,
     private readonly security: SecureConnector,
-    private readonly clock: ConnectorClock,
+    private readonly clock: RunningClock,
   ) {}
 
   /** @param connect Connects, with a signal that destroys a socket that is not connected yet. */
@@ -92,7 +90,9 @@ class ConnectAttempt implements SecureConnector {
     const secured = await this.security.connect(socket);
     this.step = 'settings';
     this.socket = secured.socket;
-    return secured;
+    if (!this.tcp.signal.aborted) return secured;
+    secured.socket.destroy();
+    throw new Error('the attempt to connect had ended');
   }
 
   getCallCredentials(): ReturnType<SecureConnector['getCallCredentials']> {

@@ -2,7 +2,6 @@ import type { ServerConfig } from '../bootstrap/bootstrap';
 import type { ClientIdentity } from '../control-plane/client-state';
 import type { ClusterLoad, LoadReport, LocalityLoad } from '../control-plane/lrs/load-totals';
 import type { LoadReporting, ReportReceipt } from '../control-plane/lrs/load-service';
-import type { Clock } from '../util/clock';
 import { RefCountedMap, type Handle } from '../util/handle';
 import { cutText } from '../util/text';
 import { ReceivedReport } from './received-report';
@@ -18,6 +17,7 @@ import {
   MAX_OWN_TEXT_LENGTH,
 } from './limits';
 import type { RelayLoadClientReport } from './relay-report';
+import { afterRunning, type RunningClock } from '../util/running-time';
 
 /** Constructor options of `RelayedLoads`. */
 export interface RelayedLoadsOptions {
@@ -28,7 +28,7 @@ export interface RelayedLoadsOptions {
   readonly serverOf: (cluster: string) => ServerConfig | undefined;
   /** Whether a server has sent the cluster. */
   readonly isKnown: (cluster: string) => boolean;
-  readonly clock: Pick<Clock, 'setTimer'>;
+  readonly clock: RunningClock;
   /** Called when servers request other reports than before. */
   readonly onRequested: (reporting: LoadReporting) => void;
   /** Called with the name of a cluster whose load is left out. */
@@ -177,7 +177,7 @@ export class RelayedLoads {
       this.place(client, report, received);
       return;
     }
-    const timer = this.options.clock.setTimer(() => this.addHeld(client), HOLD_MS);
+    const timer = afterRunning(this.options.clock, () => this.addHeld(client), HOLD_MS);
     client.held = { report, received, timer };
     this.holding.add(client);
   }

@@ -33,6 +33,7 @@ import { SentSecrets, TrackedCredentials, type ConnectionGuard } from './connect
 import { hasMethods } from '../grpc-js/host-internals';
 import type * as UnixSocket from '../util/unix-socket';
 import type * as Guards from './socket-guard';
+import { afterRunning } from '../util/running-time';
 
 const loadSockets = late<typeof UnixSocket>(() => require('../util/unix-socket'));
 const loadGuards = late<typeof Guards>(() => require('./socket-guard'));
@@ -138,7 +139,8 @@ class GrpcTransport implements XdsTransport {
       describe: (status) => this.describeEnd(connection, status),
       headers: { ...this.parts.headers, ...headers },
     });
-    const timer = this.parts.options.clock.setTimer(
+    const timer = afterRunning(
+      this.parts.options.clock,
       () => this.onConnectTimeout(stream, connection),
       this.connectTimeoutMs,
     );

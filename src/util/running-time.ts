@@ -1,6 +1,9 @@
 import type { Clock } from './clock';
 import { createHandle, type Handle } from './handle';
 
+/** What is needed of a clock. */
+export type RunningClock = Pick<Clock, 'monotonicMs' | 'nextTurn' | 'setTimer'>;
+
 /** A block of the event loop, however long, takes one of so many parts of a time. */
 const PARTS = 8;
 
@@ -10,7 +13,7 @@ const PARTS = 8;
  * soon as a process that was blocked or stopped goes on, before what has arrived meanwhile is read.
  */
 export function afterRunning(
-  clock: Pick<Clock, 'setTimer' | 'monotonicMs' | 'nextTurn'>,
+  clock: RunningClock,
   callback: () => void,
   ms: number,
   keepsAlive = false,

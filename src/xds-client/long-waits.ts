@@ -6,6 +6,7 @@ import { diagnostics } from './diagnostics';
 import type { WatchedResource } from './watched-resource';
 import { describePending, describeResource } from './xds-errors';
 import { inSeconds } from '../util/duration';
+import { afterRunning } from '../util/running-time';
 
 /** Milliseconds after which a wait is reported: for a resource, a DNS name or a connection. */
 export const LONG_WAIT_MS = 5000;
@@ -68,7 +69,7 @@ export class LongWaits {
 
   private startTimer(delayMs: number): Handle {
     const { clock, queue } = this.options;
-    return clock.setTimer(() => queue.run(() => this.onTimer()), delayMs);
+    return afterRunning(clock, () => queue.run(() => this.onTimer()), delayMs);
   }
 
   private onTimer(): void {

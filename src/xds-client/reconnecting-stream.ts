@@ -256,7 +256,9 @@ export class ReconnectingStream<S extends StreamSession> {
       monotonicMs: () => clock.monotonicMs(),
       setTimer: (task, delayMs, keepsAlive) =>
         clock.setTimer(() => this.whileOpen(stream, task), delayMs, keepsAlive),
-      nextTurn: (task) => inNextTurn(clock, () => this.whileOpen(stream, task)),
+      ...(clock.nextTurn && {
+        nextTurn: (task) => inNextTurn(clock, () => this.whileOpen(stream, task)),
+      }),
     };
     const session = this.createSession(
       { stream, transport, openedAtMs, clock: streamClock },

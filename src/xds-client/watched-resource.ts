@@ -20,6 +20,7 @@ import type { ResourceType } from './resource-type';
 import type { Notification, Watch, XdsError } from './resource-watcher';
 import type { ChannelSubscription, ServerChannel } from './server-channel';
 import { unreachableError, type ResourceId } from './xds-errors';
+import { afterRunning } from '../util/running-time';
 
 /** A resource as one target sees it. */
 export interface ResourceView<T> {
@@ -358,11 +359,12 @@ export class WatchedResource implements ResourceSubscriber {
     this.endExpiry();
     if (lifetime === undefined) return;
     const { clock, queue } = this.options;
-    const timer = clock.setTimer(() => {
+    const onOver = () => {
       queue.run(() => {
         if (this.expiry === expiry) this.expire(lifetime, channel);
       });
-    }, lifetime.endsAtMs - clock.monotonicMs());
+    };
+    const timer = afterRunning(clock, onOver, lifetime.endsAtMs - clock.monotonicMs());
     const expiry: Expiry = { lifetime, timer };
     this.expiry = expiry;
   }

@@ -23,6 +23,7 @@ import {
   type ClientSurroundings,
   type OpenedBootstrap,
 } from './client-parts';
+import { afterRunning } from '../../util/running-time';
 
 /** Creates an xDS client of its own, which logs nothing. */
 export function createXdsClient({ bootstrap, parts, access }: OpenedBootstrap): XdsClient {
@@ -119,7 +120,7 @@ export async function readTarget(options: TargetOptions): Promise<Result<ClientS
   const settled = new Promise<void>((resolve) => (settle = resolve));
   const started = TargetWatch.start(opened.value, target.value, settle);
   if (!started.ok) return started;
-  const timer = options.clock.setTimer(settle, options.timeoutMs, true);
+  const timer = afterRunning(options.clock, settle, options.timeoutMs, true);
   await settled;
   timer.release();
   const snapshot = started.value.client.snapshot();

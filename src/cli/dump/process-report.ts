@@ -16,6 +16,7 @@ import { encodeJson } from '../../wire/proto-json/encode-json';
 import { isJsonObject } from '../../wire/proto-json/explain-json';
 import { YamlDocument } from '../../wire/proto-json/yaml-document';
 import type { Dump, DumpedResource } from './dump';
+import { afterRunning } from '../../util/running-time';
 
 /** Why a source cannot be read, and the exit code. */
 export interface SourceFailure {
@@ -80,11 +81,11 @@ class Deadline {
   private readonly controller = new AbortController();
   private readonly timer: Handle;
 
-  constructor(timeoutMs: number, clock: Pick<Clock, 'setTimer'>) {
+  constructor(timeoutMs: number, clock: Clock) {
     const expire = () => {
       this.controller.abort(new Error(`no whole answer within ${describeDuration(timeoutMs)}`));
     };
-    this.timer = clock.setTimer(expire, timeoutMs, true);
+    this.timer = afterRunning(clock, expire, timeoutMs, true);
   }
 
   get signal(): AbortSignal {

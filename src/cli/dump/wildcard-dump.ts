@@ -14,6 +14,7 @@ import { err, ok, type Result } from '../../util/result';
 import { StatusCode } from '../../util/status-code';
 import type { StreamStatus, Upstream, XdsStream } from '../client';
 import { resourceToJson, type DumpedResource } from './dump';
+import { afterRunning } from '../../util/running-time';
 
 const METHOD = '/envoy.service.discovery.v3.AggregatedDiscoveryService/StreamAggregatedResources';
 const WRAPPER = 'type.googleapis.com/envoy.service.discovery.v3.Resource';
@@ -47,7 +48,7 @@ export function dumpAll(
       );
     };
     const silence = `no response within ${describeDuration(timeoutMs)}; is node id "${node.id}" known to it?`;
-    const timer = clock.setTimer(() => end(silence), timeoutMs, true);
+    const timer = afterRunning(clock, () => end(silence), timeoutMs, true);
     const stream: XdsStream = transport.openStream(METHOD, {
       onSent: () => walk.onSent(),
       onMessage: (bytes) => {

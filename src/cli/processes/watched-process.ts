@@ -7,6 +7,7 @@ import { explainNoReport, parseReport, sampleOf, type TopSample } from '../top/s
 import type { ProcessReading } from './compare-processes';
 import { readProcess, type ProcessSource } from './process-source';
 import { readProcessStates } from './process-state';
+import { afterRunning } from '../../util/running-time';
 
 /** The time between two looks is this many times that of a look: at most 5 % of the CPU of the process … */
 const REST_FACTOR = 19;
@@ -74,10 +75,11 @@ export class WatchedProcess {
   async look(): Promise<void> {
     const { source, io, options } = this;
     const startMs = io.clock.monotonicMs();
-    const silence = io.clock.setTimer(() => {
+    const onSilent = () => {
       this.isSilent = true;
       options.onLook();
-    }, SILENT_MS);
+    };
+    const silence = afterRunning(io.clock, onSilent, SILENT_MS);
     const read = await readReading(source, { timeoutMs: options.timeoutMs, io });
     silence.release();
     this.isSilent = !read.ok && io.clock.monotonicMs() - startMs >= SILENT_MS;

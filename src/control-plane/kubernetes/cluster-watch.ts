@@ -15,6 +15,7 @@ import type { Handle } from '../../util/handle';
 import type { Logger } from '../../util/logger';
 import type { Random } from '../../util/random';
 import type { TimeSlices } from '../../util/time-slices';
+import { afterRunning } from '../../util/running-time';
 
 /** The namespaces whose objects are read: all, some by name, or those with labels. */
 export type NamespaceChoice =
@@ -151,12 +152,13 @@ export class ClusterWatch {
       this.sink.put(object);
     }
     this.savedAt = saved.savedAt;
-    this.savedStart = clock.setTimer(() => {
+    const onOver = () => {
       const line = () =>
         `kubernetes: the objects that were saved at ${saved.savedAt} are served until the cluster has been listed`;
       logger.info(line, { event: 'kubernetes-saved-start' });
       store.open();
-    }, SAVED_START_MS);
+    };
+    this.savedStart = afterRunning(clock, onOver, SAVED_START_MS);
     return objects;
   }
 

@@ -9,6 +9,7 @@ import type { Handle } from '../../util/handle';
 import type { Logger } from '../../util/logger';
 import { toIso } from '../../util/since';
 import { sanitizeText } from '../../util/text';
+import { afterRunning } from '../../util/running-time';
 
 /** Milliseconds for which the API server may be away without a line, while what is known is served. */
 const OUTAGE_MS = 30_000;
@@ -143,7 +144,7 @@ export class WatchReport {
       if (!isServing()) this.sayOutage();
       return;
     }
-    const timer = clock.setTimer(() => this.sayOutage(), OUTAGE_MS);
+    const timer = afterRunning(clock, () => this.sayOutage(), OUTAGE_MS);
     const [sinceMs, sinceTime] = [clock.monotonicMs(), clock.now()];
     this.outage = { sinceMs, sinceTime, isSaid: false, timer };
     // A start that waits looks like one that hangs.

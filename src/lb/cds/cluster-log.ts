@@ -10,6 +10,7 @@ import { describeLocality, type LocalityEndpoints } from '../../resources/endpoi
 import { connectionAdvice } from '../../util/connection-advice';
 import { describeAddresses, endpointCause } from '../endpoints/endpoint-errors';
 import { quoteName } from '../../util/text';
+import { afterRunning } from '../../util/running-time';
 
 /** The state of a cluster's policies. */
 export interface ClusterState {
@@ -47,7 +48,7 @@ export class ClusterLog {
       this.onReady(cluster);
     } else if (state === CONNECTING && this.reportedMs === undefined) {
       const { clock } = this.environment;
-      this.timer ??= clock.setTimer(() => this.onLongWait(cluster), LONG_WAIT_MS);
+      this.timer ??= afterRunning(clock, () => this.onLongWait(cluster), LONG_WAIT_MS);
     }
   }
 

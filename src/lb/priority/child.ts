@@ -5,6 +5,7 @@ import { ChildPolicy } from '../tree/child-policy';
 import { namedChildUpdate } from '../tree/lb-update';
 import type { PriorityState } from './choose-priority';
 import type { PriorityChildConfig } from './config';
+import { afterRunning } from '../../util/running-time';
 
 /** The time for which a child may be CONNECTING before the next priority is tried (gRFC A56). */
 const FAILOVER_MS = 10_000;
@@ -109,7 +110,7 @@ export class PriorityChild implements PriorityState {
 
   private startTimer(delayMs: number, onFired: (timer: Handle) => void): Handle {
     const { batch, clock } = this.options.host.environment;
-    const timer = clock.setTimer(() => batch.run(() => onFired(timer)), delayMs);
+    const timer = afterRunning(clock, () => batch.run(() => onFired(timer)), delayMs);
     return timer;
   }
 }

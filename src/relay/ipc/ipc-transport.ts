@@ -15,6 +15,7 @@ import {
 } from './ipc-message';
 import type { IpcPort } from './ipc-port';
 import { IpcStream } from './ipc-stream';
+import { afterRunning } from '../../util/running-time';
 
 /** Constructor options of a transport. */
 export interface IpcTransportOptions {
@@ -84,7 +85,7 @@ export class IpcTransport implements XdsTransport {
     });
     const timer =
       state.kind === 'waiting'
-        ? clock.setTimer(() => this.onTimeout(stream), WELCOME_TIMEOUT_MS)
+        ? afterRunning(clock, () => this.onTimeout(stream), WELCOME_TIMEOUT_MS)
         : undefined;
     this.streams.set(id, stream);
     if (state.kind === 'welcome') stream.open(state.session);

@@ -9,6 +9,7 @@ import type {
   XdsTransport,
 } from '../../xds-client/transport';
 import type { RelayState } from './share';
+import { afterRunning, type RunningClock } from '../../util/running-time';
 
 /** How long after the end of a stream it can turn out that the relay has ended, in milliseconds. */
 const NEWS_DELAY_MS = 200;
@@ -23,7 +24,7 @@ export interface AwaitedTransportOptions {
   };
   /** Connects to the relay that there is now. */
   readonly connect: () => Result<XdsTransport, string>;
-  readonly clock: Pick<Clock, 'setTimer' | 'soon'>;
+  readonly clock: RunningClock & Pick<Clock, 'soon'>;
 }
 
 /**
@@ -169,7 +170,7 @@ class AwaitedStream implements XdsStream {
       this.fail(status, false);
       return;
     }
-    this.timer = this.options.clock.setTimer(() => this.fail(status, false), NEWS_DELAY_MS);
+    this.timer = afterRunning(this.options.clock, () => this.fail(status, false), NEWS_DELAY_MS);
     this.proceed();
   }
 

@@ -11,6 +11,7 @@ import type { KnownRelay } from '../relay-identity';
 import { describeOtherUpstream } from '../upstream';
 import { RelayLink, type LinkEnd } from './relay-link';
 import type { RelayState } from './share';
+import { afterRunning } from '../../util/running-time';
 
 /** A relay in this process. */
 export interface ServingRelay {
@@ -193,11 +194,12 @@ export class RelayElection {
     const { clock, path } = this.options;
     this.setState({ kind: 'electing' });
     this.patienceTimer?.release();
-    this.patienceTimer = clock.setTimer(() => {
+    const onOver = () => {
       const reason = `${path}: nothing has answered as a relay within ${inSeconds(PATIENCE_MS)}`;
       // What is under way goes on: the process that listens may be blocked.
       if (this.current.kind === 'electing') this.setUnavailable(reason);
-    }, PATIENCE_MS);
+    };
+    this.patienceTimer = afterRunning(clock, onOver, PATIENCE_MS);
   }
 
   private joinLater(delayMs: number): void {

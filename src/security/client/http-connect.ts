@@ -5,6 +5,7 @@ import { type Clock, systemClock } from '../../util/clock';
 import { Brand, copyOf, ownCopy } from '../../util/package-copy';
 import { err, ok, type Result } from '../../util/result';
 import { joinHostPort } from '../../util/text';
+import { afterRunning } from '../../util/running-time';
 
 /**
  * The subchannel argument that has the address to connect to through an HTTP proxy, such as `10.0.0.1:80` or `[::1]:80`;
@@ -100,7 +101,7 @@ function openTunnel(socket: Socket, target: string, clock: Clock): Promise<void>
     const onError = (error: NodeJS.ErrnoException) =>
       finish(err(error.code === LATE_CODE ? NO_ANSWER : error.message));
     const onEnd = () => finish(err('the proxy closed the connection before it answered'));
-    const timer = clock.setTimer(() => finish(err(NO_ANSWER)), TIMEOUT_MS);
+    const timer = afterRunning(clock, () => finish(err(NO_ANSWER)), TIMEOUT_MS);
     socket.on('readable', onReadable).on('error', onError).on('end', onEnd).on('close', onEnd);
     socket.write(`CONNECT ${target} HTTP/1.1\r\nHost: ${target}\r\n\r\n`);
   });
@@ -154,7 +155,8 @@ export function redialOf(first: Socket, clock: Clock): Redial {
         return;
       }
       const socket = connect({ host, port, noDelay: true });
-      const timer = clock.setTimer(
+      const timer = afterRunning(
+        clock,
         () => socket.destroy(new Error('connecting again timed out after 20 s')),
         TIMEOUT_MS,
       );

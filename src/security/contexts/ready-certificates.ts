@@ -11,6 +11,7 @@ import {
 } from '../providers/certificate-provider';
 import { certificateSteps, payerOf, type CertificateSteps } from '../providers/certificate-steps';
 import type { SecureContexts } from './secure-contexts';
+import { afterRunning } from '../../util/running-time';
 
 /** The longest that a first load of certificates, and then a handshake, may take. grpc-js has no bound for either. */
 export const TLS_TIMEOUT_MS = 20_000;
@@ -202,7 +203,8 @@ export class LoadedCertificates {
         const loaded = this.isReleased ? err('the subchannel was closed') : this.load();
         if (loaded !== undefined) finish(loaded);
       });
-      const timer = clock.setTimer(
+      const timer = afterRunning(
+        clock,
         () => finish(err(describe('certificates were not loaded within 20 s'))),
         TLS_TIMEOUT_MS,
       );

@@ -12,6 +12,7 @@ import {
   type TokenDependencies,
   type TokenFailure,
 } from './cached-token';
+import { afterRunning } from '../../util/running-time';
 
 /** The metadata server of Google Cloud, as machines and containers there resolve it. */
 const DEFAULT_HOST = 'metadata.google.internal';
@@ -64,7 +65,7 @@ function fetchIdentityToken(
   };
   // An agent of its own: the shared one may use the proxy of the environment, and keeps connections.
   const sent = request(url, { agent: false, headers: { 'Metadata-Flavor': 'Google' } });
-  const timer = clock.setTimer(() => finish(unavailable('no answer within 20 s')), TIMEOUT_MS);
+  const timer = afterRunning(clock, () => finish(unavailable('no answer within 20 s')), TIMEOUT_MS);
   sent.on('error', (error) => finish(unavailable(errorMessage(error))));
   // Nothing in the request permits an interim response, and Node.js reads any number of them.
   sent.on('information', ({ statusCode }) => finish(unavailable(interim(statusCode))));

@@ -10,11 +10,10 @@ import {
 import type { AuthorizationRequest } from '../../http-filters/rbac/request';
 import type { Refusal } from '../../http-filters/server-filter';
 import { tlsConnectionOf, type ServerCall } from '../../security/peer/tls-connections';
-import type { Clock } from '../../util/clock';
 import type { ConnectionEnds } from '../../util/connection-ends';
 import type { Handle } from '../../util/handle';
 import { err, ok, type Result } from '../../util/result';
-import { afterRunning } from '../../util/running-time';
+import { afterRunning, type RunningClock } from '../../util/running-time';
 import type { CallCounts } from '../observation/server-counts';
 import { JudgedCall, type CallJudge } from './judged-call';
 
@@ -38,7 +37,7 @@ export interface ConnectionOwner {
 }
 
 /** What connections need of a clock. */
-export type ConnectionClock = Pick<Clock, 'setTimer' | 'monotonicMs' | 'nextTurn'>;
+export type ConnectionClock = RunningClock;
 
 /**
  * Milliseconds from its first call for which a connection accepts calls at least. Calls that are on their way when that ends are

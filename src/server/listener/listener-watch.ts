@@ -2,6 +2,7 @@ import type { ResourceTypes } from '../../resources/resource-types';
 import type { ListenerResource, SocketListener } from '../../resources/listener/listener';
 import type { RouteConfigResource } from '../../resources/route-config/route-config';
 import type { Clock } from '../../util/clock';
+import type { RunningClock } from '../../util/running-time';
 import type { Handle } from '../../util/handle';
 import type { Logger } from '../../util/logger';
 import { err, type Result } from '../../util/result';
@@ -30,7 +31,7 @@ export interface ListenerWatcher {
 export interface ListenerWatchOptions extends ListenerUser {
   readonly client: Pick<WatchClient, 'watch' | 'run' | 'waitingFor'>;
   readonly types: Pick<ResourceTypes, 'listener' | 'routeConfig'>;
-  readonly clock: Pick<Clock, 'setTimer' | 'now'>;
+  readonly clock: RunningClock & Pick<Clock, 'now'>;
   readonly logger: Pick<Logger, 'error' | 'info'>;
   readonly watcher: ListenerWatcher;
 }

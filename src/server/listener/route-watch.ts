@@ -1,6 +1,5 @@
 import type { ResourceTypes } from '../../resources/resource-types';
 import type { RouteConfigResource } from '../../resources/route-config/route-config';
-import type { Clock } from '../../util/clock';
 import type { Handle } from '../../util/handle';
 import type { Logger } from '../../util/logger';
 import { err, type Result } from '../../util/result';
@@ -8,6 +7,7 @@ import { SettledReport } from '../../util/settled-report';
 import { withoutSince } from '../../util/since';
 import type { WatchClient } from '../../xds-client/xds-client';
 import { describeResource } from '../../xds-client/xds-errors';
+import { afterRunning, type RunningClock } from '../../util/running-time';
 
 /** Milliseconds after which a generation is used without a route configuration that is still pending (gRFC A36). */
 const ROUTES_TIMEOUT_MS = 15_000;
@@ -16,7 +16,7 @@ const ROUTES_TIMEOUT_MS = 15_000;
 export interface RouteWatchOptions {
   readonly client: Pick<WatchClient, 'watch' | 'run' | 'waitingFor'>;
   readonly types: Pick<ResourceTypes, 'routeConfig'>;
-  readonly clock: Pick<Clock, 'setTimer'>;
+  readonly clock: RunningClock;
   readonly logger: Pick<Logger, 'error' | 'info'>;
   /** Names the server in log lines, such as `server 10.0.0.1:8080`. */
   readonly server: string;
@@ -48,7 +48,7 @@ export class RouteWatch implements Handle {
       // The last routes stay in use, and the client has logged it.
       onAmbientError: () => undefined,
     });
-    this.timer = clock.setTimer(() => client.run(() => this.onTimeout()), ROUTES_TIMEOUT_MS);
+    this.timer = afterRunning(clock, () => client.run(() => this.onTimeout()), ROUTES_TIMEOUT_MS);
   }
 
   /** Whether it has been received, has failed or has been pending for too long. */

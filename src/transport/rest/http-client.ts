@@ -23,6 +23,7 @@ import { ByteCollector } from '../../util/bytes';
 import { errorMessage } from '../../util/errors';
 import { StatusCode, statusOfHttp } from '../../util/status-code';
 import { cutText, quoteText } from '../../util/text';
+import { afterRunning } from '../../util/running-time';
 
 /** A request. */
 export interface HttpPost {
@@ -94,7 +95,8 @@ export class HttpClient {
       if (answer !== undefined) callback(answer);
     };
     const { clock, timeoutMs, maxMessageBytes } = this.options;
-    const timer = clock.setTimer(
+    const timer = afterRunning(
+      clock,
       () => finish(noAnswer(`no answer within ${describeDuration(timeoutMs)}`)),
       timeoutMs,
     );

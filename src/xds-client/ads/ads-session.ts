@@ -14,6 +14,7 @@ import { NackPacing, responseDigest } from './nack-pacing';
 import type { VariantChoice } from '../server-policy';
 import { NO_DEADLINES, ResourceWaits } from './resource-waits';
 import type { AdsProtocol, NextRequest, RequestSource, Subscriptions } from './subscriptions';
+import { afterRunning } from '../../util/running-time';
 
 /** The ADS stream that a session belongs to. */
 export interface AdsSessionOwner extends Pick<AdsStreamHandler, 'onResponse'> {
@@ -244,9 +245,10 @@ export class AdsSession implements StreamSession {
   private startIdleTimer(): void {
     const { open, owner } = this.options;
     if (this.idleTimer !== undefined || this.sawResponse || !owner.isFailing) return;
-    this.idleTimer = open.clock.setTimer(() => {
+    const onOver = () => {
       if (this.isIdle()) owner.onReachable(true);
-    }, IDLE_TIMEOUT_MS);
+    };
+    this.idleTimer = afterRunning(open.clock, onOver, IDLE_TIMEOUT_MS);
   }
 
   /** Whether the server is silent because it has nothing to send: an implicit acknowledgement of what is cached here. */

@@ -1,6 +1,7 @@
 import type { Handle } from '../../util/handle';
 import type { Random } from '../../util/random';
 import type { StreamClock } from '../reconnecting-stream';
+import { afterRunning } from '../../util/running-time';
 
 /** Constructor options of the waits. */
 export interface ResourceWaitsOptions {
@@ -157,10 +158,11 @@ export class ResourceTimers {
     const { clock } = this;
     const started = names.filter((name) => !ofType.has(name));
     if (started.length === 0) return;
-    const timer = clock.setTimer(() => {
+    const onOver = () => {
       if (this.due === undefined) this.expire(group);
       else this.due.push(group);
-    }, timeoutMs);
+    };
+    const timer = afterRunning(clock, onOver, timeoutMs);
     const dueAtMs = clock.monotonicMs() + timeoutMs;
     const group = { typeUrl, names: started, dueAtMs, timer, running: started.length };
     for (const name of started) ofType.set(name, group);

@@ -12,6 +12,7 @@ import type {
   XdsTransport,
   XdsTransportFactory,
 } from '../../../xds-client/transport';
+import { afterRunning } from '../../../util/running-time';
 
 /** Something that took some time. */
 export interface Timed<T> {
@@ -36,7 +37,8 @@ export function runStep<T>(
       const ms = clock.monotonicMs() - begun;
       resolve(result.ok ? ok({ value: result.value, ms }) : result);
     };
-    const timer = clock.setTimer(
+    const timer = afterRunning(
+      clock,
       () => end(err(`no answer within ${describeDuration(timeoutMs)}`)),
       timeoutMs,
       true,

@@ -22,6 +22,7 @@ import { ExpiringMap } from './expiring-map';
 import { FairQueue } from './fair-queue';
 import { readTokenClaims } from './token-claims';
 import { reviewToken, type ReviewedToken, type ServiceAccount } from './token-review';
+import { afterRunning } from '../../../util/running-time';
 
 /** The options of `TokenAuthentication`. */
 export interface TokenAuthenticationOptions {
@@ -150,11 +151,12 @@ export class TokenAuthentication {
       timer.release();
       onReviewed(reviewed);
     });
-    const timer = clock.setTimer(() => {
+    const onOver = () => {
       call.release();
       const message = `no answer within ${REVIEW_TIMEOUT_MS / 1000} s`;
       onReviewed(err({ status: undefined, message, retryAfterMs: undefined, isGone: false }));
-    }, REVIEW_TIMEOUT_MS);
+    };
+    const timer = afterRunning(clock, onOver, REVIEW_TIMEOUT_MS);
   }
 
   private settle(given: TokenToReview, reviewed: ReviewedToken): AuthenticatedToken {

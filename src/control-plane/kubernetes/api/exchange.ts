@@ -11,6 +11,7 @@ import type { Clock } from '../../../util/clock';
 import { errorMessage } from '../../../util/errors';
 import type { Handle } from '../../../util/handle';
 import { inSeconds } from '../../../util/duration';
+import { afterRunning } from '../../../util/running-time';
 
 /** Receives what comes of a request. One of the two last functions is called in the end. */
 export interface ExchangeListener {
@@ -87,14 +88,14 @@ export class Exchange implements Handle {
   private isOver = false;
   private sent: ClientRequest | undefined;
   private hasHead = false;
+  /** Until the head, then until the next byte. */
   private timer: Handle;
-  private lastByteMs = 0;
-  /** When the answer must be complete. */
-  private endMs = Infinity;
+  /** Until the answer must be complete. */
+  private limit: Handle | undefined;
 
   constructor(private readonly options: ExchangeOptions) {
     const late = () => this.fail(`no answer within ${inSeconds(HEAD_TIMEOUT_MS)}`);
-    this.timer = options.clock.setTimer(late, HEAD_TIMEOUT_MS);
+    this.timer = afterRunning(options.clock, late, HEAD_TIMEOUT_MS);
     this.start();
   }
 
@@ -102,6 +103,7 @@ export class Exchange implements Handle {
     if (this.isOver) return;
     this.isOver = true;
     this.timer.release();
+    this.limit?.release();
     this.sent?.destroy();
   }
 
@@ -136,14 +138,16 @@ export class Exchange implements Handle {
   private onResponse(response: IncomingMessage): void {
     if (this.isOver) return;
     this.hasHead = true;
-    const { clock, listener, longestMs = Infinity } = this.options;
-    this.lastByteMs = clock.monotonicMs();
-    this.endMs = this.lastByteMs + longestMs;
-    this.timer.release();
+    const { clock, listener, longestMs } = this.options;
+    if (longestMs !== undefined) {
+      const late = () => this.fail(`not complete within ${inSeconds(longestMs)}`);
+      this.limit = afterRunning(clock, late, longestMs);
+    }
     this.awaitBytes();
     response.on('data', (chunk: Buffer) => {
-      this.lastByteMs = clock.monotonicMs();
-      if (!this.isOver) listener.onBytes(chunk);
+      if (this.isOver) return;
+      this.awaitBytes();
+      listener.onBytes(chunk);
     });
     response.on('close', () => this.onClose(response.complete));
     response.on('error', (error) => this.fail(errorMessage(error)));
@@ -158,13 +162,10 @@ export class Exchange implements Handle {
   }
 
   private awaitBytes(): void {
-    const { clock, silenceMs, longestMs = Infinity } = this.options;
-    const nowMs = clock.monotonicMs();
-    const silenceLeftMs = this.lastByteMs + silenceMs - nowMs;
-    if (silenceLeftMs <= 0) return this.fail(`nothing received for ${inSeconds(silenceMs)}`);
-    if (nowMs >= this.endMs) return this.fail(`not complete within ${inSeconds(longestMs)}`);
-    const delayMs = Math.min(silenceLeftMs, this.endMs - nowMs);
-    this.timer = clock.setTimer(() => this.awaitBytes(), delayMs);
+    const { clock, silenceMs } = this.options;
+    this.timer.release();
+    const silent = () => this.fail(`nothing received for ${inSeconds(silenceMs)}`);
+    this.timer = afterRunning(clock, silent, silenceMs);
   }
 
   private fail(message: string): void {
