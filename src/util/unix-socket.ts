@@ -1,6 +1,7 @@
 import { lstatSync, statSync, type Stats } from 'node:fs';
 import { dirname } from 'node:path';
 import { errorMessage } from './errors';
+import { findReplaceable } from './replaceable-path';
 
 /** Linux allows 107 bytes and macOS 103. Node.js 20 cuts a longer path without an error, and uses the file of the shorter name. */
 export const MAX_PATH_BYTES = process.platform === 'linux' ? 107 : 103;
@@ -30,7 +31,11 @@ export function readSocket(path: string, use: SocketUse): Stats | undefined {
   const tooLong = findLengthProblem(path);
   if (tooLong !== undefined) throw new Error(tooLong);
   const found = readStats(path);
-  const problem = found && findProblem(found, use);
+  // Renaming the socket itself changes it. Its folder may be for all users, as an emptyDir of Kubernetes is.
+  const isConnectedTo = found !== undefined && use !== 'replace';
+  const problem =
+    (found && findProblem(found, use)) ??
+    (isConnectedTo ? findReplaceable(dirname(path)) : undefined);
   if (problem !== undefined) throw new Error(`${path}: ${problem}`);
   return found;
 }

@@ -1,6 +1,15 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { FakeIo } from './fake-io';
@@ -57,6 +66,45 @@ describeOnLinux('grpc-xds dump --pid', () => {
     child.stdin?.end();
     await once(child, 'exit');
     expect(existsSync(marker)).toBe(false);
+  });
+
+  it.each<[string, (path: string) => boolean]>([
+    [
+      'belongs to the user 4711',
+      (path) => {
+        writeFileSync(path, '{}\n');
+        const isRoot = process.getuid?.() === 0;
+        if (isRoot) chownSync(path, 4711, 4711);
+        return isRoot;
+      },
+    ],
+    [
+      'is no file',
+      (path) => {
+        symlinkSync(join(folder, 'elsewhere'), path);
+        return true;
+      },
+    ],
+    [
+      'without the sticky bit',
+      (path) => {
+        writeFileSync(path, '{}\n');
+        chmodSync(folder, 0o777);
+        return true;
+      },
+    ],
+  ])('reads no report that another user may have written: %s', async (problem, plant) => {
+    const child = await startOptedIn();
+    const path = join(folder, `grpc-xds-${child.pid}-1.json`);
+    let isPlanted = true;
+    // Before the process could write its own.
+    const kill = jest.spyOn(process, 'kill').mockImplementation(() => (isPlanted = plant(path)));
+    const code = await dump(child.pid);
+    kill.mockRestore();
+    if (!isPlanted) return;
+    expect(code).toBe(2);
+    expect(io.errors.join('')).toContain(`process ${child.pid}: its report is not read: `);
+    expect(io.errors.join('')).toContain(problem);
   });
 
   it('sends no signal to a process that has not opted in, and ends with 2', async () => {

@@ -95,6 +95,23 @@ describe('the socket at a path', () => {
     expect(problemOf(join(folder, 'none'), 'relay')).toBe('nothing is there');
   });
 
+  it.each<[SocketUse, boolean]>([
+    ['replace', true],
+    ['own', false],
+    ['relay', false],
+  ])('below a folder that others may replace, for the use %j: %j', async (use, isUsed) => {
+    const shared = join(folder, `shared-${use}`);
+    mkdirSync(join(shared, 'inner'), { recursive: true });
+    const path = await listen(join(`shared-${use}`, 'inner', 's'));
+    // As an emptyDir of Kubernetes: whoever replaces the socket in it changes the socket.
+    chmodSync(join(shared, 'inner'), 0o777);
+    expect(problemOf(path, use)).toBe('');
+    chmodSync(shared, 0o777);
+    const problem = problemOf(path, use);
+    expect(problem === '').toBe(isUsed);
+    if (!isUsed) expect(problem).toContain(`other users may replace ${shared}/inner`);
+  });
+
   it('is the same only if it was not moved in between', async () => {
     const path = await listen('moved');
     const before = readSocket(path, 'relay');

@@ -7,6 +7,7 @@ import type { Clock } from '../../util/clock';
 import { describeDuration } from '../../util/duration';
 import { errorMessage } from '../../util/errors';
 import { cutText } from '../../util/text';
+import { findReplaceable } from '../../util/replaceable-path';
 import { MAX_INPUT_BYTES, readRegularText } from '../../util/read-regular-file';
 import type { Handle } from '../../util/handle';
 import { err, ok, type Result } from '../../util/result';
@@ -156,7 +157,9 @@ export async function requestReport(
   const signal = dumpSignalOf(pid, folder);
   if (!signal.ok) return signal;
   const before = new Set(reportsOf(pid, folder));
+  let uid: number;
   try {
+    uid = statSync(`/proc/${pid}`).uid;
     process.kill(pid, signal.value);
   } catch (error) {
     return failed(`${source}: ${errorMessage(error)}`, exitCode.unreachable);
@@ -164,6 +167,8 @@ export async function requestReport(
   for (let waitedMs = 0; waitedMs < timeoutMs; waitedMs += POLL_MS) {
     await new Promise<void>((resolve) => clock.setTimer(resolve, POLL_MS, true));
     const name = reportsOf(pid, folder).find((each) => !before.has(each));
+    const problem = name === undefined ? undefined : findForeign(join(folder, name), uid);
+    if (problem !== undefined) return failed(`${source}: its report is not read: ${problem}`);
     const read =
       name === undefined
         ? ok('')
@@ -180,6 +185,14 @@ export async function requestReport(
   }
   const time = describeDuration(timeoutMs);
   return failed(`${source}: wrote no report within ${time}`, exitCode.unreachable);
+}
+
+/** Returns why a report may be of another user than its process has. */
+function findForeign(path: string, uid: number): string | undefined {
+  const found = lstatSync(path);
+  if (!found.isFile()) return `${path} is no file`;
+  if (found.uid !== uid) return `${path} belongs to the user ${found.uid}, the process to ${uid}`;
+  return findReplaceable(path);
 }
 
 /** Whether a process has ended. One that its parent has not waited for yet is a zombie, and still has a folder. */
