@@ -8,7 +8,7 @@ import type { ObserveClients } from './observe/admin/status-queue';
 import type { AdminPageOptions } from './observe/live-page/page-access';
 import type { AdminPage } from './observe/live-page/page-server';
 import { Metadata, registerAdminService } from './grpc-js';
-import { checkHost, loadedModules, CopyWatch } from './grpc-js/host-copies';
+import { checkHost, CopyWatch, loadedModules } from './grpc-js/host-copies';
 import { createGrpcLogger, currentTracers } from './grpc-js/grpc-logger';
 import { policyNames } from './lb/registry/policy-table';
 import { registerLbPolicies } from './lb/registry/register-lb-policies';
@@ -17,6 +17,7 @@ import type * as ExplanationText from './resolver/explanation-text';
 import { registerXdsResolver } from './resolver/xds-scheme';
 import type * as SharesModule from './relay/share/shares';
 import type { RelayChoices, Shares } from './relay/share/shares';
+import { GivenOptions } from './runtime/given-options';
 import type * as Explain from './runtime/explain';
 import type { ExplainedCall } from './runtime/explain';
 import {
@@ -32,6 +33,7 @@ import type { ReadyChannel, ReadyClient } from './runtime/ready';
 import type * as Runtime from './runtime/xds-runtime';
 import type * as ChangeHistory from './xds-client/change-history';
 import type { RuntimeAmbient, XdsRuntime } from './runtime/xds-runtime';
+import { callSiteOf } from './util/call-site';
 import { checkArgument, METADATA, TEXT, type Rule } from './util/check-arguments';
 import { systemClock } from './util/clock';
 import { currentFeatureFlags, processVariables } from './util/feature-flags';
@@ -66,7 +68,9 @@ interface UsedOptions extends CheckedOptions {
 
 /** The registration of this process. */
 interface Registration {
-  /** The options of the latest call. */
+  /** What the calls of `register` have given. */
+  given: GivenOptions;
+  /** The options in use. */
   options: UsedOptions;
   /** The streams that other processes share; `undefined` if none does. */
   shares: Shares | undefined;
@@ -79,30 +83,30 @@ interface Registration {
   /** Finds other copies of grpc-js. */
   readonly copies: CopyWatch;
   /** Sets the options for what is created from now on. */
-  use(options: CheckedOptions): void;
+  use(given: GivenOptions): void;
   /** Registers the scheme `xds:`, also after another package did. */
   takeScheme(): void;
   /** Loads the runtime, unless it is loaded. */
   loadRuntime(): XdsRuntime;
 }
 
-const NOT_REGISTERED = 'register() of grpc-xds has not been called in this process';
-
 let registration: Registration | undefined;
 /** The pages and the dumps on signals. */
 const opened = new OpenResources();
 
+const NOT_REGISTERED = 'register() of grpc-xds has not been called in this process';
+
 /**
  * Registers the scheme `xds:` with `@grpc/grpc-js` (gRFC A27). Call it once, before the first channel for such a target
- * is created, which loads most of the code. A later call replaces the bootstrap for the channels created from then on,
- * and registers the scheme again after another package did.
+ * is created, which loads most of the code. A later call keeps the options of earlier ones and adds its own, for the channels
+ * created from then on, and registers the scheme again after another package did. `shutdown()` ends these options.
  *
  * Without the option `requireBootstrap` it does not throw for an invalid or missing bootstrap: calls fail with a status
  * that has the error.
  *
  * @throws TypeError if an option or a limit is unknown or has a value that it cannot have.
- * @throws Error if `@grpc/grpc-js` lacks what this package needs, with both versions; with the option `requireBootstrap`, if
- * the bootstrap is missing or invalid.
+ * @throws Error if an earlier call gave one of these options another value, with the places of both calls; if `@grpc/grpc-js` lacks what this package needs, with both
+ * versions; with the option `requireBootstrap`, if the bootstrap is missing or invalid.
  *
  * @example
  * ```ts
@@ -113,19 +117,24 @@ const opened = new OpenResources();
  * ```
  */
 export function register(options: RegisterOptions = {}): void {
-  const checked = checkRegisterOptions(options);
+  checkRegisterOptions(options);
   checkHost();
-  hideHeaders(options.hiddenHeaders);
-  if (registration === undefined) {
-    registration = announce(checked);
-  } else {
-    const { isShutDown, copies } = registration;
-    registration.isShutDown = false;
-    if (isShutDown) copies.start();
-    registration.use(checked);
-  }
+  const before = registration?.isShutDown === false ? registration.given : GivenOptions.none;
+  const given = before.with(options, callSiteOf(register));
+  registration ??= announce();
+  const { isShutDown, copies } = registration;
+  registration.isShutDown = false;
+  if (isShutDown) copies.start();
+  registration.use(given);
   registration.takeScheme();
-  if (checked.requireBootstrap === true) registration.loadRuntime().requireBootstrap();
+  if (options.requireBootstrap !== true) return;
+  try {
+    registration.loadRuntime().requireBootstrap();
+  } catch (error) {
+    // A call that failed has given nothing: another one may have a bootstrap that is valid.
+    registration.use(before);
+    throw error;
+  }
 }
 
 /**
@@ -137,7 +146,7 @@ export function register(options: RegisterOptions = {}): void {
 export function processRuntime(): XdsRuntime {
   if (registration === undefined) {
     checkHost();
-    registration = announce(checkRegisterOptions({}));
+    registration = announce();
   }
   return registration.loadRuntime();
 }
@@ -149,7 +158,8 @@ export function processRuntime(): XdsRuntime {
  *
  * From then on every call on an `xds:` channel that was created before fails with status UNAVAILABLE, whose details name
  * this function; calls that have a connection go on, and their channel is closed by the application as ever. After
- * another `register()`, new channels work. Calling it again, or before `register()`, is not an error.
+ * another `register()`, new channels work, with the options of that call alone. Calling it again, or before `register()`, is
+ * not an error.
  *
  * @returns A promise that is resolved when the last load reports have been sent, or the timeout has passed. It is rejected
  * with a TypeError if an option is unknown or is not a number of milliseconds.
@@ -385,7 +395,7 @@ function checkCall(caller: string, call: Readonly<Record<keyof typeof CALL, unkn
 }
 
 /** Registers CSDS with grpc-js, and returns what registers the rest; most code is loaded when a channel or server needs it. */
-function announce(options: CheckedOptions): Registration {
+function announce(): Registration {
   const logger = createLogger(() => current.options);
   const copies = new CopyWatch({ modules: loadedModules, clock: systemClock, logger });
   const flags = currentFeatureFlags();
@@ -398,13 +408,14 @@ function announce(options: CheckedOptions): Registration {
     return created;
   };
   const current: Registration = {
-    options,
+    given: GivenOptions.none,
+    options: {},
     shares: undefined,
     runtime: undefined,
     isRegistered: false,
     isShutDown: false,
     copies,
-    use: (latest) => useOptions(current, latest, logger),
+    use: (given) => useOptions(current, given, logger),
     takeScheme() {
       copies.reportPeer();
       if (!current.isRegistered) {
@@ -419,13 +430,16 @@ function announce(options: CheckedOptions): Registration {
     },
     loadRuntime: runtimeOf,
   };
-  current.use(options);
+  current.use(current.given);
   copies.start();
   offerStatus(() => current.runtime?.observe() ?? []);
   return current;
 }
 
-function useOptions(current: Registration, options: CheckedOptions, logger: Logger): void {
+function useOptions(current: Registration, given: GivenOptions, logger: Logger): void {
+  const options = checkRegisterOptions(given.options);
+  hideHeaders(options.hiddenHeaders);
+  current.given = given;
   current.options = { ...options, relays: shareStreams(current, options, logger) };
   current.runtime?.use(current.options);
 }

@@ -1,4 +1,5 @@
 import { setMaxListeners } from 'node:events';
+import { BOOTSTRAP_OPTION, CHILD_CHANNEL_OPTION } from '../util/channel-options';
 import type { GivenTarget, InspectedProcess } from '../observe/admin/inspect';
 import type { XdsConfig } from '../dependency-manager/xds-config';
 import type { Steps } from '../util/steps';
@@ -7,7 +8,6 @@ import type { ObserveClients } from '../observe/admin/status-queue';
 import type { Bootstrap } from '../bootstrap/bootstrap';
 import { resolveLimits, type Limits } from '../bootstrap/limits';
 import {
-  BOOTSTRAP_OPTION,
   createBootstrapLoader,
   findOptionProblem,
   OptionBootstraps,
@@ -18,7 +18,6 @@ import type { ManagementCredentials } from '../security/credentials/management-c
 import { createDnsWatcherFactory } from '../dependency-manager/dns-watch';
 import type { Resolver } from '../grpc-js';
 import {
-  CHILD_CHANNEL_OPTION,
   type CheckedChildOptions,
   type ChildChannelOptions,
 } from '../grpc-js/child-channel-options';
@@ -136,6 +135,8 @@ export class XdsRuntime {
   private serverBootstraps: OptionBootstraps;
   private relays: RuntimeOptions['relays'];
   private loadBootstrap: () => Result<Bootstrap, string>;
+  /** The limits that the latest registration asks for. */
+  private seenLimits: Partial<Limits> | undefined;
   private readonly loadStreams = new LoadStreams(systemClock);
   /** Aborted by a shutdown; replaced by the next registration. */
   private lifetime = createLifetime();
@@ -194,8 +195,9 @@ export class XdsRuntime {
     });
   }
 
-  /** Replaces the bootstrap for channels created from now on. */
+  /** Sets the options for channels created from now on. */
   use(options: RuntimeOptions): void {
+    this.reportLateLimits(options.limits);
     if (this.lifetime.signal.aborted) this.lifetime = createLifetime();
     this.loadBootstrap = this.createLoader(options);
     if (this.relays !== options.relays) {
@@ -204,6 +206,22 @@ export class XdsRuntime {
       this.serverBootstraps = this.createBootstraps(SERVER_SOURCE);
     }
     this.childOptions.register(readChildOptions(options.childChannelOptions));
+  }
+
+  /** Logs limits that differ from those of the process, which were set when the first channel or server was created. */
+  private reportLateLimits(limits: Partial<Limits> = {}): void {
+    if (limits === this.seenLimits) return;
+    this.seenLimits = limits;
+    const used = this.environment.limits;
+    const names = Object.entries(limits)
+      .filter(([name, value]) => value !== undefined && Reflect.get(used, name) !== value)
+      .map(([name]) => name);
+    if (names.length === 0) return;
+    this.environment.logger.error(
+      () =>
+        `limits of register() have no effect: ${names.join(', ')}: those of the process were set when its first xds: channel ` +
+        'or XdsServer was created: call register() with them before',
+    );
   }
 
   /** Reads the bootstrap that was registered. @throws Error if it is missing or invalid. */

@@ -1,7 +1,6 @@
-import { register } from '../../src';
 import { loadBootstrap } from '../../src/bootstrap/load-bootstrap';
 import { eventually } from '../support/eventually';
-import { bootstrapFor, Mesh, simpleResources } from '../support/mesh';
+import { bootstrapFor, Mesh, simpleResources, registerAnew } from '../support/mesh';
 
 const server = (uri: string, features: readonly string[] = []) => ({
   ...{ server_uri: uri, channel_creds: [{ type: 'insecure' }], server_features: features },
@@ -74,13 +73,13 @@ describe('a client with a relay', () => {
     mesh = await Mesh.start();
     relay = await Mesh.start();
     process.env['GRPC_XDS_RELAY'] = relay.address;
-    register({ bootstrap: bootstrapFor(mesh.address) });
+    registerAnew({ bootstrap: bootstrapFor(mesh.address) });
   });
   afterEach(() => {
     delete process.env['GRPC_XDS_RELAY'];
     relay.stop();
     mesh.stop();
-    register({});
+    registerAnew({});
   });
 
   it('uses it, the server while it is gone, and it again', async () => {

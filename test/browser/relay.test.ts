@@ -1,12 +1,11 @@
 import type { Page } from 'playwright-core';
-import { register } from '../../src';
 import { PACKAGE_VERSION } from '../../src/util/version';
 import { FakeIo } from '../cli/fake-io';
 import { AdsClient } from '../control-plane/ads-client';
 import { LDS } from '../control-plane/resources';
 import { audit, auditLayout } from '../support/audit';
 import { describeInBrowser, type TestBrowser } from '../support/describe-in-browser';
-import { bootstrapFor, Mesh, SERVICE, simpleResources } from '../support/mesh';
+import { bootstrapFor, Mesh, SERVICE, simpleResources, registerAnew } from '../support/mesh';
 import { unreached } from '../support/unreached';
 import { runCommand } from './scenes';
 
@@ -50,7 +49,7 @@ describeInBrowser('the page of a relay in Chromium', (chromium) => {
 
   /** Connects this process, a client that accepts what it receives, and one that does not. */
   async function connectAll(): Promise<void> {
-    register({
+    registerAnew({
       bootstrap: { ...bootstrapFor(address, ['grpc_xds_relay']), node: { id: SPIFFE_ID } },
     });
     await mesh.client().say();

@@ -2,7 +2,6 @@ import { credentials } from '@grpc/grpc-js';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { register } from '../../src';
 import { EchoBackend, EchoClient } from '../support/echo-backend';
 import { eventually } from '../support/eventually';
 import { CommandProcess } from '../support/command-process';
@@ -13,6 +12,7 @@ import { acceptedAs, tokenOf } from '../control-plane/kubernetes/access/reviewin
 import { AdsClient } from '../control-plane/ads-client';
 import { LDS } from '../control-plane/resources';
 import { FakeIo } from './fake-io';
+import { registerAnew } from '../support/mesh';
 
 /** A token of an account that expires in an hour. */
 const tokenFor = (account: string, aud = 'grpc-xds', seconds = 3600) =>
@@ -107,7 +107,7 @@ describe('grpc-xds kubernetes', () => {
     await backend('first');
     const { address, command } = await serve(...tls(), '--audience', 'grpc-xds');
     writeFileSync(pathOf('token'), `${tokenFor('shop:web')}\n`);
-    register();
+    registerAnew();
     const client = connect(address, withToken(pathOf('token')));
     expect(await client.say()).toBe('first');
     const second = await EchoBackend.start('second');
@@ -126,7 +126,7 @@ describe('grpc-xds kubernetes', () => {
     await backend('first');
     const { address, get } = await serve(...tls(), '--audience', 'grpc-xds');
     writeFileSync(pathOf('short'), tokenFor('shop:web', 'grpc-xds', 2));
-    register();
+    registerAnew();
     const client = connect(address, withToken(pathOf('short')));
     expect(await client.say()).toBe('first');
     writeFileSync(pathOf('short'), tokenFor('shop:web'));
@@ -151,7 +151,7 @@ describe('grpc-xds kubernetes', () => {
   it('refuses clients without a token, with one of another audience or one that is refused', async () => {
     await backend('first');
     const { address } = await serve(...tls(), '--audience', 'grpc-xds');
-    register();
+    registerAnew();
     writeFileSync(pathOf('other'), tokenFor('shop:web', 'other'));
     const other = connect(address, withToken(pathOf('other')));
     const { code, details } = await other.failure({ deadlineMs: 20_000 });
@@ -195,7 +195,7 @@ describe('grpc-xds kubernetes', () => {
     await backend('first');
     const ca = ['--client-ca', pathOf('ca.pem')];
     const { address } = await serve(...tls(), ...ca, '--visible', 'own');
-    register();
+    registerAnew();
     const files = { certificate_file: pathOf('web.pem'), private_key_file: pathOf('web.key') };
     const config = { ca_certificate_file: pathOf('ca.pem') };
     const client = connect(address, {
@@ -217,7 +217,7 @@ describe('grpc-xds kubernetes', () => {
     write(authority);
     const files = ['--tls-cert', cert, '--tls-key', key];
     const { address } = await serve(...files, '--audience', 'grpc-xds');
-    register();
+    registerAnew();
     writeFileSync(pathOf('token'), tokenFor('shop:web'));
     expect(await connect(address, withToken(pathOf('token'))).say()).toBe('first');
     const next = certificates.authority('next');
@@ -235,7 +235,7 @@ describe('grpc-xds kubernetes', () => {
   it('answers probes, and counts clients, tokens and what they are sent', async () => {
     await backend('first');
     const { address, get } = await serve(...tls(), '--audience', 'grpc-xds');
-    register();
+    registerAnew();
     writeFileSync(pathOf('token'), tokenFor('shop:web'));
     await connect(address, withToken(pathOf('token'))).say();
     expect(await get('/healthz')).toEqual({ status: 200, text: 'ok\n' });
@@ -263,7 +263,7 @@ describe('grpc-xds kubernetes', () => {
     const page = { url, port: Number(new URL(url).port), close: () => Promise.resolve() };
     const token = tokenFor('shop:web');
     writeFileSync(pathOf('token'), token);
-    register();
+    registerAnew();
     await connect(address, withToken(pathOf('token'))).say();
     const read = async (...names: readonly string[]) => {
       const views = names.map((view) => `view=${view}`).join('&');
@@ -315,7 +315,7 @@ describe('grpc-xds kubernetes', () => {
     expect(command.lines).toContain(
       'Clients are not authenticated, and connections are not encrypted (--insecure): anyone who reaches the port sees every Service.',
     );
-    register();
+    registerAnew();
     const client = connect(address, { channel_creds: [{ type: 'insecure' }] });
     expect(await client.say()).toBe('first');
     command.terminate();

@@ -1,12 +1,11 @@
 import { mkdtempSync, openSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { register } from '../../src';
 import { AdsClient } from '../control-plane/ads-client';
 import { CDS, EDS, LDS, RDS } from '../control-plane/resources';
 import { EchoClient } from '../support/echo-backend';
 import { eventually } from '../support/eventually';
-import { bootstrapFor, SERVICE, simpleResources } from '../support/mesh';
+import { bootstrapFor, SERVICE, simpleResources, registerAnew } from '../support/mesh';
 import { edsClusterJson } from '../support/xds-json';
 import { parseRecording, RecordingWriter } from '../../src/cli/record/recording';
 import { DoctorWorld } from './doctor-world';
@@ -49,7 +48,7 @@ describe('grpc-xds record and replay', () => {
 
   /** Makes a call through a control plane. */
   async function call(address: string, features: readonly string[] = []): Promise<string> {
-    register({ bootstrap: bootstrapFor(address, features) });
+    registerAnew({ bootstrap: bootstrapFor(address, features) });
     const client = new EchoClient(target);
     try {
       return await client.say();

@@ -10,11 +10,11 @@ import {
   ServerCredentials,
   type ChannelOptions,
 } from '@grpc/grpc-js';
-import { createXdsChannelCredentials, register } from '../../src';
+import { createXdsChannelCredentials } from '../../src';
 import { Status } from '../../src/grpc-js';
 import { EchoBackend, EchoClient } from '../support/echo-backend';
 import { eventually } from '../support/eventually';
-import { bootstrapFor, Mesh, SERVICE, type MeshResources } from '../support/mesh';
+import { bootstrapFor, Mesh, SERVICE, type MeshResources, registerAnew } from '../support/mesh';
 import { TestCertificates } from '../support/test-certificates';
 import {
   edsClusterJson,
@@ -94,7 +94,7 @@ describe('the authority of calls', () => {
     mesh = await Mesh.start(TRUSTED);
     plain = await mesh.backend('plain');
   });
-  beforeEach(() => register({ bootstrap: bootstrapFor(mesh.address, TRUSTED) }));
+  beforeEach(() => registerAnew({ bootstrap: bootstrapFor(mesh.address, TRUSTED) }));
   afterEach(() => {
     for (const client of clients.splice(0)) client.close();
   });
@@ -212,7 +212,7 @@ describe('the authority of calls', () => {
   });
 
   it('is the default one if the server is not trusted', async () => {
-    register({ bootstrap: bootstrapFor(mesh.address, []) });
+    registerAnew({ bootstrap: bootstrapFor(mesh.address, []) });
     mesh.serve(service({ [plain.port]: 'a.example' }, AUTO));
     expect(await received(connect())).toBe(SERVICE);
   });
@@ -349,7 +349,9 @@ describe('the authority of calls', () => {
     it('is not compared under the policy of the cluster, which has its own rule', async () => {
       const config = { ca_certificate_file: join(folder, 'ca.pem') };
       const certificate_providers = { mesh: { plugin_name: 'file_watcher', config } };
-      register({ bootstrap: { ...bootstrapFor(mesh.address, TRUSTED), certificate_providers } });
+      registerAnew({
+        bootstrap: { ...bootstrapFor(mesh.address, TRUSTED), certificate_providers },
+      });
       const transport_socket: Json = {
         name: 'envoy.transport_sockets.tls',
         typed_config: {

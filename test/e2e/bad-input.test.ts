@@ -1,8 +1,7 @@
-import { register } from '../../src';
 import { Snapshot, type ResourceKind } from '../../src/control-plane';
 import { clusterKind, endpointKind, listenerKind, routeKind } from '../../src/control-plane';
 import { EchoBackend, EchoClient } from '../support/echo-backend';
-import { bootstrapFor, SERVICE, simpleResources } from '../support/mesh';
+import { bootstrapFor, SERVICE, simpleResources, registerAnew } from '../support/mesh';
 import { ScriptedControlPlane, type ScriptedStream } from '../support/scripted-control-plane';
 import { seededRandom } from '../support/seeded-random';
 import { edsClusterJson, endpointsJson, type Json } from '../support/xds-json';
@@ -88,7 +87,7 @@ describe('bad input from a control plane', () => {
 
   beforeAll(async () => {
     backend = await EchoBackend.start('b1');
-    register({ bootstrap: bootstrapFor(await server.start(), []) });
+    registerAnew({ bootstrap: bootstrapFor(await server.start(), []) });
     client = new EchoClient(`xds:///${SERVICE}`);
     const call = client.say();
     conversation = await Conversation.begin(server, Snapshot.from(simpleResources([backend.port])));

@@ -4,12 +4,12 @@ import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { credentials, setLogger, setLogVerbosity } from '@grpc/grpc-js';
-import { createXdsChannelCredentials, register, registerCertificateProvider } from '../../src';
+import { createXdsChannelCredentials, registerCertificateProvider } from '../../src';
 import { logVerbosity, Status } from '../../src/grpc-js';
 import type { CertificateWatcher } from '../../src/security/providers/define-certificate-provider';
 import { EchoClient } from '../support/echo-backend';
 import { eventually } from '../support/eventually';
-import { bootstrapFor, Mesh } from '../support/mesh';
+import { bootstrapFor, Mesh, registerAnew } from '../support/mesh';
 import { mutualTlsSocket, startMutualTlsBackend } from '../support/mutual-tls';
 import { TestCertificates, type TestCertificate } from '../support/test-certificates';
 import {
@@ -71,7 +71,7 @@ describe('certificates of a provider', () => {
   }
 
   const use = (pluginName: string, config: object) =>
-    register({
+    registerAnew({
       bootstrap: {
         ...bootstrapFor(mesh.address),
         certificate_providers: { mesh: { plugin_name: pluginName, config } },

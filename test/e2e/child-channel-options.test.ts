@@ -16,7 +16,14 @@ import { createObservedChannel } from '../../src/observe/opentelemetry';
 import { turns } from '../lb/custom/support';
 import { EchoClient } from '../support/echo-backend';
 import { eventually } from '../support/eventually';
-import { bootstrapFor, Mesh, NODE_ID, SERVICE, simpleResources } from '../support/mesh';
+import {
+  bootstrapFor,
+  Mesh,
+  NODE_ID,
+  SERVICE,
+  simpleResources,
+  registerAnew,
+} from '../support/mesh';
 import { MetricsReader } from '../support/metrics-reader';
 import { edsClusterJson } from '../support/xds-json';
 
@@ -95,12 +102,12 @@ describe('child channel options (gRFC A110)', () => {
     closeClients();
     mesh.stop();
     await mesh.untilNoClients();
-    register({});
+    registerAnew({});
   });
 
   function registerWith(options: RegisterOptions): void {
     const log = ({ message }: LogRecord) => logged.push(message);
-    register({ bootstrap: bootstrapFor(mesh.address, []), logger: { log }, ...options });
+    registerAnew({ bootstrap: bootstrapFor(mesh.address, []), logger: { log }, ...options });
   }
 
   function closeClients(): void {
@@ -137,7 +144,7 @@ describe('child channel options (gRFC A110)', () => {
 
   it('of register() apply to every channel that is created afterwards', async () => {
     const early = clientWith(undefined);
-    registerWith({ childChannelOptions: { interceptors: [recording('registered')] } });
+    register({ childChannelOptions: { interceptors: [recording('registered')] } });
     expect(await early.say()).toBe('b1');
     expect(seen).toEqual([]);
     closeClients();

@@ -1,8 +1,8 @@
-import { inspect, register, type LogRecord } from '../../src';
+import { inspect, type LogRecord } from '../../src';
 import type { Handle } from '../../src/util/handle';
 import { eventually } from '../support/eventually';
 import { FastClock, skipTime, speedTime } from '../support/fast-clock';
-import { bootstrapFor, Mesh, NODE_ID, simpleResources } from '../support/mesh';
+import { bootstrapFor, Mesh, NODE_ID, simpleResources, registerAnew } from '../support/mesh';
 import { ScriptedControlPlane } from '../support/scripted-control-plane';
 import { SilentServer } from '../support/silent-server';
 import { edsClusterJson } from '../support/xds-json';
@@ -33,12 +33,12 @@ describe('the log at the level of errors, with recoveries', () => {
     // Lines of one cause are limited: those of the tests before are long ago.
     skipTime(60_000);
     mesh = await Mesh.start();
-    register({ bootstrap: bootstrapFor(mesh.address), logger, recoveryLevel: 'error' });
+    registerAnew({ bootstrap: bootstrapFor(mesh.address), logger, recoveryLevel: 'error' });
   });
   afterEach(() => {
     for (const client of clients.splice(0)) client.close();
     mesh.stop();
-    register({});
+    registerAnew({});
   });
 
   it('shows that all endpoints of a cluster fail, with cause and address, and that one is back', async () => {
@@ -85,7 +85,7 @@ describe('the log at the level of errors, with recoveries', () => {
   });
 
   it('shows a bootstrap error, once for a channel', async () => {
-    register({ bootstrap: { xds_servers: [] }, logger });
+    registerAnew({ bootstrap: { xds_servers: [] }, logger });
     const client = connect();
     const { details } = await client.failure();
     await client.failure();
@@ -101,7 +101,7 @@ describe('the log at the level of errors, with recoveries', () => {
 
   it('shows a resource that does not exist, and that it does', async () => {
     // The incremental variant says so at once.
-    register({
+    registerAnew({
       bootstrap: bootstrapFor(mesh.address, ['grpc_xds_delta']),
       ...{ logger, recoveryLevel: 'error' },
     });
@@ -117,7 +117,7 @@ describe('the log at the level of errors, with recoveries', () => {
 
   it('shows more as soon as the level is another one, and less again', async () => {
     const application = { ...logger, level: 'error' as 'error' | 'info' };
-    register({ bootstrap: bootstrapFor(mesh.address), logger: application });
+    registerAnew({ bootstrap: bootstrapFor(mesh.address), logger: application });
     const serveTimeout = (seconds: number) => {
       // A field without effect on gRPC clients, in another version each time.
       const clusters = [edsClusterJson('echo', { connect_timeout: `${seconds}s` })];
@@ -180,7 +180,7 @@ describe('the log at the level of errors, with recoveries', () => {
   });
 
   it('does not show recoveries, unless their level is that of errors', async () => {
-    register({ bootstrap: bootstrapFor(mesh.address), logger });
+    registerAnew({ bootstrap: bootstrapFor(mesh.address), logger });
     mesh.killControlPlane();
     const client = connect();
     await client.failure();
@@ -240,7 +240,7 @@ describe('the log at the level of errors, with recoveries', () => {
     }, 60_000);
 
     it('shows a resource that is not sent for 5 s, and that it is received', async () => {
-      register({ bootstrap: bootstrapFor(mesh.address, []), logger, recoveryLevel: 'error' });
+      registerAnew({ bootstrap: bootstrapFor(mesh.address, []), logger, recoveryLevel: 'error' });
       mesh.serve({ ...simpleResources([1]), clusters: [] });
       const ended = connect()
         .failure({ deadlineMs: 60_000 })
@@ -263,7 +263,7 @@ describe('the log at the level of errors, with recoveries', () => {
         const port = await silent.listen();
         const isEndpoint = name === 'a silent endpoint';
         if (isEndpoint) mesh.serve(simpleResources([port]));
-        else register({ bootstrap: bootstrapFor(`127.0.0.1:${port}`), logger });
+        else registerAnew({ bootstrap: bootstrapFor(`127.0.0.1:${port}`), logger });
         const client = connect();
         const ended = client.failure({ deadlineMs: 60_000 }).catch(() => {});
         const record = await untilLogged(isEndpoint ? 'cluster-connecting' : 'resource-waiting');
@@ -286,7 +286,7 @@ describe('the log at the level of errors, with recoveries', () => {
     it('shows a management server that does not answer after 5 s, and the resource that comes later', async () => {
       const silent = new ScriptedControlPlane();
       const address = await silent.start();
-      register({ bootstrap: bootstrapFor(address), logger });
+      registerAnew({ bootstrap: bootstrapFor(address), logger });
       const client = connect();
       const ended = client.failure({ deadlineMs: 60_000 }).catch(() => {});
       const record = await untilLogged('resource-waiting');
@@ -304,8 +304,8 @@ describe('the log at the level of errors, with recoveries', () => {
 describe('register({ logger })', () => {
   it.each([null, 'console', {}, { log: 'error' }])('refuses %j', (logger) => {
     // What plain JavaScript may pass.
-    const options = { logger } as unknown as Parameters<typeof register>[0];
-    expect(() => register(options)).toThrow(
+    const options = { logger } as unknown as Parameters<typeof registerAnew>[0];
+    expect(() => registerAnew(options)).toThrow(
       'grpc-xds: logger of register() must be an object with the method log, or with the methods error and info, not ',
     );
   });

@@ -2,10 +2,9 @@ import { existsSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { register } from '../../src';
 import { EchoBackend, EchoClient } from '../support/echo-backend';
 import { eventually } from '../support/eventually';
-import { NODE_ID, SERVICE, simpleResources } from '../support/mesh';
+import { NODE_ID, SERVICE, simpleResources, registerAnew } from '../support/mesh';
 import type { Json } from '../support/xds-json';
 
 const TYPE = 'type.googleapis.com/envoy';
@@ -53,7 +52,7 @@ describe('endpoints in a collection (gRFC A95)', () => {
     backends = [await EchoBackend.start('first'), await EchoBackend.start('second')];
     process.env.GRPC_EXPERIMENTAL_XDS_ENDPOINT_FALLBACK = 'true';
     const server = { server_uri: pathToFileURL(path).href };
-    register({
+    registerAnew({
       bootstrap: { xds_servers: [server], node: { id: NODE_ID } },
       snapshotPath: join(folder, 'snapshot'),
     });

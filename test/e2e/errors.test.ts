@@ -1,9 +1,15 @@
 import { Metadata, status, type ServiceError } from '@grpc/grpc-js';
-import { register } from '../../src';
 import { EchoClient } from '../support/echo-backend';
 import { eventually } from '../support/eventually';
 import { FastClock } from '../support/fast-clock';
-import { bootstrapFor, Mesh, NODE_ID, SERVICE, simpleResources } from '../support/mesh';
+import {
+  bootstrapFor,
+  Mesh,
+  NODE_ID,
+  SERVICE,
+  simpleResources,
+  registerAnew,
+} from '../support/mesh';
 import { ScriptedControlPlane } from '../support/scripted-control-plane';
 import { edsClusterJson, listenerJson } from '../support/xds-json';
 
@@ -49,7 +55,7 @@ describe('a call that cannot be sent says why', () => {
   });
 
   it('at once when there is no bootstrap', async () => {
-    register();
+    registerAnew();
     const { code, details } = await client().failure();
     expect(code).toBe(status.UNAVAILABLE);
     expect(details).toContain('GRPC_XDS_BOOTSTRAP');
@@ -57,7 +63,7 @@ describe('a call that cannot be sent says why', () => {
 
   it('with every mistake of the bootstrap and its path', async () => {
     process.env.GRPC_XDS_BOOTSTRAP_CONFIG = '{"xds_servers": [{"channel_creds": []}], "node": 3}';
-    register();
+    registerAnew();
     const { code, details } = await client().failure();
     expect(code).toBe(status.UNAVAILABLE);
     expect(details).toContain('xds_servers[0].server_uri');
@@ -66,7 +72,7 @@ describe('a call that cannot be sent says why', () => {
   });
 
   it('again after the first time: a later call gets the same reason', async () => {
-    register();
+    registerAnew();
     const sut = client();
     await sut.failure();
     // By then the channel has asked its resolver a second time.
@@ -80,7 +86,7 @@ describe('a call that cannot be sent says why', () => {
     const refused = new ScriptedControlPlane();
     const address = await refused.start();
     await refused.stop();
-    register({ bootstrap: bootstrapFor(address) });
+    registerAnew({ bootstrap: bootstrapFor(address) });
     const { code, details } = await client().failure();
     expect(code).toBe(status.UNAVAILABLE);
     for (const part of [address, NODE_ID, 'Listener', SERVICE, 'ECONNREFUSED']) {
@@ -99,7 +105,7 @@ describe('a call that cannot be sent says why', () => {
     const withoutListener = client('xds:///missing.test').failure(patience);
     const withoutCluster = client().failure(patience);
     // The bootstrap is read when a channel first needs it.
-    register({ bootstrap: bootstrapFor(silentAddress, []) });
+    registerAnew({ bootstrap: bootstrapFor(silentAddress, []) });
     const unanswered = client('xds:///silent.test').failure(patience);
     await Promise.all([
       expectFailure(withoutListener, [mesh.address, NODE_ID, 'Listener', 'missing.test']),

@@ -1,9 +1,8 @@
 import { status } from '@grpc/grpc-js';
 import { ControlPlane, Snapshot } from '../../src/control-plane';
-import { register } from '../../src';
 import { EchoBackend, EchoClient } from '../support/echo-backend';
 import { eventually } from '../support/eventually';
-import { simpleResources, type MeshResources } from '../support/mesh';
+import { simpleResources, type MeshResources, registerAnew } from '../support/mesh';
 import { endpointsJson, listenerJson, routeConfigJson, routeToCluster } from '../support/xds-json';
 
 // A process knows two control planes: one for names without an authority, one for those of the authority
@@ -87,7 +86,7 @@ function bootstrap(teamServers: readonly ControlPlane[] = [team]) {
 
 describe('a process with two authorities', () => {
   it('gets everything of a target from the servers of its authority, by names in any spelling', async () => {
-    register({ bootstrap: bootstrap() });
+    registerAnew({ bootstrap: bootstrap() });
     serve(old, simpleResources([oldBackend.port]));
     serve(team, teamResources(teamBackend.port));
     await expect(client('xds://team/echo').say()).resolves.toBe('team');
@@ -95,7 +94,7 @@ describe('a process with two authorities', () => {
   });
 
   it('may go from a listener of one authority to endpoints of the other', async () => {
-    register({ bootstrap: bootstrap() });
+    registerAnew({ bootstrap: bootstrap() });
     const { clusters, endpoints } = teamResources(teamBackend.port);
     serve(team, { listeners: [], routes: [], clusters, endpoints });
     const resources = simpleResources([oldBackend.port]);
@@ -107,14 +106,14 @@ describe('a process with two authorities', () => {
   });
 
   it('fails calls to a target of an authority that it does not know', async () => {
-    register({ bootstrap: bootstrap() });
+    registerAnew({ bootstrap: bootstrap() });
     const failure = await client('xds://nobody/echo').failure();
     expect(failure.code).toBe(status.UNAVAILABLE);
     expect(failure.details).toContain('authority "nobody" is not among the authorities');
   });
 
   it('fails calls whose resources lead to an authority that it does not know', async () => {
-    register({ bootstrap: bootstrap() });
+    registerAnew({ bootstrap: bootstrap() });
     const resources = simpleResources([oldBackend.port]);
     const unknown = `xdstp://nobody/${ENVOY}.route.v3.RouteConfiguration/r`;
     serve(old, { ...resources, listeners: [listenerJson('echo.test:50051', unknown)] });
@@ -125,7 +124,7 @@ describe('a process with two authorities', () => {
   });
 
   it('makes calls to one authority while the server of the other cannot be reached', async () => {
-    register({ bootstrap: bootstrap() });
+    registerAnew({ bootstrap: bootstrap() });
     serve(team, teamResources(teamBackend.port));
     old.kill();
     await expect(client('xds://team/echo').say()).resolves.toBe('team');
@@ -136,7 +135,7 @@ describe('a process with two authorities', () => {
 
 describe('an authority with a second server (gRFC A71)', () => {
   it('is served by that from the start, and by the first as soon as it answers', async () => {
-    register({ bootstrap: bootstrap([team, old]) });
+    registerAnew({ bootstrap: bootstrap([team, old]) });
     const port = ports.get(team);
     team.kill();
     serve(old, teamResources(oldBackend.port));
@@ -153,7 +152,7 @@ describe('an authority with a second server (gRFC A71)', () => {
   });
 
   it('turns to it for a new target while the first is away, and loses no call', async () => {
-    register({ bootstrap: bootstrap([team, old]) });
+    registerAnew({ bootstrap: bootstrap([team, old]) });
     serve(team, teamResources(teamBackend.port));
     serve(old, {
       ...teamResources(oldBackend.port),

@@ -6,10 +6,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as grpc from '@grpc/grpc-js';
 import { XdsChannelCredentials as PeerCredentials } from '@grpc/grpc-js-xds';
-import { createXdsChannelCredentials, register, XdsChannelCredentials } from '../../src';
+import { createXdsChannelCredentials, XdsChannelCredentials } from '../../src';
 import { EchoBackend, EchoClient } from '../support/echo-backend';
 import { eventually } from '../support/eventually';
-import { bootstrapFor, Mesh, SERVICE, simpleResources } from '../support/mesh';
+import { bootstrapFor, Mesh, SERVICE, simpleResources, registerAnew } from '../support/mesh';
 import { TestCertificates } from '../support/test-certificates';
 import { TlsBackend } from '../support/tls-backend';
 import { edsClusterJson, type Json } from '../support/xds-json';
@@ -174,7 +174,7 @@ describe('a cluster with TLS, called with', () => {
     mesh = await Mesh.start();
     const config = { ca_certificate_file: join(folder, 'ca.pem') };
     const mine = { mesh: { plugin_name: 'file_watcher', config } };
-    register({ bootstrap: { ...bootstrapFor(mesh.address), certificate_providers: mine } });
+    registerAnew({ bootstrap: { ...bootstrapFor(mesh.address), certificate_providers: mine } });
   });
   afterEach(() => {
     for (const client of clients.splice(0)) client.close();

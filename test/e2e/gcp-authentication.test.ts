@@ -1,11 +1,18 @@
 // The GCP authentication filter (gRFC A83) from the listener to the backend, with a metadata server on this machine.
 
 import { credentials, Metadata, ServerCredentials, type ChannelCredentials } from '@grpc/grpc-js';
-import { createXdsChannelCredentials, register } from '../../src';
+import { createXdsChannelCredentials } from '../../src';
 import { Status } from '../../src/grpc-js';
 import { EchoBackend, EchoClient } from '../support/echo-backend';
 import { eventually } from '../support/eventually';
-import { bootstrapFor, Mesh, SERVICE, simpleResources, type MeshResources } from '../support/mesh';
+import {
+  bootstrapFor,
+  Mesh,
+  SERVICE,
+  simpleResources,
+  type MeshResources,
+  registerAnew,
+} from '../support/mesh';
 import { MetadataServer } from '../support/metadata-server';
 import { TestCertificates } from '../support/test-certificates';
 import {
@@ -257,7 +264,7 @@ describe('calls to a cluster with an audience', () => {
 
   describe('that is late in the first configuration', () => {
     // Where a resource that is not sent may still come: an incremental stream says that it does not exist.
-    beforeEach(() => register({ bootstrap: bootstrapFor(mesh.address, []) }));
+    beforeEach(() => registerAnew({ bootstrap: bootstrapFor(mesh.address, []) }));
 
     const toLate = () => {
       const metadata = new Metadata();

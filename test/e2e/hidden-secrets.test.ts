@@ -3,13 +3,12 @@ import {
   type AdminPage,
   explainCall,
   inspect,
-  register,
   registerHttpFilter,
   serveAdminPage,
 } from '../../src';
 import { FakeIo } from '../cli/fake-io';
 import { eventually } from '../support/eventually';
-import { bootstrapFor, Mesh, SERVICE, simpleResources } from '../support/mesh';
+import { bootstrapFor, Mesh, SERVICE, simpleResources, registerAnew } from '../support/mesh';
 import { getPage, readPage } from '../support/page-reader';
 import { listenerJson, routeConfigJson, routerFilter, routeToCluster } from '../support/xds-json';
 
@@ -78,7 +77,7 @@ describe('a secret', () => {
     });
     mesh = await Mesh.start();
     const log = (record: object) => void lines.push(JSON.stringify(record));
-    register({ bootstrap: bootstrapFor(mesh.address), logger: { log } });
+    registerAnew({ bootstrap: bootstrapFor(mesh.address), logger: { log } });
     page = await serveAdminPage({ port: 0 });
     admin = new Server();
     addAdminServicesToServer(admin);
@@ -101,7 +100,7 @@ describe('a secret', () => {
     await page.close();
     admin.forceShutdown();
     mesh.stop();
-    register({ bootstrap: bootstrapFor(mesh.address) });
+    registerAnew({ bootstrap: bootstrapFor(mesh.address) });
   });
 
   async function dump(...args: readonly string[]): Promise<string> {

@@ -10,12 +10,12 @@ import {
   ServerCredentials,
   type ChannelCredentials,
 } from '@grpc/grpc-js';
-import { createXdsChannelCredentials, register } from '../../src';
+import { createXdsChannelCredentials } from '../../src';
 import { Status } from '../../src/grpc-js';
 import { EchoBackend, EchoClient, echoMethod } from '../support/echo-backend';
 import { eventually } from '../support/eventually';
 import { HttpProxy } from '../support/http-proxy';
-import { bootstrapFor, Mesh, SERVICE, simpleResources } from '../support/mesh';
+import { bootstrapFor, Mesh, SERVICE, simpleResources, registerAnew } from '../support/mesh';
 import { TestCertificates } from '../support/test-certificates';
 import { edsClusterJson, listenerJson, routerFilter, type Json } from '../support/xds-json';
 
@@ -104,7 +104,9 @@ describe('a cluster behind an HTTP proxy', () => {
     mesh = await Mesh.start();
     const config = { ca_certificate_file: join(folder, 'ca.pem') };
     const providers = { mesh: { plugin_name: 'file_watcher', config } };
-    register({ bootstrap: { ...bootstrapFor(mesh.address), certificate_providers: providers } });
+    registerAnew({
+      bootstrap: { ...bootstrapFor(mesh.address), certificate_providers: providers },
+    });
     proxy = await new HttpProxy().start();
   });
   afterEach(() => {

@@ -1,10 +1,10 @@
 import { status } from '@grpc/grpc-js';
-import { register, shutdown } from '../../src';
+import { shutdown } from '../../src';
 import { EchoClient } from '../support/echo-backend';
-import { bootstrapFor } from '../support/mesh';
+import { bootstrapFor, registerAnew } from '../support/mesh';
 
 describe('a call on a channel', () => {
-  beforeAll(() => register({ bootstrap: bootstrapFor('127.0.0.1:9') }));
+  beforeAll(() => registerAnew({ bootstrap: bootstrapFor('127.0.0.1:9') }));
   afterAll(() => shutdown());
 
   async function failureOf(target: string, options: object = {}): Promise<string> {

@@ -6,10 +6,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect, createServer, type TlsOptions } from 'node:tls';
 import { credentials, Metadata } from '@grpc/grpc-js';
-import { createXdsChannelCredentials, register } from '../../src';
+import { createXdsChannelCredentials } from '../../src';
 import { Status } from '../../src/grpc-js';
 import { EchoClient } from '../support/echo-backend';
-import { bootstrapFor, Mesh, SERVICE, simpleResources } from '../support/mesh';
+import { bootstrapFor, Mesh, SERVICE, simpleResources, registerAnew } from '../support/mesh';
 import { TestCertificates } from '../support/test-certificates';
 import { TlsBackend, type ConnectionFacts } from '../support/tls-backend';
 import {
@@ -76,7 +76,7 @@ describe('a cluster whose servers speak TLS', () => {
       default: withIdentity('good'),
       stranger: withIdentity('stranger'),
     };
-    register({ bootstrap: { ...bootstrapFor(mesh.address), certificate_providers } });
+    registerAnew({ bootstrap: { ...bootstrapFor(mesh.address), certificate_providers } });
   });
   afterEach(() => {
     for (const client of clients.splice(0)) client.close();

@@ -7,10 +7,10 @@ import {
   status,
   type ChannelCredentials,
 } from '@grpc/grpc-js';
-import { createXdsChannelCredentials, register } from '../../src';
+import { createXdsChannelCredentials } from '../../src';
 import { EchoBackend, EchoClient } from '../support/echo-backend';
 import { HttpProxy } from '../support/http-proxy';
-import { bootstrapFor, Mesh, SERVICE, simpleResources } from '../support/mesh';
+import { bootstrapFor, Mesh, SERVICE, simpleResources, registerAnew } from '../support/mesh';
 
 const token = CallCredentials.createFromMetadataGenerator((_options, callback) => {
   const metadata = new Metadata();
@@ -32,7 +32,7 @@ describe.each(['grpc_proxy', 'https_proxy', 'http_proxy'])(
       proxy = await new HttpProxy().start();
       backend = await EchoBackend.start('backend');
       mesh.serve(simpleResources([backend.port]));
-      register({ bootstrap: bootstrapFor(mesh.address) });
+      registerAnew({ bootstrap: bootstrapFor(mesh.address) });
       process.env[variable] = `http://127.0.0.1:${proxy.port}`;
       process.env['no_grpc_proxy'] = 'nothing.example';
     });

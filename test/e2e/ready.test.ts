@@ -1,9 +1,9 @@
 import { Client, credentials } from '@grpc/grpc-js';
-import { ready, register, shutdown } from '../../src';
+import { ready, shutdown } from '../../src';
 import { errorMessage } from '../../src/util/errors';
 import { eventually } from '../support/eventually';
 import { freePort } from '../support/free-port';
-import { bootstrapFor, Mesh, SERVICE, simpleResources } from '../support/mesh';
+import { bootstrapFor, Mesh, SERVICE, simpleResources, registerAnew } from '../support/mesh';
 
 const TARGET = `xds:///${SERVICE}`;
 const soon = () => Date.now() + 300;
@@ -60,7 +60,7 @@ describe('ready()', () => {
   });
 
   it('says that the bootstrap is wrong, and what is', async () => {
-    register({ bootstrap: { xds_servers: [] } });
+    registerAnew({ bootstrap: { xds_servers: [] } });
     await expect(ready('xds:///x', soon())).rejects.toThrow(
       'xds:///x is not ready: xDS bootstrap given to register({ bootstrap }) is invalid: xds_servers: must not be empty',
     );
@@ -90,14 +90,14 @@ describe('ready()', () => {
 
 describe('register({ requireBootstrap: true })', () => {
   it('throws with what is wrong in the bootstrap', () => {
-    expect(() => register({ requireBootstrap: true, bootstrap: { xds_servers: [] } })).toThrow(
+    expect(() => registerAnew({ requireBootstrap: true, bootstrap: { xds_servers: [] } })).toThrow(
       'grpc-xds: register(): xDS bootstrap given to register({ bootstrap }) is invalid: xds_servers: must not be empty',
     );
-    expect(() => register({ requireBootstrap: true })).toThrow(
+    expect(() => registerAnew({ requireBootstrap: true })).toThrow(
       'grpc-xds: register(): xDS bootstrap is missing: set GRPC_XDS_BOOTSTRAP',
     );
     expect(() =>
-      register({ requireBootstrap: true, bootstrap: bootstrapFor('127.0.0.1:9') }),
+      registerAnew({ requireBootstrap: true, bootstrap: bootstrapFor('127.0.0.1:9') }),
     ).not.toThrow();
   });
 });

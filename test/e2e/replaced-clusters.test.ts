@@ -1,8 +1,15 @@
-import { inspect, register, type LogRecord } from '../../src';
+import { inspect, type LogRecord } from '../../src';
 import { eventually } from '../support/eventually';
 import { aggregateJson } from '../support/failover';
 import { HeldTimers } from '../support/held-timers';
-import { bootstrapFor, Mesh, SERVICE, VARIANTS, type MeshResources } from '../support/mesh';
+import {
+  bootstrapFor,
+  Mesh,
+  SERVICE,
+  VARIANTS,
+  type MeshResources,
+  registerAnew,
+} from '../support/mesh';
 import { SlowLink } from '../support/slow-link';
 import type { EchoClient } from '../support/echo-backend';
 import {
@@ -40,7 +47,7 @@ describe.each(VARIANTS)('a route that is moved to another cluster (%s)', (_, fea
     mesh = await Mesh.start();
     const { address } = mesh;
     link = delayMs === 0 ? undefined : await SlowLink.start(Number(address.split(':')[1]), delayMs);
-    register({ bootstrap: bootstrapFor(link?.address ?? address, features), logger });
+    registerAnew({ bootstrap: bootstrapFor(link?.address ?? address, features), logger });
     ports = [(await mesh.backend('b0')).port, (await mesh.backend('b1')).port];
     mesh.serve(resourcesAt(0));
     client = mesh.client();
@@ -61,7 +68,7 @@ describe.each(VARIANTS)('a route that is moved to another cluster (%s)', (_, fea
     timers.stop();
     link?.stop();
     mesh.stop();
-    register({});
+    registerAnew({});
   });
 
   // In each of four variants: 500.

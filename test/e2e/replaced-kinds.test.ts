@@ -1,8 +1,15 @@
-import { register, type LogRecord } from '../../src';
+import { type LogRecord } from '../../src';
 import { eventually } from '../support/eventually';
 import { aggregateJson, dnsClusterJson } from '../support/failover';
 import { HeldTimers } from '../support/held-timers';
-import { bootstrapFor, Mesh, SERVICE, VARIANTS, type MeshResources } from '../support/mesh';
+import {
+  bootstrapFor,
+  Mesh,
+  SERVICE,
+  VARIANTS,
+  type MeshResources,
+  registerAnew,
+} from '../support/mesh';
 import { SlowLink } from '../support/slow-link';
 import {
   routeToSplit,
@@ -265,13 +272,13 @@ describe.each(VARIANTS)('a correct replacement, with latency (%s)', (_, features
     timers = new HeldTimers('settled-report');
     mesh = await Mesh.start();
     link = await SlowLink.start(Number(mesh.address.split(':')[1]), LATENCY_MS);
-    register({ bootstrap: bootstrapFor(link.address, features), logger });
+    registerAnew({ bootstrap: bootstrapFor(link.address, features), logger });
   });
   afterEach(() => {
     timers.stop();
     link.stop();
     mesh.stop();
-    register({});
+    registerAnew({});
   });
 
   it.each(Object.entries(REPLACEMENTS))('of %s logs nothing above info', async (__, steps) => {

@@ -3,10 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { logVerbosity, setLogger, setLogVerbosity } from '@grpc/grpc-js';
-import { register } from '../../src';
 import { EchoBackend, EchoClient } from '../support/echo-backend';
 import { eventually } from '../support/eventually';
-import { NODE_ID, SERVICE, simpleResources } from '../support/mesh';
+import { NODE_ID, SERVICE, simpleResources, registerAnew } from '../support/mesh';
 import { edsClusterJson, endpointsJson, type Json } from '../support/xds-json';
 
 describe('a server that is a file', () => {
@@ -37,7 +36,7 @@ describe('a server that is a file', () => {
   /** Points the client at a path and makes a client of the service. */
   function use(path: string, extra: Json = {}): EchoClient {
     const server = { server_uri: pathToFileURL(path).href, ...extra };
-    register({ bootstrap: { xds_servers: [server], node: { id: NODE_ID } } });
+    registerAnew({ bootstrap: { xds_servers: [server], node: { id: NODE_ID } } });
     const client = new EchoClient(`xds:///${SERVICE}`, {});
     clients.push(client);
     return client;
@@ -154,7 +153,7 @@ describe('a server that is a file', () => {
     const file = join(folder, 'resources.json');
     writeFileSync(file, resourcesFor(0));
     const gone = { server_uri: '127.0.0.1:1', channel_creds: [{ type: 'insecure' }] };
-    register({
+    registerAnew({
       bootstrap: {
         xds_servers: [gone, { server_uri: pathToFileURL(file).href }],
         node: { id: NODE_ID },

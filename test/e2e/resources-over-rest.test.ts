@@ -1,9 +1,14 @@
 import { createHash } from 'node:crypto';
 import { logVerbosity, setLogger, setLogVerbosity } from '@grpc/grpc-js';
-import { register } from '../../src';
 import { EchoBackend, EchoClient } from '../support/echo-backend';
 import { eventually } from '../support/eventually';
-import { NODE_ID, SERVICE, simpleResources, type MeshResources } from '../support/mesh';
+import {
+  NODE_ID,
+  SERVICE,
+  simpleResources,
+  type MeshResources,
+  registerAnew,
+} from '../support/mesh';
 import { RestServer, type RestAnswer, type RestRequest } from '../support/rest-server';
 
 const types: Readonly<Record<keyof MeshResources, string>> = {
@@ -61,7 +66,7 @@ describe('a server that is polled over HTTP', () => {
 
   function use(): EchoClient {
     const entry = { server_uri: server.uri, refresh_delay: '0.05s', request_timeout: '20s' };
-    register({ bootstrap: { xds_servers: [entry], node: { id: NODE_ID } } });
+    registerAnew({ bootstrap: { xds_servers: [entry], node: { id: NODE_ID } } });
     const client = new EchoClient(`xds:///${SERVICE}`, {});
     clients.push(client);
     return client;

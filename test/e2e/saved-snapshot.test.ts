@@ -1,9 +1,8 @@
 import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync, existsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { register } from '../../src';
 import { eventually } from '../support/eventually';
-import { bootstrapFor, Mesh, SERVICE, simpleResources } from '../support/mesh';
+import { bootstrapFor, Mesh, SERVICE, simpleResources, registerAnew } from '../support/mesh';
 import { listenerJson } from '../support/xds-json';
 
 describe('a process that keeps what it was sent', () => {
@@ -15,7 +14,7 @@ describe('a process that keeps what it was sent', () => {
     folder = mkdtempSync(join(tmpdir(), 'grpc-xds-'));
     snapshotPath = join(folder, 'snapshot');
     mesh = await Mesh.start();
-    register({ bootstrap: bootstrapFor(mesh.address), snapshotPath });
+    registerAnew({ bootstrap: bootstrapFor(mesh.address), snapshotPath });
   });
 
   afterEach(() => {

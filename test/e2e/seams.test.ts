@@ -3,7 +3,7 @@
 // Jest fails a test with an unhandled rejection or an uncaught exception.
 
 import { credentials, status, type ChannelCredentials } from '@grpc/grpc-js';
-import { createXdsChannelCredentials, inspect, register, type BootstrapConfig } from '../../src';
+import { createXdsChannelCredentials, inspect, type BootstrapConfig } from '../../src';
 import type { Handle } from '../../src/util/handle';
 import { EchoClient } from '../support/echo-backend';
 import { eventually } from '../support/eventually';
@@ -20,7 +20,7 @@ import {
   seamPolicy,
   type Way,
 } from '../support/foreign-parts';
-import { bootstrapFor, Mesh, SERVICE, type MeshResources } from '../support/mesh';
+import { bootstrapFor, Mesh, SERVICE, type MeshResources, registerAnew } from '../support/mesh';
 import { mutualTlsSocket } from '../support/mutual-tls';
 import {
   PICK_FIRST,
@@ -183,7 +183,7 @@ describe('a seam', () => {
 
   function use(bootstrap: BootstrapConfig): void {
     const certificate_providers = { mesh: { plugin_name: 'seam', config: {} } };
-    register({ bootstrap: { ...bootstrap, certificate_providers }, logger });
+    registerAnew({ bootstrap: { ...bootstrap, certificate_providers }, logger });
   }
 
   function connect(channelCredentials: ChannelCredentials): EchoClient {

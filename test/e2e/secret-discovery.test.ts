@@ -4,12 +4,12 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { credentials } from '@grpc/grpc-js';
-import { createXdsChannelCredentials, register } from '../../src';
+import { createXdsChannelCredentials } from '../../src';
 import { SPIFFECertValidatorConfig } from '../../src/wire/generated/envoy/extensions/transport_sockets/tls/v3/tls_spiffe_validator_config';
 import { Status } from '../../src/grpc-js';
 import { EchoClient } from '../support/echo-backend';
 import { eventually } from '../support/eventually';
-import { bootstrapFor, Mesh, SERVICE, simpleResources } from '../support/mesh';
+import { bootstrapFor, Mesh, SERVICE, simpleResources, registerAnew } from '../support/mesh';
 import { mutualTlsSocket, startMutualTlsBackend } from '../support/mutual-tls';
 import { identitySecret, rootsSecret, SdsServer } from '../support/sds-server';
 import { TestCertificates } from '../support/test-certificates';
@@ -50,7 +50,7 @@ describe.each(VARIANTS)('certificates of a secret discovery server, %s', (_name,
       server_features: features,
     };
     const agent = { plugin_name: 'sds', config: { sds_server } };
-    register({
+    registerAnew({
       bootstrap: { ...bootstrapFor(mesh.address), certificate_providers: { agent } },
     });
   });

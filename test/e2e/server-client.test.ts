@@ -8,13 +8,13 @@ import {
   Server,
   ServerCredentials,
 } from '@grpc/grpc-js';
-import { explainCall, inspect, ready, register, shutdown } from '../../src';
+import { explainCall, inspect, ready, shutdown } from '../../src';
 import { ControlPlane, Snapshot } from '../../src/control-plane';
 import { processRuntime } from '../../src/register';
 import type { ServerClient } from '../../src/runtime/server-client';
 import { ListenerWatch } from '../../src/server/listener/listener-watch';
 import { eventually } from '../support/eventually';
-import { bootstrapFor, NODE_ID } from '../support/mesh';
+import { bootstrapFor, NODE_ID, registerAnew } from '../support/mesh';
 import { MetricsReader } from '../support/metrics-reader';
 import { StatusClient } from '../support/status-client';
 import {
@@ -102,7 +102,7 @@ describe('the client of the servers of a process', () => {
     expect(processRuntime().acquireServerClient(undefined)).toEqual({
       ...{ ok: false, error: expect.stringContaining('xDS bootstrap is missing') },
     });
-    register({ bootstrap });
+    registerAnew({ bootstrap });
     acquire();
     expect(processRuntime().acquireServerClient('{')).toEqual({
       ok: false,
@@ -116,7 +116,7 @@ describe('the client of the servers of a process', () => {
   });
 
   it('shares one stream with channels, and is shown as #server by inspect() and CSDS', async () => {
-    register({ bootstrap });
+    registerAnew({ bootstrap });
     const server = acquire();
     follow(server);
     await until(`serving ${NAME}`);
@@ -160,7 +160,7 @@ describe('the client of the servers of a process', () => {
 
   it('is described by what it lacks', async () => {
     controlPlane.setSnapshot(Snapshot.from({ listeners: [socketListenerJson(NAME, [])] }));
-    register({ bootstrap });
+    registerAnew({ bootstrap });
     const server = acquire();
     expect(inspect({ target: '#server' }).targets).toMatchObject([{ state: 'ready' }]);
     follow(server);
@@ -180,7 +180,7 @@ describe('the client of the servers of a process', () => {
     const reader = new MetricsReader('MeterProvider', {
       enableMetrics: ['grpc.xds_client.resources'],
     });
-    register({ bootstrap });
+    registerAnew({ bootstrap });
     follow(acquire());
     await until(`serving ${NAME}`);
     const series = await reader.series('grpc.xds_client.resources');
@@ -197,7 +197,7 @@ describe('the client of the servers of a process', () => {
   });
 
   it('closes with its last reference, and with the last watch leaves the stream', async () => {
-    register({ bootstrap });
+    registerAnew({ bootstrap });
     const [first, second] = [acquire(), acquire()];
     expect(first.client).toBe(second.client);
     follow(first);
@@ -211,7 +211,7 @@ describe('the client of the servers of a process', () => {
   });
 
   it('ends with shutdown(), and there is another one after register()', async () => {
-    register({ bootstrap });
+    registerAnew({ bootstrap });
     const server = acquire();
     const watch = follow(server);
     await until(`serving ${NAME}`);
@@ -223,14 +223,14 @@ describe('the client of the servers of a process', () => {
     expect(processRuntime().acquireServerClient(undefined)).toEqual({
       ...{ ok: false, error: 'shutdown() of grpc-xds was called: call register() before' },
     });
-    register({ bootstrap });
+    registerAnew({ bootstrap });
     follow(acquire());
     await until(`serving ${NAME}`, `serving ${NAME}`);
   });
 
   it('starts a server from the saved snapshot, and changes nothing once the same is sent', async () => {
     const snapshotPath = join(folder, 'snapshot');
-    register({ bootstrap, snapshotPath });
+    registerAnew({ bootstrap, snapshotPath });
     const earlier = acquire();
     follow(earlier);
     await until(`serving ${NAME}`);
@@ -241,7 +241,7 @@ describe('the client of the servers of a process', () => {
     earlier.release();
     await eventually(openStreams, (count) => count === 0);
     controlPlane.kill();
-    register({ bootstrap, snapshotPath });
+    registerAnew({ bootstrap, snapshotPath });
     const watch = follow(acquire());
     await until(`serving ${NAME}`, `serving ${NAME}`);
     expect(watch.routesOf('routes')).toMatchObject({ ok: true });

@@ -1,6 +1,6 @@
-import { inspect, register, type LogRecord } from '../../src';
+import { inspect, type LogRecord } from '../../src';
 import { eventually } from '../support/eventually';
-import { bootstrapFor, Mesh, simpleResources } from '../support/mesh';
+import { bootstrapFor, Mesh, simpleResources, registerAnew } from '../support/mesh';
 
 describe('several processes behind an agent that keeps one stream', () => {
   const records: LogRecord[] = [];
@@ -15,14 +15,14 @@ describe('several processes behind an agent that keeps one stream', () => {
         if (kind === 'connected') streams++;
       },
     });
-    register({
+    registerAnew({
       bootstrap: bootstrapFor(mesh.address),
       logger: { log: (record) => void records.push(record) },
     });
   });
   afterEach(() => {
     mesh.stop();
-    register({});
+    registerAnew({});
   });
 
   it('go on with the configuration that they have, and say once what is seen', async () => {

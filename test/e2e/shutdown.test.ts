@@ -2,7 +2,14 @@ import { Metadata, Server, ServerCredentials, status, type sendUnaryData } from 
 import { dumpOnSignal, explainCall, register, serveAdminPage, shutdown } from '../../src';
 import { echoMethod, EchoClient } from '../support/echo-backend';
 import { eventually } from '../support/eventually';
-import { bootstrapFor, Mesh, SERVICE, simpleResources, VARIANTS } from '../support/mesh';
+import {
+  bootstrapFor,
+  Mesh,
+  SERVICE,
+  simpleResources,
+  VARIANTS,
+  registerAnew,
+} from '../support/mesh';
 import { edsClusterJson } from '../support/xds-json';
 
 const ENDED = {
@@ -75,7 +82,7 @@ describe('shutdown()', () => {
   }
 
   it.each(VARIANTS)('ends the streams of open channels: %s', async (_name, features) => {
-    register({ bootstrap: bootstrapFor(mesh.address, features) });
+    registerAnew({ bootstrap: bootstrapFor(mesh.address, features) });
     await serveBackend();
     const client = mesh.client();
     expect(await client.say()).toBe('b1');

@@ -4,11 +4,11 @@ import { credentials } from '@grpc/grpc-js';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createXdsChannelCredentials, register, registerLbPolicy } from '../../src';
+import { createXdsChannelCredentials, registerLbPolicy } from '../../src';
 import { turns } from '../lb/custom/support';
 import { EchoClient } from '../support/echo-backend';
 import { eventually } from '../support/eventually';
-import { bootstrapFor, Mesh, SERVICE, simpleResources } from '../support/mesh';
+import { bootstrapFor, Mesh, SERVICE, simpleResources, registerAnew } from '../support/mesh';
 import { TestCertificates } from '../support/test-certificates';
 import { TlsBackend, type ConnectionFacts } from '../support/tls-backend';
 import { edsClusterJson, type Json } from '../support/xds-json';
@@ -73,7 +73,7 @@ describe('an endpoint whose hostname changes, under', () => {
     backend = await TlsBackend.start(server);
     const config = { ca_certificate_file: join(folder, 'ca.pem') };
     const mine = { mesh: { plugin_name: 'file_watcher', config } };
-    register({ bootstrap: { ...bootstrapFor(mesh.address), certificate_providers: mine } });
+    registerAnew({ bootstrap: { ...bootstrapFor(mesh.address), certificate_providers: mine } });
   });
   afterEach(() => {
     client.close();

@@ -3,10 +3,9 @@ import { createServer, type Server } from 'node:http';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { logVerbosity, Metadata, setLogger, setLogVerbosity, status } from '@grpc/grpc-js';
-import { register } from '../../src';
 import { EchoClient } from '../support/echo-backend';
 import { eventually } from '../support/eventually';
-import { bootstrapFor, Mesh, SERVICE, simpleResources } from '../support/mesh';
+import { bootstrapFor, Mesh, SERVICE, simpleResources, registerAnew } from '../support/mesh';
 import { withoutSince } from '../../src/util/since';
 import { routeConfigJson, routeToCluster } from '../support/xds-json';
 
@@ -52,7 +51,7 @@ const cases: Readonly<Record<string, Case>> = {
     details:
       'xDS bootstrap is missing: set GRPC_XDS_BOOTSTRAP to a file or GRPC_XDS_BOOTSTRAP_CONFIG to ' +
       'JSON, or pass register({ bootstrap })',
-    prepare: () => register({}),
+    prepare: () => registerAnew({}),
   },
 };
 
@@ -64,7 +63,7 @@ describe('a channel whose target cannot be resolved', () => {
 
   beforeEach(async () => {
     mesh = await Mesh.start();
-    register({ bootstrap: bootstrapFor(mesh.address) });
+    registerAnew({ bootstrap: bootstrapFor(mesh.address) });
     lines.length = 0;
     setLogger({ error: (...texts: unknown[]) => lines.push(texts.join(' ')) });
     setLogVerbosity(logVerbosity.ERROR);

@@ -1,7 +1,7 @@
 import { addAdminServicesToServer, Server, ServerCredentials } from '@grpc/grpc-js';
-import { inspect, register, serveAdminPage, type LogRecord } from '../../src';
+import { inspect, serveAdminPage, type LogRecord } from '../../src';
 import { eventually } from '../support/eventually';
-import { bootstrapFor, Mesh, NODE_ID } from '../support/mesh';
+import { bootstrapFor, Mesh, NODE_ID, registerAnew } from '../support/mesh';
 import { readPage } from '../support/page-reader';
 import { StatusClient } from '../support/status-client';
 import {
@@ -42,11 +42,11 @@ describe('resources with unusual names', () => {
     mesh = await Mesh.start();
     lines = [];
     const log = ({ message }: LogRecord) => void lines.push(message);
-    register({ bootstrap: bootstrapFor(mesh.address), logger: { level: 'error', log } });
+    registerAnew({ bootstrap: bootstrapFor(mesh.address), logger: { level: 'error', log } });
   });
   afterEach(() => {
     mesh.stop();
-    register({});
+    registerAnew({});
   });
 
   const resourcesOf = (name: string, ports: readonly number[]) => ({

@@ -10,10 +10,16 @@ import {
   type ServerUnaryCall,
   type ServiceError,
 } from '@grpc/grpc-js';
-import { register } from '../../src';
 import { EchoClient, echoMethod } from '../support/echo-backend';
 import { eventually } from '../support/eventually';
-import { bootstrapFor, Mesh, SERVICE, simpleResources, type MeshResources } from '../support/mesh';
+import {
+  bootstrapFor,
+  Mesh,
+  SERVICE,
+  simpleResources,
+  type MeshResources,
+  registerAnew,
+} from '../support/mesh';
 import { ScriptedControlPlane } from '../support/scripted-control-plane';
 import { SilentServer } from '../support/silent-server';
 import { SlowServer } from '../support/slow-server';
@@ -115,14 +121,14 @@ describe('the first call of a channel says at its deadline what it waited for', 
   afterAll(() => silent.close());
 
   it('a bootstrap, if it waits for ready', async () => {
-    register({});
+    registerAnew({});
     const cause = 'xDS bootstrap is missing: set GRPC_XDS_BOOTSTRAP to a file or ';
     const details = await firstFailure(/waiting for the configuration/, { waitForReady: true });
     expect(details).toContain(`waiting for the configuration; ${cause}`);
   });
 
   it('the connection to the management server', async () => {
-    register({ bootstrap: bootstrapFor(`127.0.0.1:${silentPort}`) });
+    registerAnew({ bootstrap: bootstrapFor(`127.0.0.1:${silentPort}`) });
     await firstFailure(
       ending(
         `,waiting for the configuration; Listener "${SERVICE}": ` +
@@ -134,7 +140,7 @@ describe('the first call of a channel says at its deadline what it waited for', 
   it('an answer of the management server', async () => {
     const controlPlane = new ScriptedControlPlane();
     const address = await controlPlane.start();
-    register({ bootstrap: bootstrapFor(address) });
+    registerAnew({ bootstrap: bootstrapFor(address) });
     await firstFailure(
       new RegExp(`; Listener "${SERVICE}": waiting for ${seconds} s: .*has not answered this node`),
     );
@@ -201,7 +207,7 @@ describe('the first call of a channel says at its deadline what it waited for', 
   });
 
   it('a block of this process, besides the management server', async () => {
-    register({ bootstrap: bootstrapFor(`127.0.0.1:${silentPort}`) });
+    registerAnew({ bootstrap: bootstrapFor(`127.0.0.1:${silentPort}`) });
     await firstFailure(new RegExp(`connecting to management server .*${BLOCKED}`), blocking);
   });
 

@@ -1,8 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { register } from '../../src';
-import { bootstrapFor, Mesh } from '../support/mesh';
+import { bootstrapFor, Mesh, registerAnew } from '../support/mesh';
 import { TestCertificates } from '../support/test-certificates';
 import { TlsBackend } from '../support/tls-backend';
 
@@ -22,7 +21,7 @@ describe('the error of a management server', () => {
   });
   afterEach(() => server?.stop());
   afterAll(() => {
-    register({});
+    registerAnew({});
     mesh.stop();
     certificates.close();
     rmSync(folder, { recursive: true });
@@ -49,7 +48,7 @@ describe('the error of a management server', () => {
     const uri = `localhost:${server.port}`;
     const creds = { type: 'tls', config: { ca_certificate_file: caFile } };
     const xds_servers = [{ server_uri: uri, channel_creds: [creds] }];
-    register({ bootstrap: { ...bootstrapFor(uri), xds_servers } });
+    registerAnew({ bootstrap: { ...bootstrapFor(uri), xds_servers } });
     const { details } = await mesh.client().failure();
     expect(details).toContain(`management server ${uri} (node "test-node") cannot be reached: `);
     expect(details).toContain(`: ${advice}`);

@@ -1,7 +1,6 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { register } from '../../src';
-import { bootstrapFor, Mesh, simpleResources } from '../support/mesh';
+import { bootstrapFor, Mesh, simpleResources, registerAnew } from '../support/mesh';
 import { TestCertificates } from '../support/test-certificates';
 import { TlsBackend } from '../support/tls-backend';
 
@@ -31,7 +30,7 @@ describe('the error of a connection to a port for something else', () => {
     ports = { http: (http.address() as AddressInfo).port, tls: tls.port, grpc: port };
   });
   afterAll(async () => {
-    register({});
+    registerAnew({});
     mesh.stop();
     http.closeAllConnections();
     http.close();
@@ -42,7 +41,7 @@ describe('the error of a connection to a port for something else', () => {
   const failureOf = async (uri: string, type: string): Promise<string> => {
     const bootstrap = bootstrapFor(uri);
     const servers = [{ server_uri: uri, channel_creds: [{ type }] }];
-    register({ bootstrap: { ...bootstrap, xds_servers: servers } });
+    registerAnew({ bootstrap: { ...bootstrap, xds_servers: servers } });
     const client = mesh.client();
     const { details } = await client.failure();
     client.close();
@@ -70,7 +69,7 @@ describe('the error of a connection to a port for something else', () => {
     ['http', NOT_GRPC],
     ['tls', MAYBE_TLS],
   ] as const)('names an endpoint: %s', async (kind, advice) => {
-    register({ bootstrap: bootstrapFor(mesh.address) });
+    registerAnew({ bootstrap: bootstrapFor(mesh.address) });
     mesh.serve(simpleResources([ports[kind]]));
     const client = mesh.client();
     const { details } = await client.failure();

@@ -16,14 +16,13 @@ import {
 import {
   createXdsChannelCredentials,
   peerIdentity,
-  register,
   XdsChannelCredentials,
   type PeerIdentity,
 } from '../../src';
 import { Status } from '../../src/grpc-js';
 import { EchoBackend, EchoClient, echoMethod } from '../support/echo-backend';
 import { eventually } from '../support/eventually';
-import { bootstrapFor, Mesh, SERVICE, simpleResources } from '../support/mesh';
+import { bootstrapFor, Mesh, SERVICE, simpleResources, registerAnew } from '../support/mesh';
 import { TestCertificates, type TestCertificate } from '../support/test-certificates';
 import { edsClusterJson, type Json } from '../support/xds-json';
 
@@ -113,7 +112,7 @@ describe('a channel with xDS credentials', () => {
     mesh = await Mesh.start();
     const config = { ca_certificate_file: join(folder, 'ca.pem') };
     const mine = { mesh: { plugin_name: 'file_watcher', config } };
-    register({ bootstrap: { ...bootstrapFor(mesh.address), certificate_providers: mine } });
+    registerAnew({ bootstrap: { ...bootstrapFor(mesh.address), certificate_providers: mine } });
   });
   afterEach(() => {
     for (const client of clients.splice(0)) client.close();

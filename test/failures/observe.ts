@@ -1,11 +1,12 @@
 import { tmpdir } from 'node:os';
 import { isDeepStrictEqual } from 'node:util';
 import { credentials, Metadata, status } from '@grpc/grpc-js';
-import { createXdsChannelCredentials, register } from '../../src';
+import { createXdsChannelCredentials } from '../../src';
 import { EchoClient } from '../support/echo-backend';
 import type { Failure } from './failures';
 import type { Golden, GoldenRow } from './expected';
 import { World } from './world';
+import { registerAnew } from '../support/mesh';
 
 /** How a call is made. */
 export interface Attempt {
@@ -45,7 +46,7 @@ export class Observation {
   static async start(failure: Failure, index: number): Promise<Observation> {
     const observation = new Observation(failure, index);
     const bootstrap = await failure.start(observation.world);
-    register({
+    registerAnew({
       ...(bootstrap !== undefined && { bootstrap: JSON.stringify(bootstrap) }),
       logger: {
         level: 'error',
@@ -81,7 +82,7 @@ export class Observation {
   }
 
   async stop(): Promise<void> {
-    register({});
+    registerAnew({});
     await this.world.stop();
   }
 }

@@ -1,10 +1,9 @@
 import { clusterManagerPolicy } from '../../src/lb/cluster-manager/balancer';
 import { leastRequestPolicy } from '../../src/lb/least-request/balancer';
 import type { LbHost, LbPolicyType } from '../../src/lb/lb-policy';
-import { register } from '../../src';
 import type { EchoBackend, EchoClient } from '../support/echo-backend';
 import { eventually } from '../support/eventually';
-import { bootstrapFor, Mesh, VARIANTS, type MeshResources } from '../support/mesh';
+import { bootstrapFor, Mesh, VARIANTS, type MeshResources, registerAnew } from '../support/mesh';
 import '../support/quiet-grpc';
 import type { Json } from '../support/xds-json';
 import { runModule } from './run-module';
@@ -102,7 +101,7 @@ describe.each(VARIANTS.slice(0, 2))('a mesh as istiod describes it: %s', (_, fea
   beforeAll(async () => {
     mesh = await Mesh.start(features);
     counters = LEVELS.map(([level, type]) => [level, countUpdates(type)]);
-    register({
+    registerAnew({
       bootstrap: { ...bootstrapFor(mesh.address, features), ...(await istioAgentParts()) },
     });
     backends = await Promise.all(['a', 'b', 'c'].map((name) => mesh.backend(name)));

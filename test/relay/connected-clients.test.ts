@@ -1,4 +1,3 @@
-import { register } from '../../src';
 import { Relay } from '../../src/relay/relay';
 import type { RelayClientReport } from '../../src/relay/relay-report';
 import { PACKAGE_VERSION } from '../../src/util/version';
@@ -6,7 +5,7 @@ import { AdsClient } from '../control-plane/ads-client';
 import { CDS, echo } from '../control-plane/resources';
 import { EchoBackend, EchoClient } from '../support/echo-backend';
 import { eventually } from '../support/eventually';
-import { bootstrapFor, SERVICE, simpleResources } from '../support/mesh';
+import { bootstrapFor, SERVICE, simpleResources, registerAnew } from '../support/mesh';
 import { RelayScene } from './relay-scene';
 
 interface ConnectOptions {
@@ -105,7 +104,7 @@ describe('what a relay reports of those that are connected', () => {
   it('has the process of a client of this package, on a socket', async () => {
     const backend = await EchoBackend.start('a');
     scene.serve(simpleResources([backend.port]));
-    register({ bootstrap: bootstrapFor(scene.listen) });
+    registerAnew({ bootstrap: bootstrapFor(scene.listen) });
     const client = new EchoClient(`xds:///${SERVICE}`);
     endings.push(
       () => backend.stop(),

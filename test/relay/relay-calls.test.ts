@@ -1,8 +1,8 @@
-import { inspect, register } from '../../src';
+import { inspect } from '../../src';
 import type { ClusterLoad, LoadReport } from '../../src/control-plane';
 import { EchoBackend } from '../support/echo-backend';
 import { eventually } from '../support/eventually';
-import { bootstrapFor, SERVICE, simpleResources, VARIANTS } from '../support/mesh';
+import { bootstrapFor, SERVICE, simpleResources, VARIANTS, registerAnew } from '../support/mesh';
 import { ObedientBackend, ObedientClient } from '../support/obedient-backend';
 import { edsClusterJson, endpointsJson } from '../support/xds-json';
 import { createEchoClients, type EchoClients } from './echo-clients';
@@ -16,7 +16,7 @@ describe('four processes behind a relay below an agent that keeps one stream', (
   let backends: EchoBackend[];
 
   beforeEach(async () => {
-    register({});
+    registerAnew({});
     scene = await RelayScene.start({ imitate: 'istio-agent', loadReporting: { intervalMs: 100 } });
     clients = createEchoClients(scene.listen, IDS);
     backends = [await EchoBackend.start('a'), await EchoBackend.start('b')];
@@ -25,7 +25,7 @@ describe('four processes behind a relay below an agent that keeps one stream', (
     clients.close();
     for (const backend of backends) backend.stop();
     scene.stop();
-    register({});
+    registerAnew({});
   });
 
   const resourcesOf = (backend: number) => {
@@ -103,7 +103,7 @@ describe.each(VARIANTS)(
           ]),
         ],
       });
-      register({});
+      registerAnew({});
       const open = (id: string) => {
         const bootstrap = { ...bootstrapFor(scene.listen, features), node: { id } };
         return new ObedientClient(`xds:///${SERVICE}`, {
@@ -140,7 +140,7 @@ describe.each(VARIANTS)(
       }
       for (const backend of backends) backend.stop();
       scene.stop();
-      register({});
+      registerAnew({});
     });
   },
 );

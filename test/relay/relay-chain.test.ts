@@ -11,14 +11,14 @@ import {
   type ServerDuplexStream,
   type StatusObject,
 } from '@grpc/grpc-js';
-import { inspect, register } from '../../src';
+import { inspect } from '../../src';
 import { Relay } from '../../src/relay/relay';
 import { PACKAGE_VERSION } from '../../src/util/version';
 import { AdsClient } from '../control-plane/ads-client';
 import { CDS, echo } from '../control-plane/resources';
 import { EchoBackend, EchoClient } from '../support/echo-backend';
 import { eventually } from '../support/eventually';
-import { bootstrapFor, SERVICE, simpleResources, VARIANTS } from '../support/mesh';
+import { bootstrapFor, SERVICE, simpleResources, VARIANTS, registerAnew } from '../support/mesh';
 import { RelayScene } from './relay-scene';
 
 /** Relays on sockets of their own, each with the servers above it. */
@@ -55,12 +55,12 @@ class Relays {
 
 let relays: Relays;
 beforeEach(() => {
-  register({});
+  registerAnew({});
   relays = new Relays();
 });
 afterEach(() => {
   relays.stop();
-  register({});
+  registerAnew({});
 });
 
 const clientOf = (uri: string, features?: readonly string[]) =>

@@ -1,12 +1,12 @@
 import { status } from '@grpc/grpc-js';
-import { inspect, register } from '../../src';
+import { inspect } from '../../src';
 import { Relay } from '../../src/relay/relay';
 import { AdsClient } from '../control-plane/ads-client';
 import { DeltaClient } from '../control-plane/delta-client';
 import { CDS, echo, EDS } from '../control-plane/resources';
 import { EchoBackend, EchoClient } from '../support/echo-backend';
 import { eventually } from '../support/eventually';
-import { bootstrapFor, SERVICE, simpleResources, VARIANTS } from '../support/mesh';
+import { bootstrapFor, SERVICE, simpleResources, VARIANTS, registerAnew } from '../support/mesh';
 import { AdminClient } from '../../src/cli/dump/admin-client';
 import { ClientResourceStatus } from '../../src/wire/generated/envoy/admin/v3/config_dump_shared';
 import { PACKAGE_VERSION } from '../../src/util/version';
@@ -20,7 +20,7 @@ describe.each(VARIANTS)('a relay, as its clients see it in the variant: %s', (_n
   let client: EchoClient | undefined;
 
   beforeEach(async () => {
-    register({});
+    registerAnew({});
     scene = await RelayScene.start();
     backend = await EchoBackend.start('one');
   });
@@ -29,7 +29,7 @@ describe.each(VARIANTS)('a relay, as its clients see it in the variant: %s', (_n
     client = undefined;
     backend.stop();
     scene.stop();
-    register({});
+    registerAnew({});
   });
 
   function connect(servers: readonly string[] = [scene.listen]): EchoClient {

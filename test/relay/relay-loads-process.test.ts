@@ -1,9 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { status } from '@grpc/grpc-js';
-import { register } from '../../src';
 import type { ControlPlane } from '../../src/control-plane';
 import { eventually } from '../support/eventually';
-import { bootstrapFor, SERVICE, simpleResources } from '../support/mesh';
+import { bootstrapFor, SERVICE, simpleResources, registerAnew } from '../support/mesh';
 import { ObedientBackend, ObedientClient } from '../support/obedient-backend';
 import { seededRandom } from '../support/seeded-random';
 import { edsClusterJson } from '../support/xds-json';
@@ -73,7 +72,7 @@ describe('load reports of four clients, when the process of their relay is', () 
         ...simpleResources([backend.port]),
         clusters: [edsClusterJson('echo', { lrs_server: { self: {} } })],
       });
-      register({});
+      registerAnew({});
       const clients = IDS.map((id) => {
         const bootstrap = { ...bootstrapFor(scene.listen), node: { id } };
         return new ObedientClient(`xds:///${SERVICE}`, {
@@ -109,7 +108,7 @@ describe('load reports of four clients, when the process of their relay is', () 
       await relay.kill();
       backend.stop();
       scene.stop();
-      register({});
+      registerAnew({});
     },
     240_000,
   );

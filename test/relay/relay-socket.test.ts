@@ -1,9 +1,9 @@
 import { chmodSync, renameSync, rmSync, symlinkSync } from 'node:fs';
-import { inspect, register } from '../../src';
+import { inspect } from '../../src';
 import { SocketGuard } from '../../src/transport/socket-guard';
 import { EchoBackend, EchoClient } from '../support/echo-backend';
 import { makeForeign } from '../support/foreign-socket';
-import { bootstrapFor, SERVICE, simpleResources } from '../support/mesh';
+import { bootstrapFor, SERVICE, simpleResources, registerAnew } from '../support/mesh';
 import { RelayScene } from './relay-scene';
 
 describe('the socket of a relay in GRPC_XDS_RELAY', () => {
@@ -18,7 +18,7 @@ describe('the socket of a relay in GRPC_XDS_RELAY', () => {
     scene.serve(simpleResources([backend.port]));
     path = scene.listen.slice('unix:'.length);
     process.env['GRPC_XDS_RELAY'] = scene.listen;
-    register({ bootstrap: bootstrapFor(scene.upstream) });
+    registerAnew({ bootstrap: bootstrapFor(scene.upstream) });
   });
   afterEach(() => {
     jest.restoreAllMocks();
@@ -26,7 +26,7 @@ describe('the socket of a relay in GRPC_XDS_RELAY', () => {
     for (const client of clients.splice(0)) client.close();
     backend.stop();
     scene.stop();
-    register({});
+    registerAnew({});
   });
 
   const call = async () => {

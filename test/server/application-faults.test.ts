@@ -1,15 +1,10 @@
 import { Metadata, ServerCredentials } from '@grpc/grpc-js';
-import {
-  CallFailedError,
-  register,
-  registerHttpFilter,
-  shutdown,
-  type RequestFilter,
-} from '../../src';
+import { CallFailedError, registerHttpFilter, shutdown, type RequestFilter } from '../../src';
 import { XdsServerCredentials, type ServingStateListener } from '../../src/server';
 import { eventually } from '../support/eventually';
 import { inlineRoutes, serverChain, XdsServerWorld, callServer } from '../support/xds-server-world';
 import { routerFilter, type Json } from '../support/xds-json';
+import { registerAnew } from '../support/mesh';
 
 let world: XdsServerWorld;
 let rejections: unknown[];
@@ -156,7 +151,7 @@ describe('a listener of the state', () => {
 
 it('an address is bound again after shutdown() of the package', async () => {
   world.serve([world.listener()]);
-  register({ bootstrap: world.bootstrap });
+  registerAnew({ bootstrap: world.bootstrap });
   const server = world.server({ bootstrap: undefined });
   expect((await world.bind(server)).error).toBeNull();
   await shutdown();
@@ -164,7 +159,7 @@ it('an address is bound again after shutdown() of the package', async () => {
     () => world.connects(),
     (state) => state === 'refused',
   );
-  register({ bootstrap: world.bootstrap });
+  registerAnew({ bootstrap: world.bootstrap });
   expect(await world.bind(server)).toEqual({ error: null, port: world.port });
   expect(await callServer(world.client())).toBe('OK');
   server.bindAsync(world.address, plain(), () => undefined);

@@ -12,7 +12,7 @@ import {
   status,
   type ServerInterceptor,
 } from '@grpc/grpc-js';
-import { register, shutdown, type BootstrapConfig } from '../../src';
+import { shutdown, type BootstrapConfig } from '../../src';
 import { createXdsServerCredentials, XdsServer, type XdsServerOptions } from '../../src/server';
 import { echoMethod } from '../support/echo-backend';
 import { eventually } from '../support/eventually';
@@ -26,6 +26,7 @@ import {
   serverChain,
   XdsServerWorld,
 } from '../support/xds-server-world';
+import { registerAnew } from '../support/mesh';
 
 const run = promisify(execFile);
 const hook = join(__dirname, '../support/run-typescript.cjs');
@@ -232,7 +233,7 @@ it('shutdown() of the package stops listening', async () => {
     const { error } = await world.bind(world.server());
     expect(error?.message).toContain('call register() before');
   } finally {
-    register();
+    registerAnew();
   }
 });
 
@@ -309,7 +310,7 @@ describe('options', () => {
     ['an option that returns one name', {}, { listenerName: () => 'mine' }],
   ])('logs once that addresses have one Listener: %s', async (_what, bootstrap, options) => {
     const lines: string[] = [];
-    register({ logger: { level: 'error', log: ({ message }) => lines.push(message) } });
+    registerAnew({ logger: { level: 'error', log: ({ message }) => lines.push(message) } });
     world.bootstrapExtra = bootstrap;
     world.serve([world.listener([serverChain()], { name: 'mine' })]);
     const server = world.server(options);
@@ -326,7 +327,7 @@ describe('options', () => {
       `server 127.0.0.1:2: Listener "mine": also that of ${world.address}, and a Listener is for one address: give each a name of ` +
         'its own, by %s in server_listener_resource_name_template of the bootstrap or by the option listenerName',
     ]);
-    register({});
+    registerAnew({});
   });
 });
 

@@ -7,7 +7,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { connect } from 'node:tls';
 import type * as grpc from '@grpc/grpc-js';
 import { ServerCredentials } from '@grpc/grpc-js';
-import { register } from '../../src';
 import { Snapshot } from '../../src/control-plane';
 import type * as serverModule from '../../src/server';
 import { createReloadingServerCredentials, XdsServerCredentials } from '../../src/server';
@@ -25,6 +24,7 @@ import {
   inlineRoutes,
   XdsServerWorld,
 } from '../support/xds-server-world';
+import { registerAnew } from '../support/mesh';
 
 const certificates = new TestCertificates();
 const root = certificates.authority('root');
@@ -161,7 +161,7 @@ describe('STRICT', () => {
 
   it('logs why it refuses a client, also the first one', async () => {
     const lines: string[] = [];
-    register({ logger: { level: 'error', log: ({ message }) => lines.push(message) } });
+    registerAnew({ logger: { level: 'error', log: ({ message }) => lines.push(message) } });
     world.serve([strict()]);
     await world.bind(world.server());
     expect(await callServer(world.client())).toMatch(/^UNAVAILABLE/);
@@ -170,7 +170,7 @@ describe('STRICT', () => {
       ({ length }) => length > 0,
     );
     expect(line).toMatch(/^server .*: TLS handshake with 127\.0\.0\.1 failed: the client does not/);
-    register({});
+    registerAnew({});
   });
 
   it('authorizes by the identity of the client', async () => {

@@ -1,6 +1,12 @@
 import type { ChannelOptions } from '@grpc/grpc-js';
 import { ControlPlane, Snapshot, type ControlPlaneOptions } from '../../src/control-plane';
-import { register, type BootstrapConfig, type Limits } from '../../src';
+import {
+  register,
+  shutdown,
+  type BootstrapConfig,
+  type Limits,
+  type RegisterOptions,
+} from '../../src';
 import { eventually } from './eventually';
 import { EchoBackend, EchoClient } from './echo-backend';
 import {
@@ -70,12 +76,25 @@ export function bootstrapFor(
   };
 }
 
-/** A control plane, backends and clients, all real; `stop` ends whatever was started. */
+/** Registers with other options than before in this process. Ends the channels that were created before. */
+export function registerAnew(options: RegisterOptions = {}): void {
+  void shutdown({ timeoutMs: 0 });
+  register(options);
+}
+
+/** The meshes that have not been stopped. */
+const running = new Set<Mesh>();
+
+/**
+ * A control plane, backends and clients, all real; `stop` ends whatever was started. Of several at a time, the first has the
+ * bootstrap of the process, and the clients of the others have their own.
+ */
 export class Mesh {
   private readonly backends: EchoBackend[] = [];
   private readonly clients: EchoClient[] = [];
   private port = 0;
   private options: ControlPlaneOptions = {};
+  private channelOptions: ChannelOptions = {};
 
   private constructor(public controlPlane: ControlPlane) {}
 
@@ -87,8 +106,14 @@ export class Mesh {
   static async start(features?: readonly string[], limits: Partial<Limits> = {}): Promise<Mesh> {
     const mesh = new Mesh(new ControlPlane({}));
     mesh.port = (await mesh.controlPlane.start()).port;
-    register({ bootstrap: bootstrapFor(mesh.address, features), limits });
+    mesh.register({ bootstrap: bootstrapFor(mesh.address, features), limits });
     return mesh;
+  }
+
+  private register(options: RegisterOptions): void {
+    if (running.size === 0) registerAnew(options);
+    else this.channelOptions = { 'grpc_xds.bootstrap': JSON.stringify(options.bootstrap) };
+    running.add(this);
   }
 
   get address(): string {
@@ -103,7 +128,7 @@ export class Mesh {
     const mesh = new Mesh(new ControlPlane(options));
     mesh.options = options;
     mesh.port = (await mesh.controlPlane.start()).port;
-    register({ bootstrap: bootstrapFor(mesh.address, features) });
+    mesh.register({ bootstrap: bootstrapFor(mesh.address, features) });
     return mesh;
   }
 
@@ -114,7 +139,7 @@ export class Mesh {
   }
 
   client(options: ChannelOptions = {}, target = `xds:///${SERVICE}`): EchoClient {
-    const client = new EchoClient(target, options);
+    const client = new EchoClient(target, { ...this.channelOptions, ...options });
     this.clients.push(client);
     return client;
   }
@@ -146,6 +171,7 @@ export class Mesh {
   }
 
   stop(): void {
+    running.delete(this);
     for (const client of this.clients) client.close();
     for (const backend of this.backends) backend.stop();
     this.controlPlane.kill();

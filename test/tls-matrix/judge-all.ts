@@ -1,12 +1,12 @@
 import { logVerbosity, setLogger, setLogVerbosity } from '@grpc/grpc-js';
 // Loaded before the first call, which otherwise takes a part of its deadline for that.
 import '../../src/runtime/xds-runtime';
-import { register } from '../../src';
 import { serviceName } from './case-resources';
 import { TOKEN } from './echo-server';
 import { MatrixWorld } from './matrix-world';
 import type { TlsCase } from './tls-case';
 import { Trial } from './trial';
+import { registerAnew } from '../support/mesh';
 
 const AT_A_TIME = 12;
 /** What no line of the log may have. */
@@ -28,7 +28,7 @@ export async function judgeAll(
   setLogger({ error: log, info: log, debug: log });
   setLogVerbosity(logVerbosity.INFO);
   const world = await new MatrixWorld(folder, cases).start(cases);
-  register({ bootstrap: world.bootstrap('unused') });
+  registerAnew({ bootstrap: world.bootstrap('unused') });
   const problems = new Map<TlsCase, string | undefined>();
   const judge = async (row: TlsCase) => {
     const id = `case-${cases.indexOf(row)}`;

@@ -2,9 +2,9 @@ import { Console } from 'node:console';
 import { Writable } from 'node:stream';
 import { pino } from 'pino';
 import { createLogger, format, transports } from 'winston';
-import { register } from '../../src';
 import { adaptLogger, isLogger } from '../../src/util/application-logger';
 import type { LogRecord } from '../../src/util/logger';
+import { registerAnew } from '../support/mesh';
 
 /** A stream, and what was written to it. */
 function sink() {
@@ -123,7 +123,7 @@ describe('the logger of an application', () => {
 
   it.each(['verbose', 'WARN', '', 5, null, 'toString'])('is refused with the level %p', (level) => {
     const options: object = { logger: { log: () => {}, level } };
-    expect(() => register(options)).toThrow(
+    expect(() => registerAnew(options)).toThrow(
       new TypeError(
         `grpc-xds: logger.level of register() must be error, warn, info, debug, not ${JSON.stringify(level)}`,
       ),

@@ -5,7 +5,7 @@ import { createDnsWatcherFactory } from '../../dependency-manager/dns-watch';
 import type { XdsConfig } from '../../dependency-manager/xds-config';
 import { Channel, credentials } from '../../grpc-js';
 import { inspect, type TargetReport } from '../../index';
-import { register } from '../../register';
+import { register, shutdown } from '../../register';
 import { parseTarget, type TargetName } from '../../resolver/xds-scheme';
 import { createXdsChannelCredentials } from '../../security/client/xds-channel-credentials';
 import { errorMessage } from '../../util/errors';
@@ -151,7 +151,7 @@ export function watchChannel(
 ): Result<WatchedChannel, string> {
   try {
     const given = readOrigin(bootstrap);
-    register({ ...(given !== undefined && { bootstrap: given }), logger: { log() {} } });
+    registerForWatch(given);
     const fallback = credentials.createInsecure();
     const channel = new Channel(target, createXdsChannelCredentials(fallback), {});
     const close = createHandle(() => channel.close());
@@ -165,6 +165,12 @@ export function watchChannel(
   } catch (error) {
     return err(errorMessage(error));
   }
+}
+
+/** Registers without log lines, in place of an earlier watch: a command has one at a time. */
+export function registerForWatch(bootstrap: string | undefined): void {
+  void shutdown({ timeoutMs: 0 });
+  register({ ...(bootstrap !== undefined && { bootstrap }), logger: { log() {} } });
 }
 
 /** Returns the bootstrap as a text; `undefined` for that of the environment. */

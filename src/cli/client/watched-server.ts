@@ -1,5 +1,4 @@
 import { inspect, type TargetReport } from '../../index';
-import { register } from '../../register';
 import type { SocketListener } from '../../resources/listener/listener';
 import { acquireClient } from '../../server/acquire-client';
 import { chainsOf } from '../../server/connections/bound-address';
@@ -9,7 +8,7 @@ import { errorMessage } from '../../util/errors';
 import { err, ok, type Result } from '../../util/result';
 import { SERVER_TARGET } from '../../xds-client/client-snapshot';
 import type { BootstrapOrigin } from './client-parts';
-import { readOrigin, type WatchedChannel } from './target-watch';
+import { readOrigin, registerForWatch, type WatchedChannel } from './target-watch';
 
 /** What a server would have. */
 type Served = Result<SocketListener, string>;
@@ -24,8 +23,7 @@ export function watchServer(
   bootstrap: BootstrapOrigin,
 ): Result<WatchedChannel, string> {
   try {
-    const given = readOrigin(bootstrap);
-    register({ ...(given !== undefined && { bootstrap: given }), logger: { log() {} } });
+    registerForWatch(readOrigin(bootstrap));
     const literal = parseLiteralAddress('--server', address);
     const acquired = acquireClient(literal, {});
     if (!acquired.ok) return acquired;

@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, credentials, type Server } from '@grpc/grpc-js';
-import { register } from '../../../src';
 import { eventually } from '../../support/eventually';
 import type { ApiClient, ApiObject } from '../cluster/api-client';
 import { ensureNamespace } from '../cluster/install';
@@ -8,6 +7,7 @@ import { callOnce, startBackend } from '../routes/named-backend';
 import { ROUTING_CASES, SERVICES, sharesOf, type RoutingCase } from '../routes/routing-cases';
 import { startControlPlanes } from './scene';
 import type { Story, StoryResult } from './story';
+import { registerAnew } from '../../support/mesh';
 
 const NAMESPACES = ['shop', 'other', 'third'];
 const FRONT = 'xds:///front.shop.svc.cluster.local:80';
@@ -78,7 +78,9 @@ class NamespacedClients {
     for (const namespace of NAMESPACES) {
       const server = { server_uri: address, channel_creds: [{ type: 'insecure' }] };
       const node = { id: `client-in-${namespace}`, metadata: { NAMESPACE: namespace } };
-      register({ bootstrap: { xds_servers: [{ ...server, server_features: ['xds_v3'] }], node } });
+      registerAnew({
+        bootstrap: { xds_servers: [{ ...server, server_features: ['xds_v3'] }], node },
+      });
       const client = new Client(FRONT, credentials.createInsecure());
       started.clients.set(namespace, client);
       // A channel finds its bootstrap when it is first used.

@@ -1,6 +1,5 @@
-import { register } from '../../../src';
 import { eventually } from '../../support/eventually';
-import { bootstrapFor, Mesh, simpleResources, SERVICE } from '../../support/mesh';
+import { bootstrapFor, Mesh, simpleResources, SERVICE, registerAnew } from '../../support/mesh';
 import { MetricsReader, WAYS } from '../../support/metrics-reader';
 import { dnsClusterJson } from '../../support/failover';
 import { SLOW_HOST, SlowLookups } from '../../support/slow-lookups';
@@ -154,7 +153,7 @@ describe.each(WAYS)('metrics that no gRFC defines, with a %s', (way) => {
     // Nothing listens on port 1.
     const [unreachable, server] = [bootstrapFor('127.0.0.1:1'), bootstrapFor(mesh.address)];
     const servers = [unreachable, server].map(({ xds_servers }) => xds_servers);
-    register({ bootstrap: { ...server, xds_servers: servers.flat() } });
+    registerAnew({ bootstrap: { ...server, xds_servers: servers.flat() } });
     await mesh.client().say();
     await eventually(
       () => series('grpc_xds.fallback_active'),

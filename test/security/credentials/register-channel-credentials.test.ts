@@ -1,8 +1,8 @@
 import { credentials } from '@grpc/grpc-js';
-import { register, registerChannelCredentials } from '../../../src';
+import { registerChannelCredentials } from '../../../src';
 import { EchoClient } from '../../support/echo-backend';
 import { eventually } from '../../support/eventually';
-import { Mesh, NODE_ID, SERVICE, simpleResources } from '../../support/mesh';
+import { Mesh, NODE_ID, SERVICE, simpleResources, registerAnew } from '../../support/mesh';
 
 describe('channel credentials of an application', () => {
   let mesh: Mesh;
@@ -19,7 +19,7 @@ describe('channel credentials of an application', () => {
   /** A client whose bootstrap names credentials of a type. */
   function use(type: string, config?: object): EchoClient {
     const server = { server_uri: mesh.address, channel_creds: [{ type, config }] };
-    register({ bootstrap: { xds_servers: [server], node: { id: NODE_ID } } });
+    registerAnew({ bootstrap: { xds_servers: [server], node: { id: NODE_ID } } });
     const client = new EchoClient(`xds:///${SERVICE}`);
     clients.push(client);
     return client;
@@ -41,7 +41,7 @@ describe('channel credentials of an application', () => {
       },
     });
     expect(await use('test_plain', { mood: 'good' }).say()).toBe('b');
-    register();
+    registerAnew();
     expect(await use('test_plain', { mood: 'better', other: null }).say()).toBe('b');
     expect(seen).toEqual(['good', 'better']);
   });

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { addAdminServicesToServer, Server, ServerCredentials } from '@grpc/grpc-js';
 import { getChannelzHandlers } from '@grpc/grpc-js/build/src/channelz';
-import { inspect, register } from '../../../src';
+import { inspect } from '../../../src';
 import { registerAuditLogger, XdsServerCredentials } from '../../../src/server';
 import { DiagnosticRecorder } from '../../support/diagnostic-recorder';
 import { eventually } from '../../support/eventually';
@@ -22,6 +22,7 @@ import {
   strictTls,
   XdsServerWorld,
 } from '../../support/xds-server-world';
+import { registerAnew } from '../../support/mesh';
 
 const certificates = new TestCertificates();
 const root = certificates.authority('root');
@@ -280,7 +281,7 @@ it('logs a policy that denies calls once, and audits each of them; the status of
   skipTime(60_000);
   const lines: string[] = [];
   const audited: unknown[] = [];
-  register({
+  registerAnew({
     bootstrap: world.bootstrap,
     logger: { level: 'error', log: ({ message }: { message: string }) => lines.push(message) },
   });
@@ -386,7 +387,7 @@ describe('the admin services', () => {
   });
 
   it('have the resources of the server in CSDS, with a rejected version beside the good one', async () => {
-    register({ bootstrap: world.bootstrap });
+    registerAnew({ bootstrap: world.bootstrap });
     world.serve([world.listener([serverChain(rdsRoutes('r'))])], [serverRouteConfig('r')]);
     await world.bind(world.server());
     const admin = new Server();
