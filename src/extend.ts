@@ -11,6 +11,7 @@ import {
   TEXTS,
   type MembersOf,
 } from './util/check-arguments';
+import { noteUse } from './util/package-copy';
 
 /**
  * Registers a type of channel credentials for management servers (gRFC A27, `xds_servers[].channel_creds[].type` of the
@@ -41,6 +42,7 @@ export function registerChannelCredentials<Config>(
   definition: ChannelCredentialsDefinition<Config>,
 ): void {
   checkDefinition('registerChannelCredentials()', definition, CHANNEL_CREDENTIALS);
+  noteUse();
   loadRuntime().registerChannelCredentials(definition);
 }
 
@@ -75,6 +77,7 @@ export function registerCertificateProvider<Config>(
   definition: CertificateProviderDefinition<Config>,
 ): void {
   checkDefinition('registerCertificateProvider()', definition, CERTIFICATE_PROVIDER);
+  noteUse();
   loadRuntime().registerCertificateProvider(definition);
 }
 
@@ -108,6 +111,7 @@ export function registerHttpFilter<Config, Override = Config>(
   definition: HttpFilterDefinition<Config, Override>,
 ): void {
   checkDefinition('registerHttpFilter()', definition, HTTP_FILTER);
+  noteUse();
   loadRuntime().registerHttpFilter(definition);
 }
 
@@ -140,6 +144,7 @@ export function registerHttpFilter<Config, Override = Config>(
  */
 export function registerLbPolicy<Config>(definition: LbPolicyDefinition<Config>): void {
   checkDefinition('registerLbPolicy()', definition, LB_POLICY);
+  noteUse();
   loadRuntime().registerLbPolicy(definition);
 }
 

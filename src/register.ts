@@ -8,7 +8,13 @@ import type { ObserveClients } from './observe/admin/status-queue';
 import type { AdminPageOptions } from './observe/live-page/page-access';
 import type { AdminPage } from './observe/live-page/page-server';
 import { Metadata, registerAdminService } from './grpc-js';
-import { checkHost, CopyWatch, loadedModules } from './grpc-js/host-copies';
+import {
+  checkHost,
+  CopyWatch,
+  loadedModules,
+  servingCopy,
+  takeTargets,
+} from './grpc-js/host-copies';
 import { createGrpcLogger, currentTracers } from './grpc-js/grpc-logger';
 import { policyNames } from './lb/registry/policy-table';
 import { registerLbPolicies } from './lb/registry/register-lb-policies';
@@ -39,6 +45,7 @@ import { systemClock } from './util/clock';
 import { currentFeatureFlags, processVariables } from './util/feature-flags';
 import { OpenResources } from './util/handle';
 import type { Logger } from './util/logger';
+import { describeOtherCopy, noteUse, ownCopy } from './util/package-copy';
 import { systemRandom } from './util/random';
 import { hideHeaders } from './util/secrets';
 import { currentProxyVariable, describeProxyVariable } from './util/grpc-js-variables';
@@ -94,7 +101,14 @@ let registration: Registration | undefined;
 /** The pages and the dumps on signals. */
 const opened = new OpenResources();
 
-const NOT_REGISTERED = 'register() of grpc-xds has not been called in this process';
+/** Says why this copy of the package knows no channels. */
+function notRegistered(): string {
+  const serving = servingCopy();
+  if (serving !== undefined && serving !== ownCopy) {
+    return `this is ${describeOtherCopy(ownCopy, serving)}`;
+  }
+  return 'register() of grpc-xds has not been called in this process';
+}
 
 /**
  * Registers the scheme `xds:` with `@grpc/grpc-js` (gRFC A27). Call it once, before the first channel for such a target
@@ -105,7 +119,8 @@ const NOT_REGISTERED = 'register() of grpc-xds has not been called in this proce
  * that has the error.
  *
  * @throws TypeError if an option or a limit is unknown or has a value that it cannot have.
- * @throws Error if an earlier call gave one of these options another value, with the places of both calls; if `@grpc/grpc-js` lacks what this package needs, with both
+ * @throws Error if an earlier call gave one of these options another value, with the places of both calls; if another copy of
+ * this package serves `xds:` targets, with the paths of both; if `@grpc/grpc-js` lacks what this package needs, with both
  * versions; with the option `requireBootstrap`, if the bootstrap is missing or invalid.
  *
  * @example
@@ -121,6 +136,7 @@ export function register(options: RegisterOptions = {}): void {
   checkHost();
   const before = registration?.isShutDown === false ? registration.given : GivenOptions.none;
   const given = before.with(options, callSiteOf(register));
+  takeTargets();
   registration ??= announce();
   const { isShutDown, copies } = registration;
   registration.isShutDown = false;
@@ -222,7 +238,7 @@ function explainOnChannel(call: ExplainedCall): CallExplanation {
     return loadExplain().explainOnChannel(runtime.explained(), call);
   }
   const reason = !isRegistered
-    ? NOT_REGISTERED
+    ? notRegistered()
     : 'no channel for an xds: target has been created in this process';
   return loadText().withText({ kind: 'unrouted', reason, waitingFor: [] });
 }
@@ -276,7 +292,7 @@ export async function ready(
   const { checkReadyArguments, waitUntilReady } = loadReady();
   checkReadyArguments(target, deadline);
   if (registration?.isRegistered !== true) {
-    throw new Error(`grpc-xds: ready(): ${NOT_REGISTERED}`);
+    throw new Error(`grpc-xds: ready(): ${notRegistered()}`);
   }
   await waitUntilReady(target, deadline, () => registration?.runtime?.explained());
 }
@@ -296,6 +312,7 @@ export async function ready(
  * ```
  */
 export function inspect(options: InspectOptions = {}): InspectReport {
+  noteUse();
   // The primary of a cluster may have no channel.
   const shares = registration?.shares?.describe() ?? [];
   return loadInspect().inspectProcess(
@@ -354,6 +371,7 @@ export function dumpOnSignal(signal: NodeJS.Signals): () => void {
  * ```
  */
 export function serveAdminPage(options: AdminPageOptions): Promise<AdminPage> {
+  noteUse();
   const { keepMoreValues } = loadChangeHistory();
   const inspected = () => registration?.runtime?.inspected();
   const explained: ObservedProcess['explainCall'] = (of, method, headers) =>

@@ -5,6 +5,7 @@ import type { Clock } from '../util/clock';
 import { errorMessage } from '../util/errors';
 import type { Handle } from '../util/handle';
 import type { Logger } from '../util/logger';
+import { describeOtherCopy, ownCopy, processCopies, type PackageCopy } from '../util/package-copy';
 import { StatusCode } from '../util/status-code';
 import { constructorOf } from './host-adapters';
 import { hasMethods } from './host-internals';
@@ -25,6 +26,25 @@ export function checkHost(): void {
     `grpc-xds needs @grpc/grpc-js ${HOST_RANGE}, and found ${describeVersion(ownPath)}, ` +
       `which lacks ${missing.join(', ')}: install @grpc/grpc-js@${HOST_RANGE}`,
   );
+}
+
+/** Returns the copy of this package that serves the `xds:` targets of grpc-js; `undefined` if none does. */
+export function servingCopy(): PackageCopy | undefined {
+  return processCopies().serving.get(experimental);
+}
+
+/**
+ * Makes this copy the one that serves the `xds:` targets of grpc-js, until the process ends: the policies of two copies
+ * cannot work together.
+ *
+ * @throws Error if another copy does, with the paths of both.
+ */
+export function takeTargets(): void {
+  const serving = servingCopy() ?? ownCopy;
+  if (serving !== ownCopy) {
+    throw new Error(`grpc-xds: register() is of ${describeOtherCopy(ownCopy, serving)}`);
+  }
+  processCopies().serving.set(experimental, ownCopy);
 }
 
 function missingOf(exports: Readonly<Record<string, unknown>>): readonly string[] {
@@ -131,6 +151,7 @@ const MAX_DELAY_MS = 64_000;
  */
 export class CopyWatch {
   private readonly known = new Set<string>();
+  private readonly knownPackages = new Set<PackageCopy>([ownCopy]);
   private isPeerReported = false;
   private timer: Handle | undefined;
 
@@ -156,6 +177,21 @@ export class CopyWatch {
         'install one copy for both (see npm ls @grpc/grpc-js)';
       const isRefused = refuseXds(copy, details, this.options.clock);
       this.options.logger.error(() => describeCopy(copy.path, ownPath, isRefused));
+    }
+    this.reportPackages();
+  }
+
+  /** Reports each other copy of this package that the application uses as if it served the `xds:` targets. */
+  private reportPackages(): void {
+    if (servingCopy() !== ownCopy) return;
+    for (const copy of processCopies().used) {
+      if (this.knownPackages.has(copy)) continue;
+      this.knownPackages.add(copy);
+      this.options.logger.error(
+        () =>
+          'grpc-xds: two copies of this package are in use: what is registered, observed or inspected with the copy that does ' +
+          `not serve xds: targets does not concern them; it is of ${describeOtherCopy(copy)}`,
+      );
     }
   }
 

@@ -14,6 +14,26 @@ export const ownCopy: PackageCopy = Object.freeze({
   path: typeof __dirname === 'string' ? __dirname : 'a bundle',
 });
 
+/** What all copies of this package in a process know of each other. */
+interface ProcessCopies {
+  /** The copy that serves the `xds:` targets of a copy of grpc-js, by its namespace `experimental`. */
+  readonly serving: WeakMap<object, PackageCopy>;
+  /** The copies of which an application uses functions that concern `xds:` targets. */
+  readonly used: Set<PackageCopy>;
+}
+
+const PROCESS_COPIES = Symbol.for('grpc-xds.copies');
+
+/** Notes that the application uses a function of this copy that concerns `xds:` targets. */
+export function noteUse(): void {
+  processCopies().used.add(ownCopy);
+}
+
+export function processCopies(): ProcessCopies {
+  const shared: object & { [PROCESS_COPIES]?: ProcessCopies } = globalThis;
+  return (shared[PROCESS_COPIES] ??= Object.freeze({ serving: new WeakMap(), used: new Set() }));
+}
+
 /**
  * Kinds of objects that are recognised in the hands of an application: their class has a member of this name with the copy
  * it is of. Wrappers that inherit from such an object, proxies and subclasses have it, too; `instanceof` would not find

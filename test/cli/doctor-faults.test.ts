@@ -104,6 +104,21 @@ const faults: readonly Fault[] = [
     },
   },
   {
+    title: 'a second copy of this package',
+    ...{
+      level: 'fail',
+      check: 'grpc-xds-copies',
+      text: /2 copies: .*legacy/,
+      remedy: /npm dedupe/,
+    },
+    plant: (world) => {
+      world.write('node_modules/grpc-xds/package.json', grpcJs('0.2.0'));
+      const nested = 'node_modules/@acme/legacy/node_modules/grpc-xds/package.json';
+      world.write(nested, grpcJs('0.1.0'));
+      return world.run(world.write('b.json', '{}'));
+    },
+  },
+  {
     title: '@grpc/grpc-js-xds beside this package',
     ...{ level: 'warn', check: 'grpc-js-xds', text: /is installed/, remedy: /uninstall/ },
     plant: (world) => {

@@ -70,6 +70,41 @@ describe('register() next to other copies of grpc-js', () => {
   });
 });
 
+describe('two copies of this package', () => {
+  const both =
+    'grpc-xds 0.1.0 in .*, while xds: targets are those of grpc-xds 0.1.0 in .*: ' +
+    String.raw`install one copy for both \(see npm ls grpc-xds\)`;
+
+  it('cannot both register: the second says where both are', async () => {
+    const { thrown } = await outcomeOf('package registered twice');
+    expect(thrown).toMatch(new RegExp(`^Error: grpc-xds: register\\(\\) is of ${both}$`));
+  });
+
+  it('leave the channels to the first', async () => {
+    const { failure, logged } = await outcomeOf('package registered twice, caught');
+    expect(failure).toContain(RESOLVED_HERE);
+    expect(logged).toEqual([]);
+  });
+
+  it('are named once in the log when something is registered with the second', async () => {
+    const { failure, logged } = await outcomeOf('package used twice');
+    expect(failure).toContain(RESOLVED_HERE);
+    expect(logged).toEqual([
+      expect.stringMatching(
+        new RegExp(`grpc-xds: two copies of this package are in use: .* it is of ${both}$`),
+      ),
+    ]);
+  });
+
+  it.each([
+    ['package ready twice', 'thrown'],
+    ['package explained twice', 'failure'],
+  ] as const)('are named by the second: %s', async (scenario, key) => {
+    const outcome = await outcomeOf(scenario);
+    expect(outcome[key]).toMatch(new RegExp(`this is ${both}`));
+  });
+});
+
 describe('register() next to @grpc/grpc-js-xds', () => {
   it('takes the scheme from that package, and logs so once', async () => {
     const { failure, logged } = await outcomeOf('peer first');

@@ -26,6 +26,7 @@ import {
   type Rule,
 } from '../../util/check-arguments';
 import { systemClock } from '../../util/clock';
+import { noteUse } from '../../util/package-copy';
 
 /** What `observe` records, and with what. */
 export interface ObserveOptions extends InstrumentOptions {
@@ -86,6 +87,7 @@ export function observe(options: ObserveOptions): Handle {
       'grpc-xds: observe() needs a meterProvider, a metricProducer or a tracerProvider',
     );
   }
+  noteUse();
   const handles = [...plugins.map((plugin) => processStats.add(plugin)), ...plugins];
   return createHandle(() => {
     for (const handle of handles) handle.release();

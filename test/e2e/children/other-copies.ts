@@ -1,6 +1,7 @@
 // Registers in a process with other packages for the scheme xds or other copies of grpc-js, makes one call to an
 // xds: target without a bootstrap, and prints what was thrown, what the call failed with and what was logged.
 import Module from 'node:module';
+import { join } from 'node:path';
 import type * as Grpc from '@grpc/grpc-js';
 
 const [scenario = '', copyPath = ''] = process.argv.slice(2);
@@ -20,6 +21,16 @@ const load = (name: string) => require(name) as typeof Grpc & { register(): void
 
 function register(): void {
   load('../../../src').register();
+}
+
+/** Loads this package a second time. */
+function loadAgain(): Record<string, (...args: readonly unknown[]) => unknown> {
+  const src = join(__dirname, '../../../src');
+  for (const path of Object.keys(require.cache)) {
+    if (path.startsWith(src)) Reflect.deleteProperty(require.cache, path);
+  }
+  // eslint-disable-next-line @typescript-eslint/no-require-imports -- it is loaded again
+  return require(src) as ReturnType<typeof loadAgain>;
 }
 
 function registerPeer(): void {
@@ -65,6 +76,39 @@ const scenarios: Record<string, () => Promise<string>> = {
     const copy = load(copyPath);
     register();
     return failureOf(copy);
+  },
+  'package registered twice': () => {
+    register();
+    loadAgain()['register']?.();
+    return Promise.resolve('registered');
+  },
+  'package registered twice, caught': () => {
+    register();
+    try {
+      loadAgain()['register']?.();
+    } catch {
+      // The channels are those of the first copy.
+    }
+    return failureOf(load('@grpc/grpc-js'));
+  },
+  'package used twice': async () => {
+    register();
+    loadAgain()['registerHttpFilter']?.({
+      configTypes: ['acme.v1.F'],
+      parseConfig: () => ({}),
+      createCallFilter: () => undefined,
+    });
+    await failureOf(load('@grpc/grpc-js'));
+    return failureOf(load('@grpc/grpc-js'));
+  },
+  'package ready twice': async () => {
+    register();
+    await loadAgain()['ready']?.('xds:///shop', Date.now() + 1000);
+    return 'ready';
+  },
+  'package explained twice': () => {
+    register();
+    return Promise.resolve(String(loadAgain()['explainCall']?.('xds:///shop', '/a.B/C')));
   },
   'peer first': () => {
     registerPeer();

@@ -25,6 +25,7 @@ export const MIN_NODE = '20.19.0';
 export function checkHostFacts(facts: HostFacts, findings: Findings): void {
   checkNode(facts, findings);
   checkGrpcJs(facts, findings);
+  checkOwnCopies(facts, findings);
   checkFlags(facts, findings);
   checkProxy(facts, findings);
 }
@@ -51,16 +52,38 @@ function checkGrpcJs({ folder }: HostFacts, findings: Findings): void {
     const text = `@grpc/grpc-js ${version} is not ${HOST_RANGE}`;
     findings.fail('grpc-js', subject, text, `install @grpc/grpc-js@${HOST_RANGE}`);
   }
-  const copies = new Set([realpathSync(dirname(own)), ...nestedCopies(folder)]);
-  if (copies.size > 1) {
-    const text = `${copies.size} copies: ${[...copies].join(', ')}; xds: channels of the others fail`;
-    const remedy = 'make all packages depend on one version, then npm dedupe';
-    findings.fail('grpc-js-copies', subject, text, remedy);
-  }
+  checkCopies({ folder, own, name: '@grpc/grpc-js' }, findings, {
+    ...{ code: 'grpc-js-copies', subject, effect: 'xds: channels of the others fail' },
+  });
   if (tryResolve(resolve, '@grpc/grpc-js-xds/package.json') !== undefined) {
     const text = '@grpc/grpc-js-xds is installed: of two packages, the last to register has xds:';
     findings.warn('grpc-js-xds', subject, text, 'uninstall @grpc/grpc-js-xds');
   }
+}
+
+/** Checks that there is one copy of this package: a process with two of them has `xds:` targets by the first alone. */
+function checkOwnCopies({ folder }: HostFacts, findings: Findings): void {
+  const name = 'grpc-xds';
+  const own = tryResolve(
+    createRequire(join(folder, 'package.json')).resolve,
+    `${name}/package.json`,
+  );
+  if (own === undefined) return;
+  const effect = 'register() of the second to call it in a process fails';
+  checkCopies({ folder, own, name }, findings, { code: 'grpc-xds-copies', subject: name, effect });
+}
+
+function checkCopies(
+  installed: { readonly folder: string; readonly own: string; readonly name: string },
+  findings: Findings,
+  found: { readonly code: string; readonly subject: string; readonly effect: string },
+): void {
+  const { folder, own, name } = installed;
+  const copies = new Set([realpathSync(dirname(own)), ...nestedCopies(folder, name)]);
+  if (copies.size === 1) return;
+  const text = `${copies.size} copies: ${[...copies].join(', ')}; ${found.effect}`;
+  const remedy = 'make all packages depend on one version, then npm dedupe';
+  findings.fail(found.code, found.subject, text, remedy);
 }
 
 function tryResolve(resolve: NodeJS.RequireResolve, name: string): string | undefined {
@@ -72,9 +95,9 @@ function tryResolve(resolve: NodeJS.RequireResolve, name: string): string | unde
 }
 
 /** The copies that packages of the folder have of their own. */
-function nestedCopies(folder: string): readonly string[] {
+function nestedCopies(folder: string, name: string): readonly string[] {
   return packagesOf(join(folder, 'node_modules'))
-    .map((path) => join(path, 'node_modules', '@grpc', 'grpc-js'))
+    .map((path) => join(path, 'node_modules', name))
     .filter((path) => existsSync(join(path, 'package.json')))
     .map((path) => realpathSync(path));
 }
