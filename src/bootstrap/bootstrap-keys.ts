@@ -1,10 +1,13 @@
 import { late } from '../util/late';
+import type * as OptionOwners from '../util/option-owners';
 import type * as SimilarName from '../util/similar-name';
 import { quoteText, sanitizeText } from '../util/text';
 import { KNOWN_FEATURES } from './server-config-parser';
 
 /** Loaded for the first key that no client reads. */
 const loadSimilar = late<typeof SimilarName>(() => require('../util/similar-name'));
+
+const loadOwners = late<typeof OptionOwners>(() => require('../util/option-owners'));
 
 /** Characters of a path that a message shows. */
 const MAX_PATH_LENGTH = 200;
@@ -164,6 +167,8 @@ export function findMisspelt(
   isRegistered: (name: string) => boolean,
 ): readonly string[] {
   return findUnknownKeys(json).flatMap(({ path, value, meant }) => {
+    const owners = value === undefined && loadOwners().describeOwners(path);
+    if (owners) return `${path} is ignored: it is ${owners}`;
     if (meant === undefined || (value !== undefined && isRegistered(value))) return [];
     const place = sanitizeText(path, MAX_PATH_LENGTH);
     return value === undefined

@@ -10,12 +10,15 @@ import { parseBootstrap, type BootstrapFlags, type BootstrapSupport } from './bo
 import type * as JsonSyntax from './json-syntax';
 import type * as RelayServer from './relay-server';
 import type * as ArgumentErrors from '../util/argument-errors';
+import { BOOTSTRAP_OPTION, OWN_OPTION, PEER_OPTION } from '../util/channel-options';
+import type * as OptionOwners from '../util/option-owners';
 import type * as SimilarName from '../util/similar-name';
 import { isRecord } from '../util/check-arguments';
 import { sanitizeText } from '../util/text';
 import { late } from '../util/late';
 
 const loadErrors = late<typeof ArgumentErrors>(() => require('../util/argument-errors'));
+const loadOwners = late<typeof OptionOwners>(() => require('../util/option-owners'));
 const loadSimilar = late<typeof SimilarName>(() => require('../util/similar-name'));
 const loadRelay = late<typeof RelayServer>(() => require('./relay-server'));
 const loadJsonSyntax = late<typeof JsonSyntax>(() => require('./json-syntax'));
@@ -190,15 +193,6 @@ export function createBootstrapLoader(
   };
 }
 
-/** The channel option with a bootstrap for that channel: an object, or JSON text. */
-export const BOOTSTRAP_OPTION = 'grpc_xds.bootstrap';
-
-/** The option of `@grpc/grpc-js-xds` with a bootstrap for a channel. */
-const PEER_OPTION = 'grpc.TEST_ONLY_DO_NOT_USE_IN_PROD.xds_bootstrap_config';
-
-/** The options of this package, also where the name of the package is misspelt: `grpc-xds.`, `grpcXds.`, `grpc.xds.`, `xds.`. */
-const OWN_OPTION = /^(?:grpc[._-]?)?xds[._-]/i;
-
 /**
  * Returns why the options of a channel cannot be used; `undefined` if they can. A channel with an option that this package
  * would have to pass over is not as the application has said.
@@ -209,6 +203,10 @@ export function findOptionProblem(options: object, known: readonly string[]): st
   for (const name of Object.keys(options)) {
     if (name === PEER_OPTION) {
       return `channel option ${name} is of @grpc/grpc-js-xds: use ${BOOTSTRAP_OPTION} of grpc-xds`;
+    }
+    const owners = name.includes('.') ? undefined : loadOwners().describeOwners(name);
+    if (owners !== undefined) {
+      return `channel option ${name} has no effect: it is ${owners}; the channel options of grpc-xds are ${known.join(', ')}`;
     }
     if (OWN_OPTION.test(name) && !known.includes(name)) {
       const text = loadErrors().describeUnknown('channel option', name, known);

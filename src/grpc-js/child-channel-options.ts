@@ -6,13 +6,11 @@ import type {
   InterceptorProvider,
 } from '.';
 import type * as ArgumentErrors from '../util/argument-errors';
+import { CHILD_CHANNEL_OPTION, describeChannelOption } from '../util/channel-options';
 import { late } from '../util/late';
 import { err, ok, type Result } from '../util/result';
 
 const loadErrors = late<typeof ArgumentErrors>(() => require('../util/argument-errors'));
-
-/** The channel option with the options of child channels (gRFC A110). */
-export const CHILD_CHANNEL_OPTION = 'grpc_xds.child_channel_options';
 
 /**
  * The options of child channels (gRFC A110): those that this package creates on behalf of a channel of the application, to
@@ -108,7 +106,11 @@ export class CheckedChildOptions {
       .filter(([, each]) => each !== undefined)
       .map(([name, each]): [string, unknown] => [name, copyOf(each)]);
     const values: Values = Object.freeze(Object.fromEntries<unknown>(copied));
-    const problems = Object.entries(values).flatMap(([name, each]) => problemWith(name, each));
+    const problems = Object.entries(values).flatMap(
+      ([name, each]) =>
+        (name === CHILD_CHANNEL_OPTION ? undefined : describeChannelOption(name, {})) ??
+        problemWith(name, each),
+    );
     const lists = INTERCEPTOR_LISTS.filter((name) => values[name] !== undefined);
     if (lists.length > 1) problems.push(`only one of ${lists.join(' and ')} can be set`);
     return problems.length === 0 ? ok(new CheckedChildOptions(values)) : err(problems.join('; '));

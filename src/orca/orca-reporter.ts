@@ -74,6 +74,9 @@ interface Measurement {
   readonly bytes: Buffer;
 }
 
+/** The servers that have the service. */
+const withService = new WeakSet<object>();
+
 /**
  * Reports the load of a backend to its clients, which `weighted_round_robin` turns into weights (gRFCs A51, A58): with
  * each call, by the {@link OrcaReporter.interceptor}, and out of band, by {@link OrcaReporter.addTo}.
@@ -133,7 +136,11 @@ export class OrcaReporter {
   /** Adds the out-of-band reporting service to a server. Must be called before the server is started. */
   addTo(server: Server): void {
     checkArgument('OrcaReporter.addTo()', 'server', server, SERVER);
+    if (withService.has(server)) {
+      throw new Error('grpc-xds: OrcaReporter.addTo(): this server has a reporter already');
+    }
     this.oobService.addTo(server);
+    withService.add(server);
   }
 
   /**

@@ -1,4 +1,5 @@
 import type * as SavedStart from '../xds-client/saved-snapshot/saved-start';
+import { CHILD_CHANNEL_OPTION } from '../util/channel-options';
 import type { PolicyEnvironment } from '../lb/registry/policy-table';
 import { LoadReporter, type LoadStreams } from '../xds-client/lrs/load-reporter';
 import { processStats } from '../observe/stats/stats-registry';
@@ -14,7 +15,7 @@ import {
 import { XdsClient, type WatchClient } from '../xds-client/xds-client';
 import { ClientStats } from './client-stats';
 import { late } from '../util/late';
-import { CHILD_CHANNEL_OPTION, CheckedChildOptions } from '../grpc-js/child-channel-options';
+import { CheckedChildOptions } from '../grpc-js/child-channel-options';
 import { REQUIRED_OPTIONS } from '../transport/grpc-transport';
 import type { Logger } from '../util/logger';
 import { err, ok, type Result } from '../util/result';

@@ -11,6 +11,12 @@ import {
   type Rule,
 } from '../util/check-arguments';
 
+import {
+  BOOTSTRAP_OPTION,
+  CHILD_CHANNEL_OPTION,
+  describeChannelOption,
+} from '../util/channel-options';
+
 /** Whether an address of a server is served. */
 export type ServingState = 'SERVING' | 'NOT_SERVING';
 
@@ -75,6 +81,12 @@ const OPTIONS: MembersOf<XdsOptions> = {
   drainJitterMs: optional(MILLISECONDS),
 };
 
+/** What a server has in place of the options of channels. */
+const INSTEAD = {
+  [BOOTSTRAP_OPTION]: 'the option bootstrap of new XdsServer()',
+  [CHILD_CHANNEL_OPTION]: 'the option childChannelOptions of register()',
+};
+
 const INTERCEPTORS = optional(listOf('a list of functions', FUNCTION));
 
 /** As in gRFC A36. */
@@ -102,6 +114,11 @@ export function checkXdsServerOptions(options: XdsServerOptions): {
     name === 'interceptors' || name.includes('.');
   const given = Object.fromEntries(entries.filter((entry) => !isOfHost(entry)));
   checkOptions('new XdsServer()', given, OPTIONS);
+  for (const [name] of entries) {
+    const problem = describeChannelOption(name, INSTEAD);
+    if (problem !== undefined)
+      throw new TypeError(`grpc-xds: option of new XdsServer(): ${problem}`);
+  }
   // grpc-js would fail in the first call, which ends the process.
   checkArgument('new XdsServer()', 'interceptors', options.interceptors, INTERCEPTORS);
   const { bootstrap, listenerName, onServingState } = options;

@@ -1,4 +1,5 @@
 import { inspect } from 'node:util';
+import { describeOwners } from './option-owners';
 import type { Members, Rule } from './rule';
 import { findSimilar } from './similar-name';
 import { quoteText, sanitizeText } from './text';
@@ -42,10 +43,12 @@ export function unknownName(
   const names = Object.keys(members);
   const similar = findMeant(name, members);
   const meant = similar === undefined ? '' : ` (did you mean "${similar}"?)`;
+  const owners = describeOwners(name, caller);
+  const elsewhere = owners === undefined ? '' : `; it is ${owners}`;
   const quoted = quoteText(endOf(prefix) + name, MAX_SHOWN_LENGTH);
   const legal = names.length === 0 ? 'there are none' : `the ${noun}s are ${names.join(', ')}`;
   return new TypeError(
-    sanitizeText(`grpc-xds: unknown ${noun} ${quoted} of ${caller}${meant}; ${legal}`),
+    sanitizeText(`grpc-xds: unknown ${noun} ${quoted} of ${caller}${meant}${elsewhere}; ${legal}`),
   );
 }
 
@@ -78,8 +81,10 @@ function endOf(path: string): string {
 /** Describes a name that is none of those that are known, as `unknown option "x": did you mean "y"?`. */
 export function describeUnknown(noun: string, name: string, known: readonly string[]): string {
   const similar = findSimilar(name, known);
+  const owners = describeOwners(name);
   const meant = similar === undefined ? '' : `: did you mean "${similar}"?`;
-  return `unknown ${noun} ${quoteText(name, MAX_SHOWN_LENGTH)}${meant}`;
+  const elsewhere = owners === undefined ? '' : `; it is ${owners}`;
+  return `unknown ${noun} ${quoteText(name, MAX_SHOWN_LENGTH)}${meant}${elsewhere}`;
 }
 
 /** Describes a value in a few words, on one line. */

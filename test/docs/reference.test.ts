@@ -1,8 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
+import { BOOTSTRAP_OPTION, CHILD_CHANNEL_OPTION } from '../../src/util/channel-options';
 import { join } from 'node:path';
 import { DEFAULT_LIMITS } from '../../src/bootstrap/limits';
-import { BOOTSTRAP_OPTION } from '../../src/bootstrap/load-bootstrap';
-import { CHILD_CHANNEL_OPTION } from '../../src/grpc-js/child-channel-options';
 import { checkRegisterOptions, readShutdownTimeout } from '../../src/runtime/register-options';
 import { formatMetrics, StreamCounts } from '../../src/cli/kubernetes/metrics-text';
 import {

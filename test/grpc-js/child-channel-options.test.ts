@@ -1,5 +1,6 @@
 import { InterceptingCall, type Interceptor } from '@grpc/grpc-js';
-import { CHILD_CHANNEL_OPTION, CheckedChildOptions } from '../../src/grpc-js/child-channel-options';
+import { CHILD_CHANNEL_OPTION } from '../../src/util/channel-options';
+import { CheckedChildOptions } from '../../src/grpc-js/child-channel-options';
 
 const pass: Interceptor = (options, next) => new InterceptingCall(next(options));
 

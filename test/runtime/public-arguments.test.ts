@@ -13,6 +13,7 @@ import * as orca from '../../src/orca';
 import * as relays from '../../src/relay';
 import * as testing from '../../src/testing';
 import { systemClock } from '../../src/util/clock';
+import { OPTIONS_BY_FUNCTION } from '../../src/util/option-owners';
 import { silentLogger } from '../../src/util/logger';
 import { bootstrapFor } from '../support/mesh';
 
@@ -430,6 +431,25 @@ function mutations(row: NamedRow): readonly Mutation[] {
   );
 }
 
+/** The name of a row as in messages. */
+const callerOf = (name: string) => `${name}()`;
+
+/** Functions whose options are members of a definition, of a resource or a call. */
+const DEFINITIONS =
+  /^(?:register(?:Lb|Http|Ch|Cert|Aud).*|recordCallLoad|new CallFailedError|explainResources|Snapshot\.[gs]et)$/;
+
+/** The rows that take options, with the place of these and their names. */
+const optionRows = Object.entries(rows).flatMap(([name, tested]) => {
+  if (DEFINITIONS.test(name)) return [];
+  const at = tested.args.findLastIndex((value, i) =>
+    mutationsOf(value, String(i), { ...tested, name }).some(
+      (mutated) => isPlain(mutated) && 'unknownKey' in mutated,
+    ),
+  );
+  const options = tested.args[at];
+  return at < 0 || !isPlain(options) ? [] : [{ name, tested, at, options }];
+});
+
 const textOf = (value: unknown) => inspect(value, { depth: 4, breakLength: Infinity });
 
 describe('the public functions', () => {
@@ -442,6 +462,52 @@ describe('the public functions', () => {
     const calls = publicCalls();
     expect(calls.length).toBeGreaterThan(40);
     expect(calls.filter((name) => !HOSTED.has(name)).sort()).toEqual(Object.keys(rows).sort());
+  });
+
+  it.each(Object.entries(rows))(
+    '%s says the same when it is called twice',
+    async (name, tested) => {
+      const short = tested.args.filter((value) => !isPlain(value));
+      for (const args of [tested.args, short]) {
+        const [first, second] = [await refusalOf(tested, args), await refusalOf(tested, args)];
+        // What can be done once says so.
+        const isOnce = /^(?:ControlPlane|XdsServer|OrcaReporter)\./.test(name);
+        const texts = [first, second].map((each) => String(each).replace(/\d+/g, '#'));
+        if (!isOnce) expect(texts[1]).toBe(texts[0]);
+        expect(texts[1]).not.toMatch(/undefined \(reading|is not a function|already provided/);
+      }
+    },
+  );
+
+  it('have their options in the table of owners', () => {
+    const table = Object.entries(OPTIONS_BY_FUNCTION).map(([owner, names]) => [
+      owner,
+      names.split(' '),
+    ]);
+    expect(table.length).toBeGreaterThan(20);
+    for (const { name, options } of optionRows) {
+      const listed = OPTIONS_BY_FUNCTION[callerOf(name)]?.split(' ') ?? [];
+      if (listed.length === 0) continue;
+      expect({ name, options: listed }).toMatchObject({
+        name,
+        options: expect.arrayContaining(Object.keys(options)) as unknown,
+      });
+    }
+  });
+
+  it.each(optionRows)('$name names where an option of another function belongs', async (row) => {
+    const { name, tested, at, options } = row;
+    for (const [owner, names] of Object.entries(OPTIONS_BY_FUNCTION)) {
+      for (const option of names.split(' ')) {
+        const own = OPTIONS_BY_FUNCTION[callerOf(name)]?.split(' ') ?? [];
+        if (option in options || own.includes(option)) continue;
+        const error = await refusalOf(tested, tested.args.with(at, { ...options, [option]: 1 }));
+        expect({ owner, option, error: String(error) }).toEqual({
+          ...{ owner, option },
+          error: expect.stringContaining('; it is an option of ') as unknown,
+        });
+      }
+    }
   });
 
   it.each(Object.entries(rows))('%s refuses unknown keys and wrong types', async (name, tested) => {

@@ -8,9 +8,9 @@ import {
   type InterceptorProvider,
   type ServerDuplexStream,
 } from '@grpc/grpc-js';
+import { CHILD_CHANNEL_OPTION } from '../../src/util/channel-options';
 import type { ServerConfig } from '../../src/bootstrap/bootstrap';
 import {
-  CHILD_CHANNEL_OPTION,
   CheckedChildOptions,
   type ChildChannelFactory,
   type ChildChannelOptions,

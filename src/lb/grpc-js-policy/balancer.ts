@@ -9,7 +9,7 @@ import {
   type Picker,
   type PickResult,
 } from '../../grpc-js';
-import { CHILD_CHANNEL_OPTION } from '../../grpc-js/child-channel-options';
+import { CHILD_CHANNEL_OPTION } from '../../util/channel-options';
 import type { LbConfig } from '../../resources/extension-points';
 import { contained } from '../../util/contained';
 import { errorMessage, errorStack } from '../../util/errors';

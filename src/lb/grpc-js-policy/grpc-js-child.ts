@@ -7,6 +7,7 @@ import {
   statusOrFromError,
   statusOrFromValue,
 } from '../../grpc-js';
+import { CHILD_CHANNEL_OPTION } from '../../util/channel-options';
 import type {
   ChannelOptions,
   GrpcEndpoint,
@@ -16,7 +17,6 @@ import type {
   StatusOr,
   TypedLoadBalancingConfig,
 } from '../../grpc-js';
-import { CHILD_CHANNEL_OPTION } from '../../grpc-js/child-channel-options';
 import { contained } from '../../util/contained';
 import type { Result } from '../../util/result';
 import { createIdlePicker } from '../connectivity';

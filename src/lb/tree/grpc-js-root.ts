@@ -1,5 +1,3 @@
-import { BOOTSTRAP_OPTION } from '../../bootstrap/load-bootstrap';
-import { CHILD_CHANNEL_OPTION } from '../../grpc-js/child-channel-options';
 import {
   CHANNEL_ARGS_CONFIG_SELECTOR_KEY,
   ConnectivityState,
@@ -16,6 +14,7 @@ import {
   type SubchannelAddress,
 } from '../../grpc-js';
 import { limitConnectTime } from '../../grpc-js/connect-time';
+import { BOOTSTRAP_OPTION, CHILD_CHANNEL_OPTION } from '../../util/channel-options';
 import type { ClusterStore } from '../../dependency-manager/xds-config';
 import type { LbConfig } from '../../resources/extension-points';
 import type { ChannelStats, ReportGauge } from '../../observe/stats/stats-plugin';

@@ -1,0 +1,53 @@
+/** The options of each public function, for errors that say where an option belongs. A test compares them with the rules. */
+export const OPTIONS_BY_FUNCTION: Readonly<Record<string, string>> = {
+  'register()':
+    'bootstrap childChannelOptions hiddenHeaders limits logger recoveryLevel requireBootstrap share snapshotPath',
+  'new XdsServer()': 'bootstrap drainGraceTimeMs drainJitterMs listenerName onServingState',
+  'inspect()': 'contents maxBytes target',
+  'serveAdminPage()': 'allowedHosts host port sampleCalls token',
+  'shutdown()': 'timeoutMs',
+  'observe()':
+    'channelFilter disableAllMetrics disableMetrics enableMetrics meterProvider methodAttributeFilter metricProducer ' +
+    'optionalLabels textMapPropagator tracerProvider',
+  'new Relay()': 'bootstrap clock env listen logger maxCachedBytes maxMessageBytes maxNodes node',
+  'createReloadingServerCredentials()':
+    'certificateProvider files requireClientCertificate sds trust',
+  'createAuthorizationInterceptor()': 'auditLoggers policy',
+  'new OrcaReporter()': 'clock measure minReportIntervalMs',
+  'new ControlPlane()':
+    'authenticate clock credentials groupOf heartbeats host identifier imitate listen loadReporting logger maxConnectionAgeMs ' +
+    'onClientEvent onDeltaRequest onLoadReport onRequest snapshot source wrapResources',
+  'ControlPlane.setSnapshot()': 'allowInconsistent group nodeId',
+  'ControlPlane.setLoadReporting()': 'clusters intervalMs reportEndpointGranularity',
+  'ControlPlane.stop()': 'moveMs',
+  'watchKubernetes()':
+    'clock clusterDomain context controllerName hasRoutes kubeconfig logger namespaceSelector namespaces savedPath writesStatus',
+  'examineKubernetes()':
+    'account audience clock clusterDomain context kubeconfig namespace onFinding target tokenPath',
+  'Snapshot.forServices()': 'reportsLoad',
+  'Snapshot.forServers()': 'nameTemplate',
+  'Snapshot.from()': 'clusters endpoints errors ignoreUnknownFields listeners resources routes',
+  'loadResourceFile()': 'allowInconsistent ignoreUnknownFields',
+  'watchResourceFile()': 'allowInconsistent clock debounceMs ignoreUnknownFields logger pollMs',
+  'authorize()': 'address dnsNames from headers path remote subject tls',
+  'lbPolicyContract()': 'config connectsAtOnce headers picksToConnect policy usesEveryEndpoint',
+};
+
+/** Functions in one message. */
+const MAX_NAMED = 3;
+
+/**
+ * Says of which other public functions a name is an option, such as `an option of register() and new XdsServer()`;
+ * `undefined` if it is of none.
+ *
+ * @param except A function that is not named.
+ */
+export function describeOwners(name: string, except = ''): string | undefined {
+  const owners = Object.entries(OPTIONS_BY_FUNCTION)
+    .filter(([owner, options]) => owner !== except && options.split(' ').includes(name))
+    .map(([owner]) => owner)
+    .slice(0, MAX_NAMED);
+  const last = owners.pop();
+  if (last === undefined) return undefined;
+  return `an option of ${owners.length === 0 ? last : `${owners.join(', ')} and ${last}`}`;
+}
