@@ -190,6 +190,15 @@ export interface EndpointEjectedEvent extends EndpointEvent {
 /** An endpoint takes calls again after its ejection. */
 export type EndpointUnejectedEvent = EndpointEvent;
 
+/** A cluster of one channel. */
+export interface ClusterEvent extends DiagnosticEvent {
+  /** The target that the channel was created with. */
+  readonly target: string;
+  readonly cluster: string;
+  /** As in the log. */
+  readonly text: string;
+}
+
 /** The channels of `node:diagnostics_channel` on which this package publishes, and what each message is. */
 export interface DiagnosticEvents {
   readonly 'grpc-xds:server-connected': ServerConnectedEvent;
@@ -206,6 +215,10 @@ export interface DiagnosticEvents {
   readonly 'grpc-xds:tls-handshake': TlsHandshakeEvent;
   readonly 'grpc-xds:endpoint-ejected': EndpointEjectedEvent;
   readonly 'grpc-xds:endpoint-unejected': EndpointUnejectedEvent;
+  readonly 'grpc-xds:endpoints-failed': ClusterEvent;
+  readonly 'grpc-xds:endpoints-recovered': ClusterEvent;
+  readonly 'grpc-xds:cluster-failed': ClusterEvent;
+  readonly 'grpc-xds:cluster-recovered': ClusterEvent;
   readonly 'grpc-xds:serving-state': ServingStateEvent;
   readonly 'grpc-xds:call-refused': CallRefusedEvent;
 }
@@ -236,6 +249,10 @@ export const diagnostics = {
   configFailed: open('grpc-xds:config-failed'),
   tlsNotUsed: open('grpc-xds:tls-not-used'),
   tlsHandshake: open('grpc-xds:tls-handshake'),
+  endpointsFailed: open('grpc-xds:endpoints-failed'),
+  endpointsRecovered: open('grpc-xds:endpoints-recovered'),
+  clusterFailed: open('grpc-xds:cluster-failed'),
+  clusterRecovered: open('grpc-xds:cluster-recovered'),
   endpointEjected: open('grpc-xds:endpoint-ejected'),
   endpointUnejected: open('grpc-xds:endpoint-unejected'),
   servingState: open('grpc-xds:serving-state'),

@@ -11,6 +11,23 @@ import { connectionAdvice } from '../../util/connection-advice';
 import { describeAddresses, endpointCause } from '../endpoints/endpoint-errors';
 import { quoteName } from '../../util/text';
 import { afterRunning } from '../../util/running-time';
+import {
+  diagnostics,
+  type ClusterEvent,
+  type DiagnosticChannel,
+} from '../../xds-client/diagnostics';
+
+/** Publishes an event of a cluster, where there is a subscriber. */
+function publish(
+  to: DiagnosticChannel<ClusterEvent>,
+  { channel }: Pick<LbEnvironment, 'channel'>,
+  cluster: string,
+  text: string,
+): void {
+  if (!to.hasSubscribers) return;
+  const { nodeId = '', target = '' } = channel ?? {};
+  to.publish({ nodeId, target, cluster, text });
+}
 
 /** The state of a cluster's policies. */
 export interface ClusterState {
@@ -30,7 +47,7 @@ export class ClusterLog {
   private readonly settled: SettledReport;
 
   constructor(
-    private readonly environment: Pick<LbEnvironment, 'clock' | 'logger'>,
+    private readonly environment: Pick<LbEnvironment, 'clock' | 'logger' | 'channel'>,
     /** Returns the current state, for a report after a while. */
     private readonly current: () => ClusterState,
   ) {
@@ -69,6 +86,7 @@ export class ClusterLog {
     if (this.hasFailed) return;
     this.hasFailed = true;
     this.report(text, { event: 'cluster-failed', cluster, error: text });
+    publish(diagnostics.clusterFailed, this.environment, cluster, text);
   }
 
   /** Stops waiting. */
@@ -88,6 +106,7 @@ export class ClusterLog {
     const text = () =>
       `Cluster ${quoteName(cluster)}: connected ${seconds} after the failure was reported`;
     logger.info(text, { event: 'cluster-recovered', cluster });
+    publish(diagnostics.clusterRecovered, this.environment, cluster, text());
   }
 
   private onLongWait(cluster: string): void {
@@ -144,7 +163,7 @@ export class FailingEndpoints implements EndpointWatcher {
 
   /** @param current Returns the state at the time of a report; `undefined` if the cluster is not in use. */
   constructor(
-    private readonly environment: Pick<LbEnvironment, 'batch' | 'clock' | 'logger'>,
+    private readonly environment: Pick<LbEnvironment, 'batch' | 'clock' | 'logger' | 'channel'>,
     private readonly current: () => ReportedCluster | undefined,
   ) {}
 
@@ -232,15 +251,14 @@ export class FailingEndpoints implements EndpointWatcher {
     const addresses = describeAddresses(failed.map(({ endpoint }) => endpoint));
     const seconds = inSeconds(nowMs - (this.failing.get(first)?.sinceMs ?? nowMs));
     const [address] = first.endpoint.addresses;
-    logger.error(
-      () =>
-        `Cluster ${quoteName(name)}: ${failed.length} of ${total} endpoints failing for ${seconds}: ` +
-        `${cause} (${addresses}; first in ${locality})${connectionAdvice(cause)}`,
-      {
-        ...{ event: 'endpoints-failed', cluster: name, locality, error: cause },
-        ...(address !== undefined && { endpoint: subchannelAddressToString(address) }),
-      },
-    );
+    const text =
+      `Cluster ${quoteName(name)}: ${failed.length} of ${total} endpoints failing for ${seconds}: ` +
+      `${cause} (${addresses}; first in ${locality})${connectionAdvice(cause)}`;
+    publish(diagnostics.endpointsFailed, this.environment, name, text);
+    logger.error(() => text, {
+      ...{ event: 'endpoints-failed', cluster: name, locality, error: cause },
+      ...(address !== undefined && { endpoint: subchannelAddressToString(address) }),
+    });
   }
 
   private reportRecovery({ name }: ReportedCluster): void {
@@ -248,12 +266,8 @@ export class FailingEndpoints implements EndpointWatcher {
     this.reported.clear();
     this.reportedMs = clock.monotonicMs();
     const seconds = inSeconds(this.endMs - this.startMs);
-    logger.info(
-      () => `Cluster ${quoteName(name)}: no endpoint is failing any more, after ${seconds}`,
-      {
-        event: 'endpoints-recovered',
-        cluster: name,
-      },
-    );
+    const text = `Cluster ${quoteName(name)}: no endpoint is failing any more, after ${seconds}`;
+    logger.info(() => text, { event: 'endpoints-recovered', cluster: name });
+    publish(diagnostics.endpointsRecovered, this.environment, name, text);
   }
 }

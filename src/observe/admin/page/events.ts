@@ -38,6 +38,10 @@ const CHANNELS = [
   'serving-state',
   'endpoint-ejected',
   'endpoint-unejected',
+  'endpoints-failed',
+  'endpoints-recovered',
+  'cluster-failed',
+  'cluster-recovered',
   'notice',
 ] as const;
 
