@@ -4,9 +4,9 @@ import type { PolicyState } from '../../lb/tree/policy-state';
 import type { Route } from '../../resources/route-config/route-config';
 import { describeAction, describeMatch, sharesOf } from '../../routing/describe-route';
 import {
-  bestState,
   buildClusterPart,
   clusterId,
+  rollUpStates,
   type ClusterPart,
   type PartInput,
   type PartOptions,
@@ -155,6 +155,8 @@ class GraphBuilder {
     if (states.every((state) => state === 'failing')) {
       const reason = states.length === 0 ? 'no route, every call fails' : 'each route fails';
       this.nodes[0] = { ...node, state: 'failing', text: `${text}; ${reason}` };
+    } else if (states.includes('degraded')) {
+      this.nodes[0] = { ...node, state: 'degraded', text };
     }
     return { target, nodes: this.nodes, edges: this.edges };
   }
@@ -177,7 +179,7 @@ class GraphBuilder {
     const shares = sharesOf(action.clusters);
     for (const { cluster, share } of shares) if (share === 0) this.zeroWeight.add(cluster);
     const states = shares.map(({ cluster }) => this.addCluster(cluster));
-    const state = bestState(states.filter((_, i) => shares[i]?.share !== 0));
+    const state = rollUpStates(states.filter((_, i) => shares[i]?.share !== 0));
     this.nodes.push({ ...{ ...node, state }, text: name === '' ? '' : describeMatch(match) });
     this.connect(this.targetId, id, {
       isUsed: fraction !== 0,

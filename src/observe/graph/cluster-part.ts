@@ -100,10 +100,16 @@ class PartBuilder {
           }
         : { state: 'failing', text: resolutionNote };
     }
-    const used = endpoints.priorities
-      .flatMap(({ localities }, priority) => this.addPriority(localities, priority))
-      .filter(({ isUsed }) => isUsed);
-    if (used.length === 0) {
+    const localities = endpoints.priorities.flatMap((each, priority) =>
+      this.addPriority(each.localities, priority),
+    );
+    const counted: GraphState[] = [];
+    let isUsed = false;
+    for (const each of localities) {
+      isUsed ||= each.isUsed;
+      if (each.isUsed || each.state === 'failing') counted.push(each.state);
+    }
+    if (!isUsed) {
       return isInUse ? { state: 'failing', text: resolutionNote } : { state: 'unused', text: '' };
     }
     const drops = endpoints.drops.map(
@@ -112,7 +118,7 @@ class PartBuilder {
     const { policy, isWithinLocality } = this.choice;
     const passed = endpoints.drops.reduce((part, each) => part * (1 - each.perMillion / 1e6), 1);
     return {
-      ...{ state: bestState(used.map(({ state }) => state)), text: drops.join(', ') },
+      ...{ state: rollUpStates(counted), text: drops.join(', ') },
       ...(passed < 1 && { dropped: 1 - passed }),
       ...(!isWithinLocality && { policy }),
     };
@@ -163,9 +169,11 @@ class PartBuilder {
     const { region, zone, subZone } = locality.locality;
     const place = [region, zone, subZone].filter((part) => part !== '').join('/');
     const id = `locality ${JSON.stringify([name, priority, region, zone, subZone])}`;
-    const { isUsed, best, counts } = summarize(states);
+    const { isUsed, best, worst, counts } = summarize(states);
     // In a priority that is in use, what is not used has a fault of its own.
-    const state = isUsed || isPriorityUsed || best === 'failing' ? best : 'unused';
+    const isShown = isUsed || isPriorityUsed || best === 'failing';
+    const rolled = best === 'ok' && worst === 'failing' ? 'degraded' : best;
+    const state = isShown ? rolled : 'unused';
     const text = `priority ${priority}; ${counts === '' ? 'no endpoint' : counts}`;
     const group = this.groupOf(id, locality);
     this.add({
@@ -334,7 +342,13 @@ function countPicked(states: readonly SeenEndpoint[]): number {
   return states.reduce((count, { isInUse }) => count + Number(isInUse), 0);
 }
 
-/** What takes calls counts: one failing endpoint of many does not make a locality fail. */
-export function bestState(states: readonly GraphState[]): GraphState {
+/** Rolls up states: what takes calls counts, and is degraded while a part fails. */
+export function rollUpStates(states: readonly GraphState[]): GraphState {
+  const best = bestState(states);
+  if (states.length < 2 || (best !== 'ok' && !states.includes('degraded'))) return best;
+  return states.some((state) => state === 'failing' || state === 'degraded') ? 'degraded' : best;
+}
+
+function bestState(states: readonly GraphState[]): GraphState {
   return GRAPH_STATES.find((state) => states.includes(state)) ?? 'failing';
 }

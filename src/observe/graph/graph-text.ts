@@ -7,6 +7,7 @@ const COLORS: Readonly<Record<GraphState, string>> = {
   idle: '#57606a',
   unused: '#8c959f',
   draining: '#9a6700',
+  degraded: '#9a6700',
   'over-limit': '#bc4c00',
   ejected: '#bc4c00',
   failing: '#cf222e',

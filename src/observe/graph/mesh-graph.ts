@@ -26,6 +26,8 @@ export type GraphState =
   | 'unused'
   /** Takes no new calls (gRFC A55). */
   | 'draining'
+  /** Takes calls, and a part of it fails. */
+  | 'degraded'
   /** Is at its limit of concurrent calls (gRFC A32). */
   | 'over-limit'
   /** Was ejected by outlier detection (gRFC A50). */
@@ -94,7 +96,16 @@ export interface MeshGraph {
 
 /** The states of a graph, the best first. */
 export const GRAPH_STATES: readonly GraphState[] = [
-  ...(['ok', 'idle', 'unused', 'draining', 'over-limit', 'ejected', 'failing'] as const),
+  ...([
+    'ok',
+    'idle',
+    'unused',
+    'draining',
+    'degraded',
+    'over-limit',
+    'ejected',
+    'failing',
+  ] as const),
 ];
 
 /** Counts states, such as `118 ok, 2 failing`: the worst last. */

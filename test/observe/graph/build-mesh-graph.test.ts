@@ -57,8 +57,8 @@ describe('the graph of resources', () => {
     );
     const graph = graphOf(config);
     expect(nodesOf(graph)).toEqual([
-      'target xds:///shop: ok',
-      'route 0: every path: ok',
+      'target xds:///shop: degraded',
+      'route 0: every path: degraded',
       'cluster a: ok',
       'cluster b: failing (b is missing)',
       'cluster c: unused (weight 0: its resources are not requested)',
@@ -257,7 +257,7 @@ describe('the graph of a channel', () => {
     const graph = graphOf(config, policiesWith(policies));
     expect(nodesOf(graph)).toEqual(
       expect.arrayContaining([
-        'cluster a: ok',
+        'cluster a: degraded',
         'locality eu/1: failing (priority 0; 3 failing)',
         'locality eu/3: ok (priority 1; 1 ok)',
       ]),

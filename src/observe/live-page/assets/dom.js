@@ -37,6 +37,8 @@ const TONES = new Map([
     'server-connected',
     'config-published',
     'endpoint-unejected',
+    'endpoints-recovered',
+    'cluster-recovered',
     'in use',
     'ready',
     'open',
@@ -71,6 +73,8 @@ const TONES = new Map([
     'server-failed',
     'config-failed',
     'endpoint-ejected',
+    'endpoints-failed',
+    'cluster-failed',
     'failing',
     'ejected',
     'refused',
@@ -80,9 +84,15 @@ const TONES = new Map([
   ...['CONNECTING', 'waiting', 'REQUESTED', 'backoff', 'connecting', 'fallback', 'listing'].map(
     (s) => [s, 'busy'],
   ),
-  ...['differs', 'resource-waiting', 'tls-not-used', 'problem', 'draining', 'over-limit'].map(
-    (s) => [s, 'busy'],
-  ),
+  ...[
+    'differs',
+    'resource-waiting',
+    'tls-not-used',
+    'problem',
+    'draining',
+    'over-limit',
+    'degraded',
+  ].map((s) => [s, 'busy']),
 ]);
 
 /** Returns `good`, `busy`, `bad` or `plain`. */

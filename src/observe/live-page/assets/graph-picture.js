@@ -23,6 +23,7 @@ const MARKS = {
   idle: '○',
   unused: '◌',
   draining: '◐',
+  degraded: '◭',
   'over-limit': '◆',
   ejected: '✕',
   failing: '▲',
