@@ -49,6 +49,7 @@ export type {
   StateDetails,
   StateName,
 } from './lb/tree/policy-state';
+export type { RollUp, RollUpState } from './lb/tree/roll-up';
 export type { ResourceStatus, ServerSnapshot } from './xds-client/client-snapshot';
 export type { RegisterOptions, ShutdownOptions } from './runtime/register-options';
 export type { ReadyChannel, ReadyClient } from './runtime/ready';
@@ -134,6 +135,7 @@ export { registerLbPolicy } from './extend';
 // What is published on `node:diagnostics_channel`.
 export type {
   CallRefusedEvent,
+  ClusterEvent,
   ConfigFailedEvent,
   ConfigPublishedEvent,
   DiagnosticEvent,

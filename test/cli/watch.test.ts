@@ -53,7 +53,7 @@ describe('grpc-xds watch', () => {
     backend.stop();
     await eventually(
       () => io.out.slice(printed),
-      (lines) => lines.some((line) => /(CONNECTING|IDLE|TRANSIENT_FAILURE) {2}echo/.test(line)),
+      (lines) => lines.some((line) => /(WAITING|IDLE|FAILING|DEGRADED) {2}echo/.test(line)),
     );
     io.pressCtrlC();
     expect(await running).toBe(1);
@@ -113,7 +113,7 @@ describe('grpc-xds watch', () => {
     controlPlane.setSnapshot(snapshot);
     start('--once');
     expect(await running).toBe(1);
-    expect(world.io.out.at(-1)).toMatch(/FAILED {2}.*virtual host/);
+    expect(world.io.out.at(-1)).toMatch(/FAILING {2}.*virtual host/);
   });
 
   it('is not READY while one of the clusters in use is not, and says missing of what never was', async () => {
@@ -133,7 +133,7 @@ describe('grpc-xds watch', () => {
     controlPlane.setSnapshot(snapshot);
     start('--once');
     expect(await running).toBe(1);
-    expect(world.io.out.at(-1)).toMatch(/TRANSIENT_FAILURE {2}.*dead TRANSIENT_FAILURE/);
+    expect(world.io.out.at(-1)).toMatch(/DEGRADED {2}.*dead TRANSIENT_FAILURE/);
     controlPlane.setSnapshot(Snapshot.from({ ...all, listeners: [] }), { allowInconsistent: true });
     world.io.out.length = 0;
     start();
@@ -203,7 +203,7 @@ describe('grpc-xds watch --server', () => {
     controlPlane.setSnapshot(Snapshot.forServers({ [address]: { mtls: 'DISABLE' } }));
     await io.until(/READY {2}Listener "xds\.istio\.io.*": 1 filter chain/);
     controlPlane.setSnapshot(Snapshot.empty);
-    await io.until(/FAILED {2}Listener .*no such resource/);
+    await io.until(/FAILING {2}Listener .*no such resource/);
     io.pressCtrlC();
     expect(await running).toBe(1);
   });

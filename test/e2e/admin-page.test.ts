@@ -60,7 +60,7 @@ describe('the page of a client', () => {
       },
     ]);
     mesh.serve({ ...resources, listeners: [] });
-    await until(stream, 'targets', ([row]) => row?.state === 'failed');
+    await until(stream, 'targets', ([row]) => row?.state === 'failing');
     const [failed] = rowsOf('targets', stream.messages);
     expect(failed).toMatchObject({
       reason: expect.stringContaining(`Listener "${SERVICE}"`) as string,
@@ -81,7 +81,7 @@ describe('the page of a client', () => {
         { ...endpointsJson('echo', []), endpoints: [{ ...LOCALITY, lb_endpoints }] },
       ];
       mesh.serve({ ...resources, endpoints });
-      const [failed] = await until(stream, 'targets', ([row]) => row?.state === 'failed');
+      const [failed] = await until(stream, 'targets', ([row]) => row?.state === 'failing');
       expect(failed?.reason).toMatch(reason);
       mesh.serve(resources);
       await until(stream, 'targets', ([row]) => row?.state === 'ready');

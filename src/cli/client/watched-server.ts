@@ -56,12 +56,17 @@ function describe(
 ): ReturnType<WatchedChannel['report']> {
   if (report === undefined) return undefined;
   const rest = withoutFailure(report);
-  if (served === undefined) return { ...rest, state: 'waiting' };
-  if (!served.ok) return { ...rest, state: 'failed', failure: served.error };
+  if (served === undefined) return { ...rest, ...rolled('waiting') };
+  if (!served.ok) return { ...rest, ...rolled('failed'), failure: served.error };
   const { name } = served.value;
   const chains = chainsOf(served.value).length;
   const counted = chains === 1 ? '1 filter chain' : `${chains} filter chains`;
-  return { ...rest, state: 'ready', served: `Listener ${JSON.stringify(name)}: ${counted}` };
+  return { ...rest, ...rolled('ready'), served: `Listener ${JSON.stringify(name)}: ${counted}` };
+}
+
+function rolled(state: TargetReport['state']): Pick<TargetReport, 'state' | 'rollUp'> {
+  const rollUp = state === 'failed' ? 'failing' : state;
+  return { state, rollUp: { state: rollUp, text: rollUp } };
 }
 
 /** The failure of the shared client may be that of another resource. */

@@ -7,7 +7,6 @@ import type {
   ChildState,
   EndpointState,
   PolicyState,
-  StateName,
 } from '../client';
 import { originOf, type ServerFlags } from '../dump/read-source';
 import { localityOf } from '../top/sample';
@@ -141,7 +140,7 @@ class Watching {
     const report = this.channel.report();
     this.observe(report);
     if (this.isScreen) this.draw(report);
-    if (this.flags.once === true && /^(READY|FAILED|TRANSIENT_FAILURE)/.test(this.verdict)) {
+    if (this.flags.once === true && /^(READY|DEGRADED|FAILING)/.test(this.verdict)) {
       this.end();
       return;
     }
@@ -191,7 +190,7 @@ class Watching {
     const color = this.verdict.startsWith('READY') ? 'green' : 'yellow';
     this.io.redraw([
       [this.paint('bold', this.target)],
-      [this.paint(/^(FAILED|TRANSIENT)/.test(this.verdict) ? 'red' : color, this.verdict)],
+      [this.paint(/^FAILING/.test(this.verdict) ? 'red' : color, this.verdict)],
       '',
       ...(report === undefined ? [] : [...formatServers(report), '', ...formatTree(report), '']),
       ...this.events.map((event) => [this.paint('gray', this.formatEvent(event))]),
@@ -202,18 +201,16 @@ class Watching {
 /** Returns the state of a target in one line: whether calls work, and through which endpoints; or what they wait for. */
 function formatVerdict(report: WatchReport | undefined): string {
   if (report === undefined) return 'WAITING  for the bootstrap';
-  const { state, failure, waitingFor, policies, served } = report;
-  if (state === 'failed') return `FAILED  ${failure ?? ''}`;
+  const { state, rollUp, failure, waitingFor, policies, served } = report;
+  if (state === 'failed') return `FAILING  ${failure ?? ''}`;
   if (state === 'waiting') return `WAITING  ${waitingFor[0] ?? 'for the control plane'}`;
   if (served !== undefined)
     return `READY  ${[served, ...waitingFor.slice(0, MAX_WAITS)].join('; ')}`;
-  if (policies === undefined) return 'CONNECTING';
+  if (policies === undefined) return 'WAITING  for the policies of the channel';
   const used = clustersInUse(report);
   const waits = [...report.heldBack.map(({ text }) => `held back: ${text}`), ...waitingFor];
-  const worst = stateOf(used, policies.state);
-  return [`${worst}  ${used.map(formatCluster).join('; ')}`, ...waits.slice(0, MAX_WAITS)].join(
-    '; ',
-  );
+  const clusters = used.map(formatCluster).join('; ');
+  return [`${rollUp.state.toUpperCase()}  ${clusters}`, ...waits.slice(0, MAX_WAITS)].join('; ');
 }
 
 /** The clusters of the config in use: one that was removed is kept until its calls have ended. */
@@ -222,20 +219,6 @@ function clustersInUse({ config, policies }: TargetReport): readonly ChildState[
   const names = new Set(config?.clusters.map(({ name }) => name));
   const used = children.filter(({ details }) => names.has(String(details?.['cluster'])));
   return used.length === 0 ? children : used;
-}
-
-/** From the worst to the best, as far as calls are concerned. */
-const STATES: readonly StateName[] = [
-  'TRANSIENT_FAILURE',
-  'SHUTDOWN',
-  'CONNECTING',
-  'IDLE',
-  'READY',
-];
-
-/** The worst state of the clusters: calls of one of them fail though those of the others work. */
-function stateOf(clusters: readonly ChildState[], own: StateName): StateName {
-  return STATES.find((state) => clusters.some((cluster) => cluster.state === state)) ?? own;
 }
 
 function formatCluster(cluster: ChildState): string {

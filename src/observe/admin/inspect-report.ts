@@ -1,3 +1,4 @@
+import type { RollUp } from '../../lb/tree/roll-up';
 import type { SampledCall } from '../rates/call-samples';
 import type { PolicyState } from '../../lb/tree/policy-state';
 import type { Difference } from '../../wire/proto-json/json-diff';
@@ -48,6 +49,8 @@ export interface TargetReport {
   /** The ids of its clients to management servers. */
   readonly nodeId: string;
   readonly state: 'ready' | 'waiting' | 'failed';
+  /** What the states of its clusters and their endpoints come to. */
+  readonly rollUp: RollUp;
   /** Why calls fail; only if the state is `failed`. */
   readonly failure?: string;
   /** When the first failure since the target could be used was; only if the state is `failed`. */

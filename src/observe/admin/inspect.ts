@@ -1,3 +1,4 @@
+import { rollUpTarget } from '../../lb/tree/roll-up';
 import { X509Certificate } from 'node:crypto';
 import { describeHeldBack } from '../../dependency-manager/held-back';
 import {
@@ -146,13 +147,36 @@ export function resolutionOf(
   return client && findResolution(resolutions, client.scope, client.xdsClient);
 }
 
+type DescribedTarget = Pick<
+  TargetReport,
+  'state' | 'rollUp' | 'failure' | 'failingSince' | 'waitingFor' | 'config' | 'policies'
+>;
+
 /** Describes the config of a target and the policies of its channel. */
 export function describeTarget(
   { resolutions, describePolicies }: InspectedProcess,
   { scope, xdsClient, snapshot }: OfClient & Pick<InspectedProcess['clients'][number], 'snapshot'>,
-): Pick<TargetReport, 'state' | 'failure' | 'failingSince' | 'waitingFor' | 'config' | 'policies'> {
-  if (scope === SERVER_TARGET) return describeServerTarget(snapshot(), MAX_WAITS);
-  const resolution = resolutionOf(resolutions, { scope, xdsClient });
+): DescribedTarget {
+  if (scope === SERVER_TARGET) {
+    const described = describeServerTarget(snapshot(), MAX_WAITS);
+    // It has no clusters.
+    const { state } = described;
+    return {
+      ...described,
+      rollUp: state === 'ready' ? { state, text: state } : rollUpTarget(described),
+    };
+  }
+  const described = describeResolution(
+    resolutionOf(resolutions, { scope, xdsClient }),
+    describePolicies,
+  );
+  return { ...described, rollUp: rollUpTarget(described) };
+}
+
+function describeResolution(
+  resolution: LiveResolution | undefined,
+  describePolicies: InspectedProcess['describePolicies'],
+): Omit<DescribedTarget, 'rollUp'> {
   if (resolution === undefined) return { state: 'waiting', waitingFor: [] };
   const { failure, failingSince, live } = resolution;
   const waitingFor = resolution.waitingFor(MAX_WAITS);

@@ -284,7 +284,7 @@ describe('the topology of a page', () => {
   it('shows a tree without clusters, as while it fails', () => {
     const policies: PolicyState = { policy: 'failing', state: 'TRANSIENT_FAILURE', error: 'why' };
     expect(topologyView(policies, REQUEST).rows).toMatchObject([
-      { kind: 'policy', name: 'failing', state: 'TRANSIENT_FAILURE', error: 'why' },
+      { kind: 'policy', name: 'failing', state: 'failing', error: 'why' },
     ]);
   });
 });

@@ -1,3 +1,4 @@
+import type { PolicyState } from '../../../lb/tree/policy-state';
 import { describeHeldBack } from '../../../dependency-manager/held-back';
 import {
   rowId,
@@ -80,6 +81,7 @@ export class ClientState implements PageState {
   private readonly clients: ReadonlyMap<string, Client>;
   /** How many clients each target has. */
   private readonly counts = new Map<string, number>();
+  private readonly policies = new Map<object, PolicyState>();
   private failures: ReturnType<InspectedProcess['policyFailures']> | undefined;
 
   constructor(
@@ -187,7 +189,7 @@ export class ClientState implements PageState {
     request: ViewRequest,
   ): View {
     const resolution = resolutionOf(inspected.resolutions, client);
-    const policies = resolution && inspected.describePolicies(resolution);
+    const policies = resolution && this.policiesOf(inspected, resolution);
     return topologyView(policies, request, this.ratesOf(client?.scope ?? ''));
   }
 
@@ -272,6 +274,18 @@ export class ClientState implements PageState {
     return snapshot;
   }
 
+  /** The policies of a channel, which several views of one look at. */
+  private policiesOf(
+    inspected: InspectedProcess,
+    resolution: Parameters<InspectedProcess['describePolicies']>[0],
+  ): PolicyState | undefined {
+    const known = this.policies.get(resolution.clusters);
+    if (known !== undefined) return known;
+    const described = inspected.describePolicies(resolution);
+    if (described !== undefined) this.policies.set(resolution.clusters, described);
+    return described;
+  }
+
   /** Why each call fails, as the policies of the channel say. */
   private policyFailure(
     inspected: InspectedProcess,
@@ -287,7 +301,7 @@ export class ClientState implements PageState {
     const { scope = '', nodeId = '', xdsClient = this } = client ?? {};
     const { servers, resources } = this.snapshot(id);
     const described = describeTarget(
-      { ...inspected, describePolicies: () => undefined },
+      { ...inspected, describePolicies: (of) => this.policiesOf(inspected, of) },
       { scope, xdsClient, snapshot: () => this.snapshot(id) },
     );
     const { waitingFor, config } = described;
@@ -295,12 +309,14 @@ export class ClientState implements PageState {
     const failure =
       described.failure ??
       (config && (findCommonFailure(config) ?? this.policyFailure(inspected, resolution)));
-    const state = failure === undefined ? described.state : 'failed';
+    const { rollUp } = described;
+    const state = failure === undefined ? rollUp.state : 'failing';
+    const reason = failure ?? waitingFor[0] ?? (state === 'ready' ? '' : rollUp.text);
     const held = resolution?.heldBack(MAX_HELD) ?? [];
     return {
       ...{ id, target: cellText(scope.length > MAX_ID_LENGTH ? scope : id), state },
       nodeId: cellText(nodeId),
-      reason: cellText(failure ?? waitingFor[0] ?? ''),
+      reason: cellText(reason),
       waiting: waitingFor.length,
       ...(held.length > 0 && { heldBack: held.map((each) => cellText(describeHeldBack(each))) }),
       ...(config && {

@@ -119,7 +119,7 @@ function groupRow(
   {
     kind,
     name,
-    state,
+    rollUp,
     error,
     policies,
     details,
@@ -131,7 +131,7 @@ function groupRow(
 ): Row {
   const isGroup = children.length + endpoints.length > 0;
   return {
-    ...{ id, kind, name: cellText(name), state, ...place },
+    ...{ id, kind, name: cellText(name), state: rollUp.state, ...place },
     ...(isGroup && { isOpen }),
     ...(error !== undefined && { error: cellText(error) }),
     policies: cellText(policies.join(' > ')),

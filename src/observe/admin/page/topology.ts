@@ -6,6 +6,8 @@ import type {
   StateName,
 } from '../../../lb/tree/policy-state';
 
+import { rollUpPolicy, type RollUp } from '../../../lb/tree/roll-up';
+
 /** What a group is, by the policy that it is a child of. */
 const KINDS: ReadonlyMap<string, string> = new Map([
   ['xds_cluster_manager_experimental', 'cluster'],
@@ -21,7 +23,7 @@ export interface TopologyNode {
   readonly path: readonly string[];
   /** The cluster that it is, or is in; `undefined` if it contains several, as an aggregate does. */
   readonly cluster: string | undefined;
-  readonly state: StateName;
+  readonly rollUp: RollUp;
   readonly error: string | undefined;
   /** The policies of the group, from the outermost one on. */
   readonly policies: readonly string[];
@@ -42,7 +44,7 @@ export function createTopology(root: PolicyState): readonly TopologyNode[] {
   return endpoints.length === 0 ? children : [];
 }
 
-type Parts = Omit<TopologyNode, 'kind' | 'name' | 'path' | 'state' | 'error' | 'endpointStates'>;
+type Parts = Omit<TopologyNode, 'kind' | 'name' | 'path' | 'rollUp' | 'error' | 'endpointStates'>;
 
 function createNode(
   child: ChildState,
@@ -56,7 +58,7 @@ function createNode(
   const endpointStates = countStates(parts);
   const details = { ...child.role, ...parts.details };
   return {
-    ...{ kind, name, path, state: child.state, error: child.error, ...parts },
+    ...{ kind, name, path, rollUp: rollUpPolicy(child), error: child.error, ...parts },
     ...{ details, endpointStates },
   };
 }

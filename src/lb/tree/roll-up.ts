@@ -1,0 +1,136 @@
+import type { EndpointState, PolicyState, StateDetails } from './policy-state';
+
+/**
+ * What the states of endpoints come to: `ready`, calls work; `degraded`, calls work and something fails; `failing`, calls fail;
+ * `waiting`, calls wait for something that is pending; `idle`, nothing has been asked for yet.
+ */
+export type RollUpState = 'ready' | 'degraded' | 'failing' | 'waiting' | 'idle';
+
+/** The state of a locality, a cluster or a target, as plain JSON. */
+export interface RollUp {
+  readonly state: RollUpState;
+  /** Such as `degraded (2 of 3 endpoints)`, for people. */
+  readonly text: string;
+}
+
+/** A policy as its parent sees it. */
+type Node = PolicyState & { readonly role?: StateDetails };
+
+type EndpointCounts = Record<Exclude<RollUpState, 'degraded'>, number>;
+
+/** Rolls up an endpoint; `undefined` if it takes no new calls (gRFC A75), so that it does not count. */
+export function rollUpEndpoint({
+  state,
+  ejected,
+  health,
+}: Pick<EndpointState, 'state' | 'ejected' | 'health'>): keyof EndpointCounts | undefined {
+  if (health === 'DRAINING') return undefined;
+  if (ejected === true) return 'failing';
+  switch (state) {
+    case 'READY':
+      return 'ready';
+    case 'CONNECTING':
+      return 'waiting';
+    case 'IDLE':
+      return 'idle';
+    case 'TRANSIENT_FAILURE':
+    case 'SHUTDOWN':
+      return 'failing';
+  }
+}
+
+/** Rolls up the endpoints below a policy: those of a locality, a priority or a cluster. */
+export function rollUpPolicy(policy: Node): RollUp {
+  const counts: EndpointCounts = { ready: 0, waiting: 0, idle: 0, failing: 0 };
+  count(policy, true, counts);
+  const state = judge(policy.state, counts);
+  const total = counts.ready + counts.waiting + counts.idle + counts.failing;
+  const usable = counts.failing > 0 ? ` (${total - counts.failing} of ${total} endpoints)` : '';
+  return { state, text: state + usable };
+}
+
+/** What a target is made of, as in `TargetReport`. */
+interface RolledTarget {
+  readonly state: 'ready' | 'waiting' | 'failed';
+  readonly failure?: string | undefined;
+  readonly waitingFor: readonly string[];
+  readonly config?:
+    | { readonly clusters: readonly { readonly name: string; readonly error?: string }[] }
+    | undefined;
+  readonly policies?: PolicyState | undefined;
+}
+
+/** Clusters in the text of a target. */
+const MAX_NAMED = 3;
+
+/** Rolls up the clusters of a target. One that was removed from its config, and is kept until its calls have ended, does not count. */
+export function rollUpTarget(target: RolledTarget): RollUp {
+  const { state, failure, waitingFor, config, policies } = target;
+  if (state === 'failed') return { state: 'failing', text: withReason('failing', failure) };
+  if (state === 'waiting') return { state, text: withReason(state, waitingFor[0]) };
+  const clusters = rollUpClusters(config?.clusters ?? [], policies?.children ?? []);
+  if (clusters.size === 0 && policies !== undefined) return rollUpPolicy(policies);
+  const own = judgeClusters([...clusters.values()].map((each) => each.state));
+  const [only] = clusters.values();
+  if (only !== undefined && clusters.size === 1) return only;
+  const bad = [...clusters].filter(([, each]) => each.state !== 'ready' && each.state !== 'idle');
+  const named = bad.slice(0, MAX_NAMED).map(([name, { text }]) => `${name} ${text}`);
+  const more = bad.length > MAX_NAMED ? [`${bad.length - MAX_NAMED} more`] : [];
+  return { state: own, text: withReason(own, [...named, ...more].join(', ')) };
+}
+
+function rollUpClusters(
+  configured: NonNullable<RolledTarget['config']>['clusters'],
+  policies: readonly Node[],
+): ReadonlyMap<string, RollUp> {
+  const clusters = new Map<string, RollUp>();
+  for (const { name, error } of configured) {
+    if (error !== undefined) {
+      clusters.set(name, { state: 'failing', text: withReason('failing', error) });
+      continue;
+    }
+    const policy = policies.find(({ details }) => details?.['cluster'] === name);
+    // The clusters of an aggregate are below its policy.
+    if (policy !== undefined) clusters.set(name, rollUpPolicy(policy));
+  }
+  return clusters;
+}
+
+function judgeClusters(states: readonly RollUpState[]): RollUpState {
+  const has = (state: RollUpState) => states.includes(state);
+  if (states.length > 0 && states.every((state) => state === 'failing')) return 'failing';
+  if (has('failing') || has('degraded')) return 'degraded';
+  if (has('waiting')) return 'waiting';
+  return has('ready') ? 'ready' : 'idle';
+}
+
+/** @param isInUse Whether calls reach the policy: a priority that is not needed is idle, which says nothing. */
+function count(policy: Node, isInUse: boolean, counts: EndpointCounts): void {
+  const isReached = isInUse && policy.role?.['inUse'] !== false;
+  for (const endpoint of policy.endpoints ?? []) {
+    const state = rollUpEndpoint(endpoint);
+    if (state !== undefined && (isReached || state !== 'idle')) counts[state]++;
+  }
+  for (const child of policy.children ?? []) count(child, isReached, counts);
+}
+
+function judge(
+  policy: PolicyState['state'],
+  { ready, waiting, idle, failing }: EndpointCounts,
+): RollUpState {
+  if (policy === 'TRANSIENT_FAILURE' || policy === 'SHUTDOWN') return 'failing';
+  if (failing > 0) {
+    if (ready > 0) return 'degraded';
+    // What is pending does not fail yet.
+    if (waiting > 0) return 'waiting';
+    return idle > 0 ? 'degraded' : 'failing';
+  }
+  if (ready > 0) return 'ready';
+  if (waiting > 0) return 'waiting';
+  if (idle > 0) return 'idle';
+  return policy === 'READY' ? 'ready' : policy === 'CONNECTING' ? 'waiting' : 'idle';
+}
+
+function withReason(state: RollUpState, reason = ''): string {
+  return reason === '' ? state : `${state}: ${reason}`;
+}

@@ -1,0 +1,98 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import { inspect, serveAdminPage, type AdminPage, type ClusterEvent } from '../../src';
+import { EchoBackend } from '../support/echo-backend';
+import { eventually } from '../support/eventually';
+import { Mesh, SERVICE, simpleResources } from '../support/mesh';
+import { readPage } from '../support/page-reader';
+import { endpointsJson } from '../support/xds-json';
+
+const KINDS = ['endpoints-failed', 'endpoints-recovered', 'cluster-failed', 'cluster-recovered'];
+
+describe('a zone whose endpoints are all refused', () => {
+  let mesh: Mesh;
+  let page: AdminPage;
+  const events: string[] = [];
+  const listeners = KINDS.map((kind) => {
+    const listener = (message: unknown) => {
+      events.push(`${kind}: ${(message as ClusterEvent).text}`);
+    };
+    return [`grpc-xds:${kind}`, listener] as const;
+  });
+  const zone = [new EchoBackend('b1'), new EchoBackend('b2')];
+
+  beforeAll(async () => {
+    for (const [channel, listener] of listeners) subscribe(channel, listener);
+    mesh = await Mesh.start();
+    page = await serveAdminPage({ port: 0 });
+  });
+  afterAll(async () => {
+    for (const [channel, listener] of listeners) unsubscribe(channel, listener);
+    await page.close();
+    mesh.stop();
+    for (const backend of zone) backend.stop();
+  });
+
+  const rollUp = () => inspect({ target: `xds:///${SERVICE}` }).targets[0]?.rollUp.text;
+  const untilRolledUp = (text: string) => eventually(rollUp, (found) => found === text);
+  const untilEvent = (pattern: RegExp) =>
+    eventually(
+      () => events.find((event) => pattern.test(event)),
+      (event) => event !== undefined,
+    );
+
+  /** Returns the rows of a view of the page. */
+  async function rowsOf(view: string) {
+    const target = encodeURIComponent(`xds:///${SERVICE}`);
+    const stream = await readPage(page, `view=${view}&target=${target}`);
+    const [message] = await eventually(
+      () => stream.messages,
+      ({ length }) => length > 0,
+    );
+    stream.request.destroy();
+    return message?.data.views[view]?.rows ?? [];
+  }
+
+  it('makes the target degraded, then failing, and ready again, with an event for each change', async () => {
+    const alive = new EchoBackend('a1');
+    await alive.listen();
+    // Their ports are free afterwards.
+    for (const backend of zone) {
+      await backend.listen();
+      backend.stop();
+    }
+    mesh.serve({
+      ...simpleResources([]),
+      endpoints: [
+        endpointsJson('echo', [
+          { zone: 'a', ports: [alive.port] },
+          { zone: 'b', ports: zone.map(({ port }) => port) },
+        ]),
+      ],
+    });
+    const client = mesh.client();
+    expect(await client.say()).toBe('a1');
+
+    await untilRolledUp('degraded (1 of 3 endpoints)');
+    const failed = await untilEvent(/^endpoints-failed: Cluster "echo": 2 of 3 endpoints failing/);
+    expect(failed).toContain('ECONNREFUSED');
+    expect(events).toHaveLength(1);
+    const [target] = await rowsOf('targets');
+    expect(target).toMatchObject({ state: 'degraded', reason: 'degraded (1 of 3 endpoints)' });
+    const topology = await rowsOf('topology');
+    expect(topology.filter(({ kind }) => kind !== 'endpoint')).toMatchObject([
+      { kind: 'cluster', state: 'degraded' },
+      { kind: 'priority', state: 'degraded' },
+      { kind: 'locality', name: 'test/a', state: 'ready' },
+      { kind: 'locality', name: 'test/b', state: 'failing' },
+    ]);
+
+    alive.stop();
+    await untilRolledUp('failing (0 of 3 endpoints)');
+    await untilEvent(/^cluster-failed: Cluster "echo": /);
+
+    for (const backend of [alive, ...zone]) await backend.listen();
+    await untilRolledUp('ready');
+    await untilEvent(/^cluster-recovered: Cluster "echo": connected/);
+    alive.stop();
+  }, 60_000);
+});

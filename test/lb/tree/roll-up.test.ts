@@ -1,0 +1,125 @@
+import { rollUpEndpoint, rollUpPolicy, rollUpTarget } from '../../../src/lb/tree/roll-up';
+import type {
+  ChildState,
+  EndpointState,
+  PolicyState,
+  StateName,
+} from '../../../src/lb/tree/policy-state';
+
+const LETTERS: Readonly<Record<string, StateName>> = {
+  ...{ R: 'READY', C: 'CONNECTING', I: 'IDLE', F: 'TRANSIENT_FAILURE', S: 'SHUTDOWN' },
+};
+
+const endpoint = (state: StateName, more: Partial<EndpointState> = {}): EndpointState => ({
+  ...{ addresses: ['127.0.0.1:1'], state, health: 'HEALTHY', weight: 1 },
+  ...more,
+});
+
+/** A policy whose endpoints have these states, a letter each; of several groups, localities. */
+function policy(state: StateName, groups: string): PolicyState {
+  const children = groups.split('|').map((letters, i) => ({
+    ...{ policy: 'round_robin', name: `zone ${i}`, state },
+    endpoints: [...letters].map((letter) => endpoint(LETTERS[letter] ?? 'IDLE')),
+  }));
+  return { policy: 'weighted_target_experimental', state, children };
+}
+
+describe('the roll-up of an endpoint', () => {
+  it.each([
+    [endpoint('READY'), 'ready'],
+    [endpoint('CONNECTING'), 'waiting'],
+    [endpoint('IDLE'), 'idle'],
+    [endpoint('TRANSIENT_FAILURE'), 'failing'],
+    [endpoint('SHUTDOWN'), 'failing'],
+    [endpoint('READY', { ejected: true }), 'failing'],
+    [endpoint('READY', { health: 'DRAINING' }), undefined],
+  ])('of %j is %s', (given, expected) => {
+    expect(rollUpEndpoint(given)).toBe(expected);
+  });
+});
+
+describe('the roll-up of a cluster', () => {
+  it.each<[StateName, string, string]>([
+    ['READY', 'RRR', 'ready'],
+    ['READY', 'RRF', 'degraded (2 of 3 endpoints)'],
+    ['READY', 'RRR|FFF', 'degraded (3 of 6 endpoints)'],
+    ['READY', 'RCI', 'ready'],
+    ['READY', 'RCF', 'degraded (2 of 3 endpoints)'],
+    ['CONNECTING', 'CCC', 'waiting'],
+    ['CONNECTING', 'CII', 'waiting'],
+    ['CONNECTING', 'CFF', 'waiting (1 of 3 endpoints)'],
+    ['CONNECTING', 'FFF', 'failing (0 of 3 endpoints)'],
+    ['TRANSIENT_FAILURE', 'FFF', 'failing (0 of 3 endpoints)'],
+    ['TRANSIENT_FAILURE', 'CFF', 'failing (1 of 3 endpoints)'],
+    ['TRANSIENT_FAILURE', '', 'failing'],
+    ['IDLE', 'III', 'idle'],
+    ['IDLE', 'IIF', 'degraded (2 of 3 endpoints)'],
+    ['IDLE', '', 'idle'],
+    ['CONNECTING', '', 'waiting'],
+    ['SHUTDOWN', 'SSS', 'failing (0 of 3 endpoints)'],
+  ])('that is %s with the endpoints %s is %s', (state, groups, text) => {
+    const rolled = rollUpPolicy(policy(state, groups));
+    expect(rolled).toEqual({ state: text.split(' ', 1)[0], text });
+  });
+
+  it.each([
+    ['RR', 'II', 'ready'],
+    ['FF', 'RR', 'degraded (2 of 4 endpoints)'],
+    ['FF', 'CC', 'waiting (2 of 4 endpoints)'],
+  ])('with the priorities %s and %s is %s', (first, second, text) => {
+    const isSecondUsed = /^F+$/.test(first) && second.includes('R');
+    const children = [first, second].map((letters, index): ChildState => ({
+      ...policy('READY', letters),
+      role: { inUse: (index === 1) === isSecondUsed },
+    }));
+    const state = text.startsWith('waiting') ? 'CONNECTING' : 'READY';
+    expect(rollUpPolicy({ policy: 'priority_experimental', state, children }).text).toBe(text);
+  });
+});
+
+describe('the roll-up of a target', () => {
+  const target = (clusters: Readonly<Record<string, ChildState | string>>) => ({
+    ...{ state: 'ready' as const, waitingFor: [] },
+    config: {
+      clusters: Object.entries(clusters).map(([name, of]) =>
+        typeof of === 'string' ? { name, error: of } : { name },
+      ),
+    },
+    policies: {
+      ...{ policy: 'xds_cluster_manager_experimental', state: 'READY' as const },
+      children: Object.entries(clusters).flatMap(([name, of]) =>
+        typeof of === 'string' ? [] : [{ ...of, name, details: { cluster: name } }],
+      ),
+    },
+  });
+  const [ok, bad, part, pending, idle] = [
+    policy('READY', 'RR'),
+    policy('TRANSIENT_FAILURE', 'FF'),
+    policy('READY', 'RF'),
+    policy('CONNECTING', 'CC'),
+    policy('IDLE', 'II'),
+  ];
+
+  it.each([
+    ['one cluster', target({ a: part }), 'degraded (1 of 2 endpoints)'],
+    ['ready clusters', target({ a: ok, b: ok }), 'ready'],
+    ['an idle one beside a ready one', target({ a: ok, b: idle }), 'ready'],
+    ['idle ones', target({ a: idle, b: idle }), 'idle'],
+    ['a pending one', target({ a: ok, b: pending }), 'waiting: b waiting'],
+    ['one that fails', target({ a: ok, b: bad }), 'degraded: b failing (0 of 2 endpoints)'],
+    [
+      'all failing',
+      target({ a: bad, b: 'no such cluster' }),
+      'failing: a failing (0 of 2 endpoints), b failing: no such cluster',
+    ],
+    ['no policies', { ...target({}), policies: undefined }, 'idle'],
+    ['a failure', { ...target({}), state: 'failed' as const, failure: 'why' }, 'failing: why'],
+    [
+      'pending resources',
+      { ...target({}), state: 'waiting' as const, waitingFor: ['Cluster "a"'] },
+      'waiting: Cluster "a"',
+    ],
+  ])('with %s', (_name, given, text) => {
+    expect(rollUpTarget(given)).toEqual({ state: /^\w+/.exec(text)?.[0], text });
+  });
+});
