@@ -182,6 +182,10 @@ export class XdsDependencyManager implements ClusterStore {
     return createHandle(() => this.unsubscribeCluster(name));
   }
 
+  hurry(): Handle {
+    return this.options.source.hurry();
+  }
+
   requestReresolution(): void {
     this.dns.requestReresolution();
   }

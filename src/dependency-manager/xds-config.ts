@@ -63,6 +63,8 @@ export interface ClusterStore {
   describeWait(name: string): string | undefined;
   /** Returns the resource of a cluster, also of one whose endpoints are pending; `undefined` if there is none. */
   resource(name: string): Result<ClusterResource, string> | undefined;
+  /** Receives changes as soon as possible until the handle is released, such as while all endpoints of a cluster fail. */
+  hurry(): Handle;
   /** Requests that every DNS cluster of the target is resolved again. */
   requestReresolution(): void;
 }

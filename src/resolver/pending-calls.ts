@@ -24,6 +24,8 @@ export interface PendingCallsOptions {
   readonly waitingFor: (atMost: number) => readonly string[];
   /** Publishes the config of the channel again, so that every queued call is picked for once more. */
   readonly pickAgain: () => void;
+  /** Receives changes as soon as possible until the handle is released. */
+  readonly hurry: () => Handle | undefined;
 }
 
 /**
@@ -39,6 +41,8 @@ export class PendingCalls implements PendingOwner {
   private finalFailure: string | undefined;
   /** Keeps the process alive while calls are pending, as the queues of grpc-js do and its filters do not. */
   private processHandle: Handle | undefined;
+  /** Held while calls are pending. */
+  private hurry: Handle | undefined;
   private isPickDue = false;
 
   constructor(private readonly options: PendingCallsOptions) {}
@@ -55,6 +59,7 @@ export class PendingCalls implements PendingOwner {
     clock.eventLoop?.onCall();
     this.calls.set(call, toRoute);
     this.processHandle ??= keepProcessAlive(clock);
+    this.hurry ??= this.options.hurry();
     return call;
   }
 
@@ -104,7 +109,7 @@ export class PendingCalls implements PendingOwner {
 
   onEnded(call: XdsCall): void {
     this.calls.delete(call);
-    if (this.calls.size === 0) this.releaseProcess();
+    if (this.calls.size === 0) this.onNonePending();
   }
 
   /** Calls end in bursts: one publication serves those of a turn. */
@@ -120,11 +125,13 @@ export class PendingCalls implements PendingOwner {
   private takeAll(): Iterable<readonly [XdsCall, CallToRoute]> {
     const all = [...this.calls];
     this.calls.clear();
-    this.releaseProcess();
+    this.onNonePending();
     return all;
   }
 
-  private releaseProcess(): void {
+  private onNonePending(): void {
+    this.hurry?.release();
+    this.hurry = undefined;
     this.processHandle?.release();
     this.processHandle = undefined;
   }

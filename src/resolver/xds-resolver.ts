@@ -73,6 +73,7 @@ export class XdsResolver implements Resolver, ResolutionOwner {
       clock: shared.clock,
       waitingFor: (atMost) => this.resolution?.waitingFor(atMost) ?? [],
       pickAgain: () => this.resolution?.publishAgain(),
+      hurry: () => this.resolution?.clusters.hurry(),
     });
     this.resolving = { target: this.uri, reasons: () => this.pendingCalls.reasons() };
     this.channel = this.createChannel();

@@ -373,6 +373,11 @@ class GivenResources implements ResourceSource {
     return createHandle(() => {});
   }
 
+  /** No change is received. */
+  hurry(): Handle {
+    return createHandle(() => {});
+  }
+
   /** No resource is pending. */
   waitingFor(): readonly string[] {
     return [];

@@ -16,7 +16,6 @@ import {
   MAX_LOGGED_UNREQUESTED,
 } from './limits';
 import type { Accepted, ResourceEvent, ResourceState } from './resource-state';
-import type { CutStreams } from './stream-cuts';
 import { describeResource, type ResourceId } from './xds-errors';
 
 /** The name under which the details of responses and resources are traced (`GRPC_TRACE`). */
@@ -87,22 +86,20 @@ export class ChannelLog implements ResourceListener {
     );
   }
 
-  /**
-   * Logs that the server ends its streams soon after they opened, and that it does no longer.
-   * @param reason The status of the last one.
-   */
-  cut(cut: CutStreams | undefined, reason: string): void {
+  /** Logs that other processes displace the streams of this one, and that they no longer do. */
+  displaced(lastAgeMs: number | undefined): void {
     const { logger } = this.options;
-    if (cut === undefined) {
+    if (lastAgeMs === undefined) {
       logger.info(() => `${this.server}: a stream has lasted again`, { event: 'streams-lasting' });
       return;
     }
     logger.error(
       () =>
-        `${this.server} ends each stream soon after it opened, the last one after ${inSeconds(cut.lastAgeMs)} with ${reason}: ` +
-        'see its log. A server that keeps one stream for each host, as the agent of Istio does, does so when several ' +
-        'processes connect. Streams are opened after pauses of up to 2 minutes now; the configuration stays in use',
-      { event: 'streams-cut', error: reason },
+        `${this.server} keeps ending the stream of this process with OK, the last one after ${inSeconds(lastAgeMs)}: it keeps one ` +
+        'stream for each host, as the agent of Istio does, and several processes use it. Changes of the configuration, ' +
+        'authorization policies included, are in use up to 10 s late: set GRPC_XDS_SHARE to the path of a socket, the same in ' +
+        'each process, so that all of them share one stream: see docs/guides/several-processes.md',
+      { event: 'streams-cut' },
     );
   }
 

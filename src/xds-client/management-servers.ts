@@ -83,6 +83,8 @@ export class ManagementServers {
   /** When the present work in the queue began, on the monotonic clock. */
   private startedAtMs = 0;
   private holds = 0;
+  /** The number of users whose calls fail or wait for want of a change. */
+  private waiting = 0;
   /** The number of responses of which some resources are applied and others not yet. */
   private applying = 0;
   private readonly whenWhole: (() => void)[] = [];
@@ -147,6 +149,15 @@ export class ManagementServers {
     });
   }
 
+  /** See `XdsClient.hurry`. */
+  hurry(): Handle {
+    this.waiting++;
+    this.queue.run(() => {
+      for (const channel of this.channels.values()) channel.hurry();
+    });
+    return createHandle(() => this.waiting--);
+  }
+
   /**
    * Runs the task in the queue, but not while a response is applied in steps: what follows from a response follows from
    * all of it.
@@ -185,6 +196,7 @@ export class ManagementServers {
       withoutDelta: this.withoutDelta,
       transportFactory,
       beginApplying: () => this.beginApplying(),
+      isAwaited: () => this.waiting > 0,
       queue: this.queue,
       time: this.time,
       clock,

@@ -5,7 +5,14 @@ import type { Handle } from '../util/handle';
 import type { Random } from '../util/random';
 import type { Result } from '../util/result';
 import type { SerialQueue } from '../util/serial-queue';
-import { StreamCuts, type CutStreams } from './stream-cuts';
+import {
+  afterStreamEnd,
+  LASTING_MS,
+  NO_ENDS,
+  PAUSE_JITTER,
+  REPORTED_DISPLACED,
+  type StreamEnds,
+} from './stream-ends';
 import type { StreamStatus, XdsStream, XdsTransport } from './transport';
 
 /** The time of one stream. Timers run in the queue, and only while the stream is open. */
@@ -24,21 +31,19 @@ export interface OpenStream {
 export type NextStream =
   /** The server did not answer, or not with anything usable: a new stream is opened after the connection backoff. */
   | { readonly kind: 'after-backoff'; readonly reason: string }
-  /**
-   * The server answered: a new stream is opened at once, but no sooner than `MIN_STREAM_INTERVAL_MS` after this one; after a
-   * pause if the server ends its streams soon after they opened.
-   */
+  /** The server has ended the stream: see `afterStreamEnd`. */
   | {
-      readonly kind: 'after-interval';
-      /** Whether something is awaited, for which a pause would be too long. */
-      readonly isAwaited: boolean;
-      /** How it ended. */
+      readonly kind: 'after-end';
       readonly status: StreamStatus;
+      /** Whether something that was requested on it was not received. */
+      readonly isAwaited: boolean;
+      /** Follows the name of the server, if it has failed. */
+      readonly reason: string;
     }
   /** A new stream is opened at once. */
   | { readonly kind: 'at-once' };
 
-type AfterInterval = Extract<NextStream, { readonly kind: 'after-interval' }>;
+type AfterEnd = Extract<NextStream, { readonly kind: 'after-end' }>;
 
 /** The part of a protocol that lives exactly as long as one stream. All methods are called from the queue. */
 export interface StreamSession extends Handle {
@@ -69,11 +74,13 @@ export interface ReconnectingStreamOptions<S extends StreamSession> {
    * @param retryInMs When the next attempt is made.
    */
   readonly onFailed: (reason: string, retryInMs: number) => void;
+  /** Returns whether calls fail or wait for want of a change: see `XdsClient.hurry`. Default: they do not. */
+  readonly isAwaited?: () => boolean;
   /**
-   * Called when the server begins to end its streams soon after they opened, and when one has lasted.
-   * @param cut `undefined` when it is over.
+   * Called when streams in a row were displaced, and when one has lasted.
+   * @param lastAgeMs The age of the last one; `undefined` when it is over.
    */
-  readonly onCut?: (cut: CutStreams | undefined) => void;
+  readonly onDisplaced?: (lastAgeMs: number | undefined) => void;
   /** Called with an exception of anything that runs on a stream. It ends the stream. */
   readonly onError: (error: unknown) => void;
 }
@@ -96,7 +103,7 @@ interface OpenState<S> {
   readonly session: S;
   /** How long to wait if the server does not answer on this stream either. */
   readonly backoff: BackoffStep;
-  /** Runs out when the stream has lasted, after others that were cut. */
+  /** Runs out when the stream has lasted, after others that were displaced. */
   readonly lasting: Handle | undefined;
 }
 
@@ -123,11 +130,9 @@ const MIN_STREAM_INTERVAL_MS = 1000;
  */
 export class ReconnectingStream<S extends StreamSession> {
   private state: StreamState<S> = { kind: 'idle' };
-  private readonly cuts: StreamCuts;
+  private ends = NO_ENDS;
 
-  constructor(private readonly options: ReconnectingStreamOptions<S>) {
-    this.cuts = new StreamCuts(options.random);
-  }
+  constructor(private readonly options: ReconnectingStreamOptions<S>) {}
 
   /** `open` from the creation of a stream on, connected or not. */
   get kind(): StreamState<S>['kind'] {
@@ -145,14 +150,15 @@ export class ReconnectingStream<S extends StreamSession> {
     return Math.max(0, this.state.retryAtMs - this.options.clock.monotonicMs());
   }
 
-  /** What is seen of a server that ends its streams soon after they opened; `undefined` if it does not. */
-  get cut(): CutStreams | undefined {
-    return this.cuts.current;
+  /** How many streams in a row the server has displaced; zero if they are too few to tell. */
+  get displaced(): number {
+    return isReported(this.ends) ? this.ends.displaced : 0;
   }
 
   /** Ends a pause that only spares the server: something is awaited. */
   hurry(): void {
     const { state } = this;
+    this.ends = { ...this.ends, awaited: 0 };
     if (state.kind !== 'backoff' || state.urgentAtMs >= state.retryAtMs) return;
     const delayMs = Math.max(0, state.urgentAtMs - this.options.clock.monotonicMs());
     this.waitAndOpen(delayMs, this.firstBackoff());
@@ -264,8 +270,8 @@ export class ReconnectingStream<S extends StreamSession> {
       { stream, transport, openedAtMs, clock: streamClock },
       replaced,
     );
-    const { current, lastingMs } = this.cuts;
-    const lasting = current && streamClock.setTimer(() => this.endCuts(), lastingMs);
+    const onLasted = () => this.setEnds(NO_ENDS, 0);
+    const lasting = isReported(this.ends) ? streamClock.setTimer(onLasted, LASTING_MS) : undefined;
     this.setState({ kind: 'open', stream, openedAtMs, session, backoff, lasting });
   }
 
@@ -297,8 +303,8 @@ export class ReconnectingStream<S extends StreamSession> {
       case 'after-backoff':
         this.fail(next.reason, this.backoffAfter(open), retryWhen);
         break;
-      case 'after-interval':
-        this.openAfterInterval(open, next);
+      case 'after-end':
+        this.onEnded(open, next, retryWhen);
         break;
       case 'at-once':
         this.replace();
@@ -308,24 +314,37 @@ export class ReconnectingStream<S extends StreamSession> {
     }
   }
 
-  private openAfterInterval(
-    { openedAtMs }: OpenState<S>,
-    { isAwaited, status: { connection } }: AfterInterval,
+  private onEnded(
+    open: OpenState<S>,
+    { status, isAwaited, reason }: AfterEnd,
+    retryWhen: StreamStatus['retryWhen'],
   ): void {
-    const nowMs = this.options.clock.monotonicMs();
-    const before = this.cuts.current;
-    const pauseMs = this.cuts.onEnded({ openedAtMs, nowMs, connection });
-    const { current } = this.cuts;
-    if ((before === undefined) !== (current === undefined)) this.options.onCut?.(current);
-    const urgentInMs = openedAtMs + MIN_STREAM_INTERVAL_MS - nowMs;
-    const delayMs = pauseMs === undefined || isAwaited ? urgentInMs : pauseMs;
-    if (delayMs <= 0) this.open(this.firstBackoff());
-    else this.waitAndOpen(delayMs, this.firstBackoff(), { urgentInMs });
+    const { clock, random, isAwaited: areCallsWaiting } = this.options;
+    const nowMs = clock.monotonicMs();
+    const ageMs = nowMs - open.openedAtMs;
+    const { ends, isFailure, pauseMs } = afterStreamEnd(this.ends, {
+      ...{ code: status.code, connection: status.connection, ageMs },
+      hasAnswered: open.session.hasAnswered,
+      isAwaited: isAwaited || areCallsWaiting?.() === true,
+    });
+    this.setEnds(ends, ageMs);
+    if (isFailure && pauseMs === undefined) {
+      this.fail(reason, this.backoffAfter(open), retryWhen);
+      return;
+    }
+    const urgentInMs = MIN_STREAM_INTERVAL_MS - ageMs;
+    const jitter = 1 + PAUSE_JITTER * (2 * random() - 1);
+    const delayMs = pauseMs === undefined ? urgentInMs : pauseMs * jitter;
+    if (delayMs <= 0) this.open(this.backoffAfter(open));
+    else this.waitAndOpen(delayMs, this.backoffAfter(open), { urgentInMs });
+    if (isFailure) this.options.onFailed(reason, delayMs);
   }
 
-  private endCuts(): void {
-    this.cuts.reset();
-    this.options.onCut?.(undefined);
+  private setEnds(ends: StreamEnds, lastAgeMs: number): void {
+    const wasReported = isReported(this.ends);
+    this.ends = ends;
+    if (isReported(ends) !== wasReported)
+      this.options.onDisplaced?.(wasReported ? undefined : lastAgeMs);
   }
 
   private fail(reason: string, backoff: BackoffStep, retryWhen?: StreamStatus['retryWhen']): void {
@@ -365,6 +384,10 @@ export class ReconnectingStream<S extends StreamSession> {
   private firstBackoff(): BackoffStep {
     return firstBackoffStep(connectionBackoff, this.options.random);
   }
+}
+
+function isReported({ displaced }: StreamEnds): boolean {
+  return displaced >= REPORTED_DISPLACED;
 }
 
 /** Describes an exception, to follow the name of the server. */

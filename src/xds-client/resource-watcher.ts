@@ -64,6 +64,8 @@ export interface ResourceSource {
   readonly receivedAtMs: number | undefined;
   /** Sends no requests and reads no responses until the handle is released. */
   holdRequests(): Handle;
+  /** Receives changes as soon as possible until the handle is released: see `XdsClient.hurry`. */
+  hurry(): Handle;
   /** One line for each pending resource, and one with the number of those beyond `atMost`. */
   waitingFor(atMost: number): readonly string[];
   /** Why each server in use that has failed cannot be used. Each is in the log. */

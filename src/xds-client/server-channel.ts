@@ -58,6 +58,8 @@ export interface ServerChannelOptions extends Omit<
   readonly time: TimeBudget;
   readonly random: Random;
   readonly events: ClientEvents;
+  /** Returns whether calls fail or wait for want of a change: see `XdsClient.hurry`. */
+  readonly isAwaited: () => boolean;
   /** See `ManagementServersOptions`. */
   readonly rejectionOf: ((typeUrl: string) => string | undefined) | undefined;
 }
@@ -173,6 +175,11 @@ export class ServerChannel implements Channel {
     if (type !== undefined) this.streams.get(this.serviceOf(type))?.reject(typeUrl, reason);
   }
 
+  /** Ends pauses between streams. */
+  hurry(): void {
+    for (const stream of this.streams.values()) stream.hurry();
+  }
+
   /** Handles that a target uses the resources of another server instead. See `AdsStream.forgetVersions`. */
   forgetVersions(): void {
     this.wasLeft = true;
@@ -195,9 +202,8 @@ export class ServerChannel implements Channel {
     const { serverUri } = this.server;
     const states = [...this.streams.values()].map((stream) => stream.snapshot());
     const [worst] = states.sort((a, b) => PROGRESS.indexOf(a.state) - PROGRESS.indexOf(b.state));
-    const { state, retryInMs, cut } = worst ?? NO_STREAM;
+    const { state, retryInMs, displaced: shortStreams } = worst ?? NO_STREAM;
     const { failure: lastError, failingSince } = this.health;
-    const shortStreams = cut?.count ?? 0;
     const { relay } = this;
     return { serverUri, state, lastError, failingSince, retryInMs, shortStreams, relay };
   }
@@ -239,7 +245,7 @@ export class ServerChannel implements Channel {
   }
 
   private createStream(service: DiscoveryService): AdsStream {
-    const { queue, time, clock, random } = this.options;
+    const { queue, time, clock, random, isAwaited } = this.options;
     const { resources, variant } = this;
     return new AdsStream({
       handler: this.createHandler(service),
@@ -254,7 +260,7 @@ export class ServerChannel implements Channel {
       connect: () => this.connect(),
       method: (verb) => `/${service.service}/${verb}${service.noun}`,
       resourceTimeoutMs: this.policy.resourceTimeoutMs,
-      ...{ variant, queue, time, clock, random },
+      ...{ variant, queue, time, clock, random, isAwaited },
     });
   }
 
@@ -263,7 +269,7 @@ export class ServerChannel implements Channel {
       onResponse: (response) => this.onResponse(response),
       onStateChanged: (change) => {
         if (change.kind === 'reachable') this.onReachable(service);
-        else if (change.kind === 'cut') this.log.cut(change.cut, change.reason);
+        else if (change.kind === 'displaced') this.log.displaced(change.lastAgeMs);
         else this.onFailed(service, change.reason, change.retryInMs);
       },
       onTimeout: (key, kind, serverAnswered) => {
@@ -373,7 +379,7 @@ const NO_STREAM: AdsStreamSnapshot = {
   state: 'idle',
   retryInMs: undefined,
   hasAnswered: false,
-  cut: undefined,
+  displaced: 0,
 };
 
 /** The states of a stream, from the one that is furthest from working. */

@@ -33,6 +33,7 @@ export type WatchClient = Pick<
   | 'run'
   | 'receivedAtMs'
   | 'holdRequests'
+  | 'hurry'
   | 'runMs'
   | 'runWhenWhole'
   | 'resources'
@@ -123,6 +124,14 @@ export class XdsClient {
   /** Sends no requests and reads no responses until the handle is released. */
   holdRequests(): Handle {
     return this.servers.holdRequests();
+  }
+
+  /**
+   * Ends a pause between streams, and keeps pauses short until the handle is released: calls fail or wait, and a change that was
+   * not received yet may help.
+   */
+  hurry(): Handle {
+    return this.servers.hurry();
   }
 
   /** Runs a task in the queue, once the response that is being applied is applied as a whole. */

@@ -70,11 +70,6 @@ export function describeStreamEnd(status: StreamStatus): string {
   return `ended the stream with ${statusName(code)}: ${details}: ${ADVICE.get(code) ?? 'see its log'}`;
 }
 
-/** The status with which a server has ended a stream. */
-export function describeStatus({ code, details }: StreamStatus): string {
-  return details === '' ? statusName(code) : `${statusName(code)}: ${sanitizeText(details)}`;
-}
-
 const IDENTITY = 'check node and channel_creds of the bootstrap';
 
 /** What to check when a server ends the stream, by code. */

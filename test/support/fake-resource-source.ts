@@ -45,6 +45,8 @@ function fakeType<T, C>(typeName: string, allResourcesRequiredInSotw: boolean): 
 export class FakeResourceSource implements ResourceSource {
   /** Every watch begun (`+Listener a`) and ended (`-Listener a`), oldest first. */
   readonly log: string[] = [];
+  /** The number of users that wait for a change. */
+  hurrying = 0;
   /** What it says that it is waiting for. */
   readonly waits: string[] = [];
   /** Why servers cannot be used. */
@@ -64,6 +66,11 @@ export class FakeResourceSource implements ResourceSource {
 
   runMs(): number {
     return 0;
+  }
+
+  hurry(): Handle {
+    this.hurrying++;
+    return createHandle(() => this.hurrying--);
   }
 
   holdRequests(): Handle {

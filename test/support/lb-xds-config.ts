@@ -55,6 +55,14 @@ export class FakeClusterStore implements ClusterStore {
     });
   }
 
+  /** The number of users that wait for a change. */
+  hurrying = 0;
+
+  hurry(): Handle {
+    this.hurrying++;
+    return createHandle(() => this.hurrying--);
+  }
+
   subscribeCluster(name: string): Handle {
     this.subscribed++;
     this.subscriptions.set(name, (this.subscriptions.get(name) ?? 0) + 1);

@@ -65,7 +65,10 @@ export function routingChannel({
     lateClusters: new LateClusters(clock),
     hasher: new RequestHasher({ target, hash, random, meter, limits }),
     matched: new MatchedCall(random, new CallHeaders(clientHeaders), meter),
-    pendingCalls: new PendingCalls({ clock, waitingFor: () => [], pickAgain: () => {} }),
+    pendingCalls: new PendingCalls({
+      ...{ clock, waitingFor: () => [], pickAgain: () => {} },
+      hurry: () => undefined,
+    }),
   };
 }
 

@@ -11,6 +11,7 @@ import {
   type XdsClientOptions,
 } from '../../src/xds-client/xds-client';
 import { FakeClock } from '../support/fake-clock';
+import type { Random } from '../../src/util/random';
 import { FakeNetwork, type FakeServer, type FakeStream } from '../support/fake-transport';
 import { withoutSince } from '../../src/util/since';
 import { TestResourceType, wrapper, type TestValue } from './test-resource';
@@ -94,6 +95,8 @@ export interface HarnessOptions {
   readonly metadata?: ReadonlyMap<string, string | number>;
   readonly events?: ClientEvents;
   readonly maxCachedBytes?: number;
+  /** Default: no jitter. */
+  readonly random?: Random;
 }
 
 export function bootstrap({ servers, authorities, metadata }: HarnessOptions = {}): Bootstrap {
@@ -135,7 +138,7 @@ export class Harness {
       bootstrap: bootstrap(options),
       transportFactory: this.network,
       clock: this.clock,
-      random: () => 0.5,
+      random: options.random ?? (() => 0.5),
       logger: this.logger,
       userAgent: { name: 'test-agent', version: '1.2.3' },
       dataErrorHandling: options.dataErrorHandling ?? false,

@@ -56,6 +56,8 @@ interface Child {
   state: ConnectivityState;
   /** When it began to fail, in milliseconds since the epoch; `undefined` if it does not. */
   failingSinceMs: number | undefined;
+  /** Held while it fails: a change of the configuration that was not received yet may help. */
+  hurry: Handle | undefined;
 }
 
 class ClusterManagerPolicy implements LbPolicy<ClusterManagerConfig> {
@@ -144,6 +146,7 @@ class ClusterManagerPolicy implements LbPolicy<ClusterManagerConfig> {
   }
 
   private destroyChildren(children: readonly Child[]): void {
+    for (const { hurry } of children) hurry?.release();
     const policies = children.map(({ policy }) => policy);
     destroyInSteps(this.host.environment, policies, OPERATIONS_OF_A_POLICY);
   }
@@ -189,7 +192,8 @@ class ClusterManagerPolicy implements LbPolicy<ClusterManagerConfig> {
       host: this.host,
       onStateChanged: () => this.onChildChanged(name, child),
     });
-    const child: Child = { policy, state: policy.state, failingSinceMs: undefined };
+    const { state } = policy;
+    const child: Child = { policy, state, failingSinceMs: undefined, hurry: undefined };
     this.children.set(name, child);
     this.pickers.set(name, policy.picker);
     this.removed.delete(name);
@@ -206,9 +210,16 @@ class ClusterManagerPolicy implements LbPolicy<ClusterManagerConfig> {
       this.tally.remove(child.state);
       this.tally.add(state);
       child.state = state;
+      this.hurryFor(child);
     }
     this.pickers.set(name, this.dated(child, picker));
     this.publication.request();
+  }
+
+  private hurryFor(child: Child): void {
+    const isFailing = child.state === ConnectivityState.TRANSIENT_FAILURE;
+    child.hurry?.release();
+    child.hurry = isFailing ? this.latest?.xds?.clusters.hurry() : undefined;
   }
 
   /** Returns the picker of a child, whose failures say since when it fails. */

@@ -23,8 +23,6 @@ export interface AdsSessionOwner extends Pick<AdsStreamHandler, 'onResponse'> {
   /** @param isSilent Whether it is known by the server's silence, and not by a response. */
   onReachable(isSilent: boolean): void;
   onTimeout(key: ResourceKey, kind: 'overdue' | 'missing'): void;
-  /** The server has ended the stream after `ageMs`, after a response or without one. */
-  onEnded(status: StreamStatus, hasAnswered: boolean, ageMs: number): void;
 }
 
 /** Constructor options of a session. */
@@ -94,6 +92,8 @@ export class AdsSession implements StreamSession {
   /** A step of it is being taken. */
   private isReading = false;
   private isReleased = false;
+  /** The types of which a response was read. */
+  private readonly answered = new Set<string>();
   /** Runs until the response that is being read is read on. */
   private readBreak: Handle | undefined;
 
@@ -214,14 +214,22 @@ export class AdsSession implements StreamSession {
   }
 
   onClosed(status: StreamStatus): NextStream {
-    const { protocol, variant, owner, open } = this.options;
-    owner.onEnded(status, this.sawResponse, open.clock.monotonicMs() - open.openedAtMs);
-    if (this.sawResponse) {
-      return { kind: 'after-interval', isAwaited: !this.waits.isEmpty, status };
-    }
+    const { protocol, variant } = this.options;
     const lacksVariant = status.code === StatusCode.UNIMPLEMENTED && protocol.isDelta;
-    if (lacksVariant && variant.onDeltaUnimplemented()) return { kind: 'at-once' };
-    return { kind: 'after-backoff', reason: describeStreamEnd(status) };
+    if (!this.sawResponse && lacksVariant && variant.onDeltaUnimplemented()) {
+      return { kind: 'at-once' };
+    }
+    const reason = describeStreamEnd(status);
+    return { kind: 'after-end', status, isAwaited: this.isAwaited(), reason };
+  }
+
+  /** Whether something that was requested was not received. A type that the server is silent about for a while has no news. */
+  private isAwaited(): boolean {
+    const { open, source } = this.options;
+    if (this.reading !== undefined || this.inFlight !== undefined || !this.waits.isEmpty)
+      return true;
+    if (open.clock.monotonicMs() - open.openedAtMs >= IDLE_TIMEOUT_MS) return false;
+    return source.typeUrls().some((typeUrl) => !this.answered.has(typeUrl));
   }
 
   /** Stops every timer. A response that is being read is dropped. */
@@ -321,6 +329,7 @@ export class AdsSession implements StreamSession {
     const { subscriptions, waits } = this;
     const { typeUrl } = reading.response;
     this.reading = undefined;
+    this.answered.add(typeUrl);
     this.options.time.receivedAtMs ??= reading.receivedAtMs;
     for (const name of verdict.requestAgain) {
       // A request that has not been answered yet is not repeated.

@@ -3,10 +3,7 @@ import type { Result } from '../../util/result';
 import type { SerialQueue } from '../../util/serial-queue';
 import type { ServerSnapshot } from '../client-snapshot';
 import { ReconnectingStream } from '../reconnecting-stream';
-import type { CutStreams } from '../stream-cuts';
-import type { StreamStatus, XdsTransport } from '../transport';
-import { describeStatus } from '../xds-errors';
-import { StatusCode } from '../../util/status-code';
+import type { XdsTransport } from '../transport';
 import { AdsSession, type AdsSessionOptions, type AdsSessionOwner } from './ads-session';
 import type { AdsStreamHandler, ResourceKey } from './verdict';
 import type { AdsProtocol } from './subscriptions';
@@ -23,20 +20,18 @@ export interface AdsStreamOptions extends Pick<
   readonly method: (verb: AdsProtocol['verb']) => string;
   readonly queue: SerialQueue;
   readonly clock: Clock;
+  /** See `ReconnectingStreamOptions`. */
+  readonly isAwaited: () => boolean;
 }
 
 /** The state of a stream as far as others may know it. */
 export type AdsStreamSnapshot = Pick<ServerSnapshot, 'state' | 'retryInMs'> & {
   readonly hasAnswered: boolean;
-  readonly cut: CutStreams | undefined;
+  readonly displaced: number;
 };
 
 /** A stream is replaced at most this often because a resource requested on it was not received. */
 const MIN_RENEWAL_INTERVAL_MS = 30_000;
-
-/** So many streams in a row may end with OK before a response, sooner than this after they opened. */
-const MAX_SILENT_ENDS = 2;
-const SOON_MS = 5000;
 
 /** An ADS stream to one server, and the streams that replace it: what is known of the server beyond one of them. */
 export class AdsStream {
@@ -46,12 +41,6 @@ export class AdsStream {
   private health: 'unknown' | 'answering' | 'failing' = 'unknown';
   /** When a stream may next be replaced because a resource was not received, on the monotonic clock. */
   private mayRenewAtMs = -Infinity;
-  /** How the last stream ended that the server has ended. */
-  private lastEnd: StreamStatus = { code: StatusCode.OK, details: '' };
-  /** How many streams in a row the server has ended with OK soon after they opened, before it answered. */
-  private silentEnds = 0;
-  /** Whether the failure that follows is such an end, and none yet. */
-  private isTolerated = false;
   /**
    * Whether a response may be one to all resources of a type, or to a request before that: the next stream begins with the request
    * of all, so that each of its responses has been sent after that was read.
@@ -60,23 +49,20 @@ export class AdsStream {
 
   constructor(private readonly options: AdsStreamOptions) {
     const { source, variant, queue, clock, random, connect, time, resourceTimeoutMs } = options;
+    const { isAwaited } = options;
     this.protocol = variant.createProtocol(source);
     const owner = this.createOwner();
     this.stream = new ReconnectingStream({
-      ...{ queue, clock, random, connect },
+      ...{ queue, clock, random, connect, isAwaited },
       method: () => options.method(this.chooseProtocol().verb),
       createSession: (open, replaced) => {
         const { protocol } = this;
         const rest = { source, variant, time, random, resourceTimeoutMs };
         return new AdsSession({ open, owner, protocol, replaced, ...rest });
       },
-      onCut: (cut) =>
-        options.handler.onStateChanged({ kind: 'cut', cut, reason: describeStatus(this.lastEnd) }),
+      onDisplaced: (lastAgeMs) => options.handler.onStateChanged({ kind: 'displaced', lastAgeMs }),
       onError: (error) => options.handler.onError(error),
       onFailed: (reason, retryInMs) => {
-        const { isTolerated } = this;
-        this.isTolerated = false;
-        if (isTolerated) return;
         this.health = 'failing';
         options.handler.onStateChanged({ kind: 'failed', reason, retryInMs });
       },
@@ -89,6 +75,11 @@ export class AdsStream {
     session?.addName(typeUrl, name);
     const { isWildcard } = this.options.source.resources(typeUrl).get(name) ?? {};
     if (isWildcard === true && session?.hasRequested(typeUrl) === true) this.isUncertain = true;
+    this.stream.hurry();
+  }
+
+  /** Ends a pause between streams. */
+  hurry(): void {
     this.stream.hurry();
   }
 
@@ -137,10 +128,10 @@ export class AdsStream {
 
   /** A copy for diagnostics. */
   snapshot(): AdsStreamSnapshot {
-    const { kind, retryInMs, session, cut } = this.stream;
+    const { kind, retryInMs, session, displaced } = this.stream;
     const state = kind === 'open' && session?.isConnected !== true ? 'connecting' : kind;
     const hasAnswered = kind === 'open' && this.health === 'answering';
-    return { state, retryInMs, hasAnswered, cut };
+    return { state, retryInMs, hasAnswered, displaced };
   }
 
   /** Milliseconds until a resource is concluded to be missing; `undefined` while nothing is timed. */
@@ -170,19 +161,7 @@ export class AdsStream {
         if (kind === 'overdue') this.requestOnNewStream(key);
         else handler.onTimeout(key, kind, this.health === 'answering');
       },
-      onEnded: (status, hasAnswered, ageMs) => this.onEnded(status, hasAnswered, ageMs),
     };
-  }
-
-  /**
-   * Notes the end of a stream. A server that keeps one stream for each host may end it with OK before it answers, which is no
-   * failure the first times. See docs/decisions/0037-streams-that-are-cut.md.
-   */
-  private onEnded(status: StreamStatus, hasAnswered: boolean, ageMs: number): void {
-    this.lastEnd = status;
-    const isSilent = !hasAnswered && status.code === StatusCode.OK && ageMs < SOON_MS;
-    this.silentEnds = isSilent ? this.silentEnds + 1 : 0;
-    this.isTolerated = isSilent && this.silentEnds <= MAX_SILENT_ENDS && this.health !== 'failing';
   }
 
   /**

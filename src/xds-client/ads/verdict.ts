@@ -1,5 +1,4 @@
 import { inSteps, type Steps } from '../../util/steps';
-import type { CutStreams } from '../stream-cuts';
 import { joinBounded } from '../xds-errors';
 import type { AdsResponse } from './ads-response';
 import type { ReadResponse } from './response-reader';
@@ -115,11 +114,8 @@ export type AdsStreamChange =
    * `reason` follows the name of the server; the next attempt is made in `retryInMs`.
    */
   | { readonly kind: 'failed'; readonly reason: string; readonly retryInMs: number }
-  /**
-   * The server has begun to end its streams soon after they opened; without `cut`, one has lasted. `reason` is the status
-   * of the last one.
-   */
-  | { readonly kind: 'cut'; readonly cut: CutStreams | undefined; readonly reason: string };
+  /** Streams in a row were displaced, the last one at this age; `undefined` when one has lasted. */
+  | { readonly kind: 'displaced'; readonly lastAgeMs: number | undefined };
 
 /** Receives the events of an ADS stream. All methods are called from the client's queue. */
 export interface AdsStreamHandler {

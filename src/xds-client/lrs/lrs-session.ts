@@ -112,9 +112,9 @@ export class LrsSession implements StreamSession {
       onDrained();
       return undefined;
     }
-    if (!this.hasAnswered) return { kind: 'after-backoff', reason: describeEnd(status) };
-    trace(() => describeEnd(status));
-    return { kind: 'after-interval', isAwaited: false, status };
+    const reason = describeEnd(status);
+    if (this.hasAnswered) trace(() => reason);
+    return { kind: 'after-end', status, isAwaited: !this.hasAnswered, reason };
   }
 
   /** Sends what is left to report, and then ends the stream. */

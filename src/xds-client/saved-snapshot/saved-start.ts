@@ -144,6 +144,10 @@ class SavedStartClient implements WatchClient {
     return this.client.holdRequests();
   }
 
+  hurry(): Handle {
+    return this.client.hurry();
+  }
+
   runWhenWhole(task: () => void): void {
     this.client.runWhenWhole(task);
   }

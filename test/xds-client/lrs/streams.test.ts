@@ -90,6 +90,23 @@ describe('the stream of load reports', () => {
     expect(lrs.logger.errors).toEqual([]);
   });
 
+  it('is opened after a pause while another process displaces it', () => {
+    lrs.acquire();
+    const displace = () => {
+      lrs.order({ intervalMs: TEN_SECONDS });
+      lrs.stream.end(StatusCode.OK, '', 1);
+    };
+    displace();
+    lrs.clock.advance(1000);
+    expect(lrs.streamCount).toBe(2);
+    displace();
+    lrs.clock.advance(6399);
+    expect(lrs.streamCount).toBe(2);
+    lrs.clock.advance(3201);
+    expect(lrs.streamCount).toBe(3);
+    expect(lrs.logger.errors).toEqual([]);
+  });
+
   it('sends the node again, and waits for a response', () => {
     const { load } = lrs.acquire();
     lrs.order({ intervalMs: TEN_SECONDS });
