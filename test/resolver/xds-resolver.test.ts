@@ -1121,8 +1121,10 @@ describe('XdsResolver: calls on the previous selector, when resolution starts ag
     scene.source.fail(fakeTypes.listener, 'svc', xdsError('gone'));
     scene.clock.flush();
     const late = outcomeOf(scene.channel.call('/s/m', patient()));
+    expect(scene.source.hurrying).toBe(1);
     scene.serveListener();
     expect(await Promise.all([early, late])).toEqual(['sent', 'sent']);
+    expect(scene.source.hurrying).toBe(0);
   });
 
   it('fail, all of them, when the channel is closed', async () => {

@@ -2,8 +2,10 @@ import { ConnectivityState } from '../../../src/grpc-js';
 import { clusterManagerPolicy, MAX_CREATED_AHEAD } from '../../../src/lb/cluster-manager/balancer';
 import { ClusterManagerConfig } from '../../../src/lb/cluster-manager/config';
 import { emptyEndpointSet } from '../../../src/lb/endpoints/endpoint-set';
-import type { LbPolicy } from '../../../src/lb/lb-policy';
+import type { LbPolicy, XdsLbContext } from '../../../src/lb/lb-policy';
+import { ok } from '../../../src/util/result';
 import { LbHarness, describePick, pick } from '../../support/lb-harness';
+import { FakeClusterStore, lbContext } from '../../support/lb-xds-config';
 import { StubPolicyType, type StubPolicy } from '../../support/lb-stub-policy';
 
 const { CONNECTING, IDLE, READY, TRANSIENT_FAILURE } = ConnectivityState;
@@ -16,9 +18,14 @@ class Subject {
   /** The same object for the same name, as the resolver does it. */
   private readonly configs = new Map<string, { policyName: string; name: string }>();
 
+  constructor(private readonly xds?: XdsLbContext) {}
+
   update(...names: readonly string[]): void {
-    const children = new Map(names.map((name) => [name, this.config(name)]));
-    this.harness.updateEndpoints(this.policy, new ClusterManagerConfig(children), emptyEndpointSet);
+    const config = new ClusterManagerConfig(
+      new Map(names.map((name) => [name, this.config(name)])),
+    );
+    const { xds } = this;
+    this.harness.update(this.policy, { config, endpoints: ok(emptyEndpointSet), xds });
   }
 
   private config(name: string) {
@@ -214,6 +221,26 @@ describe('cluster_manager', () => {
     expect(subject.pick('cluster:b')).toBe(
       'TRANSIENT_FAILURE b is down (failing since 2023-11-14T22:13:20.000Z)',
     );
+  });
+
+  it('waits for a change while a cluster fails', () => {
+    const store = new FakeClusterStore();
+    const subject = new Subject(lbContext({}, store));
+    subject.update('cluster:a', 'cluster:b');
+    const [a, b] = [subject.child('cluster:a'), subject.child('cluster:b')];
+    a.reportReady('a');
+    expect(store.hurrying).toBe(0);
+    a.reportFailure('a is down');
+    a.reportFailure('a is still down');
+    b.reportFailure('b is down');
+    expect(store.hurrying).toBe(2);
+    a.reportReady('a');
+    expect(store.hurrying).toBe(1);
+    subject.update('cluster:a');
+    expect(store.hurrying).toBe(0);
+    a.reportFailure('a is down');
+    subject.policy.destroy();
+    expect(store.hurrying).toBe(0);
   });
 
   it('fails a call with an unknown cluster with INTERNAL', () => {
