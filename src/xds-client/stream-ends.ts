@@ -1,4 +1,5 @@
 import { StatusCode } from '../util/status-code';
+import type { StreamStatus } from './transport';
 
 /** Of displaced streams in a row, from which one on the log names it. */
 export const REPORTED_DISPLACED = 3;
@@ -7,8 +8,9 @@ export const LASTING_MS = 12_000;
 /** The share by which a pause varies, up and down. The longest pause is 9.6 s. */
 export const PAUSE_JITTER = 0.2;
 const PAUSE_MS = 8000;
-/** The pause while something is awaited: 1 s, and 1.6 times as long after each further stream, up to `PAUSE_MS`. */
-const AWAITED_PAUSE_MS = 1000;
+/** The pause after the first one: a command such as `doctor` that has displaced it needs the stream for less. */
+const FIRST_PAUSE_MS = 1000;
+/** While something is awaited, each pause is so many times as long as the one before, up to `PAUSE_MS`. */
 const AWAITED_MULTIPLIER = 1.6;
 /** So many displaced streams in a row may end before a response; the next one is a failure (gRFC A57). */
 const MAX_SILENT = 4;
@@ -17,9 +19,9 @@ const MAX_SILENT = 4;
 export interface StreamEnd {
   /** A gRPC status code. */
   readonly code: number;
-  readonly ageMs: number;
   /** The connection that it was on, if that outlived it. */
   readonly connection: number | undefined;
+  readonly ageMs: number;
   /** Whether the server has sent a usable response on it. */
   readonly hasAnswered: boolean;
   /** Whether a resource that was requested on it was not received, or calls fail or wait for want of a change. */
@@ -53,15 +55,20 @@ export interface AfterStreamEnd {
   readonly pauseMs: number | undefined;
 }
 
+/** Whether the server ended a stream because another process of the host has opened one. */
+export function isDisplaced({ code, connection }: StreamStatus | StreamEnd): boolean {
+  return code === StatusCode.OK && connection !== undefined;
+}
+
 /**
  * Decides what follows the end of a stream (docs/decisions/0037-streams-that-are-cut.md). A server that keeps one stream for
  * each host, as the agent of Istio does, displaces that of one process when another one connects: it ends it with OK, on a
  * connection that stays. Every other end is one of gRFC A57.
  */
 export function afterStreamEnd(before: StreamEnds, end: StreamEnd): AfterStreamEnd {
-  const { code, ageMs, connection, hasAnswered, isAwaited } = end;
+  const { ageMs, connection, hasAnswered, isAwaited } = end;
   const hasLasted = ageMs >= LASTING_MS;
-  if (code !== StatusCode.OK || connection === undefined || hasLasted) {
+  if (!isDisplaced(end) || hasLasted) {
     const ends = hasLasted ? NO_ENDS : before;
     return { ends, isFailure: !hasAnswered, pauseMs: undefined };
   }
@@ -71,11 +78,11 @@ export function afterStreamEnd(before: StreamEnds, end: StreamEnd): AfterStreamE
   const awaited = isAwaited ? before.awaited + 1 : 0;
   const silent = isAwaited && !hasAnswered ? before.silent + 1 : 0;
   const ends = { connection, displaced, awaited, silent };
-  const calmMs = displaced > 1 ? PAUSE_MS : undefined;
+  const calmMs = displaced > 1 ? PAUSE_MS : FIRST_PAUSE_MS;
   const pauseMs = isAwaited ? awaitedPauseMs(awaited) : calmMs;
   return { ends, isFailure: silent > MAX_SILENT, pauseMs };
 }
 
 function awaitedPauseMs(awaited: number): number {
-  return Math.min(PAUSE_MS, AWAITED_PAUSE_MS * AWAITED_MULTIPLIER ** (awaited - 1));
+  return Math.min(PAUSE_MS, FIRST_PAUSE_MS * AWAITED_MULTIPLIER ** (awaited - 1));
 }

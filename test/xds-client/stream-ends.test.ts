@@ -6,6 +6,7 @@ import {
   type StreamEnd,
   type StreamEnds,
 } from '../../src/xds-client/stream-ends';
+import type { FakeStream } from '../support/fake-transport';
 import { seededRandom } from '../support/seeded-random';
 import { Harness, type RecordingWatcher } from './harness';
 
@@ -71,7 +72,7 @@ describe('what follows the end of a stream', () => {
     }
   });
 
-  it('is a pause of at most 8 s for each stream that was displaced', () => {
+  it('is a pause of 1 s to 8 s for each stream that was displaced', () => {
     for (const { before, end } of CASES) {
       if (end.connection === undefined || end.ageMs >= LASTING_MS) continue;
       const {
@@ -79,35 +80,32 @@ describe('what follows the end of a stream', () => {
         isFailure,
         pauseMs = 0,
       } = afterStreamEnd(before, { code: StatusCode.OK, ...end });
+      expect(pauseMs).toBeGreaterThanOrEqual(1000);
       expect(pauseMs).toBeLessThanOrEqual(8000);
       expect(ends.displaced).toBeGreaterThan(0);
       if (end.hasAnswered) expect(isFailure).toBe(false);
-      if (!end.isAwaited) expect([0, 8000]).toContain(pauseMs);
+      if (!end.isAwaited) expect([1000, 8000]).toContain(pauseMs);
     }
   });
 
   it.each([
-    ['begins with the second stream in a row', times(4, {}), [null, 8, 8, 8]],
+    ['grows with the second stream in a row', times(4, {}), [1, 8, 8, 8]],
     ['does not begin if streams last', times(4, { ageMs: LASTING_MS }), times(4, null)],
+    ['ends with a stream that has lasted', [{}, {}, { ageMs: LASTING_MS }, {}], [1, 8, null, 1]],
     [
-      'ends with a stream that has lasted',
-      [{}, {}, { ageMs: LASTING_MS }, {}],
-      [null, 8, null, null],
-    ],
-    [
-      'does not begin if each connection ends after its stream',
+      'does not grow if each connection ends after its stream',
       [{ connection: 1 }, { connection: 2 }, { connection: 3 }],
-      times(3, null),
+      times(3, 1),
     ],
     [
       'goes on whatever becomes of the connection',
       [{}, {}, { connection: 2 }, { connection: 3 }],
-      [null, 8, 8, 8],
+      [1, 8, 8, 8],
     ],
     [
-      'neither begins nor ends with another status',
+      'neither follows nor ends with another status',
       [{}, { code: StatusCode.UNAVAILABLE }, {}, { code: StatusCode.UNKNOWN }, {}],
-      [null, null, 8, null, 8],
+      [1, null, 8, null, 8],
     ],
     [
       'is short while something is awaited, and grows',
@@ -296,12 +294,13 @@ class AgentHost {
   }
 
   advance(seconds: number): void {
-    for (let step = 0; step < seconds * 50; step++) {
-      this.nowMs += 20;
+    for (let step = 0; step < seconds * 20; step++) {
+      this.nowMs += 50;
       for (const { clock } of this.processes) {
-        clock.advance(20);
+        clock.advance(50);
         this.registerNewStreams();
       }
+      this.answer();
     }
   }
 
@@ -313,7 +312,9 @@ class AgentHost {
     );
   }
 
+  /** Whose stream is above the agent, and when it is answered. */
   private holder: Harness | undefined;
+  private due: { process: Harness; stream: FakeStream; atMs: number } | undefined;
 
   private registerNewStreams(): void {
     for (const [i, process] of this.processes.entries()) {
@@ -326,12 +327,15 @@ class AgentHost {
       if (holder !== undefined && holder !== process && holder.server.stream.isOpen) {
         holder.stream.end(StatusCode.OK, '', 1);
       }
-      const { stream } = process;
-      // In the time of the process, which is the same for all but 20 ms.
-      process.clock.setTimer(() => {
-        if (stream.isOpen) this.serve(process);
-      }, this.latencyMs);
+      this.due = { process, stream: process.stream, atMs: this.nowMs + this.latencyMs };
     }
+  }
+
+  private answer(): void {
+    if (this.due === undefined || this.due.atMs > this.nowMs) return;
+    const { process, stream } = this.due;
+    this.due = undefined;
+    if (stream === process.stream) this.serve(process);
   }
 
   private serve(process: Harness | undefined): void {
@@ -344,12 +348,12 @@ class AgentHost {
 
 describe('processes behind an agent that keeps one stream', () => {
   describe.each([
-    [2, 20],
-    [4, 20],
+    [2, 50],
+    [4, 50],
     [4, 300],
     [8, 100],
   ])('%d of them, with a control plane that answers after %d ms', (count, latencyMs) => {
-    it.each([1, 2, 3, 4, 5])('have each change within 12 s (seed %d)', (seed) => {
+    it.each([1, 2, 3])('have each change within 12 s (seed %d)', (seed) => {
       const host = new AgentHost(count, latencyMs, seed);
       host.advance(15);
       for (let change = 1; change <= 6; change++) {
@@ -364,7 +368,7 @@ describe('processes behind an agent that keeps one stream', () => {
     });
   });
 
-  it.each([1, 2, 3, 4, 5])('open at most 24 streams in 30 s, four of them (seed %d)', (seed) => {
+  it.each([1, 2, 3])('open at most 24 streams in 30 s, four of them (seed %d)', (seed) => {
     const host = new AgentHost(4, 50, seed);
     for (let restart = 1; restart <= 10; restart++) {
       host.advance(12);

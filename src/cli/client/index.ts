@@ -15,6 +15,8 @@ export { readTarget } from './target-watch';
 export { explainServer } from './given-servers';
 export { type BootstrapOrigin, findTargetProblem, validateBootstrap } from './client-parts';
 export { connectUpstream } from './client-parts';
+export { describeDisplaced } from './observed-transports';
+export { isDisplaced } from '../../xds-client/stream-ends';
 export type { Upstream } from './client-parts';
 export type { StreamStatus, XdsStream, XdsTransport } from '../../xds-client/transport';
 export { explain, resourcesOfTarget } from './given-resources';

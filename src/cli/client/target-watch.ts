@@ -24,6 +24,7 @@ import {
   type OpenedBootstrap,
 } from './client-parts';
 import { afterRunning } from '../../util/running-time';
+import { observeDisplaced } from './observed-transports';
 
 /** Creates an xDS client of its own, which logs nothing. */
 export function createXdsClient({ bootstrap, parts, access }: OpenedBootstrap): XdsClient {
@@ -104,6 +105,8 @@ export interface TargetOptions extends ClientSurroundings {
   /** As a channel is given it. */
   readonly target: string;
   readonly timeoutMs: number;
+  /** Called with the server of each stream that another process has displaced. */
+  readonly onDisplaced: (serverUri: string) => void;
 }
 
 /**
@@ -116,9 +119,12 @@ export async function readTarget(options: TargetOptions): Promise<Result<ClientS
   if (!target.ok) return target;
   const opened = openBootstrap(options.bootstrap, options);
   if (!opened.ok) return opened;
+  const { access } = opened.value;
+  const transportFactory = observeDisplaced(access.transportFactory, options.onDisplaced);
+  const observed = { ...opened.value, access: { ...access, transportFactory } };
   let settle = () => {};
   const settled = new Promise<void>((resolve) => (settle = resolve));
-  const started = TargetWatch.start(opened.value, target.value, settle);
+  const started = TargetWatch.start(observed, target.value, settle);
   if (!started.ok) return started;
   const timer = afterRunning(options.clock, settle, options.timeoutMs, true);
   await settled;

@@ -171,7 +171,11 @@ async function readControlPlane(
   if (target === SERVER_TARGET) {
     return failed(`--target ${target}: only a process has it: use --page, --pid or --admin`);
   }
-  const read = await loadClient().readTarget({ bootstrap, target, timeoutMs, clock, env });
+  const displaced = new DisplacedStreams(io);
+  const { onDisplaced } = displaced;
+  const options = { bootstrap, target, timeoutMs, clock, env, onDisplaced };
+  const read = await loadClient().readTarget(options);
+  displaced.report();
   if (!read.ok) return err({ problems: [read.error], code: exitCode.badInput });
   const { servers, resources } = read.value;
   const source = servers.map(({ serverUri }) => serverUri).join(', ');
@@ -211,9 +215,29 @@ async function readWholeControlPlane(
     return err({ problems: [name.error], code: exitCode.badInput });
   }
   const listeners = name === undefined ? [] : [name.value];
-  const resources = await dumpAll(connected.value, { clock, timeoutMs, listeners });
+  const displaced = new DisplacedStreams(io);
+  const { onDisplaced } = displaced;
+  const resources = await dumpAll(connected.value, { clock, timeoutMs, listeners, onDisplaced });
+  displaced.report();
   if (!resources.ok) return err({ problems: [resources.error], code: exitCode.unreachable });
   return ok({ source: serverUri, nodeId: node.id, resources: resources.value });
+}
+
+/** Counts the streams of a command that other processes have displaced, by server. */
+class DisplacedStreams {
+  private readonly counts = new Map<string, number>();
+
+  constructor(private readonly io: Pick<CliIo, 'printError'>) {}
+
+  readonly onDisplaced = (serverUri: string): void => {
+    this.counts.set(serverUri, (this.counts.get(serverUri) ?? 0) + 1);
+  };
+
+  report(): void {
+    for (const [serverUri, count] of this.counts) {
+      this.io.printError(`note: ${loadClient().describeDisplaced(serverUri, count)}`);
+    }
+  }
 }
 
 /** Options of `fetchStatus`. */

@@ -1,5 +1,4 @@
 import { clusterKind, endpointKind, listenerKind, routeKind } from '../../control-plane';
-import type { Node } from '../../wire/generated/envoy/config/core/v3/base';
 import {
   DiscoveryRequest,
   DiscoveryResponse,
@@ -12,7 +11,9 @@ import { isJsonObject } from '../../wire/proto-json/explain-json';
 import type { Clock } from '../../util/clock';
 import { err, ok, type Result } from '../../util/result';
 import { StatusCode } from '../../util/status-code';
+import type { Handle } from '../../util/handle';
 import type { StreamStatus, Upstream, XdsStream } from '../client';
+import { loadClient } from '../io';
 import { resourceToJson, type DumpedResource } from './dump';
 import { afterRunning } from '../../util/running-time';
 
@@ -25,42 +26,52 @@ export interface DumpAllOptions {
   readonly timeoutMs: number;
   /** The only listeners that are requested, without clusters. Default: all listeners and clusters. */
   readonly listeners?: readonly string[];
+  /** Called with the server when another process has displaced the stream. */
+  readonly onDisplaced: (serverUri: string) => void;
 }
+
+/** Milliseconds until the stream is opened again that another process has displaced: that process pauses longer the second time. */
+const RETRY_MS = 1000;
 
 /**
  * Requests all listeners and clusters of a control plane, or the given listeners, and the routes and endpoints that they name, over one
- * stream.
+ * stream; over another one if another process displaces it.
  * Resources are not judged, so that those that clients reject are there too.
  *
  * @returns the resources that were received in time; an error if there was no response at all.
  */
 export function dumpAll(
-  { serverUri, transport, node }: Upstream,
-  { clock, timeoutMs, listeners = [] }: DumpAllOptions,
+  upstream: Upstream,
+  options: DumpAllOptions,
 ): Promise<Result<readonly DumpedResource[], string>> {
+  const { serverUri, transport, node } = upstream;
+  const { clock, timeoutMs } = options;
   return new Promise((resolve) => {
+    let walk: WildcardWalk;
+    let retry: Handle | undefined;
     const end = (failure: string) => {
       timer.release();
-      stream.close();
+      retry?.release();
+      walk.stop();
       transport.close();
       resolve(
         walk.hasResponse ? ok(walk.resources) : err(`control plane ${serverUri}: ${failure}`),
       );
     };
-    const silence = `no response within ${describeDuration(timeoutMs)}; is node id "${node.id}" known to it?`;
-    const timer = afterRunning(clock, () => end(silence), timeoutMs, true);
-    const stream: XdsStream = transport.openStream(METHOD, {
-      onSent: () => walk.onSent(),
-      onMessage: (bytes) => {
-        const problem = walk.onResponse(bytes);
-        if (problem !== undefined) end(`a response that cannot be read: ${problem}`);
-      },
-      onClosed: (status: StreamStatus) => end(describeEnd(status)),
-    });
-    const walk: WildcardWalk = new WildcardWalk(stream, { node, listeners }, () =>
-      end('no response'),
-    );
-    walk.start();
+    let outcome = `no response within ${describeDuration(timeoutMs)}; is node id "${node.id}" known to it?`;
+    const timer = afterRunning(clock, () => end(outcome), timeoutMs, true);
+    const open = () => {
+      walk = new WildcardWalk(upstream, options.listeners ?? [], (failure, status) => {
+        if (status === undefined || !loadClient().isDisplaced(status)) {
+          end(failure);
+          return;
+        }
+        options.onDisplaced(serverUri);
+        outcome = failure;
+        retry = afterRunning(clock, open, RETRY_MS, true);
+      });
+    };
+    open();
   });
 }
 
@@ -78,33 +89,46 @@ class WildcardWalk {
   /** The types that were requested and not answered yet. */
   private readonly waiting = new Set<string>();
   private isSending = false;
+  private readonly onDone: () => void;
   private isFirst = true;
+  private readonly stream: XdsStream;
   hasResponse = false;
 
+  /** @param onEnd Called when all is received or the stream has ended, with the status of the server if it has one. */
   constructor(
-    private readonly stream: XdsStream,
-    private readonly options: { readonly node: Node; readonly listeners: readonly string[] },
-    private readonly onDone: () => void,
-  ) {}
-
-  get resources(): readonly DumpedResource[] {
-    return [...this.received.values()];
-  }
-
-  start(): void {
-    const { listeners } = this.options;
+    private readonly upstream: Upstream,
+    private readonly listeners: readonly string[],
+    onEnd: (failure: string, status?: StreamStatus) => void,
+  ) {
+    this.onDone = () => onEnd('no response');
+    this.stream = upstream.transport.openStream(METHOD, {
+      onSent: () => this.onSent(),
+      onMessage: (bytes) => {
+        const problem = this.onResponse(bytes);
+        if (problem !== undefined) onEnd(`a response that cannot be read: ${problem}`);
+      },
+      onClosed: (status) => onEnd(describeEnd(status), status),
+    });
     if (listeners.length === 0) this.request(clusterKind.typeUrl, []);
     this.request(listenerKind.typeUrl, [...listeners]);
     this.stream.read();
   }
 
-  onSent(): void {
+  stop(): void {
+    this.stream.close();
+  }
+
+  get resources(): readonly DumpedResource[] {
+    return [...this.received.values()];
+  }
+
+  private onSent(): void {
     this.isSending = false;
     this.pump();
   }
 
   /** @returns why a message cannot be read. */
-  onResponse(bytes: Uint8Array): string | undefined {
+  private onResponse(bytes: Uint8Array): string | undefined {
     try {
       this.read(bytes);
       return undefined;
@@ -140,7 +164,7 @@ class WildcardWalk {
 
   private namesOf(typeUrl: string): string[] {
     if (typeUrl === endpointKind.typeUrl) return this.endpointNames();
-    if (typeUrl === listenerKind.typeUrl) return [...this.options.listeners];
+    if (typeUrl === listenerKind.typeUrl) return [...this.listeners];
     return typeUrl === routeKind.typeUrl ? this.routeNames() : [];
   }
 
@@ -172,7 +196,7 @@ class WildcardWalk {
   }
 
   private send(request: Partial<DiscoveryRequest>): void {
-    const node = this.isFirst ? this.options.node : undefined;
+    const node = this.isFirst ? this.upstream.node : undefined;
     this.isFirst = false;
     this.outbox.push(DiscoveryRequest.create({ ...request, ...(node && { node }) }));
     this.pump();

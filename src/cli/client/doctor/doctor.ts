@@ -5,6 +5,7 @@ import { serverListenerName } from '../../../bootstrap/server-listener-name';
 import type { Clock } from '../../../util/clock';
 import type { IpPort } from '../../../util/host-port';
 import { createClientParts, createServerAccess } from '../client-parts';
+import { describeDisplaced, observeDisplaced } from '../observed-transports';
 import { allServers, checkBootstrap, readBootstrapSource, relayed } from './bootstrap-checks';
 import { checkProviders } from './credential-checks';
 import { checkChannel, checkEndpoints, checkLoadReports, checkTarget } from './target-checks';
@@ -51,12 +52,30 @@ const PROBE_NAME = 'grpc-xds-doctor';
  * @returns all findings, in the order of the checks.
  */
 export async function runDoctor(options: DoctorOptions): Promise<readonly Finding[]> {
-  const { clock, env, bootstrapPath, timeoutMs: adsMs = ADS_MS } = options;
   const findings = new Findings(options.onFinding);
+  const displaced = new Map<string, number>();
+  await examine(options, findings, (serverUri) => {
+    displaced.set(serverUri, (displaced.get(serverUri) ?? 0) + 1);
+  });
+  for (const [serverUri, count] of displaced) {
+    findings.note('one-stream', serverUri, describeDisplaced(serverUri, count));
+  }
+  return findings.all;
+}
+
+/** @param onDisplaced Called with the server of each stream that another process has displaced. */
+async function examine(
+  options: DoctorOptions,
+  findings: Findings,
+  onDisplaced: (serverUri: string) => void,
+): Promise<void> {
+  const { clock, env, bootstrapPath, timeoutMs: adsMs = ADS_MS } = options;
   checkHostFacts(options, findings);
   const target = parseOptional(options.target, findings);
   const parts = createClientParts({ clock, env });
-  const access = createServerAccess(parts);
+  const created = createServerAccess(parts);
+  const transportFactory = observeDisplaced(created.transportFactory, onDisplaced);
+  const access = { ...created, transportFactory };
   const rules = { support: access.support, flags: parts.environment.flags };
   const stepMs = Math.min(STEP_MS, adsMs);
   const relay = await checkRelayVariables({ env, clock, findings, stepMs });
@@ -65,19 +84,18 @@ export async function runDoctor(options: DoctorOptions): Promise<readonly Findin
     const reason = 'there is no bootstrap that can be used';
     findings.skip('server', 'servers', `not checked: ${reason}`);
     await skipRest(options, reason, findings);
-    return findings.all;
+    return;
   }
   checkProviders(bootstrap, clock, findings);
   const context: DoctorContext = { bootstrap, parts, access, clock, findings, stepMs, adsMs };
   const isReached = await checkServers(context, requestedListener(context, target, options.server));
   if (!isReached) {
     await skipRest(options, 'no management server has responded', findings);
-    return findings.all;
+    return;
   }
   if (options.server !== undefined) await checkListeningServer(options.server, context);
   if (target === undefined) skipTarget(options, 'the target cannot be used', findings);
   else await checkWholeTarget(target, context, { ...options, relay });
-  return findings.all;
 }
 
 /** Reports that nothing of the server and the target is checked, except for the port of the server. */

@@ -20,7 +20,6 @@ import {
   probeSocket,
   probeTls,
   resolveName,
-  observeTransports,
   runStep,
   type SocketTarget,
   type TlsProbe,
@@ -31,8 +30,10 @@ import { ok, type Result } from '../../../util/result';
 import { noClientEvents } from '../../../xds-client/client-snapshot';
 import { isRelayedFailure, type RelayHop } from '../../../xds-client/relay-hop';
 import type { StreamStatus } from '../../../xds-client/transport';
+import { isDisplaced } from '../../../xds-client/stream-ends';
 import { XdsClient } from '../../../xds-client/xds-client';
 import { USER_AGENT } from '../client-parts';
+import { observeTransports } from '../observed-transports';
 
 /** The Listener that is requested of a server. */
 export interface RequestedListener {
@@ -351,21 +352,27 @@ function probeAds(
   return runStep<AdsReaction>(clock, adsMs, (done) => {
     const { random, logger } = parts.environment;
     let timer: Handle | undefined;
+    let displaced: StreamStatus | undefined;
     const onAnswered = () => done(ok({ kind: 'answered', relay: client.serverStates()[0]?.relay }));
     const client = new XdsClient({
       bootstrap: onlyServer(bootstrap, server),
       transportFactory: observeTransports(access.transportFactory, {
         onMessage: () => (timer ??= clock.setTimer(onAnswered, READ_MS, true)),
-        onClosed: (status) => done(ok({ kind: 'closed', status })),
+        // The client opens another stream, and says when it gives up.
+        onClosed: (status) => {
+          if (isDisplaced(status)) displaced = status;
+          else done(ok({ kind: 'closed', status }));
+        },
       }),
       ...{ clock, random, logger, userAgent: USER_AGENT },
       events: { ...noClientEvents, onResponse: onAnswered },
     });
     client.watch(parts.types.listener, listenerName, {
       onResourceChanged(update) {
-        // Of a server whose transport cannot be created, and that therefore has no stream.
+        // Of a server whose transport cannot be created, and that therefore has no stream, or that has displaced all streams.
         if (!update.ok) {
-          done(ok({ kind: 'closed', status: { code: 14, details: update.error.message } }));
+          const status = displaced ?? { code: 14, details: update.error.message };
+          done(ok({ kind: 'closed', status }));
         }
       },
       onAmbientError() {},
