@@ -8,6 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { startChild } from '../support/child.mjs';
 import { quantile } from '../support/statistics.mjs';
 import { printTable } from '../support/table.mjs';
+import { runAgents } from './agents.mjs';
 import { cpuMsOf, memoryOf } from './usage.mjs';
 
 const here = (name) => new URL(name, import.meta.url).pathname;
@@ -220,6 +221,7 @@ const HEADING = [
 /** `RELAY_ONLY` runs the rows whose names contain it. */
 export async function run() {
   const { RELAY_ONLY = '' } = process.env;
+  await runAgents(RELAY_ONLY);
   const starts = {
     [`${WORKERS} processes`]: (address) => Workers.start(address, WORKERS),
     [`${WORKERS} streams`]: (address, names) => Streams.start(address, WORKERS, names),
@@ -238,6 +240,7 @@ export async function run() {
     );
     rows.push(['  added', ...added, '', '', '', '', '', limitOf(name, relayed)]);
   }
+  if (rows.length === 1) return;
   console.log(
     `\n${CLUSTERS} clusters, incremental variant: one changes every ${PAUSE_MS} ms, ${UPDATES} times; CPU per change\n`,
   );
