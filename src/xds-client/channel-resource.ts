@@ -404,10 +404,11 @@ export class ChannelResources {
     };
     yield* applyEach(removed, (name) => remove(name, true));
     if (!isComplete) return;
+    const explicit = new Set(removed);
     yield* applyEach([...byName.keys()], (name) => {
       // What was not requested by its name is not waited for: a response without it says that it does not exist.
       const isDiscovered = byName.get(name)?.isRequested === false;
-      if (!events.has(name) && !lost.has(name)) remove(name, isDiscovered);
+      if (!events.has(name) && !lost.has(name) && !explicit.has(name)) remove(name, isDiscovered);
     });
   }
 }

@@ -190,7 +190,7 @@ export class ManagementServers {
     return new ServerChannel({
       server,
       certificateProviders: this.options.bootstrap.certificateProviders,
-      policy: serverPolicy(server.features, dataErrorHandling ?? false),
+      policy: serverPolicy(server, dataErrorHandling ?? false),
       node: this.node,
       parseName: this.parseName,
       withoutDelta: this.withoutDelta,

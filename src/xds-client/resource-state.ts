@@ -10,6 +10,7 @@ import {
   absentError,
   deletedError,
   expiredError,
+  notInFileError,
   rejectedError,
   serverError,
   timeoutError,
@@ -280,7 +281,9 @@ export function deletionEvent(
   { version, isExplicit, wasReceived: isRemoval, handling }: Deletion,
   origin: EventOrigin,
 ): ResourceEvent<unknown> {
-  const error = (isRemoval ? deletedError : absentError)(id, origin.server);
+  const absence = origin.policy.isFile ? notInFileError : absentError;
+  const describe = isRemoval && !origin.policy.isFile ? deletedError : absence;
+  const error = describe(id, origin.server);
   const failure = createFailure('DOES_NOT_EXIST', error, version, origin);
   return { kind: 'deleted', failure, handling, isExplicit };
 }

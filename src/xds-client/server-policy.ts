@@ -1,3 +1,5 @@
+import type { ServerConfig } from '../bootstrap/bootstrap';
+import { serverProtocol } from '../bootstrap/server-uri';
 import type { Node } from '../wire/generated/envoy/config/core/v3/base';
 import { SotwProtocol } from './ads/sotw-subscriptions';
 import type { AdsProtocol, RequestSource } from './ads/subscriptions';
@@ -28,6 +30,8 @@ export interface ServerPolicy {
   readonly delta: DeltaMode;
   /** Whether each type has its own stream, of its own service, instead of one for all types. */
   readonly separateStreams: boolean;
+  /** Whether it is a file: what a file does not contain does not exist, without a wait for it. */
+  readonly isFile: boolean;
 }
 
 /** The features by which a bootstrap chooses the variant of the protocol; they are this package's own. */
@@ -45,10 +49,11 @@ const TRANSIENT_RESOURCE_TIMEOUT_MS = 30_000;
  * @param dataErrorHandling Whether gRFC A88 applies; without it gRFCs A53 and A57 do.
  */
 export function serverPolicy(
-  features: ReadonlySet<string>,
+  { serverUri, features }: Pick<ServerConfig, 'serverUri' | 'features'>,
   dataErrorHandling: boolean,
 ): ServerPolicy {
-  return { ...dataErrorPolicy(features, dataErrorHandling), ...variantPolicy(features) };
+  const isFile = serverProtocol(serverUri) === 'file';
+  return { ...dataErrorPolicy(features, dataErrorHandling), ...variantPolicy(features), isFile };
 }
 
 function variantPolicy(
@@ -62,7 +67,7 @@ function variantPolicy(
 function dataErrorPolicy(
   features: ReadonlySet<string>,
   dataErrorHandling: boolean,
-): Omit<ServerPolicy, 'delta' | 'separateStreams'> {
+): Omit<ServerPolicy, 'delta' | 'separateStreams' | 'isFile'> {
   if (!dataErrorHandling) {
     return {
       deletion: features.has('ignore_resource_deletion') ? 'ignore' : 'drop',

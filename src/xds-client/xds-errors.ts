@@ -1,4 +1,5 @@
 import type { Bootstrap, ServerConfig } from '../bootstrap/bootstrap';
+import { serverProtocol } from '../bootstrap/server-uri';
 import { connectionAdvice } from '../util/connection-advice';
 import { describeDuration } from '../util/duration';
 import { quoteName, sanitizeText } from '../util/text';
@@ -25,9 +26,10 @@ export interface ResourceId {
   readonly name: string;
 }
 
-/** Names a server and the node. */
-export function describeServer(server: ServerConfig, nodeId: string): string {
-  return sanitizeText(`management server ${server.serverUri} (node "${nodeId}")`);
+/** Names a server and the node; a file is named by its URI alone. */
+export function describeServer({ serverUri }: ServerConfig, nodeId: string): string {
+  const isFile = serverProtocol(serverUri) === 'file';
+  return sanitizeText(isFile ? serverUri : `management server ${serverUri} (node "${nodeId}")`);
 }
 
 /** Names the servers of a resource, of which those after the first are for fallback, and the node. */
@@ -117,10 +119,17 @@ export function rejectedError(
   return createError('invalid', id, cause);
 }
 
+const ADD_IT = 'add it there, or change what refers to it';
+
 /** The error of a resource that a complete response does not have. */
 export function deletedError(id: ResourceId, server: string): XdsError {
-  const advice = 'add it there, or change what refers to it';
-  return createError('does-not-exist', id, `no such resource: ${server} has removed it: ${advice}`);
+  return createError('does-not-exist', id, `no such resource: ${server} has removed it: ${ADD_IT}`);
+}
+
+/** The error of a resource that a file, or a directory of files, does not contain. */
+export function notInFileError(id: ResourceId, file: string): XdsError {
+  const cause = `no such resource: ${file} does not contain it: ${ADD_IT}`;
+  return createError('does-not-exist', id, cause);
 }
 
 /** The error of a resource that does not exist, according to its server. */

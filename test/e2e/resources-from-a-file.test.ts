@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { logVerbosity, setLogger, setLogVerbosity } from '@grpc/grpc-js';
+import { inspect } from '../../src';
 import { EchoBackend, EchoClient } from '../support/echo-backend';
 import { eventually } from '../support/eventually';
 import { NODE_ID, SERVICE, simpleResources, registerAnew } from '../support/mesh';
@@ -138,7 +139,7 @@ describe('a server that is a file', () => {
     await expect(client.say()).rejects.toMatchObject({
       code: 14,
       details: expect.stringMatching(
-        /management server file:\/\/\/\S+ \(node "test-node"\) cannot be reached: \S+resources\.json: not JSON: line 2, column 16: expected a value or "\]"/,
+        /: file:\/\/\/\S+ cannot be reached: \S+resources\.json: not JSON: line 2, column 16: expected a value or "\]"/,
       ),
     });
     replace(file, resourcesFor(0));
@@ -179,6 +180,54 @@ describe('a server that is a file', () => {
     );
     // The other types of the same file are in use.
     await untilAnsweredBy(client, 'second');
+  });
+
+  describe.each([
+    ['listeners', `Listener "${SERVICE}"`],
+    ['routes', `RouteConfiguration "${SERVICE}-routes"`],
+    ['clusters', 'Cluster "echo"'],
+    ['endpoints', 'ClusterLoadAssignment "echo"'],
+  ])('without any %s', (list, resource) => {
+    const withoutIt = () => JSON.stringify({ ...simpleResources([portOf(0)]), [list]: [] });
+
+    it('fails calls at once, by its name, until it has one', async () => {
+      const file = join(folder, 'resources.json');
+      writeFileSync(file, withoutIt());
+      const client = use(file);
+      await expect(client.say()).rejects.toMatchObject({
+        code: 14,
+        details: expect.stringContaining(
+          `${resource}: no such resource: ${pathToFileURL(file).href} does not contain it: add it there, or change what refers to it`,
+        ),
+      });
+      replace(file, resourcesFor(0));
+      await eventually(
+        () => client.say().catch((error: Error) => error.message),
+        (answer) => answer === 'first',
+      );
+      expect(log.join('\n')).not.toMatch(/management server|waiting for/);
+    });
+  });
+
+  it.each([
+    ['fails calls', 'listeners', false],
+    ['keeps what it had', 'routes', true],
+    ['fails calls', 'clusters', false],
+    ['keeps what it had', 'endpoints', true],
+  ])('%s when %s are removed from it', async (_what, list, isKept) => {
+    const file = join(folder, 'resources.json');
+    writeFileSync(file, resourcesFor(0));
+    const client = use(file);
+    expect(await client.say()).toBe('first');
+    replace(file, JSON.stringify({ ...simpleResources([portOf(0)]), [list]: [] }));
+    const failing = () =>
+      inspect()
+        .targets.flatMap(({ resources }) => resources)
+        .flatMap(({ failure }) => failure?.details ?? []);
+    await eventually(failing, (resources) => resources.length > 0);
+    expect(failing()).toEqual([expect.stringContaining('does not contain it')]);
+    const answer = await client.say().catch((error: Error) => error.message);
+    expect(answer).toEqual(isKept ? 'first' : expect.stringContaining('does not contain it'));
   });
 
   it('may hold more than is wanted', async () => {

@@ -59,7 +59,11 @@ function readBytes(
       server,
       certificateProviders: new Set(),
       parseName: parseResourceName,
-      origin: { server: 's', policy: serverPolicy(new Set(), hasErrors), nowMs: 3 },
+      origin: {
+        server: 's',
+        policy: serverPolicy({ serverUri: 's:1', features: new Set() }, hasErrors),
+        nowMs: 3,
+      },
       resources: new Map(requested.map((name) => [name, { accepted: cached.get(name) }])),
       wildcard: undefined,
       elementsOf: () => 0,

@@ -132,7 +132,11 @@ describe('a response with too many resources', () => {
             server: serverConfig('xds.test:1'),
             certificateProviders: new Set(),
             parseName: parseResourceName,
-            origin: { server: 's', policy: serverPolicy(new Set(), true), nowMs: 0 },
+            origin: {
+              server: 's',
+              policy: serverPolicy({ serverUri: 's:1', features: new Set() }, true),
+              nowMs: 0,
+            },
             resources: new Map([['a', { accepted: undefined }]]),
             wildcard: undefined,
             elementsOf: () => 0,

@@ -6,6 +6,11 @@ const FEATURES = [
   'resource_timer_is_transient_error',
 ] as const;
 
+const server = (features: readonly string[], serverUri = 'xds.test:1') => ({
+  serverUri,
+  features: new Set(features),
+});
+
 describe('serverPolicy', () => {
   it.each([
     ['nothing', [], 'drop'],
@@ -13,7 +18,7 @@ describe('serverPolicy', () => {
     ['the features of gRFC A88', FEATURES.slice(1), 'drop'],
     ['features it does not know', ['xds_v3', '__proto__'], 'drop'],
   ])('without data error handling, with %s', (_what, features, deletion) => {
-    expect(serverPolicy(new Set(features), false)).toEqual({
+    expect(serverPolicy(server(features), false)).toEqual({
       deletion,
       dropOnDataError: false,
       resourceTimeoutMs: 15_000,
@@ -21,6 +26,7 @@ describe('serverPolicy', () => {
       readResourceErrors: false,
       delta: 'off',
       separateStreams: false,
+      isFile: false,
     });
   });
 
@@ -34,15 +40,26 @@ describe('serverPolicy', () => {
       { deletion: 'report', resourceTimeoutMs: 30_000, timeoutIsTransient: true },
     ],
   ])('with data error handling, with %s', (_what, features, expected) => {
-    expect(serverPolicy(new Set(features), true)).toEqual({
+    expect(serverPolicy(server(features), true)).toEqual({
       dropOnDataError: false,
       resourceTimeoutMs: 15_000,
       timeoutIsTransient: false,
       readResourceErrors: true,
       delta: 'off',
       separateStreams: false,
+      isFile: false,
       ...expected,
     });
+  });
+
+  it.each([
+    ['file:///etc/xds.yaml', true],
+    ['FILE:///etc/xds', true],
+    ['xds.test:1', false],
+    ['https://xds.test', false],
+    ['unix:///run/file:.sock', false],
+  ])('tells that %s is a file: %s', (serverUri, isFile) => {
+    expect(serverPolicy(server([], serverUri), false)).toMatchObject({ isFile });
   });
 
   it.each([
@@ -56,7 +73,7 @@ describe('serverPolicy', () => {
     ['grpc_xds_separate_streams', ['grpc_xds_separate_streams'], { separateStreams: true }],
   ])('chooses the variant of the protocol by %s', (_what, features, expected) => {
     for (const dataErrorHandling of [false, true]) {
-      expect(serverPolicy(new Set(features), dataErrorHandling)).toMatchObject({
+      expect(serverPolicy(server(features), dataErrorHandling)).toMatchObject({
         delta: 'off',
         separateStreams: false,
         ...expected,
@@ -72,7 +89,7 @@ describe('what becomes of a resource that an incremental server has removed', ()
     ['data error handling', [], true, 'report', 'report'],
     ['data error handling that fails', ['fail_on_data_errors'], true, 'drop', 'drop'],
   ])('with %s', (_what, features, dataErrorHandling, whole, part) => {
-    const policy = serverPolicy(new Set(features), dataErrorHandling);
+    const policy = serverPolicy(server(features), dataErrorHandling);
     expect([removalHandling(policy, false), removalHandling(policy, true)]).toEqual([whole, part]);
   });
 });

@@ -88,10 +88,11 @@ export function* readResponse(response: AdsResponse, context: ReadContext): Step
     (name) => reader.readRemoval(name),
     () => NAME_SIZE,
   );
-  if (context.origin.policy.readResourceErrors) {
+  const { isFile, readResourceErrors } = context.origin.policy;
+  if (isFile || readResourceErrors) {
     yield* inSteps(
       response.errors,
-      (error) => reader.readError(error),
+      (error) => reader.readError(error, isFile),
       () => NAME_SIZE,
     );
   }
@@ -235,6 +236,7 @@ class ResponseReader implements ReadResponse {
     const { wildcard, origin } = this.context;
     if (wildcard === undefined || !this.hasResource) return;
     this.events.delete(WILDCARD);
+    this.removals.delete(WILDCARD);
     this.events.set(WILDCARD, wildcard.answeredEvent(this.response.version, origin.nowMs));
   }
 
@@ -244,7 +246,9 @@ class ResponseReader implements ReadResponse {
     if (this.isUnread(name)) this.removals.add(name);
   }
 
-  readError({ resourceName, errorDetail }: ResourceError): void {
+  readError({ resourceName, errorDetail }: ResourceError, isFile: boolean): void {
+    // A file lists what it does not contain.
+    if (isFile) return this.readRemoval(resourceName?.name ?? '');
     this.resourcesRead++;
     const name = this.canonical(resourceName?.name ?? '');
     if (name !== '') this.discover(name);
