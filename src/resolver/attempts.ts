@@ -1,8 +1,25 @@
-import type { PickResult, StatusObject } from '../grpc-js';
+import type { ChannelOptions, PickResult, StatusObject } from '../grpc-js';
 import { quoteName } from '../util/text';
 
 /** The number of endpoints in the text of a call that was retried. */
 const MAX_SHOWN = 5;
+
+/** The channel option of grpc-js with the largest number of attempts, whatever a retry policy says. */
+export const ATTEMPTS_OPTION = 'grpc-node.retry_max_attempts_limit';
+/** The attempts that grpc-js makes without that option. */
+export const DEFAULT_ATTEMPTS = 5;
+
+/** Returns the largest number of attempts that a channel makes. */
+export function attemptsLimit({ [ATTEMPTS_OPTION]: limit }: ChannelOptions): number {
+  return limit ?? DEFAULT_ATTEMPTS;
+}
+
+/** Describes the limit on the attempts of a call. */
+export function describeAttemptsLimit(ofPolicy: number, ofChannel = DEFAULT_ATTEMPTS): string {
+  return ofPolicy <= ofChannel
+    ? `at most ${ofPolicy} by the retry_policy of the route`
+    : `at most ${ofChannel} by the channel option ${ATTEMPTS_OPTION}, of ${ofPolicy} by the retry_policy of the route`;
+}
 
 /** The attempts of a call that was retried (gRFC A44). */
 export class Attempts {
@@ -24,15 +41,14 @@ export class Attempts {
   /**
    * Returns the status with how often the call was tried, and where.
    *
-   * @param limit That of the retry policy.
+   * @param policy The limit on them; see {@link describeAttemptsLimit}.
    */
-  explain(status: StatusObject, cluster: string, limit: number): StatusObject {
+  explain(status: StatusObject, cluster: string, policy: string): StatusObject {
     const shown = Array.from(this.byAddress, ([address, count]) =>
       count === 1 ? address : `${address} (${count} times)`,
     );
     const more = shown.length - MAX_SHOWN;
     const addresses = shown.slice(0, MAX_SHOWN).join(', ') + (more > 0 ? ` and ${more} more` : '');
-    const policy = `at most ${limit} by the retry_policy of the route`;
     const text = `${this.count} attempts, ${policy}: Cluster ${quoteName(cluster)}: ${addresses}`;
     return { ...status, details: `${status.details}; ${text}` };
   }

@@ -1,5 +1,7 @@
 import { inspect } from 'node:util';
 import type { CallExplanation, RouteDecision, RoutedCall, RouteOutcome } from './explain-call';
+import type { RetryPolicy } from '../resources/route-config/route-config';
+import { ATTEMPTS_OPTION, DEFAULT_ATTEMPTS } from './attempts';
 import { joinLines, quoteText } from '../util/text';
 
 /** Gives an explanation a text form for people, for `String` and `console.log`. Its members stay plain data. */
@@ -55,11 +57,17 @@ function formatForward({
       return `${percent(share)} to cluster ${quoteText(name)}${through && `, through ${through}`}`;
     }),
     timeoutMs === undefined ? 'no timeout of the route' : `timeout ${timeoutMs} ms`,
-    retry === undefined
-      ? 'no retries'
-      : `at most ${retry.maxAttempts} attempts, on ${retry.retryOn.join(', ')}`,
+    retry === undefined ? 'no retries' : formatRetry(retry),
     ...(hash.length === 0 ? [] : [`hash of ${hash.join(', ')}`]),
   ];
+}
+
+function formatRetry({ maxAttempts, retryOn }: RetryPolicy): string {
+  const limit =
+    maxAttempts > DEFAULT_ATTEMPTS
+      ? ` (${DEFAULT_ATTEMPTS} without the channel option ${ATTEMPTS_OPTION})`
+      : '';
+  return `at most ${maxAttempts} attempts${limit}, on ${retryOn.join(', ')}`;
 }
 
 function formatUnmatched({ unmatchedShare }: RoutedCall): readonly string[] {

@@ -37,7 +37,7 @@ import {
   nameConfigurationTime,
 } from './deadline-status';
 import type { PendingHash } from './request-hash';
-import { Attempts } from './attempts';
+import { Attempts, describeAttemptsLimit } from './attempts';
 import { RouteDeadline } from './route-deadline';
 import { namesCause, nameOrigin, namesCluster, type Origin } from './status-origin';
 
@@ -60,6 +60,8 @@ export interface CallChannel extends FilterChannel {
   readonly rates?: ChannelRates;
   /** Returns where the config in use is from; `undefined` if there is none. Default: it is not known. */
   readonly origin?: () => Origin | undefined;
+  /** The largest number of attempts of a call. Default: that of grpc-js. */
+  readonly attemptsLimit?: number;
 }
 
 /** Manages the calls that are pending. */
@@ -309,10 +311,9 @@ export class XdsCall implements CallConfig, FilterFactory, Filter, CallAttribute
       const explained = explainDeadline(status, { cluster, notPicked, eventLoop, silenceMs });
       const { retryPolicy } = this.methodConfig;
       // Without a policy the host library retries once what no server has seen (gRFC A6).
-      const isRetried = attempts !== undefined && retryPolicy !== undefined;
-      return this.nameOrigin(
-        isRetried ? attempts.explain(explained, cluster, retryPolicy.maxAttempts) : explained,
-      );
+      if (attempts === undefined || retryPolicy === undefined) return this.nameOrigin(explained);
+      const limit = describeAttemptsLimit(retryPolicy.maxAttempts, this.channel.attemptsLimit);
+      return this.nameOrigin(attempts.explain(explained, cluster, limit));
     }
     if (pending === undefined) return this.nameOrigin(status);
     return explainBlock(

@@ -15,6 +15,7 @@ import { xdsLbContextArg } from '../lb/lb-policy';
 import type { LbConfig } from '../resources/extension-points';
 import { CallHeaders, clientHeaders, MatchedCall } from '../routing/matched-call';
 import { PendingSelector, XdsConfigSelector, type RoutingChannel } from './config-selector';
+import { attemptsLimit } from './attempts';
 import { LateClusters } from './late-clusters';
 import { PendingCalls } from './pending-calls';
 import { RequestHasher } from './request-hash';
@@ -218,6 +219,7 @@ export class XdsResolver implements Resolver, ResolutionOwner {
       ...{ clock, logger, meter, random, target, pendingCalls },
       filterStates: new FilterStates(),
       lateClusters: new LateClusters(clock),
+      attemptsLimit: attemptsLimit(this.options),
       origin: () => this.resolution?.origin,
       hasher: new RequestHasher({ target, hash, random, meter, limits }),
       matched: new MatchedCall(random, new CallHeaders(clientHeaders), meter),

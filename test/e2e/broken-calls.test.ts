@@ -5,6 +5,7 @@ import { endWith, RawBackend } from '../support/raw-backend';
 
 // What the status of a call says whose stream or connection ends without a status of its server.
 
+const ATTEMPTS_OPTION = 'grpc-node.retry_max_attempts_limit';
 const TIME = String.raw`\d{4}-\d\d-\d\dT[\d:.]+Z`;
 
 describe('the status of a call', () => {
@@ -87,6 +88,27 @@ describe('the status of a call', () => {
         `^overloaded; 3 attempts, at most 3 by the retry_policy of the route: Cluster ".*": 127.0.0.1:${port} \\(3 times\\); configured by `,
       ),
     );
+  });
+
+  it.each([
+    ['at most 5 times by default', {}, 5, 'by the channel option'],
+    ['as often as the channel allows', { [ATTEMPTS_OPTION]: 8 }, 8, 'by the channel option'],
+    ['as often as the route says', { [ATTEMPTS_OPTION]: 12 }, 11, 'by the retry_policy'],
+    ['less often, if the channel says so', { [ATTEMPTS_OPTION]: 3 }, 3, 'by the channel option'],
+  ])('is tried %s', async (_what, options, attempts, by) => {
+    let count = 0;
+    onStream = (stream) => {
+      count++;
+      endWith(stream, status.UNAVAILABLE, 'overloaded');
+    };
+    serve({
+      retry_on: 'unavailable',
+      num_retries: 10,
+      retry_back_off: { base_interval: '0.001s' },
+    });
+    const { details } = await mesh.client(options).failure();
+    expect(details).toContain(`overloaded; ${attempts} attempts, at most ${attempts} ${by}`);
+    expect(count).toBe(attempts);
   });
 
   // gRFC A6: response headers commit a call to its attempt.

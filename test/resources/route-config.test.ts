@@ -731,7 +731,7 @@ describe('a retry policy', () => {
     ],
     [
       { retry_on: 'unavailable', num_retries: 4_294_967_295 },
-      { ...unavailable, maxAttempts: 5 },
+      { ...unavailable, maxAttempts: 4_294_967_296 },
     ],
     // Whole seconds stay whole: 1 s is a thousand milliseconds.
     [

@@ -7,7 +7,6 @@ import type { Violations } from '../../util/violations';
 import type { ParseContext } from '../extension-points';
 import type { RetryableCode, RetryPolicy } from './route-config';
 
-const MAX_ATTEMPTS = 5;
 /** Characters of `retry_on`. */
 const MAX_RETRY_ON_LENGTH = 8192;
 const MIN_INTERVAL_MS = 1;
@@ -43,7 +42,7 @@ export function parseRetryPolicy(
   if (numRetries < 1 || intervals === undefined) return undefined;
   const codes = parseCodes(retryOn);
   if (codes.length === 0) return 'none';
-  return { retryOn: codes, maxAttempts: Math.min(numRetries + 1, MAX_ATTEMPTS), ...intervals };
+  return { retryOn: codes, maxAttempts: numRetries + 1, ...intervals };
 }
 
 function parseCodes(retryOn: string): readonly RetryableCode[] {

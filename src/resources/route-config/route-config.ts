@@ -50,7 +50,7 @@ export type RetryableCode =
 export interface RetryPolicy {
   /** Never empty: a policy that names no usable code is `'none'`. */
   readonly retryOn: readonly RetryableCode[];
-  /** Attempts in all, 2 to 5. */
+  /** Attempts in all, at least 2. The channel makes at most 5, unless `grpc-node.retry_max_attempts_limit` says otherwise. */
   readonly maxAttempts: number;
   readonly baseIntervalMs: number;
   readonly maxIntervalMs: number;
