@@ -11,6 +11,8 @@ import { quoteName } from '../util/text';
 export const IN_FILTERS = 'waiting for metadata filters';
 /** The text of a call that has no connection. */
 export const IN_PICK_QUEUE = 'Waiting for LB pick';
+/** The words of a call that has ended because of the timeout of its route, after the time. */
+export const ROUTE_TIMEOUT = 'timeout of the route';
 
 /** Returns the status with more causes, if it is DEADLINE_EXCEEDED and its text ends with `stage`. */
 export function explainStage(
@@ -99,6 +101,26 @@ function describeSilence(ms: number | undefined): string {
 
 /** The beginning of the text of grpc-js, with the time since the start of the call. */
 const ELAPSED = /^Deadline exceeded after ([\d.]+)s,/;
+
+/** How much earlier than its deadline a call may end: the host library counts whole milliseconds. */
+const TIMER_TOLERANCE_MS = 1;
+
+/**
+ * Returns the status with the words for a deadline that was that of the route. The host library does not say whose it was, but a
+ * call that ended at the timeout of the route has none that is earlier.
+ */
+export function nameRouteTimeout(
+  status: StatusObject,
+  timeoutMs: number | undefined,
+): StatusObject {
+  const { code, details } = status;
+  if (code !== Status.DEADLINE_EXCEEDED || timeoutMs === undefined) return status;
+  const [elapsed, seconds] = ELAPSED.exec(details) ?? [];
+  if (elapsed === undefined || Number(seconds) * 1000 + TIMER_TOLERANCE_MS < timeoutMs) {
+    return status;
+  }
+  return { ...status, details: `${elapsed}${ROUTE_TIMEOUT},${details.slice(elapsed.length)}` };
+}
 
 /** Returns the status with the time for which this process was blocked during the call, if it was. */
 export function explainBlock(

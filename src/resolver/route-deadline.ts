@@ -14,7 +14,7 @@ import {
 import { createDropResult } from '../lb/connectivity';
 import type { RetryPolicy } from '../resources/route-config/route-config';
 import type { Clock } from '../util/clock';
-import { IN_PICK_QUEUE } from './deadline-status';
+import { IN_PICK_QUEUE, ROUTE_TIMEOUT } from './deadline-status';
 
 type Attempt = ReturnType<CreateCall>;
 
@@ -86,7 +86,7 @@ export class RouteDeadline {
     const seconds = ((clock.monotonicMs() - startMs) / 1000).toFixed(3);
     return {
       code: Status.DEADLINE_EXCEEDED,
-      details: `Deadline exceeded after ${seconds}s,timeout of the route,${stage}`,
+      details: `Deadline exceeded after ${seconds}s,${ROUTE_TIMEOUT},${stage}`,
       metadata: new Metadata(),
     };
   }

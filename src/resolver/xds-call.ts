@@ -35,6 +35,7 @@ import {
   explainPending,
   IN_FILTERS,
   nameConfigurationTime,
+  nameRouteTimeout,
 } from './deadline-status';
 import type { PendingHash } from './request-hash';
 import { Attempts, describeAttemptsLimit } from './attempts';
@@ -308,7 +309,10 @@ export class XdsCall implements CallConfig, FilterFactory, Filter, CallAttribute
     if (target !== undefined) {
       const { cluster } = target;
       const silenceMs = () => this.silenceMs();
-      const explained = explainDeadline(status, { cluster, notPicked, eventLoop, silenceMs });
+      // Of a call that was pending, the deadline names itself.
+      const timeoutMs = pending === undefined ? this.route?.timeoutMs : undefined;
+      const named = nameRouteTimeout(status, timeoutMs);
+      const explained = explainDeadline(named, { cluster, notPicked, eventLoop, silenceMs });
       const { retryPolicy } = this.methodConfig;
       // Without a policy the host library retries once what no server has seen (gRFC A6).
       if (attempts === undefined || retryPolicy === undefined) return this.nameOrigin(explained);

@@ -400,6 +400,85 @@ describe('the timeout of the route of a first call', () => {
   });
 });
 
+describe('the timeout of the route of a later call', () => {
+  let mesh: Mesh;
+  const silent = new SilentServer();
+  const slow = new SlowServer();
+
+  beforeAll(() => slow.start());
+  beforeEach(async () => {
+    mesh = await Mesh.start();
+  });
+  afterEach(() => mesh.stop());
+  afterAll(() => {
+    slow.stop();
+    silent.close();
+  });
+
+  const delayed: Json = {
+    name: 'fault',
+    typed_config: {
+      '@type': 'type.googleapis.com/envoy.extensions.filters.http.fault.v3.HTTPFault',
+      delay: { fixed_delay: '60s', percentage: { numerator: 100 } },
+    },
+  };
+  const slowRetry = {
+    retry_on: 'unavailable',
+    num_retries: 3,
+    retry_back_off: { base_interval: '50s', max_interval: '50s' },
+  };
+
+  interface LaterCall {
+    readonly port: () => number | Promise<number>;
+    readonly route?: Json;
+    readonly filters?: readonly Json[];
+    readonly waitForReady?: boolean;
+    readonly ending: RegExp;
+  }
+  it.each<[string, LaterCall]>([
+    ['a server does not answer', { port: () => slow.port, ending: /has not answered the call/ }],
+    [
+      'there is no connection',
+      { port: () => silent.listen(), ending: /Waiting for LB pick; Cluster "echo": / },
+    ],
+    [
+      'it waits for ready',
+      { port: () => 1, waitForReady: true, ending: /Waiting for LB pick; Cluster "echo": / },
+    ],
+    [
+      'the next attempt would be later',
+      { port: () => 1, route: { retry_policy: slowRetry }, ending: /Waiting for LB pick/ },
+    ],
+    [
+      'a filter delays it',
+      { port: () => slow.port, filters: [delayed, routerFilter], ending: /delays the call/ },
+    ],
+  ])('is in the status if %s', async (_what, { port, route = {}, filters, ...call }) => {
+    const resources = simpleResources([await port()], { ...routeTimeout('0.25s'), ...route });
+    mesh.serve({
+      ...resources,
+      ...(filters && { listeners: [listenerJson(SERVICE, undefined, { http_filters: filters })] }),
+    });
+    const client = mesh.client();
+    const metadata = new Metadata({ waitForReady: call.waitForReady ?? false });
+    for (let count = 0; count < 3; count++) {
+      const failure = await client.failure({ metadata });
+      expect(failure.code).toBe(status.DEADLINE_EXCEEDED);
+      expect(failure.details).toMatch(/^Deadline exceeded after [\d.]+s,timeout of the route,/);
+      expect(failure.details).toMatch(call.ending);
+    }
+  });
+
+  it('is not in the status if the deadline of the caller has passed', async () => {
+    mesh.serve(simpleResources([slow.port], routeTimeout('60s')));
+    const client = mesh.client();
+    await client.failure({ deadlineMs: 500 });
+    const { details } = await client.failure({ deadlineMs: 100 });
+    expect(details).toMatch(/^Deadline exceeded after/);
+    expect(details).not.toContain('timeout of the route');
+  });
+});
+
 describe('a channel without calls', () => {
   it('connects when the application waits for it, with a policy that connects on demand', async () => {
     const mesh = await Mesh.start();
