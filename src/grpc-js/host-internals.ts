@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { constants } from 'node:http2';
 import { isIP } from 'node:net';
 import { createSecureContext, type checkServerIdentity, type PeerCertificate } from 'node:tls';
@@ -227,6 +228,43 @@ export function putCallInBackground(connection: object, call: Call): void {
   if (hasMethods<{ removeActiveCall(call: Call): void }>(transport, 'removeActiveCall')) {
     transport.removeActiveCall(call);
   }
+}
+
+/**
+ * Lets the process end although calls of a channel wait for a connection: those to management servers are no calls of the
+ * application. grpc-js keeps the process alive by a timer of the private channel inside
+ * (https://github.com/grpc/grpc-node/blob/@grpc/grpc-js@1.14.0/packages/grpc-js/src/internal-channel.ts, `callRefTimerRef`).
+ * Where the method is missing, the process stays alive until the connection is made or given up.
+ */
+export function putQueueInBackground(channel: Channel): void {
+  const inner = property(channel, 'internalChannel');
+  if (hasMethods<{ callRefTimerRef(): void }>(inner, 'callRefTimerRef')) {
+    inner.callRefTimerRef = () => undefined;
+  }
+}
+
+/** What keeps the connections of a channel. */
+interface SubchannelPool {
+  getOrCreateSubchannel(target: unknown, address: object, ...rest: readonly unknown[]): unknown;
+}
+
+/**
+ * Ends the connections of a channel that are being made when the signal is aborted. grpc-js forgets them, and they keep the process
+ * alive until the operating system gives them up, which takes two minutes where packets are dropped. The private channel passes
+ * addresses to its pool and from there to `net.connect`, which takes a signal
+ * (https://github.com/grpc/grpc-node/blob/@grpc/grpc-js@1.14.0/packages/grpc-js/src/subchannel-pool.ts, `getOrCreateSubchannel`).
+ * Where the method is missing, nothing is ended.
+ *
+ * @param channel One whose pool no other channel uses.
+ */
+export function endConnectingWith(channel: Channel, signal: AbortSignal): void {
+  const pool = property(property(channel, 'internalChannel'), 'subchannelPool');
+  if (!hasMethods<SubchannelPool>(pool, 'getOrCreateSubchannel')) return;
+  const create = pool.getOrCreateSubchannel.bind(pool);
+  // One for each address.
+  setMaxListeners(0, signal);
+  pool.getOrCreateSubchannel = (target, address, ...rest) =>
+    create(target, { ...address, signal }, ...rest);
 }
 
 /**

@@ -77,6 +77,8 @@ export class TrackedCredentials extends ChannelCredentials {
         } catch (error) {
           return refused(error);
         }
+        // A handshake that is not answered does not keep the process alive either.
+        this.putInBackground(socket);
         return connector.connect(socket).then((connected) => {
           if (!this.isRetired) this.putInBackground(connected.socket);
           return connected;

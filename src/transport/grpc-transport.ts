@@ -30,7 +30,7 @@ import type {
 } from '../xds-client/transport';
 import { createInterceptedCall, describeDetails, GrpcStream, type StreamCall } from './grpc-stream';
 import { SentSecrets, TrackedCredentials, type ConnectionGuard } from './connection-credentials';
-import { hasMethods } from '../grpc-js/host-internals';
+import { endConnectingWith, hasMethods, putQueueInBackground } from '../grpc-js/host-internals';
 import type * as UnixSocket from '../util/unix-socket';
 import type * as Guards from './socket-guard';
 import { afterRunning } from '../util/running-time';
@@ -106,6 +106,8 @@ interface ConnectionParts {
 interface Connection {
   readonly channel: Channel;
   readonly credentials: TrackedCredentials;
+  /** Ends what is being connected. */
+  readonly connecting: AbortController;
 }
 
 /**
@@ -178,7 +180,11 @@ class GrpcTransport implements XdsTransport {
       maxMessageBytes,
       childOptions,
     });
-    this.connection = { channel, credentials };
+    const connecting = new AbortController();
+    putQueueInBackground(channel);
+    // What a factory returns may share its connections with others.
+    if (childOptions?.factory === undefined) endConnectingWith(channel, connecting.signal);
+    this.connection = { channel, credentials, connecting };
     return this.connection;
   }
 
@@ -190,7 +196,9 @@ class GrpcTransport implements XdsTransport {
     connection.channel.close();
     connection.credentials.retire();
     // A connection in use is closed in good order: the server receives the cancellations first.
-    if (!isReady) connection.credentials.destroySockets();
+    if (isReady) return;
+    connection.connecting.abort();
+    connection.credentials.destroySockets();
   }
 
   /** Handles the end of a stream by the server. @returns the status to pass on. */

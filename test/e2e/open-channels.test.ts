@@ -1,7 +1,14 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { connect, type AddressInfo } from 'node:net';
+import { createServer as createHttp2Server, type ServerHttp2Stream } from 'node:http2';
+import {
+  connect,
+  createServer as createTcpServer,
+  type AddressInfo,
+  type Server as NetServer,
+  type Socket,
+} from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createServer } from 'node:tls';
@@ -189,6 +196,94 @@ describe('a process whose channel is never closed', () => {
     await child.untilPrinted('answer');
     mesh.killControlPlane();
     expect(await child.end()).toEqual(endedWith('answer b1'));
+  });
+});
+
+describe('a process whose call has failed because of a management server', () => {
+  const closings: (() => void)[] = [];
+  afterEach(() => {
+    for (const close of closings.splice(0)) close();
+  });
+
+  async function listen(server: NetServer): Promise<string> {
+    server.listen(0, '127.0.0.1');
+    closings.push(() => server.close());
+    await once(server, 'listening');
+    return `127.0.0.1:${(server.address() as AddressInfo).port}`;
+  }
+
+  const tcpServer = (onSocket: (socket: Socket) => void = () => undefined) =>
+    createTcpServer({ allowHalfOpen: true }, (socket) => {
+      closings.push(() => socket.destroy());
+      socket.on('error', () => undefined).resume();
+      onSocket(socket);
+    });
+
+  const http2Server = (onStream: (stream: ServerHttp2Stream) => void = () => undefined) =>
+    createHttp2Server()
+      .on('session', (session) => {
+        closings.push(() => session.destroy());
+        session.on('error', () => undefined);
+      })
+      .on('stream', (stream) => {
+        stream.on('error', () => undefined);
+        onStream(stream);
+      });
+
+  const servers: Readonly<Record<string, () => NetServer>> = {
+    'accepts connections and is mute': () => tcpServer(),
+    'closes its half of a connection': () => tcpServer((socket) => socket.end()),
+    'closes connections': () => tcpServer((socket) => socket.destroy()),
+    'answers no stream': () => http2Server(),
+    'answers streams with headers only': () =>
+      http2Server((stream) =>
+        stream.respond({ ':status': 200, 'content-type': 'application/grpc' }),
+      ),
+  };
+  const credentials = { insecure: [{ type: 'insecure' }], tls: [{ type: 'tls' }] };
+  const cases = Object.entries(servers).flatMap(([what, server]) =>
+    Object.entries(credentials).map(
+      ([type, channel_creds]) => [what, type, server, channel_creds] as const,
+    ),
+  );
+  const done = endedWith('done');
+
+  it.each(cases)('ends if it %s: %s', async (_what, _type, server, channel_creds) => {
+    const xds_servers = [{ server_uri: await listen(server()), channel_creds }];
+    const bootstrap = { xds_servers, node: { id: 'n' } };
+    expect(await new Child('call with a deadline', bootstrap).end()).toEqual(done);
+  });
+
+  it.each(cases)(
+    'ends if it %s, with another one for fallback: %s',
+    async (_what, _type, server, channel_creds) => {
+      const first = { server_uri: await listen(server()), channel_creds };
+      const mesh = await Mesh.start();
+      closings.push(() => mesh.stop());
+      const { xds_servers } = bootstrapFor(mesh.address);
+      const bootstrap = { xds_servers: [first, ...(xds_servers ?? [])], node: { id: 'n' } };
+      expect(await new Child('call with a deadline', bootstrap).end()).toEqual(done);
+    },
+  );
+
+  // Other systems than Linux answer connections that do not fit into the queue of a process.
+  const onLinux = process.platform === 'linux' ? it : it.skip;
+  onLinux('ends once its channel is closed if connections are dropped', async () => {
+    const listening = `
+      require('net').createServer().listen({ host: '127.0.0.1', port: 0, backlog: 1 }, function () {
+        require('fs').writeSync(1, String(this.address().port));
+        Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
+      });`;
+    const frozen = spawn(process.execPath, ['-e', listening]);
+    closings.push(() => frozen.kill('SIGKILL'));
+    const [port] = (await once(frozen.stdout, 'data')) as [Buffer];
+    for (let count = 0; count < 4; count++) {
+      const socket = connect(Number(port), '127.0.0.1').on('error', () => undefined);
+      closings.push(() => socket.destroy());
+    }
+    const bootstrap = bootstrapFor(`127.0.0.1:${String(port)}`);
+    const child = new Child('call with a deadline, and close', bootstrap);
+    expect(await child.end()).toEqual(done);
   });
 });
 

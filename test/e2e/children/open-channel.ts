@@ -18,6 +18,15 @@ function patient(): Metadata {
   return new Metadata({ waitForReady: true });
 }
 
+/** Far longer than a process with nothing to do takes to end, and shorter than a connection attempt may take. */
+const LATE_MS = 10_000;
+
+/** Prints that everything is done, and later that the process has not ended since. */
+function finish(): void {
+  print('done');
+  setTimeout(() => print('still alive'), LATE_MS).unref();
+}
+
 /** Keeps the process alive by itself for some time. */
 const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
@@ -46,6 +55,16 @@ const scenarios: Record<string, () => void | Promise<void>> = {
     await sleep(2.5 * IDLE_MS);
     print('waiting');
     await client.say({ deadlineMs, metadata: patient() }).then(answer, failure);
+  },
+  'call with a deadline': async () => {
+    await new EchoClient(target).failure({ deadlineMs: 1000 });
+    finish();
+  },
+  'call with a deadline, and close': async () => {
+    const client = new EchoClient(target);
+    await client.failure({ deadlineMs: 1000 });
+    client.close();
+    finish();
   },
   connection: () => {
     const client = new Client(target, credentials.createInsecure());
