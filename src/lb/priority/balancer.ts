@@ -13,6 +13,7 @@ import { PriorityChild } from './child';
 import { type PriorityChoice, PriorityOrder } from './choose-priority';
 import {
   describeFailed,
+  describeLocalities,
   describePriority,
   FailedPicker,
   failureOf,
@@ -206,7 +207,7 @@ class PriorityPolicy implements LbPolicy<PriorityConfig> {
     if (from !== undefined && to !== undefined && this.hasReported) {
       this.hasReported = to > 0;
       this.host.environment.logger.info(
-        () => `Failover ended: ${describePriority(to, name)} is used again`,
+        () => `Failover ended: ${this.nameOf(to, name)} is used again`,
         { event: 'failover-recovered' },
       );
     }
@@ -224,7 +225,7 @@ class PriorityPolicy implements LbPolicy<PriorityConfig> {
       this.hasReported = true;
       host.environment.logger.error(() => {
         const reason = failureOf(policy);
-        return `Failover from ${describePriority(from, previous)} to ${describePriority(to, name)}: ${reason}`;
+        return `Failover from ${this.nameOf(from, previous)} to ${this.nameOf(to, name)}: ${reason}`;
       });
     }
     this.failovers.clear();
@@ -284,9 +285,16 @@ class PriorityPolicy implements LbPolicy<PriorityConfig> {
     const first: FailedPriority[] = [];
     for (const [position, name] of order.names.slice(0, Math.min(count, MAX_SEARCHED)).entries()) {
       const policy = children.get(name)?.policy;
-      if (policy !== undefined) first.push({ position, name, policy });
+      if (policy !== undefined) first.push({ text: this.nameOf(position, name), policy });
     }
     return describeFailed({ first, count, resolutionNote: lastUpdate?.resolutionNote ?? '' });
+  }
+
+  /** Names a priority: by its localities, or by the cluster of an aggregate. The names of the others mean nothing to people. */
+  private nameOf(position: number, name: string): string {
+    const { endpoints } = this.lastUpdate ?? {};
+    const of = endpoints?.ok === true ? endpoints.value.children?.get(name) : undefined;
+    return describePriority(position, (of && describeLocalities(of)) || name);
   }
 
   private trace(text: () => string): void {

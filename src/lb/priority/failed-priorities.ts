@@ -1,6 +1,8 @@
 import { PickResultType, type PickArgs, type PickResult } from '../../grpc-js';
+import { describeLocality } from '../../resources/endpoints/endpoints';
 import { sanitizeText } from '../../util/text';
 import { describeWait, failureText, type DescribedPicker } from '../connectivity';
+import type { EndpointSet } from '../endpoints/endpoint-set';
 import type { ChildPolicy } from '../tree/child-policy';
 
 /** The number of priorities that are looked at for a text. */
@@ -13,14 +15,22 @@ const MAX_LENGTH = 3000;
 
 /** A priority that has failed. */
 export interface FailedPriority {
-  readonly position: number;
-  readonly name: string;
+  /** As {@link describePriority} names it. */
+  readonly text: string;
   readonly policy: Pick<ChildPolicy, 'errorMessage' | 'picker'>;
 }
 
 /** Names a priority. */
 export function describePriority(position: number, name: string): string {
   return `priority ${position} (${name})`;
+}
+
+/** Names the localities of a priority: the first, and how many more. */
+export function describeLocalities({ localities }: Pick<EndpointSet, 'localities'>): string {
+  const [first] = localities;
+  if (first === undefined) return '';
+  const more = localities.length - 1;
+  return describeLocality(first.locality) + (more === 0 ? '' : ` and ${more} more`);
 }
 
 /** Returns why a priority is not used. */
@@ -55,7 +65,7 @@ export function describeFailed({ first, count, resolutionNote }: FailedBefore): 
   for (const [cause, [named, ...others]] of byCause) {
     if (named === undefined || texts.length === MAX_CAUSES) break;
     const more = others.length === 0 ? '' : ` and ${others.length} more`;
-    texts.push(`${describePriority(named.position, named.name)}${more}: ${cause}`);
+    texts.push(`${named.text}${more}: ${cause}`);
     left -= 1 + others.length;
   }
   if (texts.length === 0) return '';

@@ -116,6 +116,34 @@ describe('the log of priority', () => {
     jest.restoreAllMocks();
   });
 
+  it('names priorities by their localities, and others by their children', () => {
+    const subject = new Subject();
+    const inZones = (...zones: string[]): EndpointSet => ({
+      localities: zones.map((zone) => ({
+        locality: { region: 'r', zone, subZone: '' },
+        ...{ weight: 1, endpoints: [] },
+      })),
+      children: undefined,
+    });
+    const children = new Map([
+      ['a', inZones('x')],
+      ['b', inZones('y', 'z', 'u')],
+    ]);
+    subject.update('abc', { localities: [], children });
+    for (const name of 'abc') subject.fail(name);
+    const text =
+      'c is down; before it failed priority 0 ({region="r", zone="x", sub_zone=""}): a is down; ' +
+      'priority 1 ({region="r", zone="y", sub_zone=""} and 2 more): b is down';
+    expect(pickError(subject.harness.last.picker)).toBe(text);
+    subject.ready('a');
+    subject.fail('a');
+    subject.ready('c');
+    subject.harness.clock.advance(60_000);
+    expect(lines).toEqual([
+      'Failover from priority 0 ({region="r", zone="x", sub_zone=""}) to priority 2 (c): a is down',
+    ]);
+  });
+
   it('has each failover with its reason, and the return from it', () => {
     const subject = serving('abc');
     expect(lines).toEqual([]);

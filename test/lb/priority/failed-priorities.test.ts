@@ -4,7 +4,7 @@ import { describeFailed, type FailedPriority } from '../../../src/lb/priority/fa
 /** Priorities that have failed for these reasons. */
 function failed(...reasons: readonly (string | null)[]): readonly FailedPriority[] {
   return reasons.map((errorMessage, position) => ({
-    ...{ position, name: `p${position}` },
+    text: `priority ${position} (p${position})`,
     policy: { errorMessage, picker: queuePicker },
   }));
 }
@@ -39,7 +39,7 @@ describe('the causes of the priorities before the last', () => {
 
   it('are what a priority without an error waits for', () => {
     const picker = new WaitPicker(() => 'it connects');
-    const waiting = { position: 0, name: 'p0', policy: { errorMessage: null, picker } };
+    const waiting = { text: 'priority 0 (p0)', policy: { errorMessage: null, picker } };
     expect(describeAll([waiting])).toBe('; before it failed priority 0 (p0): it connects');
     expect(describeAll(failed(null))).toBe(
       '; before it failed priority 0 (p0): it is not connected',
