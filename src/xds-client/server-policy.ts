@@ -125,6 +125,11 @@ export class VariantChoice {
     if (mode === 'auto' && isIstiodNode(node)) withoutDelta.add(serverKey);
   }
 
+  /** The variant that the bootstrap chooses. */
+  get mode(): DeltaMode {
+    return this.options.mode;
+  }
+
   /** Whether the next stream uses the incremental variant. */
   get isDelta(): boolean {
     const { mode, withoutDelta, serverKey } = this.options;

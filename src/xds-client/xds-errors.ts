@@ -8,6 +8,7 @@ import { countViolations } from '../util/violations';
 import { isRelayedFailure } from './relay-hop';
 import { parseResourceName } from './resource-name';
 import type { XdsError } from './resource-watcher';
+import type { DeltaMode } from './server-policy';
 import type { StreamStatus } from './transport';
 
 // Every text names its resource and its server, because it may be all that the status of a failed call has.
@@ -60,8 +61,11 @@ export function describePending(count: number): string {
     : `${count} more resources are also pending`;
 }
 
-/** Describes why a stream ended before a response, to follow the name of the server. */
-export function describeStreamEnd(status: StreamStatus): string {
+/**
+ * Describes why a stream ended before a response, to follow the name of the server.
+ * @param delta The variant that the bootstrap chooses. Default: both were tried.
+ */
+export function describeStreamEnd(status: StreamStatus, delta: DeltaMode = 'auto'): string {
   const { code } = status;
   const details = sanitizeText(status.details);
   if (isRelayedFailure(details)) return `reports: ${details}`;
@@ -69,7 +73,8 @@ export function describeStreamEnd(status: StreamStatus): string {
     return `cannot be reached: ${details}${connectionAdvice(details)}`;
   }
   if (code === StatusCode.OK) return 'closed the stream without answering: see its log';
-  return `ended the stream with ${statusName(code)}: ${details}: ${ADVICE.get(code) ?? 'see its log'}`;
+  const advice = code === StatusCode.UNIMPLEMENTED ? checkVariant(delta) : ADVICE.get(code);
+  return `ended the stream with ${statusName(code)}: ${details}: ${advice ?? 'see its log'}`;
 }
 
 const IDENTITY = 'check node and channel_creds of the bootstrap';
@@ -78,8 +83,16 @@ const IDENTITY = 'check node and channel_creds of the bootstrap';
 const ADVICE: ReadonlyMap<number, string> = new Map([
   [StatusCode.UNAUTHENTICATED, IDENTITY],
   [StatusCode.PERMISSION_DENIED, IDENTITY],
-  [StatusCode.UNIMPLEMENTED, 'check that server_uri is an xDS management server'],
 ]);
+
+/** What to check when a server does not have the method of a variant of the protocol. */
+function checkVariant(delta: DeltaMode): string {
+  const check = 'check that server_uri is an xDS management server';
+  if (delta === 'auto') return check;
+  return delta === 'on'
+    ? `${check}, and remove grpc_xds_delta from server_features if it does not serve the incremental variant`
+    : `${check}, and add grpc_xds_delta to server_features if it only serves the incremental variant`;
+}
 
 /** What to check when a server does not send a resource. */
 const CHECK_NAME = 'check the name, and that the server has it for this node';

@@ -180,7 +180,7 @@ describe('a stream that ends before any response', () => {
     h.send(h.listener, '1', { a: 'one' });
     expect(h.logger.errors).toEqual([
       `${SERVER} cannot be reached: connection refused; next attempt in 1.0 s`,
-      `${SERVER} ended the stream with UNIMPLEMENTED: no such method: check that server_uri is an xDS management server; next attempt in 2.6 s`,
+      `${SERVER} ended the stream with UNIMPLEMENTED: no such method: check that server_uri is an xDS management server, and add grpc_xds_delta to server_features if it only serves the incremental variant; next attempt in 2.6 s`,
     ]);
     expect(h.logger.infos).toEqual([
       expect.stringContaining('Listener "a": waiting for 5.0 s'),
@@ -188,7 +188,7 @@ describe('a stream that ends before any response', () => {
     ]);
     expect(watcher.told).toEqual([
       `error Listener "a": ${SERVER} cannot be reached: connection refused`,
-      `error Listener "a": ${SERVER} ended the stream with UNIMPLEMENTED: no such method: check that server_uri is an xDS management server`,
+      `error Listener "a": ${SERVER} ended the stream with UNIMPLEMENTED: no such method: check that server_uri is an xDS management server, and add grpc_xds_delta to server_features if it only serves the incremental variant`,
       'value one',
     ]);
   });

@@ -219,7 +219,7 @@ export class AdsSession implements StreamSession {
     if (!this.sawResponse && lacksVariant && variant.onDeltaUnimplemented()) {
       return { kind: 'at-once' };
     }
-    const reason = describeStreamEnd(status);
+    const reason = describeStreamEnd(status, variant.mode);
     return { kind: 'after-end', status, isAwaited: this.isAwaited(), reason };
   }
 
