@@ -51,8 +51,7 @@ export function percentEncodeAuthority(text: string): string {
 }
 
 /**
- * Converts a name to an authority by encoding invalid characters (gRFC A47). Percent-encoded ones stay, because grpc-js
- * does not decode targets.
+ * Converts a name to an authority by encoding invalid characters (gRFC A47). Percent-encoded ones stay.
  */
 export function toAuthority(name: string): string {
   return name

@@ -27,6 +27,7 @@ import {
   parseTargetName,
   type TargetName,
 } from './xds-scheme';
+import type { Result } from '../util/result';
 import { SettledReport } from '../util/settled-report';
 import { sanitizeText } from '../util/text';
 
@@ -54,7 +55,7 @@ export class XdsResolver implements Resolver, ResolutionOwner {
   /** The failure of a config that was in use, until it is logged. */
   private readonly settled: SettledReport;
   private readonly channel: RoutingChannel;
-  private readonly name: TargetName;
+  private readonly name: Result<TargetName, string>;
   /** The target as a URI. */
   private readonly uri: string;
   private readonly connectionOptions: ChannelOptions;
@@ -149,7 +150,8 @@ export class XdsResolver implements Resolver, ResolutionOwner {
       this.reportError(bootstrap.error);
       return;
     }
-    const listenerName = listenerResourceName(bootstrap.value, this.name);
+    const { name } = this;
+    const listenerName = name.ok ? listenerResourceName(bootstrap.value, name.value) : name;
     if (!listenerName.ok) {
       this.reportError(listenerName.error);
       return;

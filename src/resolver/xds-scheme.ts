@@ -1,4 +1,4 @@
-import { toAuthority } from '../bootstrap/resource-template';
+import { percentEncodeAuthority, toAuthority } from '../bootstrap/resource-template';
 import {
   type ChannelOptions,
   type GrpcUri,
@@ -6,6 +6,7 @@ import {
   type Resolver,
   type ResolverListener,
   splitHostPort,
+  uriToString,
 } from '../grpc-js';
 import { constructorOf } from '../grpc-js/host-adapters';
 import { late } from '../util/late';
@@ -25,32 +26,43 @@ const OTHER_SCHEMES = ['XDS', 'Xds', 'xdss', 'xsd', 'dxs', 'xds3', 'xds-experime
 export interface TargetName {
   /** The xDS authority, not the data plane's; empty for `xds:///name`. */
   readonly authority: string;
-  /** The path without a leading slash, for the name of the Listener. */
+  /** The decoded path without a leading slash, for the name of the Listener. */
   readonly path: string;
 }
 
-/** Parses a target URI of scheme `xds`. */
-export function parseTargetName(target: GrpcUri): TargetName {
-  // grpc-js takes the two slashes of `xds://authority` and `xds://authority/` for a part of the path.
-  // https://github.com/grpc/grpc-node/blob/%40grpc/grpc-js%401.14.0/packages/grpc-js/src/uri-parser.ts
-  if (target.authority === undefined && target.path.startsWith('//')) {
-    const [authority = '', ...path] = target.path.slice(2).split('/');
-    return { authority, path: path.join('/') };
+/**
+ * Parses a target such as `xds:///shop` as grpc-go does, by `url.Parse`: the fragment and the query are dropped, and escapes in the
+ * path are decoded; those in a name without a slash, as in `xds:shop`, are not
+ * (https://github.com/grpc/grpc-go/blob/v1.76.0/resolver/resolver.go, `Endpoint`).
+ */
+export function parseTarget(text: string): Result<TargetName, string> {
+  const [, rest] = /^xds:([^?#]*)/.exec(text) ?? [];
+  if (rest === undefined || text === 'xds:') {
+    return err(`not an xds: target: ${text}; use xds:///<name>`);
   }
-  const path = target.path.startsWith('/') ? target.path.slice(1) : target.path;
-  return { authority: target.authority ?? '', path };
+  if (!rest.startsWith('/')) return ok({ authority: '', path: rest });
+  const authority = /^\/\/([^/]*)/.exec(rest)?.[1];
+  const path = authority === undefined ? rest : rest.slice(2 + authority.length);
+  const escape = /%(?![\da-f]{2}).{0,2}/is.exec(path)?.[0];
+  if (escape !== undefined) {
+    return err(`${text}: invalid escape ${JSON.stringify(escape)}: write % itself as %25`);
+  }
+  try {
+    return ok({ authority: authority ?? '', path: decodeURIComponent(path.replace('/', '')) });
+  } catch {
+    return err(`${text}: its name is not UTF-8 once its escapes are decoded`);
+  }
 }
 
-/** Parses a target such as `xds:///shop`, as a channel is given it. */
-export function parseTarget(text: string): Result<TargetName, string> {
-  const [, path] = /^xds:(.+)$/s.exec(text) ?? [];
-  if (path === undefined) return err(`not an xds: target: ${text}; use xds:///<name>`);
-  const [, authority, rest] = /^\/\/([^/]*)\/(.*)$/s.exec(path) ?? [];
-  const uri =
-    authority === undefined || authority === ''
-      ? { scheme: 'xds', path: rest === undefined ? path : `/${rest}` }
-      : { scheme: 'xds', authority, path: `/${rest ?? ''}` };
-  return ok(parseTargetName(uri));
+/** Parses a target as grpc-js passes it to resolvers. */
+export function parseTargetName(target: GrpcUri): Result<TargetName, string> {
+  return parseTarget(uriToString(target));
+}
+
+/** Returns the path of a target; of one that cannot be parsed, as it is written. */
+function pathOf(target: GrpcUri): string {
+  const name = parseTargetName(target);
+  return name.ok ? name.value.path : target.path;
 }
 
 /**
@@ -59,7 +71,8 @@ export function parseTarget(text: string): Result<TargetName, string> {
  */
 export function dataPlaneAuthority(target: GrpcUri, options: ChannelOptions): string {
   // The host library ignores an empty option.
-  return toAuthority(options['grpc.default_authority'] || parseTargetName(target).path);
+  const option = options['grpc.default_authority'];
+  return option ? toAuthority(option) : percentEncodeAuthority(pathOf(target));
 }
 
 /** The constructor arguments of a resolver. */
@@ -94,9 +107,8 @@ export function registerXdsResolver(create: (...args: ResolverArgs) => Resolver)
  * https://github.com/grpc/grpc-node/blob/%40grpc/grpc-js%401.14.0/packages/grpc-js/src/transport.ts
  */
 function getDefaultAuthority(target: GrpcUri): string {
-  const { path } = parseTargetName(target);
-  if (!resolved.has(target)) return toAuthority(path);
-  return isUrlHost(path) ? path : SESSION_NAME;
+  const authority = percentEncodeAuthority(pathOf(target));
+  return isUrlHost(authority) || !resolved.has(target) ? authority : SESSION_NAME;
 }
 
 /**
@@ -104,9 +116,8 @@ function getDefaultAuthority(target: GrpcUri): string {
  * compare certificates with the name of the target nevertheless.
  */
 export function connectionOptions(target: GrpcUri, options: ChannelOptions): ChannelOptions {
-  const { path } = parseTargetName(target);
-  if (isUrlHost(path) || options['grpc.ssl_target_name_override'] !== undefined) return {};
-  const authority = toAuthority(path);
+  const authority = percentEncodeAuthority(pathOf(target));
+  if (isUrlHost(authority) || options['grpc.ssl_target_name_override'] !== undefined) return {};
   return { 'grpc.ssl_target_name_override': splitHostPort(authority)?.host ?? authority };
 }
 

@@ -1,10 +1,6 @@
 import type { Bootstrap, ServerConfig } from '../bootstrap/bootstrap';
 import { DEFAULT_LIMITS, type Limits } from '../bootstrap/limits';
-import {
-  percentEncodeAuthority,
-  toAuthority,
-  listenerResourceName,
-} from '../bootstrap/resource-template';
+import { percentEncodeAuthority, listenerResourceName } from '../bootstrap/resource-template';
 import { XdsDependencyManager } from '../dependency-manager/dependency-manager';
 import type { DnsWatcherFactory } from '../dependency-manager/dns-watch';
 import type { XdsConfig } from '../dependency-manager/xds-config';
@@ -172,7 +168,7 @@ export function explainGiven(
     (cluster) => new CdsConfig(cluster, false),
     () => {},
   );
-  const host = toAuthority(name.value.path);
+  const host = percentEncodeAuthority(name.value.path);
   const inputs = { config: config.value, preparer: parts.httpFilters, defaultAuthority: host };
   const table = runSteps(RouteTable.inSteps(inputs));
   runSteps(table.acquireClusters(refs));
@@ -248,7 +244,7 @@ function* buildConfig(
   const manager = new XdsDependencyManager({
     ...{ source, types, limits, logger: silentLogger },
     dns: unresolvedDns(tasks),
-    ...{ listenerName: listenerName.value, host: toAuthority(target.path) },
+    ...{ listenerName: listenerName.value, host: percentEncodeAuthority(target.path) },
     clientNote: 'given resources',
     ...{ clock, timeSlices: new TimeSlices(clock) },
     onUpdate: (next) => (update = next),

@@ -1,7 +1,7 @@
 import { addAdminServicesToServer, Server, ServerCredentials } from '@grpc/grpc-js';
 import { inspect, serveAdminPage, type LogRecord } from '../../src';
 import { eventually } from '../support/eventually';
-import { bootstrapFor, Mesh, NODE_ID, registerAnew } from '../support/mesh';
+import { bootstrapFor, Mesh, NODE_ID, registerAnew, targetOf } from '../support/mesh';
 import { readPage } from '../support/page-reader';
 import { StatusClient } from '../support/status-client';
 import {
@@ -61,7 +61,7 @@ describe('resources with unusual names', () => {
   });
 
   it.each(NAMES)('serves calls of %s, and shows it as it is', async (name) => {
-    const target = `xds:///${name}`;
+    const target = targetOf(name);
     const backend = await mesh.backend('here');
     mesh.serve(resourcesOf(name, [backend.port]));
     expect(await mesh.client({}, target).say()).toBe('here');
@@ -97,7 +97,7 @@ describe('resources with unusual names', () => {
   });
 
   it.each(NAMES)('says without ambiguity what fails of %s', async (name, shown) => {
-    const target = `xds:///${name}`;
+    const target = targetOf(name);
     const backend = await mesh.backend('here');
     const good = resourcesOf(name, [backend.port]);
     mesh.serve({ ...good, endpoints: [endpointsJson(`${name} service`, [])] });

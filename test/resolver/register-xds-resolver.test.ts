@@ -9,7 +9,7 @@ import {
   type sendUnaryData,
   type ServerUnaryCall,
 } from '@grpc/grpc-js';
-import { Mesh, SERVICE, simpleResources } from '../support/mesh';
+import { Mesh, SERVICE, simpleResources, targetOf } from '../support/mesh';
 import { echoMethod } from '../support/echo-backend';
 import { listenerJson, routeToCluster } from '../support/xds-json';
 
@@ -94,8 +94,8 @@ describe('registerXdsResolver', () => {
     ['svc:99999', 'svc:99999'],
     ['svc:http', 'svc:http'],
     [':', ':'],
-    ['a%2Fb', 'a%2Fb'],
-    ['a%20b', 'a%20b'],
+    ['a%2Fb', 'a%252Fb'],
+    ['a%20b', 'a%2520b'],
     ['%zz', '%25zz'],
     ['50%', '50%25'],
     ['a\tb\x01\x7f', 'a%09b%01%7F'],
@@ -106,12 +106,12 @@ describe('registerXdsResolver', () => {
     ["-._~!$&'()*+,;=", "-._~!$&'()*+,;="],
     ['x'.repeat(1000), 'x'.repeat(1000)],
     ['\u{1f9ea}'.repeat(100), '%F0%9F%A7%AA'.repeat(100)],
-  ])('sends calls to xds:///%s with the authority %s', async (name, authority) => {
+  ])('sends calls to the target of %s with the authority %s', async (name, authority) => {
     mesh.serve({
       ...simpleResources([server.port]),
       listeners: [listenerJson(name, `${SERVICE}-routes`)],
     });
-    expect(await authorityOf(`xds:///${name}`)).toBe(authority);
+    expect(await authorityOf(targetOf(name))).toBe(authority);
   });
 
   it.each([

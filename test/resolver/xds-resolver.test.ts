@@ -218,7 +218,7 @@ describe('XdsResolver: the first result', () => {
   });
 
   it('watches the listener of the template of the authority', () => {
-    const scene = new Scene('auth', '/a b');
+    const scene = new Scene('auth', 'a b');
     scene.resolver.updateResolution();
     expect(scene.source.watched(fakeTypes.listener)).toEqual([
       'xdstp://auth/envoy.config.listener.v3.Listener/a%20b',

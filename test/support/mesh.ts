@@ -24,6 +24,11 @@ export const NODE_ID = 'test-node';
 /** The name most tests resolve. */
 export const SERVICE = 'echo.test:50051';
 
+/** Returns the target of a name: what would mean something else in it is escaped. */
+export function targetOf(name: string): string {
+  return `xds:///${name.replace(/[%?#]/g, encodeURIComponent)}`;
+}
+
 /** Resources by kind. */
 export interface MeshResources {
   readonly listeners: readonly Json[];

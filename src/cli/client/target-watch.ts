@@ -1,5 +1,5 @@
 import { readBootstrapFile } from '../../bootstrap/load-bootstrap';
-import { listenerResourceName, toAuthority } from '../../bootstrap/resource-template';
+import { listenerResourceName, percentEncodeAuthority } from '../../bootstrap/resource-template';
 import { XdsDependencyManager } from '../../dependency-manager/dependency-manager';
 import { createDnsWatcherFactory } from '../../dependency-manager/dns-watch';
 import type { XdsConfig } from '../../dependency-manager/xds-config';
@@ -81,7 +81,7 @@ export class TargetWatch {
   ): Result<TargetWatch, string> {
     const listenerName = listenerResourceName(opened.bootstrap, target);
     if (!listenerName.ok) return listenerName;
-    const names = { listenerName: listenerName.value, host: toAuthority(target.path) };
+    const names = { listenerName: listenerName.value, host: percentEncodeAuthority(target.path) };
     const watch = new TargetWatch(opened, names, onUpdate);
     watch.manager.start();
     return ok(watch);
