@@ -457,7 +457,7 @@ describe('an assignment is refused', () => {
       'a name and no port',
       socket({ address: 'backend.example.com' }),
       [
-        `${AT}.endpoint.address.socket_address.address: must be a literal IP address, not "backend.example.com"`,
+        `${AT}.endpoint.address.socket_address.address: must be a literal IP address, not "backend.example.com": a cluster of type LOGICAL_DNS may have a host name`,
         `${AT}.endpoint.address.socket_address.port_value: field not present`,
       ],
     ],
@@ -465,7 +465,7 @@ describe('an assignment is refused', () => {
       'nothing and a named port',
       socket({ named_port: 'http' }),
       [
-        `${AT}.endpoint.address.socket_address.address: must be a literal IP address, not ""`,
+        `${AT}.endpoint.address.socket_address.address: must be a literal IP address, not "": a cluster of type LOGICAL_DNS may have a host name`,
         `${AT}.endpoint.address.socket_address.port_value: field not present`,
       ],
     ],
@@ -487,9 +487,9 @@ describe('an assignment is refused', () => {
         },
       },
       [
-        `${AT}.endpoint.address.socket_address.address: must be a literal IP address, not "10.0.0"`,
+        `${AT}.endpoint.address.socket_address.address: must be a literal IP address, not "10.0.0": a cluster of type LOGICAL_DNS may have a host name`,
         `${AT}.endpoint.additional_addresses[0].address: field not present`,
-        `${AT}.endpoint.additional_addresses[2].address.socket_address.address: must be a literal IP address, not "[::1]"`,
+        `${AT}.endpoint.additional_addresses[2].address.socket_address.address: must be a literal IP address, not "[::1]": a cluster of type LOGICAL_DNS may have a host name`,
       ],
     ],
     [
@@ -581,7 +581,7 @@ describe('an assignment is refused', () => {
       ],
       [
         'endpoints[0].lb_endpoints[0].endpoint: field not present',
-        'endpoints[0].lb_endpoints[2].endpoint.address.socket_address.address: must be a literal IP address, not "x"',
+        'endpoints[0].lb_endpoints[2].endpoint.address.socket_address.address: must be a literal IP address, not "x": a cluster of type LOGICAL_DNS may have a host name',
         'endpoints[1].lb_endpoints[0]: duplicate address 10.0.0.1 with port 80',
         'endpoints: priority 2 is used, but priority 1 is not',
       ],

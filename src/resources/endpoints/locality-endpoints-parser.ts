@@ -8,7 +8,7 @@ import type {
   Endpoint,
 } from '../../wire/generated/envoy/config/endpoint/v3/endpoint_components';
 import { MAX_TOTAL_WEIGHT } from '../matching/fraction-parser';
-import { parseAddress } from '../shared/address-parser';
+import { HOST_NAME_ADVICE, parseAddress } from '../shared/address-parser';
 import { structToJson } from '../shared/extension-parser';
 import { parseTypedMetadata, type MetadataTypes } from '../shared/metadata-parser';
 import {
@@ -245,7 +245,7 @@ export class LbEndpointParser {
     { address, additionalAddresses: listed }: Endpoint,
     violations: Violations,
   ): readonly SocketAddress[] | undefined {
-    const first = parseAddress(address, violations.at('address'));
+    const first = parseAddress(address, violations.at('address'), HOST_NAME_ADVICE);
     const additionalAddresses = this.reading.additionalAddresses ? listed : [];
     if (additionalAddresses.length > MAX_ADDITIONAL_ADDRESSES) {
       const at = violations.at('additional_addresses');
@@ -253,7 +253,11 @@ export class LbEndpointParser {
     }
     if (additionalAddresses.length === 0 && first !== 'unusable') return first && [first];
     const others = additionalAddresses.map(({ address: additional }, i) =>
-      parseAddress(additional, violations.at('additional_addresses').index(i).at('address')),
+      parseAddress(
+        additional,
+        violations.at('additional_addresses').index(i).at('address'),
+        HOST_NAME_ADVICE,
+      ),
     );
     const parsed = [first, ...others].filter((one) => one !== undefined);
     if (parsed.length < 1 + others.length) return undefined;

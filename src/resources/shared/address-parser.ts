@@ -10,6 +10,9 @@ import type { SocketAddress } from '../endpoints/endpoints';
 /** The highest port number. */
 export const MAX_PORT = 65_535;
 
+/** What endpoints are told that have host names. */
+export const HOST_NAME_ADVICE = ': a cluster of type LOGICAL_DNS may have a host name';
+
 /**
  * Parses an address that needs no name resolution (gRFC A27).
  *
@@ -19,6 +22,7 @@ export const MAX_PORT = 65_535;
 export function parseAddress(
   address: Address | undefined,
   violations: Violations,
+  hostAdvice = '',
 ): SocketAddress | 'unusable' | undefined {
   if (address === undefined) return violations.add('field not present');
   const specifier = address.address;
@@ -30,7 +34,7 @@ export function parseAddress(
   if (isLiteral && port !== undefined && port <= MAX_PORT) return { host, port };
   const at = violations.at('socket_address');
   if (!isLiteral) {
-    at.at('address').add(`must be a literal IP address, not ${quoteText(host)}`);
+    at.at('address').add(`must be a literal IP address, not ${quoteText(host)}${hostAdvice}`);
   }
   if (port === undefined) at.at('port_value').add('field not present');
   else if (port > MAX_PORT) at.at('port_value').add(`must not exceed ${MAX_PORT}, but is ${port}`);
