@@ -11,23 +11,35 @@ import { Violations } from '../../../util/violations';
 import type { Findings } from './finding';
 import { readJwtExpiry } from '../../../security/credentials/cached-token';
 
-/** Certificates that expire sooner are reported. */
+/** Certificates that expire sooner are reported, */
 const SOON_DAYS = 14;
+/** if they have less than this share of their lifetime left: what is issued for a day is renewed after some hours. */
+const SOON_SHARE = 1 / 4;
 const DAY_MS = 24 * 60 * 60 * 1000;
 const MAX_BYTES = 16 * 1024 * 1024;
+
+/** When a certificate is valid, in milliseconds since the epoch. */
+interface CertificateTimes {
+  readonly what: string;
+  readonly startsAtMs: number;
+  readonly expiresAtMs: number;
+  readonly nowMs: number;
+}
 
 /** Describes the time a certificate has left, and reports one that expires soon or has expired. */
 export function checkExpiry(
   subject: string,
-  { what, expiresAtMs, nowMs }: { what: string; expiresAtMs: number; nowMs: number },
+  { what, startsAtMs, expiresAtMs, nowMs }: CertificateTimes,
   findings: Findings,
 ): string {
-  const days = Math.floor((expiresAtMs - nowMs) / DAY_MS);
+  const leftMs = expiresAtMs - nowMs;
+  const days = Math.floor(leftMs / DAY_MS);
+  const isLate = leftMs < (expiresAtMs - startsAtMs) * SOON_SHARE;
   const date = new Date(expiresAtMs).toISOString().slice(0, 10);
   const remedy = 'renew the certificate, and find out why that has not happened';
   if (expiresAtMs <= nowMs) {
     findings.fail('certificate-expired', subject, `${what} has expired: ${date}`, remedy);
-  } else if (days < SOON_DAYS) {
+  } else if (days < SOON_DAYS && isLate) {
     findings.warn(
       'certificate-expires',
       subject,
@@ -88,13 +100,17 @@ function checkRoots(
   try {
     const blocks = ca.toString('latin1').match(PEM) ?? [];
     if (blocks.length === 0) throw new Error('it has no certificate');
-    const ends = blocks.map((block) => Date.parse(new X509Certificate(block).validTo));
-    const expiresAtMs = ends.reduce((latest, end) => Math.max(latest, end), 0);
-    checkExpiry(subject, { what: path, expiresAtMs, nowMs: clock.now() }, findings);
+    const times = blocks.map((block) => timesOf(new X509Certificate(block)));
+    const latest = times.reduce((a, b) => (b.expiresAtMs > a.expiresAtMs ? b : a));
+    checkExpiry(subject, { what: path, ...latest, nowMs: clock.now() }, findings);
   } catch (error) {
     const text = `${path} has no certificates in PEM: ${errorMessage(error)}`;
     findings.fail('certificate-file', subject, text, 'check the content of the file');
   }
+}
+
+function timesOf({ validFrom, validTo }: X509Certificate) {
+  return { startsAtMs: Date.parse(validFrom), expiresAtMs: Date.parse(validTo) };
 }
 
 function checkIdentity(
@@ -105,8 +121,7 @@ function checkIdentity(
 ): void {
   try {
     const certificate = new X509Certificate(cert);
-    const expiresAtMs = Date.parse(certificate.validTo);
-    checkExpiry(subject, { what: path, expiresAtMs, nowMs: clock.now() }, findings);
+    checkExpiry(subject, { what: path, ...timesOf(certificate), nowMs: clock.now() }, findings);
     if (key === undefined || certificate.checkPrivateKey(createPrivateKey(key))) return;
     const text = `${path} is not for the private key beside it`;
     findings.fail('certificate-key', subject, text, 'write both files together');

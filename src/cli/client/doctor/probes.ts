@@ -120,6 +120,7 @@ export interface TlsProbe {
   /** Why the certificate is not trusted; `undefined` if it is. A code of OpenSSL or Node.js, or a text. */
   readonly problem: string | undefined;
   /** Milliseconds since the epoch. */
+  readonly startsAtMs: number;
   readonly expiresAtMs: number;
   /** As in the certificate. */
   readonly names: string;
@@ -155,6 +156,7 @@ function describeSocket(socket: TLSSocket): TlsProbe {
     protocol: socket.getProtocol() ?? 'TLS',
     isHttp2: socket.alpnProtocol === 'h2',
     problem: problem instanceof Error ? problem.message : textOf(problem),
+    startsAtMs: Date.parse(certificate.valid_from),
     expiresAtMs: Date.parse(certificate.valid_to),
     names: certificate.subjectaltname ?? '',
   };

@@ -299,7 +299,7 @@ async function checkTls(
   judge(subject, { probe: value, serverName, isByBundle }, context);
   const left = checkExpiry(
     subject,
-    { what: 'the certificate of the server', expiresAtMs: value.expiresAtMs, nowMs: clock.now() },
+    { what: 'the certificate of the server', ...value, nowMs: clock.now() },
     findings,
   );
   return `${value.protocol} ${Math.round(ms)} ms (${left})`;
