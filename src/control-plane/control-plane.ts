@@ -18,7 +18,9 @@ import {
   type MembersOf,
   type Rule,
 } from '../util/check-arguments';
+import { Allowance } from '../util/allowance';
 import { systemClock, type Clock } from '../util/clock';
+import { ConnectionAdmission, type AdmissionAllowances } from '../util/connection-admission';
 import { contained } from '../util/contained';
 import { errorMessage } from '../util/errors';
 import { containLogger, silentLogger, type Logger } from '../util/logger';
@@ -27,7 +29,6 @@ import { AdsService } from './ads/ads-service';
 import type { ResourceView } from './ads/resource-view';
 import type { ImitatedServer } from './ads/subscriptions';
 import { Authentication, type Authenticate } from './authentication';
-import { ConnectionAdmission } from './connection-admission';
 import type {
   ClientIdentity,
   ClientNode,
@@ -36,7 +37,15 @@ import type {
   ClientState,
   DeltaClientRequest,
 } from './client-state';
-import { MAX_LOAD_ENTRIES, MAX_LOAD_ENTRIES_OF_CLUSTER } from './limits';
+import {
+  MAX_ADMISSION_ADDRESSES,
+  MAX_LOAD_ENTRIES,
+  MAX_LOAD_ENTRIES_OF_CLUSTER,
+  MAX_UNAUTHENTICATED,
+  MAX_UNAUTHENTICATED_OF_ADDRESS,
+  UNAUTHENTICATED_MS,
+  UNAUTHENTICATED_OF_ADDRESS_MS,
+} from './limits';
 import { LoadTotals, type ClusterLoad, type LoadReport } from './lrs/load-totals';
 import { LOAD_REPORTING, LoadService, type LoadReporting } from './lrs/load-service';
 import { ServiceHost } from './service-host';
@@ -329,13 +338,13 @@ export class ControlPlane {
   private createHost(): ServiceHost {
     const { clock, logger } = this;
     const { credentials, authenticate, maxConnectionAgeMs } = this.options;
-    const admission = authenticate && new ConnectionAdmission(clock);
+    const admission = new ConnectionAdmission(clock, authenticate && createAllowances());
     const authentication =
       authenticate &&
       new Authentication({
         ...{ authenticate, clock, logger },
         onAuthenticated: (peer, expiresAtMs) => {
-          admission?.onAuthenticated(peer);
+          admission.onAuthenticated(peer);
           if (expiresAtMs !== undefined) host.moveAfterExpiry(peer, expiresAtMs);
         },
       });
@@ -400,6 +409,21 @@ export class ControlPlane {
       this.logger.error(() => `control plane: ${name} threw: ${errorMessage(error)}`),
     );
   }
+}
+
+function createAllowances(): AdmissionAllowances {
+  return {
+    ofAddress: new Allowance({
+      atOnce: MAX_UNAUTHENTICATED_OF_ADDRESS,
+      everyMs: UNAUTHENTICATED_OF_ADDRESS_MS,
+      maxSources: MAX_ADMISSION_ADDRESSES,
+    }),
+    ofAll: new Allowance({
+      atOnce: MAX_UNAUTHENTICATED,
+      everyMs: UNAUTHENTICATED_MS,
+      maxSources: 1,
+    }),
+  };
 }
 
 function toListeningAddress(host: string, port: number): ListeningAddress {

@@ -2,7 +2,8 @@ import { ServerCredentials, type ConnectionInjector, type Server } from '@grpc/g
 import { joinHostPort } from '../util/text';
 import { createServer, type AddressInfo, type Server as TcpServer, type Socket } from 'node:net';
 import { MAX_CONNECTIONS, MAX_HANDSHAKE_MS } from './limits';
-import type { ConnectionAdmission } from './connection-admission';
+import type { ConnectionAdmission } from '../util/connection-admission';
+import type { SessionLimits } from '../util/session-limits';
 import { TlsHandshakes } from '../util/tls-handshakes';
 
 /** A socket that is listened on already, and its connections. */
@@ -35,8 +36,9 @@ export interface AcceptedConnection {
 
 /** The options of a listener. */
 export interface GrpcListenerOptions {
-  /** Bounds the work for connections without an authenticated client. Default: they are begun at once. */
-  readonly admission?: ConnectionAdmission | undefined;
+  /** Bounds the work for connections, and what their sessions may do. Default: nothing does. */
+  readonly limits?:
+    { readonly admission: ConnectionAdmission; readonly sessions: SessionLimits } | undefined;
   /** Default: insecure. A listener of a path has no TLS. */
   readonly credentials?: ServerCredentials | undefined;
   /** Called when certificates cannot be used; those before stay in use. */
@@ -162,12 +164,12 @@ export class GrpcListener {
     this.acceptedCount++;
     this.sockets.add(socket);
     socket.once('close', () => this.sockets.delete(socket));
-    const { admission } = this.options;
-    if (admission === undefined) this.begin(socket);
-    else admission.admit(socket, () => this.begin(socket));
+    const { limits } = this.options;
+    if (limits === undefined) this.begin(socket, () => {});
+    else limits.admission.admit(socket, (onProven) => this.begin(socket, onProven));
   }
 
-  private begin(socket: Socket): void {
+  private begin(socket: Socket, onProven: () => void): void {
     const { connections } = this.options;
     const connection = connections && new Connection(socket, this.createInjector());
     const injector = connection ?? this.injector;
@@ -175,8 +177,14 @@ export class GrpcListener {
       connections?.onAccepted(connection);
       socket.once('close', () => connections?.onClosed(connection));
     }
-    if (this.handshakes === undefined) injector?.injectConnection(socket);
-    else this.handshakes.begin(socket, (secured) => injector?.injectConnection(secured));
+    const inject = (stream: Socket) => {
+      const { sessions } = this.options.limits ?? {};
+      if (injector === undefined) return;
+      if (sessions === undefined) injector.injectConnection(stream);
+      else sessions.inject(injector, stream, onProven);
+    };
+    if (this.handshakes === undefined) inject(socket);
+    else this.handshakes.begin(socket, inject);
   }
 
   /** TLS is below it: the handshakes of all connections are those of one server of Node.js. */

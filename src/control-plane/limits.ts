@@ -42,14 +42,12 @@ export const AUTHENTICATION_TIMEOUT_MS = 10_000;
  * Connections without an authenticated client, of one address and of all, if clients are authenticated at all, and the time after
  * which one more may be there.
  */
-export const MAX_UNPROVEN_OF_ADDRESS = 100;
-export const UNPROVEN_OF_ADDRESS_MS = 50;
-export const MAX_UNPROVEN = 1000;
-export const UNPROVEN_MS = 10;
+export const MAX_UNAUTHENTICATED_OF_ADDRESS = 100;
+export const UNAUTHENTICATED_OF_ADDRESS_MS = 50;
+export const MAX_UNAUTHENTICATED = 1000;
+export const UNAUTHENTICATED_MS = 10;
 /** Addresses whose connections are counted. */
 export const MAX_ADMISSION_ADDRESSES = 10_000;
-/** Of these connections, those that are begun in one turn of the event loop: each takes 1 to 3 ms of it with its handshake. */
-export const MAX_BEGUN_IN_TURN = 4;
 /** How long the handshake of TLS may take. */
 export const MAX_HANDSHAKE_MS = 10_000;
 /** How long a connection without a stream lasts, also one that has not sent a whole preface. */

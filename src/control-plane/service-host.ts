@@ -5,8 +5,9 @@ import {
   type ServerOptions,
 } from '@grpc/grpc-js';
 import type { Clock } from '../util/clock';
+import { ConnectionAdmission } from '../util/connection-admission';
 import type { Handle } from '../util/handle';
-import type { ConnectionAdmission } from './connection-admission';
+import { SessionLimits } from '../util/session-limits';
 import {
   GrpcListener,
   type AcceptedConnection,
@@ -35,7 +36,7 @@ export interface ServiceHostOptions {
   readonly onBadCertificates?: (error: unknown) => void;
   /** Of each call, before its service receives it. */
   readonly interceptors?: readonly ServerInterceptor[];
-  /** Bounds the work for connections without an authenticated client. Default: they are begun at once. */
+  /** Bounds the work for connections whose clients have proven nothing. Default: one of its own, without allowances. */
   readonly admission?: ConnectionAdmission | undefined;
   /** When connections are moved to another server. Default: never, and connections cost less. */
   readonly moves?: MoveOptions | undefined;
@@ -77,8 +78,6 @@ const EXPIRY_JITTER_MS = 5000;
 const serverOptions: ServerOptions = {
   'grpc.max_receive_message_length': MAX_REQUEST_BYTES,
   'grpc.max_connection_idle_ms': MAX_IDLE_MS,
-  // One client alone cannot have all streams that there may be.
-  'grpc.max_concurrent_streams': MAX_STREAMS_OF_CONNECTION,
   // GrpcListener injects connections: the server would have a listening socket without an address, at which grpcdebug
   // panics (https://github.com/grpc-ecosystem/grpcdebug/blob/v1.0.5/cmd/channelz.go, prettyAddress).
   'grpc.enable_channelz': 0,
@@ -89,8 +88,11 @@ export class ServiceHost {
   private state: State = stopped;
   /** Those that are moved, by the addresses of their clients or, without one, by themselves. */
   private readonly connections = new Map<string | AcceptedConnection, MovedConnection>();
+  private readonly admission: ConnectionAdmission;
 
-  constructor(private readonly options: ServiceHostOptions) {}
+  constructor(private readonly options: ServiceHostOptions) {
+    this.admission = options.admission ?? new ConnectionAdmission(options.clock);
+  }
 
   get isStarted(): boolean {
     return this.state.kind === 'started';
@@ -109,17 +111,19 @@ export class ServiceHost {
    * @throws if an address cannot be used, or if already started.
    */
   async start(address: ListenAddress, others: readonly ListenAddress[] = []): Promise<number> {
-    const { name, services, interceptors = [] } = this.options;
+    const { name, services, clock, interceptors = [] } = this.options;
     if (this.state.kind !== 'stopped') throw new Error(`the ${name} is already started`);
     const starting: State = { kind: 'starting' };
     this.state = starting;
     const server = new Server({ ...serverOptions, interceptors: [...interceptors] });
+    // One client alone cannot have all streams that there may be.
+    const sessions = new SessionLimits(server, { maxStreams: MAX_STREAMS_OF_CONNECTION, clock });
     for (const { methods } of services) for (const method of methods) method.addTo(server);
     const listeners: GrpcListener[] = [];
     try {
-      const first = await this.listen(server, address);
+      const first = await this.listen(server, sessions, address);
       listeners.push(first);
-      for (const each of others) listeners.push(await this.listen(server, each));
+      for (const each of others) listeners.push(await this.listen(server, sessions, each));
       if (this.state !== starting) throw new Error(`the ${name} was stopped while it was starting`);
       this.state = { kind: 'started', server, listeners: [first, ...listeners.slice(1)] };
       return first.port;
@@ -179,7 +183,11 @@ export class ServiceHost {
     this.moveIn(delayMs, peer, 'the credentials of the client have expired');
   }
 
-  private listen(server: Server, address: ListenAddress): Promise<GrpcListener> {
+  private listen(
+    server: Server,
+    sessions: SessionLimits,
+    address: ListenAddress,
+  ): Promise<GrpcListener> {
     const { credentials, onBadCertificates, moves, name } = this.options;
     const connections = moves && {
       onAccepted: (connection: AcceptedConnection) => {
@@ -196,7 +204,8 @@ export class ServiceHost {
       },
     };
     return GrpcListener.listen(server, address, {
-      ...{ credentials, onBadCertificates, connections, admission: this.options.admission },
+      ...{ credentials, onBadCertificates, connections },
+      limits: { admission: this.admission, sessions },
     });
   }
 

@@ -4,7 +4,7 @@ import type { Handle } from '../util/handle';
 import { describeServers } from '../xds-client/xds-errors';
 import { BoundAddress } from './connections/bound-address';
 import type { DrainOptions } from './connections/generation';
-import type { CreateInjector } from './connections/server-connection';
+import type { CreateInjector, ServerLimits } from './connections/server-connection';
 import { XdsListenerService } from './connections/xds-listener-service';
 import { ListenerWatch } from './listener/listener-watch';
 import { recordListenerName } from './listener-names';
@@ -24,6 +24,7 @@ export interface XdsBindingOptions {
   /** Released when the address is closed. */
   readonly client: ServerClient;
   readonly createInjector: CreateInjector;
+  readonly limits: ServerLimits;
   /** Whether Node.js traces the TLS protocol. */
   readonly enableTrace: boolean;
   readonly drain: DrainOptions;
@@ -111,7 +112,7 @@ export class XdsBinding {
   }
 
   private createService(subject: string): XdsListenerService {
-    const { credentials, createInjector, enableTrace, client, listenerName } = this.options;
+    const { credentials, createInjector, limits, enableTrace, client, listenerName } = this.options;
     const { certificates, httpFilters, bootstrap, types, random, meter, clock, logger } = client;
     const { text: address } = this.options.address;
     const origin = describeServers(bootstrap, listenerName, types.listener.typeUrl);
@@ -120,6 +121,7 @@ export class XdsBinding {
       ...{
         credentials,
         createInjector,
+        limits,
         enableTrace,
         subject,
         certificates,

@@ -7,13 +7,15 @@ import {
   type StatusObject,
 } from '../grpc-js';
 import { showListenSocket } from '../grpc-js/host-internals';
+import { ConnectionAdmission } from '../util/connection-admission';
 import { checkArgument, FUNCTION, MILLISECONDS } from '../util/check-arguments';
 import { systemClock } from '../util/clock';
 import { contained } from '../util/contained';
 import { errorStack } from '../util/errors';
 import { ok, type Result } from '../util/result';
+import { SessionLimits } from '../util/session-limits';
 import type { DrainOptions } from './connections/generation';
-import type { CreateInjector } from './connections/server-connection';
+import type { CreateInjector, ServerLimits } from './connections/server-connection';
 import { parseLiteralAddress, type LiteralAddress } from './literal-address';
 import { serverLogger } from './credentials/process-certificates';
 import { acquireClient } from './acquire-client';
@@ -70,6 +72,7 @@ export class XdsServer extends Server {
   /** Called when nothing is left. */
   private readonly onAllEnded: (() => void)[] = [];
   private hasShutDown = false;
+  private readonly limits: ServerLimits;
 
   /** @throws TypeError if an option is unknown or has a value that it cannot have. */
   constructor(options: XdsServerOptions = {}) {
@@ -78,6 +81,11 @@ export class XdsServer extends Server {
     this.xds = own;
     this.onServingState = own.onServingState && contained(own.onServingState, reportListener);
     this.enableTrace = ofHost['grpc-node.tls_enable_trace'] === 1;
+    const maxStreams = ofHost['grpc.max_concurrent_streams'];
+    this.limits = {
+      admission: new ConnectionAdmission(systemClock),
+      sessions: new SessionLimits(this, { maxStreams, clock: systemClock }),
+    };
   }
 
   /**
@@ -194,7 +202,7 @@ export class XdsServer extends Server {
       return injector;
     };
     const binding = new XdsBinding({
-      ...{ address, credentials, createInjector, ...acquired.value },
+      ...{ address, credentials, createInjector, limits: this.limits, ...acquired.value },
       enableTrace: this.enableTrace,
       drain: { graceMs, jitterMs: drainJitterMs },
       onState: (...state) => this.notify(...state),

@@ -17,6 +17,7 @@ import {
   type ConnectionClock,
   type ConnectionOwner,
   type CreateInjector,
+  type ServerLimits,
 } from './server-connection';
 import { TlsAcceptor, type TlsAcceptorOptions } from './tls-acceptor';
 
@@ -26,6 +27,7 @@ export interface ServedChainOptions {
   /** Called after the judgement of a request. */
   readonly interceptors: readonly ServerInterceptor[];
   readonly createInjector: CreateInjector;
+  readonly limits: ServerLimits;
   readonly tls: Omit<TlsAcceptorOptions, 'credentials'>;
   readonly refusals: Refusals;
   readonly calls: CallCounts;
@@ -39,6 +41,7 @@ const NO_ROUTES = 'its routes have not been received';
 /** A filter chain of a generation: accepts connections, and judges their requests by the routes as of now. */
 export class ServedChain implements ConnectionOwner {
   readonly createInjector: CreateInjector;
+  readonly sessions: ServerLimits['sessions'];
   readonly interceptors: readonly ServerInterceptor[];
   readonly calls: CallCounts;
   readonly clock: ConnectionClock;
@@ -47,6 +50,7 @@ export class ServedChain implements ConnectionOwner {
 
   constructor(private readonly options: ServedChainOptions) {
     this.createInjector = options.createInjector;
+    this.sessions = options.limits.sessions;
     this.interceptors = options.interceptors;
     this.clock = options.clock;
     this.calls = options.calls;
@@ -74,14 +78,20 @@ export class ServedChain implements ConnectionOwner {
     onClosed: (connection: ServerConnection) => void,
   ): ServerConnection {
     const connection = new ServerConnection(socket, ends, this, onClosed);
-    const { credentials, tls } = this.options;
-    if (this.isSecure) {
-      this.acceptor ??= new TlsAcceptor({ ...tls, credentials });
-      this.acceptor.accept(socket, (secured) => connection.open(secured));
-    } else {
-      connection.open(socket);
-    }
+    this.options.limits.admission.admit(socket, (onProven) =>
+      this.begin(connection, socket, onProven),
+    );
     return connection;
+  }
+
+  private begin(connection: ServerConnection, socket: Socket, onProven: () => void): void {
+    if (!this.isSecure) {
+      connection.open(socket, onProven);
+      return;
+    }
+    const { credentials, tls } = this.options;
+    this.acceptor ??= new TlsAcceptor({ ...tls, credentials });
+    this.acceptor.accept(socket, (secured) => connection.open(secured, onProven));
   }
 
   judge(request: AuthorizationRequest): Refusal | undefined {

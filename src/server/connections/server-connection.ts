@@ -10,19 +10,28 @@ import {
 import type { AuthorizationRequest } from '../../http-filters/rbac/request';
 import type { Refusal } from '../../http-filters/server-filter';
 import { tlsConnectionOf, type ServerCall } from '../../security/peer/tls-connections';
+import type { ConnectionAdmission } from '../../util/connection-admission';
 import type { ConnectionEnds } from '../../util/connection-ends';
 import type { Handle } from '../../util/handle';
 import { err, ok, type Result } from '../../util/result';
 import { afterRunning, type RunningClock } from '../../util/running-time';
+import type { SessionLimits } from '../../util/session-limits';
 import type { CallCounts } from '../observation/server-counts';
 import { JudgedCall, type CallJudge } from './judged-call';
 
 /** Creates what serves the calls of one connection by the handlers of a server, after these interceptors. */
 export type CreateInjector = (interceptors: ServerInterceptor[]) => ConnectionInjector;
 
+/** What bounds the work for connections, and what their sessions may do. */
+export interface ServerLimits {
+  readonly admission: ConnectionAdmission;
+  readonly sessions: SessionLimits;
+}
+
 /** What a connection belongs to. */
 export interface ConnectionOwner {
   readonly createInjector: CreateInjector;
+  readonly sessions: Pick<SessionLimits, 'inject'>;
   /** The interceptors of the credentials, which are called after the judgement. */
   readonly interceptors: readonly ServerInterceptor[];
   /** The calls of the address. */
@@ -106,8 +115,9 @@ export class ServerConnection implements CallJudge {
   /**
    * Serves calls. Does not throw: nothing above would catch it.
    * @param stream The socket itself, or that of TLS above it after the handshake.
+   * @param onAcknowledged Called when the client has acknowledged the settings of HTTP/2.
    */
-  open(stream: Duplex): void {
+  open(stream: Duplex, onAcknowledged: () => void): void {
     const { owner } = this;
     try {
       this.seen = describe(this.ends, stream);
@@ -118,7 +128,7 @@ export class ServerConnection implements CallJudge {
       this.injector = injector;
       this.oldFromMs = owner.clock.monotonicMs() + CLIENT_MS;
       stream.once('finish', () => this.onFinished());
-      injector.injectConnection(stream);
+      owner.sessions.inject(injector, stream, onAcknowledged);
     } catch (error) {
       owner.onFailed(error);
       this.destroy();

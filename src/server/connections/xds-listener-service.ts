@@ -15,7 +15,7 @@ import type { ServerCounts } from '../observation/server-counts';
 import { ServerRouteTable, type ServerRouteTableOptions } from '../routes/server-route-table';
 import { chainsOf, type ListenerService } from './bound-address';
 import { ServedChain } from './served-chain';
-import type { CreateInjector } from './server-connection';
+import type { CreateInjector, ServerLimits } from './server-connection';
 
 export interface XdsListenerServiceOptions {
   /** The credentials of the application. */
@@ -23,6 +23,7 @@ export interface XdsListenerServiceOptions {
   /** Those for chains without TLS; `undefined` if `credentials` are for all chains. */
   readonly fallback: ServerCredentials | undefined;
   readonly createInjector: CreateInjector;
+  readonly limits: ServerLimits;
   readonly enableTrace: boolean;
   readonly certificates: CertificateSource;
   readonly registry: HttpFilterRegistry;
@@ -57,11 +58,11 @@ export class XdsListenerService implements ListenerService {
   }
 
   createChain(chain: FilterChain): ServedChain {
-    const { credentials, createInjector, enableTrace, subject, clock, logger, counts } =
+    const { credentials, createInjector, limits, enableTrace, subject, clock, logger, counts } =
       this.options;
     const used = this.credentialsOf(chain.tls);
     return new ServedChain({
-      ...{ createInjector, clock, refusals: this.refusals, calls: counts.calls },
+      ...{ createInjector, limits, clock, refusals: this.refusals, calls: counts.calls },
       onJudged: (request, refusal) => counts.recent.add(chain, request, refusal),
       credentials: used,
       interceptors: credentials._getInterceptors(),

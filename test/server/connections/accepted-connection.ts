@@ -49,6 +49,9 @@ export async function acceptConnection(): Promise<AcceptedConnection> {
               interceptors,
             ),
           ),
+        sessions: {
+          inject: (injector, stream) => injector.injectConnection(stream),
+        },
         interceptors: [],
         judge: (request) => void judged.push(request),
         refuse: () => {

@@ -31,7 +31,7 @@ it('in plain text has no identity, also if one with the same ends had one that h
   Object.defineProperty(earlier, 'getPeerCertificate', { value: () => ({}), configurable: true });
   recordTlsConnection(earlier, { ...names, spiffeId: names.uriSans[0] } as never);
   const connection = accepted.serve(systemClock);
-  connection.open(socket);
+  connection.open(socket, () => undefined);
   connection.judge('/a.B/C', new Metadata(), {} as InterceptedCall);
   expect(judged.map(({ tls }) => tls)).toEqual([undefined]);
 });
@@ -58,7 +58,7 @@ describe('the grace time of a drain', () => {
   it('begins with the GOAWAY, also of a connection that has just been opened', async () => {
     const clock = new FakeClock();
     const connection = accepted.serve(clock);
-    connection.open(accepted.socket);
+    connection.open(accepted.socket, () => undefined);
     const { session, stream } = await begin();
     clock.advance(400);
     connection.drain(10_000);
@@ -80,7 +80,7 @@ describe('the grace time of a drain', () => {
   it('does not pass while the process is blocked', async () => {
     const clock = new SlowClock();
     const connection = accepted.serve(clock);
-    connection.open(accepted.socket);
+    connection.open(accepted.socket, () => undefined);
     const { session, stream } = await begin();
     clock.advance(1000);
     const goaway = once(session, 'goaway');
@@ -100,7 +100,7 @@ describe('the grace time of a drain', () => {
   it('is the shortest of several drains, each from its begin or from the GOAWAY', async () => {
     const clock = new FakeClock();
     const connection = accepted.serve(clock);
-    connection.open(accepted.socket);
+    connection.open(accepted.socket, () => undefined);
     const { session, stream } = await begin();
     clock.advance(1000);
     const goaway = once(session, 'goaway');
@@ -123,7 +123,7 @@ describe('the grace time of a drain', () => {
     const connection = accepted.serve(clock);
     connection.drain(2000);
     clock.advance(1999);
-    connection.open(accepted.socket);
+    connection.open(accepted.socket, () => undefined);
     const { session, stream } = await begin();
     const goaway = once(session, 'goaway');
     clock.advance(1001);
@@ -143,7 +143,7 @@ describe('the grace time of a drain', () => {
   it('waits for the first call of a connection that has just been opened, which a busy client sends late', async () => {
     const clock = new FakeClock();
     const connection = accepted.serve(clock);
-    connection.open(accepted.socket);
+    connection.open(accepted.socket, () => undefined);
     connection.drain(100);
     clock.advance(4900);
     const { session, stream } = await begin();
@@ -157,7 +157,7 @@ describe('the grace time of a drain', () => {
     accepted.stop();
     accepted = await acceptConnection();
     const idle = accepted.serve(clock);
-    idle.open(accepted.socket);
+    idle.open(accepted.socket, () => undefined);
     idle.drain(100);
     clock.advance(4999);
     expect(idle.accepts).toBe(false);
@@ -169,7 +169,7 @@ describe('the grace time of a drain', () => {
   it('of no length closes a connection at once', async () => {
     const clock = new FakeClock();
     const connection = accepted.serve(clock);
-    connection.open(accepted.socket);
+    connection.open(accepted.socket, () => undefined);
     await begin();
     connection.drain(0);
     clock.advance(2);
@@ -179,7 +179,7 @@ describe('the grace time of a drain', () => {
   it('of a connection that has closed leaves no timer', async () => {
     const clock = new FakeClock();
     const connection = accepted.serve(clock);
-    connection.open(accepted.socket);
+    connection.open(accepted.socket, () => undefined);
     accepted.client.destroy();
     await once(accepted.socket.resume(), 'close');
     connection.drain(1000);

@@ -1,0 +1,162 @@
+import type { Socket } from 'node:net';
+import { Allowance } from './allowance';
+import { inNextTurn, type Clock } from './clock';
+import type { Handle } from './handle';
+import { afterRunning } from './running-time';
+import { whenHelloArrived } from './tls-hello';
+
+/** Connections that are begun in one turn of the event loop: each takes 1 to 3 ms of it with its handshake. */
+export const MAX_BEGUN_IN_TURN = 4;
+/** Connections that have begun and whose clients have proven nothing. Further ones wait. */
+export const MAX_UNPROVEN = 100;
+/** Milliseconds in which the client of a connection must send its first bytes, and then prove itself. */
+export const UNPROVEN_MS = 20_000;
+/** The same once it has begun, while others wait. */
+export const UNPROVEN_WHILE_OTHERS_WAIT_MS = 2000;
+
+const ALL = '';
+
+/** Called with what is to be called once the client of the connection has proven itself. */
+export type BeginConnection = (onProven: () => void) => void;
+
+/** Which connections are reset at once: how many of one address, and of all, may have no authenticated client. */
+export interface AdmissionAllowances {
+  readonly ofAddress: Allowance;
+  readonly ofAll: Allowance;
+}
+
+interface Waiting {
+  readonly socket: Socket;
+  readonly begin: BeginConnection;
+}
+
+/**
+ * Bounds the work for connections whose clients have proven nothing, so that it does not delay the others: how many begin in a turn
+ * of the event loop, and how many there are at a time. A connection waits until its first bytes have arrived, of TLS its whole
+ * ClientHello, and then for its turn; addresses take turns. It is closed if its client does not prove itself in time.
+ */
+export class ConnectionAdmission {
+  /** The addresses of the connections without an authenticated client, by their peers. */
+  private readonly unauthenticated = new Map<string, string>();
+  /** By address; the one whose turn it is comes first. */
+  private readonly waiting = new Map<string, Set<Waiting>>();
+  private readonly unproven = new Set<Socket>();
+  private begun = 0;
+  private turn: Handle | undefined;
+  private resetCount = 0;
+
+  /** @param allowances Of servers that authenticate their clients. */
+  constructor(
+    private readonly clock: Pick<Clock, 'monotonicMs' | 'nextTurn' | 'setTimer'>,
+    private readonly allowances?: AdmissionAllowances,
+  ) {}
+
+  /** The number of connections that were reset. */
+  get resets(): number {
+    return this.resetCount;
+  }
+
+  /** Begins a connection in its turn, or resets it. All connections of Unix sockets are those of one address. */
+  admit(socket: Socket, begin: BeginConnection): void {
+    const { remoteAddress, remotePort } = socket;
+    if (this.allowances !== undefined && remoteAddress !== undefined) {
+      const peer = `${remoteAddress}:${remotePort}`;
+      if (!this.take(peer, remoteAddress, this.allowances)) {
+        this.resetCount++;
+        socket.resetAndDestroy();
+        return;
+      }
+      socket.once('close', () => this.unauthenticated.delete(peer));
+    }
+    // Until it is begun, nothing else listens to it; it closes after an error.
+    socket.on('error', () => {});
+    const timer = afterRunning(this.clock, () => socket.destroy(), UNPROVEN_MS);
+    socket.once('close', () => timer.release());
+    whenHelloArrived(socket, () => {
+      timer.release();
+      this.wait(remoteAddress ?? ALL, { socket, begin });
+    });
+  }
+
+  /** Handles that a client of a connection was authenticated. */
+  onAuthenticated(peer: string): void {
+    const address = this.unauthenticated.get(peer);
+    if (address === undefined) return;
+    this.unauthenticated.delete(peer);
+    this.allowances?.ofAddress.giveBack(address);
+    this.allowances?.ofAll.giveBack(ALL);
+  }
+
+  private take(peer: string, address: string, { ofAddress, ofAll }: AdmissionAllowances): boolean {
+    const nowMs = this.clock.monotonicMs();
+    if (!ofAddress.allows(address, nowMs) || !ofAll.allows(ALL, nowMs)) return false;
+    ofAddress.take(address, nowMs);
+    ofAll.take(ALL, nowMs);
+    this.unauthenticated.set(peer, address);
+    return true;
+  }
+
+  private wait(address: string, connection: Waiting): void {
+    const ofAddress = this.waiting.get(address) ?? new Set<Waiting>();
+    this.waiting.set(address, ofAddress.add(connection));
+    connection.socket.once('close', () => {
+      ofAddress.delete(connection);
+      if (ofAddress.size === 0 && this.waiting.get(address) === ofAddress) {
+        this.waiting.delete(address);
+      }
+    });
+    this.beginWaiting();
+  }
+
+  private beginWaiting(): void {
+    while (this.begun < MAX_BEGUN_IN_TURN && this.unproven.size < MAX_UNPROVEN) {
+      const next = this.takeNext();
+      if (next === undefined) break;
+      this.begun++;
+      this.begin(next);
+    }
+    if (this.begun > 0) this.turn ??= inNextTurn(this.clock, () => this.onTurn());
+  }
+
+  private takeNext(): Waiting | undefined {
+    for (const [address, connections] of this.waiting) {
+      for (const next of connections) {
+        connections.delete(next);
+        this.waiting.delete(address);
+        if (connections.size > 0) this.waiting.set(address, connections);
+        return next;
+      }
+    }
+    return undefined;
+  }
+
+  private begin({ socket, begin }: Waiting): void {
+    this.unproven.add(socket);
+    let timer: Handle;
+    const wait = (leftMs: number) => {
+      timer = afterRunning(
+        this.clock,
+        () => {
+          const nextMs = leftMs - UNPROVEN_WHILE_OTHERS_WAIT_MS;
+          if (nextMs <= 0 || this.waiting.size > 0) socket.destroy();
+          else wait(nextMs);
+        },
+        UNPROVEN_WHILE_OTHERS_WAIT_MS,
+      );
+    };
+    wait(UNPROVEN_MS);
+    const end = () => {
+      if (!this.unproven.delete(socket)) return;
+      timer.release();
+      this.beginWaiting();
+    };
+    socket.once('close', end);
+    begin(end);
+  }
+
+  private onTurn(): void {
+    this.turn = undefined;
+    this.begun = 0;
+    this.beginWaiting();
+  }
+}

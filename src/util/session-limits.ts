@@ -1,0 +1,107 @@
+import { EventEmitter } from 'node:events';
+import { constants, type Http2Session, type ServerHttp2Stream } from 'node:http2';
+import type { Duplex } from 'node:stream';
+import { CallTurns } from './call-turns';
+import type { Clock } from './clock';
+
+/** Streams that a client may open before it has acknowledged the settings of the server. */
+export const MAX_STREAMS_AT_FIRST = 10;
+/** Streams of a connection after that, unless the server has `grpc.max_concurrent_streams`. */
+export const DEFAULT_MAX_STREAMS = 1000;
+/** Headers of a call, with those of HTTP/2. */
+export const MAX_HEADER_PAIRS = 128;
+/** Bytes of the headers of a call, and 32 more for each (https://www.rfc-editor.org/rfc/rfc9113#section-6.5.2). */
+export const MAX_HEADER_LIST_BYTES = 16_384;
+const HEADER_OVERHEAD = 32;
+
+export interface SessionLimitsOptions {
+  /** Streams of a connection whose client has acknowledged the settings. Default: `DEFAULT_MAX_STREAMS`. */
+  readonly maxStreams?: number | undefined;
+  readonly clock: Pick<Clock, 'nextTurn' | 'setTimer'>;
+}
+
+interface Injector {
+  injectConnection(connection: Duplex): void;
+}
+
+/**
+ * Limits what clients may do with the HTTP/2 sessions of a server of grpc-js. Most settings do not count until a client has
+ * acknowledged them, which an attacker never does: until then it has few streams, and the size of their headers is counted here.
+ * Calls that would take too much of a turn of the event loop wait for the next one.
+ *
+ * grpc-js passes the options of its HTTP/2 servers from a private field, and creates them in a private method
+ * (https://github.com/grpc/grpc-node/blob/@grpc/grpc-js@1.14.0/packages/grpc-js/src/server.ts, `createHttp2Server`).
+ */
+export class SessionLimits {
+  private readonly turns: CallTurns<Http2Session>;
+  private readonly maxStreams: number;
+  private readonly acknowledged = new WeakSet<Http2Session>();
+  /** Of the connection that is being injected. */
+  private onAcknowledged: (() => void) | undefined;
+
+  /** @param server Has neither listened nor created an injector yet. */
+  constructor(server: object, { maxStreams = DEFAULT_MAX_STREAMS, clock }: SessionLimitsOptions) {
+    this.maxStreams = maxStreams;
+    this.turns = new CallTurns(clock);
+    const options: unknown = Reflect.get(server, 'commonServerOptions');
+    const create: unknown = Reflect.get(server, 'createHttp2Server');
+    if (typeof options !== 'object' || options === null || typeof create !== 'function') {
+      throw new Error('grpc-xds: this version of @grpc/grpc-js does not show its HTTP/2 servers');
+    }
+    Object.assign(options, {
+      maxHeaderListPairs: MAX_HEADER_PAIRS,
+      settings: {
+        maxConcurrentStreams: Math.min(MAX_STREAMS_AT_FIRST, maxStreams),
+        maxHeaderListSize: MAX_HEADER_LIST_BYTES,
+        // A client would otherwise name one large header in each call, by one byte.
+        headerTableSize: 0,
+      },
+    });
+    Reflect.set(server, 'createHttp2Server', (...args: readonly unknown[]): unknown => {
+      const created: unknown = Reflect.apply(create, server, args);
+      if (created instanceof EventEmitter) this.limit(created);
+      return created;
+    });
+  }
+
+  /** Serves a connection. @param onAcknowledged Called when its client has acknowledged the settings of the server. */
+  inject(injector: Injector, connection: Duplex, onAcknowledged: () => void): void {
+    this.onAcknowledged = onAcknowledged;
+    injector.injectConnection(connection);
+    this.onAcknowledged = undefined;
+  }
+
+  private limit(server: EventEmitter): void {
+    server.on('session', (session: Http2Session) => {
+      const { onAcknowledged } = this;
+      session.once('localSettings', () => {
+        this.acknowledged.add(session);
+        if (!session.destroyed) session.settings({ maxConcurrentStreams: this.maxStreams });
+        onAcknowledged?.();
+      });
+    });
+    const handlers = server.listeners('stream');
+    server.removeAllListeners('stream');
+    server.on('stream', (stream: ServerHttp2Stream, headers, flags, raw: readonly string[]) => {
+      const { session } = stream;
+      if (session === undefined) return;
+      if (!this.acknowledged.has(session) && sizeOf(raw) > MAX_HEADER_LIST_BYTES) {
+        stream.on('error', ignore);
+        stream.close(constants.NGHTTP2_ENHANCE_YOUR_CALM);
+        return;
+      }
+      this.turns.begin(session, stream, () => {
+        for (const handle of handlers) Reflect.apply(handle, server, [stream, headers, flags, raw]);
+      });
+    });
+  }
+}
+
+function sizeOf(raw: readonly string[]): number {
+  let size = 0;
+  for (const text of raw) size += text.length;
+  return size + (raw.length / 2) * HEADER_OVERHEAD;
+}
+
+/** A stream closes after an error. */
+function ignore(): void {}
