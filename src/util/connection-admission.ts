@@ -8,7 +8,7 @@ import { whenHelloArrived } from './tls-hello';
 /** Connections that are begun in one turn of the event loop: each takes 1 to 3 ms of it with its handshake. */
 export const MAX_BEGUN_IN_TURN = 4;
 /** Connections that have begun and whose clients have proven nothing. Further ones wait. */
-export const MAX_UNPROVEN = 100;
+export const MAX_UNPROVEN = 50;
 /** Milliseconds in which the client of a connection must send its first bytes, and then prove itself. */
 export const UNPROVEN_MS = 20_000;
 /** The same once it has begun, while others wait. */

@@ -86,8 +86,8 @@ export class SessionLimits {
       const { session } = stream;
       if (session === undefined) return;
       if (!this.acknowledged.has(session) && sizeOf(raw) > MAX_HEADER_LIST_BYTES) {
-        stream.on('error', ignore);
-        stream.close(constants.NGHTTP2_ENHANCE_YOUR_CALM);
+        // Other codes make Node.js create an error, and write at once.
+        stream.close(constants.NGHTTP2_CANCEL);
         return;
       }
       this.turns.begin(session, stream, () => {
@@ -102,6 +102,3 @@ function sizeOf(raw: readonly string[]): number {
   for (const text of raw) size += text.length;
   return size + (raw.length / 2) * HEADER_OVERHEAD;
 }
-
-/** A stream closes after an error. */
-function ignore(): void {}
