@@ -12,7 +12,7 @@ export const MAX_UNPROVEN = 50;
 /** Milliseconds in which the client of a connection must send its first bytes, and then prove itself. */
 export const UNPROVEN_MS = 20_000;
 /** The same once it has begun, while others wait. */
-export const UNPROVEN_WHILE_OTHERS_WAIT_MS = 2000;
+export const UNPROVEN_WHILE_OTHERS_WAIT_MS = 1000;
 
 const ALL = '';
 

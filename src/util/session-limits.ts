@@ -6,6 +6,8 @@ import type { Clock } from './clock';
 
 /** Streams that a client may open before it has acknowledged the settings of the server. */
 export const MAX_STREAMS_AT_FIRST = 10;
+/** Streams that a client may begin in all before that, also after others have ended. */
+export const MAX_STREAMS_BEGUN_AT_FIRST = 100;
 /** Streams of a connection after that, unless the server has `grpc.max_concurrent_streams`. */
 export const DEFAULT_MAX_STREAMS = 1000;
 /** Headers of a call, with those of HTTP/2. */
@@ -35,7 +37,8 @@ interface Injector {
 export class SessionLimits {
   private readonly turns: CallTurns<Http2Session>;
   private readonly maxStreams: number;
-  private readonly acknowledged = new WeakSet<Http2Session>();
+  /** How many streams have begun on a session whose client has not acknowledged the settings. */
+  private readonly unacknowledged = new WeakMap<Http2Session, number>();
   /** Of the connection that is being injected. */
   private onAcknowledged: (() => void) | undefined;
 
@@ -74,8 +77,9 @@ export class SessionLimits {
   private limit(server: EventEmitter): void {
     server.on('session', (session: Http2Session) => {
       const { onAcknowledged } = this;
+      this.unacknowledged.set(session, 0);
       session.once('localSettings', () => {
-        this.acknowledged.add(session);
+        this.unacknowledged.delete(session);
         if (!session.destroyed) session.settings({ maxConcurrentStreams: this.maxStreams });
         onAcknowledged?.();
       });
@@ -85,15 +89,30 @@ export class SessionLimits {
     server.on('stream', (stream: ServerHttp2Stream, headers, flags, raw: readonly string[]) => {
       const { session } = stream;
       if (session === undefined) return;
-      if (!this.acknowledged.has(session) && sizeOf(raw) > MAX_HEADER_LIST_BYTES) {
-        // Other codes make Node.js create an error, and write at once.
-        stream.close(constants.NGHTTP2_CANCEL);
-        return;
-      }
+      if (!this.mayBegin(session, stream, raw)) return;
       this.turns.begin(session, stream, () => {
         for (const handle of handlers) Reflect.apply(handle, server, [stream, headers, flags, raw]);
       });
     });
+  }
+
+  /** Ends what a client that has acknowledged the settings could not do. */
+  private mayBegin(
+    session: Http2Session,
+    stream: ServerHttp2Stream,
+    raw: readonly string[],
+  ): boolean {
+    const begun = this.unacknowledged.get(session);
+    if (begun === undefined) return true;
+    this.unacknowledged.set(session, begun + 1);
+    if (begun >= MAX_STREAMS_BEGUN_AT_FIRST) {
+      session.destroy();
+      return false;
+    }
+    if (sizeOf(raw) <= MAX_HEADER_LIST_BYTES) return true;
+    // Other codes make Node.js create an error, and write at once.
+    stream.close(constants.NGHTTP2_CANCEL);
+    return false;
   }
 }
 
