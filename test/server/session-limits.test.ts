@@ -1,0 +1,223 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { constants } from 'node:http2';
+import type { NetConnectOpts } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Metadata } from '@grpc/grpc-js';
+import { ControlPlane } from '../../src/control-plane';
+import { Relay } from '../../src/relay';
+import {
+  MAX_HEADER_LIST_BYTES,
+  MAX_HEADER_PAIRS,
+  MAX_STREAMS_AT_FIRST,
+  MAX_STREAMS_BEGUN_AT_FIRST,
+} from '../../src/util/session-limits';
+import { eventually } from '../support/eventually';
+import { callHeaders, FRAME, literal, RawHttp2Client } from '../support/raw-http2';
+import { callServer, serverChain, XdsServerWorld } from '../support/xds-server-world';
+
+const ADS = '/envoy.service.discovery.v3.AggregatedDiscoveryService/StreamAggregatedResources';
+const CHAT = '/test.Echo/Chat';
+const SETTING = { headerTableSize: 1, maxConcurrentStreams: 3, maxHeaderListSize: 6 };
+
+const cleanUp: (() => void | Promise<void>)[] = [];
+const clients: RawHttp2Client[] = [];
+afterEach(async () => {
+  for (const { socket } of clients.splice(0)) socket.destroy();
+  for (const task of cleanUp.splice(0).reverse()) await task();
+});
+
+interface Started {
+  readonly to: NetConnectOpts;
+  readonly path: string;
+  readonly maxStreams: number;
+}
+
+async function startControlPlane(options = {}) {
+  const server = new ControlPlane(options);
+  const { port, bootstrap } = await server.start();
+  cleanUp.push(() => server.kill());
+  return { port, bootstrap };
+}
+
+const SERVERS: Readonly<Record<string, () => Promise<Started>>> = {
+  'an XdsServer': async () => {
+    const world = await XdsServerWorld.start();
+    cleanUp.push(() => world.stop());
+    world.serve([world.listener([serverChain()])]);
+    await world.bind(world.server());
+    return { to: { port: world.port, host: '127.0.0.1' }, path: CHAT, maxStreams: 1000 };
+  },
+  'an XdsServer with grpc.max_concurrent_streams': async () => {
+    const world = await XdsServerWorld.start();
+    cleanUp.push(() => world.stop());
+    world.serve([world.listener([serverChain()])]);
+    await world.bind(world.server({ 'grpc.max_concurrent_streams': 50 }));
+    return { to: { port: world.port, host: '127.0.0.1' }, path: CHAT, maxStreams: 50 };
+  },
+  'a control plane': async () => {
+    const { port } = await startControlPlane();
+    return { to: { port, host: '127.0.0.1' }, path: ADS, maxStreams: 2000 };
+  },
+  'a control plane that authenticates its clients, as that of Kubernetes': async () => {
+    const { port } = await startControlPlane({
+      authenticate: () => new Promise(() => undefined),
+    });
+    return { to: { port, host: '127.0.0.1' }, path: ADS, maxStreams: 2000 };
+  },
+  'a relay on TCP': async () => {
+    const { bootstrap } = await startControlPlane();
+    const relay = new Relay({ listen: '127.0.0.1:0', bootstrap });
+    const address = await relay.start();
+    cleanUp.push(() => relay.kill());
+    const port = Number(address.split(':').at(-1));
+    return { to: { port, host: '127.0.0.1' }, path: ADS, maxStreams: 2000 };
+  },
+  'a relay on a Unix socket': async () => {
+    const { bootstrap } = await startControlPlane();
+    const folder = mkdtempSync(join(tmpdir(), 'session-limits-'));
+    cleanUp.push(() => rmSync(folder, { recursive: true }));
+    const path = join(folder, 'relay.sock');
+    const relay = new Relay({ listen: `unix:${path}`, bootstrap });
+    await relay.start();
+    cleanUp.push(() => relay.kill());
+    return { to: { path }, path: ADS, maxStreams: 2000 };
+  },
+};
+
+describe.each(Object.entries(SERVERS))('the sessions of %s', (_, start) => {
+  let server: Started;
+  beforeEach(async () => {
+    server = await start();
+  });
+
+  async function connect(): Promise<RawHttp2Client> {
+    const client = await RawHttp2Client.connect(server.to);
+    clients.push(client);
+    await eventually(
+      () => client.settings().length,
+      (count) => count > 0,
+    );
+    return client;
+  }
+
+  /** A client that has acknowledged both frames of settings. */
+  async function connectAcknowledged(): Promise<RawHttp2Client> {
+    const client = await connect();
+    client.acknowledge();
+    await eventually(
+      () => client.settings().length,
+      (count) => count === 2,
+    );
+    client.acknowledge();
+    return client;
+  }
+
+  const hasEnded = (client: RawHttp2Client) =>
+    eventually(
+      () => client.socket.destroyed || client.framesOf(FRAME.goaway).length > 0,
+      (ended) => ended,
+    );
+  const resetWith = (client: RawHttp2Client, codes: readonly number[]) =>
+    eventually(
+      () => client.resets(),
+      (resets) => resets.length === codes.length && resets.every((code, i) => code === codes[i]),
+    );
+  const pairs = (count: number) => Array.from({ length: count }, (__, i) => literal(`h${i}`, 'v'));
+
+  it('have few streams at first, and those of the server after the acknowledgement', async () => {
+    const client = await connect();
+    expect(client.settings()).toEqual([
+      new Map([
+        [SETTING.headerTableSize, 0],
+        [SETTING.maxConcurrentStreams, MAX_STREAMS_AT_FIRST],
+        [SETTING.maxHeaderListSize, MAX_HEADER_LIST_BYTES],
+      ]),
+    ]);
+    client.call(callHeaders(server.path), MAX_STREAMS_AT_FIRST + 3);
+    await resetWith(client, Array<number>(3).fill(constants.NGHTTP2_REFUSED_STREAM));
+    client.acknowledge();
+    await eventually(
+      () => client.settings()[1],
+      (settings) => settings?.get(SETTING.maxConcurrentStreams) === server.maxStreams,
+    );
+    client.acknowledge();
+    const table = Buffer.from([0x20]);
+    client.call(Buffer.concat([table, callHeaders(server.path)]));
+    client.call(callHeaders(server.path), 30);
+    // Refused only if it comes after them.
+    const [last] = client.call(callHeaders(server.path, ...pairs(MAX_HEADER_PAIRS)));
+    await eventually(
+      () => client.framesOf(FRAME.reset).some(({ stream }) => stream === last),
+      (isReset) => isReset,
+    );
+    expect(client.resets()).toHaveLength(4);
+    expect(client.framesOf(FRAME.goaway)).toEqual([]);
+  });
+
+  it('refuse many headers before the acknowledgement', async () => {
+    const client = await connect();
+    client.call(callHeaders(server.path, ...pairs(MAX_HEADER_PAIRS)));
+    await resetWith(client, [constants.NGHTTP2_ENHANCE_YOUR_CALM]);
+  });
+
+  it('refuse large headers, by whatever reference, before the acknowledgement', async () => {
+    const client = await connect();
+    const large = literal('x', 'a'.repeat(3900), true);
+    const references = Buffer.alloc(10, 0x80 | 62);
+    client.call(callHeaders(server.path, large, references));
+    await resetWith(client, [constants.NGHTTP2_CANCEL]);
+  });
+
+  it('refuse large headers after the acknowledgement', async () => {
+    const client = await connectAcknowledged();
+    // Small enough for one frame; each header counts 32 bytes more.
+    const large = Array.from({ length: 3 }, () => literal('x', 'a'.repeat(4400)));
+    client.call(Buffer.concat([Buffer.from([0x20]), callHeaders(server.path, ...large)]));
+    client.call(callHeaders(server.path, ...large, ...pairs(100)));
+    await resetWith(client, [constants.NGHTTP2_ENHANCE_YOUR_CALM]);
+  });
+
+  it('end with a reference to the dynamic table after the acknowledgement', async () => {
+    const client = await connectAcknowledged();
+    client.call(callHeaders(server.path, Buffer.from([0x80 | 62])));
+    await hasEnded(client);
+  });
+
+  it('end with more streams than they have after the acknowledgement', async () => {
+    const client = await connect();
+    client.acknowledge();
+    await eventually(
+      () => client.settings().length,
+      (count) => count === 2,
+    );
+    const first = Buffer.concat([Buffer.from([0x20]), callHeaders(server.path)]);
+    client.call(first);
+    client.call(callHeaders(server.path), MAX_STREAMS_AT_FIRST);
+    await hasEnded(client);
+  });
+
+  it('end with many streams, even ended ones, before the acknowledgement', async () => {
+    const client = await connect();
+    const cancel = Buffer.from([0, 0, 4, FRAME.reset, 0, 0, 0, 0, 0, 0, 0, 0, 8]);
+    for (let i = 0; i <= MAX_STREAMS_BEGUN_AT_FIRST; i++) {
+      const [stream] = client.call(callHeaders(server.path));
+      cancel.writeUInt32BE(stream ?? 0, 5);
+      client.socket.write(Buffer.from(cancel));
+    }
+    await hasEnded(client);
+  });
+});
+
+it('a client with 1,000 concurrent calls, or 8 kB of metadata, is served', async () => {
+  const world = await XdsServerWorld.start();
+  cleanUp.push(() => world.stop());
+  world.serve([world.listener([serverChain()])]);
+  await world.bind(world.server());
+  const client = world.client();
+  const statuses = await Promise.all(Array.from({ length: 1000 }, () => callServer(client)));
+  expect(new Set(statuses)).toEqual(new Set(['OK']));
+  const metadata = new Metadata();
+  metadata.set('key', 'v'.repeat(8192));
+  expect(await callServer(client, { metadata })).toBe('OK');
+});
