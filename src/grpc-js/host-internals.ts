@@ -1,7 +1,12 @@
 import { setMaxListeners } from 'node:events';
 import { constants } from 'node:http2';
-import { isIP } from 'node:net';
-import { createSecureContext, type checkServerIdentity, type PeerCertificate } from 'node:tls';
+import { isIP, Socket } from 'node:net';
+import {
+  createSecureContext,
+  TLSSocket,
+  type checkServerIdentity,
+  type PeerCertificate,
+} from 'node:tls';
 import {
   CallCredentials,
   Channel,
@@ -295,21 +300,47 @@ export function watchLookups(resolver: Resolver, onFailure: (cause: string) => v
 const MAX_CALLS = 100;
 
 /**
- * Resets the HTTP/2 stream of a call that a server is answering, and so frees a response that the caller does not read.
- * A status would wait behind that response. The caller sees RESOURCE_EXHAUSTED. grpc-js keeps the stream in the innermost
- * of its private calls
+ * Returns the HTTP/2 stream of a call that a server is answering. grpc-js keeps it in the innermost of its private calls
  * (https://github.com/grpc/grpc-node/blob/@grpc/grpc-js@1.14.0/packages/grpc-js/src/server-interceptors.ts,
- * `BaseServerInterceptingCall`). Where it is missing, the call lasts until the caller ends it.
+ * `BaseServerInterceptingCall`).
+ *
+ * @param call What an interceptor is called with.
+ * @returns `undefined` where it cannot be seen.
  */
-export function resetCall(call: object): void {
-  let inner = property(call, 'call');
+function streamOf(call: unknown): unknown {
+  let inner = call;
   for (let i = 0; i < MAX_CALLS && property(inner, 'nextCall') !== undefined; i++) {
     inner = property(inner, 'nextCall');
   }
-  const stream = property(inner, 'stream');
+  return property(inner, 'stream');
+}
+
+/**
+ * Resets the HTTP/2 stream of a call that a server is answering, and so frees a response that the caller does not read.
+ * A status would wait behind that response. The caller sees RESOURCE_EXHAUSTED. Where the stream cannot be seen, the call lasts
+ * until the caller ends it.
+ *
+ * @param call What a handler is called with.
+ */
+export function resetCall(call: object): void {
+  const stream = streamOf(property(call, 'call'));
   if (hasMethods<{ close(code: number): void }>(stream, 'close')) {
     stream.close(constants.NGHTTP2_ENHANCE_YOUR_CALM);
   }
+}
+
+/**
+ * Returns what carries a call that a server is answering: TLS, or a TCP or unix socket in plain text.
+ *
+ * @param call What an interceptor is called with.
+ * @returns `undefined` for any other stream, which may have been decrypted before, and where it cannot be seen.
+ */
+export function carrierOf(call: object): 'tls' | 'plain' | undefined {
+  const socket = property(property(streamOf(call), 'session'), 'socket');
+  if (socket instanceof TLSSocket) return 'tls';
+  // Node.js puts a subclass of its sockets around other streams.
+  const isSocket = socket instanceof Socket && Object.getPrototypeOf(socket) === Socket.prototype;
+  return isSocket ? 'plain' : undefined;
 }
 
 /**

@@ -77,6 +77,11 @@ export class AuthorizationEngine {
     });
   }
 
+  /** The name of the filter or of the authorization policy. */
+  get name(): string {
+    return this.options.name;
+  }
+
   /** Decides, audits the decision, and traces a denial. */
   authorize(request: AuthorizationRequest): Decision {
     const decision = this.decide(request);
@@ -129,7 +134,7 @@ export class AuthorizationEngine {
   private eventOf(request: AuthorizationRequest, { policy, isAllowed }: Decision): AuditEvent {
     return {
       rpcMethod: request.path,
-      principal: spiffeIdOf(request),
+      principal: spiffeIdOf(request) ?? '',
       policyName: this.options.name,
       matchedRule: policy ?? '',
       authorized: isAllowed,
@@ -150,11 +155,14 @@ export function describeDenial(
     : `${subject}: it matches none of the policies that allow`;
 }
 
-/** Returns the SPIFFE id of the client; empty if it has none. */
-function spiffeIdOf({ tls }: AuthorizationRequest): string {
-  const [id, ...others] = tls?.peer?.uriSans ?? [];
-  return id !== undefined && others.length === 0 && trustDomainOf(id) !== undefined ? id : '';
-}
+/** Returns the SPIFFE id of the client; empty if it has none, or none that is known. */
+const spiffeIdOf = contained(
+  ({ tls }: AuthorizationRequest): string => {
+    const [id, ...others] = tls?.peer?.uriSans ?? [];
+    return id !== undefined && others.length === 0 && trustDomainOf(id) !== undefined ? id : '';
+  },
+  () => undefined,
+);
 
 /** Creates the loggers, and returns what passes a decision to each; `undefined` if there are none. */
 function createAudit(
@@ -205,7 +213,7 @@ export function compileCondition(condition: Condition): Predicate {
       return compileAddress(condition);
     case 'port': {
       const { start, end } = condition;
-      return ({ request: { local } }) => local.port >= start && local.port < end;
+      return ({ localPort }) => localPort >= start && localPort < end;
     }
     case 'authenticated': {
       const { name } = condition;
@@ -240,8 +248,5 @@ function compileAny(conditions: readonly Condition[]): Predicate {
 }
 
 function compileAddress({ side, range }: Extract<Condition, { kind: 'address' }>): Predicate {
-  return (request) => {
-    const address = request.address(side);
-    return address !== undefined && isInRange(range, address);
-  };
+  return (request) => isInRange(range, request.address(side));
 }

@@ -6,7 +6,7 @@ import {
   type Metadata,
   type ServerInterceptor,
 } from '../../grpc-js';
-import { tlsConnectionOf } from '../../security/peer/tls-connections';
+import { securityOf } from '../../security/peer/tls-connections';
 import { DEFAULT_LIMITS } from '../../bootstrap/limits';
 import { MatchMeter } from '../../resources/matching/match-meter';
 import {
@@ -21,6 +21,7 @@ import { systemClock } from '../../util/clock';
 import { errorMessage } from '../../util/errors';
 import type { Logger } from '../../util/logger';
 import { err, ok, type Result } from '../../util/result';
+import { quoteText } from '../../util/text';
 import { Violations } from '../../util/violations';
 import { AuditLoggerRegistry, type AuditLoggerDefinition } from './audit-logger';
 import { AuthorizationEngine } from './authorization-engine';
@@ -140,13 +141,14 @@ function intercept(
   logger: Logger,
   close: () => void = () => undefined,
 ): AuthorizationInterceptor {
+  const log = new ProblemLog(logger);
   const interceptor: ServerInterceptor = ({ path }, call) =>
     new ServerInterceptingCall(call, {
       start(next) {
         next({
           onReceiveMetadata(metadata, pass) {
-            const read = () => readRequest(path, metadata, call);
-            if (isAllowed(current(), read, logger)) pass(metadata);
+            const request = readRequest(path, metadata, call);
+            if (isAllowed(current(), request, log)) pass(metadata);
             else call.sendStatus({ code: Status.PERMISSION_DENIED, details: DENIED });
           },
         });
@@ -155,25 +157,47 @@ function intercept(
   return Object.assign(interceptor, { close });
 }
 
-/** @throws Error if the names of a certificate cannot be read: a request must not be judged without them. */
 function readRequest(
   path: string,
   metadata: Metadata,
   call: Parameters<ServerInterceptor>[1],
 ): AuthorizationRequest {
-  const tls = tlsConnectionOf(call);
-  if (tls?.problem !== undefined) throw new Error(tls.problem);
-  const connection = requestConnection(call.getConnectionInfo(), tls);
+  const connection = requestConnection(call.getConnectionInfo(), () => securityOf(call));
   return new InterceptedRequest(path, metadata, call, connection);
 }
 
 /** An exception in an interceptor would end the process, and must not let a call through. */
-function isAllowed(engines: Engines, read: () => AuthorizationRequest, logger: Logger): boolean {
+function isAllowed(engines: Engines, request: AuthorizationRequest, log: ProblemLog): boolean {
+  const { path } = request;
   try {
-    const request = read();
-    return engines.every((engine) => engine.authorize(request).isAllowed);
+    for (const engine of engines) {
+      const { isAllowed: isPassed, problem } = engine.authorize(request);
+      if (problem !== undefined) log.report(engine.name, path, problem);
+      if (!isPassed) return false;
+    }
+    return true;
   } catch (error) {
-    logger.error(() => `a call is denied, which cannot be authorized: ${errorMessage(error)}`);
+    log.report(engines[0]?.name ?? '', path, errorMessage(error));
     return false;
+  }
+}
+
+/** Problems that are remembered. */
+const MAX_PROBLEMS = 100;
+
+/** Logs once why calls cannot be judged. */
+class ProblemLog {
+  private readonly logged = new Set<string>();
+
+  constructor(private readonly logger: Logger) {}
+
+  report(policy: string, path: string, problem: string): void {
+    if (this.logged.has(problem)) return;
+    if (this.logged.size >= MAX_PROBLEMS) this.logged.clear();
+    this.logged.add(problem);
+    this.logger.error(
+      () =>
+        `authorization policy ${quoteText(policy)}: call ${quoteText(path)} denied: it cannot be judged, since ${problem}`,
+    );
   }
 }

@@ -22,7 +22,7 @@ export class EvaluatedRequest {
   private pathText: MatchedText | undefined;
   private names: readonly MatchedText[] | undefined;
   private readonly headers = new Map<string, MatchedText | undefined>();
-  private readonly addresses = new Map<ConnectionSide, Uint8Array | undefined>();
+  private readonly addresses = new Map<ConnectionSide, Uint8Array>();
 
   constructor(private readonly meter: MatchMeter) {}
 
@@ -46,13 +46,21 @@ export class EvaluatedRequest {
     return this.current;
   }
 
-  /** Returns the address of a side; `undefined` if it is none of IP. */
-  address(side: ConnectionSide): Uint8Array | undefined {
+  /** Returns the address of a side. @throws Error if it is none of IP, so that a range says nothing of it. */
+  address(side: ConnectionSide): Uint8Array {
     const known = this.addresses.get(side);
-    if (known !== undefined || this.addresses.has(side)) return known;
+    if (known !== undefined) return known;
     const bytes = addressBytes(this.request[side].address);
+    if (bytes === undefined) throw new Error(noAddress(side));
     this.addresses.set(side, bytes);
     return bytes;
+  }
+
+  /** The port of the server. @throws Error if the connection has none. */
+  get localPort(): number {
+    const { port } = this.request.local;
+    if (port === 0) throw new Error(noAddress('local'));
+    return port;
   }
 
   /** The names by which the peer is known; none in plain text. */
@@ -98,6 +106,10 @@ export class EvaluatedRequest {
     this.headers.set(name, value);
     return value;
   }
+}
+
+function noAddress(side: ConnectionSide): string {
+  return `its connection has no ${side} IP address: serve such clients by TCP, or use rules without addresses and ports`;
 }
 
 function textOf(value: string | undefined): MatchedText | undefined {

@@ -1,19 +1,28 @@
 import type { Metadata } from '../../grpc-js';
 import type { ConnectionEnds } from '../../util/connection-ends';
+import type { Result } from '../../util/result';
 import type { AuthorizationRequest } from './request';
 
 /** What authorizations read of a connection, which all of its calls have in common. */
 export type RequestConnection = Pick<AuthorizationRequest, 'local' | 'remote' | 'tls'>;
 
-/** Returns the connection with these ends, as an interceptor of `@grpc/grpc-js` gets them. */
+/**
+ * Returns the connection with these ends, as an interceptor of `@grpc/grpc-js` gets them.
+ *
+ * @param security What secures it, or why that is not known; called when it is read.
+ */
 export function requestConnection(
   { localAddress, localPort, remoteAddress, remotePort }: ConnectionEnds,
-  tls: AuthorizationRequest['tls'],
+  security: () => Result<AuthorizationRequest['tls'], string>,
 ): RequestConnection {
   return {
     local: { address: localAddress ?? '', port: localPort ?? 0 },
     remote: { address: remoteAddress ?? '', port: remotePort ?? 0 },
-    tls,
+    get tls() {
+      const tls = security();
+      if (tls.ok) return tls.value;
+      throw new Error(tls.error);
+    },
   };
 }
 

@@ -10,7 +10,10 @@ export interface PeerNames {
   readonly subject: string;
 }
 
-/** What an authorization decides about: one request on one connection (gRFC A41). */
+/**
+ * What an authorization decides about: one request on one connection (gRFC A41). A member throws if it is not known: what cannot be
+ * judged is denied.
+ */
 export interface AuthorizationRequest {
   /** Such as `/pkg.Service/Method`. */
   readonly path: string;

@@ -1,7 +1,8 @@
 import { connectionKeyOf, type ConnectionEnds } from '../../util/connection-ends';
 import { X509Certificate } from 'node:crypto';
 import type { PeerCertificate, TLSSocket } from 'node:tls';
-import { ok, type Result } from '../../util/result';
+import { carrierOf } from '../../grpc-js/host-internals';
+import { err, ok, type Result } from '../../util/result';
 import { readCertificateNames, type CertificateNames } from './certificate-names';
 import { spiffeIdOf } from './spiffe-id';
 
@@ -98,6 +99,26 @@ export function tlsConnectionOf(call: ServerCall): TlsConnection | undefined {
   }
   return context?.transportSecurityType === undefined ? undefined : { peer: undefined };
 }
+
+/**
+ * Returns what secures the connection of a call, for those who judge its peer; `undefined` for plain text. grpc-js says nothing of a
+ * connection of TLS without a verified certificate, as of one in plain text, so that its silence means neither.
+ *
+ * @param call What an interceptor is called with.
+ * @returns why the peer cannot be judged if that is not known, with what to do.
+ */
+export function securityOf(call: ServerCall): Result<TlsConnection | undefined, string> {
+  const carrier = carrierOf(call);
+  if (carrier === 'plain') return ok(undefined);
+  const tls = tlsConnectionOf(call);
+  if (tls?.problem !== undefined) return err(tls.problem);
+  if (tls !== undefined) return ok(tls);
+  return carrier === 'tls' ? ok({ peer: undefined }) : err(NOT_KNOWN);
+}
+
+const NOT_KNOWN =
+  'it is not known whether its connection is secured by TLS: give createConnectionInjector() a net.Socket or a tls.TLSSocket, ' +
+  'let interceptors before this one return a ServerInterceptingCall, or name no principals in the rules';
 
 function identityOf(certificate: Pick<PeerCertificate, 'raw'>): Result<ClientIdentity, string> {
   const known = identities.get(certificate);

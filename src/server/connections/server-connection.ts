@@ -1,4 +1,3 @@
-import type { Duplex } from 'node:stream';
 import type { Socket } from 'node:net';
 import { TLSSocket, type PeerCertificate } from 'node:tls';
 import type { ConnectionInjector, Metadata, ServerInterceptor } from '../../grpc-js';
@@ -9,7 +8,7 @@ import {
 } from '../../http-filters/rbac/intercepted-request';
 import type { AuthorizationRequest } from '../../http-filters/rbac/request';
 import type { Refusal } from '../../http-filters/server-filter';
-import { tlsConnectionOf, type ServerCall } from '../../security/peer/tls-connections';
+import { tlsConnectionOf, type TlsConnection } from '../../security/peer/tls-connections';
 import type { ConnectionAdmission } from '../../util/connection-admission';
 import type { ConnectionEnds } from '../../util/connection-ends';
 import type { Handle } from '../../util/handle';
@@ -117,7 +116,7 @@ export class ServerConnection implements CallJudge {
    * @param stream The socket itself, or that of TLS above it after the handshake.
    * @param onAcknowledged Called when the client has acknowledged the settings of HTTP/2.
    */
-  open(stream: Duplex, onAcknowledged: () => void): void {
+  open(stream: Socket, onAcknowledged: () => void): void {
     const { owner } = this;
     try {
       this.seen = describe(this.ends, stream);
@@ -211,22 +210,19 @@ export class ServerConnection implements CallJudge {
  * Returns what policies see of a connection, or why it must not be judged. Read when it begins: a socket that has closed has no
  * addresses, and would be judged as if it were another one.
  */
-function describe(ends: ConnectionEnds, stream: Duplex): Result<RequestConnection, string> {
+function describe(ends: ConnectionEnds, stream: Socket): Result<RequestConnection, string> {
   // Not by the ends: a connection with the same ones may have ended in this turn, whose close is not known yet.
-  const tls = tlsConnectionOf({
-    getAuthContext: () => (stream instanceof TLSSocket ? authContextOf(stream) : {}),
-  });
+  const tls = stream instanceof TLSSocket ? tlsOf(stream) : undefined;
   if (tls?.problem !== undefined) return err(tls.problem);
-  return ok(requestConnection(ends, tls));
+  const security = ok(tls);
+  return ok(requestConnection(ends, () => security));
 }
 
-/** As grpc-js has it for calls, but for a connection without a verified client: it is secured all the same. */
-function authContextOf(socket: TLSSocket): ReturnType<ServerCall['getAuthContext']> {
-  const transportSecurityType = 'ssl';
-  if (!socket.authorized) return { transportSecurityType };
-  const certificate: Partial<PeerCertificate> = socket.getPeerCertificate();
-  const { raw } = certificate;
-  return { transportSecurityType, ...(raw && { sslPeerCertificate: { raw } }) };
+/** A connection without a verified client is secured all the same. */
+function tlsOf(socket: TLSSocket): TlsConnection {
+  const { raw }: Partial<PeerCertificate> = socket.authorized ? socket.getPeerCertificate() : {};
+  const certificate = raw && { sslPeerCertificate: { raw } };
+  return tlsConnectionOf({ getAuthContext: () => certificate ?? {} }) ?? { peer: undefined };
 }
 
 function ignore(): void {}

@@ -182,6 +182,69 @@ describe('a request that cannot be judged', () => {
     expect(engine.decide(requestOf({}))).toMatchObject({ isAllowed: true });
   });
 
+  const unknown = {
+    ...requestOf({ local: { address: '', port: 0 }, remote: { address: '', port: 0 } }),
+    get tls(): never {
+      throw new Error('not known');
+    },
+  };
+  const range = { address_prefix: '10.0.0.0', prefix_len: 8 };
+  const everywhere = { address_prefix: '0.0.0.0', prefix_len: 0 };
+
+  it.each<[part: 'permissions' | 'principals', rule: Json]>([
+    ['principals', { authenticated: {} }],
+    ['principals', { authenticated: { principal_name: { exact: '' } } }],
+    ['principals', { source_ip: range }],
+    ['principals', { direct_remote_ip: range }],
+    ['principals', { remote_ip: everywhere }],
+    ['permissions', { destination_ip: range }],
+    ['permissions', { destination_ip: everywhere }],
+    ['permissions', { destination_port: 0 }],
+    ['permissions', { destination_port: 80 }],
+    ['permissions', { destination_port_range: { start: 0, end: 65_536 } }],
+  ])('is denied if what a rule reads is not known: %s %j', (part, rule) => {
+    const negated = part === 'principals' ? { not_id: rule } : { not_rule: rule };
+    // More policies than are tried one after the other.
+    const others = Object.fromEntries(
+      Array.from({ length: 8 }, (_, i) => [
+        `x${i}`,
+        { permissions: [{ url_path: { path: { exact: `/x/${i}` } } }], principals: ANY },
+      ]),
+    );
+    for (const action of ['ALLOW', 'DENY']) {
+      for (const each of [rule, negated]) {
+        const policy = { permissions: ANY, principals: ANY, [part]: [each] };
+        for (const policies of [{ p: policy }, { p: policy, ...others }]) {
+          const decision = config({ action, policies }).decide(unknown);
+          expect(decision).toMatchObject({ isAllowed: false, policy: undefined });
+          expect(decision.problem).toMatch(/^not known$|^its connection has no \w+ IP address: /);
+        }
+      }
+    }
+  });
+
+  it('is judged by what is known of it, and audited without a principal', () => {
+    const policy = { permissions: [{ url_path: { path: { prefix: '/a.S/' } } }], principals: ANY };
+    const audited = {
+      ...{ audit_condition: 'ON_DENY_AND_ALLOW' },
+      logger_configs: [
+        {
+          audit_logger: {
+            name: 'stdout',
+            typed_config: {
+              '@type':
+                'type.googleapis.com/envoy.extensions.rbac.audit_loggers.stream.v3.StdoutAuditLog',
+            },
+          },
+        },
+      ],
+    };
+    const engine = config({ policies: { p: policy }, audit_logging_options: audited });
+    const before = world.lines.length;
+    expect(engine.authorize(unknown)).toMatchObject({ isAllowed: true, policy: 'p' });
+    expect(world.lines.slice(before).join()).toMatch(/"principal":"".*"authorized":true/);
+  });
+
   it('is denied if matching takes more steps than a call may, also below a negation', () => {
     const regex = '(a|b|ab)*c';
     const header = { name: 'x-a', string_match: { safe_regex: { regex } } };
