@@ -436,11 +436,11 @@ describe('a header matcher', () => {
 });
 
 describe('a fraction', () => {
-  const fraction = (default_value: Json | undefined) =>
+  const fraction = (default_value: Json) =>
     matchOf({ prefix: '', runtime_fraction: { default_value, runtime_key: 'k' } })
       .fractionPerMillion;
 
-  it.each<[Json | undefined, number | undefined]>([
+  it.each<[Json, number]>([
     [{ numerator: 25 }, 250_000],
     [{ numerator: 25, denominator: 'HUNDRED' }, 250_000],
     [{ numerator: 25, denominator: 'TEN_THOUSAND' }, 2500],
@@ -448,9 +448,14 @@ describe('a fraction', () => {
     [{ numerator: 0 }, 0],
     [{ numerator: 101 }, 1_000_000],
     [{ numerator: 4_294_967_295 }, 1_000_000],
-    [undefined, undefined],
   ])('%j is %j per million', (json, expected) => {
     expect(fraction(json)).toBe(expected);
+  });
+
+  it('without a value is refused', () => {
+    expect(rejectMatch({ prefix: '', runtime_fraction: { runtime_key: 'k' } })).toEqual([
+      'match.runtime_fraction.default_value: field not present',
+    ]);
   });
 
   it('of something unknown is refused', () => {

@@ -284,6 +284,12 @@ describe('the match of a filter chain', () => {
     );
   });
 
+  it('has destination port 0 as an unset one', () => {
+    const value = parse(listener([chain({ destination_port: 0 })]));
+    expect(value.filterChains.map(({ name }) => name)).toEqual(['c']);
+    expect(value.unmatchable).toEqual([]);
+  });
+
   it('leaves out nothing of a listener for clients, nor of one whose chains all match', () => {
     expect(type.describeSkipped(valueOf(type, listenerJson('a', 'r')))).toBeUndefined();
     expect(type.describeSkipped(parse(listener([chain()])))).toBeUndefined();
@@ -348,6 +354,7 @@ describe('the match of a filter chain', () => {
 
   it.each<[string, Json, Json]>([
     ['no criteria', {}, {}],
+    ['destination port 0', {}, { destination_port: 0 }],
     [
       'equal ranges',
       { prefix_ranges: ranges('10.1.0.0/8') },

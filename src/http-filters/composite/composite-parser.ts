@@ -1,4 +1,3 @@
-import type { RuntimeFractionalPercent } from '../../wire/generated/envoy/config/core/v3/base';
 import type { TypedExtensionConfig as EnvoyExtensionConfig } from '../../wire/generated/envoy/config/core/v3/extension';
 import {
   ExtensionWithMatcher,
@@ -14,7 +13,7 @@ import type { Matcher as MatcherMessage } from '../../wire/generated/xds/type/ma
 import type { HttpFilterConfig } from '../../resources/extension-points';
 import { decodeMessage, typeNameOf, unpackAny, type AnyType } from '../../resources/shared/any';
 import { readExtension, type ExtensionConfig } from '../../resources/shared/extension-parser';
-import { MILLION, parseFraction } from '../../resources/matching/fraction-parser';
+import { MILLION, parseRuntimeFraction } from '../../resources/matching/fraction-parser';
 import { quoteName } from '../../util/text';
 import type { Violations } from '../../util/violations';
 import { decodeFilterMessage, type NestedFilterParser } from '../http-filter';
@@ -141,7 +140,9 @@ function parseExecuteAction(
     for (const [i, extension] of filterChain.typedConfig.entries()) add(extension, at.index(i));
   } else if (typedConfig !== undefined) add(typedConfig, violations.at('typed_config'));
   else violations.add('must have typed_config or filter_chain');
-  const perMillion = parseSample(samplePercent, violations.at('sample_percent'));
+  // Without a share the filters run for every matching call.
+  const perMillion =
+    parseRuntimeFraction(samplePercent, violations.at('sample_percent')) ?? MILLION;
   return { kind: 'execute', filters, perMillion };
 }
 
@@ -160,15 +161,6 @@ function parseNested(
     return violations.add(`terminal filter ${typeName} must not be nested`);
   const config = filters.parseConfig(typedConfig, violations);
   return config && { name, config };
-}
-
-/** Without a share the filters run for every matching call. */
-function parseSample(sample: RuntimeFractionalPercent | undefined, violations: Violations): number {
-  if (sample === undefined) return MILLION;
-  const at = violations.at('default_value');
-  if (sample.defaultValue !== undefined) return parseFraction(sample.defaultValue, at) ?? 0;
-  at.add('field not present');
-  return 0;
 }
 
 /** Describes that no action is for a call. @param instance The name of the filter in its chain. */

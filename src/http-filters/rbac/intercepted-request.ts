@@ -67,12 +67,16 @@ export class InterceptedRequest implements AuthorizationRequest {
   }
 }
 
-/** Repeated values are joined by a comma, binary ones in base64 (gRFC A41). Names of pseudo headers are no names of metadata. */
+/** Repeated values are joined by a comma, binary ones in base64 without padding (gRFC A41). Names of pseudo headers are no names of metadata. */
 function headerOf(metadata: Metadata, name: string): string | undefined {
   if (name.startsWith(':')) return undefined;
   const values = metadata.get(name);
   if (values.length === 0) return undefined;
   return values
-    .map((value) => (typeof value === 'string' ? value : value.toString('base64')))
+    .map((value) => (typeof value === 'string' ? value : toBase64(value)))
     .join(',');
+}
+
+function toBase64(bytes: Buffer): string {
+  return bytes.toString('base64').replace(/=+$/, '');
 }

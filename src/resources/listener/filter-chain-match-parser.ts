@@ -37,7 +37,7 @@ export function parseFilterChainMatch(
   violations: Violations,
 ): ParsedMatch | undefined {
   const before = violations.count;
-  const { destinationPort, transportProtocol, sourceType, sourcePorts } = message;
+  const { transportProtocol, sourceType, sourcePorts } = message;
   checkLengths(message, violations);
   if (violations.count > before) return undefined;
   const prefixRanges = parseRanges(message.prefixRanges, violations.at('prefix_ranges'));
@@ -64,7 +64,7 @@ export function parseFilterChainMatch(
   return {
     value: { prefixRanges, isRawBuffer, source, sourcePrefixRanges, sourcePorts },
     unmatchable: findUnmatchable(message),
-    key: `${destinationPort ?? ''} ${source} ${transportProtocol}`,
+    key: `${destinationPortOf(message)} ${source} ${transportProtocol}`,
     criteria,
   };
 }
@@ -104,16 +104,17 @@ function parseCriterion(
 const NOT_SET: ReadonlySet<string | undefined> = new Set([undefined]);
 
 /** What a server could know of a connection only by reading it before a filter chain is chosen never matches. */
-function findUnmatchable({
-  destinationPort,
-  serverNames,
-  transportProtocol,
-  applicationProtocols,
-}: FilterChainMatchMessage): string | undefined {
-  if (destinationPort !== undefined) return 'destination_port';
+function findUnmatchable(message: FilterChainMatchMessage): string | undefined {
+  const { serverNames, transportProtocol, applicationProtocols } = message;
+  if (destinationPortOf(message) !== 0) return 'destination_port';
   if (serverNames.length > 0) return 'server_names';
   if (transportProtocol !== '' && transportProtocol !== RAW_BUFFER) return 'transport_protocol';
   return applicationProtocols.length > 0 ? 'application_protocols' : undefined;
+}
+
+/** 0 is unset, as in other implementations. */
+function destinationPortOf({ destinationPort = 0 }: FilterChainMatchMessage): number {
+  return destinationPort;
 }
 
 function checkLengths(message: FilterChainMatchMessage, violations: Violations): void {

@@ -6,7 +6,7 @@ import type { Int64Range } from '../../wire/generated/envoy/type/v3/range';
 import { assertNever } from '../../util/errors';
 import type { Violations } from '../../util/violations';
 import type { RegexCompiler } from '../extension-points';
-import { parseFraction } from '../matching/fraction-parser';
+import { parseRuntimeFraction } from '../matching/fraction-parser';
 import { type StringMatcher } from '../matching/string-matcher';
 import {
   parseRegex,
@@ -47,9 +47,10 @@ export function parseRouteMatch(
   const headers = message.headers.map((header, i) =>
     parseHeaderMatcher(header, regexes, violations.at('headers').index(i)),
   );
-  const fraction = message.runtimeFraction?.defaultValue;
-  const fractionPerMillion =
-    fraction && parseFraction(fraction, violations.at('runtime_fraction').at('default_value'));
+  const fractionPerMillion = parseRuntimeFraction(
+    message.runtimeFraction,
+    violations.at('runtime_fraction'),
+  );
   return (
     path && {
       path,

@@ -35,8 +35,10 @@ export function headersOf(
     const key = name.toLowerCase();
     const before = values.get(key);
     // Node.js joins those of text; grpc-js takes binary ones apart.
-    const separator = key.endsWith('-bin') ? ',' : ', ';
-    values.set(key, before === undefined ? value : `${before}${separator}${value}`);
+    const isBinary = key.endsWith('-bin');
+    const seen = isBinary ? value.replace(/=+(?=,|$)/g, '') : value;
+    const separator = isBinary ? ',' : ', ';
+    values.set(key, before === undefined ? seen : `${before}${separator}${seen}`);
   }
   // As grpc-js has them, whatever the caller sends.
   values.set('content-type', CONTENT_TYPE).delete('accept-encoding');
