@@ -307,7 +307,7 @@ const MAX_CALLS = 100;
  * @param call What an interceptor is called with.
  * @returns `undefined` where it cannot be seen.
  */
-function streamOf(call: unknown): unknown {
+export function streamOf(call: unknown): unknown {
   let inner = call;
   for (let i = 0; i < MAX_CALLS && property(inner, 'nextCall') !== undefined; i++) {
     inner = property(inner, 'nextCall');

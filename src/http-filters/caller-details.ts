@@ -9,6 +9,7 @@ export const CallerDetails = {
   ROUTE_NOT_KNOWN: 'the route of the request cannot be determined',
   WRONG_ACTION: 'the route of the request is not one that a server handles',
   NO_ROUTES: 'this server has no routes for the request',
+  WRONG_METHOD: 'a gRPC server handles requests with the HTTP method POST only',
   NOT_JUDGED: 'the request cannot be judged',
 } as const;
 

@@ -7,6 +7,7 @@ import {
   type StatusObject,
 } from '../grpc-js';
 import { showListenSocket } from '../grpc-js/host-internals';
+import { showRequestHeaders } from '../grpc-js/server-requests';
 import { ConnectionAdmission } from '../util/connection-admission';
 import { checkArgument, FUNCTION, MILLISECONDS } from '../util/check-arguments';
 import { systemClock } from '../util/clock';
@@ -81,6 +82,8 @@ export class XdsServer extends Server {
     this.xds = own;
     this.onServingState = own.onServingState && contained(own.onServingState, reportListener);
     this.enableTrace = ofHost['grpc-node.tls_enable_trace'] === 1;
+    // First: the limits may let a call begin in a later turn, with the listeners that there are.
+    showRequestHeaders(this);
     const maxStreams = ofHost['grpc.max_concurrent_streams'];
     this.limits = {
       admission: new ConnectionAdmission(systemClock),

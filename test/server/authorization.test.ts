@@ -85,18 +85,19 @@ const HEADER_CASES: readonly HeaderCase[] = [
   ['no te, in a negation', not(header('TE', { present_match: true })), {}, true],
   ['no connection header', header('keep-alive', { present_match: false }), {}, true],
   ['the method', header(':method', exact('POST')), {}, true],
+  ['the path', header(':path', exact('/test.Echo/Say')), {}, true],
+  ['a content type', header('content-type', exact('application/grpc')), {}, true],
   [
-    'the method, which gRPC has only one of',
-    header(':method', exact('POST')),
-    { ':method': 'GET' },
+    'the content type that was sent',
+    header('content-type', exact('application/grpc+proto')),
+    { 'content-type': 'application/grpc+proto' },
     true,
   ],
-  ['the path', header(':path', exact('/test.Echo/Say')), {}, true],
   [
-    'a content type',
-    header('content-type', { string_match: { prefix: 'application/grpc' } }),
-    {},
-    true,
+    'no other content type',
+    header('content-type', exact('application/grpc')),
+    { 'content-type': 'application/grpc+json' },
+    false,
   ],
   ['a missing header', header('x', exact('a')), {}, false],
   ['a missing header, inverted', header('x', { ...exact('a'), invert_match: true }), {}, false],
@@ -111,12 +112,7 @@ const HEADER_CASES: readonly HeaderCase[] = [
   ],
   ['a long value', header('x', { string_match: { suffix: 'bb' } }), { x: 'b'.repeat(8000) }, true],
   ['repeated values', header('x', exact('a, b')), { x: ['a', 'b'] }, true],
-  [
-    'repeated binary values',
-    header('t-bin', exact('AQ,Ag')),
-    { 't-bin': ['AQ==', 'Ag=='] },
-    true,
-  ],
+  ['repeated binary values', header('t-bin', exact('AQ,Ag')), { 't-bin': ['AQ==', 'Ag=='] }, true],
   ['an empty value', header('x', exact('')), { x: '' }, true],
 ];
 
@@ -135,6 +131,15 @@ describe('a policy sees of the headers of a request', () => {
   it.each(HEADER_CASES)('%s', async (name, _rule, headers, isMatched) => {
     expect(await send({ ...headers, case: name })).toBe(isMatched ? '7' : '0');
   });
+
+  it.each(['GET', 'HEAD', 'PUT', 'DELETE', 'OPTIONS', 'post', 'X'.repeat(1000)])(
+    'nothing of a request with the method %s, which is refused',
+    async (method) => {
+      const { calls } = world;
+      expect(await send({ ':method': method })).toBe('13');
+      expect(world.calls).toBe(calls);
+    },
+  );
 
   it('nothing of a method that no service has', async () => {
     const paths = [

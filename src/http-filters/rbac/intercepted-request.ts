@@ -26,8 +26,8 @@ export function requestConnection(
   };
 }
 
-/** What grpc-js accepts, and then removes from the headers. */
-const CONTENT_TYPE = 'application/grpc';
+/** What grpc-js accepts, and then hides from interceptors. */
+const assumedContentType = (): string => 'application/grpc';
 
 /** A call of a server as authorizations read it. */
 export class InterceptedRequest implements AuthorizationRequest {
@@ -36,6 +36,8 @@ export class InterceptedRequest implements AuthorizationRequest {
     private readonly metadata: Metadata,
     private readonly call: { getHost(): string },
     private readonly connection: RequestConnection,
+    /** Returns what the client has sent. */
+    private readonly contentType = assumedContentType,
   ) {}
 
   get local(): AuthorizationRequest['local'] {
@@ -57,7 +59,7 @@ export class InterceptedRequest implements AuthorizationRequest {
       case ':authority':
         return this.call.getHost();
       case 'content-type':
-        return CONTENT_TYPE;
+        return this.contentType();
       // grpc-js leaves it in the headers beside the authority, for which it stands.
       case 'host':
         return undefined;
@@ -72,11 +74,9 @@ function headerOf(metadata: Metadata, name: string): string | undefined {
   if (name.startsWith(':')) return undefined;
   const values = metadata.get(name);
   if (values.length === 0) return undefined;
-  return values
-    .map((value) => (typeof value === 'string' ? value : toBase64(value)))
-    .join(',');
+  return values.map((value) => (typeof value === 'string' ? value : toBase64(value))).join(',');
 }
 
 function toBase64(bytes: Buffer): string {
-  return bytes.toString('base64').replace(/=+$/, '');
+  return bytes.toString('base64').replace(/={1,2}$/, '');
 }

@@ -34,7 +34,7 @@ const ABSENT: ReadonlySet<string> = new Set([
 ]);
 
 /** The only method of HTTP that gRPC has. */
-const METHOD = 'POST';
+export const METHOD = 'POST';
 
 /** Returns a header of a request by its lower-case name, by the rules of servers (gRFC A41); `undefined` if it is absent. */
 export function readHeader(name: string, request: AuthorizationRequest): string | undefined {

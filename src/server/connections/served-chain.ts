@@ -7,6 +7,7 @@ import type { Refusal } from '../../http-filters/server-filter';
 import { errorStack } from '../../util/errors';
 import type { ConnectionEnds } from '../../util/connection-ends';
 import { err, type Result } from '../../util/result';
+import { quoteText } from '../../util/text';
 import { processServers } from '../../observe/admin/process-servers';
 import type { Refusals } from '../observation/refusals';
 import type { CallCounts } from '../observation/server-counts';
@@ -35,6 +36,9 @@ export interface ServedChainOptions {
   readonly onJudged: (request: RefusedRequest, refusal: Refusal | undefined) => void;
   readonly clock: ConnectionClock;
 }
+
+/** Characters of a method of HTTP in the log. */
+const MAX_METHOD_LENGTH = 20;
 
 const NO_ROUTES = 'its routes have not been received';
 
@@ -102,10 +106,23 @@ export class ServedChain implements ConnectionOwner {
   }
 
   refuse(reason: string, path: string): Refusal {
-    const refusal = {
-      ...{ code: Status.PERMISSION_DENIED, details: DENIED },
-      ...{ reason: `it cannot be judged: ${reason}`, policy: undefined },
-    };
+    return this.refuseUnread(
+      {
+        ...{ code: Status.PERMISSION_DENIED, details: DENIED },
+        ...{ reason: `it cannot be judged: ${reason}`, policy: undefined },
+      },
+      path,
+    );
+  }
+
+  refuseMethod(method: string, path: string): Refusal {
+    const details = CallerDetails.WRONG_METHOD;
+    const reason = `${details}: its client has sent ${quoteText(method, MAX_METHOD_LENGTH)}`;
+    return this.refuseUnread({ code: Status.INTERNAL, details, reason, policy: undefined }, path);
+  }
+
+  /** Reports the refusal of a request of which only the path is read. */
+  private refuseUnread(refusal: Refusal, path: string): Refusal {
     this.options.refusals.report(refusal, { path });
     if (processServers.isCounting) this.options.onJudged({ path }, refusal);
     return refusal;

@@ -1,12 +1,14 @@
+import type { IncomingHttpHeaders } from 'node:http2';
 import type { Socket } from 'node:net';
 import { TLSSocket, type PeerCertificate } from 'node:tls';
+import { requestHeadersOf } from '../../grpc-js/server-requests';
 import type { ConnectionInjector, Metadata, ServerInterceptor } from '../../grpc-js';
 import {
   InterceptedRequest,
   requestConnection,
   type RequestConnection,
 } from '../../http-filters/rbac/intercepted-request';
-import type { AuthorizationRequest } from '../../http-filters/rbac/request';
+import { METHOD, type AuthorizationRequest } from '../../http-filters/rbac/request';
 import type { Refusal } from '../../http-filters/server-filter';
 import { tlsConnectionOf, type TlsConnection } from '../../security/peer/tls-connections';
 import type { ConnectionAdmission } from '../../util/connection-admission';
@@ -39,6 +41,8 @@ export interface ConnectionOwner {
   judge(request: AuthorizationRequest): Refusal | undefined;
   /** Returns the status of a request that must not be judged. */
   refuse(reason: string, path: string): Refusal;
+  /** Returns the status of a request with another method of HTTP than POST. */
+  refuseMethod(method: string, path: string): Refusal;
   /** Called if the connection cannot be served. */
   onFailed(error: unknown): void;
   readonly clock: ConnectionClock;
@@ -159,7 +163,11 @@ export class ServerConnection implements CallJudge {
     if (!this.hasCalls) this.onFirstCall();
     const { seen = NOT_OPEN, owner } = this;
     if (!seen.ok) return owner.refuse(seen.error, path);
-    return owner.judge(new InterceptedRequest(path, metadata, call, seen.value));
+    const headers = requestHeadersOf(call);
+    const method = headers?.[':method'] ?? METHOD;
+    if (method !== METHOD) return owner.refuseMethod(method, path);
+    const contentType = () => contentTypeOf(headers);
+    return owner.judge(new InterceptedRequest(path, metadata, call, seen.value, contentType));
   }
 
   private onFirstCall(): void {
@@ -216,6 +224,13 @@ function describe(ends: ConnectionEnds, stream: Socket): Result<RequestConnectio
   if (tls?.problem !== undefined) return err(tls.problem);
   const security = ok(tls);
   return ok(requestConnection(ends, () => security));
+}
+
+/** @throws Error if it is not known: a rule must not read another one. */
+function contentTypeOf(headers: IncomingHttpHeaders | undefined): string {
+  const contentType = headers?.['content-type'];
+  if (contentType !== undefined) return contentType;
+  throw new Error('its content-type is hidden by this version of @grpc/grpc-js: use 1.14');
 }
 
 /** A connection without a verified client is secured all the same. */

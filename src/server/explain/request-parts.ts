@@ -36,7 +36,7 @@ export function headersOf(
     const before = values.get(key);
     // Node.js joins those of text; grpc-js takes binary ones apart.
     const isBinary = key.endsWith('-bin');
-    const seen = isBinary ? value.replace(/=+(?=,|$)/g, '') : value;
+    const seen = isBinary ? value.replace(/={1,2}(?=,|$)/g, '') : value;
     const separator = isBinary ? ',' : ', ';
     values.set(key, before === undefined ? seen : `${before}${separator}${seen}`);
   }

@@ -57,6 +57,9 @@ export async function acceptConnection(): Promise<AcceptedConnection> {
         refuse: () => {
           throw new Error('not refused');
         },
+        refuseMethod: () => {
+          throw new Error('not refused');
+        },
         onFailed: (error) => {
           throw error;
         },
