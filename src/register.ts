@@ -340,7 +340,7 @@ export function inspect(options: InspectOptions = {}): InspectReport {
  * ```
  */
 export function dumpOnSignal(signal: NodeJS.Signals): () => void {
-  const logger = createLogger(() => registration?.options);
+  const logger = createLogger(() => registration);
   const handle = loadDumpOnSignal().dumpOnSignal(signal, () => inspect({ contents: true }), {
     clock: systemClock,
     logger,
@@ -414,7 +414,7 @@ function checkCall(caller: string, call: Readonly<Record<keyof typeof CALL, unkn
 
 /** Registers CSDS with grpc-js, and returns what registers the rest; most code is loaded when a channel or server needs it. */
 function announce(): Registration {
-  const logger = createLogger(() => current.options);
+  const logger = createLogger(() => current);
   const copies = new CopyWatch({ modules: loadedModules, clock: systemClock, logger });
   const flags = currentFeatureFlags();
   const runtimeOf = (): XdsRuntime => {
@@ -491,12 +491,15 @@ function shareStreams(
   return current.shares.use(share, options);
 }
 
-/** @param options Returns those in force when a line is written. */
-function createLogger(options: () => CheckedOptions | undefined): Logger {
+/** @param registered Returns what is in force when a line is written. */
+function createLogger(registered: () => Registration | undefined): Logger {
   return createGrpcLogger({
     isTracerOn: currentTracers(),
-    application: () => options()?.logger,
-    recoveryLevel: () => options()?.recoveryLevel,
+    application: () => registered()?.options.logger,
+    recoveryLevel: () => {
+      const { options, runtime } = registered() ?? {};
+      return options?.recoveryLevel ?? (runtime?.hasServers === true ? 'error' : undefined);
+    },
     clock: systemClock,
   });
 }

@@ -56,7 +56,7 @@ export interface RegisterOptions {
   readonly logger?: XdsLogger | LevelLogger;
   /**
    * The level of the lines that say that a failure is over. With `error` they are shown wherever its line was. Default:
-   * `info`.
+   * `info`; `error` in a process with an `XdsServer` (gRFC A36).
    */
   readonly recoveryLevel?: 'info' | 'error';
   /**

@@ -137,6 +137,7 @@ export class XdsRuntime {
   private loadBootstrap: () => Result<Bootstrap, string>;
   /** The limits that the latest registration asks for. */
   private seenLimits: Partial<Limits> | undefined;
+  private wasServerBound = false;
   private readonly loadStreams = new LoadStreams(systemClock);
   /** Aborted by a shutdown; replaced by the next registration. */
   private lifetime = createLifetime();
@@ -253,6 +254,11 @@ export class XdsRuntime {
     return new XdsResolver(target, listener, options, shared);
   }
 
+  /** Whether a server has been bound: the end of what its log has as an error is then shown, too (gRFC A36). */
+  get hasServers(): boolean {
+    return this.wasServerBound;
+  }
+
   /**
    * Acquires the client that the servers of the process share (gRFC A71), with the bootstrap registered by now.
    *
@@ -261,6 +267,7 @@ export class XdsRuntime {
    */
   acquireServerClient(bootstrap: unknown): Result<ServerClient, string> {
     const { signal: shutdown } = this.lifetime;
+    this.wasServerBound = true;
     if (shutdown.aborted) return err('shutdown() of grpc-xds was called: call register() before');
     const loaded = (this.serverBootstraps.loaderOf(bootstrap) ?? this.loadBootstrap)();
     if (!loaded.ok) return loaded;

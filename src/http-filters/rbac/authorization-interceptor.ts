@@ -87,7 +87,9 @@ export function createAuthorizationInterceptor(
   if ((policy === undefined) === (file === undefined)) {
     throw new TypeError(`grpc-xds: ${CALLER} needs either policy or file`);
   }
-  const logger = createGrpcLogger({ isTracerOn: currentTracers(), clock: systemClock });
+  const logger = createGrpcLogger({
+    ...{ isTracerOn: currentTracers(), recoveryLevel: () => 'error', clock: systemClock },
+  });
   const registry = new AuditLoggerRegistry(processAuditLoggers);
   for (const definition of auditLoggers) registry.register(definition);
   const compile = (json: unknown) => compilePolicy(json, registry, logger);

@@ -81,7 +81,9 @@ export class PolicyFile<T> {
   private recover(): void {
     if (this.problem === undefined) return;
     this.problem = undefined;
-    this.options.logger.info(() => `${this.options.path} can be used again`);
+    this.options.logger.info(() => `${this.options.path} can be used again`, {
+      event: 'recovered',
+    });
   }
 
   private read(): Result<string, string> {

@@ -43,6 +43,8 @@ export class XdsListenerService implements ListenerService {
   private readonly refusals: Refusals;
   /** By these, the certificates of the listener in use are loaded before its first connection. */
   private loaded: readonly Handle[] = [];
+  /** The routes of chains that no request can use. */
+  private readonly wrongRoutes = new Set<string>();
 
   constructor(private readonly options: XdsListenerServiceOptions) {
     const { counts, certificates } = options;
@@ -75,15 +77,25 @@ export class XdsListenerService implements ListenerService {
   }
 
   *compileRoutes(
-    { httpConnectionManager }: FilterChain,
+    { name, httpConnectionManager }: FilterChain,
     routes: RouteConfigResource,
   ): Steps<ServerRouteTable> {
-    const { registry, routing, logger, subject } = this.options;
+    const { registry, routing } = this.options;
     const { httpFilters } = httpConnectionManager;
     const table = yield* ServerRouteTable.inSteps(routes, httpFilters, registry, routing);
-    const { problem } = table;
-    if (problem !== undefined) logger.error(() => subject + problem);
+    this.logRoutes(`${name}\n${routes.name}`, table);
     return table;
+  }
+
+  /** Logs each version of routes that no request can use, and the first one afterwards (gRFC A36). */
+  private logRoutes(key: string, { name, problem }: ServerRouteTable): void {
+    const { logger, subject } = this.options;
+    if (problem !== undefined) {
+      this.wrongRoutes.add(key);
+      logger.error(() => subject + problem);
+    } else if (this.wrongRoutes.delete(key)) {
+      logger.info(() => `${subject}${name}: every route can be used again`, { event: 'recovered' });
+    }
   }
 
   private credentialsOf(tls: DownstreamTls | undefined): ServerCredentials {

@@ -19,6 +19,8 @@ import { Violations } from '../../util/violations';
 /** The log of servers that no control plane configures: that of grpc-js. */
 export const serverLogger: Logger = createGrpcLogger({
   isTracerOn: currentTracers(),
+  // As grpc-js shows it by default (gRFC A36).
+  recoveryLevel: () => 'error',
   clock: systemClock,
 });
 

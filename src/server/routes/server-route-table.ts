@@ -230,7 +230,8 @@ export class ServerRouteTable {
     return `virtual host ${quoteText(virtualHost.name)} of ${this.name}`;
   }
 
-  private get name(): string {
+  /** Names the routes, for the log. */
+  get name(): string {
     return describeRoutes(this.inputs.routeConfig);
   }
 }
