@@ -32,6 +32,14 @@ const only =
   (stream) =>
     stream.respond({ ...OK, 'grpc-status': '0', ...headers }, { endStream: true });
 
+/** Answers with a message that has the flag of compression, and these headers. */
+const compressed =
+  (headers: http2.OutgoingHttpHeaders): Answer =>
+  (stream) => {
+    stream.respond({ ...OK, ...headers });
+    stream.end(Buffer.concat([Buffer.of(1, 0, 0, 0, 4), Buffer.from('nope')]));
+  };
+
 const many = (count: number, value: (i: number) => string) =>
   Object.fromEntries(Array.from({ length: count }, (_, i) => [`x-${i}`, value(i)]));
 
@@ -122,6 +130,27 @@ describe('a backend', () => {
     answer = trailers({});
     expect(await call(client)).toBe(status.OK);
   });
+
+  it.each([
+    ['no grpc-encoding', {}],
+    ['an unknown grpc-encoding', { 'grpc-encoding': 'br' }],
+    ['an empty grpc-encoding', { 'grpc-encoding': '' }],
+    ['grpc-encoding: identity', { 'grpc-encoding': 'identity' }],
+    ['grpc-encoding: gzip', { 'grpc-encoding': 'gzip' }],
+    ['grpc-encoding: deflate', { 'grpc-encoding': 'deflate' }],
+  ])(
+    'that sends a compressed message with %s ends its call with INTERNAL',
+    async (_case, with_) => {
+      const client = mesh.client();
+      answer = compressed(with_);
+      await expect(client.say()).rejects.toMatchObject({
+        code: status.INTERNAL,
+        details: expect.stringContaining('compress'),
+      });
+      answer = trailers({});
+      expect(await call(client)).toBe(status.OK);
+    },
+  );
 
   it.each([
     '-1',
