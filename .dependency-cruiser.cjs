@@ -145,7 +145,10 @@ module.exports = {
       { path: inFolders(island), pathNot: crossing },
       {
         path: '^src/',
-        pathNot: inFolders(['util', 'wire', 'observe/live-page', ...island]),
+        pathNot: [
+          inFolders(['util', 'wire', 'observe/live-page', ...island]),
+          '^src/grpc-js/(handed-over|host-callbacks|server-callbacks)\\.ts$',
+        ],
       },
     ),
     forbid(

@@ -16,6 +16,7 @@ import {
   takeTargets,
 } from './grpc-js/host-copies';
 import { createGrpcLogger, currentTracers } from './grpc-js/grpc-logger';
+import { logExceptionsBy } from './grpc-js/host-callbacks';
 import { policyNames } from './lb/registry/policy-table';
 import { registerLbPolicies } from './lb/registry/register-lb-policies';
 import type { CallExplanation } from './resolver/explain-call';
@@ -415,6 +416,7 @@ function checkCall(caller: string, call: Readonly<Record<keyof typeof CALL, unkn
 /** Registers CSDS with grpc-js, and returns what registers the rest; most code is loaded when a channel or server needs it. */
 function announce(): Registration {
   const logger = createLogger(() => current);
+  logExceptionsBy(logger);
   const copies = new CopyWatch({ modules: loadedModules, clock: systemClock, logger });
   const flags = currentFeatureFlags();
   const runtimeOf = (): XdsRuntime => {

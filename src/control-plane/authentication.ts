@@ -1,12 +1,6 @@
-import {
-  ResponderBuilder,
-  ServerInterceptingCall,
-  ServerListenerBuilder,
-  status,
-  type Metadata,
-  type ServerInterceptor,
-} from '@grpc/grpc-js';
+import { status, type Metadata, type ServerInterceptor } from '@grpc/grpc-js';
 import type { PeerCertificate } from 'node:tls';
+import { failCall, interceptCall } from '../grpc-js/server-callbacks';
 import { errorMessage } from '../util/errors';
 import type { Logger } from '../util/logger';
 import type { Refusal } from './ads/resource-view';
@@ -72,6 +66,9 @@ const TOO_LATE: AuthenticationResult = {
   },
 };
 
+/** For exceptions. */
+const PLACE = 'the authentication of a client';
+
 /**
  * Authenticates the client of each call of a server before the service of the call receives it. Until then nothing of the call is
  * read, and it counts as no stream.
@@ -79,25 +76,26 @@ const TOO_LATE: AuthenticationResult = {
 export class Authentication {
   /** Of each server that is authenticated by this. */
   readonly interceptor: ServerInterceptor = (_method, call) => {
-    const listener = new ServerListenerBuilder()
-      .withOnReceiveMetadata((metadata, proceed) => {
+    return interceptCall(PLACE, call, {
+      onMetadata: (metadata, passLater) => {
         const certificate = call.getAuthContext().sslPeerCertificate;
         const peer = call.getPeer();
-        void this.check({ metadata, certificate, peer }).then((result) => {
-          if ('refusal' in result) {
-            const { refusal } = result;
-            call.sendStatus({ code: codeOf(refusal), details: refusal.details });
-            return;
-          }
-          this.options.onAuthenticated?.(peer, result.principal.expiresAtMs);
-          principals.set(metadata, result.principal);
-          // Has no effect if the client has cancelled the call.
-          proceed(metadata);
-        });
-      })
-      .build();
-    const responder = new ResponderBuilder().withStart((begin) => begin(listener)).build();
-    return new ServerInterceptingCall(call, responder);
+        this.check({ metadata, certificate, peer })
+          .then((result) => {
+            if ('refusal' in result) {
+              const { refusal } = result;
+              call.sendStatus({ code: codeOf(refusal), details: refusal.details });
+              return;
+            }
+            this.options.onAuthenticated?.(peer, result.principal.expiresAtMs);
+            principals.set(metadata, result.principal);
+            // Has no effect if the client has cancelled the call.
+            passLater();
+          })
+          .catch((error: unknown) => failCall(PLACE, call, error));
+        return false;
+      },
+    });
   };
   private pending = 0;
 

@@ -1,4 +1,6 @@
 import { status, type Metadata, type Server } from '@grpc/grpc-js';
+import { containedCallback } from '../grpc-js/host-callbacks';
+import { containedHandler, onCallEvent } from '../grpc-js/server-callbacks';
 import { asBuffer } from '../util/bytes';
 import { errorMessage } from '../util/errors';
 import { ReadBudget, ReadLimitError, type ReadLimit } from '../util/read-budget';
@@ -6,6 +8,9 @@ import { err, ok, type Result } from '../util/result';
 import { principalOf } from './authentication';
 import type { Principal } from './client-state';
 import { MAX_STREAMS } from './limits';
+
+/** For exceptions. */
+const PLACE = 'a stream of a client';
 
 export interface MessageCodec<Message> {
   encode(message: Message): { finish(): Uint8Array };
@@ -39,7 +44,7 @@ export interface StreamCall<Request, Response> {
 
 /** Returns the status with which a call is refused before its first request; `undefined` if it is served. */
 export type AdmitStream = (
-  call: Pick<StreamCall<unknown, unknown>, 'on' | 'metadata'>,
+  call: Pick<StreamCall<unknown, unknown>, 'on' | 'emit' | 'metadata'>,
 ) => { readonly code: number; readonly details: string } | undefined;
 
 /** Reads the requests of a method, and writes its responses. */
@@ -90,7 +95,8 @@ export function createStreamMethod<Request, Response>(
   };
   return {
     path,
-    addTo: (server) => server.addService({ [path]: definition }, { [path]: onCall }),
+    addTo: (server) =>
+      server.addService({ [path]: definition }, { [path]: containedHandler(PLACE, onCall) }),
     accept: (call) => onCall(call.decode(codec)),
   };
 }
@@ -149,14 +155,16 @@ export class ServerStream<Request, Response> {
     private readonly call: StreamCall<Request, Response>,
     private readonly listener: ServerStreamListener<Request>,
   ) {
-    call.on('data', (received: Received<Request>) => {
+    onCallEvent(PLACE, call, 'data', (received: Received<Request>) => {
       if (!this.open) return;
       if (received.ok) listener.onRequest(received.value);
       else this.fail(received.error.code, received.error.details);
       if (this.isBlocked) call.pause();
     });
-    call.on('end', () => this.end());
-    for (const event of ['cancelled', 'error', 'close']) call.on(event, () => this.close());
+    onCallEvent(PLACE, call, 'end', () => this.end());
+    for (const event of ['cancelled', 'error', 'close']) {
+      onCallEvent(PLACE, call, event, () => this.close());
+    }
   }
 
   get isOpen(): boolean {
@@ -185,10 +193,11 @@ export class ServerStream<Request, Response> {
 
   write(message: Response): void {
     this.unread++;
-    this.call.write(message, () => {
+    const onRead = containedCallback(PLACE, () => {
       this.unread--;
       if (!this.isBlocked) this.onRead();
     });
+    this.call.write(message, onRead);
   }
 
   /** Ends the stream with an error status. */

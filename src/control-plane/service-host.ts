@@ -4,6 +4,7 @@ import {
   type ServerInterceptor,
   type ServerOptions,
 } from '@grpc/grpc-js';
+import { containedCallback } from '../grpc-js/host-callbacks';
 import type { Clock } from '../util/clock';
 import { ConnectionAdmission } from '../util/connection-admission';
 import type { Handle } from '../util/handle';
@@ -158,7 +159,7 @@ export class ServiceHost {
       for (const listener of listeners) listener.destroy();
     }, stopGraceMs);
     await new Promise<void>((resolve) => {
-      server.tryShutdown(() => resolve());
+      server.tryShutdown(containedCallback('the end of a server', () => resolve()));
     });
     timer.release();
   }

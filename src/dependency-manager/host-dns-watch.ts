@@ -61,7 +61,11 @@ export class HostDnsWatch implements DnsWatch {
     const uri = { scheme: 'dns', path: this.path };
     // An application may have registered one of its own with grpc-js.
     const onError = (error: unknown) => this.onCrash(error);
-    const create = () => createResolver(uri, (endpoints) => this.onEndpoints(endpoints), options);
+    const onEndpoints = contained(
+      (found: StatusOr<GrpcEndpoint[]>) => this.onEndpoints(found),
+      onError,
+    );
+    const create = () => createResolver(uri, (found) => onEndpoints(found) ?? true, options);
     const resolver = contained(create, onError)();
     const isOfHost =
       resolver === undefined ||

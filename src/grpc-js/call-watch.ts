@@ -1,5 +1,10 @@
 import type { Channel, Metadata, StatusObject } from '@grpc/grpc-js';
+import type { CallListener, CallStatus } from './handed-over';
+import { ContainedListener, runContained } from './host-callbacks';
 import { hasMethods } from './host-internals';
+
+/** For exceptions. */
+const PLACE = 'the observation of a call';
 
 /** Watches one call of a channel. */
 export interface CallWatch {
@@ -18,16 +23,9 @@ export interface AttemptWatch {
   onEnded(status: StatusObject): void;
 }
 
-/** Receives what a call or an attempt receives. */
-interface Listener {
-  onReceiveMetadata(metadata: Metadata): void;
-  onReceiveMessage(message: unknown): void;
-  onReceiveStatus(status: StatusObject): void;
-}
-
 /** A call, or one attempt of it. */
 interface HostCall {
-  start(headers: Metadata, listener: Listener): void;
+  start(headers: Metadata, listener: CallListener): void;
   sendMessageWithContext(context: object, message: Buffer): void;
 }
 
@@ -58,7 +56,7 @@ export function watchCalls(
     const call = createCall(method, ...others);
     const start = call.start.bind(call);
     call.start = (headers, listener) => {
-      const watched = watch(method);
+      const watched = runContained(PLACE, () => watch(method));
       if (watched === undefined) start(headers, listener);
       else attempts.run(watched, () => start(headers, new EndListener(listener, watched)));
     };
@@ -99,7 +97,7 @@ class AttemptHooks {
       const result = getConfig(method, headers);
       if (call === undefined) return result;
       this.byHeaders.set(headers, call);
-      if (result.config === undefined) call.onResolutionDelayed();
+      if (result.config === undefined) runContained(PLACE, () => call.onResolutionDelayed());
       else this.byConfig.set(result.config, call);
       return result;
     };
@@ -119,10 +117,14 @@ class AttemptHooks {
 function watchAttempt(attempt: HostCall, call: CallWatch): void {
   const start = attempt.start.bind(attempt);
   attempt.start = (headers, listener) => {
-    const watched = call.onAttempt(headers);
+    const watched = runContained(PLACE, () => call.onAttempt(headers));
+    if (watched === undefined) {
+      start(headers, listener);
+      return;
+    }
     const send = attempt.sendMessageWithContext.bind(attempt);
     attempt.sendMessageWithContext = (context, message) => {
-      watched.onMessageSent(message);
+      runContained(PLACE, () => watched.onMessageSent(message));
       send(context, message);
     };
     start(headers, new AttemptListener(listener, watched));
@@ -130,43 +132,42 @@ function watchAttempt(attempt: HostCall, call: CallWatch): void {
 }
 
 /** Notifies of the end of a call, before the application is. */
-class EndListener implements Listener {
+class EndListener extends ContainedListener {
   constructor(
-    private readonly next: Listener,
+    next: CallListener,
     private readonly watch: Pick<CallWatch, 'onEnded'>,
-  ) {}
-
-  onReceiveMetadata(metadata: Metadata): void {
-    this.next.onReceiveMetadata(metadata);
+  ) {
+    super(next);
   }
 
-  onReceiveMessage(message: unknown): void {
-    this.next.onReceiveMessage(message);
+  protected override get place(): string {
+    return PLACE;
   }
 
-  onReceiveStatus(status: StatusObject): void {
+  protected override onStatus(status: CallStatus): CallStatus {
     this.watch.onEnded(status);
-    this.next.onReceiveStatus(status);
+    return status;
   }
 }
 
-class AttemptListener implements Listener {
+class AttemptListener extends ContainedListener {
   constructor(
-    private readonly next: Listener,
+    next: CallListener,
     private readonly watch: AttemptWatch,
-  ) {}
-
-  onReceiveMetadata(metadata: Metadata): void {
-    this.next.onReceiveMetadata(metadata);
+  ) {
+    super(next);
   }
 
-  onReceiveMessage(message: unknown): void {
+  protected override get place(): string {
+    return PLACE;
+  }
+
+  protected override onMessage(message: unknown): void {
     if (Buffer.isBuffer(message)) this.watch.onMessageReceived(message);
-    this.next.onReceiveMessage(message);
   }
 
-  onReceiveStatus(status: StatusObject): void {
+  protected override onStatus(status: CallStatus): CallStatus {
     this.watch.onEnded(status);
-    this.next.onReceiveStatus(status);
+    return status;
   }
 }

@@ -1,5 +1,7 @@
-import { experimental, type CallCredentials, Metadata, type status } from '@grpc/grpc-js';
+import { experimental, CallCredentials, Metadata, type status } from '@grpc/grpc-js';
 import { systemClock } from '../util/clock';
+import type { CallListener } from './handed-over';
+import { reportException } from './host-callbacks';
 
 type Subchannel = experimental.SubchannelInterface;
 type RealSubchannel = ReturnType<Subchannel['getRealSubchannel']>;
@@ -9,8 +11,7 @@ type DataWatcher = Parameters<Subchannel['addDataWatcher']>[0];
 /** Starts a call on a connection. Throws if the connection is closed. */
 export type CreateCall = RealSubchannel['createCall'];
 
-/** Receives the response of a server to one call. The status comes last, and exactly once. */
-export type CallListener = Parameters<CreateCall>[3];
+export type { CallListener } from './handed-over';
 
 /**
  * A subchannel whose calls are started by a function, which may watch or change them. Only for pick results: the host
@@ -93,15 +94,16 @@ export class RelayedSubchannel extends experimental.BaseSubchannelWrapper {
 
   /** The errors of connections to the proxy name it as that: the endpoint may be well. */
   override addConnectivityStateListener(listener: StateListener): void {
-    const relayed: StateListener = (subchannel, previous, state, keepaliveTime, error) => {
-      const text = error?.replace(
-        /\bconnect (E[A-Z]+)(?: \S+)?/,
-        `HTTP proxy ${this.relay.getAddress()}: connect $1`,
-      );
-      listener(subchannel, previous, state, keepaliveTime, text);
-    };
+    const relayed: StateListener = (subchannel, previous, state, keepaliveTime, error) =>
+      listener(subchannel, previous, state, keepaliveTime, this.nameProxy(error));
     this.listeners.set(listener, relayed);
     super.addConnectivityStateListener(relayed);
+  }
+
+  private nameProxy(error: unknown): string | undefined {
+    if (typeof error !== 'string') return undefined;
+    const by = `HTTP proxy ${this.relay.getAddress()}: connect $1`;
+    return error.replace(/\bconnect (E[A-Z]+)(?: \S+)?/, by);
   }
 
   override removeConnectivityStateListener(listener: StateListener): void {
@@ -122,7 +124,16 @@ export function withCallCredentials(
   subchannel: Subchannel,
   callCredentials: CallCredentials,
 ): Subchannel {
-  const value = () => subchannel.getCallCredentials().compose(callCredentials);
+  const value = () => {
+    try {
+      return subchannel.getCallCredentials().compose(callCredentials);
+    } catch (error) {
+      const failed = reportException('the call credentials of a connection', error);
+      return CallCredentials.createFromMetadataGenerator((_options, callback) =>
+        callback(Object.assign(new Error(failed.details), { code: failed.code })),
+      );
+    }
+  };
   // eslint-disable-next-line @typescript-eslint/no-unsafe-assignment -- the prototype decides the type
   const extended: Subchannel = Object.create(subchannel, { getCallCredentials: { value } });
   return extended;

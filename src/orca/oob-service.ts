@@ -1,4 +1,5 @@
 import { status, type Server, type ServerWritableStream } from '@grpc/grpc-js';
+import { containedHandler, onCallEvent } from '../grpc-js/server-callbacks';
 import { OrcaLoadReportRequest } from '../wire/generated/xds/service/orca/v3/orca';
 import type { Clock } from '../util/clock';
 import type { Handle } from '../util/handle';
@@ -15,6 +16,9 @@ export interface OobServiceOptions {
   /** Returns an encoded report. */
   readonly report: () => Buffer;
 }
+
+/** For exceptions. */
+const PLACE = 'the load reports of the process';
 
 type ReportCall = ServerWritableStream<OrcaLoadReportRequest, Buffer>;
 
@@ -53,7 +57,7 @@ export class OobService {
     };
     server.addService(
       { StreamCoreMetrics },
-      { StreamCoreMetrics: (call: ReportCall) => this.accept(call) },
+      { StreamCoreMetrics: containedHandler(PLACE, (call: ReportCall) => this.accept(call)) },
     );
   }
 
@@ -78,7 +82,9 @@ export class OobService {
     }
     // Its events are over.
     if (call.cancelled) return;
-    for (const event of ['cancelled', 'close', 'error']) call.on(event, () => this.release(call));
+    for (const event of ['cancelled', 'close', 'error']) {
+      onCallEvent(PLACE, call, event, () => this.release(call));
+    }
     call.write(this.options.report());
     this.scheduleReport(call, this.chooseIntervalMs(call.request));
   }

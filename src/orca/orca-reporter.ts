@@ -5,6 +5,7 @@ import {
   type Server,
   type ServerInterceptor,
 } from '@grpc/grpc-js';
+import { interceptCall } from '../grpc-js/server-callbacks';
 import {
   checkArgument,
   checkDefinition,
@@ -153,21 +154,18 @@ export class OrcaReporter {
 
   private intercept(call: ConstructorParameters<typeof ServerInterceptingCall>[0]) {
     let recorder: CallRecorder | undefined;
-    return new ServerInterceptingCall(call, {
-      start: (next) =>
-        next({
-          onReceiveMetadata: (headers, pass) => {
-            this.meter.countQuery();
-            recorder = CallRecorder.attach(headers);
-            pass(headers);
-          },
-        }),
-      sendStatus: (end, next) => {
+    return interceptCall('the load report of a call', call, {
+      onMetadata: (headers) => {
+        this.meter.countQuery();
+        recorder = CallRecorder.attach(headers);
+        return true;
+      },
+      onStatus: (end) => {
         if (end.code !== status.OK) this.meter.countError();
         // The application may share its trailers between calls.
         const trailers = end.metadata?.clone() ?? new Metadata();
         trailers.set(TRAILER, this.encode(recorder));
-        next({ ...end, metadata: trailers });
+        return { ...end, metadata: trailers };
       },
     });
   }

@@ -1,3 +1,4 @@
+import { onCallEvent } from '../grpc-js/server-callbacks';
 import type { StreamCall } from '../control-plane/server-stream';
 import { parseProcessId, readProcessHeaders } from '../util/process-header';
 import { readPathHeaders } from './relay-path';
@@ -7,12 +8,15 @@ export class ClientProcesses {
   private readonly byStream = new Map<number, number>();
 
   /** Reads the headers of a stream, and forgets them when it ends. */
-  open(streamId: number, call: Pick<StreamCall<unknown, unknown>, 'on' | 'metadata'>): void {
+  open(
+    streamId: number,
+    call: Pick<StreamCall<unknown, unknown>, 'on' | 'emit' | 'metadata'>,
+  ): void {
     const pid = call.metadata && readProcess(call.metadata);
     if (pid === undefined) return;
     this.byStream.set(streamId, pid);
     for (const event of ['end', 'cancelled', 'error', 'close']) {
-      call.on(event, () => this.byStream.delete(streamId));
+      onCallEvent('the clients of a relay', call, event, () => this.byStream.delete(streamId));
     }
   }
 

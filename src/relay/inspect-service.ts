@@ -1,3 +1,4 @@
+import { containedUnaryHandler } from '../grpc-js/server-callbacks';
 import type { HostedService } from '../control-plane/service-host';
 import type { ServerUnaryCall, UnaryCallback } from '../grpc-js';
 import type { Clock } from '../util/clock';
@@ -44,7 +45,8 @@ export function createInspectService(
             ...{ requestSerialize: isSame, requestDeserialize: isSame },
             ...{ responseSerialize: isSame, responseDeserialize: isSame },
           };
-          server.addService({ Inspect: method }, { Inspect });
+          const handler = containedUnaryHandler('the report of a relay', Inspect);
+          server.addService({ Inspect: method }, { Inspect: handler });
         },
       },
     ],

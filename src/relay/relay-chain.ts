@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { AdmitStream } from '../control-plane/server-stream';
+import { onCallEvent } from '../grpc-js/server-callbacks';
 import { StatusCode } from '../util/status-code';
 import type {
   XdsStream,
@@ -42,7 +43,7 @@ export class RelayChain {
     if (path.length === 0) return undefined;
     this.below.set(call, path);
     for (const event of ['end', 'cancelled', 'error', 'close']) {
-      call.on(event, () => this.below.delete(call));
+      onCallEvent('the clients of a relay', call, event, () => this.below.delete(call));
     }
     this.replaceStreams();
     return undefined;

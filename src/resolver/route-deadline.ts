@@ -6,6 +6,8 @@ import {
   type StatusObject,
   type Subchannel,
 } from '../grpc-js';
+import type { CallStatus } from '../grpc-js/handed-over';
+import { ContainedListener } from '../grpc-js/host-callbacks';
 import {
   InterceptedSubchannel,
   type CallListener,
@@ -181,23 +183,21 @@ export class RouteDeadline {
 }
 
 /** Notifies of the status of an attempt before the host library. */
-class AttemptListener implements CallListener {
+class AttemptListener extends ContainedListener {
   constructor(
-    private readonly next: CallListener,
+    next: CallListener,
     private readonly onEnded: (status: StatusObject) => void,
-  ) {}
-
-  onReceiveMetadata(metadata: Metadata): void {
-    this.next.onReceiveMetadata(metadata);
+  ) {
+    super(next);
   }
 
-  onReceiveMessage(message: unknown): void {
-    this.next.onReceiveMessage(message);
+  protected override get place(): string {
+    return 'the timeout of a route';
   }
 
-  onReceiveStatus(status: Parameters<CallListener['onReceiveStatus']>[0]): void {
+  protected override onStatus(status: CallStatus): CallStatus {
     this.onEnded(status);
-    this.next.onReceiveStatus(status);
+    return status;
   }
 }
 

@@ -6,12 +6,12 @@ import {
   type CallConfig,
   type CallCredentials,
   type Filter,
-  type FilterFactory,
   type MethodConfig,
   type PickResult,
   type StatusObject,
 } from '../grpc-js';
 import { connectionSilenceMs } from '../grpc-js/connection-silence';
+import { ContainedFilter, rejectWith, runContained } from '../grpc-js/host-callbacks';
 import type { AuthorityRewrite, CallAttributes, OverrideHost } from '../lb/call-attributes';
 import type * as Stats from '../observe/stats/call-stats';
 import type { CallStats } from '../observe/stats/call-stats';
@@ -83,6 +83,8 @@ export interface PendingOwner {
  */
 type CallState = 'pending' | 'routed' | 'picked' | 'ended';
 
+type Sent = ReturnType<Filter['sendMessage']>;
+
 /**
  * One call of a channel. The call config, the factory it names, the filter that factory creates and the attributes that
  * pickers read are this one object, because a call that costs a few microseconds should not leave a dozen objects behind.
@@ -92,7 +94,7 @@ type CallState = 'pending' | 'routed' | 'picked' | 'ended';
  * calls without committing them when a filter rejects them, when they are cancelled early, or while they wait to be
  * retried (gRFC A31).
  */
-export class XdsCall implements CallConfig, FilterFactory, Filter, CallAttributes, FilteredCall {
+export class XdsCall extends ContainedFilter implements CallConfig, CallAttributes, FilteredCall {
   /** `undefined` if no plugin observes the call. It is notified of the end here, which saves a filter. */
   readonly stats: CallStats | undefined;
   /** `undefined` if calls are not counted. */
@@ -104,7 +106,7 @@ export class XdsCall implements CallConfig, FilterFactory, Filter, CallAttribute
   private filters: CallFilters | undefined = undefined;
   private pending: PendingPart | undefined = undefined;
   /** The status of a call that cannot be routed. */
-  private failure: StatusObject | undefined = undefined;
+  private unrouted: StatusObject | undefined = undefined;
   /** The last pick without a connection. */
   private notPicked: PickResult | undefined = undefined;
   /** The last pick with a connection. */
@@ -117,6 +119,7 @@ export class XdsCall implements CallConfig, FilterFactory, Filter, CallAttribute
     private readonly channel: CallChannel,
     method: string,
   ) {
+    super();
     const tracer = channel.stats?.startCall(method);
     this.stats = tracer && new (loadStats().CallStats)(tracer, channel.clock);
     this.rated = channel.rates?.current?.startCall(channel.clock, method);
@@ -139,7 +142,7 @@ export class XdsCall implements CallConfig, FilterFactory, Filter, CallAttribute
     return toPickInformation(this);
   }
 
-  get dynamicFilterFactories(): FilterFactory[] {
+  get dynamicFilterFactories(): CallConfig['dynamicFilterFactories'] {
     return [this];
   }
 
@@ -196,7 +199,7 @@ export class XdsCall implements CallConfig, FilterFactory, Filter, CallAttribute
    * with a fixed text instead.
    */
   fail(details: string): void {
-    this.failure = { code: Status.UNAVAILABLE, details, metadata: new Metadata() };
+    this.unrouted = { code: Status.UNAVAILABLE, details, metadata: new Metadata() };
     this.pending?.decide();
   }
 
@@ -209,7 +212,7 @@ export class XdsCall implements CallConfig, FilterFactory, Filter, CallAttribute
     this.fail(details);
     if (route !== undefined) this.rated?.onRouted(route.key);
     const origin = this.channel.origin?.();
-    if (this.failure && origin) this.failure = nameOrigin(this.failure, origin);
+    if (this.unrouted && origin) this.unrouted = nameOrigin(this.unrouted, origin);
   }
 
   /** Sends a call whose filters run to another cluster of its route. @param name Such as `cluster:foo`. */
@@ -243,39 +246,39 @@ export class XdsCall implements CallConfig, FilterFactory, Filter, CallAttribute
     this.picked = result;
   }
 
-  /** Called when the call is committed, and by the end of the call, which may come without it. */
   onCommitted(): void {
+    runContained('the commit of a call', () => this.commit());
+  }
+
+  /** Called when the call is committed, and by the end of the call, which may come without it. */
+  private commit(): void {
     if (this.state !== 'routed') return;
     this.state = 'picked';
     this.target?.release();
   }
 
-  createFilter(): Filter {
-    return this;
-  }
-
-  sendMetadata(headers: Promise<Metadata>): Promise<Metadata> {
+  protected override filterRequestHeaders(headers: Promise<Metadata>): Promise<Metadata> {
     const { pending } = this;
     return pending === undefined
       ? this.filterMetadata(headers)
       : pending.whenDecided(() => this.filterMetadata(headers));
   }
 
-  receiveMetadata(metadata: Metadata): Metadata {
+  protected override filterResponseHeaders(metadata: Metadata): Metadata {
     return this.filters === undefined ? metadata : this.filters.receiveMetadata(metadata);
   }
 
   /** The host goes on to send a call that was cancelled before it was sent; its first message ends it here. */
-  sendMessage(message: ReturnType<Filter['sendMessage']>): ReturnType<Filter['sendMessage']> {
+  protected override filterRequestMessage(message: Sent): Sent {
     if (this.filters !== undefined) return this.filters.sendMessage(message);
     return this.state === 'ended' ? rejectWith(CANCELLED) : message;
   }
 
-  receiveMessage(message: Promise<Buffer>): Promise<Buffer> {
+  protected override filterResponseMessage(message: Promise<Buffer>): Promise<Buffer> {
     return this.filters === undefined ? message : this.filters.receiveMessage(message);
   }
 
-  receiveTrailers(status: StatusObject): StatusObject {
+  protected override filterStatus(status: StatusObject): StatusObject {
     const { pending, filters, stats } = this;
     let shown = status;
     if (pending !== undefined) {
@@ -283,7 +286,7 @@ export class XdsCall implements CallConfig, FilterFactory, Filter, CallAttribute
       shown = pending.end(shown);
     }
     if (filters !== undefined) shown = filters.end(shown);
-    this.onCommitted();
+    this.commit();
     this.state = 'ended';
     if (shown.code !== Status.OK) shown = this.explain(shown);
     stats?.end(shown.code, shown.details);
@@ -298,7 +301,7 @@ export class XdsCall implements CallConfig, FilterFactory, Filter, CallAttribute
   }
 
   private filterMetadata(headers: Promise<Metadata>): Promise<Metadata> {
-    if (this.failure !== undefined) return rejectWith(this.failure);
+    if (this.unrouted !== undefined) return rejectWith(this.unrouted);
     return this.filters === undefined ? headers : this.filters.sendMetadata(headers);
   }
 
@@ -406,10 +409,4 @@ class PendingPart {
     if (this.deadline !== undefined) this.failOnDeadline(this.deadline.status(IN_FILTERS));
     if (this.isQueued) this.owner.onDeadline();
   }
-}
-
-/** Returns a promise that ends a call: the host library takes whatever status object a filter rejects with. */
-function rejectWith(status: StatusObject): Promise<never> {
-  // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- see above
-  return Promise.reject(status);
 }

@@ -9,6 +9,7 @@ import {
   type Resolver,
   type ResolverListener,
 } from '../grpc-js';
+import { containedSelector } from '../grpc-js/host-callbacks';
 import { FilterStates } from '../http-filters/client-filter';
 import { ClusterManagerConfig, type Unresolved } from '../lb/cluster-manager/config';
 import { xdsLbContextArg } from '../lb/lb-policy';
@@ -205,7 +206,11 @@ export class XdsResolver implements Resolver, ResolutionOwner {
   ): boolean {
     return this.listener(
       statusOrFromValue([]),
-      { [CHANNEL_ARGS_CONFIG_SELECTOR_KEY]: selector, ...this.connectionOptions, ...args },
+      {
+        [CHANNEL_ARGS_CONFIG_SELECTOR_KEY]: containedSelector(selector),
+        ...this.connectionOptions,
+        ...args,
+      },
       statusOrFromValue({
         loadBalancingConfig: [{ [lbConfig.policyName]: lbConfig }],
         methodConfig: [],

@@ -6,9 +6,11 @@ import {
   type Resolver,
   type ResolverListener,
   splitHostPort,
+  statusOrFromError,
   uriToString,
 } from '../grpc-js';
 import { constructorOf } from '../grpc-js/host-adapters';
+import { containedResolver } from '../grpc-js/host-callbacks';
 import { late } from '../util/late';
 import { err, ok, type Result } from '../util/result';
 import type * as OtherScheme from './other-scheme';
@@ -88,15 +90,21 @@ const resolved = new WeakSet<GrpcUri>();
 export function registerXdsResolver(create: (...args: ResolverArgs) => Resolver): void {
   const createResolver = (...args: ResolverArgs): Resolver => {
     resolved.add(args[0]);
-    return create(...args);
+    return contain(args[1], create(...args));
   };
   registerResolver('xds', Object.assign(constructorOf(createResolver), { getDefaultAuthority }));
   const createOther = (...[target, listener]: ResolverArgs): Resolver =>
-    new (loadOtherScheme().OtherSchemeResolver)(target, listener);
+    contain(listener, new (loadOtherScheme().OtherSchemeResolver)(target, listener));
   const Other = Object.assign(constructorOf(createOther), {
     getDefaultAuthority: ({ path }: GrpcUri) => toAuthority(path),
   });
   for (const scheme of OTHER_SCHEMES) registerResolver(scheme, Other);
+}
+
+function contain(listener: ResolverListener, resolver: Resolver): Resolver {
+  return containedResolver(resolver, (status) =>
+    listener(statusOrFromError(status), {}, statusOrFromError(status), ''),
+  );
 }
 
 /**

@@ -1,4 +1,5 @@
 import { credentials, Channel, ConnectivityState } from '../grpc-js';
+import { containedCallback } from '../grpc-js/host-callbacks';
 import type { PolicyState } from '../lb/tree/policy-state';
 import type { LiveResolutions, LiveResolution } from '../resolver/resolver-dependencies';
 import { createXdsChannelCredentials } from '../security/client/xds-channel-credentials';
@@ -108,7 +109,8 @@ function hasChanged(
   deadline: Date | number,
 ): Promise<boolean> {
   return new Promise((resolve) => {
-    channel.watchConnectivityState(state, deadline, (error) => resolve(error === undefined));
+    const onChanged = (error?: Error) => resolve(error === undefined);
+    channel.watchConnectivityState(state, deadline, containedCallback('ready()', onChanged));
   });
 }
 

@@ -1,6 +1,9 @@
 import { cutText, MAX_TEXT_LENGTH } from '../util/text';
 import { Metadata, Status, type Channel, type Interceptor } from '../grpc-js';
 import { parseConnectionError } from '../grpc-js/connection-error';
+import type { CallStatus } from '../grpc-js/handed-over';
+import { completeMetadata, completeStatus } from '../grpc-js/handed-over';
+import { containedCallback, containedListener } from '../grpc-js/host-callbacks';
 import type {
   StreamHeaders,
   StreamStatus,
@@ -12,7 +15,6 @@ import type { Clock } from '../util/clock';
 import { errorMessage } from '../util/errors';
 
 type Call = ReturnType<Channel['createCall']>;
-type CallStatus = Parameters<Parameters<Call['start']>[1]['onReceiveStatus']>[0];
 
 /** The part of a call that a stream uses. */
 export type StreamCall = Pick<
@@ -22,6 +24,8 @@ export type StreamCall = Pick<
 
 /** What grpc-js says of a stream that the server has reset before an answer. */
 const REFUSED = /^Stream refused by server/;
+
+const PLACE = 'a stream to a management server';
 
 /** Notified of the end of a stream. */
 export interface StreamOwner {
@@ -50,11 +54,16 @@ export class GrpcStream implements XdsStream {
     private readonly owner: StreamOwner,
   ) {
     this.handler = handler;
-    call.start(createMetadata(owner.headers), {
-      onReceiveMetadata: () => void (this.hasAnswered = true),
-      onReceiveMessage: (bytes: Uint8Array) => this.onMessage(bytes),
-      onReceiveStatus: (status) => this.onStatus(status),
-    });
+    const events = containedListener(
+      PLACE,
+      {
+        onMetadata: () => void (this.hasAnswered = true),
+        onMessage: (bytes) => this.onMessage(bytes),
+        onStatus: (status) => this.onStatus(status),
+      },
+      ({ code, details }) => call.cancelWithStatus(code, details),
+    );
+    call.start(createMetadata(owner.headers), events);
   }
 
   send(bytes: Uint8Array): void {
@@ -63,7 +72,8 @@ export class GrpcStream implements XdsStream {
     const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     // The callback runs when the HTTP/2 stream has taken the message. It also runs when that failed, and
     // then the status is on its way.
-    this.call.sendMessageWithContext({ callback: () => this.handler?.onSent() }, buffer);
+    const callback = containedCallback(PLACE, () => this.handler?.onSent());
+    this.call.sendMessageWithContext({ callback }, buffer);
   }
 
   read(): void {
@@ -227,11 +237,15 @@ function createBottomCall(
     start: (metadata, listener) =>
       call.start(metadata, {
         onReceiveMetadata: (headers) =>
-          containment.run('onReceiveMetadata', () => listener?.onReceiveMetadata?.(headers)),
+          containment.run('onReceiveMetadata', () =>
+            listener?.onReceiveMetadata?.(completeMetadata(headers)),
+          ),
         onReceiveMessage: (message) =>
           containment.run('onReceiveMessage', () => listener?.onReceiveMessage?.(message)),
         onReceiveStatus: (status) =>
-          containment.run('onReceiveStatus', () => listener?.onReceiveStatus?.(status)),
+          containment.run('onReceiveStatus', () =>
+            listener?.onReceiveStatus?.(completeStatus(status)),
+          ),
       }),
     sendMessageWithContext,
     sendMessage: (message) => sendMessageWithContext({}, message),

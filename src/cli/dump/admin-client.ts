@@ -1,4 +1,6 @@
-import { Client, credentials, status, type ServiceError } from '@grpc/grpc-js';
+import { Client, credentials, status, type ServiceError, type StatusObject } from '@grpc/grpc-js';
+import { completeStatus } from '../../grpc-js/handed-over';
+import { containedCallback } from '../../grpc-js/host-callbacks';
 import { describeDuration } from '../../util/duration';
 import { RELAY_INSPECT_PATH } from '../../util/relay-method';
 import { err, ok, type Result } from '../../util/result';
@@ -39,6 +41,9 @@ export interface AdminFailure {
   readonly text: string;
 }
 
+/** For exceptions. */
+const PLACE = 'the answer of an admin service';
+
 /** Calls the admin services of a process, in plain text. */
 export class AdminClient {
   private readonly client: Client;
@@ -77,13 +82,10 @@ export class AdminClient {
         responseDeserialize,
         request,
         { deadline: this.deadline },
-        (error: ServiceError | null, response?: Response) => {
+        containedCallback(PLACE, (error: ServiceError | null, response?: Response) => {
           if (error === null && response !== undefined) resolve(ok(response));
-          else {
-            const text = `--admin ${this.address}: ${this.describeFailure(error)}`;
-            resolve(err({ code: error?.code, text }));
-          }
-        },
+          else resolve(err(this.failureOf(error && completeStatus(error))));
+        }),
       );
     });
   }
@@ -92,8 +94,13 @@ export class AdminClient {
     this.client.close();
   }
 
+  private failureOf(ended: StatusObject | null): AdminFailure {
+    const text = `--admin ${this.address}: ${this.describeFailure(ended)}`;
+    return { code: ended?.code, text };
+  }
+
   /** Describes why there are no admin services at the address, and what to do. */
-  private describeFailure(error: ServiceError | null): string {
+  private describeFailure(error: StatusObject | null): string {
     switch (error?.code) {
       case status.UNAVAILABLE:
         return `cannot be reached: ${withoutEmptyNote(error.details)}; check the address, and that the process runs`;

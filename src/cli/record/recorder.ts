@@ -1,4 +1,6 @@
 import { Server, ServerCredentials, type ServerDuplexStream } from '@grpc/grpc-js';
+import { containedCallback } from '../../grpc-js/host-callbacks';
+import { containedHandler, onCallEvent } from '../../grpc-js/server-callbacks';
 import type { Clock } from '../../util/clock';
 import { StatusCode } from '../../util/status-code';
 import type { StreamStatus, XdsStream, XdsTransport } from '../client';
@@ -17,6 +19,9 @@ const services = [
   ['endpoint.v3.EndpointDiscoveryService', 'Endpoints'],
 ] as const;
 
+/** For exceptions. */
+const PLACE = 'a recorded stream';
+
 const same = (bytes: Buffer) => bytes;
 
 /** A gRPC server of all discovery services that leaves the messages as they are. Without authentication. */
@@ -34,7 +39,7 @@ export class RawAdsServer {
         };
         this.server.addService(
           { [name]: { path, requestStream: true, responseStream: true, ...codec } },
-          { [name]: (call: RawCall) => onStream(path, call) },
+          { [name]: containedHandler(PLACE, (call: RawCall) => onStream(path, call)) },
         );
       }
     }
@@ -46,10 +51,10 @@ export class RawAdsServer {
       this.server.bindAsync(
         joinHostPort(host, port),
         ServerCredentials.createInsecure(),
-        (error, bound) => {
+        containedCallback(PLACE, (error: Error | null, bound: number) => {
           if (error === null) resolve(bound);
           else reject(error);
-        },
+        }),
       );
     });
   }
@@ -124,14 +129,14 @@ class RecordedStream {
       onClosed: (closed) => this.onClosed(closed),
     });
     this.upstream.read();
-    call.on('data', (bytes: Buffer) => this.onRequest(bytes));
-    call.on('end', () => {
+    onCallEvent(PLACE, call, 'data', (bytes: Buffer) => this.onRequest(bytes));
+    onCallEvent(PLACE, call, 'end', () => {
       this.isHalfClosed = true;
       this.pump();
     });
-    call.on('cancelled', () => this.upstream.close());
+    onCallEvent(PLACE, call, 'cancelled', () => this.upstream.close());
     // The client has received the status already.
-    call.on('error', () => {});
+    onCallEvent(PLACE, call, 'error', () => {});
   }
 
   private onRequest(bytes: Buffer): void {

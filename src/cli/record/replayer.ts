@@ -1,4 +1,5 @@
 import { status } from '@grpc/grpc-js';
+import { onCallEvent } from '../../grpc-js/server-callbacks';
 import {
   DeltaDiscoveryRequest,
   DeltaDiscoveryResponse,
@@ -7,6 +8,9 @@ import {
 } from '../../wire/generated/envoy/service/discovery/v3/discovery';
 import { isDelta, UNREADABLE, typeOf, type Frame } from './recording';
 import type { RawCall } from './recorder';
+
+/** For exceptions. */
+const PLACE = 'a replayed stream';
 
 /** What a client answered to a response. */
 export type Answer = { readonly kind: 'ack' } | { readonly kind: 'nack'; readonly error: string };
@@ -159,7 +163,7 @@ export class Replayer {
       return;
     }
     const types = new Map<string, TypeReplay>();
-    call.on('data', (bytes: Buffer) => {
+    onCallEvent(PLACE, call, 'data', (bytes: Buffer) => {
       if (typeOf({ direction: 'request', method, bytes }) === UNREADABLE) {
         call.emit('error', { code: status.INVALID_ARGUMENT, details: 'no discovery request' });
         return;
@@ -174,8 +178,8 @@ export class Replayer {
       }
       this.advance(request.type, type, call);
     });
-    call.on('end', () => call.end());
-    call.on('error', () => {});
+    onCallEvent(PLACE, call, 'end', () => call.end());
+    onCallEvent(PLACE, call, 'error', () => {});
   }
 
   private start(type: string): TypeReplay {

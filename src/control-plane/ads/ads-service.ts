@@ -49,7 +49,7 @@ function discoveryService(name: string, suffix: string, typeUrl?: string): Disco
 /** The options of `AdsService`. */
 export interface AdsServiceOptions extends AdsStreamContext {
   /** @param call The stream that the number is for. */
-  nextStreamId(call: Pick<StreamCall<unknown, unknown>, 'on' | 'metadata'>): number;
+  nextStreamId(call: Pick<StreamCall<unknown, unknown>, 'on' | 'emit' | 'metadata'>): number;
   /** Default: all calls are served. */
   readonly admit?: AdmitStream;
 }

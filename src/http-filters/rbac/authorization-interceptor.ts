@@ -1,11 +1,6 @@
 import { createGrpcLogger, currentTracers } from '../../grpc-js/grpc-logger';
 import { parseUnambiguousJson } from '../../util/bounded-json';
-import {
-  ServerInterceptingCall,
-  Status,
-  type Metadata,
-  type ServerInterceptor,
-} from '../../grpc-js';
+import { Status, type Metadata, type ServerInterceptor } from '../../grpc-js';
 import { securityOf } from '../../security/peer/tls-connections';
 import { DEFAULT_LIMITS } from '../../bootstrap/limits';
 import { MatchMeter } from '../../resources/matching/match-meter';
@@ -28,6 +23,7 @@ import { AuthorizationEngine } from './authorization-engine';
 import { parseAuthorizationPolicy, type AuthorizationPolicy } from './authorization-policy';
 import { InterceptedRequest, requestConnection } from './intercepted-request';
 import { MAX_POLICY_BYTES, PolicyFile } from './policy-file';
+import { interceptCall } from '../../grpc-js/server-callbacks';
 import { processAuditLoggers, AUDIT_LOGGER } from './process-audit-loggers';
 import { DENIED } from './rbac-filter';
 import type { AuthorizationRequest } from './request';
@@ -145,15 +141,11 @@ function intercept(
 ): AuthorizationInterceptor {
   const log = new ProblemLog(logger);
   const interceptor: ServerInterceptor = ({ path }, call) =>
-    new ServerInterceptingCall(call, {
-      start(next) {
-        next({
-          onReceiveMetadata(metadata, pass) {
-            const request = readRequest(path, metadata, call);
-            if (isAllowed(current(), request, log)) pass(metadata);
-            else call.sendStatus({ code: Status.PERMISSION_DENIED, details: DENIED });
-          },
-        });
+    interceptCall('the authorization of a call', call, {
+      onMetadata(metadata) {
+        if (isAllowed(current(), readRequest(path, metadata, call), log)) return true;
+        call.sendStatus({ code: Status.PERMISSION_DENIED, details: DENIED });
+        return false;
       },
     });
   return Object.assign(interceptor, { close });

@@ -8,6 +8,8 @@ import {
   Status,
   type StatusObject,
 } from '../../grpc-js';
+import type { CallStatus } from '../../grpc-js/handed-over';
+import { ContainedListener } from '../../grpc-js/host-callbacks';
 import {
   InterceptedSubchannel,
   type CallListener,
@@ -162,22 +164,20 @@ function createCountedCall(subchannel: Subchannel, counts: Counts): CreateCall {
   };
 }
 
-class CountedCallListener implements CallListener {
+class CountedCallListener extends ContainedListener {
   constructor(
-    private readonly next: CallListener,
+    next: CallListener,
     private readonly counts: Counts,
     private readonly startedAtMs: number,
-  ) {}
-
-  onReceiveMetadata(metadata: Parameters<CallListener['onReceiveMetadata']>[0]): void {
-    this.next.onReceiveMetadata(metadata);
+  ) {
+    super(next);
   }
 
-  onReceiveMessage(message: unknown): void {
-    this.next.onReceiveMessage(message);
+  protected override get place(): string {
+    return 'the counts of a call';
   }
 
-  onReceiveStatus(status: Parameters<CallListener['onReceiveStatus']>[0]): void {
+  protected override onStatus(status: CallStatus): CallStatus {
     // First, so that a call made in the application's callback is not over the limit.
     const { counter, load, endpoint, broken, subchannel } = this.counts;
     counter.end();
@@ -185,7 +185,7 @@ class CountedCallListener implements CallListener {
     endpoint?.end(this.startedAtMs, status.code);
     correctPushback(status);
     const isExplained = broken !== undefined && status.code !== Status.OK;
-    this.next.onReceiveStatus(isExplained ? broken.explain(status, subchannel) : status);
+    return isExplained ? broken.explain(status, subchannel) : status;
   }
 }
 

@@ -5,6 +5,8 @@ import {
   type PickResult,
   type Subchannel,
 } from '../../grpc-js';
+import type { CallStatus } from '../../grpc-js/handed-over';
+import { ContainedListener, runContained } from '../../grpc-js/host-callbacks';
 import type { CallListener, CreateCall } from '../../grpc-js/subchannel-wrappers';
 import { localityName } from '../../resources/endpoints/endpoints';
 import { Label, OwnInstruments, OwnLabel } from '../../observe/stats/instruments';
@@ -143,28 +145,29 @@ function sendObserved(this: ObservedSends, ...[context, message]: SendArguments)
   this[SEND]?.(context, message);
 }
 
-class ObservingCallListener implements CallListener {
+class ObservingCallListener extends ContainedListener {
   constructor(
-    private readonly next: CallListener,
+    next: CallListener,
     private readonly call: CallStats,
     private readonly attempt: number,
-  ) {}
+  ) {
+    super(next);
+  }
+
+  protected override get place(): string {
+    return 'the statistics of a call';
+  }
 
   onMessageSent(message: Buffer): void {
-    this.call.onMessageSent(this.attempt, message);
+    runContained(this.place, () => this.call.onMessageSent(this.attempt, message));
   }
 
-  onReceiveMetadata(metadata: Parameters<CallListener['onReceiveMetadata']>[0]): void {
-    this.next.onReceiveMetadata(metadata);
-  }
-
-  onReceiveMessage(message: unknown): void {
+  protected override onMessage(message: unknown): void {
     if (Buffer.isBuffer(message)) this.call.onMessageReceived(this.attempt, message);
-    this.next.onReceiveMessage(message);
   }
 
-  onReceiveStatus(status: Parameters<CallListener['onReceiveStatus']>[0]): void {
+  protected override onStatus(status: CallStatus): CallStatus {
     this.call.endAttempt(this.attempt, status.code, status.details);
-    this.next.onReceiveStatus(status);
+    return status;
   }
 }

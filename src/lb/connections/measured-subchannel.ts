@@ -1,5 +1,6 @@
 import { BaseSubchannelWrapper, ConnectivityState, type Subchannel } from '../../grpc-js';
 import { watchSession, type SessionWatch } from '../../grpc-js/session-watch';
+import { containedCallback } from '../../grpc-js/host-callbacks';
 import { LbInstruments, LbLabel } from '../../observe/stats/instruments';
 import type { ChannelStats, LabelValues } from '../../observe/stats/stats-plugin';
 import type { Clock } from '../../util/clock';
@@ -87,11 +88,13 @@ class Connection {
     if (this.open !== undefined) this.onClosed('subchannel shutdown');
   }
 
-  private readonly onStateChanged = (
-    _subchannel: Subchannel,
-    _previous: ConnectivityState,
-    state: ConnectivityState,
-  ): void => {
+  private readonly onStateChanged = containedCallback(
+    'the metrics of connections',
+    (_subchannel: Subchannel, _previous: ConnectivityState, state: ConnectivityState) =>
+      this.setState(state),
+  );
+
+  private setState(state: ConnectivityState): void {
     const previous = this.state;
     // A listener that was added during a notification receives it as well.
     if (state === previous) return;
@@ -106,7 +109,7 @@ class Connection {
     } else if (previous === CONNECTING && state === TRANSIENT_FAILURE) {
       this.add(LbInstruments.CONNECTIONS_FAILED, 1);
     }
-  };
+  }
 
   private onOpened(): void {
     if (this.real.getConnectivityState() !== ConnectivityState.READY) return;

@@ -9,6 +9,7 @@ import {
   type Subchannel,
 } from '../../grpc-js';
 import { GatedSubchannel } from '../../grpc-js/subchannel-wrappers';
+import { containedCallback } from '../../grpc-js/host-callbacks';
 import type { XdsEndpoint } from '../../resources/endpoints/endpoints';
 import { connectionBackoff, firstBackoffStep, type BackoffStep } from '../../util/backoff';
 import { errorMessage, errorStack } from '../../util/errors';
@@ -251,13 +252,14 @@ export class EndpointLeaf {
       addChannelzChild: (child) => host.addChannelzChild(child),
       removeChannelzChild: (child) => host.removeChannelzChild(child),
       // grpc-js's pick_first does not stop its timer, and may report after it was destroyed.
-      updateState: (state, picker, errorMessage) =>
+      updateState: containedCallback(PLACE, (...report: Parameters<LbHelper['updateState']>) =>
         host.environment.batch.run(() => {
-          if (!this.destroyed) this.onReport(state, picker, errorMessage);
+          if (!this.destroyed) this.onReport(...report);
         }),
-      requestReresolution: () => {
+      ),
+      requestReresolution: containedCallback(PLACE, () => {
         if (!this.destroyed) host.requestReresolution();
-      },
+      }),
     };
     return new LeafLoadBalancer(
       toGrpcEndpoint(this.currentEndpoint),
@@ -304,6 +306,9 @@ export class EndpointLeaf {
     this.options.onChanged(this, previous);
   }
 }
+
+/** For exceptions. */
+const PLACE = 'the connections of an endpoint';
 
 function isIdle(subchannel: Subchannel): boolean {
   return subchannel.getConnectivityState() === ConnectivityState.IDLE;

@@ -17,6 +17,7 @@ import type {
   StatusOr,
   TypedLoadBalancingConfig,
 } from '../../grpc-js';
+import { containedCallback } from '../../grpc-js/host-callbacks';
 import { contained } from '../../util/contained';
 import type { Result } from '../../util/result';
 import { createIdlePicker } from '../connectivity';
@@ -93,14 +94,17 @@ export class GrpcJsChild {
     const { host } = this;
     return createChildChannelControlHelper(host, {
       createSubchannel: (address, args) => host.createSubchannel(address, forSubchannel(args)),
-      updateState: (state, picker, errorMessage) =>
-        host.environment.batch.run(() => {
-          if (!this.destroyed) this.updateState(state, this.guard(picker), errorMessage);
-        }),
-      requestReresolution: () => {
+      updateState: containedCallback(PLACE, (...report: Parameters<LbHelper['updateState']>) =>
+        host.environment.batch.run(() => this.onReport(...report)),
+      ),
+      requestReresolution: containedCallback(PLACE, () => {
         if (!this.destroyed) host.requestReresolution();
-      },
+      }),
     });
+  }
+
+  private onReport(...[state, picker, error]: Parameters<LbHelper['updateState']>): void {
+    if (!this.destroyed) this.updateState(state, this.guard(picker), error);
   }
 
   /** Replaces a QueuePicker, which makes its policy connect even after it was destroyed, since calls may keep the picker. */
@@ -110,6 +114,9 @@ export class GrpcJsChild {
     return createIdlePicker(clock, () => batch.run(() => this.exitIdle()));
   }
 }
+
+/** For exceptions. */
+const PLACE = 'a policy of grpc-js';
 
 /** Returns the options without those for children: subchannels with other options would not be shared. */
 function forSubchannel(options: ChannelOptions): ChannelOptions {

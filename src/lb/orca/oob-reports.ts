@@ -1,5 +1,6 @@
 import type { OrcaLoadReport } from '../../wire/generated/xds/data/orca/v3/orca_load_report';
 import { ConnectivityState, type Subchannel } from '../../grpc-js';
+import { containedCallback } from '../../grpc-js/host-callbacks';
 import { connectionBackoff, firstBackoffStep, type BackoffStep } from '../../util/backoff';
 import type { Clock } from '../../util/clock';
 import { createHandle, type Handle } from '../../util/handle';
@@ -149,12 +150,15 @@ class OobProducer {
 
   private watchForLoss(): Handle {
     const { subchannel } = this;
-    const listener: Parameters<Subchannel['addConnectivityStateListener']>[0] = (_, __, state) => {
-      if (state === ConnectivityState.READY) return;
-      // The subscribers release their handles now, too, and subscribe to the next connection.
-      this.setState(IDLE);
-      if (this.subscribers.size === 0) this.onUnused();
-    };
+    const listener: Parameters<Subchannel['addConnectivityStateListener']>[0] = containedCallback(
+      'the load reports of a backend',
+      (_, __, state) => {
+        if (state === ConnectivityState.READY) return;
+        // The subscribers release their handles now, too, and subscribe to the next connection.
+        this.setState(IDLE);
+        if (this.subscribers.size === 0) this.onUnused();
+      },
+    );
     subchannel.addConnectivityStateListener(listener);
     return createHandle(() => subchannel.removeConnectivityStateListener(listener));
   }

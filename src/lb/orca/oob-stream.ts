@@ -2,7 +2,8 @@ import type { OrcaLoadReport } from '../../wire/generated/xds/data/orca/v3/orca_
 import { OrcaLoadReportRequest } from '../../wire/generated/xds/service/orca/v3/orca';
 import { Status, type Metadata, type Subchannel } from '../../grpc-js';
 import { putCallInBackground } from '../../grpc-js/host-internals';
-import type { CallListener, CreateCall } from '../../grpc-js/subchannel-wrappers';
+import { containedListener } from '../../grpc-js/host-callbacks';
+import type { CreateCall } from '../../grpc-js/subchannel-wrappers';
 import type { Clock } from '../../util/clock';
 import { msToDuration } from '../../util/duration';
 import { errorMessage } from '../../util/errors';
@@ -92,11 +93,18 @@ class OobStream implements Handle {
 
   private start(metadata: Metadata, authority: string): void {
     if (!this.isOpen) return;
-    const events: CallListener = {
-      onReceiveMetadata: () => undefined,
-      onReceiveMessage: (message: unknown) => this.onMessage(message),
-      onReceiveStatus: ({ code, details }) => this.end({ code, details }),
-    };
+    const events = containedListener(
+      'the load reports of a backend',
+      {
+        onMetadata: () => undefined,
+        onMessage: (message) => this.onMessage(message),
+        onStatus: ({ code, details }) => this.end({ code, details }),
+      },
+      ({ code, details }) => {
+        this.call?.cancelWithStatus(code, details);
+        this.end({ code, details });
+      },
+    );
     try {
       const connection = this.subchannel.getRealSubchannel();
       this.call = connection.createCall(metadata, authority, METHOD, events, 0);
@@ -110,7 +118,7 @@ class OobStream implements Handle {
     this.call.halfClose();
   }
 
-  private onMessage(message: unknown): void {
+  private onMessage(message: Uint8Array): void {
     if (!this.isOpen) return;
     const report = decodeFrame(message);
     if (!report.ok) {
@@ -153,8 +161,7 @@ function encodeRequest(intervalMs: number): Buffer {
 }
 
 /** Returns the report in a framed message; an error if it cannot be used. Compression was not requested. */
-function decodeFrame(message: unknown): Result<OrcaLoadReport, string> {
-  if (!(message instanceof Uint8Array)) return err('it is no message');
+function decodeFrame(message: Uint8Array): Result<OrcaLoadReport, string> {
   if (message[0] !== NOT_COMPRESSED) return err('it is compressed');
   return decodeLoadReport(message.subarray(FRAME_HEADER_BYTES));
 }

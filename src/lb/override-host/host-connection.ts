@@ -1,4 +1,5 @@
 import { ConnectivityState, PickResultType, type PickResult, type Subchannel } from '../../grpc-js';
+import { containedCallback } from '../../grpc-js/host-callbacks';
 import type { XdsEndpoint } from '../../resources/endpoints/endpoints';
 import type { Clock } from '../../util/clock';
 import type { Handle } from '../../util/handle';
@@ -107,9 +108,12 @@ export class HostConnection implements Handle {
     this.settle();
   }
 
-  private readonly onStateChanged: StateListener = (_subchannel, _previous, state) => {
-    if (state !== ConnectivityState.CONNECTING) this.settle();
-  };
+  private readonly onStateChanged: StateListener = containedCallback(
+    'a session',
+    (_subchannel, _previous, state) => {
+      if (state !== ConnectivityState.CONNECTING) this.settle();
+    },
+  );
 
   private listAddresses(): readonly string[] {
     const own = this.subchannel.getAddress();

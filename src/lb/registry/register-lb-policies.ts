@@ -1,6 +1,7 @@
 import { isLoadBalancerNameRegistered, registerLoadBalancerType } from '../../grpc-js';
 import type { LbHelper, LoadBalancer, TypedLoadBalancingConfig } from '../../grpc-js';
 import { constructorOf } from '../../grpc-js/host-adapters';
+import { containedBalancer } from '../../grpc-js/host-callbacks';
 
 /** Creates the roots of trees by the name of the policy. */
 export interface LbPolicyRoots {
@@ -29,7 +30,7 @@ export function registerLbPolicies(
 }
 
 function registerLbPolicy(name: string, roots: () => LbPolicyRoots): void {
-  const Root = constructorOf((helper: LbHelper) => roots().create(name, helper));
+  const Root = constructorOf((helper: LbHelper) => containedBalancer(roots().create(name, helper)));
   const createFromJson = (json: unknown) => roots().parseConfig(name, json);
   const Config = Object.assign(constructorOf(createFromJson), { createFromJson });
   registerLoadBalancerType(name, Root, Config);

@@ -8,13 +8,11 @@ import {
   type LoadBalancer,
   type StatusOr,
   type TypedLoadBalancingConfig,
-  type PickArgs,
-  type Picker,
-  type PickResult,
   type SubchannelAddress,
 } from '../../grpc-js';
 import { limitConnectTime } from '../../grpc-js/connect-time';
 import { BOOTSTRAP_OPTION, CHILD_CHANNEL_OPTION } from '../../util/channel-options';
+import { ContainedPicker } from '../../grpc-js/contained-picker';
 import type { ClusterStore } from '../../dependency-manager/xds-config';
 import type { LbConfig } from '../../resources/extension-points';
 import type { ChannelStats, ReportGauge } from '../../observe/stats/stats-plugin';
@@ -116,7 +114,12 @@ export class GrpcJsRoot implements LoadBalancer {
         if (state === ConnectivityState.READY) this.isWakeUpDue = false;
         if (this.destroyed) return;
         const observed = this.stats === undefined ? picker : new ObservedPicker(picker);
-        helper.updateState(state, new ContainedPicker(observed, onError), error);
+        const failing = (thrown: unknown) => {
+          onError(thrown);
+          const reason = `unexpected error in a load-balancing policy: ${errorMessage(thrown)}`;
+          return createFailurePicker(reason);
+        };
+        helper.updateState(state, new ContainedPicker(observed, failing), error);
       },
       requestReresolution: () => {
         if (!this.destroyed) helper.requestReresolution();
@@ -323,27 +326,6 @@ function isForSubchannels(key: string): boolean {
     key !== CHILD_CHANNEL_OPTION &&
     !key.startsWith(SUBCHANNEL_ARGS_EXCLUDE_KEY_PREFIX)
   );
-}
-
-/**
- * The picker of a channel. An exception of a pick, which is a bug, fails the one call: the host library contains none, so that the
- * call, and those that wait with it, would never end.
- */
-class ContainedPicker implements Picker {
-  constructor(
-    private readonly child: Picker,
-    private readonly onError: (error: unknown) => void,
-  ) {}
-
-  pick(args: PickArgs): PickResult {
-    try {
-      return this.child.pick(args);
-    } catch (error) {
-      this.onError(error);
-      const reason = `unexpected error in a load-balancing policy: ${errorMessage(error)}`;
-      return createFailurePicker(reason).pick(args);
-    }
-  }
 }
 
 /** Reports the priorities and endpoints of a channel whenever metrics are collected; `undefined` if no plugin does. */

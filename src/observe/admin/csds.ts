@@ -10,7 +10,13 @@ import {
   type ServiceHandlers,
   type UnaryCallback,
 } from '../../grpc-js';
+import { containedCallback } from '../../grpc-js/host-callbacks';
 import { resetCall } from '../../grpc-js/host-internals';
+import {
+  containedHandler,
+  containedUnaryHandler,
+  onCallEvent,
+} from '../../grpc-js/server-callbacks';
 import { asBuffer } from '../../util/bytes';
 import { systemClock, type Clock } from '../../util/clock';
 import { errorMessage } from '../../util/errors';
@@ -18,6 +24,9 @@ import type { Handle } from '../../util/handle';
 import { ReadBudget, type ReadLimit } from '../../util/read-budget';
 import { err, ok, type Result } from '../../util/result';
 import { StatusQueue, type DescriptionOptions, type ObserveClients } from './status-queue';
+
+/** For exceptions. */
+const PLACE = 'the client status discovery service';
 
 /** A request, or why it is not one that is answered. */
 type Request = Result<DescriptionOptions, string>;
@@ -79,20 +88,23 @@ export function createCsdsHandlers(
 ): ServiceHandlers {
   const queue = new StatusQueue(observeClients, clock);
   return {
-    FetchClientStatus: (call: FetchCall, callback: UnaryCallback<Buffer>): void => {
-      if (!call.request.ok) {
-        callback(invalid(call.request.error));
-        return;
-      }
-      const request = queue.request(call.request.value, {
-        onResponse: (response) => callback(null, response),
-        onRefused: (details) => callback(refusal(details)),
-        onUnread: () => resetCall(call),
-      });
-      // grpc-js emits it at the end of every call, also when the response has been written.
-      call.on('cancelled', () => request.release());
-    },
-    StreamClientStatus: (call: StreamCall): void => answerEach(call, queue),
+    FetchClientStatus: containedUnaryHandler(
+      PLACE,
+      (call: FetchCall, callback: UnaryCallback<Buffer>): void => {
+        if (!call.request.ok) {
+          callback(invalid(call.request.error));
+          return;
+        }
+        const request = queue.request(call.request.value, {
+          onResponse: (response) => callback(null, response),
+          onRefused: (details) => callback(refusal(details)),
+          onUnread: () => resetCall(call),
+        });
+        // grpc-js emits it at the end of every call, also when the response has been written.
+        onCallEvent(PLACE, call, 'cancelled', () => request.release());
+      },
+    ),
+    StreamClientStatus: containedHandler(PLACE, (call: StreamCall) => answerEach(call, queue)),
   };
 }
 
@@ -107,7 +119,7 @@ function answerEach(call: StreamCall, queue: StatusQueue): void {
     isOver = true;
     call.emit('error', status);
   };
-  call.on('data', (received: Request) => {
+  onCallEvent(PLACE, call, 'data', (received: Request) => {
     if (isOver) return;
     if (!received.ok) {
       fail(invalid(received.error));
@@ -115,17 +127,19 @@ function answerEach(call: StreamCall, queue: StatusQueue): void {
     }
     call.pause();
     request = queue.request(received.value, {
-      onResponse: (response) =>
-        call.write(response, () => {
+      onResponse: (response) => {
+        const onWritten = containedCallback(PLACE, () => {
           request?.release();
           call.resume();
-        }),
+        });
+        call.write(response, onWritten);
+      },
       onRefused: (details) => fail(refusal(details)),
       onUnread: () => resetCall(call),
     });
   });
-  call.on('cancelled', () => request?.release());
-  call.on('end', () => call.end());
+  onCallEvent(PLACE, call, 'cancelled', () => request?.release());
+  onCallEvent(PLACE, call, 'end', () => call.end());
 }
 
 function invalid(details: string): Failure {

@@ -2,6 +2,7 @@ import type { Socket } from 'node:net';
 import { connect, type PeerCertificate, type TLSSocket } from 'node:tls';
 import { CallCredentials, type ChannelOptions } from '../../grpc-js';
 import { CONNECT_TIMEOUT_MS, LATE_CODE } from '../../grpc-js/connect-time';
+import { containedCallback, reportException } from '../../grpc-js/host-callbacks';
 import { quoteText } from '../../util/text';
 import { errorMessage } from '../../util/errors';
 import { err, ok, type Result } from '../../util/result';
@@ -180,9 +181,13 @@ export class XdsSecureConnector implements RedialingConnector {
     const sni = sniOf(serverName);
     let peerError: Error | undefined;
     const checkServerIdentity = (_host: string, certificate: PeerCertificate) => {
-      peerError = checkPeer(certificate.raw, this.policy.tls, {
-        ...{ serverName, trustDomain, bundles },
-      });
+      try {
+        const names = { serverName, trustDomain, bundles };
+        peerError = checkPeer(certificate.raw, this.policy.tls, names);
+      } catch (error) {
+        peerError = toError(error);
+        reportException(PLACE, error);
+      }
       return peerError;
     };
     try {
@@ -196,7 +201,10 @@ export class XdsSecureConnector implements RedialingConnector {
         rejectUnauthorized: true,
         ALPNProtocols: ['h2'],
       });
-      secured.prependOnceListener('secure', () => onPresented(secured));
+      secured.prependOnceListener(
+        'secure',
+        containedCallback(PLACE, () => onPresented(secured)),
+      );
       return resultOf(secured, clock, () => peerError);
     } catch (error) {
       return Promise.resolve(err(toError(error)));
@@ -208,6 +216,9 @@ export class XdsSecureConnector implements RedialingConnector {
     return `${this.policy.subject}${server}: ${text}`;
   }
 }
+
+/** For exceptions. */
+const PLACE = 'a TLS handshake';
 
 const noRoots: readonly string[] = [];
 

@@ -4,8 +4,14 @@ import {
   type Metadata,
   type ServerInterceptor,
 } from '../../grpc-js';
+import { completeMetadata } from '../../grpc-js/handed-over';
+import { runContained } from '../../grpc-js/host-callbacks';
+import { failCall } from '../../grpc-js/server-callbacks';
 import type { Refusal } from '../../http-filters/server-filter';
 import type { CallCounts } from '../observation/server-counts';
+
+/** For exceptions. */
+const PLACE = 'the judgement of a call';
 
 type InterceptedCall = Parameters<ServerInterceptor>[1];
 type CallListener = Parameters<ServerInterceptingCall['start']>[0];
@@ -38,7 +44,16 @@ export class JudgedCall extends ServerInterceptingCall {
   }
 
   /** Begins the call. @returns whether it is passed on. */
-  begin(metadata: Metadata): boolean {
+  begins(metadata: Metadata): boolean {
+    try {
+      return this.begin(metadata);
+    } catch (error) {
+      failCall(PLACE, this.call, error);
+      return false;
+    }
+  }
+
+  private begin(metadata: Metadata): boolean {
     const { judge, call, path } = this;
     this.isInProgress = true;
     judge.calls.started++;
@@ -78,7 +93,8 @@ class JudgedListener implements CallListener {
   ) {}
 
   onReceiveMetadata(metadata: Metadata): void {
-    if (this.call.begin(metadata)) this.next.onReceiveMetadata(metadata);
+    const headers = completeMetadata(metadata);
+    if (this.call.begins(headers)) this.next.onReceiveMetadata(headers);
     else this.isRefused = true;
   }
 
@@ -92,7 +108,7 @@ class JudgedListener implements CallListener {
 
   /** grpc-js calls it at the end of every call, also of one that succeeded. */
   onCancel(): void {
-    this.call.end();
+    runContained(PLACE, () => this.call.end());
     this.next.onCancel();
   }
 }

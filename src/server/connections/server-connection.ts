@@ -3,6 +3,7 @@ import type { Socket } from 'node:net';
 import { TLSSocket, type PeerCertificate } from 'node:tls';
 import { requestHeadersOf } from '../../grpc-js/server-requests';
 import type { ConnectionInjector, Metadata, ServerInterceptor } from '../../grpc-js';
+import { containedInterceptor } from '../../grpc-js/server-callbacks';
 import {
   InterceptedRequest,
   requestConnection,
@@ -125,7 +126,7 @@ export class ServerConnection implements CallJudge {
     try {
       this.seen = describe(this.ends, stream);
       const injector = owner.createInjector([
-        ({ path }, call) => new JudgedCall(call, path, this),
+        containedInterceptor(PLACE, ({ path }, call) => new JudgedCall(call, path, this)),
         ...owner.interceptors,
       ]);
       this.injector = injector;
@@ -239,5 +240,8 @@ function tlsOf(socket: TLSSocket): TlsConnection {
   const certificate = raw && { sslPeerCertificate: { raw } };
   return tlsConnectionOf({ getAuthContext: () => certificate ?? {} }) ?? { peer: undefined };
 }
+
+/** For exceptions. */
+const PLACE = 'a connection of a server';
 
 function ignore(): void {}
