@@ -95,15 +95,30 @@ function headerPattern(): RegExp | undefined {
   return headers.pattern;
 }
 
+/** The rest of a line, whose end may be escaped. */
+const REST = String.raw`(?:(?!\\[rn])[^\r\n])*`;
+/** At least three words of small letters, which end the line, such as `authorization: any is refused`. */
+const SENTENCE = String.raw`[a-z]{1,15}(?:[,.:;]? [a-z]{1,15}){2,}\.?(?=$|[\r\n"')\]}]|\\[rn])`;
+
+/**
+ * Whatever the scheme is, everything after the colon is hidden that is no sentence and no path of fields. Between quotes it ends with
+ * them, and after `=` with the word.
+ */
 function createHeaderPattern(names: string): RegExp {
-  const separator = String.raw`\\*["']?\s*(?::|=>?)\s*(?:\[\s*)?\\*["']?`;
-  const scheme = 'Bearer|Basic|Digest|Negotiate';
-  const cookies = String.raw`(?:;\s*[^\s;,"'=]+=[^\s;,"')\]]*)*`;
-  return new RegExp(
-    String.raw`(?<![\w-])(${names})(${separator})(?:((?:${scheme})\s+)${WORD}|${QUOTED}|${NO_PROSE}${WORD}${cookies})\]?`,
-    'gi',
-  );
+  const before = String.raw`\\*["']?\s*`;
+  const after = String.raw`\s*(?:\[\s*)?\\*["']?`;
+  const scheme = inAnyCase('bearer|basic|digest|negotiate');
+  const unquoted = String.raw`(?!\s|$|redacted\])(?!${SENTENCE})(?!\S*:(?:\s|$))`;
+  const line = String.raw`(${before}:${after})(?:${QUOTED}|((?:${scheme})\s+)${REST}|${unquoted}${REST})`;
+  const word = String.raw`(${before}=>?${after})(?:${QUOTED}|${NO_PROSE}${WORD})\]?`;
+  return new RegExp(String.raw`(?<![\w-])(${inAnyCase(names)})(?:${line}|${word})`, 'g');
 }
+
+/** Returns the source of a regular expression for names in small and capital letters. */
+function inAnyCase(names: string): string {
+  return names.replace(/[a-z]/g, (letter) => `[${letter}${letter.toUpperCase()}]`);
+}
+
 /** A private key in PEM, of which the end may be missing. */
 const PRIVATE_KEY = /-----BEGIN [A-Z ]*PRIVATE KEY-----[^-]*(?:-----END [A-Z ]*PRIVATE KEY-----)?/g;
 
@@ -134,7 +149,7 @@ export function redactSecrets(text: string, isCut = false): string {
     .replace(PRIVATE_KEY, REDACTED)
     .replace(NAMED, `$1$2$3${REDACTED}`);
   const pattern = headerPattern();
-  return pattern === undefined ? shown : shown.replace(pattern, `$1$2$3${REDACTED}`);
+  return pattern === undefined ? shown : shown.replace(pattern, `$1$2$3$4${REDACTED}`);
 }
 
 /**

@@ -19,3 +19,56 @@ describe('sanitizing text from the network', () => {
     expect(sanitizeText(shown)).toBe(shown);
   });
 });
+
+describe('the credentials of a header', () => {
+  const schemes = [
+    ...[
+      'Bearer',
+      'Basic',
+      'Digest',
+      'Negotiate',
+      'NTLM',
+      'Hawk',
+      'HOBA',
+      'DPoP',
+      'OAuth',
+      'ApiKey',
+    ],
+    ...['AWS4-HMAC-SHA256', 'SCRAM-SHA-256', 'vapid', 'Token', 'GNAP', 'bearer', 'x', ''],
+  ];
+  const credentials = [
+    'hunter2',
+    'SeCrEtLeTtErS',
+    'verysecretletterswithoutanyend',
+    'abc.def-ghi_jkl~mno+pqr/stu==',
+    'Credential=AKIA/20260101/us/s3/aws4_request, SignedHeaders=host, Signature=fe5f80',
+    'username="Mufasa", realm="a b", response="6629fae49393a05397450978507c4ef1"',
+    'id="dh37fgj492je", mac="6R4rV5iE+NPoym+WwjeHzjAGXUtLNIxmo1vpMofpLAE="',
+    'sid=38afes7a8; theme=light; Path=/',
+    'café\u009b31m',
+  ];
+  const names = ['authorization', 'Proxy-Authorization', 'cookie'];
+  const lines: readonly ((header: string) => string)[] = [
+    (header) => header,
+    (header) => `Failed to send ${header}`,
+    (header) => `\t\t${header}\n\t\thost: a`,
+    (header) => `headers (${header}`,
+  ];
+  const cases = names.flatMap((name) =>
+    schemes.flatMap((scheme) => credentials.map((each) => ({ name, scheme, each }))),
+  );
+
+  it('are hidden with any scheme, to the end of the line', () => {
+    for (const { name, scheme, each } of cases) {
+      const header = `${name}: ${scheme} ${each}`.replace(/ +/g, ' ');
+      for (const line of lines) {
+        const shown = sanitizeText(line(header));
+        for (const word of each.split(/[^A-Za-z0-9]+/).filter((part) => part.length > 5)) {
+          expect(shown).not.toContain(word);
+        }
+        expect(shown).toContain(name);
+        expect(sanitizeText(shown)).toBe(shown);
+      }
+    }
+  });
+});
