@@ -147,7 +147,7 @@ module.exports = {
         path: '^src/',
         pathNot: [
           inFolders(['util', 'wire', 'observe/live-page', ...island]),
-          '^src/grpc-js/(handed-over|host-callbacks|server-callbacks)\\.ts$',
+          '^src/grpc-js/(handed-over|host-callbacks|host-log|server-callbacks)\\.ts$',
         ],
       },
     ),

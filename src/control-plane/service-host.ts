@@ -5,6 +5,7 @@ import {
   type ServerOptions,
 } from '@grpc/grpc-js';
 import { containedCallback } from '../grpc-js/host-callbacks';
+import { guardHostLog } from '../grpc-js/host-log';
 import type { Clock } from '../util/clock';
 import { ConnectionAdmission } from '../util/connection-admission';
 import type { Handle } from '../util/handle';
@@ -116,6 +117,7 @@ export class ServiceHost {
     if (this.state.kind !== 'stopped') throw new Error(`the ${name} is already started`);
     const starting: State = { kind: 'starting' };
     this.state = starting;
+    guardHostLog();
     const server = new Server({ ...serverOptions, interceptors: [...interceptors] });
     // One client alone cannot have all streams that there may be.
     const sessions = new SessionLimits(server, { maxStreams: MAX_STREAMS_OF_CONNECTION, clock });

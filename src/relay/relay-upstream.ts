@@ -81,7 +81,9 @@ export class RelayUpstream {
     this.subscriptions.onEvent(event);
     const rejection = this.rejections.onEvent(event);
     if (event.kind !== 'nacked' || rejection === undefined) return;
-    this.options.environment.logger.error(() => sanitizeText(`relay: ${rejection}`));
+    this.options.environment.logger.error(() => sanitizeText(`relay: ${rejection}`), {
+      ...{ event: 'resource-nacked', typeUrl: event.typeUrl, error: rejection },
+    });
     this.client.reject(event.typeUrl, rejection);
   }
 

@@ -1,6 +1,7 @@
 import { status } from '@grpc/grpc-js';
 import { servePage } from '../../observe/live-page/page-server';
 import { errorMessage } from '../../util/errors';
+import { limitLogger } from '../../util/log-limiter';
 import { containLogger, silentLogger, type Logger } from '../../util/logger';
 import { parseProcessId } from '../../util/process-header';
 import { isJsonObject } from '../../wire/proto-json/explain-json';
@@ -103,7 +104,7 @@ async function serveRelay(
 }
 
 function createLogger(io: CliIo, page: RelayPage): Logger {
-  return containLogger({
+  const logger: Logger = {
     ...silentLogger,
     info: (text) => {
       io.print(stamped(text(), io));
@@ -113,7 +114,8 @@ function createLogger(io: CliIo, page: RelayPage): Logger {
       io.printError(stamped(text(), io));
       page.log('failed', text());
     },
-  });
+  };
+  return containLogger(limitLogger(logger, io.clock));
 }
 
 function stamped(text: string, { clock }: CliIo): string {
