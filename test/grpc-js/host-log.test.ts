@@ -1,9 +1,11 @@
+import type * as GrpcJs from '@grpc/grpc-js';
+import type * as HostLogModule from '../../src/grpc-js/host-log';
 import { FakeClock } from '../support/fake-clock';
 
 // Each test has grpc-js, and the module under test, as a process has them that has just started.
 
-type Host = typeof import('@grpc/grpc-js');
-type HostLog = typeof import('../../src/grpc-js/host-log');
+type Host = typeof GrpcJs;
+type HostLog = typeof HostLogModule;
 
 const SECRET = 's3cr3t-token-of-a-user';
 

@@ -155,7 +155,10 @@ class RecordedStream {
   private onResponse(bytes: Buffer): void {
     this.options.record('response', bytes);
     // The next message is read when the client has room for it.
-    this.call.write(bytes, () => this.upstream.read());
+    this.call.write(
+      bytes,
+      containedCallback(PLACE, () => this.upstream.read()),
+    );
   }
 
   private onClosed(closed: StreamStatus): void {
