@@ -31,7 +31,10 @@ export function noteUse(): void {
 
 export function processCopies(): ProcessCopies {
   const shared: object & { [PROCESS_COPIES]?: ProcessCopies } = globalThis;
-  return (shared[PROCESS_COPIES] ??= Object.freeze({ serving: new WeakMap(), used: new Set() }));
+  return (shared[PROCESS_COPIES] ??= {
+    serving: new WeakMap(),
+    used: new Set(),
+  });
 }
 
 /**
