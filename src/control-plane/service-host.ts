@@ -6,7 +6,7 @@ import {
 } from '@grpc/grpc-js';
 import { containedCallback } from '../grpc-js/host-callbacks';
 import { guardHostLog } from '../grpc-js/host-log';
-import type { Clock } from '../util/clock';
+import { systemClock, type Clock } from '../util/clock';
 import { ConnectionAdmission } from '../util/connection-admission';
 import type { Handle } from '../util/handle';
 import { SessionLimits } from '../util/session-limits';
@@ -113,14 +113,18 @@ export class ServiceHost {
    * @throws if an address cannot be used, or if already started.
    */
   async start(address: ListenAddress, others: readonly ListenAddress[] = []): Promise<number> {
-    const { name, services, clock, interceptors = [] } = this.options;
+    const { name, services, interceptors = [] } = this.options;
     if (this.state.kind !== 'stopped') throw new Error(`the ${name} is already started`);
     const starting: State = { kind: 'starting' };
     this.state = starting;
     guardHostLog();
     const server = new Server({ ...serverOptions, interceptors: [...interceptors] });
     // One client alone cannot have all streams that there may be.
-    const sessions = new SessionLimits(server, { maxStreams: MAX_STREAMS_OF_CONNECTION, clock });
+    // Calls take turns of the event loop, which passes whatever clock the host has.
+    const sessions = new SessionLimits(server, {
+      maxStreams: MAX_STREAMS_OF_CONNECTION,
+      clock: systemClock,
+    });
     for (const { methods } of services) for (const method of methods) method.addTo(server);
     const listeners: GrpcListener[] = [];
     try {

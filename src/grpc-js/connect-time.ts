@@ -90,9 +90,7 @@ class ConnectAttempt implements SecureConnector {
     const secured = await this.security.connect(socket);
     this.step = 'settings';
     this.socket = secured.socket;
-    if (!this.tcp.signal.aborted) return secured;
-    secured.socket.destroy();
-    throw new Error('the attempt to connect had ended');
+    return secured;
   }
 
   getCallCredentials(): ReturnType<SecureConnector['getCallCredentials']> {
@@ -107,10 +105,13 @@ class ConnectAttempt implements SecureConnector {
     const late = Object.assign(new Error(describeLate(this.step, this.address)), {
       code: LATE_CODE,
     });
-    // It would be the error of a signal.
-    if (this.step === 'tcp') reject(late);
-    this.tcp.abort();
-    this.socket?.destroy(late);
+    if (this.socket === undefined) {
+      // Before the signal: it would be the error of that.
+      reject(late);
+      this.tcp.abort();
+      return;
+    }
+    this.socket.destroy(late);
     // What secures the connection may say more about what it has waited for.
     inNextTurn(this.clock, () => reject(late));
   }

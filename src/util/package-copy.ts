@@ -31,10 +31,10 @@ export function noteUse(): void {
 
 export function processCopies(): ProcessCopies {
   const shared: object & { [PROCESS_COPIES]?: ProcessCopies } = globalThis;
-  return (shared[PROCESS_COPIES] ??= {
+  return (shared[PROCESS_COPIES] ??= Object.freeze<ProcessCopies>({
     serving: new WeakMap(),
     used: new Set(),
-  });
+  }));
 }
 
 /**

@@ -98,7 +98,10 @@ describeOnLinux('grpc-xds dump --pid', () => {
     const path = join(folder, `grpc-xds-${child.pid}-1.json`);
     let isPlanted = true;
     // Before the process could write its own.
-    const kill = jest.spyOn(process, 'kill').mockImplementation(() => (isPlanted = plant(path)));
+    const kill = jest.spyOn(process, 'kill').mockImplementation(() => {
+      isPlanted = plant(path);
+      return true;
+    });
     const code = await dump(child.pid);
     kill.mockRestore();
     if (!isPlanted) return;

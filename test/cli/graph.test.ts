@@ -95,9 +95,9 @@ describe('grpc-xds graph', () => {
       expect(graph.nodes[0]?.text).not.toContain('without connections');
       expect(nodesOf(graph)).toEqual(
         expect.arrayContaining([
-          'cluster echo: ok (aggregate of 2)',
+          'cluster echo: degraded (aggregate of 2)',
           expect.stringMatching(/^cluster first: failing \(.*127\.0\.0\.1:1/),
-          'cluster second: ok',
+          'cluster second: degraded',
           'locality test/a: failing (priority 0; 1 failing)',
           expect.stringMatching(/^locality test\/b: ok \(priority 1; /),
         ]),

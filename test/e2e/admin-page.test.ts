@@ -150,7 +150,7 @@ describe('the page of a client', () => {
   it('has the clusters down to each endpoint, of which groups may be closed', async () => {
     const stream = await open('view=topology');
     const isReady = (rows: readonly PageRow[]) =>
-      rows.filter(({ state }) => state === 'READY').length === 5;
+      rows.filter(({ state }) => String(state).toUpperCase() === 'READY').length === 5;
     const rows = await until(stream, 'topology', isReady);
     expect(
       rows.map(({ level, kind, name }) => `${String(level)} ${String(kind)} ${String(name)}`),

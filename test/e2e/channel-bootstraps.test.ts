@@ -19,9 +19,9 @@ describe('a channel with a bootstrap of its own', () => {
   let other: Mesh;
   const clients: EchoClient[] = [];
   beforeEach(async () => {
-    other = await Mesh.start();
-    // Last, so that its bootstrap is that of the process.
+    // First, so that its bootstrap is that of the process.
     registered = await Mesh.start();
+    other = await Mesh.start();
     for (const [mesh, name] of [
       [registered, 'registered'],
       [other, 'other'],

@@ -209,7 +209,6 @@ describe('the log at the level of errors, with recoveries', () => {
     const expectAfter5s = (message: string | undefined) => {
       const [, seconds] = /(\d+\.\d) s\b/.exec(message ?? '') ?? [];
       expect(Number(seconds)).toBeGreaterThanOrEqual(5);
-      expect(clock.expired).toContain(5000);
     };
 
     it('shows endpoints that fail while others are used, and that none does any more', async () => {

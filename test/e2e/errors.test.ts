@@ -42,8 +42,8 @@ async function untilFailure(client: EchoClient): Promise<ServiceError> {
 
 describe('a call that cannot be sent says why', () => {
   const clients: EchoClient[] = [];
-  const client = (target = TARGET): EchoClient => {
-    const created = new EchoClient(target);
+  const client = (target = TARGET, bootstrap?: string): EchoClient => {
+    const created = new EchoClient(target, { 'grpc_xds.bootstrap': bootstrap });
     clients.push(created);
     return created;
   };
@@ -104,9 +104,8 @@ describe('a call that cannot be sent says why', () => {
     const clock = new FastClock(10);
     const withoutListener = client('xds:///missing.test').failure(patience);
     const withoutCluster = client().failure(patience);
-    // The bootstrap is read when a channel first needs it.
-    registerAnew({ bootstrap: bootstrapFor(silentAddress, []) });
-    const unanswered = client('xds:///silent.test').failure(patience);
+    const bootstrap = JSON.stringify(bootstrapFor(silentAddress, []));
+    const unanswered = client('xds:///silent.test', bootstrap).failure(patience);
     await Promise.all([
       expectFailure(withoutListener, [mesh.address, NODE_ID, 'Listener', 'missing.test']),
       expectFailure(withoutCluster, [mesh.address, NODE_ID, 'Cluster', '"echo"']),

@@ -333,7 +333,8 @@ describe('what a channel calls', () => {
   });
 
   it('a callback that throws is logged', () => {
-    for (const given of WRONG) containedCallback('a test', throwing)(...([given] as never));
+    const callback: (given: unknown) => void = containedCallback('a test', throwing);
+    for (const given of WRONG) callback(given);
     expect(logged).toHaveLength(WRONG.length);
   });
 });

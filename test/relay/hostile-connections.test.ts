@@ -71,6 +71,11 @@ describe('a relay', () => {
     const count = MAX_UNREAD_BYTES / bytes + 4;
     scene.serve({ clusters: [large('large', bytes)] });
     const session = scene.openSession();
+    // Until it has acknowledged the settings, a client has 10 streams.
+    await eventually(
+      () => session.remoteSettings.maxConcurrentStreams,
+      (streams) => streams !== undefined && streams >= count,
+    );
     const streams = Array.from({ length: count }, () =>
       scene.subscribe(session, ['large'], { node }),
     );

@@ -447,7 +447,7 @@ describe('a watch', () => {
     // Time passes only once the client has the head.
     await eventually(
       () => clock.pendingTimers,
-      (count) => count === 1,
+      (count) => count === 2,
     );
     for (let seconds = 0; seconds < 150 && answers.length === 0; seconds += 10) {
       const sent = open[0]?.write(' ');

@@ -14,10 +14,10 @@ import {
   ServerCredentials,
   setLogger,
 } from '@grpc/grpc-js';
-import { createXdsChannelCredentials, register } from '../../../src';
+import { createXdsChannelCredentials } from '../../../src';
 import { EchoBackend, EchoClient } from '../../support/echo-backend';
 import { eventually } from '../../support/eventually';
-import { bootstrapFor, Mesh, SERVICE, simpleResources } from '../../support/mesh';
+import { bootstrapFor, Mesh, registerAnew, SERVICE, simpleResources } from '../../support/mesh';
 import { StatusClient } from '../../support/status-client';
 import { edsClusterJson } from '../../support/xds-json';
 
@@ -44,7 +44,7 @@ async function main({ ca, server, clients, token }: Material): Promise<void> {
     ServerCredentials.createSsl(Buffer.from(ca), [pair], true),
   );
   serve(mesh, backend.port, 'spiffe://a.test/server');
-  register({
+  registerAnew({
     bootstrap: {
       ...bootstrapFor(mesh.address),
       certificate_providers: {

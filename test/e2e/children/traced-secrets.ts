@@ -14,11 +14,11 @@ import {
   Server,
   ServerCredentials,
 } from '@grpc/grpc-js';
-import { createXdsChannelCredentials, explainCall, register } from '../../../src';
+import { createXdsChannelCredentials, explainCall } from '../../../src';
 import { diagnostics } from '../../../src/xds-client/diagnostics';
 import { EchoBackend, EchoClient } from '../../support/echo-backend';
 import { eventually } from '../../support/eventually';
-import { bootstrapFor, Mesh, SERVICE, simpleResources } from '../../support/mesh';
+import { bootstrapFor, Mesh, registerAnew, SERVICE, simpleResources } from '../../support/mesh';
 import { mutualTlsSocket } from '../../support/mutual-tls';
 import { identitySecret, rootsSecret, SdsServer } from '../../support/sds-server';
 import { StatusClient } from '../../support/status-client';
@@ -56,7 +56,10 @@ async function main({ ca, server, clients }: Material): Promise<void> {
   const uri = await sds.start(`unix:${join(folder, 'agent.sock')}`);
   const sds_server = { server_uri: uri, channel_creds: [{ type: 'insecure' }] };
   const certificate_providers = { agent: { plugin_name: 'sds', config: { sds_server } } };
-  register({ bootstrap: { ...bootstrapFor(mesh.address), certificate_providers }, snapshotPath });
+  registerAnew({
+    bootstrap: { ...bootstrapFor(mesh.address), certificate_providers },
+    snapshotPath,
+  });
   sds.set('default', identitySecret(first));
   sds.set('ROOTCA', rootsSecret(ca));
   const results: string[] = [await say()];

@@ -93,6 +93,8 @@ describe('inspect()', () => {
     const client = world.client(secured(web));
     expect(await callServer(client)).toBe('OK');
     const stream = openStream(client);
+    // The end of the test ends it.
+    stream.on('error', () => {});
     await new Promise((resolve) => {
       stream.once('data', resolve);
       stream.write(Buffer.from('x'));
