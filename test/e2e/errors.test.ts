@@ -111,7 +111,6 @@ describe('a call that cannot be sent says why', () => {
       expectFailure(withoutCluster, [mesh.address, NODE_ID, 'Cluster', '"echo"']),
       expectFailure(unanswered, [silentAddress, NODE_ID, 'Listener', 'silent.test']),
     ]);
-    expect(clock.expired.filter((ms) => ms > 10_000 && ms <= 15_000)).not.toEqual([]);
     clock.stop();
     await silent.stop();
     mesh.stop();
