@@ -252,6 +252,18 @@ describe.each(WAYS)('metrics of servers, with a %s', (way) => {
     );
     await reader.stop();
   });
+
+  it('count the stream to the management server for the target #server (gRFC A78)', async () => {
+    const name = 'grpc.xds_client.connected';
+    const reader = new MetricsReader(way, { disableAllMetrics: true, enableMetrics: [name] });
+    const bound = world.bind(world.server());
+    world.serve([world.listener()]);
+    await bound;
+    expect(await reader.series(name)).toMatchObject([
+      { labels: { 'grpc.target': '#server' }, value: 1 },
+    ]);
+    await reader.stop();
+  });
 });
 
 it('publishes each change of the state and each refused call', async () => {
@@ -325,7 +337,7 @@ it('logs a policy that denies calls once, and audits each of them; the status of
   expect(report()?.refusals).toMatchObject([{ policy: 'the-policy', calls: 5 }]);
 });
 
-describe('the admin services', () => {
+describe('the admin services (gRFC A38)', () => {
   /** Asks channelz in this process. */
   const channelz = (method: string, request: object): unknown => {
     let answer: unknown;
