@@ -215,9 +215,9 @@ const servers = [
     'A29: certificates that are required are validated',
     /validation_context(\.ca_certificate_provider_instance)? is (unset|empty)$/,
   ],
-  ['AAAN', 'A36: not OUTBOUND', /traffic_direction is an unknown number$/],
+  ['AAAN', 'decision 0002: not OUTBOUND', /traffic_direction is an unknown number$/],
   ['AAAN', 'A36: use_original_dst is not true', /: original destination$/],
-  ['NNAA', 'A36: names of network filters are unique and not empty', /[^_]filters\[0\]\.name is/],
+  ['NNAA', "decision 0002: in Envoy's schema the name is not empty", /[^_]filters\[0\]\.name is/],
   [
     'AANN',
     'A36: the default filter chain is for all other connections; its match is not used',

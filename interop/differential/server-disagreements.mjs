@@ -41,7 +41,7 @@ export const serverDisagreements = {
   ],
   'listeners: outbound': [
     'node nack, go ack, python ack, java nack',
-    'A36: traffic_direction is INBOUND or not set; grpc-java refuses it as well',
+    'decision 0002: A36 does not mention traffic_direction; what is for outbound traffic is not for the peers of a server, and grpc-java refuses it as well',
   ],
   'networks: two managers': [
     'node nack, go ack, python nack, java nack',
@@ -49,7 +49,7 @@ export const serverDisagreements = {
   ],
   'networks: a manager without a name': [
     'node nack, go nack, python ack, java ack',
-    'A36: names of network filters are unique and not empty; Go refuses it as well',
+    "decision 0002: in Envoy's schema the name of a network filter is not empty; Go refuses it as well",
   ],
   'matching: a server name twice in a match': ['node nack, go ack, python ack, java nack', UNUSED],
   'matching: a length beyond the address': ['node ack, go nack, python ack, java ack', CLAMP],
@@ -218,7 +218,7 @@ export const serverDisagreements = {
   ],
   'listeners: no filter chain': [
     'node nack, go nack, python nack, java ack',
-    'A36: without a filter chain every connection would be closed',
+    'decision 0002: without a filter chain every connection would be closed; Go and C-core refuse it as well',
   ],
   'listeners: a default filter chain with an invalid match': [
     'node ack, go ack, python nack, java nack',
