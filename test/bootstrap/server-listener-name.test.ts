@@ -19,7 +19,7 @@ function nameOf(template: unknown, address: string, port = 8080): string {
   return name.ok ? name.value : `error: ${name.error}`;
 }
 
-describe('the name of the Listener of an address of a server (gRFC A36)', () => {
+describe('the name of the Listener of an address of a server (gRFCs A36, A47)', () => {
   it.each([
     ['an IPv4 address', 'in/%s', '10.0.0.1', 'in/10.0.0.1:8080'],
     ['an IPv6 address', 'in/%s', '2001:db8::1', 'in/[2001:db8::1]:8080'],

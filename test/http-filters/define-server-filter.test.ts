@@ -55,7 +55,7 @@ const bug = (error: string) => ({
   decidedBy,
 });
 
-describe('a filter of an application for servers', () => {
+describe('a filter of an application for servers (gRFC A39)', () => {
   it('gets the parsed config and override, and each request', () => {
     const seen: unknown[] = [];
     const createServerFilter = (config: string, override: string | undefined) => ({

@@ -34,7 +34,7 @@ function reportIn(trailers: Metadata): OrcaLoadReport {
   return OrcaLoadReport.decode(bytes);
 }
 
-describe('OrcaReporter', () => {
+describe('OrcaReporter (gRFC A51)', () => {
   const cleanUp: (() => void)[] = [];
   afterEach(() => {
     for (const task of cleanUp.splice(0).reverse()) task();

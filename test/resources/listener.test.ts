@@ -266,7 +266,7 @@ describe('a listener is refused', () => {
       ],
     ],
     [
-      'with trusted hops or detection of the original address',
+      'with trusted hops or detection of the original address (gRFC A41)',
       { xff_num_trusted_hops: 2, original_ip_detection_extensions: [{ name: 'x' }] },
       [
         `${AT}.xff_num_trusted_hops: must be 0, not 2`,

@@ -55,7 +55,7 @@ function listenerOf(chain: () => Json): () => Json {
   return () => world.listener([chain()]);
 }
 
-describe('STRICT', () => {
+describe('STRICT (gRFC A29)', () => {
   it('serves clients with a certificate of the mesh, and no others', async () => {
     world.serve([strict()]);
     await world.bind(world.server());

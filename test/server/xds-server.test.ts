@@ -101,7 +101,7 @@ describe('an address', () => {
   });
 });
 
-describe('a changed Listener', () => {
+describe('a changed Listener (gRFC A36)', () => {
   const changed = (name: string) => world.listener([serverChain(inlineRoutes(), { name })]);
 
   it('drains the connections of the one before, and accepts new ones all the time', async () => {

@@ -67,7 +67,7 @@ function createAuditedWorld() {
   return { world, events, configs };
 }
 
-describe('audit loggers', () => {
+describe('audit loggers (gRFC A59)', () => {
   it.each([
     ['ALLOW', 'NONE', ''],
     ['ALLOW', 'ON_ALLOW', 'true gold'],

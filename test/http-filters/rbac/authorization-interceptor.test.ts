@@ -79,7 +79,7 @@ async function withServer(
 
 const DENIED = 'PERMISSION_DENIED: unauthorized RPC request rejected';
 
-describe('an authorization interceptor', () => {
+describe('an authorization interceptor (gRFC A43)', () => {
   it('denies what no rule allows or one denies, without saying which, and audits it', async () => {
     const events: AuditEvent[] = [];
     const log = (event: AuditEvent) => events.push(event);

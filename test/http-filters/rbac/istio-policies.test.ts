@@ -67,7 +67,7 @@ const gold = {
   ...remote('10.9.0.9'),
 };
 
-describe('inbound-policies: DENY before ALLOW', () => {
+describe('inbound-policies: DENY before ALLOW (gRFC A41)', () => {
   const judge = createJudge('policies');
 
   // default-allow-0: principal of the client, not from the namespace bad, x-tier gold or sil*, POST /bench.Echo/* on 50051.

@@ -42,7 +42,7 @@ const belowShort = short.sign('below short', { isAuthority: true });
 /** The key and name of an authority of a, which b has signed: b could let it vouch for a. */
 const crossed = b.sign('middle of a', { isAuthority: true, keyOf: middleOfA });
 
-describe('with the bundles of two trust domains', () => {
+describe('with the bundles of two trust domains (gRFC A87)', () => {
   beforeEach(() => start({ 'a.test': [a], 'b.test': [b, c] }));
 
   it.each<[string, TestCertificate, string]>([
