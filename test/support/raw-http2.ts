@@ -89,7 +89,12 @@ export class RawHttp2Client {
   }
 }
 
-function frame(type: number, flags: number, stream: number, payload: Buffer = Buffer.alloc(0)): Buffer {
+function frame(
+  type: number,
+  flags: number,
+  stream: number,
+  payload: Buffer = Buffer.alloc(0),
+): Buffer {
   const header = Buffer.alloc(9);
   header.writeUIntBE(payload.length, 0, 3);
   header[3] = type;
