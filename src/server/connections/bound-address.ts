@@ -156,9 +156,10 @@ export class BoundAddress implements ListenerWatcher {
   private *isInUse(update: ListenerUpdate): Steps<boolean> {
     const { current } = this;
     if (current === undefined || update.listener === current.listener) return current !== undefined;
-    const isSame = yield* isSameListener(current.listener, update.listener);
+    const { listener } = current;
+    const isSame = listener !== undefined && (yield* isSameListener(listener, update.listener));
     if (!isSame || current !== this.current) return false;
-    if (this.update === update) this.update = { ...update, listener: current.listener };
+    if (this.update === update) this.update = { ...update, listener };
     return true;
   }
 
@@ -176,6 +177,8 @@ export class BoundAddress implements ListenerWatcher {
     const previous = this.current;
     this.current = next;
     this.generations.add(next);
+    // At most one retired listener is kept for connections whose drains are spread.
+    for (const each of this.generations) if (each !== previous) each.hurry();
     previous?.retire(this.options.drain);
     this.listen();
   }

@@ -16,48 +16,77 @@ export interface DrainOptions {
   readonly jitterMs: number;
 }
 
-export interface GenerationOptions {
-  readonly listener: SocketListener;
-  /** All chains of the listener. */
-  readonly chains: readonly FilterChain[];
-  /** Creates what serves a chain, with its routes. */
-  readonly createChain: (chain: FilterChain) => Steps<ServedChain>;
+/** What a generation needs besides its listener. */
+interface GenerationEnvironment {
   readonly clock: Clock;
   readonly random: Random;
   /** Called once, when it has been retired and its last connection has closed. */
   readonly onEnded: (generation: Generation) => void;
 }
 
-/** A listener in use, with the connections that were accepted by it. The next listener has connections of its own (gRFC A36). */
+export interface GenerationOptions extends GenerationEnvironment {
+  readonly listener: SocketListener;
+  /** All chains of the listener. */
+  readonly chains: readonly FilterChain[];
+  /** Creates what serves a chain, with its routes. */
+  readonly createChain: (chain: FilterChain) => Steps<ServedChain>;
+}
+
+/** A listener as it is served. */
+interface Served {
+  readonly listener: SocketListener;
+  readonly index: FilterChainIndex;
+  readonly chains: ReadonlyMap<FilterChain, ServedChain>;
+}
+
+const NO_CHAINS: Served['chains'] = new Map();
+
+/**
+ * A listener in use, with the connections that were accepted by it. The next listener has connections of its own (gRFC A36).
+ * Once it has been retired and its connections accept no more calls, only the connections are kept: calls in progress have been
+ * judged, and a client that holds a stream would else keep the listener for as long.
+ */
 export class Generation {
   private readonly connections = new Set<ServerConnection>();
   /** When it was made, in milliseconds since the epoch. */
   readonly sinceMs: number;
-  private readonly timers = new Set<Handle>();
+  /** How many of them may yet have a call that is judged. */
+  private openCount = 0;
+  /** The begins of drains that are due, by their timers. */
+  private readonly timers = new Map<Handle, () => void>();
   private isRetired = false;
   private hasEnded = false;
 
   private constructor(
-    private readonly options: GenerationOptions,
-    private readonly index: FilterChainIndex,
-    /** The chains with what serves them. */
-    readonly chains: ReadonlyMap<FilterChain, ServedChain>,
+    private readonly environment: GenerationEnvironment,
+    private served: Served | undefined,
   ) {
-    this.sinceMs = options.clock.now();
+    this.sinceMs = environment.clock.now();
   }
 
   /** Makes a generation, in steps. */
-  static *inSteps(options: GenerationOptions): Steps<Generation> {
-    const index = yield* FilterChainIndex.inSteps(options.listener);
+  static *inSteps({
+    listener,
+    chains: all,
+    createChain,
+    ...environment
+  }: GenerationOptions): Steps<Generation> {
+    const index = yield* FilterChainIndex.inSteps(listener);
     const chains = new Map<FilterChain, ServedChain>();
-    yield* inSteps(options.chains, function* (chain) {
-      chains.set(chain, yield* options.createChain(chain));
+    yield* inSteps(all, function* (chain) {
+      chains.set(chain, yield* createChain(chain));
     });
-    return new Generation(options, index, chains);
+    return new Generation(environment, { listener, index, chains });
   }
 
-  get listener(): SocketListener {
-    return this.options.listener;
+  /** `undefined` once it is no longer needed. */
+  get listener(): SocketListener | undefined {
+    return this.served?.listener;
+  }
+
+  /** The chains with what serves them. None once they are no longer needed. */
+  get chains(): Served['chains'] {
+    return this.served?.chains ?? NO_CHAINS;
   }
 
   get openConnections(): ReadonlySet<ServerConnection> {
@@ -73,7 +102,7 @@ export class Generation {
       remoteAddress !== undefined &&
       remotePort !== undefined;
     const chain = isOpen
-      ? this.index.find(
+      ? this.served?.index.find(
           { address: localAddress, port: localPort },
           { address: remoteAddress, port: remotePort },
         )
@@ -84,14 +113,18 @@ export class Generation {
       return;
     }
     const ends = { localAddress, localPort, remoteAddress, remotePort };
-    const onClosed = (connection: ServerConnection) => this.onClosed(connection);
-    this.connections.add(served.accept(socket, ends, onClosed));
+    const watcher = {
+      onLastCall: () => this.onLastCall(),
+      onClosed: (connection: ServerConnection) => this.onClosed(connection),
+    };
+    this.openCount++;
+    this.connections.add(served.accept(socket, ends, watcher));
   }
 
   /** Ends the connections that there are. Those that are accepted meanwhile stay. */
   drain({ graceMs, jitterMs }: DrainOptions): void {
     for (const connection of this.connections) {
-      const delayMs = Math.min(jitterMs, graceMs) * this.options.random();
+      const delayMs = Math.min(jitterMs, graceMs) * this.environment.random();
       if (delayMs > 0) this.later(() => connection.drain(graceMs), delayMs);
       else connection.drain(graceMs);
     }
@@ -101,7 +134,13 @@ export class Generation {
   retire(options: DrainOptions): void {
     this.isRetired = true;
     this.drain(options);
+    this.forgetUnused();
     this.endIfUnused();
+  }
+
+  /** Begins the drains that are still to begin. */
+  hurry(): void {
+    for (const act of this.endTimers()) act();
   }
 
   /** Closes the connections, with their calls, and ends the generation. */
@@ -112,11 +151,11 @@ export class Generation {
   }
 
   private later(act: () => void, delayMs: number): void {
-    const timer = this.options.clock.setTimer(() => {
+    const timer = this.environment.clock.setTimer(() => {
       this.timers.delete(timer);
       act();
     }, delayMs);
-    this.timers.add(timer);
+    this.timers.set(timer, act);
   }
 
   private onClosed(connection: ServerConnection): void {
@@ -127,9 +166,25 @@ export class Generation {
   private endIfUnused(): void {
     if (!this.isRetired || this.connections.size > 0 || this.hasEnded) return;
     this.hasEnded = true;
-    for (const timer of this.timers) timer.release();
+    this.endTimers();
+    this.environment.onEnded(this);
+  }
+
+  private endTimers(): readonly (() => void)[] {
+    const acts = [...this.timers.values()];
+    for (const timer of this.timers.keys()) timer.release();
     this.timers.clear();
+    return acts;
+  }
+
+  private onLastCall(): void {
+    this.openCount--;
+    if (this.isRetired) this.forgetUnused();
+  }
+
+  private forgetUnused(): void {
+    if (this.openCount > 0) return;
     for (const chain of this.chains.values()) chain.close();
-    this.options.onEnded(this);
+    this.served = undefined;
   }
 }

@@ -17,6 +17,7 @@ import {
   ServerConnection,
   type ConnectionClock,
   type ConnectionOwner,
+  type ConnectionWatcher,
   type CreateInjector,
   type ServerLimits,
 } from './server-connection';
@@ -41,6 +42,7 @@ export interface ServedChainOptions {
 const MAX_METHOD_LENGTH = 20;
 
 const NO_ROUTES = 'its routes have not been received';
+const REPLACED = 'the listener of its connection has been replaced';
 
 /** A filter chain of a generation: accepts connections, and judges their requests by the routes as of now. */
 export class ServedChain implements ConnectionOwner {
@@ -49,20 +51,22 @@ export class ServedChain implements ConnectionOwner {
   readonly interceptors: readonly ServerInterceptor[];
   readonly calls: CallCounts;
   readonly clock: ConnectionClock;
+  private readonly options: Omit<ServedChainOptions, 'credentials'>;
   private routes: Result<ServerRouteTable, string> = err(NO_ROUTES);
   private acceptor: TlsAcceptor | undefined;
+  private credentials: ServerCredentials | undefined;
+  /** Whether its connections are secured. */
+  readonly isSecure: boolean;
 
-  constructor(private readonly options: ServedChainOptions) {
+  constructor({ credentials, ...options }: ServedChainOptions) {
+    this.credentials = credentials;
+    this.isSecure = credentials._isSecure();
+    this.options = options;
     this.createInjector = options.createInjector;
     this.sessions = options.limits.sessions;
     this.interceptors = options.interceptors;
     this.clock = options.clock;
     this.calls = options.calls;
-  }
-
-  /** Whether its connections are secured. */
-  get isSecure(): boolean {
-    return this.options.credentials._isSecure();
   }
 
   /** Why it has no routes, so that its calls fail; `undefined` if it has. */
@@ -75,13 +79,8 @@ export class ServedChain implements ConnectionOwner {
     this.routes = routes;
   }
 
-  /** @param onClosed Called when the connection has closed. */
-  accept(
-    socket: Socket,
-    ends: ConnectionEnds,
-    onClosed: (connection: ServerConnection) => void,
-  ): ServerConnection {
-    const connection = new ServerConnection(socket, ends, this, onClosed);
+  accept(socket: Socket, ends: ConnectionEnds, watcher: ConnectionWatcher): ServerConnection {
+    const connection = new ServerConnection(socket, ends, this, watcher);
     this.options.limits.admission.admit(socket, (onProven) =>
       this.begin(connection, socket, onProven),
     );
@@ -89,13 +88,15 @@ export class ServedChain implements ConnectionOwner {
   }
 
   private begin(connection: ServerConnection, socket: Socket, onProven: () => void): void {
-    if (!this.isSecure) {
+    const { credentials } = this;
+    if (credentials === undefined) {
+      socket.destroy();
+    } else if (this.isSecure) {
+      this.acceptor ??= new TlsAcceptor({ ...this.options.tls, credentials });
+      this.acceptor.accept(socket, (secured) => connection.open(secured, onProven));
+    } else {
       connection.open(socket, onProven);
-      return;
     }
-    const { credentials, tls } = this.options;
-    this.acceptor ??= new TlsAcceptor({ ...tls, credentials });
-    this.acceptor.accept(socket, (secured) => connection.open(secured, onProven));
   }
 
   judge(request: AuthorizationRequest): Refusal | undefined {
@@ -133,10 +134,12 @@ export class ServedChain implements ConnectionOwner {
     logger.error(() => `${subject}a connection is closed: unexpected error: ${errorStack(error)}`);
   }
 
-  /** Releases what the handshakes need. There must be no connection left. */
+  /** Releases what handshakes and calls need. There must be no connection left that may have calls. */
   close(): void {
     this.acceptor?.close();
     this.acceptor = undefined;
+    this.credentials = undefined;
+    this.routes = err(REPLACED);
   }
 
   private decide(request: AuthorizationRequest): Refusal | undefined {

@@ -49,6 +49,14 @@ export interface ConnectionOwner {
   readonly clock: ConnectionClock;
 }
 
+/** Watches a connection. */
+export interface ConnectionWatcher {
+  /** Called once, when it accepts no more calls. */
+  onLastCall(): void;
+  /** Called once, after that. */
+  onClosed(connection: ServerConnection): void;
+}
+
 /** What connections need of a clock. */
 export type ConnectionClock = RunningClock;
 
@@ -75,6 +83,8 @@ export class ServerConnection implements CallJudge {
   /** From then on it may be drained. */
   private oldFromMs = 0;
   private hasCalls = false;
+  /** Whether a call may begin: also during its handshake, and while a drain waits for calls that are on their way. */
+  private isOpen = true;
   /** The time that calls have to end after its GOAWAY, once it is drained. */
   private graceMs: number | undefined;
   /** When it is destroyed, if this process is not blocked meanwhile; the time of `cutTimer`. */
@@ -85,12 +95,11 @@ export class ServerConnection implements CallJudge {
   private cutTimer: Handle | undefined;
   private seen: Result<RequestConnection, string> | undefined;
 
-  /** @param onClosed Called once. */
   constructor(
     private readonly socket: Socket,
     private readonly ends: ConnectionEnds,
     private readonly owner: ConnectionOwner,
-    onClosed: (connection: ServerConnection) => void,
+    private readonly watcher: ConnectionWatcher,
   ) {
     // It closes after an error, such as that of a client that resets it.
     socket.on('error', ignore);
@@ -98,7 +107,7 @@ export class ServerConnection implements CallJudge {
       // grpc-js keeps an injector until it is destroyed.
       this.endCalls();
       this.cutTimer?.release();
-      onClosed(this);
+      watcher.onClosed(this);
     });
   }
 
@@ -197,6 +206,9 @@ export class ServerConnection implements CallJudge {
     this.endTimer = undefined;
     this.injector?.destroy();
     this.injector = undefined;
+    if (!this.isOpen) return;
+    this.isOpen = false;
+    this.watcher.onLastCall();
   }
 
   /** Everything has been sent. A client that does not close its side would keep the connection for ever. */

@@ -10,6 +10,7 @@ import type { Logger } from '../../util/logger';
 import type { Steps } from '../../util/steps';
 import { HandshakeLog } from '../credentials/handshake-log';
 import { ServerTlsCredentials } from '../credentials/server-tls-credentials';
+import { labelOf } from '../observation/describe-chain';
 import { Refusals } from '../observation/refusals';
 import type { ServerCounts } from '../observation/server-counts';
 import { ServerRouteTable, type ServerRouteTableOptions } from '../routes/server-route-table';
@@ -63,9 +64,10 @@ export class XdsListenerService implements ListenerService {
     const { credentials, createInjector, limits, enableTrace, subject, clock, logger, counts } =
       this.options;
     const used = this.credentialsOf(chain.tls);
+    const label = labelOf(chain);
     return new ServedChain({
       ...{ createInjector, limits, clock, refusals: this.refusals, calls: counts.calls },
-      onJudged: (request, refusal) => counts.recent.add(chain, request, refusal),
+      onJudged: (request, refusal) => counts.recent.add(label, request, refusal),
       credentials: used,
       interceptors: credentials._getInterceptors(),
       tls: {

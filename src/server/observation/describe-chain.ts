@@ -27,7 +27,7 @@ export function describeChain(chain: FilterChain, state: ChainState): FilterChai
   const isOfApplication = isSecuredByApplication && (isTlsUnused || chain.tls === undefined);
   return {
     name: chain.name,
-    match: isMatched(chain) ? describeMatch(chain.match) : 'default',
+    match: matchOf(chain),
     tls: isOfApplication ? 'TLS of the application' : describeTls(isTlsUnused ? {} : chain),
     rbac: httpFilters.flatMap(({ name: filter, config }) => {
       if (!(config instanceof RbacConfig)) return [];
@@ -41,6 +41,11 @@ export function describeChain(chain: FilterChain, state: ChainState): FilterChai
   };
 }
 
+/** Returns the name of a chain; without one, which connections it is for. */
+export function labelOf(chain: FilterChain): string {
+  return chain.name || matchOf(chain);
+}
+
 /** Describes the TLS that a chain demands. */
 export function describeTls({ tls }: Partial<Pick<FilterChain, 'tls'>>): string {
   if (tls === undefined) return 'plain text';
@@ -48,6 +53,10 @@ export function describeTls({ tls }: Partial<Pick<FilterChain, 'tls'>>): string 
   return tls.requireClientCertificate
     ? 'TLS, client certificate required'
     : 'TLS, client certificate optional';
+}
+
+function matchOf(chain: FilterChain): string {
+  return isMatched(chain) ? describeMatch(chain.match) : 'default';
 }
 
 function isMatched(chain: FilterChain): chain is MatchedFilterChain {

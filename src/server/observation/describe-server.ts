@@ -61,23 +61,14 @@ export function describeServer(state: ServerState): ServerReport {
       failed: Math.max(0, ended - succeeded),
     },
     ...describeEvents(counts),
-    ...(processServers.isCounting && { recentCalls: describeRecent(state) }),
+    ...(processServers.isCounting && { recentCalls: describeRecent(counts) }),
   };
 }
 
-/** A chain of an earlier Listener is called as it is in its own. */
-function describeRecent(state: ServerState): NonNullable<ServerReport['recentCalls']> {
-  const { counts, generations } = state;
-  const labels = new Map<FilterChain, string>();
-  for (const { chains } of generations) {
-    for (const each of chains) {
-      const { name, match } = describeServed(each, state);
-      labels.set(each[0], name || match);
-    }
-  }
+function describeRecent(counts: ServerCounts): NonNullable<ServerReport['recentCalls']> {
   const recent = counts.recent.all().toSorted((a, b) => b.calls - a.calls);
   return recent.slice(0, MAX_RECENT).map(({ chain, identity, calls, refusals }) => ({
-    ...{ identity, filterChain: labels.get(chain) ?? chain.name, calls, refusals },
+    ...{ identity, filterChain: chain, calls, refusals },
   }));
 }
 

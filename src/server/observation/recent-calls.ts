@@ -1,5 +1,4 @@
 import type { Refusal } from '../../http-filters/server-filter';
-import type { FilterChain } from '../../resources/listener/listener';
 import type { Clock } from '../../util/clock';
 import { statusName } from '../../util/status-code';
 import type { RefusedRequest } from '../connections/refusal-log';
@@ -27,14 +26,15 @@ export interface RefusedCalls {
 
 /** The calls of a client in the last minutes. */
 export interface ClientCalls {
-  readonly chain: FilterChain;
+  /** The name of its filter chain, or what that matches: the chain itself may be of a Listener that is no longer kept. */
+  readonly chain: string;
   readonly identity: string;
   readonly calls: number;
   readonly refusals: readonly RefusedCalls[];
 }
 
 interface Counted {
-  readonly chain: FilterChain;
+  readonly chain: string;
   readonly identity: string;
   calls: number;
   readonly refusals: Map<string, RefusedCalls>;
@@ -43,7 +43,7 @@ interface Counted {
 /** The calls that began in a minute, by filter chain and client. */
 interface Minute {
   readonly number: number;
-  readonly chains: Map<FilterChain, Map<string, Counted>>;
+  readonly chains: Map<string, Map<string, Counted>>;
   /** Of all chains. */
   clients: number;
 }
@@ -55,7 +55,7 @@ export class RecentCalls {
   constructor(private readonly clock: Pick<Clock, 'now'>) {}
 
   /** @param request With its path only if nothing else of it can be read. */
-  add(chain: FilterChain, request: RefusedRequest, refusal: Refusal | undefined): void {
+  add(chain: string, request: RefusedRequest, refusal: Refusal | undefined): void {
     const identity = request.remote === undefined ? 'unknown' : nameOfClient(request.tls);
     const counted = this.countOf(chain, identity);
     counted.calls++;
@@ -65,7 +65,7 @@ export class RecentCalls {
   /** Returns the calls of the last minutes, those of a client and chain as one. */
   all(): readonly ClientCalls[] {
     this.dropOld();
-    const sums = new Map<FilterChain, Map<string, Counted>>();
+    const sums = new Map<string, Map<string, Counted>>();
     for (const { chains } of this.minutes) {
       for (const [chain, clients] of chains) {
         const known = sums.get(chain) ?? new Map<string, Counted>();
@@ -82,7 +82,7 @@ export class RecentCalls {
     this.minutes = [];
   }
 
-  private countOf(chain: FilterChain, identity: string): Counted {
+  private countOf(chain: string, identity: string): Counted {
     const minute = this.currentMinute();
     const clients = minute.chains.get(chain) ?? new Map<string, Counted>();
     minute.chains.set(chain, clients);

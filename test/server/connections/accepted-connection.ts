@@ -66,7 +66,7 @@ export async function acceptConnection(): Promise<AcceptedConnection> {
         clock,
         calls: new CallCounts(),
       },
-      () => undefined,
+      { onLastCall: () => undefined, onClosed: () => undefined },
     );
   const stop = () => {
     client.destroy();

@@ -1,16 +1,9 @@
 import { status } from '@grpc/grpc-js';
-import type { FilterChain } from '../../../src/resources/listener/listener';
 import { nameOfClient } from '../../../src/server/observation/client-name';
 import { RecentCalls } from '../../../src/server/observation/recent-calls';
 import { FakeClock } from '../../support/fake-clock';
 
-const chain: FilterChain = {
-  ...{ name: 'inbound', tls: undefined },
-  httpConnectionManager: {
-    ...{ routes: { kind: 'rds', routeConfigName: 'r' }, httpFilters: [] },
-    maxStreamDurationMs: undefined,
-  },
-};
+const chain = 'inbound';
 const end = { address: '127.0.0.1', port: 1 };
 
 /** A request of a client with a certificate. */

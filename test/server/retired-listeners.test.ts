@@ -1,0 +1,82 @@
+import { once } from 'node:events';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { Generation } from '../../src/server/connections/generation';
+import { eventually } from '../support/eventually';
+import {
+  callServer,
+  inlineRoutes,
+  openStream,
+  serverChain,
+  XdsServerWorld,
+} from '../support/xds-server-world';
+
+setFlagsFromString('--expose-gc');
+const gc = runInNewContext('gc') as () => void;
+
+let world: XdsServerWorld;
+/** The listeners that were served, in their order. */
+const served: WeakRef<object>[] = [];
+const { inSteps } = Generation;
+
+beforeEach(async () => {
+  served.length = 0;
+  Generation.inSteps = (options) => {
+    served.push(new WeakRef(options.listener));
+    return inSteps.call(Generation, options);
+  };
+  world = await XdsServerWorld.start();
+});
+
+afterEach(() => {
+  Generation.inSteps = inSteps;
+  world.stop();
+});
+
+/** A listener with the routes inside, which differ from those of each other one. */
+const listenerOf = (index: number) => {
+  const own = { non_forwarding_action: {} };
+  const routes = [
+    { match: { path: `/only/${index}` }, ...own },
+    { match: { prefix: '' }, ...own },
+  ];
+  return world.listener([serverChain(inlineRoutes(routes))]);
+};
+
+const isKept = () => {
+  gc();
+  return served.map((each) => each.deref() !== undefined);
+};
+
+it.each([
+  ['at once', 0],
+  ['with a jitter of an hour', 3_600_000],
+])(
+  'keeps no listener before the last one for streams that stay open, drained %s',
+  async (_when, drainJitterMs) => {
+    const server = world.server({ drainJitterMs });
+    world.serve([listenerOf(0)]);
+    await world.bind(server);
+    const streams = [];
+    for (let index = 0; index < 4; index++) {
+      if (index > 0) world.serve([listenerOf(index)]);
+      await eventually(
+        () => served.length,
+        (count) => count === index + 1,
+      );
+      const client = world.client();
+      expect(await callServer(client)).toBe('OK');
+      streams.push(openStream(client));
+    }
+    const last = drainJitterMs === 0 ? [false, true] : [true, true];
+    await eventually(
+      isKept,
+      (kept) => JSON.stringify(kept) === JSON.stringify([false, false, ...last]),
+    );
+    for (const stream of streams) {
+      stream.write(Buffer.from('still'));
+      expect(String((await once(stream, 'data'))[0])).toBe('still');
+      stream.on('error', () => undefined).cancel();
+    }
+  },
+);
