@@ -30,13 +30,13 @@ export interface Limits {
    */
   readonly maxEndpointsPerAssignment: number;
   /**
-   * Endpoints of all assignments and collections in use from one management server, without those that get no calls,
+   * Endpoints of all assignments and collections in use in the process, without those that get no calls,
    * such as unhealthy ones; a locality without any counts for one. A resource that would exceed it is rejected (NACK), and its last version stays in use. What
    * resources had that are no longer watched, or have shrunk, can be used by others. Default: 400,000.
    */
   readonly maxEndpoints: number;
   /**
-   * Bytes of memory that the resources cached from one management server may take, as estimated: the encoded resources, and
+   * Bytes of memory that the cached resources of the process may take, as estimated: the encoded resources, and
    * 64 bytes for each field that is read of them. A resource that would exceed it is rejected (NACK), and its last version
    * stays in use. What resources took that are no longer watched, or have shrunk, can be used by others. Default: 256 MiB.
    */

@@ -38,7 +38,7 @@ export interface RelayOptions {
   readonly maxNodes?: number;
   /** Bytes of one message of a management server. Default: 67,108,864. */
   readonly maxMessageBytes?: number;
-  /** Bytes of the resources of one management server for one node, as estimated: see docs/limits.md. Default: 268,435,456. */
+  /** Bytes of the resources of all nodes, as estimated: see docs/limits.md. Default: 268,435,456. */
   readonly maxCachedBytes?: number;
   /** Default: no output. */
   readonly logger?: Logger;

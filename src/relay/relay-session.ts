@@ -14,6 +14,7 @@ import type { Handle } from '../util/handle';
 import { RELAY_TARGET } from '../util/relay-method';
 import { cutText, quoteName, sanitizeText } from '../util/text';
 import { PACKAGE_VERSION } from '../util/version';
+import { createBudgets } from '../xds-client/budgets';
 import type { UserAgent } from '../xds-client/management-servers';
 import { formatRelayIdentifier } from '../xds-client/relay-hop';
 import { parseOpaqueName, parseResourceName } from '../xds-client/resource-name';
@@ -168,12 +169,14 @@ export class RelaySession {
   private createUpstreams(): Upstreams {
     const { environment, bootstrap, node, maxNodes, inherited, userAgent } = this.options;
     const transportFactory = this.chain.chain(this.options.transportFactory);
+    const { limits, clock } = environment;
+    const budgets = createBudgets(limits, clock.monotonicMs());
     return new Upstreams({
-      ...{ node, maxNodes, bootstrap, clock: environment.clock },
+      ...{ node, maxNodes, bootstrap, clock },
       create: (bootstrapOfNode, isOwn, countNames) =>
         new RelayUpstream({
           ...{ environment, bootstrap: bootstrapOfNode, userAgent, transportFactory, countNames },
-          ...{ inherited: isOwn ? inherited : [], events: this.upstreamStats },
+          ...{ inherited: isOwn ? inherited : [], events: this.upstreamStats, budgets },
           onReporting: () => this.lrs.refresh(),
         }),
     });

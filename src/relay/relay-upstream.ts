@@ -5,6 +5,7 @@ import { clusterKind } from '../control-plane/resource';
 import type { PolicyEnvironment } from '../lb/registry/policy-table';
 import { RELAY_TARGET } from '../util/relay-method';
 import { quoteName, sanitizeText } from '../util/text';
+import type { Budgets } from '../xds-client/budgets';
 import type { ClientEvents } from '../xds-client/client-snapshot';
 import { DRAIN_TIMEOUT_MS } from '../xds-client/limits';
 import { LoadReporter, LoadStreams } from '../xds-client/lrs/load-reporter';
@@ -30,6 +31,8 @@ export interface RelayUpstreamOptions {
   readonly userAgent: UserAgent;
   readonly transportFactory: XdsTransportFactory;
   readonly events: ClientEvents;
+  /** Of all nodes. */
+  readonly budgets: Budgets;
   /** Returns how many names are requested for all nodes. */
   readonly countNames: () => number;
   /** Called when servers request other load reports than before. */
@@ -102,14 +105,13 @@ export class RelayUpstream {
   }
 
   private clientOptions(transportFactory: XdsTransportFactory) {
-    const { bootstrap, userAgent, environment, events } = this.options;
-    const { clock, random, logger, flags, limits } = environment;
-    const { maxUpdateTimePercent, maxCachedBytes } = limits;
+    const { bootstrap, userAgent, environment, events, budgets } = this.options;
+    const { clock, random, logger, flags } = environment;
     const features = flags.endpointFallback ? ['xds.endpoint.supports_lb_endpoint_collection'] : [];
     return {
       ...{ bootstrap, transportFactory, userAgent, clientFeatures: features },
       ...{ clock, random, logger, federation: flags.federation },
-      ...{ maxUpdateTimePercent, maxCachedBytes, events },
+      ...{ budgets, events },
       // The errors of resources are for clients to judge.
       dataErrorHandling: true,
       rejectionOf: (typeUrl: string) =>

@@ -103,7 +103,7 @@ export interface ExtensionPoints {
   readonly keepDraining?: boolean;
   /** Endpoints of one assignment. Default: that of `Limits`. */
   readonly maxEndpointsPerAssignment?: number;
-  /** Endpoints in use from one management server. Default: that of `Limits`. */
+  /** Endpoints in use in the process. Default: that of `Limits`. */
   readonly maxEndpoints?: number;
   /** Whether endpoints may have several addresses (gRFC A61). Default: they may. */
   readonly additionalAddresses?: boolean;

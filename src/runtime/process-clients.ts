@@ -4,6 +4,7 @@ import type { PolicyEnvironment } from '../lb/registry/policy-table';
 import { LoadReporter, type LoadStreams } from '../xds-client/lrs/load-reporter';
 import { processStats } from '../observe/stats/stats-registry';
 import { PACKAGE_VERSION } from '../util/version';
+import { createBudgets } from '../xds-client/budgets';
 import { ClientPool, type ClientGroup } from '../xds-client/client-pool';
 import { mergeResources } from '../xds-client/client-snapshot';
 import { ManagementServers, type UserAgent } from '../xds-client/management-servers';
@@ -47,7 +48,7 @@ export function createClientPool(
   streams?: LoadStreams,
 ): ClientPool<WatchClient, XdsClientGroup> {
   const { dataErrorHandling, endpointFallback, federation, lrsPropagation } = flags;
-  const { maxUpdateTimePercent, maxCachedBytes } = limits;
+  const budgets = createBudgets(limits, clock.monotonicMs());
   const clientFeatures = endpointFallback ? ['xds.endpoint.supports_lb_endpoint_collection'] : [];
   return new ClientPool<WatchClient, XdsClientGroup>((bootstrap, clients, connectionOptions) => {
     const transportFactory = withConnectionOptions(transports, connectionOptions);
@@ -59,7 +60,7 @@ export function createClientPool(
     const options = {
       ...{ bootstrap, transportFactory, userAgent: USER_AGENT, clientFeatures },
       ...{ clock, random, logger, dataErrorHandling, federation },
-      ...{ maxUpdateTimePercent, maxCachedBytes, events: stats },
+      ...{ budgets, events: stats },
     };
     const servers = new ManagementServers(options);
     const { node, parseName } = servers;

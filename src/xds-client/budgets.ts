@@ -1,6 +1,9 @@
+import type { Handle } from '../util/handle';
 import {
   BESIDE_FACTOR,
   BYTES_PER_MS,
+  cacheLimit,
+  DEFAULT_TIME_PERCENT,
   MAX_TIME_DEBT_MS,
   MESSAGE_COST_MS,
   READ_TURN_MS,
@@ -8,6 +11,7 @@ import {
   UPDATE_BURST,
   UPDATES_PER_SECOND,
 } from './limits';
+import type { ElementLimit } from './resource-type';
 
 /**
  * The time that configuration may take: a token bucket. Everything done in the client's queue takes from it, from
@@ -94,4 +98,90 @@ export class UpdateBudget {
     this.left--;
     return 0;
   }
+}
+
+/** Counts what the resources of all management servers have, by the limit it counts against. */
+export class ElementCounts {
+  private readonly counts = new Map<ElementLimit, number>();
+
+  /** Returns how many elements count against the limit. */
+  of(limit: ElementLimit): number {
+    return this.counts.get(limit) ?? 0;
+  }
+
+  /** Adds a number of elements, or removes them if it is negative. */
+  add(limit: ElementLimit, count: number): void {
+    this.counts.set(limit, this.of(limit) + count);
+  }
+}
+
+/** What one resource counts against a limit, until it is released. */
+export class ElementCount implements Handle {
+  private count = 0;
+
+  constructor(
+    private readonly counts: ElementCounts,
+    private readonly limit: ElementLimit,
+  ) {}
+
+  /** Replaces what it counts. */
+  set(count: number): void {
+    if (count === this.count) return;
+    this.counts.add(this.limit, count - this.count);
+    this.count = count;
+  }
+
+  /** How many elements it may have. */
+  get room(): number {
+    return this.limit.max - this.counts.of(this.limit) + this.count;
+  }
+
+  release(): void {
+    this.set(0);
+  }
+}
+
+/**
+ * What the resources of a response will have more than those they replace, until it is released: responses of other
+ * servers are read meanwhile.
+ */
+export class ReservedElements implements Handle {
+  private readonly reserved = new ElementCounts();
+  private readonly limits = new Set<ElementLimit>();
+
+  constructor(private readonly counts: ElementCounts) {}
+
+  /** Returns how many elements count against the limit, with those that are reserved. */
+  of(limit: ElementLimit): number {
+    return this.counts.of(limit);
+  }
+
+  add(limit: ElementLimit, count: number): void {
+    this.limits.add(limit);
+    this.reserved.add(limit, count);
+    this.counts.add(limit, count);
+  }
+
+  release(): void {
+    for (const limit of this.limits) this.counts.add(limit, -this.reserved.of(limit));
+    this.limits.clear();
+  }
+}
+
+/** What the management servers of a process share: the time and the memory that their resources may take. */
+export interface Budgets {
+  readonly time: TimeBudget;
+  readonly elements: ElementCounts;
+  /** The limit on what all cached resources take. */
+  readonly cacheLimit: ElementLimit;
+}
+
+/** Creates the budgets of a process. @param limits See `Limits`. @param nowMs On the monotonic clock. */
+export function createBudgets(
+  limits: { readonly maxUpdateTimePercent?: number; readonly maxCachedBytes?: number },
+  nowMs: number,
+): Budgets {
+  const { maxUpdateTimePercent = DEFAULT_TIME_PERCENT, maxCachedBytes } = limits;
+  const time = new TimeBudget(Math.min(maxUpdateTimePercent, 100) / 100, nowMs);
+  return { time, elements: new ElementCounts(), cacheLimit: cacheLimit(maxCachedBytes) };
 }

@@ -21,6 +21,7 @@ import {
   type ResourceEvent,
   type ResourceState,
 } from './resource-state';
+import { ElementCount, type ElementCounts } from './budgets';
 import { isWildcard, WILDCARD, type ElementLimit, type ResourceType } from './resource-type';
 import { removalHandling, type ServerPolicy } from './server-policy';
 import type { ResourceId } from './xds-errors';
@@ -280,7 +281,7 @@ interface TypeResources {
 }
 
 /** Constructor options of the resources of a channel. */
-export interface ChannelResourcesOptions extends Omit<ChannelResourceOptions, 'elements'> {
+export interface ChannelResourcesOptions extends ChannelResourceOptions {
   /** Begins to apply a response, until the handle is released: see `ManagementServers.runWhenWhole`. */
   readonly beginApplying: () => Handle;
 }
@@ -289,15 +290,10 @@ const NO_RESOURCES: ReadonlyMap<string, ChannelResource> = new Map();
 
 /** The resources subscribed to at one management server, by type and name. They survive streams. */
 export class ChannelResources {
-  /** The elements of all of them. */
-  readonly elements = new ElementCounts();
   private readonly types = new Map<string, TypeResources>();
-  private readonly resourceOptions: ChannelResourceOptions;
   private latest = 0;
 
-  constructor(private readonly options: ChannelResourcesOptions) {
-    this.resourceOptions = { ...options, elements: this.elements };
-  }
+  constructor(private readonly options: ChannelResourcesOptions) {}
 
   /** The position of the resource subscribed to last. See `ChannelResource.position`. */
   get latestPosition(): number {
@@ -313,7 +309,7 @@ export class ChannelResources {
     }
     let resource = ofType.byName.get(name);
     if (resource === undefined) {
-      resource = new ChannelResource(type, name, ++this.latest, this.resourceOptions);
+      resource = new ChannelResource(type, name, ++this.latest, this.options);
       ofType.byName.set(name, resource);
     }
     resource.subscribers.add(subscriber);
@@ -431,45 +427,4 @@ function* applyEach(names: readonly string[], apply: (name: string) => void): St
     () => EVENT_SIZE,
   );
   if (failure !== undefined) throw failure.error;
-}
-
-/** Counts what the resources of one management server have, by the limit it counts against. */
-class ElementCounts {
-  private readonly counts = new Map<ElementLimit, number>();
-
-  /** Returns how many elements count against the limit. */
-  of(limit: ElementLimit): number {
-    return this.counts.get(limit) ?? 0;
-  }
-
-  /** Adds a number of elements, or removes them if it is negative. */
-  add(limit: ElementLimit, count: number): void {
-    this.counts.set(limit, this.of(limit) + count);
-  }
-}
-
-/** What one resource counts against a limit, until it is released. */
-class ElementCount implements Handle {
-  private count = 0;
-
-  constructor(
-    private readonly counts: ElementCounts,
-    private readonly limit: ElementLimit,
-  ) {}
-
-  /** Replaces what it counts. */
-  set(count: number): void {
-    if (count === this.count) return;
-    this.counts.add(this.limit, count - this.count);
-    this.count = count;
-  }
-
-  /** How many elements it may have. */
-  get room(): number {
-    return this.limit.max - this.counts.of(this.limit) + this.count;
-  }
-
-  release(): void {
-    this.set(0);
-  }
 }

@@ -137,10 +137,10 @@ export const DEFAULT_TIME_PERCENT = 25;
  */
 export const BYTES_PER_FIELD = 64;
 
-/** Bytes that the resources cached from one management server may take, unless the application sets another limit. */
+/** Bytes that the cached resources of the process may take, unless the application sets another limit. */
 const DEFAULT_CACHED_BYTES = 256 * 2 ** 20;
 
-/** Bytes of rejected versions that are kept of one management server for diagnostics. */
+/** Bytes of rejected versions that are kept for diagnostics. */
 export const REJECTED_BYTES_LIMIT: ElementLimit = {
   name: 'rejectedBytes',
   noun: 'bytes',
@@ -153,7 +153,7 @@ export const DRAIN_TIMEOUT_MS = 1000;
 /** Bytes of one rejected version that is kept for diagnostics. */
 export const MAX_REJECTED_BYTES = 2 ** 20;
 
-/** Returns the limit on what the resources cached from one management server take. */
+/** Returns the limit on what the cached resources of the process take. */
 export function cacheLimit(maxCachedBytes = DEFAULT_CACHED_BYTES): ElementLimit {
   return { name: 'maxCachedBytes', noun: 'bytes of memory', max: maxCachedBytes };
 }

@@ -8,13 +8,12 @@ import type { Random } from '../util/random';
 import { SerialQueue } from '../util/serial-queue';
 import { ChangeHistory } from './change-history';
 import { noClientEvents, type ClientEvents } from './client-snapshot';
-import { cacheLimit, DEFAULT_TIME_PERCENT } from './limits';
 import { LongWaits } from './long-waits';
 import { parseOpaqueName, parseResourceName, type ParseResourceName } from './resource-name';
 import type { ResourceType } from './resource-type';
 import { ServerChannel } from './server-channel';
 import { serverPolicy } from './server-policy';
-import { TimeBudget } from './budgets';
+import { createBudgets, type Budgets } from './budgets';
 import type { XdsTransportFactory } from './transport';
 import type { SemanticVersion } from '../wire/generated/envoy/type/v3/semantic_version';
 import { NullValue, type Struct, type Value } from '../wire/generated/google/protobuf/struct';
@@ -47,8 +46,8 @@ export interface ManagementServersOptions {
   readonly maxUpdateTimePercent?: number;
   /** See `Limits`. Default: 256 MiB. */
   readonly maxCachedBytes?: number;
-  /** The time that clients share. Default: `maxUpdateTimePercent` for those of this bootstrap. */
-  readonly time?: TimeBudget | undefined;
+  /** Those of the process, by which both limits apply to all bootstraps together. Default: those of this bootstrap alone. */
+  readonly budgets?: Budgets | undefined;
 }
 
 /** A client that is swept once the queue is empty. */
@@ -78,8 +77,8 @@ export class ManagementServers {
   private readonly servers = new Map<string, ServerConfig>();
   /** Keys of servers that were found not to have the incremental variant of the protocol. */
   private readonly withoutDelta = new Set<string>();
-  /** The time spent in the queue is taken from it. */
-  private readonly time: TimeBudget;
+  /** The time spent in the queue is taken from them. */
+  private readonly budgets: Budgets;
   /** When the present work in the queue began, on the monotonic clock. */
   private startedAtMs = 0;
   private holds = 0;
@@ -98,9 +97,7 @@ export class ManagementServers {
       () => this.settle(),
       () => (this.startedAtMs = clock.monotonicMs()),
     );
-    const { maxUpdateTimePercent = DEFAULT_TIME_PERCENT } = options;
-    const share = Math.min(maxUpdateTimePercent, 100) / 100;
-    this.time = options.time ?? new TimeBudget(share, clock.monotonicMs());
+    this.budgets = options.budgets ?? createBudgets(options, clock.monotonicMs());
     const { queue } = this;
     this.node = createNode(bootstrap.node, userAgent, clientFeatures);
     const nodeId = bootstrap.node.id;
@@ -120,7 +117,7 @@ export class ManagementServers {
 
   /** When the response was received whose effects are in the queue, on the monotonic clock; `undefined` if none is. */
   get receivedAtMs(): number | undefined {
-    return this.time.receivedAtMs;
+    return this.budgets.time.receivedAtMs;
   }
 
   /** Registers a resource type. @throws Error if another one has its type URL. */
@@ -174,7 +171,7 @@ export class ManagementServers {
 
   /** Takes work from the time for configuration that follows from it and is not done in the queue. */
   spendTime(costMs: number): void {
-    this.time.spend(costMs, this.options.clock.monotonicMs());
+    this.budgets.time.spend(costMs, this.options.clock.monotonicMs());
   }
 
   private beginApplying(): Handle {
@@ -198,14 +195,13 @@ export class ManagementServers {
       beginApplying: () => this.beginApplying(),
       isAwaited: () => this.waiting > 0,
       queue: this.queue,
-      time: this.time,
+      budgets: this.budgets,
       clock,
       random,
       logger,
       events: events ?? noClientEvents,
       rejectionOf: this.options.rejectionOf,
       history: this.history,
-      cacheLimit: cacheLimit(this.options.maxCachedBytes),
     });
   }
 
@@ -215,7 +211,7 @@ export class ManagementServers {
     this.toSweep.clear();
     for (const client of clients) this.attempt(() => client.sweep());
     this.spendRun();
-    this.time.receivedAtMs = undefined;
+    this.budgets.time.receivedAtMs = undefined;
     if (this.holds > 0) return;
     for (const channel of this.channels.values()) this.attempt(() => channel.flush());
     this.spendRun();
@@ -224,7 +220,7 @@ export class ManagementServers {
   /** Takes the time since the current run began, or since this was called in it. */
   private spendRun(): void {
     const nowMs = this.options.clock.monotonicMs();
-    this.time.spend(nowMs - this.startedAtMs, nowMs);
+    this.budgets.time.spend(nowMs - this.startedAtMs, nowMs);
     this.startedAtMs = nowMs;
   }
 

@@ -61,7 +61,7 @@ export interface DiscoveryService {
   readonly noun: string;
 }
 
-/** A bound on the elements that all resources of one management server have together. */
+/** A bound on the elements that all resources of the process have together. */
 export interface ElementLimit {
   /** The limit that the application sets, such as `maxEndpoints`; `undefined` if it is fixed. */
   readonly name: string | undefined;

@@ -33,7 +33,7 @@ import type { ChangeHistory } from './change-history';
 import type { ClientEvents, ServerSnapshot } from './client-snapshot';
 import type { ParseResourceName } from './resource-name';
 import type { CertificateProviders, DiscoveryService, ResourceType } from './resource-type';
-import type { TimeBudget } from './budgets';
+import { ReservedElements, type Budgets } from './budgets';
 import type { XdsTransport, XdsTransportFactory } from './transport';
 import { describeServer, describeSilence, type ResourceId } from './xds-errors';
 import { parseRelayIdentifier, type RelayHop } from './relay-hop';
@@ -42,7 +42,7 @@ import { inSeconds } from '../util/duration';
 /** Constructor options of a channel. */
 export interface ServerChannelOptions extends Omit<
   ChannelResourcesOptions,
-  'channel' | 'listener'
+  'channel' | 'listener' | 'elements' | 'cacheLimit'
 > {
   readonly logger: Logger;
   readonly history: ChangeHistory;
@@ -55,7 +55,7 @@ export interface ServerChannelOptions extends Omit<
   readonly withoutDelta: Set<string>;
   readonly transportFactory: XdsTransportFactory;
   readonly queue: SerialQueue;
-  readonly time: TimeBudget;
+  readonly budgets: Budgets;
   readonly random: Random;
   readonly events: ClientEvents;
   /** Returns whether calls fail or wait for want of a change: see `XdsClient.hurry`. */
@@ -115,11 +115,12 @@ export class ServerChannel implements Channel {
     this.server = server;
     this.policy = policy;
     this.description = description;
-    const { clock, history, cacheLimit, beginApplying } = options;
+    const { clock, history, beginApplying } = options;
+    const { elements, cacheLimit } = options.budgets;
     this.log = new ChannelLog({ channel: this, clock, logger, history });
     const listener = this.log;
     this.resources = new ChannelResources({
-      ...{ channel: this, clock, listener, cacheLimit, beginApplying },
+      ...{ channel: this, clock, listener, elements, cacheLimit, beginApplying },
     });
     this.events = {
       onServerFailure: (failed) => this.attempt(() => events.onServerFailure(failed)),
@@ -245,7 +246,8 @@ export class ServerChannel implements Channel {
   }
 
   private createStream(service: DiscoveryService): AdsStream {
-    const { queue, time, clock, random, isAwaited } = this.options;
+    const { queue, budgets, clock, random, isAwaited } = this.options;
+    const { time } = budgets;
     const { resources, variant } = this;
     return new AdsStream({
       handler: this.createHandler(service),
@@ -291,11 +293,19 @@ export class ServerChannel implements Channel {
     }
     // Names may be added while the response is read.
     const { latestPosition } = resources;
-    const read = yield* readResponse(response, this.readContext(type));
-    const ofType = resources.ofType(typeUrl);
-    let verdict = yield* decideVerdict(read, ofType, latestPosition);
-    const rejection = this.options.rejectionOf?.(typeUrl);
-    if (rejection !== undefined) verdict = yield* rejectRepeated(verdict, read, ofType, rejection);
+    const elements = new ReservedElements(this.options.budgets.elements);
+    let read: ReadResponse;
+    let verdict: Verdict;
+    try {
+      read = yield* readResponse(response, this.readContext(type, elements));
+      const ofType = resources.ofType(typeUrl);
+      verdict = yield* decideVerdict(read, ofType, latestPosition);
+      const rejection = this.options.rejectionOf?.(typeUrl);
+      if (rejection !== undefined)
+        verdict = yield* rejectRepeated(verdict, read, ofType, rejection);
+    } finally {
+      elements.release();
+    }
     yield* resources.onResponse(typeUrl, version, read, latestPosition);
     const valid = yield* countValid(read);
     this.events.onResponse(this.server, typeUrl, valid, read.invalid);
@@ -303,7 +313,7 @@ export class ServerChannel implements Channel {
     return verdict;
   }
 
-  private readContext(type: ResourceType<unknown>): ReadContext {
+  private readContext(type: ResourceType<unknown>, elements: ReservedElements): ReadContext {
     const { server, policy, description, resources } = this;
     const { certificateProviders, parseName, clock } = this.options;
     return {
@@ -312,8 +322,7 @@ export class ServerChannel implements Channel {
       resources: resources.ofType(type.typeUrl),
       wildcard: resources.wildcardOf(type.typeUrl),
       order: resources.orderOf(type.typeUrl),
-      elementsOf: (limit) => resources.elements.of(limit),
-      cacheLimit: this.options.cacheLimit,
+      ...{ elements, cacheLimit: this.options.budgets.cacheLimit },
       onError: (subject, error) => this.log.bug(subject, error),
     };
   }

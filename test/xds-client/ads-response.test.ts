@@ -3,6 +3,7 @@ import {
   type ResourceError,
 } from '../../src/wire/generated/envoy/service/discovery/v3/discovery';
 import type { Any } from '../../src/wire/generated/google/protobuf/any';
+import { ElementCounts, ReservedElements } from '../../src/xds-client/budgets';
 import { cacheLimit } from '../../src/xds-client/limits';
 import { SotwProtocol } from '../../src/xds-client/ads/sotw-subscriptions';
 import { createNode } from '../../src/xds-client/management-servers';
@@ -66,7 +67,7 @@ function readBytes(
       },
       resources: new Map(requested.map((name) => [name, { accepted: cached.get(name) }])),
       wildcard: undefined,
-      elementsOf: () => 0,
+      elements: new ReservedElements(new ElementCounts()),
       cacheLimit: cacheLimit(),
       onError: () => undefined,
       order,

@@ -1,5 +1,6 @@
+import { createBudgets, ElementCounts, ReservedElements } from '../../src/xds-client/budgets';
 import type { ElementLimit } from '../../src/xds-client/resource-type';
-import { DeltaHarness, Harness } from './harness';
+import { authorityConfig, DeltaHarness, Harness, serverConfig } from './harness';
 import { TestResourceType, type TestValue } from './test-resource';
 
 const limit: ElementLimit = { name: 'maxLetters', noun: 'letters', max: 10 };
@@ -123,5 +124,46 @@ describe('a limit on the elements of all resources', () => {
     expect(lastRejection(h)).toContain('5 letters, with those of other resources 11');
     h.send(names, '2', { n: 'nnnn' });
     expect(n.values).toEqual([{ text: 'nnnn' }]);
+  });
+});
+
+describe('the limits of a process', () => {
+  it('count the resources of all management servers of a bootstrap', () => {
+    const authorities = new Map([['other', authorityConfig([serverConfig('other.test:1')])]]);
+    const h = new Harness({ authorities });
+    h.watch(words, 'a');
+    h.watch(words, 'xdstp://other/test.Words/b');
+    h.send(words, '1', { a: 'aaaaaa' });
+    const { stream } = h.network.server('other.test:1');
+    const resources = [words.resource('xdstp://other/test.Words/b', 'bbbbb')];
+    stream.respond({ typeUrl: words.typeUrl, versionInfo: '1', resources });
+    expect(stream.requests.at(-1)?.errorDetail?.message).toContain(
+      excess('xdstp://other/test.Words/b', 5, 11),
+    );
+  });
+
+  it('count the resources of all bootstraps, until they are no longer watched', () => {
+    const budgets = createBudgets({}, 0);
+    const [one, two] = [new Harness({ budgets }), new Harness({ budgets })];
+    const a = one.watch(words, 'a');
+    two.watch(words, 'b');
+    one.send(words, '1', { a: 'aaaaaa' });
+    two.send(words, '1', { b: 'bbbbb' });
+    expect(lastRejection(two)).toBe(excess('b', 5, 11));
+    a.release();
+    two.clock.advance(1000);
+    two.send(words, '2', { b: 'bbbbb' });
+    expect(lastRejection(two)).toBeUndefined();
+  });
+
+  it('count what is being read from several servers at once', () => {
+    const counts = new ElementCounts();
+    const [one, two] = [new ReservedElements(counts), new ReservedElements(counts)];
+    one.add(limit, 6);
+    two.add(limit, -1);
+    expect(two.of(limit)).toBe(5);
+    one.release();
+    two.release();
+    expect(counts.of(limit)).toBe(0);
   });
 });

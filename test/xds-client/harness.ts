@@ -2,6 +2,7 @@ import type { AuthorityConfig, Bootstrap, ServerConfig } from '../../src/bootstr
 import type { Handle } from '../../src/util/handle';
 import type { Logger } from '../../src/util/logger';
 import type { Result } from '../../src/util/result';
+import type { Budgets } from '../../src/xds-client/budgets';
 import type { ClientEvents } from '../../src/xds-client/client-snapshot';
 import type { ResourceWatcher, XdsError } from '../../src/xds-client/resource-watcher';
 import { ManagementServers } from '../../src/xds-client/management-servers';
@@ -97,6 +98,8 @@ export interface HarnessOptions {
   readonly maxCachedBytes?: number;
   /** Default: no jitter. */
   readonly random?: Random;
+  /** Shared with other clients. */
+  readonly budgets?: Budgets;
 }
 
 export function bootstrap({ servers, authorities, metadata }: HarnessOptions = {}): Bootstrap {
@@ -144,6 +147,7 @@ export class Harness {
       dataErrorHandling: options.dataErrorHandling ?? false,
       federation: options.federation ?? true,
       ...(options.events === undefined ? {} : { events: options.events }),
+      budgets: options.budgets,
       ...(options.maxCachedBytes === undefined ? {} : { maxCachedBytes: options.maxCachedBytes }),
     };
     this.servers = new ManagementServers(this.options);

@@ -1,3 +1,4 @@
+import { ElementCounts, ReservedElements } from '../../src/xds-client/budgets';
 import {
   cacheLimit,
   MAX_NAME_LENGTH,
@@ -139,7 +140,7 @@ describe('a response with too many resources', () => {
             },
             resources: new Map([['a', { accepted: undefined }]]),
             wildcard: undefined,
-            elementsOf: () => 0,
+            elements: new ReservedElements(new ElementCounts()),
             cacheLimit: cacheLimit(),
             onError: () => undefined,
             order: new ResponseOrder(type.typeUrl),

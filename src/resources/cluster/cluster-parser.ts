@@ -33,7 +33,7 @@ const httpProtocolOptionsType = {
 };
 
 /**
- * Fields of all clusters in use from one management server, of which one with TLS has some 60. A cluster is always decoded as a
+ * Fields of all clusters in use in the process, of which one with TLS has some 60. A cluster is always decoded as a
  * whole, so that they are counted as it is read.
  */
 const CLUSTER_FIELDS: ElementLimit = { name: undefined, noun: 'fields', max: 2_000_000 };

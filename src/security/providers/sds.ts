@@ -5,8 +5,7 @@ import { type JsonFields, readObject, readRequiredString } from '../../util/json
 import type { Violations } from '../../util/violations';
 import type { Clock } from '../../util/clock';
 import type { Random } from '../../util/random';
-import { TimeBudget } from '../../xds-client/budgets';
-import { DEFAULT_TIME_PERCENT } from '../../xds-client/limits';
+import { createBudgets, type Budgets } from '../../xds-client/budgets';
 import type { UserAgent } from '../../xds-client/management-servers';
 import type { ResourceType } from '../../xds-client/resource-type';
 import { SEPARATE_STREAMS_FEATURE } from '../../xds-client/server-policy';
@@ -112,7 +111,7 @@ export interface SdsOptions {
 /** What the instances of a process share. */
 interface SharedOptions extends SdsOptions {
   /** Taken from by the responses of every secret discovery server. */
-  readonly time: TimeBudget;
+  readonly budgets: Budgets;
   /** Takes from it what secrets cost after they were received: once, if they are of several instances. */
   readonly pay: PayForWork;
 }
@@ -140,8 +139,9 @@ export function createSds(options: SdsOptions): CertificateProviderType<SdsConfi
 }
 
 function share(options: SdsOptions, clock: Clock): SharedOptions {
-  const time = new TimeBudget(DEFAULT_TIME_PERCENT / 100, clock.monotonicMs());
-  return { ...options, time, pay: (durationMs) => time.spend(durationMs, clock.monotonicMs()) };
+  const budgets = createBudgets({}, clock.monotonicMs());
+  const { time } = budgets;
+  return { ...options, budgets, pay: (durationMs) => time.spend(durationMs, clock.monotonicMs()) };
 }
 
 function createProvider(
@@ -186,7 +186,7 @@ function createClientOptions(
   options: SharedOptions,
 ): XdsClientOptions {
   const transportFactory = withConnectionOptions(options.transportFactory, connectionOptions);
-  const { random, dataErrorHandling, userAgent, time } = options;
+  const { random, dataErrorHandling, userAgent, budgets } = options;
   const features = new Set([...server.features, SEPARATE_STREAMS_FEATURE]);
   const bootstrap: Bootstrap = {
     source: `certificate_providers[${JSON.stringify(instanceName)}]`,
@@ -197,7 +197,7 @@ function createClientOptions(
     certificateProviders: new Map(),
   };
   return {
-    ...{ bootstrap, transportFactory, dataErrorHandling, clock, random, logger, time },
+    ...{ bootstrap, transportFactory, dataErrorHandling, clock, random, logger, budgets },
     userAgent: { ...userAgent, buildVersion: BUILD_VERSION },
     // The names of secrets are those of the server: SPIFFE IDs, or plain text.
     federation: false,

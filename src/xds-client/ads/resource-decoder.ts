@@ -2,6 +2,7 @@ import type { ServerConfig } from '../../bootstrap/bootstrap';
 import { ReadBudget } from '../../util/read-budget';
 import { err, ok, type Result } from '../../util/result';
 import type { Steps } from '../../util/steps';
+import type { ReservedElements } from '../budgets';
 import { RESPONSE_LIMIT } from '../limits';
 import { cachedBytes, type Accepted, type CachedSize, type ResourceEvent } from '../resource-state';
 import {
@@ -36,14 +37,12 @@ export interface ResourceDecoderOptions {
   readonly previous: (name: string) => CachedVersion | undefined;
   /** The limit on what all cached resources take. */
   readonly cacheLimit: ElementLimit;
-  /** Returns how many elements of the cached resources count against a limit. */
-  readonly elementsOf: (limit: ElementLimit) => number;
+  /** Takes what the resources have more than those they replace. */
+  readonly elements: ReservedElements;
 }
 
 /** Decodes the resources of one response, and counts their elements. */
 export class ResourceDecoder {
-  /** How many elements the resources accepted so far have more than those they replace, by their limit. */
-  private readonly added = new Map<ElementLimit, number>();
   /** How many fields the resources of the response may still have. */
   private readonly budget = new ReadBudget(RESPONSE_LIMIT);
 
@@ -108,7 +107,7 @@ export class ResourceDecoder {
     next: Accepted<unknown>,
     replaced: Accepted<unknown> | undefined,
   ): string | undefined {
-    const { cacheLimit } = this.options;
+    const { cacheLimit, elements: reserved } = this.options;
     const { elementLimit } = this.options.type;
     const bytes = cachedBytes(next);
     const addedBytes = bytes - (replaced === undefined ? 0 : cachedBytes(replaced));
@@ -118,19 +117,15 @@ export class ResourceDecoder {
       this.excess(cacheLimit, bytes, addedBytes) ??
       (elementLimit && this.excess(elementLimit, elements, added));
     if (excess !== undefined) return excess;
-    this.add(cacheLimit, addedBytes);
-    if (elementLimit !== undefined) this.add(elementLimit, added);
+    reserved.add(cacheLimit, addedBytes);
+    if (elementLimit !== undefined) reserved.add(elementLimit, added);
     return undefined;
-  }
-
-  private add(limit: ElementLimit, added: number): void {
-    this.added.set(limit, (this.added.get(limit) ?? 0) + added);
   }
 
   /** An update that has less than the version it replaces exceeds nothing. */
   private excess(limit: ElementLimit, count: number, added: number): string | undefined {
     if (added <= 0) return undefined;
-    const total = this.options.elementsOf(limit) + (this.added.get(limit) ?? 0) + added;
+    const total = this.options.elements.of(limit) + added;
     if (total <= limit.max) return undefined;
     return (
       `${count} ${limit.noun}, with those of other resources ${total}, ` +
