@@ -60,6 +60,7 @@ export function limitConnectTime(subchannel: object, clock: RunningClock): void 
 class ConnectAttempt implements SecureConnector {
   private step: Step = 'credentials';
   private socket: Socket | undefined;
+  private hasEnded = false;
   private readonly tcp = new AbortController();
 
   constructor(
@@ -90,7 +91,9 @@ class ConnectAttempt implements SecureConnector {
     const secured = await this.security.connect(socket);
     this.step = 'settings';
     this.socket = secured.socket;
-    return secured;
+    if (!this.hasEnded) return secured;
+    secured.socket.destroy();
+    throw new Error('the attempt to connect had ended');
   }
 
   getCallCredentials(): ReturnType<SecureConnector['getCallCredentials']> {
@@ -105,13 +108,11 @@ class ConnectAttempt implements SecureConnector {
     const late = Object.assign(new Error(describeLate(this.step, this.address)), {
       code: LATE_CODE,
     });
-    if (this.socket === undefined) {
-      // Before the signal: it would be the error of that.
-      reject(late);
-      this.tcp.abort();
-      return;
-    }
-    this.socket.destroy(late);
+    this.hasEnded = true;
+    // A signal destroys a socket with an error of its own, so it is only for one that is not connected yet.
+    if (this.step === 'tcp') reject(late);
+    if (this.socket === undefined) this.tcp.abort();
+    else this.socket.destroy(late);
     // What secures the connection may say more about what it has waited for.
     inNextTurn(this.clock, () => reject(late));
   }
