@@ -15,7 +15,8 @@ import { readJwtExpiry } from '../../../security/credentials/cached-token';
 const SOON_DAYS = 14;
 /** if they have less than this share of their lifetime left: what is issued for a day is renewed after some hours. */
 const SOON_SHARE = 1 / 4;
-const DAY_MS = 24 * 60 * 60 * 1000;
+const HOUR_MS = 60 * 60 * 1000;
+const DAY_MS = 24 * HOUR_MS;
 const MAX_BYTES = 16 * 1024 * 1024;
 
 /** When a certificate is valid, in milliseconds since the epoch. */
@@ -33,21 +34,25 @@ export function checkExpiry(
   findings: Findings,
 ): string {
   const leftMs = expiresAtMs - nowMs;
-  const days = Math.floor(leftMs / DAY_MS);
   const isLate = leftMs < (expiresAtMs - startsAtMs) * SOON_SHARE;
   const date = new Date(expiresAtMs).toISOString().slice(0, 10);
   const remedy = 'renew the certificate, and find out why that has not happened';
   if (expiresAtMs <= nowMs) {
     findings.fail('certificate-expired', subject, `${what} has expired: ${date}`, remedy);
-  } else if (days < SOON_DAYS && isLate) {
+  } else if (leftMs < SOON_DAYS * DAY_MS && isLate) {
     findings.warn(
       'certificate-expires',
       subject,
-      `${what} expires in ${days} days: ${date}`,
+      `${what} expires in ${describeLeft(leftMs)}: ${date}`,
       remedy,
     );
   }
-  return `${days} d left`;
+  return `${describeLeft(leftMs)} left`;
+}
+
+function describeLeft(leftMs: number): string {
+  const isShort = Math.abs(leftMs) < 2 * DAY_MS;
+  return isShort ? `${Math.floor(leftMs / HOUR_MS)} h` : `${Math.floor(leftMs / DAY_MS)} d`;
 }
 
 /** The contents of certificate files. */
