@@ -370,7 +370,7 @@ const faults: readonly Fault[] = [
   {
     // The clock of the command is at 2026-01-01.
     title: 'a certificate that expires in five days',
-    ...{ level: 'warn', check: 'certificate-expires', text: /expires in 5 days/, remedy: /renew/ },
+    ...{ level: 'warn', check: 'certificate-expires', text: /expires in 5 d:/, remedy: /renew/ },
     plant: (world) => checkTls(world, { validity: ['20240101000000Z', '20260107000000Z'] }),
   },
   {
@@ -540,12 +540,12 @@ const faults: readonly Fault[] = [
     },
   },
   {
-    title: 'a field without effect',
-    ...{ level: 'warn', check: 'unused-field', text: /max_connections/, remedy: /do not rely/ },
+    title: 'a route that is left out',
+    ...{ level: 'warn', check: 'unused-field', text: /left out/, remedy: /do not rely/ },
     plant: async (world) => {
-      const thresholds = [{ max_connections: 3 }];
-      const clusters = [edsClusterJson('echo', { circuit_breakers: { thresholds } })];
-      const address = await world.serveAll((all) => ({ ...all, clusters }));
+      const unused = { match: { prefix: '/a' }, route: { cluster_header: 'x-cluster' } };
+      const routes = [routeConfigJson(`${SERVICE}-routes`, [unused, routeToCluster('echo')])];
+      const address = await world.serveAll((all) => ({ ...all, routes }));
       return world.check(world.bootstrap(address));
     },
   },

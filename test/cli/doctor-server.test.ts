@@ -84,7 +84,7 @@ describe('grpc-xds doctor --server', () => {
     expect(short(result)).toEqual([
       'ok provider provider default: files can be used',
       expect.stringMatching(/^ok resource Listener "server\/127\.0\.0\.1:\d+": version /),
-      expect.stringMatching(/^warn unused-field Listener .*: without effect on gRPC servers: /),
+      expect.stringMatching(/^note unused-field Listener .*: without effect on gRPC servers: /),
       `ok serving server ${server}: it would serve by Listener "server/${server}": 1 filter chain`,
       expect.stringMatching(
         /^ok filter-chain filter chain ".*": TLS, certificate of provider "default", certificates of clients required and checked by the roots of provider "default"; RBAC ".*": ALLOW by 1 policy$/,

@@ -11,6 +11,8 @@ export interface UnusedField {
   readonly path: string;
   /** What of the field is not used; `undefined` for all of it. */
   readonly part: string | undefined;
+  /** Whether a part of the resource, such as a route, is left out because of it. */
+  readonly isLeftOut: boolean;
   /** In how many places of the resource it is set. */
   readonly count: number;
 }
@@ -86,7 +88,7 @@ class UnusedFieldSearch {
   private left = LIST_LIMIT.maxFields;
 
   found(): readonly UnusedField[] {
-    return [...this.byKind.values()].map(({ path, part, count }) => ({ path, part, count }));
+    return [...this.byKind.values()].map(({ last: _last, ...field }) => field);
   }
 
   visit(bytes: Uint8Array, message: string, at: Place): void {
@@ -97,7 +99,7 @@ class UnusedFieldSearch {
     try {
       const reason = leftOutBy(message, bytes);
       if (reason !== undefined)
-        this.add(reason.field === '' ? at : below(at, reason.field), reason.text);
+        this.add(reason.field === '' ? at : below(at, reason.field), reason.text, true);
       while (this.left-- > 0 && scanner.next()) {
         const { number, start, end } = scanner;
         const field = fields.get(number);
@@ -138,10 +140,10 @@ class UnusedFieldSearch {
     } else if (content !== undefined) this.visit(bytes, content, place);
   }
 
-  private add({ path, kind }: Place, part?: string): void {
+  private add({ path, kind }: Place, part?: string, isLeftOut = false): void {
     const known = this.byKind.get(kind);
     if (known === undefined) {
-      this.byKind.set(kind, { path, part, count: 1, last: path });
+      this.byKind.set(kind, { path, part, isLeftOut, count: 1, last: path });
     } else if (known.last !== path) {
       known.count++;
       known.last = path;

@@ -260,7 +260,7 @@ describe('the unused fields of a resource', () => {
   it('are those before the malformed bytes of a message', () => {
     const bytes = Buffer.concat([encode([[4, EMPTY]]), Buffer.from([0x52, 0xff])]);
     expect(findUnusedFields(TYPE.cluster, bytes)).toEqual([
-      { path: 'connect_timeout', part: undefined, count: 1 },
+      { path: 'connect_timeout', part: undefined, isLeftOut: false, count: 1 },
     ]);
   });
 });

@@ -11,6 +11,7 @@ import { observeTransports } from '../observed-transports';
 import { runStep, probeSocket } from './probes';
 import type { LocalityEndpoints } from '../../../resources/endpoints/endpoints';
 import { LoadReporter } from '../../../xds-client/lrs/load-reporter';
+import { findUnusedFields, formatUnusedField } from '../../../resources/encoded/unused-fields';
 import type { ClusterResource } from '../../../resources/cluster/cluster';
 import { statusName } from '../../../util/status-code';
 import { createNode } from '../../../xds-client/management-servers';
@@ -98,10 +99,10 @@ function reportResource(
   switch (status) {
     case 'ACKED': {
       if (isListed) findings.ok('resource', subject, `version ${accepted?.version ?? ''}`);
-      const unused = accepted === undefined ? [] : type.describeUnusedFields(accepted.bytes);
-      if (unused.length === 0) return;
-      const text = `without effect on gRPC ${reader}: ${unused.join(', ')}`;
-      findings.warn('unused-field', subject, text, 'do not rely on these fields');
+      if (accepted !== undefined) {
+        const { typeUrl } = type;
+        reportUnused(subject, { typeUrl, bytes: accepted.bytes, reader }, findings);
+      }
       return;
     }
     case 'NACKED': {
@@ -120,6 +121,29 @@ function reportResource(
         `add it at the control plane for node id ${JSON.stringify(bootstrap.node.id)}${hintFor(type.typeName, name)}`,
       );
   }
+}
+
+/**
+ * Notes the fields without effect: control planes for Envoy send some of them to every client. Warns only where something of the
+ * resource is left out for them, such as a route.
+ */
+function reportUnused(
+  subject: string,
+  {
+    typeUrl,
+    bytes,
+    reader,
+  }: { readonly typeUrl: string; readonly bytes: Uint8Array; readonly reader: string },
+  findings: Findings,
+): void {
+  const fields = findUnusedFields(typeUrl, bytes);
+  const describe = (some: typeof fields) =>
+    `without effect on gRPC ${reader}: ${some.map(formatUnusedField).join(', ')}`;
+  const ignored = fields.filter(({ isLeftOut }) => !isLeftOut);
+  if (ignored.length > 0) findings.note('unused-field', subject, describe(ignored));
+  const leftOut = fields.filter(({ isLeftOut }) => isLeftOut);
+  if (leftOut.length > 0)
+    findings.warn('unused-field', subject, describe(leftOut), 'do not rely on these fields');
 }
 
 /** What is missing in the bootstrap cannot be corrected in the resource, and is not known to `grpc-xds check`. */
