@@ -490,15 +490,33 @@ describe('the configuration', () => {
     return access.ok ? access.value.address : access.error;
   };
 
-  it('says how to install the package', () => {
-    const missing = () => {
-      throw new Error("Cannot find module '@kubernetes/client-node'\nRequire stack:\n- /app/x.js");
+  const missing = Object.assign(
+    new Error("Cannot find module '@kubernetes/client-node'\nRequire stack:\n- /app/x.js"),
+    { code: 'MODULE_NOT_FOUND' },
+  );
+  const broken = new TypeError("Cannot read properties of undefined (reading 'bind')");
+
+  it.each([
+    [
+      'missing, on Node.js 24',
+      missing,
+      '24.1.0',
+      /loaded: npm install \S+-node: Cannot find [^\n]*$/,
+    ],
+    ['missing, on Node.js 20', missing, '20.20.2', /loaded: npm install \S+-node@1: Cannot find /],
+    ['broken, on Node.js 24', broken, '24.1.0', /loaded: npm install \S+-node: Cannot read /],
+    [
+      'broken, on Node.js 20, which version 2 does not support',
+      broken,
+      '20.20.2',
+      /loaded: version 2 of it needs Node.js 22.19 or later, and this is 20.20.2: npm install \S+-node@1, or use a later Node.js: Cannot read /,
+    ],
+  ])('says how to install a package that is %s', (_name, error, version, expected) => {
+    const load = () => {
+      throw error;
     };
-    expect(loadApiAccess({}, missing)).toEqual({
-      ok: false,
-      error:
-        "the package @kubernetes/client-node cannot be loaded: npm install @kubernetes/client-node: Cannot find module '@kubernetes/client-node'",
-    });
+    const access = loadApiAccess({}, load, version);
+    expect(access.ok ? '' : access.error).toMatch(expected);
     expect(loadApiAccess({}, () => ({}))).toMatchObject({ ok: false });
   });
 

@@ -64,19 +64,37 @@ const NO_CONFIGURATION = 'http://localhost:8080';
 export function loadApiAccess(
   options: ApiAccessOptions,
   load: () => unknown = () => requireOptional(PACKAGE),
+  nodeVersion = process.versions.node,
 ): Result<ApiAccess, string> {
   let library: unknown;
   try {
     library = load();
   } catch (error) {
     const cause = errorMessage(error).split('\n', 1).join();
-    return err(`the package ${PACKAGE} cannot be loaded: npm install ${PACKAGE}: ${cause}`);
+    return err(
+      `the package ${PACKAGE} cannot be loaded: ${nextStep(error, nodeVersion)}: ${cause}`,
+    );
   }
   if (!isLibrary(library)) return err(`the package ${PACKAGE} has no KubeConfig`);
   const { KubeConfig } = library;
   const read = () => readConfig(new KubeConfig(), options);
   const config = read();
   return config.ok ? ok(new KubeConfigAccess(config.value, read)) : config;
+}
+
+/** Version 2 depends on undici 8, which needs this version; npm only warns of it. */
+const NODE_FOR_VERSION_2 = [22, 19] as const;
+
+/** Returns what to do about a package that cannot be loaded. */
+function nextStep(error: unknown, nodeVersion: string): string {
+  const [major = 0, minor = 0] = nodeVersion.split('.').map(Number);
+  const [neededMajor, neededMinor] = NODE_FOR_VERSION_2;
+  const isOld = major < neededMajor || (major === neededMajor && minor < neededMinor);
+  const install = `npm install ${PACKAGE}${isOld ? '@1' : ''}`;
+  const isMissing = error instanceof Error && 'code' in error && error.code === 'MODULE_NOT_FOUND';
+  if (isMissing || !isOld) return install;
+  const needed = NODE_FOR_VERSION_2.join('.');
+  return `version 2 of it needs Node.js ${needed} or later, and this is ${nodeVersion}: ${install}, or use a later Node.js`;
 }
 
 interface Library {
