@@ -68,7 +68,7 @@ describe('the grace time of a drain', () => {
     const goaway = once(session, 'goaway');
     clock.advance(2);
     await goaway;
-    clock.advance(9_999);
+    clock.advance(9_998);
     await echo(stream);
     expect(accepted.socket.destroyed).toBe(false);
     clock.advance(2);
@@ -91,7 +91,7 @@ describe('the grace time of a drain', () => {
     clock.spentMs = 60_000;
     clock.advance(100);
     await echo(stream);
-    clock.advance(699);
+    clock.advance(698);
     await echo(stream);
     clock.advance(2);
     expect(accepted.socket.destroyed).toBe(true);
@@ -112,7 +112,7 @@ describe('the grace time of a drain', () => {
     clock.advance(5000);
     connection.drain(2000);
     connection.drain(30_000);
-    clock.advance(2000);
+    clock.advance(1999);
     await echo(stream);
     clock.advance(1);
     expect(accepted.socket.destroyed).toBe(true);
@@ -128,7 +128,7 @@ describe('the grace time of a drain', () => {
     const goaway = once(session, 'goaway');
     clock.advance(1001);
     await goaway;
-    clock.advance(1999);
+    clock.advance(1998);
     await echo(stream);
     clock.advance(2);
     expect(accepted.socket.destroyed).toBe(true);
