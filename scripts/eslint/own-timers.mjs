@@ -50,6 +50,7 @@ export const ownTimers = {
   'src/transport/file/watched-files.ts': 'settles changes of files',
   'src/transport/rest/rest-stream.ts': 'polls',
   'src/util/clock.ts': 'is the clock',
+  'src/util/closed-connections.ts': 'spaces log lines',
   'src/util/file-watch.ts': 'settles changes of files',
   'src/util/running-time.ts': 'is afterRunning',
   'src/util/settled-report.ts': 'delays a report',

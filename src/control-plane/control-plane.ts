@@ -20,6 +20,7 @@ import {
 } from '../util/check-arguments';
 import { Allowance } from '../util/allowance';
 import { systemClock, type Clock } from '../util/clock';
+import { ClosedConnections } from '../util/closed-connections';
 import { ConnectionAdmission, type AdmissionAllowances } from '../util/connection-admission';
 import { contained } from '../util/contained';
 import { errorMessage } from '../util/errors';
@@ -338,7 +339,9 @@ export class ControlPlane {
   private createHost(): ServiceHost {
     const { clock, logger } = this;
     const { credentials, authenticate, maxConnectionAgeMs } = this.options;
-    const admission = new ConnectionAdmission(clock, authenticate && createAllowances());
+    const closed = new ClosedConnections(clock, logger);
+    const allowances = authenticate && createAllowances();
+    const admission = new ConnectionAdmission(clock, closed, allowances);
     const authentication =
       authenticate &&
       new Authentication({

@@ -7,7 +7,7 @@ import {
 import { containedCallback } from '../grpc-js/host-callbacks';
 import { guardHostLog } from '../grpc-js/host-log';
 import { systemClock, type Clock } from '../util/clock';
-import { ConnectionAdmission } from '../util/connection-admission';
+import type { ConnectionAdmission } from '../util/connection-admission';
 import type { Handle } from '../util/handle';
 import { SessionLimits } from '../util/session-limits';
 import {
@@ -38,8 +38,8 @@ export interface ServiceHostOptions {
   readonly onBadCertificates?: (error: unknown) => void;
   /** Of each call, before its service receives it. */
   readonly interceptors?: readonly ServerInterceptor[];
-  /** Bounds the work for connections whose clients have proven nothing. Default: one of its own, without allowances. */
-  readonly admission?: ConnectionAdmission | undefined;
+  /** Bounds the work for connections whose clients have proven nothing. */
+  readonly admission: ConnectionAdmission;
   /** When connections are moved to another server. Default: never, and connections cost less. */
   readonly moves?: MoveOptions | undefined;
 }
@@ -93,7 +93,7 @@ export class ServiceHost {
   private readonly admission: ConnectionAdmission;
 
   constructor(private readonly options: ServiceHostOptions) {
-    this.admission = options.admission ?? new ConnectionAdmission(options.clock);
+    this.admission = options.admission;
   }
 
   get isStarted(): boolean {
@@ -120,10 +120,12 @@ export class ServiceHost {
     guardHostLog();
     const server = new Server({ ...serverOptions, interceptors: [...interceptors] });
     // One client alone cannot have all streams that there may be.
-    // Calls take turns of the event loop, which passes whatever clock the host has.
+    const { admission } = this;
     const sessions = new SessionLimits(server, {
       maxStreams: MAX_STREAMS_OF_CONNECTION,
+      // Calls take turns of the event loop, which passes whatever clock the host has.
       clock: systemClock,
+      closed: admission.closed,
     });
     for (const { methods } of services) for (const method of methods) method.addTo(server);
     const listeners: GrpcListener[] = [];

@@ -10,6 +10,8 @@ import { resetCall } from '../grpc-js/host-internals';
 import type { PolicyEnvironment } from '../lb/registry/policy-table';
 import { processStats } from '../observe/stats/stats-registry';
 import { ClientStats } from '../runtime/client-stats';
+import { ClosedConnections } from '../util/closed-connections';
+import { ConnectionAdmission } from '../util/connection-admission';
 import type { Handle } from '../util/handle';
 import { RELAY_TARGET } from '../util/relay-method';
 import { cutText, quoteName, sanitizeText } from '../util/text';
@@ -104,7 +106,8 @@ export class RelaySession {
     this.lrs = this.createLoadService();
     const inspectService = createInspectService(options, clock);
     const services = [this.ads, this.lrs, this.createStatusService(), inspectService];
-    this.server = new ServiceHost({ name: 'relay', services, clock });
+    const admission = new ConnectionAdmission(clock, new ClosedConnections(clock, logger));
+    this.server = new ServiceHost({ name: 'relay', services, clock, admission });
   }
 
   /** Starts to listen. @returns the port; 0 for a path. */

@@ -11,6 +11,7 @@ import { showRequestHeaders } from '../grpc-js/server-requests';
 import { ConnectionAdmission } from '../util/connection-admission';
 import { checkArgument, FUNCTION, MILLISECONDS } from '../util/check-arguments';
 import { systemClock } from '../util/clock';
+import { ClosedConnections } from '../util/closed-connections';
 import { contained } from '../util/contained';
 import { errorStack } from '../util/errors';
 import { ok, type Result } from '../util/result';
@@ -85,9 +86,10 @@ export class XdsServer extends Server {
     // First: the limits may let a call begin in a later turn, with the listeners that there are.
     showRequestHeaders(this);
     const maxStreams = ofHost['grpc.max_concurrent_streams'];
+    const closed = new ClosedConnections(systemClock, serverLogger);
     this.limits = {
-      admission: new ConnectionAdmission(systemClock),
-      sessions: new SessionLimits(this, { maxStreams, clock: systemClock }),
+      admission: new ConnectionAdmission(systemClock, closed),
+      sessions: new SessionLimits(this, { maxStreams, clock: systemClock, closed }),
     };
   }
 

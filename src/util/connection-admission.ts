@@ -1,6 +1,8 @@
 import type { Socket } from 'node:net';
-import { Allowance } from './allowance';
+import type { Allowance } from './allowance';
 import { inNextTurn, type Clock } from './clock';
+import type { ClosedConnections, CloseReason } from './closed-connections';
+import { describeDuration } from './duration';
 import type { Handle } from './handle';
 import { afterRunning } from './running-time';
 import { whenHelloArrived } from './tls-hello';
@@ -15,6 +17,20 @@ export const UNPROVEN_MS = 20_000;
 export const UNPROVEN_WHILE_OTHERS_WAIT_MS = 1000;
 
 const ALL = '';
+
+const FLOOD = 'if it is a flood, limit new connections in a proxy in front of this server';
+const SILENT: CloseReason = [
+  `the client sent neither a ClientHello nor an HTTP/2 preface within ${describeDuration(UNPROVEN_MS)}`,
+  `check what connects and sends nothing, such as a probe; ${FLOOD}`,
+];
+const UNPROVEN: CloseReason = [
+  `the client did not acknowledge the HTTP/2 settings within ${describeDuration(UNPROVEN_MS)}, or ${describeDuration(UNPROVEN_WHILE_OTHERS_WAIT_MS)} while others waited`,
+  `check that its TLS settings match this server; ${FLOOD}`,
+];
+const UNAUTHENTICATED: CloseReason = [
+  'too many connections without an authenticated client',
+  `check the credentials of the clients; ${FLOOD}`,
+];
 
 /** Called with what is to be called once the client of the connection has proven itself. */
 export type BeginConnection = (onProven: () => void) => void;
@@ -48,6 +64,7 @@ export class ConnectionAdmission {
   /** @param allowances Of servers that authenticate their clients. */
   constructor(
     private readonly clock: Pick<Clock, 'monotonicMs' | 'nextTurn' | 'setTimer'>,
+    readonly closed: ClosedConnections,
     private readonly allowances?: AdmissionAllowances,
   ) {}
 
@@ -63,6 +80,7 @@ export class ConnectionAdmission {
       const peer = `${remoteAddress}:${remotePort}`;
       if (!this.take(peer, remoteAddress, this.allowances)) {
         this.resetCount++;
+        this.closed.add(socket, UNAUTHENTICATED);
         socket.resetAndDestroy();
         return;
       }
@@ -70,7 +88,7 @@ export class ConnectionAdmission {
     }
     // Until it is begun, nothing else listens to it; it closes after an error.
     socket.on('error', () => {});
-    const timer = afterRunning(this.clock, () => socket.destroy(), UNPROVEN_MS);
+    const timer = afterRunning(this.clock, () => this.close(socket, SILENT), UNPROVEN_MS);
     socket.once('close', () => timer.release());
     whenHelloArrived(socket, () => {
       timer.release();
@@ -138,7 +156,7 @@ export class ConnectionAdmission {
         this.clock,
         () => {
           const nextMs = leftMs - UNPROVEN_WHILE_OTHERS_WAIT_MS;
-          if (nextMs <= 0 || this.waiting.size > 0) socket.destroy();
+          if (nextMs <= 0 || this.waiting.size > 0) this.close(socket, UNPROVEN);
           else wait(nextMs);
         },
         UNPROVEN_WHILE_OTHERS_WAIT_MS,
@@ -152,6 +170,11 @@ export class ConnectionAdmission {
     };
     socket.once('close', end);
     begin(end);
+  }
+
+  private close(socket: Socket, reason: CloseReason): void {
+    this.closed.add(socket, reason);
+    socket.destroy();
   }
 
   private onTurn(): void {

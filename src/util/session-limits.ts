@@ -3,6 +3,7 @@ import { constants, type Http2Session, type ServerHttp2Stream } from 'node:http2
 import type { Duplex } from 'node:stream';
 import { CallTurns } from './call-turns';
 import type { Clock } from './clock';
+import type { ClosedConnections, CloseReason } from './closed-connections';
 
 /** Streams that a client may open before it has acknowledged the settings of the server. */
 export const MAX_STREAMS_AT_FIRST = 10;
@@ -15,11 +16,16 @@ export const MAX_HEADER_PAIRS = 128;
 /** Bytes of the headers of a call, and 32 more for each (https://www.rfc-editor.org/rfc/rfc9113#section-6.5.2). */
 export const MAX_HEADER_LIST_BYTES = 16_384;
 const HEADER_OVERHEAD = 32;
+const TOO_MANY_STREAMS: CloseReason = [
+  `the client began more than ${MAX_STREAMS_BEGUN_AT_FIRST} calls before it acknowledged the HTTP/2 settings`,
+  'check its HTTP/2 library; if it is an attack, put a proxy in front of this server',
+];
 
 export interface SessionLimitsOptions {
   /** Streams of a connection whose client has acknowledged the settings. Default: `DEFAULT_MAX_STREAMS`. */
   readonly maxStreams?: number | undefined;
   readonly clock: Pick<Clock, 'nextTurn' | 'setTimer'>;
+  readonly closed: ClosedConnections;
 }
 
 interface Injector {
@@ -37,13 +43,18 @@ interface Injector {
 export class SessionLimits {
   private readonly turns: CallTurns<Http2Session>;
   private readonly maxStreams: number;
+  private readonly closed: ClosedConnections;
   /** How many streams have begun on a session whose client has not acknowledged the settings. */
   private readonly unacknowledged = new WeakMap<Http2Session, number>();
   /** Of the connection that is being injected. */
   private onAcknowledged: (() => void) | undefined;
 
   /** @param server Has neither listened nor created an injector yet. */
-  constructor(server: object, { maxStreams = DEFAULT_MAX_STREAMS, clock }: SessionLimitsOptions) {
+  constructor(
+    server: object,
+    { maxStreams = DEFAULT_MAX_STREAMS, clock, closed }: SessionLimitsOptions,
+  ) {
+    this.closed = closed;
     this.maxStreams = maxStreams;
     this.turns = new CallTurns(clock);
     const options: unknown = Reflect.get(server, 'commonServerOptions');
@@ -62,7 +73,7 @@ export class SessionLimits {
     });
     Reflect.set(server, 'createHttp2Server', (...args: readonly unknown[]): unknown => {
       const created: unknown = Reflect.apply(create, server, args);
-      if (created instanceof EventEmitter) this.limit(created);
+      if (isEmitter(created)) this.limit(created);
       return created;
     });
   }
@@ -106,6 +117,7 @@ export class SessionLimits {
     if (begun === undefined) return true;
     this.unacknowledged.set(session, begun + 1);
     if (begun >= MAX_STREAMS_BEGUN_AT_FIRST) {
+      this.closed.add(session.socket, TOO_MANY_STREAMS);
       session.destroy();
       return false;
     }
@@ -120,4 +132,8 @@ function sizeOf(raw: readonly string[]): number {
   let size = 0;
   for (const text of raw) size += text.length;
   return size + (raw.length / 2) * HEADER_OVERHEAD;
+}
+
+function isEmitter(value: unknown): value is EventEmitter {
+  return value instanceof EventEmitter;
 }

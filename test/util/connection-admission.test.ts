@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { Allowance } from '../../src/util/allowance';
+import { ClosedConnections } from '../../src/util/closed-connections';
 import {
   ConnectionAdmission,
   MAX_BEGUN_IN_TURN,
@@ -40,7 +41,11 @@ describe('the admission of connections', () => {
       return { socket, client };
     };
     const clock = new FakeClock();
-    const admission = new ConnectionAdmission(clock, allowances);
+    const lines: string[] = [];
+    const logger = { error: (text: () => string) => void lines.push(text()) };
+    const closedConnections = new ClosedConnections(clock, logger);
+    const admission = new ConnectionAdmission(clock, closedConnections, allowances);
+    const local = ({ localPort }: Socket) => `server 127.0.0.1:${localPort}`;
     const begun: Socket[] = [];
     const proofs = new Map<Socket, () => void>();
     const admit = (socket: Socket) =>
@@ -62,7 +67,7 @@ describe('the admission of connections', () => {
     const runTurns = (count: number) => {
       for (let i = 0; i < count; i++) clock.advance(1);
     };
-    return { accept, admission, clock, begun, proofs, admit, admitAll, runTurns };
+    return { accept, admission, clock, begun, proofs, admit, admitAll, runTurns, lines, local };
   }
 
   const arrived = (socket: Socket, bytes: number) =>
@@ -120,17 +125,22 @@ describe('the admission of connections', () => {
   });
 
   it('closes connections that send nothing, which keep no others waiting', async () => {
-    const { accept, admit, admitAll, clock, begun } = await setUp();
+    const { accept, admit, admitAll, clock, begun, lines, local } = await setUp();
     const silent = await accept('');
+    const address = local(silent.socket);
     admit(silent.socket);
     const [good] = await admitAll(1);
     expect(begun).toEqual([good]);
     clock.advance(UNPROVEN_MS + 1);
     await closed(silent.socket);
+    clock.advance(1000);
+    expect(lines[0]).toMatch(
+      `${address}: closed 1 connection: the client sent neither a ClientHello nor an HTTP/2 preface within 20 s: check`,
+    );
   });
 
   it('closes connections without a proof after a time, and after less while others wait', async () => {
-    const { admitAll, runTurns, clock, begun } = await setUp();
+    const { admitAll, runTurns, clock, begun, lines } = await setUp();
     const [alone] = await admitAll(1);
     for (let ms = 0; ms <= UNPROVEN_MS / 2; ms += 250) clock.advance(250);
     expect(alone?.destroyed).toBe(false);
@@ -141,6 +151,10 @@ describe('the admission of connections', () => {
     expect(begun).toHaveLength(MAX_UNPROVEN + 1);
     for (let ms = 0; ms <= UNPROVEN_WHILE_OTHERS_WAIT_MS; ms += 250) clock.advance(250);
     expect(sockets[0]?.destroyed).toBe(true);
+    clock.advance(1000);
+    expect(lines).toHaveLength(2);
+    expect(lines[0]).toContain(': closed 1 connection: the client did not acknowledge');
+    expect(lines[1]).toContain(`: closed ${MAX_UNPROVEN} connections: the client did not ack`);
     await eventually(
       () => {
         clock.advance(1);
@@ -192,7 +206,7 @@ describe('the admission of connections', () => {
     const peerOf = ({ remoteAddress, remotePort }: Socket) => `${remoteAddress}:${remotePort}`;
 
     it('resets those of an address with too many without an authenticated client, and admits others', async () => {
-      const { accept, admit, admission, clock } = await setUp(allowances());
+      const { accept, admit, admission, clock, lines } = await setUp(allowances());
       const isAdmitted = async (address?: string) => {
         const { socket } = await accept(PREFACE, address);
         admit(socket);
@@ -204,6 +218,8 @@ describe('the admission of connections', () => {
       expect(await isAdmitted()).toBe(true);
       clock.advance(EVERY_MS);
       expect(await isAdmitted(SECOND)).toBe(true);
+      clock.advance(1000);
+      expect(lines[0]).toContain(': closed 1 connection: too many connections without an auth');
     });
 
     it('does not count those whose clients are authenticated', async () => {

@@ -1,0 +1,47 @@
+import type { Clock } from './clock';
+import type { Logger } from './logger';
+import { joinHostPort } from './text';
+
+/** Milliseconds over which connections are counted before the line about them. */
+const INTERVAL_MS = 1000;
+
+/** Why a server closes connections: what they did, and what to check. */
+export type CloseReason = readonly [cause: string, nextStep: string];
+
+/** The end of a connection of a server, below or above TLS. */
+interface LocalEnd {
+  readonly localAddress?: string | undefined;
+  readonly localPort?: number | undefined;
+}
+
+/** Reports the connections that a server closes because of what their clients did: one line a second for each reason and address. */
+export class ClosedConnections {
+  /** How many of each address, by reason, since the last lines. */
+  private counts = new Map<CloseReason, Map<string, number>>();
+
+  constructor(
+    private readonly clock: Pick<Clock, 'setTimer'>,
+    private readonly logger: Pick<Logger, 'error'>,
+  ) {}
+
+  /** Counts a connection that is still open. */
+  add({ localAddress, localPort = 0 }: LocalEnd, reason: CloseReason): void {
+    if (this.counts.size === 0) this.clock.setTimer(() => this.report(), INTERVAL_MS);
+    const counts = this.counts.get(reason) ?? new Map<string, number>();
+    const address =
+      localAddress === undefined ? 'Unix socket' : joinHostPort(localAddress, localPort);
+    counts.set(address, (counts.get(address) ?? 0) + 1);
+    this.counts.set(reason, counts);
+  }
+
+  private report(): void {
+    const { counts } = this;
+    this.counts = new Map();
+    for (const [[cause, nextStep], byAddress] of counts) {
+      for (const [address, count] of byAddress) {
+        const connections = count === 1 ? '1 connection' : `${count} connections`;
+        this.logger.error(() => `server ${address}: closed ${connections}: ${cause}: ${nextStep}`);
+      }
+    }
+  }
+}
