@@ -16,6 +16,14 @@ export const MAX_HEADER_PAIRS = 128;
 /** Bytes of the headers of a call, and 32 more for each (https://www.rfc-editor.org/rfc/rfc9113#section-6.5.2). */
 export const MAX_HEADER_LIST_BYTES = 16_384;
 const HEADER_OVERHEAD = 32;
+/** DATA frames of a stream after which their mean size is looked at. */
+export const DATA_FRAMES_UNTIL_LOOK = 4096;
+/** The least mean size of DATA frames. A gRPC message without content has 5 bytes; Node.js reads some of them in two parts. */
+export const MIN_DATA_BYTES = 3;
+const TINY_DATA: CloseReason = [
+  'the client sent a call in DATA frames that are smaller than gRPC messages',
+  'check the HTTP/2 library of the client; if it is an attack, put a proxy in front of this server',
+];
 const TOO_MANY_STREAMS: CloseReason = [
   `the client began more than ${MAX_STREAMS_BEGUN_AT_FIRST} calls before it acknowledged the HTTP/2 settings`,
   'check its HTTP/2 library; if it is an attack, put a proxy in front of this server',
@@ -78,7 +86,11 @@ export class SessionLimits {
     });
   }
 
-  /** Serves a connection. @param onAcknowledged Called when its client has acknowledged the settings of the server. */
+  /**
+   * Serves a connection.
+   * @param onAcknowledged Called when its client has acknowledged the settings of the server. Only this proves it: HTTP/2 requires
+   * it at once (https://www.rfc-editor.org/rfc/rfc9113#section-6.5.3), and a call can end before its client has read anything.
+   */
   inject(injector: Injector, connection: Duplex, onAcknowledged: () => void): void {
     this.onAcknowledged = onAcknowledged;
     injector.injectConnection(connection);
@@ -103,7 +115,25 @@ export class SessionLimits {
       if (!this.mayBegin(session, stream, raw)) return;
       this.turns.begin(session, stream, () => {
         for (const handle of handlers) Reflect.apply(handle, server, [stream, headers, flags, raw]);
+        this.limitData(session, stream);
       });
+    });
+  }
+
+  /** Ends a connection whose frames of DATA are smaller than messages: each frame costs as much as one. */
+  private limitData(session: Http2Session, stream: ServerHttp2Stream): void {
+    let frames = 0;
+    let bytes = 0;
+    stream.on('data', (data: Buffer) => {
+      if (session.destroyed) return;
+      bytes += data.length;
+      if (++frames < DATA_FRAMES_UNTIL_LOOK) return;
+      if (bytes < frames * MIN_DATA_BYTES) {
+        this.closed.add(session.socket, TINY_DATA);
+        session.destroy();
+      }
+      frames = 0;
+      bytes = 0;
     });
   }
 

@@ -7,6 +7,7 @@ import { Metadata } from '@grpc/grpc-js';
 import { ControlPlane } from '../../src/control-plane';
 import { Relay } from '../../src/relay';
 import {
+  DATA_FRAMES_UNTIL_LOOK,
   MAX_HEADER_LIST_BYTES,
   MAX_HEADER_PAIRS,
   MAX_STREAMS_AT_FIRST,
@@ -31,6 +32,8 @@ interface Started {
   readonly to: NetConnectOpts;
   readonly path: string;
   readonly maxStreams: number;
+  /** Whether calls are read only once their clients are authenticated. */
+  readonly isUnread?: boolean;
 }
 
 async function startControlPlane(options = {}) {
@@ -63,7 +66,7 @@ const SERVERS: Readonly<Record<string, () => Promise<Started>>> = {
     const { port } = await startControlPlane({
       authenticate: () => new Promise(() => undefined),
     });
-    return { to: { port, host: '127.0.0.1' }, path: ADS, maxStreams: 2000 };
+    return { to: { port, host: '127.0.0.1' }, path: ADS, maxStreams: 2000, isUnread: true };
   },
   'a relay on TCP': async () => {
     const { bootstrap } = await startControlPlane();
@@ -124,6 +127,30 @@ describe.each(Object.entries(SERVERS))('the sessions of %s', (_, start) => {
       (resets) => resets.length === codes.length && resets.every((code, i) => code === codes[i]),
     );
   const pairs = (count: number) => Array.from({ length: count }, (__, i) => literal(`h${i}`, 'v'));
+
+  it.each([
+    [1, true],
+    [2, true],
+    [5, false],
+  ])('with DATA frames of %d bytes end: %s', async (bytes, ends) => {
+    const client = await connect();
+    const [stream = 0] = client.call(callHeaders(server.path));
+    // The begin of a message of 40,000 bytes.
+    client.data(stream, Buffer.from([0, 0, 0, 156, 64]));
+    client.data(stream, Buffer.alloc(bytes), DATA_FRAMES_UNTIL_LOOK);
+    if (ends && server.isUnread !== true) {
+      await hasEnded(client);
+      return;
+    }
+    // Answered after all that was sent before.
+    const [last] = client.call(callHeaders(server.path, ...pairs(MAX_HEADER_PAIRS)));
+    await eventually(
+      () => client.framesOf(FRAME.reset).some((reset) => reset.stream === last),
+      (isReset) => isReset,
+    );
+    expect(client.socket.destroyed).toBe(false);
+    expect(client.framesOf(FRAME.goaway)).toEqual([]);
+  });
 
   it('have few streams at first, and those of the server after the acknowledgement', async () => {
     const client = await connect();

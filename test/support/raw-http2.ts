@@ -68,6 +68,12 @@ export class RawHttp2Client {
     return streams;
   }
 
+  /** Sends DATA frames of a stream. */
+  data(stream: number, payload: Buffer, count = 1): void {
+    const frames = Array<Buffer>(count).fill(frame(FRAME.data, 0, stream, payload));
+    this.socket.write(Buffer.concat(frames));
+  }
+
   /** The codes of the streams that the server has reset. */
   resets(): readonly number[] {
     return this.framesOf(FRAME.reset).map(({ payload }) => payload.readUInt32BE(0));
