@@ -416,7 +416,6 @@ function checkCall(caller: string, call: Readonly<Record<keyof typeof CALL, unkn
 /** Registers CSDS with grpc-js, and returns what registers the rest; most code is loaded when a channel or server needs it. */
 function announce(): Registration {
   const logger = createLogger(() => current);
-  logExceptionsBy(logger);
   const copies = new CopyWatch({ modules: loadedModules, clock: systemClock, logger });
   const flags = currentFeatureFlags();
   const runtimeOf = (): XdsRuntime => {
@@ -458,6 +457,7 @@ function announce(): Registration {
 
 function useOptions(current: Registration, given: GivenOptions, logger: Logger): void {
   const options = checkRegisterOptions(given.options);
+  logExceptionsBy(logger);
   hideHeaders(options.hiddenHeaders);
   current.given = given;
   current.options = { ...options, relays: shareStreams(current, options, logger) };

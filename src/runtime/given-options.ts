@@ -29,7 +29,8 @@ export class GivenOptions {
    */
   with(options: RegisterOptions, site: string): GivenOptions {
     const byName = new Map(this.byName);
-    for (const [name, value] of Object.entries(options)) {
+    const entries: readonly (readonly [string, unknown])[] = Object.entries(options);
+    for (const [name, value] of entries) {
       if (value === undefined) continue;
       const compared = name === 'bootstrap' ? asJson(value) : value;
       const earlier = byName.get(name);

@@ -214,7 +214,7 @@ export class XdsRuntime {
     if (limits === this.seenLimits) return;
     this.seenLimits = limits;
     const used = this.environment.limits;
-    const names = Object.entries(limits)
+    const names = Object.entries<number | undefined>(limits)
       .filter(([name, value]) => value !== undefined && Reflect.get(used, name) !== value)
       .map(([name]) => name);
     if (names.length === 0) return;

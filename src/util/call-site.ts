@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 
-/** A frame of a stack with a file, such as `    at main (/app/main.js:3:1)`. */
-const FRAME = /^\s+at (?:.*\()?(.+:\d+:\d+)\)?$/m;
+/** The end of a frame of a stack with a file, such as `    at main (/app/main.js:3:1)`. */
+const FRAME_END = /:\d+:\d+\)?$/;
 
 /**
  * Returns where a function was called, such as `/app/main.js:3:1`. Call it while that function runs.
@@ -13,7 +13,10 @@ export function callSiteOf(callee: (...args: never) => unknown): string {
   Error.captureStackTrace(trace, callee);
   // An application may have replaced the form of stacks.
   const { stack } = trace;
-  const site = typeof stack === 'string' ? FRAME.exec(stack)?.[1] : undefined;
-  if (site === undefined) return 'an unknown place';
+  const frame =
+    typeof stack === 'string' ? stack.split('\n').find((line) => FRAME_END.test(line)) : undefined;
+  if (frame === undefined) return 'an unknown place';
+  const begin = frame.includes('(') ? frame.indexOf('(') + 1 : frame.indexOf('at ') + 'at '.length;
+  const site = frame.slice(begin).replace(/\)$/, '');
   return site.startsWith('file:') ? fileURLToPath(site) : site;
 }

@@ -10,7 +10,7 @@ export const MAX_STREAMS_AT_FIRST = 10;
 /** Streams that a client may begin in all before that, also after others have ended. */
 export const MAX_STREAMS_BEGUN_AT_FIRST = 100;
 /** Streams of a connection after that, unless the server has `grpc.max_concurrent_streams`. */
-export const DEFAULT_MAX_STREAMS = 1000;
+const DEFAULT_MAX_STREAMS = 1000;
 /** Headers of a call, with those of HTTP/2. */
 export const MAX_HEADER_PAIRS = 128;
 /** Bytes of the headers of a call, and 32 more for each (https://www.rfc-editor.org/rfc/rfc9113#section-6.5.2). */
@@ -19,7 +19,7 @@ const HEADER_OVERHEAD = 32;
 /** DATA frames of a stream after which their mean size is looked at. */
 export const DATA_FRAMES_UNTIL_LOOK = 4096;
 /** The least mean size of DATA frames. A gRPC message without content has 5 bytes; Node.js reads some of them in two parts. */
-export const MIN_DATA_BYTES = 3;
+const MIN_DATA_BYTES = 3;
 const TINY_DATA: CloseReason = [
   'the client sent a call in DATA frames that are smaller than gRPC messages',
   'check the HTTP/2 library of the client; if it is an attack, put a proxy in front of this server',

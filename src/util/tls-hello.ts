@@ -26,7 +26,7 @@ export function whenHelloArrived(socket: Socket, onArrived: () => void): void {
 }
 
 /** Whether the first bytes of a connection are a whole ClientHello, which may be in several records, or no TLS at all. */
-export function isWholeHello(bytes: Buffer): boolean {
+function isWholeHello(bytes: Buffer): boolean {
   if (bytes[0] !== HANDSHAKE_RECORD || bytes.length > MAX_HELLO_BYTES) return true;
   if (bytes.length < RECORD_HEADER + MESSAGE_HEADER) return false;
   let missing = MESSAGE_HEADER + bytes.readUIntBE(RECORD_HEADER + 1, 3);

@@ -5,6 +5,7 @@ import { SotwProtocol } from './ads/sotw-subscriptions';
 import type { AdsProtocol, RequestSource } from './ads/subscriptions';
 import { late } from '../util/late';
 import type * as Delta from './ads/delta-subscriptions';
+import type { DeltaMode } from './xds-errors';
 
 /** How the removal of a cached resource is handled. */
 export type DeletionHandling =
@@ -101,13 +102,6 @@ export function removalHandling(policy: ServerPolicy, isPart: boolean): Deletion
 
 /** Loads the incremental variant late, because most servers are used with the other one. */
 const loadDelta = late<typeof Delta>(() => require('./ads/delta-subscriptions'));
-
-/** Whether the incremental variant of the protocol is used with a server. */
-export type DeltaMode =
-  | 'off'
-  | 'on'
-  /** It is tried, and state of the world is used with a server that does not implement it, and with istiod. */
-  | 'auto';
 
 /** Constructor options of a variant choice. */
 export interface VariantChoiceOptions {

@@ -8,7 +8,6 @@ import { countViolations } from '../util/violations';
 import { isRelayedFailure } from './relay-hop';
 import { parseResourceName } from './resource-name';
 import type { XdsError } from './resource-watcher';
-import type { DeltaMode } from './server-policy';
 import type { StreamStatus } from './transport';
 
 // Every text names its resource and its server, because it may be all that the status of a failed call has.
@@ -60,6 +59,13 @@ export function describePending(count: number): string {
     ? '1 more resource is also pending'
     : `${count} more resources are also pending`;
 }
+
+/** Whether the incremental variant of the protocol is used with a server. */
+export type DeltaMode =
+  | 'off'
+  | 'on'
+  /** It is tried, and state of the world is used with a server that does not implement it, and with istiod. */
+  | 'auto';
 
 /**
  * Describes why a stream ended before a response, to follow the name of the server.

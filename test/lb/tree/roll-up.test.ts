@@ -19,7 +19,7 @@ const endpoint = (state: StateName, more: Partial<EndpointState> = {}): Endpoint
 function policy(state: StateName, groups: string): PolicyState {
   const children = groups.split('|').map((letters, i) => ({
     ...{ policy: 'round_robin', name: `zone ${i}`, state },
-    endpoints: [...letters].map((letter) => endpoint(LETTERS[letter] ?? 'IDLE')),
+    endpoints: letters.split('').map((letter) => endpoint(LETTERS[letter] ?? 'IDLE')),
   }));
   return { policy: 'weighted_target_experimental', state, children };
 }
