@@ -1,7 +1,7 @@
 // The application every bundler is given: a control plane, a backend and a client of both in one process, on loopback. It
 // makes calls to xds: targets that need every kind of code that is loaded late, and prints "ok".
 import { Client, Server, ServerCredentials, credentials } from '@grpc/grpc-js';
-import { register } from 'grpc-xds';
+import { register, shutdown } from 'grpc-xds';
 import { ControlPlane, Snapshot } from 'grpc-xds/control-plane';
 import { resourcesFor, writeResourceFile } from './resources.mjs';
 
@@ -64,6 +64,7 @@ async function main() {
     const server = { server_uri: uri, channel_creds, server_features: features };
     register({ bootstrap: { xds_servers: [server], node } });
     await call('xds:///shop');
+    await shutdown();
   }
   register({ bootstrap: { xds_servers: [{ server_uri: file.url }], node } });
   await call('xds:///shop');

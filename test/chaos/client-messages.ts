@@ -1,12 +1,14 @@
+export interface OpenOrder {
+  readonly kind: 'open';
+  readonly client: number;
+  readonly bootstrap: object;
+  readonly target: string;
+  readonly callsPerSecond: number;
+}
+
 /** What the process with the clients is told. Clients are known by a number. */
 export type ClientOrder =
-  | {
-      readonly kind: 'open';
-      readonly client: number;
-      readonly bootstrap: object;
-      readonly target: string;
-      readonly callsPerSecond: number;
-    }
+  | OpenOrder
   | { readonly kind: 'close'; readonly client: number }
   | { readonly kind: 'cpu' }
   /** The wall clock jumps. */

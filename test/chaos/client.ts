@@ -3,7 +3,7 @@ import { Client, credentials } from '@grpc/grpc-js';
 import { register } from '../../src';
 import { echoMethod } from '../support/echo-backend';
 import { eventually } from '../support/eventually';
-import type { ClientNews, ClientOrder } from './client-messages';
+import type { ClientNews, ClientOrder, OpenOrder } from './client-messages';
 
 /** More calls at once than a slow machine answers would queue up without end. */
 const MAX_PENDING = 50;
@@ -36,10 +36,11 @@ class Load {
 
   constructor(
     private readonly id: number,
-    target: string,
-    callsPerSecond: number,
+    { target, bootstrap, callsPerSecond }: OpenOrder,
   ) {
-    this.client = new Client(target, credentials.createInsecure());
+    this.client = new Client(target, credentials.createInsecure(), {
+      'grpc_xds.bootstrap': JSON.stringify(bootstrap),
+    });
     this.timer = setInterval(() => this.send(), 1000 / callsPerSecond);
   }
 
@@ -87,8 +88,8 @@ const loads = new Map<number, Load>();
 function obey(order: ClientOrder): void {
   switch (order.kind) {
     case 'open':
-      register({ bootstrap: JSON.stringify(order.bootstrap) });
-      loads.set(order.client, new Load(order.client, order.target, order.callsPerSecond));
+      register();
+      loads.set(order.client, new Load(order.client, order));
       return;
     case 'close':
       void loads.get(order.client)?.close();

@@ -3,10 +3,10 @@ import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { credentials } from '@grpc/grpc-js';
-import { createXdsChannelCredentials, register } from '../../src';
+import { createXdsChannelCredentials } from '../../src';
 import { EchoClient } from '../support/echo-backend';
 import { eventually } from '../support/eventually';
-import { bootstrapFor, Mesh, SERVICE, simpleResources } from '../support/mesh';
+import { bootstrapFor, Mesh, registerAnew, SERVICE, simpleResources } from '../support/mesh';
 import { mutualTlsSocket } from '../support/mutual-tls';
 import { TestCertificates, type TestCertificate } from '../support/test-certificates';
 import { TlsBackend, type ConnectionFacts } from '../support/tls-backend';
@@ -99,7 +99,7 @@ class RotatingMesh {
       ...{ ca_certificate_file: file('ca.pem'), refresh_interval: '1s' },
     };
     const certificate_providers = { agent: { plugin_name: 'file_watcher', config } };
-    register({ bootstrap: { ...bootstrapFor(this.mesh.address), certificate_providers } });
+    registerAnew({ bootstrap: { ...bootstrapFor(this.mesh.address), certificate_providers } });
   }
 
   stop(): void {

@@ -6,7 +6,10 @@ const CONCLUSIONS: Readonly<Record<string, readonly string[]>> = {
   'cli/client/doctor/probes.ts': ['a step of doctor has no answer'],
   'cli/client/target-watch.ts': ['the config of a target does not arrive'],
   'cli/dump/process-report.ts': ['a page does not answer'],
-  'cli/dump/wildcard-dump.ts': ['a management server does not answer'],
+  'cli/dump/wildcard-dump.ts': [
+    'a management server does not answer',
+    'the stream of the application is displaced no more',
+  ],
   'cli/input.ts': ['the writer of a FIFO is silent'],
   'cli/processes/watched-process.ts': ['a process is silent'],
   'control-plane/authentication.ts': ['the authentication does not answer'],
@@ -39,6 +42,10 @@ const CONCLUSIONS: Readonly<Record<string, readonly string[]>> = {
   'server/listener/route-watch.ts': ['routes do not arrive'],
   'transport/grpc-transport.ts': ['a management server cannot be connected to'],
   'transport/rest/http-client.ts': ['a REST server does not answer'],
+  'util/connection-admission.ts': [
+    'a client sends nothing',
+    'a client does not acknowledge the settings',
+  ],
   'xds-client/ads/ads-session.ts': ['a silent server has nothing to send'],
   'xds-client/ads/resource-waits.ts': ['a resource does not exist'],
   'xds-client/long-waits.ts': ['a resource is slow'],

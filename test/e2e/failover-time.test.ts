@@ -75,7 +75,7 @@ describe('a priority that neither connects nor fails', () => {
     expect(answers.map(({ answer }) => answer)).toEqual(['second', 'second', 'second']);
 
     // 3. Not before: two have waited for a priority, and one for the endpoints.
-    expect(clock.expired.filter((ms) => ms === 10_000).length).toBeGreaterThanOrEqual(2);
+    for (const { afterMs } of answers) expect(afterMs).toBeGreaterThanOrEqual(10_000);
     // A wait may be interrupted, and goes on with the rest of its 15 s.
     expect(answers.find(({ name }) => name === 'unknown')?.afterMs).toBeGreaterThanOrEqual(15_000);
 

@@ -204,7 +204,7 @@ function readFixtures(): readonly Json[] {
     return isDeepStrictEqual(Object.keys(value), ['value']) ? Reflect.get(value, 'value') : value;
   };
   return readdirSync(FIXTURES)
-    .filter((name) => name.endsWith('.json'))
+    .filter((name) => /^inbound-.*\.json$/.test(name))
     .map((name) => {
       const [listener] = JSON.parse(readFileSync(join(FIXTURES, name), 'utf8'), plain) as Json[];
       return Object.fromEntries(Object.entries(listener ?? {}).filter(([key]) => key !== '@type'));

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { status } from '@grpc/grpc-js';
 import { constants, type IncomingHttpHeaders } from 'node:http2';
 import { MAX_UNREAD_BYTES } from '../../src/control-plane/limits';
@@ -72,10 +73,8 @@ describe('a relay', () => {
     scene.serve({ clusters: [large('large', bytes)] });
     const session = scene.openSession();
     // Until it has acknowledged the settings, a client has 10 streams.
-    await eventually(
-      () => session.remoteSettings.maxConcurrentStreams,
-      (streams) => streams !== undefined && streams >= count,
-    );
+    await once(session, 'remoteSettings');
+    await once(session, 'remoteSettings');
     const streams = Array.from({ length: count }, () =>
       scene.subscribe(session, ['large'], { node }),
     );

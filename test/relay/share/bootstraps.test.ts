@@ -48,13 +48,6 @@ describe('processes that share their streams, with two bootstraps', () => {
     ]);
   });
 
-  it('use the bootstrap of a later registration for what is created after it', async () => {
-    await scene.add(1);
-    const [worker] = scene.workers;
-    expect(await worker?.request('open', { ...other.setup, share: scene.share })).toBe('b');
-    expect(await roles()).toEqual([['xds.sock relay', 'xds.sock-hash relay']]);
-  });
-
   it('are not served by a relay of the other one, which is logged once', async () => {
     await scene.add(1);
     const [first] = scene.workers;
