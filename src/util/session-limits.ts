@@ -110,6 +110,8 @@ export class SessionLimits {
     const handlers = server.listeners('stream');
     server.removeAllListeners('stream');
     server.on('stream', (stream: ServerHttp2Stream, headers, flags, raw: readonly string[]) => {
+      // Nothing else listens to it until it begins, and an error that nothing listens to ends the process.
+      stream.on('error', () => {});
       const { session } = stream;
       if (session === undefined) return;
       if (!this.mayBegin(session, stream, raw)) return;

@@ -152,6 +152,39 @@ describe.each(Object.entries(SERVERS))('the sessions of %s', (_, start) => {
     expect(client.framesOf(FRAME.goaway)).toEqual([]);
   });
 
+  it.each<[string, number, readonly number[]]>([
+    ['a window that overflows', FRAME.windowUpdate, [0x7fffffff]],
+    ['a window update of nothing', FRAME.windowUpdate, [0]],
+    ['a reset with a protocol error', FRAME.reset, [constants.NGHTTP2_PROTOCOL_ERROR]],
+    ['a reset with an internal error', FRAME.reset, [constants.NGHTTP2_INTERNAL_ERROR]],
+  ])('survive calls that come with %s', async (_frame, type, values) => {
+    for (const count of [1, 3, 10, 100]) {
+      const client = await RawHttp2Client.connect(server.to);
+      clients.push(client);
+      // With the preface, so that the server reads all of it in one turn.
+      client.atOnce(() => {
+        for (let i = 0; i < count; i++) {
+          const [stream = 0] = client.call(callHeaders(server.path));
+          for (const value of values) {
+            const payload = Buffer.alloc(4);
+            payload.writeUInt32BE(value);
+            client.send(type, stream, payload);
+          }
+        }
+      });
+      // Answered after all that was sent before, unless that has ended the connection.
+      const [last] = client.call(callHeaders(server.path, ...pairs(MAX_HEADER_PAIRS)));
+      await eventually(
+        () =>
+          client.socket.destroyed ||
+          client.framesOf(FRAME.goaway).length > 0 ||
+          client.framesOf(FRAME.reset).some(({ stream }) => stream === last),
+        (isDone) => isDone,
+      );
+    }
+    await connectAcknowledged();
+  });
+
   it('have few streams at first, and those of the server after the acknowledgement', async () => {
     const client = await connect();
     expect(client.settings()).toEqual([

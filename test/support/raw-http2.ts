@@ -3,7 +3,14 @@ import { connect, type NetConnectOpts, type Socket } from 'node:net';
 
 const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
 /** RFC 9113, section 6. */
-export const FRAME = { data: 0, headers: 1, reset: 3, settings: 4, goaway: 7 } as const;
+export const FRAME = {
+  data: 0,
+  headers: 1,
+  reset: 3,
+  settings: 4,
+  goaway: 7,
+  windowUpdate: 8,
+} as const;
 const ACK = 1;
 const END_HEADERS = 4;
 
@@ -72,6 +79,18 @@ export class RawHttp2Client {
   data(stream: number, payload: Buffer, count = 1): void {
     const frames = Array<Buffer>(count).fill(frame(FRAME.data, 0, stream, payload));
     this.socket.write(Buffer.concat(frames));
+  }
+
+  /** Sends what is written meanwhile in one piece. */
+  atOnce(write: () => void): void {
+    this.socket.cork();
+    write();
+    this.socket.uncork();
+  }
+
+  /** Sends any frame. */
+  send(type: number, stream: number, payload: Buffer): void {
+    this.socket.write(frame(type, 0, stream, payload));
   }
 
   /** The codes of the streams that the server has reset. */
