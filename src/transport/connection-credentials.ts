@@ -44,6 +44,15 @@ export class TrackedCredentials extends ChannelCredentials {
     this.inBackground.clear();
   }
 
+  /** Calls back when the last of the present connections has closed. */
+  whenClosed(callback: () => void): void {
+    const onClosed = () => {
+      if (this.sockets.size === 0) callback();
+    };
+    for (const socket of this.sockets) socket.once('close', onClosed);
+    onClosed();
+  }
+
   /** Destroys all connections. */
   destroySockets(): void {
     for (const socket of this.sockets) socket.destroy();

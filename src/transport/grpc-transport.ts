@@ -38,6 +38,9 @@ import { afterRunning } from '../util/running-time';
 const loadSockets = late<typeof UnixSocket>(() => require('../util/unix-socket'));
 const loadGuards = late<typeof Guards>(() => require('./socket-guard'));
 
+/** How long a connection that is closed waits for the end of the server; it keeps the process alive. */
+const CLOSE_TIMEOUT_MS = 1000;
+
 /** Constructor options of a transport factory. */
 export interface GrpcTransportOptions {
   /** Creates the credentials of a server. */
@@ -195,8 +198,14 @@ class GrpcTransport implements XdsTransport {
     const isReady = stateOf(connection) === ConnectivityState.READY;
     connection.channel.close();
     connection.credentials.retire();
-    // A connection in use is closed in good order: the server receives the cancellations first.
-    if (isReady) return;
+    // A connection in use is closed in good order: the server receives the cancellations first, unless it reads nothing.
+    if (isReady) {
+      const { clock } = this.parts.options;
+      const { credentials } = connection;
+      const timer = afterRunning(clock, () => credentials.destroySockets(), CLOSE_TIMEOUT_MS);
+      credentials.whenClosed(() => timer.release());
+      return;
+    }
     connection.connecting.abort();
     connection.credentials.destroySockets();
   }

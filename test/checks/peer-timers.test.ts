@@ -40,7 +40,10 @@ const CONCLUSIONS: Readonly<Record<string, readonly string[]>> = {
     'a client does not close its connection',
   ],
   'server/listener/route-watch.ts': ['routes do not arrive'],
-  'transport/grpc-transport.ts': ['a management server cannot be connected to'],
+  'transport/grpc-transport.ts': [
+    'a management server cannot be connected to',
+    'a management server does not close its end of a connection',
+  ],
   'transport/rest/http-client.ts': ['a REST server does not answer'],
   'util/connection-admission.ts': [
     'a client sends nothing',

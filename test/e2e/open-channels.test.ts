@@ -266,6 +266,14 @@ describe('a process whose call has failed because of a management server', () =>
     },
   );
 
+  it('ends once its channel is closed if the server freezes after it was connected to', async () => {
+    // SETTINGS, and the acknowledgement of those of the client.
+    const settings = Buffer.from('000000040000000000000000040100000000', 'hex');
+    const address = await listen(tcpServer((socket) => socket.write(settings)));
+    const child = new Child('call with a deadline, and close', bootstrapFor(address));
+    expect(await child.end()).toEqual(done);
+  });
+
   // Other systems than Linux answer connections that do not fit into the queue of a process.
   const onLinux = process.platform === 'linux' ? it : it.skip;
   onLinux('ends once its channel is closed if connections are dropped', async () => {

@@ -427,7 +427,10 @@ describe('GrpcTransport', () => {
       (connected) => connected === 0,
     );
     expect(recorder.events).toEqual(['sent']);
-    expect(clock.pendingTimers).toBe(0);
+    await eventually(
+      () => clock.pendingTimers,
+      (count) => count === 0,
+    );
     expect(() => transport.openStream(METHOD, recorder)).toThrow(
       `openStream on the closed transport to ${proxy.address}`,
     );
