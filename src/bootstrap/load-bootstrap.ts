@@ -213,8 +213,18 @@ export function findOptionProblem(options: object, known: readonly string[]): st
       return `${text}; those of grpc-xds are ${known.join(', ')}`;
     }
   }
-  return undefined;
+  const attempts: unknown = Reflect.get(options, ATTEMPTS_OPTION);
+  const isUsable =
+    typeof attempts === 'number'
+      ? !Number.isNaN(attempts)
+      : attempts === undefined || attempts === null;
+  return isUsable
+    ? undefined
+    : `channel option ${ATTEMPTS_OPTION} must be a number, not ${String(attempts)}: retries would have no limit`;
 }
+
+/** With what is no number, grpc-js retries without a limit, whatever the route says. */
+const ATTEMPTS_OPTION = 'grpc-node.retry_max_attempts_limit';
 
 /** The number of bootstraps of channels or servers that are known by their text. */
 const MAX_LOADERS = 100;

@@ -57,6 +57,23 @@ describe('an option of a public function', () => {
     },
   );
 
+  it.each<unknown>([NaN, 'x', {}])(
+    'fails the calls of a channel whose limit of attempts is %p',
+    async (attempts) => {
+      register({ bootstrap });
+      const name: string = 'grpc-node.retry_max_attempts_limit';
+      const client = new Client('xds:///shop', credentials.createInsecure(), { [name]: attempts });
+      const same = (bytes: Buffer) => bytes;
+      const details = await new Promise((resolve) => {
+        client.makeUnaryRequest('/a.B/C', same, same, Buffer.alloc(0), (error) =>
+          resolve(error?.details),
+        );
+      });
+      client.close();
+      expect(details).toContain('grpc-node.retry_max_attempts_limit must be a number');
+    },
+  );
+
   it('is named where a bootstrap has it', () => {
     expect(findMisspelt({ ...bootstrap, snapshotPath: '/a' }, () => false)).toEqual([
       'snapshotPath is ignored: it is an option of register()',
