@@ -31,7 +31,11 @@ function extract(name, declarations) {
     configObjectFullPath: path,
     packageJsonFullPath: join(root, 'package.json'),
   });
-  const { succeeded } = Extractor.invoke(config, { localBuild });
+  const { succeeded } = Extractor.invoke(config, {
+    localBuild,
+    // Without a report, messages are about what it would have.
+    messageCallback: (message) => (message.handled ||= !isReported),
+  });
   indent(declarations);
   return succeeded;
 }
