@@ -58,6 +58,10 @@ export const disagreements = {
     'node nack, go ack, python nack, java ack',
     "A31; a duration must not be negative: google.protobuf.Duration of protobuf, as bounded by Envoy's schema; C-core refuses it as well",
   ],
+  'route: a share without a value': [
+    'node nack, go ack, python ack, java ack',
+    'the schema of Envoy requires a default value (decision 0002)',
+  ],
   'route: no domain': [
     'node nack, go ack, python nack, java ack',
     "A27: in Envoy's schema it is refused, so only a mistake can look so (decision 0002)",

@@ -67,6 +67,11 @@ const filters = [
 
 const routes = [
   [
+    'NAAA',
+    'the schema of Envoy requires a default value; ' + MISTAKE,
+    /runtime_fraction( is empty|\.default_value is unset)$/,
+  ],
+  [
     'AAAN',
     'A36: a route without a usable action is valid; calls that it matches fail',
     /routes\[0\]\.(route|non_forwarding_action) is unset$/,

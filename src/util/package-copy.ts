@@ -30,7 +30,7 @@ export function noteUse(): void {
 }
 
 export function processCopies(): ProcessCopies {
-  const shared: object & { [PROCESS_COPIES]?: ProcessCopies } = globalThis;
+  const shared: { [PROCESS_COPIES]?: ProcessCopies | undefined } & object = globalThis;
   return (shared[PROCESS_COPIES] ??= Object.freeze<ProcessCopies>({
     serving: new WeakMap(),
     used: new Set(),
