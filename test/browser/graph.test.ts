@@ -48,7 +48,7 @@ describeInBrowser('the graph of the live page in Chromium', (chromium) => {
     it('is the first view, and has each part with its state', async () => {
       expect(await tab.getAttribute('#tab-graph', 'aria-selected')).toBe('true');
       await node(/^route 0: pay: ok/).waitFor();
-      await node(/^cluster catalog: ok/).waitFor();
+      await node(/^cluster catalog: degraded/).waitFor();
       await node(/^locality example\/us-2a: unused, priority 1/).waitFor();
       await node(/^endpoint 127\.0\.0\.1:1: failing, .*ECONNREFUSED/).waitFor();
       expect(await tab.textContent('.graph-columns')).toContain('2 clusters');
@@ -161,7 +161,7 @@ describeInBrowser('the graph of the live page in Chromium', (chromium) => {
       await tab.getByRole('button', { name: 'As text', exact: true }).click();
       const text = tab.getByRole('region', { name: 'Graph as text' });
       await text.waitFor();
-      expect(await text.textContent()).toMatch(/^xds:\/\/\/shop\.example:8080 {2}\[ok/);
+      expect(await text.textContent()).toMatch(/^xds:\/\/\/shop\.example:8080 {2}\[degraded/);
       expect(await text.textContent()).toContain('\n      example/eu-1b  [25 %; ok');
     });
 
