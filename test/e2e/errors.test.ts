@@ -108,8 +108,8 @@ describe('a call that cannot be sent says why', () => {
     const unanswered = client('xds:///silent.test', bootstrap).failure(patience);
     await Promise.all([
       expectFailure(withoutListener, [mesh.address, NODE_ID, 'Listener', 'missing.test']),
-      expectFailure(withoutCluster, [mesh.address, NODE_ID, 'Cluster', '"echo"']),
-      expectFailure(unanswered, [silentAddress, NODE_ID, 'Listener', 'silent.test']),
+      expectFailure(withoutCluster, [mesh.address, NODE_ID, 'Cluster', '"echo"', 'within 15 s']),
+      expectFailure(unanswered, [silentAddress, NODE_ID, 'Listener', 'silent.test', 'within 15 s']),
     ]);
     clock.stop();
     await silent.stop();
