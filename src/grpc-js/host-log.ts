@@ -24,7 +24,7 @@ let isOwn = false;
 
 /**
  * Limits, redacts and escapes the lines that grpc-js itself logs, once in a process. Peers determine them: for each header value
- * outside ASCII, grpc-js logs an error with the value. Traces, which nobody has unless they are asked for, are not limited. A logger
+ * outside ASCII, grpc-js logs an error with the value. Traces are off by default and are not limited. A logger
  * that the application has set with `grpc.setLogger`, before or later, gets the lines as they are.
  */
 export function guardHostLog(

@@ -49,7 +49,7 @@ export function rollUpPolicy(policy: Node): RollUp {
   return { state, text: state + usable };
 }
 
-/** What a target is made of, as in `TargetReport`. */
+/** The parts of a target, as in `TargetReport`. */
 interface RolledTarget {
   readonly state: 'ready' | 'waiting' | 'failed';
   readonly failure?: string | undefined;
