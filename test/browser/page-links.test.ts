@@ -3,7 +3,7 @@ import type { AdminPage } from '../../src';
 import { audit } from '../support/audit';
 import { describeInBrowser } from '../support/describe-in-browser';
 import { Mesh, SERVICE, simpleResources } from '../support/mesh';
-import { SHOP, startScene } from '../support/page-scene';
+import { fillScene, SHOP, startScene } from '../support/page-scene';
 
 /** An event that no process has. */
 const UNKNOWN = 'AAAAAAAAAAAAAAAA.1';
@@ -166,14 +166,14 @@ describeInBrowser('links and states of the live page in Chromium', (chromium) =>
   });
 
   it('says why there is no graph, from when a paused page is, and that its process is gone', async () => {
+    const mesh = chromium.stopping(await Mesh.start());
     page = await chromium.servePage();
     await visit();
     const reason = (text: string) => tab.locator('.graph-reason', { hasText: text });
     await reason('There is no target at the moment.').waitFor();
     expect(await tab.getByText('Point at a node').isVisible()).toBe(false);
     expect(await tab.locator('#call').isVisible()).toBe(false);
-    const { mesh } = await startScene();
-    chromium.stopping(mesh);
+    await fillScene(mesh);
     await tab.waitForSelector('.node[aria-label^="endpoint"]');
     expect(await reason('').isVisible()).toBe(false);
     await tab.getByRole('button', { name: nowhere }).click();

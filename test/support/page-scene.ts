@@ -5,13 +5,19 @@ import { Mesh, type MeshResources } from './mesh';
 /** The service that the scene is about. */
 export const SHOP = 'shop.example:8080';
 
+export interface Scene {
+  readonly mesh: Mesh;
+  readonly resources: MeshResources;
+  readonly shop: EchoClient;
+}
+
 /** A mesh with a target that is served, with problems, and one that does not exist. */
-export async function startScene(): Promise<{
-  mesh: Mesh;
-  resources: MeshResources;
-  shop: EchoClient;
-}> {
-  const mesh = await Mesh.start();
+export async function startScene(): Promise<Scene> {
+  return fillScene(await Mesh.start());
+}
+
+/** Serves the scene by a mesh without resources, and opens its channels. */
+export async function fillScene(mesh: Mesh): Promise<Scene> {
   const backends = await Promise.all(['a', 'b', 'c', 'd'].map((name) => mesh.backend(name)));
   const [a = 0, b = 0, c = 0, d = 0] = backends.map(({ port }) => port);
   const resources: MeshResources = {
