@@ -75,8 +75,6 @@ export class SessionLimits {
       settings: {
         maxConcurrentStreams: Math.min(MAX_STREAMS_AT_FIRST, maxStreams),
         maxHeaderListSize: MAX_HEADER_LIST_BYTES,
-        // A client would otherwise name one large header in each call, by one byte.
-        headerTableSize: 0,
       },
     });
     Reflect.set(server, 'createHttp2Server', (...args: readonly unknown[]): unknown => {

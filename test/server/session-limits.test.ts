@@ -19,7 +19,7 @@ import { callServer, serverChain, XdsServerWorld } from '../support/xds-server-w
 
 const ADS = '/envoy.service.discovery.v3.AggregatedDiscoveryService/StreamAggregatedResources';
 const CHAT = '/test.Echo/Chat';
-const SETTING = { headerTableSize: 1, maxConcurrentStreams: 3, maxHeaderListSize: 6 };
+const SETTING = { maxConcurrentStreams: 3, maxHeaderListSize: 6 };
 
 const cleanUp: (() => void | Promise<void>)[] = [];
 const clients: RawHttp2Client[] = [];
@@ -189,7 +189,6 @@ describe.each(Object.entries(SERVERS))('the sessions of %s', (_, start) => {
     const client = await connect();
     expect(client.settings()).toEqual([
       new Map([
-        [SETTING.headerTableSize, 0],
         [SETTING.maxConcurrentStreams, MAX_STREAMS_AT_FIRST],
         [SETTING.maxHeaderListSize, MAX_HEADER_LIST_BYTES],
       ]),
@@ -202,9 +201,7 @@ describe.each(Object.entries(SERVERS))('the sessions of %s', (_, start) => {
       (settings) => settings?.get(SETTING.maxConcurrentStreams) === server.maxStreams,
     );
     client.acknowledge();
-    const table = Buffer.from([0x20]);
-    client.call(Buffer.concat([table, callHeaders(server.path)]));
-    client.call(callHeaders(server.path), 30);
+    client.call(callHeaders(server.path), 31);
     // Refused only if it comes after them.
     const [last] = client.call(callHeaders(server.path, ...pairs(MAX_HEADER_PAIRS)));
     await eventually(
@@ -233,9 +230,12 @@ describe.each(Object.entries(SERVERS))('the sessions of %s', (_, start) => {
     const client = await connectAcknowledged();
     // Small enough for one frame; each header counts 32 bytes more.
     const large = Array.from({ length: 3 }, () => literal('x', 'a'.repeat(4400)));
-    client.call(Buffer.concat([Buffer.from([0x20]), callHeaders(server.path, ...large)]));
+    client.call(callHeaders(server.path, ...large));
     client.call(callHeaders(server.path, ...large, ...pairs(100)));
     await resetWith(client, [constants.NGHTTP2_ENHANCE_YOUR_CALM]);
+    const referenced = literal('x', 'a'.repeat(3900), true);
+    client.call(callHeaders(server.path, referenced, Buffer.alloc(10, 0x80 | 62)));
+    await resetWith(client, Array<number>(2).fill(constants.NGHTTP2_ENHANCE_YOUR_CALM));
   });
 
   it('end with a reference to the dynamic table after the acknowledgement', async () => {
