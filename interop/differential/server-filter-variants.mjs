@@ -166,7 +166,7 @@ const fromIstiod = (file) => (server) => {
 
 const istiod = Object.fromEntries(
   readdirSync(FIXTURES)
-    .filter((file) => file.endsWith('.json'))
+    .filter((file) => /^inbound-.*\.json$/.test(file))
     .map((file) => [file.slice('inbound-'.length, -'.json'.length), fromIstiod(file)]),
 );
 
