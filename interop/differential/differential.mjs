@@ -92,17 +92,28 @@ const encodeAll = (encoder, variants) =>
 /** The verdicts of one client on all variants, one after the other. */
 const judgeAll = async (language, client, variants, { controlPlane, verdicts }) => {
   const outcomes = new Map();
-  for (const { title, name, typeUrl, snapshot } of variants) {
+  const ask = async ({ title, name, typeUrl, snapshot }) => {
     const target = `xds:///${name}`;
     const [expected] = knownOf(title, disagreements) ?? [];
     const verdict = verdicts.next(language, typeUrl, name, expected);
     controlPlane.setSnapshot(snapshot, { nodeId: language, allowInconsistent: true });
     await client.ask({ do: 'watch', target });
-    outcomes.set(title, await verdict);
+    const outcome = await verdict;
     await client.ask({ do: 'close', target });
+    return outcome;
+  };
+  for (const variant of variants) {
+    const outcome = await ask(variant);
+    // On a busy machine one client in thousands of questions said nothing: what it always does, it does twice.
+    const isLost = outcome.verdict === 'none' && !isSilent(language, variant.title);
+    outcomes.set(variant.title, isLost ? await ask(variant) : outcome);
   }
   return outcomes;
 };
+
+/** Whether a client is known to say nothing of a resource. */
+const isSilent = (language, title) =>
+  (knownOf(title, disagreements)?.[0] ?? '').includes(`${language} none`);
 
 /** The verdicts of all clients on all variants, by client. */
 const judge = async (variants, peers) => {

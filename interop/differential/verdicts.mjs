@@ -5,7 +5,7 @@ import { knownMutation, unusedPatterns } from './mutation-disagreements.mjs';
 export const MUTATED = 'mutated ';
 
 /** How long a client may take to say what it thinks of a resource. Only one that says nothing takes so long. */
-const PATIENCE_MS = 120_000;
+const PATIENCE_MS = 60_000;
 
 /** The same for a client that is known to say nothing. */
 const SILENCE_MS = 2000;
