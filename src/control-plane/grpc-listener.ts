@@ -165,11 +165,11 @@ export class GrpcListener {
     this.sockets.add(socket);
     socket.once('close', () => this.sockets.delete(socket));
     const { limits } = this.options;
-    if (limits === undefined) this.begin(socket, () => {});
-    else limits.admission.admit(socket, (onProven) => this.begin(socket, onProven));
+    if (limits === undefined) this.begin(socket);
+    else limits.admission.admit(socket, (...handlers) => this.begin(socket, ...handlers));
   }
 
-  private begin(socket: Socket, onProven: () => void): void {
+  private begin(socket: Socket, onProven = () => {}, onSecured = () => {}): void {
     const { connections } = this.options;
     const connection = connections && new Connection(socket, this.createInjector());
     const injector = connection ?? this.injector;
@@ -178,6 +178,7 @@ export class GrpcListener {
       socket.once('close', () => connections?.onClosed(connection));
     }
     const inject = (stream: Socket) => {
+      onSecured();
       const { sessions } = this.options.limits ?? {};
       if (injector === undefined) return;
       if (sessions === undefined) injector.injectConnection(stream);

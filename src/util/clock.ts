@@ -147,3 +147,23 @@ const systemTime: Clock = {
 
 /** The clock of the system. */
 export const systemClock: Clock = { ...systemTime, eventLoop: new EventLoopWatch(systemTime) };
+
+/** What the event loop of the process does. */
+export interface EventLoop {
+  /** Milliseconds of CPU of all threads so far, and those in which the loop was not idle. */
+  spent(): { readonly cpuMs: number; readonly activeMs: number };
+  /** Runs the callback once after the I/O of a turn. Neither keeps the process alive nor wakes it up. */
+  afterIo(callback: () => void): void;
+}
+
+export const systemLoop: EventLoop = {
+  spent() {
+    const { user, system } = process.cpuUsage();
+    const { active } = performance.eventLoopUtilization();
+    return { cpuMs: (user + system) / 1000, activeMs: active };
+  },
+  afterIo(callback) {
+    // The loop does not stay awake for an immediate without a reference.
+    setImmediate(callback).unref();
+  },
+};

@@ -9,7 +9,7 @@ const INTERVAL_MS = 1000;
 export type CloseReason = readonly [cause: string, nextStep: string];
 
 /** The end of a connection of a server, below or above TLS. */
-interface LocalEnd {
+export interface LocalEnd {
   readonly localAddress?: string | undefined;
   readonly localPort?: number | undefined;
 }
@@ -25,13 +25,17 @@ export class ClosedConnections {
   ) {}
 
   /** Counts a connection that is still open. */
-  add({ localAddress, localPort = 0 }: LocalEnd, reason: CloseReason): void {
+  add(end: LocalEnd, reason: CloseReason): void {
     if (this.counts.size === 0) this.clock.setTimer(() => this.report(), INTERVAL_MS);
     const counts = this.counts.get(reason) ?? new Map<string, number>();
-    const address =
-      localAddress === undefined ? 'Unix socket' : joinHostPort(localAddress, localPort);
+    const address = addressOf(end);
     counts.set(address, (counts.get(address) ?? 0) + 1);
     this.counts.set(reason, counts);
+  }
+
+  /** Reports at once why connections wait. Each time, others have blocked the process: that bounds the lines. */
+  reportDelay(end: LocalEnd, text: string): void {
+    this.logger.error(() => `server ${addressOf(end)}: ${text}`);
   }
 
   private report(): void {
@@ -44,4 +48,8 @@ export class ClosedConnections {
       }
     }
   }
+}
+
+function addressOf({ localAddress, localPort = 0 }: LocalEnd): string {
+  return localAddress === undefined ? 'Unix socket' : joinHostPort(localAddress, localPort);
 }

@@ -1,14 +1,17 @@
 import type { Socket } from 'node:net';
 import type { Allowance } from './allowance';
-import { inNextTurn, type Clock } from './clock';
+import { inNextTurn, systemLoop, type Clock } from './clock';
 import type { ClosedConnections, CloseReason } from './closed-connections';
-import { describeDuration } from './duration';
+import { describeDuration, inSeconds } from './duration';
 import type { Handle } from './handle';
+import { HandshakeCosts, sourceOf, SourceDelays, type CostlyHandshakes } from './handshake-costs';
 import { afterRunning } from './running-time';
 import { whenHelloArrived } from './tls-hello';
 
 /** Connections that are begun in one turn of the event loop: each takes 1 to 3 ms of it with its handshake. */
 export const MAX_BEGUN_IN_TURN = 4;
+/** Connections of an address in their TLS handshakes: what their clients sent may all be read in one turn. Further ones wait. */
+export const MAX_HANDSHAKES_OF_ADDRESS = 8;
 /** Connections that have begun and whose clients have proven nothing. Further ones wait. */
 export const MAX_UNPROVEN = 50;
 /** Milliseconds in which the client of a connection must send its first bytes, and then prove itself. */
@@ -32,8 +35,11 @@ const UNAUTHENTICATED: CloseReason = [
   `check the credentials of the clients; ${FLOOD}`,
 ];
 
-/** Called with what is to be called once the client of the connection has proven itself. */
-export type BeginConnection = (onProven: () => void) => void;
+/**
+ * Called with what is to be called once the client of the connection has proven itself, and before that once its TLS handshake has
+ * ended, at once without TLS.
+ */
+export type BeginConnection = (onProven: () => void, onSecured: () => void) => void;
 
 /** Which connections are reset at once: how many of one address, and of all, may have no authenticated client. */
 export interface AdmissionAllowances {
@@ -49,7 +55,9 @@ interface Waiting {
 /**
  * Bounds the work for connections whose clients have proven nothing, so that it does not delay the others: how many begin in a turn
  * of the event loop, and how many there are at a time. A connection waits until its first bytes have arrived, of TLS its whole
- * ClientHello, and then for its turn; addresses take turns. It is closed if its client does not prove itself in time.
+ * ClientHello, and then for its turn; addresses take turns. It is closed if its client does not prove itself in time. After
+ * handshakes that blocked the process, connections of their address wait, and then begin one at a time. All addresses of a network
+ * of 64 bits of IPv6 are one.
  */
 export class ConnectionAdmission {
   /** The addresses of the connections without an authenticated client, by their peers. */
@@ -57,6 +65,8 @@ export class ConnectionAdmission {
   /** By address; the one whose turn it is comes first. */
   private readonly waiting = new Map<string, Set<Waiting>>();
   private readonly unproven = new Set<Socket>();
+  private readonly delays = new SourceDelays();
+  private readonly costs: HandshakeCosts;
   private begun = 0;
   private turn: Handle | undefined;
   private resetCount = 0;
@@ -66,7 +76,10 @@ export class ConnectionAdmission {
     private readonly clock: Pick<Clock, 'monotonicMs' | 'nextTurn' | 'setTimer'>,
     readonly closed: ClosedConnections,
     private readonly allowances?: AdmissionAllowances,
-  ) {}
+    loop = systemLoop,
+  ) {
+    this.costs = new HandshakeCosts(clock, (costly) => this.delay(costly), loop);
+  }
 
   /** The number of connections that were reset. */
   get resets(): number {
@@ -92,7 +105,7 @@ export class ConnectionAdmission {
     socket.once('close', () => timer.release());
     whenHelloArrived(socket, () => {
       timer.release();
-      this.wait(remoteAddress ?? ALL, { socket, begin });
+      this.wait(sourceOf(remoteAddress ?? ALL), { socket, begin });
     });
   }
 
@@ -114,13 +127,13 @@ export class ConnectionAdmission {
     return true;
   }
 
-  private wait(address: string, connection: Waiting): void {
-    const ofAddress = this.waiting.get(address) ?? new Set<Waiting>();
-    this.waiting.set(address, ofAddress.add(connection));
+  private wait(source: string, connection: Waiting): void {
+    const ofSource = this.waiting.get(source) ?? new Set<Waiting>();
+    this.waiting.set(source, ofSource.add(connection));
     connection.socket.once('close', () => {
-      ofAddress.delete(connection);
-      if (ofAddress.size === 0 && this.waiting.get(address) === ofAddress) {
-        this.waiting.delete(address);
+      ofSource.delete(connection);
+      if (ofSource.size === 0 && this.waiting.get(source) === ofSource) {
+        this.waiting.delete(source);
       }
     });
     this.beginWaiting();
@@ -128,48 +141,83 @@ export class ConnectionAdmission {
 
   private beginWaiting(): void {
     while (this.begun < MAX_BEGUN_IN_TURN && this.unproven.size < MAX_UNPROVEN) {
-      const next = this.takeNext();
-      if (next === undefined) break;
+      const source = this.nextSource();
+      const next = source === undefined ? undefined : this.takeNext(source);
+      if (source === undefined || next === undefined) break;
       this.begun++;
-      this.begin(next);
+      this.begin(source, next);
     }
     if (this.begun > 0) this.turn ??= inNextTurn(this.clock, () => this.onTurn());
   }
 
-  private takeNext(): Waiting | undefined {
-    for (const [address, connections] of this.waiting) {
-      for (const next of connections) {
-        connections.delete(next);
-        this.waiting.delete(address);
-        if (connections.size > 0) this.waiting.set(address, connections);
-        return next;
-      }
-    }
+  /** Returns the first waiting address of which one may begin. */
+  private nextSource(): string | undefined {
+    for (const source of this.waiting.keys()) if (this.mayBegin(source)) return source;
     return undefined;
   }
 
-  private begin({ socket, begin }: Waiting): void {
+  private mayBegin(source: string): boolean {
+    const delayMs = this.delays.leftMs(source, this.clock.monotonicMs());
+    const max = delayMs === undefined ? MAX_HANDSHAKES_OF_ADDRESS : 1;
+    return (delayMs ?? 0) === 0 && this.costs.count(source) < max;
+  }
+
+  private takeNext(source: string): Waiting | undefined {
+    const connections = this.waiting.get(source) ?? new Set();
+    const [next] = connections;
+    this.waiting.delete(source);
+    if (next === undefined) return undefined;
+    connections.delete(next);
+    if (connections.size > 0) this.waiting.set(source, connections);
+    return next;
+  }
+
+  private begin(source: string, { socket, begin }: Waiting): void {
     this.unproven.add(socket);
     let timer: Handle;
+    let inHandshake = true;
     const wait = (leftMs: number) => {
       timer = afterRunning(
         this.clock,
         () => {
           const nextMs = leftMs - UNPROVEN_WHILE_OTHERS_WAIT_MS;
-          if (nextMs <= 0 || this.waiting.size > 0) this.close(socket, UNPROVEN);
+          const isWaitedFor =
+            this.nextSource() !== undefined || (inHandshake && this.waiting.has(source));
+          if (nextMs <= 0 || isWaitedFor) this.close(socket, UNPROVEN);
           else wait(nextMs);
         },
         UNPROVEN_WHILE_OTHERS_WAIT_MS,
       );
     };
     wait(UNPROVEN_MS);
+    const endHandshake = this.costs.begin(socket, source);
+    const onSecured = () => {
+      inHandshake = false;
+      endHandshake();
+      this.beginWaiting();
+    };
     const end = () => {
       if (!this.unproven.delete(socket)) return;
       timer.release();
       this.beginWaiting();
     };
-    socket.once('close', end);
-    begin(end);
+    socket.once('close', () => {
+      endHandshake();
+      end();
+    });
+    begin(end, onSecured);
+  }
+
+  /** Handles that handshakes have blocked the process. */
+  private delay({ source, costMs, local, closed }: CostlyHandshakes): void {
+    const delayMs = this.delays.add(source, costMs, this.clock.monotonicMs());
+    this.clock.setTimer(() => this.beginWaiting(), delayMs);
+    this.closed.reportDelay(
+      local,
+      `TLS handshakes of ${source} took ${inSeconds(costMs)} of CPU at once: its connections in handshakes are closed ` +
+        `(${closed}), and the next ones wait for ${inSeconds(delayMs)}: if it is an attack, block the address, ` +
+        'or end TLS in a proxy in front of this server',
+    );
   }
 
   private close(socket: Socket, reason: CloseReason): void {

@@ -5,6 +5,7 @@ import { ClosedConnections } from '../../src/util/closed-connections';
 import {
   ConnectionAdmission,
   MAX_BEGUN_IN_TURN,
+  MAX_HANDSHAKES_OF_ADDRESS,
   MAX_UNPROVEN,
   UNPROVEN_MS,
   UNPROVEN_WHILE_OTHERS_WAIT_MS,
@@ -12,6 +13,7 @@ import {
 } from '../../src/util/connection-admission';
 import { eventually } from '../support/eventually';
 import { FakeClock } from '../support/fake-clock';
+import { FakeLoop } from '../support/fake-loop';
 
 const [FIRST, SECOND] = ['127.0.0.1', '127.0.0.2'];
 const PREFACE = 'PRI';
@@ -41,24 +43,30 @@ describe('the admission of connections', () => {
       return { socket, client };
     };
     const clock = new FakeClock();
+    const loop = new FakeLoop();
     const lines: string[] = [];
     const logger = { error: (text: () => string) => void lines.push(text()) };
     const closedConnections = new ClosedConnections(clock, logger);
-    const admission = new ConnectionAdmission(clock, closedConnections, allowances);
+    const admission = new ConnectionAdmission(clock, closedConnections, allowances, loop);
+
     const local = ({ localPort }: Socket) => `server 127.0.0.1:${localPort}`;
     const begun: Socket[] = [];
     const proofs = new Map<Socket, () => void>();
-    const admit = (socket: Socket) =>
-      admission.admit(socket, (onProven) => {
+    const handshakeEnds = new Map<Socket, () => void>();
+    /** @param isSecured Whether it has no TLS handshake. */
+    const admit = (socket: Socket, isSecured = true) =>
+      admission.admit(socket, (onProven, onSecured) => {
         begun.push(socket);
         proofs.set(socket, onProven);
+        if (isSecured) onSecured();
+        else handshakeEnds.set(socket, onSecured);
       });
     /** Admits connections, and waits until their first bytes have arrived. */
-    const admitAll = async (count: number, address = FIRST) => {
+    const admitAll = async (count: number, address = FIRST, isSecured = true) => {
       const sockets: Socket[] = [];
       for (let i = 0; i < count; i++) {
         const { socket } = await accept(PREFACE, address);
-        admit(socket);
+        admit(socket, isSecured);
         await arrived(socket, PREFACE.length);
         sockets.push(socket);
       }
@@ -67,7 +75,10 @@ describe('the admission of connections', () => {
     const runTurns = (count: number) => {
       for (let i = 0; i < count; i++) clock.advance(1);
     };
-    return { accept, admission, clock, begun, proofs, admit, admitAll, runTurns, lines, local };
+    return {
+      ...{ accept, admission, clock, loop, begun, proofs, handshakeEnds },
+      ...{ admit, admitAll, runTurns, lines, local },
+    };
   }
 
   const arrived = (socket: Socket, bytes: number) =>
@@ -194,6 +205,66 @@ describe('the admission of connections', () => {
       (count) => count === 1,
     );
     expect(socket.read()).toEqual(hello);
+  });
+
+  it('has so many of an address in their TLS handshakes, and begins those of others', async () => {
+    const { admitAll, runTurns, begun, handshakeEnds } = await setUp();
+    const sockets = await admitAll(MAX_HANDSHAKES_OF_ADDRESS + 2, FIRST, false);
+    runTurns(4);
+    expect(begun).toEqual(sockets.slice(0, MAX_HANDSHAKES_OF_ADDRESS));
+    const [other] = await admitAll(1, SECOND, false);
+    runTurns(1);
+    expect(begun.at(-1)).toBe(other);
+    handshakeEnds.get(begun[0] as Socket)?.();
+    runTurns(1);
+    expect(begun).toHaveLength(MAX_HANDSHAKES_OF_ADDRESS + 2);
+  });
+
+  it('delays an address whose handshake blocked the process, then begins one at a time', async () => {
+    const { accept, admit, admitAll, runTurns, clock, loop, begun, handshakeEnds, lines, local } =
+      await setUp();
+    const slow = await accept(PREFACE, SECOND);
+    const address = local(slow.socket);
+    admit(slow.socket, false);
+    await arrived(slow.socket, PREFACE.length);
+    const [unfinished] = await admitAll(1, SECOND, false);
+    expect(begun).toHaveLength(2);
+    slow.client.write('certificates');
+    slow.socket.resume();
+    await arrived(slow.socket, PREFACE.length + 12);
+    loop.runTurn(905);
+    expect(lines).toEqual([
+      `${address}: TLS handshakes of ${SECOND} took 0.9 s of CPU at once: its connections in handshakes are closed (2), and the next ones wait for 4.5 s: if it is an attack, block the address, or end TLS in a proxy in front of this server`,
+    ]);
+    await closed(slow.socket);
+    expect(unfinished?.destroyed).toBe(true);
+    const late = await admitAll(2, SECOND, false);
+    const [good] = await admitAll(1, FIRST, false);
+    runTurns(2);
+    expect(begun.slice(2)).toEqual([good]);
+    clock.advance(4490);
+    expect(begun.slice(2)).toEqual([good]);
+    clock.advance(10);
+    runTurns(2);
+    expect(begun.slice(2)).toEqual([good, late[0]]);
+    handshakeEnds.get(late[0] as Socket)?.();
+    runTurns(1);
+    expect(begun.slice(2)).toEqual([good, ...late]);
+  });
+
+  it('does not hurry clients because connections of a delayed address wait', async () => {
+    const { accept, admit, admitAll, clock, loop } = await setUp();
+    const slow = await accept(PREFACE, SECOND);
+    admit(slow.socket, false);
+    await arrived(slow.socket, PREFACE.length);
+    slow.client.write('certificates');
+    slow.socket.resume();
+    await arrived(slow.socket, PREFACE.length + 12);
+    loop.runTurn(10_000);
+    await admitAll(1, SECOND, false);
+    const [good] = await admitAll(1, FIRST, false);
+    for (let ms = 0; ms < UNPROVEN_MS / 2; ms += 250) clock.advance(250);
+    expect(good?.destroyed).toBe(false);
   });
 
   describe('of a server that authenticates its clients', () => {

@@ -81,21 +81,24 @@ export class ServedChain implements ConnectionOwner {
 
   accept(socket: Socket, ends: ConnectionEnds, watcher: ConnectionWatcher): ServerConnection {
     const connection = new ServerConnection(socket, ends, this, watcher);
-    this.options.limits.admission.admit(socket, (onProven) =>
-      this.begin(connection, socket, onProven),
+    this.options.limits.admission.admit(socket, (onProven, onSecured) =>
+      this.begin(socket, (stream) => {
+        onSecured();
+        connection.open(stream, onProven);
+      }),
     );
     return connection;
   }
 
-  private begin(connection: ServerConnection, socket: Socket, onProven: () => void): void {
+  private begin(socket: Socket, open: (stream: Socket) => void): void {
     const { credentials } = this;
     if (credentials === undefined) {
       socket.destroy();
     } else if (this.isSecure) {
       this.acceptor ??= new TlsAcceptor({ ...this.options.tls, credentials });
-      this.acceptor.accept(socket, (secured) => connection.open(secured, onProven));
+      this.acceptor.accept(socket, open);
     } else {
-      connection.open(socket, onProven);
+      open(socket);
     }
   }
 
