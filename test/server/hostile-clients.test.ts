@@ -5,7 +5,8 @@ import { connect as connectTls } from 'node:tls';
 import { Metadata, type Client } from '@grpc/grpc-js';
 import { echoMethod } from '../support/echo-backend';
 import { eventually } from '../support/eventually';
-import { TestCertificates } from '../support/test-certificates';
+import { slowCurveChain } from '../support/der-certificate';
+import { TestCertificates, type TestCertificate } from '../support/test-certificates';
 import { routerFilter } from '../support/xds-json';
 import {
   callServer,
@@ -22,6 +23,7 @@ const certificates = new TestCertificates();
 const root = certificates.authority('root');
 const identity = root.sign('server', { names: ['IP:127.0.0.1'] });
 const web = root.sign('web', { names: ['URI:spiffe://td/web'] });
+const stranger = certificates.authority('other').sign('web');
 
 let world: XdsServerWorld;
 let sockets: (Socket | ClientHttp2Session)[];
@@ -133,6 +135,29 @@ describe('connections', () => {
       }
     });
     expect(statuses).toEqual(['OK']);
+  });
+
+  it('wait after a handshake of their address that blocked the process, and those of others do not', async () => {
+    await serve(serverChain(inlineRoutes(), strictTls()));
+    const dial = (localAddress: string, own: TestCertificate, chain = '') => {
+      const socket = connectTls({
+        ...{ host: '127.0.0.1', port: world.port, localAddress, ALPNProtocols: ['h2'] },
+        ...{ ca: root.certificate, key: own.privateKey, cert: own.certificateChain + chain },
+      });
+      sockets.push(socket);
+      return socket.on('error', () => undefined);
+    };
+    const [attacked, other] = ['127.0.0.2', '127.0.0.1'];
+    await once(dial(attacked, stranger, slowCurveChain(8)), 'close');
+    const secured: string[] = [];
+    dial(attacked, web).once('secureConnect', () => secured.push(attacked));
+    for (let i = 0; i < 3; i++) await once(dial(other, web), 'secureConnect');
+    expect(secured).toEqual([]);
+    await eventually(
+      () => secured,
+      ([first]) => first === attacked,
+      35_000,
+    );
   });
 
   it('that ignore a GOAWAY are closed after the grace time', async () => {

@@ -61,6 +61,27 @@ export function rsaChain(length: number, rsaKey: Buffer, modulusBits: number): s
     .join('');
 }
 
+/**
+ * Encodes certificates in PEM whose keys are on a curve of their own. OpenSSL takes long to decode each: the points are compressed,
+ * and square roots modulo this prime, k * 2^640 + 1, take many steps.
+ */
+export function slowCurveChain(length: number): string {
+  const number = (value: bigint) => Buffer.from(value.toString(16).padStart(166, '0'), 'hex');
+  const point = (x: bigint) => Buffer.concat([Buffer.from([2]), number(x)]);
+  const prime = 1_049_041n * 2n ** 640n + 1n;
+  const field = sequence(oid('1.2.840.10045.1.1'), der(0x02, number(prime)));
+  const curve = sequence(der(0x04, number(1n)), der(0x04, number(7n)));
+  const one = der(0x02, Buffer.from([1]));
+  const order = der(0x02, number(prime - 2n));
+  const parameters = sequence(one, field, curve, der(0x04, point(1n)), order, one);
+  const spki = sequence(
+    sequence(oid('1.2.840.10045.2.1'), parameters),
+    der(0x03, Buffer.from([0]), point(5n)),
+  );
+  const base64 = encode({ spki }).toString('base64').replace(/.{64}/g, '$&\n');
+  return `-----BEGIN CERTIFICATE-----\n${base64}\n-----END CERTIFICATE-----\n`.repeat(length);
+}
+
 interface Encoded {
   readonly subject?: Buffer;
   readonly issuer?: Buffer;
