@@ -4,7 +4,7 @@ import type { LocalEnd } from './closed-connections';
 import type { Handle } from './handle';
 
 /** Milliseconds of a turn of the event loop, spent on handshakes of one address, from which on its next connections wait. */
-export const COSTLY_MS = 100;
+export const COSTLY_MS = 250;
 /** Milliseconds of a turn that are usual for each handshake, on slow machines, too. */
 const USUAL_MS = 5;
 /** How many times as long as the handshakes took the connections wait at first; each further time doubles it. */

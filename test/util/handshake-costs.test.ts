@@ -74,10 +74,10 @@ describe('the costs of handshakes', () => {
     const { socket, end } = begin('a');
     const other = begin('a');
     socket.bytesRead++;
-    loop.spend(205);
+    loop.spend(605);
     end();
     end();
-    expect(costly).toEqual(['a: 200 ms, 1 closed']);
+    expect(costly).toEqual(['a: 600 ms, 1 closed']);
     expect(socket.destroyed).toBe(false);
     expect(other.socket.destroyed).toBe(true);
   });
