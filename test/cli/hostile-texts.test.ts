@@ -136,7 +136,7 @@ describe('what the command line prints of others', () => {
 
   /** Starts a control plane whose every text is hostile. @returns its address. */
   async function hostileServer(respond: (call: RawCall, request: DiscoveryRequest) => void) {
-    const server = new RawAdsServer((_method, call) => {
+    const server = new RawAdsServer(world.io, (_method, call) => {
       call.on('error', () => {});
       call.on('data', (bytes: Buffer) => respond(call, DiscoveryRequest.decode(bytes)));
     });

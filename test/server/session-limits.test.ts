@@ -4,6 +4,7 @@ import type { NetConnectOpts } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Metadata } from '@grpc/grpc-js';
+import { RawAdsServer } from '../../src/cli/record/recorder';
 import { ControlPlane } from '../../src/control-plane';
 import { Relay } from '../../src/relay';
 import {
@@ -13,6 +14,7 @@ import {
   MAX_STREAMS_AT_FIRST,
   MAX_STREAMS_BEGUN_AT_FIRST,
 } from '../../src/util/session-limits';
+import { FakeIo } from '../cli/fake-io';
 import { eventually } from '../support/eventually';
 import { callHeaders, FRAME, literal, RawHttp2Client } from '../support/raw-http2';
 import { callServer, serverChain, XdsServerWorld } from '../support/xds-server-world';
@@ -85,6 +87,12 @@ const SERVERS: Readonly<Record<string, () => Promise<Started>>> = {
     await relay.start();
     cleanUp.push(() => relay.kill());
     return { to: { path }, path: ADS, maxStreams: 2000 };
+  },
+  'grpc-xds record': async () => {
+    const server = new RawAdsServer(new FakeIo(), (_method, call) => call.resume());
+    const port = await server.listen('127.0.0.1', 0);
+    cleanUp.push(() => server.close());
+    return { to: { port, host: '127.0.0.1' }, path: ADS, maxStreams: 2000 };
   },
 };
 

@@ -126,7 +126,7 @@ class Recording {
         printEvent(event, flags, io, () => text.trimEnd());
       },
     });
-    const server = new RawAdsServer((method, call) => recorder.accept(method, call));
+    const server = new RawAdsServer(io, (method, call) => recorder.accept(method, call));
     const port = await listen(server, flags, io);
     if (port === undefined) {
       writer.close();
@@ -237,7 +237,7 @@ export async function replay(file: string, flags: ReplayFlags, io: CliIo): Promi
       io.printError(`${file}: ${reason}; set the client to the variant of the recording`);
     },
   });
-  const server = new RawAdsServer((method, call) => replayer.accept(method, call));
+  const server = new RawAdsServer(io, (method, call) => replayer.accept(method, call));
   const port = await listen(server, flags, io);
   if (port === undefined) return exitCode.badInput;
   greet(`Replaying ${file}`, port, flags, io);

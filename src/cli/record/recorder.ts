@@ -1,11 +1,14 @@
-import { Server, ServerCredentials, type ServerDuplexStream } from '@grpc/grpc-js';
+import type { ServerDuplexStream } from '@grpc/grpc-js';
+import { ServiceHost, type HostedService } from '../../control-plane/service-host';
 import { containedCallback } from '../../grpc-js/host-callbacks';
 import { containedHandler, onCallEvent } from '../../grpc-js/server-callbacks';
 import type { Clock } from '../../util/clock';
+import { ClosedConnections } from '../../util/closed-connections';
+import { ConnectionAdmission } from '../../util/connection-admission';
 import { StatusCode } from '../../util/status-code';
 import type { StreamStatus, XdsStream, XdsTransport } from '../client';
+import type { CliIo } from '../io';
 import { typeOf, withoutMetadata, UNREADABLE, type Frame } from './recording';
-import { joinHostPort } from '../../util/text';
 
 /** A stream of a client, as bytes. */
 export type RawCall = ServerDuplexStream<Buffer, Buffer>;
@@ -26,43 +29,47 @@ const same = (bytes: Buffer) => bytes;
 
 /** A gRPC server of all discovery services that leaves the messages as they are. Without authentication. */
 export class RawAdsServer {
-  private readonly server = new Server({ 'grpc.max_send_message_length': -1 });
+  private readonly host: ServiceHost;
 
   /** @param onStream Receives each stream, with the path of its method. */
-  constructor(onStream: (method: string, call: RawCall) => void) {
-    for (const [service, suffix] of services) {
-      for (const name of [`Stream${suffix}`, `Delta${suffix}`]) {
-        const path = `/envoy.service.${service}/${name}`;
-        const codec = {
-          ...{ requestSerialize: same, requestDeserialize: same },
-          ...{ responseSerialize: same, responseDeserialize: same },
-        };
-        this.server.addService(
-          { [name]: { path, requestStream: true, responseStream: true, ...codec } },
-          { [name]: containedHandler(PLACE, (call: RawCall) => onStream(path, call)) },
-        );
-      }
-    }
+  constructor(
+    io: Pick<CliIo, 'clock' | 'printError'>,
+    onStream: (method: string, call: RawCall) => void,
+  ) {
+    const { clock } = io;
+    const closed = new ClosedConnections(clock, { error: (text) => io.printError(text()) });
+    this.host = new ServiceHost({
+      ...{ name: 'recorder', clock, admission: new ConnectionAdmission(clock, closed) },
+      services: [{ methods: rawMethods(onStream), endStreams: () => {} }],
+    });
   }
 
   /** Starts to listen. @returns the port. @throws the system's error if the address cannot be used. */
   listen(host: string, port: number): Promise<number> {
-    return new Promise((resolve, reject) => {
-      this.server.bindAsync(
-        joinHostPort(host, port),
-        ServerCredentials.createInsecure(),
-        containedCallback(PLACE, (error: Error | null, bound: number) => {
-          if (error === null) resolve(bound);
-          else reject(error);
-        }),
-      );
-    });
+    return this.host.start({ host, port });
   }
 
   /** Ends all streams. */
   close(): void {
-    this.server.forceShutdown();
+    this.host.kill();
   }
+}
+
+function rawMethods(onStream: (method: string, call: RawCall) => void): HostedService['methods'] {
+  const codec = {
+    ...{ requestSerialize: same, requestDeserialize: same },
+    ...{ responseSerialize: same, responseDeserialize: same },
+  };
+  return services
+    .flatMap(([service, suffix]) => [`${service}/Stream${suffix}`, `${service}/Delta${suffix}`])
+    .map((method) => `/envoy.service.${method}`)
+    .map((path) => ({
+      addTo: (server) =>
+        server.addService(
+          { [path]: { path, requestStream: true, responseStream: true, ...codec } },
+          { [path]: containedHandler(PLACE, (call: RawCall) => onStream(path, call)) },
+        ),
+    }));
 }
 
 /** Constructor options of a recorder. */
