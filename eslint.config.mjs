@@ -84,6 +84,10 @@ const currentDate = {
   selector: 'NewExpression[callee.name="Date"][arguments.length=0]',
   message: 'Take a Clock instead.',
 };
+const unlimitedServer = {
+  selector: 'NewExpression[callee.name="Server"]',
+  message: 'Serve by a ServiceHost, which limits what clients may do.',
+};
 // A type guard is where an assertion belongs: its result is checked by the code around it.
 const guard = ['FunctionDeclaration', 'FunctionExpression', 'ArrowFunctionExpression']
   .map((kind) => `${kind}[returnType.typeAnnotation.type="TSTypePredicate"]`)
@@ -177,7 +181,7 @@ export default defineConfig(
       'local/bounded-arguments': 'error',
       '@typescript-eslint/no-require-imports': 'off',
       'local/late-modules': 'error',
-      'no-restricted-syntax': ['error', noDefaultExport, currentDate, noAssertion],
+      'no-restricted-syntax': ['error', noDefaultExport, currentDate, noAssertion, unlimitedServer],
       'no-restricted-globals': ['error', ...injectedGlobals],
       'no-restricted-properties': ['error', ...injectedProperties, ...peerTimers],
       'no-restricted-imports': [
@@ -240,7 +244,7 @@ export default defineConfig(
   {
     files: sources,
     rules: {
-      'no-restricted-syntax': ['error', noDefaultExport, noAssertion],
+      'no-restricted-syntax': ['error', noDefaultExport, noAssertion, unlimitedServer],
       'no-restricted-globals': 'off',
       'no-restricted-properties': ['error', ...peerTimers],
     },

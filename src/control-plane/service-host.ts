@@ -118,6 +118,7 @@ export class ServiceHost {
     const starting: State = { kind: 'starting' };
     this.state = starting;
     guardHostLog();
+    // eslint-disable-next-line no-restricted-syntax -- the limits are those of the next lines
     const server = new Server({ ...serverOptions, interceptors: [...interceptors] });
     // One client alone cannot have all streams that there may be.
     const { admission } = this;
