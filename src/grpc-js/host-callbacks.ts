@@ -62,6 +62,20 @@ export function containedCallback<Args extends readonly unknown[]>(
   };
 }
 
+/** Returns a check of certificates for grpc-js in place of one that may throw, which refuses the certificate. */
+export function containedCheck<Args extends readonly unknown[]>(
+  place: string,
+  check: (...args: Args) => Error | undefined,
+): (...args: Args) => Error | undefined {
+  return (...args) => {
+    try {
+      return check(...args);
+    } catch (error) {
+      return new Error(reportException(place, error).details);
+    }
+  };
+}
+
 /**
  * Watches what a call on a connection receives, before its user does. Subclasses get a complete status. If one throws, the call
  * ends with INTERNAL, when it ends.

@@ -1,11 +1,14 @@
 import { isIP } from 'node:net';
-import { checkServerIdentity } from 'node:tls';
-import type { CheckServerIdentity } from '../../grpc-js/host-internals';
+import { checkServerIdentity, type PeerCertificate } from 'node:tls';
+import { containedCheck } from '../../grpc-js/host-callbacks';
 import { readCertificateNames } from './certificate-names';
 import { canonicalAddress, type SubjectAltName } from './subject-alt-names';
 
 /** DNS names with these characters alone stand for hosts, and Node.js reads them as they are. */
 const HOST_CHARACTERS = /^[\w.*-]+$/;
+
+/** For exceptions. */
+const PLACE = 'the check of a certificate';
 
 /**
  * Compares the name of a server with its certificate by the rules of Node.js (`tls.checkServerIdentity`), but with the names that are
@@ -14,7 +17,7 @@ const HOST_CHARACTERS = /^[\w.*-]+$/;
  *
  * @returns why the certificate is not for that name; `undefined` if it is.
  */
-export const checkHostName: CheckServerIdentity = (host, certificate) => {
+export const checkHostName = containedCheck(PLACE, (host: string, certificate: PeerCertificate) => {
   const names = readCertificateNames(certificate.raw);
   if (!names.ok) return new Error(`certificate check failure: ${names.error}`);
   const { subjectAltNames, dnsSans } = names.value;
@@ -29,7 +32,7 @@ export const checkHostName: CheckServerIdentity = (host, certificate) => {
   const { subject } = certificate;
   const known = dnsSans.length === 0 ? subject : { ...subject, CN: '' };
   return checkServerIdentity(host, { ...certificate, subject: known, subjectaltname });
-};
+});
 
 function isAddressOf(names: readonly SubjectAltName[], address: string): boolean {
   const text = canonicalAddress(address);

@@ -140,6 +140,12 @@ describe('the host name of a management server', () => {
       of(text('dns', 'a.example'), { type: 'directory', bytes: Buffer.from([0xff]) }),
       /altnames: DNS:a\.example$/,
     ],
+    [
+      'that of a peer without a certificate',
+      'a.example',
+      {} as PeerCertificate,
+      /unexpected error/,
+    ],
     ['of a certificate with an invalid name', 'a.example', of(text('dns', 'a\0')), /not valid/],
   ])('must not be %s', (_, host, certificate, problem) => {
     expect(checkHostName(host, certificate)?.message).toMatch(problem);
