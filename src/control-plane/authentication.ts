@@ -1,6 +1,6 @@
-import { status, type Metadata, type ServerInterceptor } from '@grpc/grpc-js';
+import { status, type Metadata } from '@grpc/grpc-js';
 import type { PeerCertificate } from 'node:tls';
-import { failCall, interceptCall } from '../grpc-js/server-callbacks';
+import { containedInterceptor, failCall, interceptCall } from '../grpc-js/server-callbacks';
 import { errorMessage } from '../util/errors';
 import type { Logger } from '../util/logger';
 import type { Refusal } from './ads/resource-view';
@@ -75,8 +75,8 @@ const PLACE = 'the authentication of a client';
  */
 export class Authentication {
   /** Of each server that is authenticated by this. */
-  readonly interceptor: ServerInterceptor = (_method, call) => {
-    return interceptCall(PLACE, call, {
+  readonly interceptor = containedInterceptor(PLACE, (_method, call) =>
+    interceptCall(PLACE, call, {
       onMetadata: (metadata, passLater) => {
         const certificate = call.getAuthContext().sslPeerCertificate;
         const peer = call.getPeer();
@@ -95,8 +95,8 @@ export class Authentication {
           .catch((error: unknown) => failCall(PLACE, call, error));
         return false;
       },
-    });
-  };
+    }),
+  );
   private pending = 0;
 
   constructor(private readonly options: AuthenticationOptions) {}

@@ -5,7 +5,7 @@ import {
   type Server,
   type ServerInterceptor,
 } from '@grpc/grpc-js';
-import { interceptCall } from '../grpc-js/server-callbacks';
+import { containedInterceptor, interceptCall } from '../grpc-js/server-callbacks';
 import {
   checkArgument,
   checkDefinition,
@@ -66,6 +66,8 @@ const SERVER = withMethods('a Server of @grpc/grpc-js', 'addService');
 const DEFAULT_MIN_INTERVAL_MS = 30_000;
 /** The maximum age of a reported load. */
 const MAX_AGE_MS = 100;
+/** For exceptions. */
+const PLACE = 'the load report of a call';
 const TRAILER = 'endpoint-load-metrics-bin';
 
 /** The load last measured. */
@@ -125,8 +127,9 @@ export class OrcaReporter {
       },
       (error) => this.warn(error),
     );
-    this.interceptor = ({ path }, call) =>
-      path.startsWith(SERVICE_PATH) ? new ServerInterceptingCall(call) : this.intercept(call);
+    this.interceptor = containedInterceptor(PLACE, ({ path }, call) =>
+      path.startsWith(SERVICE_PATH) ? new ServerInterceptingCall(call) : this.intercept(call),
+    );
   }
 
   /** The currently reported load. */
@@ -154,7 +157,7 @@ export class OrcaReporter {
 
   private intercept(call: ConstructorParameters<typeof ServerInterceptingCall>[0]) {
     let recorder: CallRecorder | undefined;
-    return interceptCall('the load report of a call', call, {
+    return interceptCall(PLACE, call, {
       onMetadata: (headers) => {
         this.meter.countQuery();
         recorder = CallRecorder.attach(headers);

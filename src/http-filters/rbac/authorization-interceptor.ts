@@ -23,7 +23,7 @@ import { AuthorizationEngine } from './authorization-engine';
 import { parseAuthorizationPolicy, type AuthorizationPolicy } from './authorization-policy';
 import { InterceptedRequest, requestConnection } from './intercepted-request';
 import { MAX_POLICY_BYTES, PolicyFile } from './policy-file';
-import { interceptCall } from '../../grpc-js/server-callbacks';
+import { containedInterceptor, interceptCall } from '../../grpc-js/server-callbacks';
 import { processAuditLoggers, AUDIT_LOGGER } from './process-audit-loggers';
 import { DENIED } from './rbac-filter';
 import type { AuthorizationRequest } from './request';
@@ -44,6 +44,8 @@ export interface AuthorizationInterceptor extends ServerInterceptor {
   close(): void;
 }
 
+/** For exceptions. */
+const PLACE = 'the authorization of a call';
 const CALLER = 'createAuthorizationInterceptor()';
 
 const OPTIONS: MembersOf<AuthorizationInterceptorOptions> = {
@@ -140,14 +142,15 @@ function intercept(
   close: () => void = () => undefined,
 ): AuthorizationInterceptor {
   const log = new ProblemLog(logger);
-  const interceptor: ServerInterceptor = ({ path }, call) =>
-    interceptCall('the authorization of a call', call, {
+  const interceptor = containedInterceptor(PLACE, ({ path }, call) =>
+    interceptCall(PLACE, call, {
       onMetadata(metadata) {
         if (isAllowed(current(), readRequest(path, metadata, call), log)) return true;
         call.sendStatus({ code: Status.PERMISSION_DENIED, details: DENIED });
         return false;
       },
-    });
+    }),
+  );
   return Object.assign(interceptor, { close });
 }
 
