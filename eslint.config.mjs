@@ -5,6 +5,7 @@ import regexp from 'eslint-plugin-regexp';
 import tseslint from 'typescript-eslint';
 import { boundedArguments } from './scripts/eslint/bounded-arguments.mjs';
 import { describedDisable } from './scripts/eslint/described-disable.mjs';
+import { containedFiles, hostCallbacks } from './scripts/eslint/host-callbacks.mjs';
 import { lateModules } from './scripts/eslint/late-modules.mjs';
 import { ownTimers } from './scripts/eslint/own-timers.mjs';
 
@@ -125,6 +126,7 @@ export default defineConfig(
         rules: {
           'bounded-arguments': boundedArguments,
           'described-disable': describedDisable,
+          'host-callbacks': hostCallbacks,
           'late-modules': lateModules,
         },
       },
@@ -236,6 +238,14 @@ export default defineConfig(
         },
       ],
     },
+  },
+  {
+    files: ['src/**/*.ts'],
+    ignores: [
+      ...['grpc-js', 'testing', 'wire/generated'].map((folder) => `src/${folder}/**`),
+      ...Object.keys(containedFiles),
+    ],
+    rules: { 'local/host-callbacks': 'error' },
   },
   {
     files: Object.keys(ownTimers),

@@ -10,7 +10,7 @@ import {
 } from './handed-over';
 
 // grpc-js catches hardly anything that the functions throw which it calls: an exception ends the process, or leaves a call that never
-// ends. Each of them is one of this file or of server-callbacks.ts; test/boundaries finds those that are not.
+// ends. Each of them is one of this file or of server-callbacks.ts; the ESLint rule local/host-callbacks finds those that are not.
 
 let logger: Pick<Logger, 'error'> | undefined;
 /** The places of the warnings so far. */
