@@ -6,7 +6,7 @@ import type { Clock } from '../../util/clock';
 import { createHandle, type Handle } from '../../util/handle';
 import type { Logger } from '../../util/logger';
 import type { Random } from '../../util/random';
-import { StatusCode } from '../../util/status-code';
+import { StatusCode, statusName } from '../../util/status-code';
 import { describeUnusable } from './call-load-report';
 import type { OobStreamListener, OobStreamStatus, OpenOobStream } from './oob-stream';
 
@@ -67,6 +67,8 @@ type ProducerState =
 
 const IDLE: ProducerState = { kind: 'idle' };
 const TRACER = 'orca_client';
+/** How streams end that nothing is wrong with: with the backend or its connection, or by this client. */
+const ORDINARY: readonly number[] = [StatusCode.OK, StatusCode.CANCELLED, StatusCode.UNAVAILABLE];
 
 /** The reports of one connection. */
 class OobProducer {
@@ -74,6 +76,8 @@ class OobProducer {
   private state: ProducerState = IDLE;
   /** The backoff after the next failure; `undefined` if there was a report since the last one. */
   private backoff: BackoffStep | undefined;
+  /** The failure that was logged last, until there is a report. */
+  private loggedFailure: string | undefined;
 
   constructor(
     private readonly subchannel: Subchannel,
@@ -112,15 +116,16 @@ class OobProducer {
   /** Opens a stream, replacing the open one: the interval of a stream cannot change. */
   private open(): void {
     const intervalMs = this.requestedIntervalMs();
-    const { clock, logger, openStream } = this.options;
+    const { clock, openStream } = this.options;
     const openedAtMs = clock.monotonicMs();
     const listener: OobStreamListener = {
       onReport: (report) => {
         this.backoff = undefined;
+        this.loggedFailure = undefined;
         for (const { onReport } of [...this.subscribers]) onReport(report);
       },
       onUnusable: (reason) =>
-        logger.error(() => describeUnusable(this.subchannel.getAddress(), reason)),
+        this.logFailure(describeUnusable(this.subchannel.getAddress(), reason)),
       onEnd: (status) => this.onEnd(status, openedAtMs),
     };
     const handle = openStream(this.subchannel, intervalMs, listener, clock);
@@ -137,6 +142,11 @@ class OobProducer {
       this.setState({ kind: 'unsupported', handle: this.watchForLoss() });
       return;
     }
+    if (!ORDINARY.includes(status.code)) {
+      const end = `${statusName(status.code)}: ${status.details}`;
+      const address = this.subchannel.getAddress();
+      this.logFailure(`Backend ${address} ended the stream of its load reports with ${end}`);
+    }
     const step = this.backoff ?? firstBackoffStep(connectionBackoff, random);
     this.backoff = step.next();
     const delayMs = Math.max(0, step.delayMs - (clock.monotonicMs() - openedAtMs));
@@ -146,6 +156,12 @@ class OobProducer {
         `${this.subchannel.getAddress()}: stream ended with ${status.code} ${status.details}; next in ${delayMs} ms`,
     );
     this.setState({ kind: 'backoff', handle: clock.setTimer(() => this.open(), delayMs) });
+  }
+
+  private logFailure(failure: string): void {
+    if (failure === this.loggedFailure) return;
+    this.loggedFailure = failure;
+    this.options.logger.error(() => failure);
   }
 
   private watchForLoss(): Handle {

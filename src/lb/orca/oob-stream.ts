@@ -125,7 +125,7 @@ class OobStream implements Handle {
       const details = 'The backend sent an unusable load report';
       this.call?.cancelWithStatus(Status.CANCELLED, details);
       this.listener.onUnusable(report.error);
-      this.end({ code: Status.INTERNAL, details });
+      this.end({ code: Status.CANCELLED, details });
       return;
     }
     const waitMs = this.lastReadMs + MIN_READ_INTERVAL_MS - this.clock.monotonicMs();

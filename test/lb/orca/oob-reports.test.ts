@@ -146,6 +146,20 @@ describe('OobReports', () => {
     expect(subject.errors).toEqual([]);
   });
 
+  it('logs a failure once, and again after a report', () => {
+    const subject = new Subject();
+    const failure = 'Backend 10.0.0.1:80 ended the stream of its load reports with INTERNAL: gone';
+    subject.subscribe('a');
+    for (let i = 0; i < 2; i++) {
+      subject.fail(Status.INTERNAL);
+      subject.clock.advance(2000);
+    }
+    expect(subject.errors).toEqual([failure]);
+    subject.report(5);
+    subject.fail(Status.INTERNAL);
+    expect(subject.errors).toEqual([failure, failure]);
+  });
+
   it('tries again at once when a stream was of use, but not more than once a second', () => {
     const subject = new Subject();
     subject.subscribe('a');

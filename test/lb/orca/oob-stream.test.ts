@@ -183,7 +183,7 @@ describe('an out-of-band stream', () => {
   ])('ends with a report %s, and says why', async (_case, load, reason) => {
     const { subchannel } = await startBackend((stream) => stream.write(encodeReport(load)));
     const recording = new Recording(subchannel);
-    expect((await recording.ended()).code).toBe(Status.INTERNAL);
+    expect((await recording.ended()).code).toBe(Status.CANCELLED);
     expect(recording.unusable).toEqual([expect.stringMatching(reason)]);
     expect(recording.reports).toEqual([]);
   });
@@ -263,7 +263,7 @@ describe('an out-of-band stream', () => {
     cleanup.push(() => server.close());
     const { subchannel } = await connect((server.address() as AddressInfo).port);
     expect(await new Recording(subchannel).ended()).toEqual({
-      code: Status.INTERNAL,
+      code: Status.CANCELLED,
       details: 'The backend sent an unusable load report',
     });
     const path = '/xds.service.orca.v3.OpenRcaService/StreamCoreMetrics';
