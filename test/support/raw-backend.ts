@@ -1,4 +1,9 @@
-import { createServer, type Http2Server, type ServerHttp2Stream } from 'node:http2';
+import {
+  createServer,
+  type Http2Server,
+  type IncomingHttpHeaders,
+  type ServerHttp2Stream,
+} from 'node:http2';
 import type { AddressInfo } from 'node:net';
 
 /** A server of HTTP/2 whose streams a test handles itself. */
@@ -6,15 +11,15 @@ export class RawBackend {
   private readonly server: Http2Server;
   private readonly sessions = new Set<{ destroy(): void }>();
 
-  constructor(onStream: (stream: ServerHttp2Stream) => void) {
+  constructor(onStream: (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => void) {
     this.server = createServer();
     this.server.on('session', (session) => {
       this.sessions.add(session);
       session.on('close', () => this.sessions.delete(session));
     });
-    this.server.on('stream', (stream) => {
+    this.server.on('stream', (stream, headers) => {
       stream.on('error', () => {});
-      onStream(stream);
+      onStream(stream, headers);
     });
   }
 
