@@ -2,12 +2,24 @@ import { wildcardName } from '../control-plane/ads/subscriptions';
 import type { ClientEvent } from '../control-plane/client-state';
 
 /** Receives which names are referred to by clients, each as often as there are clients. */
-type Refer = (typeUrl: string, added: Iterable<string>, removed: Iterable<string>) => void;
+type Refer = (
+  typeUrl: string,
+  added: Iterable<string>,
+  removed: Iterable<string>,
+  queued: Set<string>,
+) => void;
+
+/** What a client subscribes to of one type. */
+interface Subscription {
+  readonly names: Set<string>;
+  /** Those of them that are not requested yet. */
+  readonly queued: Set<string>;
+}
 
 /** The names that each client of a relay subscribes to, among them `*`, as the events of its stream have them. */
 export class ClientSubscriptions {
   /** By stream and type. */
-  private readonly streams = new Map<number, Map<string, Set<string>>>();
+  private readonly streams = new Map<number, Map<string, Subscription>>();
 
   constructor(private readonly refer: Refer) {}
 
@@ -15,26 +27,25 @@ export class ClientSubscriptions {
   onEvent(event: ClientEvent): void {
     const { streamId } = event.client;
     if (event.kind === 'disconnected') {
-      for (const [typeUrl, names] of this.streams.get(streamId) ?? []) {
-        this.refer(typeUrl, [], names);
+      for (const [typeUrl, { names, queued }] of this.streams.get(streamId) ?? []) {
+        this.refer(typeUrl, [], names, queued);
       }
       this.streams.delete(streamId);
     } else if (event.kind === 'subscribed') {
-      const known = this.namesOf(streamId, event.typeUrl);
-      const names = event.wildcard ? [...event.names, wildcardName] : event.names;
+      const { names, queued } = this.subscriptionOf(streamId, event.typeUrl);
+      const named = event.wildcard ? [...event.names, wildcardName] : event.names;
       const ended = event.wildcard ? event.removed : [...event.removed, wildcardName];
-      const added = [...new Set(names)].filter((name) => !known.has(name));
-      const removed = ended.filter((name) => known.delete(name));
-      for (const name of added) known.add(name);
-      this.refer(event.typeUrl, added, removed);
+      const removed = ended.filter((name) => names.delete(name));
+      const added = named.filter((name) => names.size < names.add(name).size);
+      this.refer(event.typeUrl, added, removed, queued);
     }
   }
 
-  private namesOf(streamId: number, typeUrl: string): Set<string> {
-    const types = this.streams.get(streamId) ?? new Map<string, Set<string>>();
+  private subscriptionOf(streamId: number, typeUrl: string): Subscription {
+    const types = this.streams.get(streamId) ?? new Map<string, Subscription>();
     this.streams.set(streamId, types);
-    const names = types.get(typeUrl) ?? new Set<string>();
-    types.set(typeUrl, names);
-    return names;
+    const subscription = types.get(typeUrl) ?? { names: new Set(), queued: new Set() };
+    types.set(typeUrl, subscription);
+    return subscription;
   }
 }

@@ -13,6 +13,10 @@ export const MAX_TYPES = 1000;
 export const LINGER_MS = 60_000;
 /** Names of which resources are kept so. The oldest give way. */
 export const MAX_LINGERING = 10_000;
+/** The time in each turn of the event loop in which names of clients are requested and dropped, in milliseconds. */
+export const REFERENCE_SLICE_MS = 4;
+/** How long requests are held so that names that are requested in several turns are in one of them, in milliseconds. */
+export const MAX_HOLD_MS = 500;
 /** Rejections of clients that are remembered, so that each is handed on once. */
 export const MAX_REJECTIONS = 1000;
 /** Characters of a rejection that is handed on, and that reports have. */

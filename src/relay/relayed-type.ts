@@ -26,15 +26,24 @@ export interface PublishedType {
   readonly absent: LayeredMap<true>;
 }
 
-/** A name that is requested. */
-interface WatchedName {
-  watch: Handle;
+/** A name that clients refer to, or that was requested and still is. */
+export interface ReferredName {
+  readonly name: string;
+  /** How many clients refer to it. */
+  references: number;
+}
+
+/** A name that is requested, or is about to be. */
+interface WatchedName extends ReferredName {
+  watch: Handle | undefined;
   /** Whether it is requested by its name, and not only one of the resources of `*`. */
   isNamed: boolean;
   state: UpstreamState;
   /** What clients receive since it was last published. */
   published: RelayedResource;
 }
+
+const UNKNOWN: UpstreamState = { value: undefined, error: undefined };
 
 const EMPTY: PublishedType = {
   set: {
@@ -82,6 +91,11 @@ export class RelayedNames {
     return this.names.has(name);
   }
 
+  /** Whether a name is requested by its name now. */
+  isRequested(name: string): boolean {
+    return this.names.get(name)?.isNamed === true;
+  }
+
   /** Whether a name that has no resource may yet have one. Of what is not requested, `*` has everything. */
   isPending(name: string, { absent }: PublishedType): boolean {
     return !absent.has(name) && (this.names.has(name) || !absent.has(WILDCARD));
@@ -99,9 +113,28 @@ export class RelayedNames {
     return error.cause ?? error.message;
   }
 
-  /** Requests a name, unless it is requested. */
-  add(name: string): void {
-    if (this.names.get(name)?.isNamed !== true) this.watch(name, true);
+  /** Adds a reference to a name. It counts from now on, and is pending until `request` requests it. */
+  acquire(name: string): ReferredName {
+    const watched = this.names.get(name) ?? this.create(name);
+    watched.references++;
+    return watched;
+  }
+
+  /** Removes a reference to a name. @returns the name if it was the last one, and the name is still requested. */
+  release(name: string): ReferredName | undefined {
+    const watched = this.names.get(name);
+    if (watched === undefined || watched.references === 0 || --watched.references > 0)
+      return undefined;
+    if (watched.isNamed) return watched;
+    // What `*` has discovered stays.
+    if (watched.watch === undefined || !this.names.has(WILDCARD)) this.drop(watched);
+    return undefined;
+  }
+
+  /** Requests a name that is referred to, unless it is requested. */
+  request(name: string): void {
+    const watched = this.names.get(name);
+    if (watched?.isNamed === false && watched.references > 0) this.watch(watched, true);
   }
 
   /** Ends the request of a name. What `*` may have discovered as well stays until a server has not got it. */
@@ -109,36 +142,44 @@ export class RelayedNames {
     const watched = this.names.get(name);
     if (watched === undefined) return;
     const isDiscovered = this.names.has(WILDCARD) && watched.state.value !== undefined;
-    if (isDiscovered) this.watch(name, false);
-    else this.drop(name, watched);
+    if (isDiscovered) this.watch(watched, false);
+    else this.drop(watched);
     if (name !== WILDCARD) return;
-    for (const [other, each] of this.names) if (!each.isNamed) this.drop(other, each);
+    for (const each of this.names.values()) if (isOnlyDiscovered(each)) this.drop(each);
   }
 
-  private watch(name: string, isNamed: boolean): void {
+  private create(name: string): WatchedName {
+    const created: WatchedName = {
+      name,
+      references: 0,
+      watch: undefined,
+      isNamed: false,
+      state: UNKNOWN,
+      published: PENDING,
+    };
+    this.names.set(name, created);
+    return created;
+  }
+
+  private watch(watched: WatchedName, isNamed: boolean): void {
     const { client, type } = this.options;
-    const watch = client.watch(type.client, name, this.watcherOf(name), isNamed);
-    const watched = this.names.get(name);
-    if (watched === undefined) {
-      const state = { value: undefined, error: undefined };
-      this.names.set(name, { watch, isNamed, state, published: PENDING });
-      return;
-    }
-    // After the new watch, so that what is cached stays.
-    watched.watch.release();
-    watched.watch = watch;
+    const { name } = watched;
+    const before = watched.watch;
+    watched.watch = client.watch(type.client, name, this.watcherOf(name), isNamed);
     watched.isNamed = isNamed;
+    // After the new watch, so that what is cached stays.
+    before?.release();
   }
 
-  private drop(name: string, watched: WatchedName): void {
+  private drop({ name, watch, published }: WatchedName): void {
     this.names.delete(name);
-    watched.watch.release();
-    if (watched.published !== PENDING) this.note(name, watched.published);
+    watch?.release();
+    if (published !== PENDING) this.note(name, published);
   }
 
   /** Ends all requests. */
   close(): void {
-    for (const { watch } of this.names.values()) watch.release();
+    for (const { watch } of this.names.values()) watch?.release();
     this.names.clear();
   }
 
@@ -168,8 +209,8 @@ export class RelayedNames {
       if (watched === undefined) return;
       watched.state = { ...watched.state, ...change };
       this.note(name, watched.published);
-      const { isNamed, state } = watched;
-      if (!isNamed && state.error?.kind === 'does-not-exist') this.drop(name, watched);
+      if (isOnlyDiscovered(watched) && watched.state.error?.kind === 'does-not-exist')
+        this.drop(watched);
     };
     if (name === WILDCARD) return this.wildcardWatcher(show);
     return {
@@ -191,7 +232,11 @@ export class RelayedNames {
       // What was answered stays in use.
       onAmbientError: () => {},
       onDiscovered: (name) => {
-        if (!this.names.has(name) && this.options.hasRoom()) this.watch(name, false);
+        const known = this.names.get(name);
+        if (known?.watch !== undefined) return;
+        // One that is about to be requested by its name has room already. The server need not send it again.
+        if (known !== undefined) this.watch(known, true);
+        else if (this.options.hasRoom()) this.watch(this.create(name), false);
       },
     };
   }
@@ -201,6 +246,11 @@ export class RelayedNames {
     if (!this.changed.has(name)) this.changed.set(name, published);
     this.options.onChanged();
   }
+}
+
+/** Whether a name is one of the resources of `*` and nothing else. */
+function isOnlyDiscovered({ isNamed, references }: WatchedName): boolean {
+  return !isNamed && references === 0;
 }
 
 /** What clients receive for a name from now on. */

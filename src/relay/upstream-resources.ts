@@ -8,16 +8,28 @@ import type { ServerConfig } from '../bootstrap/bootstrap';
 import type { Clock } from '../util/clock';
 import { createHandle, type Handle } from '../util/handle';
 import { StatusCode } from '../util/status-code';
+import { inSteps, STEP_SIZE, type Steps } from '../util/steps';
+import { TimeSlices } from '../util/time-slices';
 import { describeRelayedFailure } from '../xds-client/relay-hop';
 import { WILDCARD } from '../xds-client/resource-type';
 import type { WatchClient } from '../xds-client/xds-client';
-import { LINGER_MS, MAX_LINGERING, MAX_NAMES, MAX_TYPES } from './limits';
+import {
+  LINGER_MS,
+  MAX_HOLD_MS,
+  MAX_LINGERING,
+  MAX_NAMES,
+  MAX_TYPES,
+  REFERENCE_SLICE_MS,
+} from './limits';
 import { createRelayedType } from './opaque-type';
 import type { RelayedTypeReport } from './relay-report';
-import { RelayedNames, type PublishedType } from './relayed-type';
+import { RelayedNames, type PublishedType, type ReferredName } from './relayed-type';
 
 /** The client that resources are requested with. */
-type UpstreamClient = Pick<WatchClient, 'watch' | 'run' | 'runWhenWhole' | 'serverFailures'>;
+type UpstreamClient = Pick<
+  WatchClient,
+  'watch' | 'run' | 'runWhenWhole' | 'holdRequests' | 'serverFailures'
+>;
 
 /** The room for names, which all nodes of a relay share. */
 export interface NameRoom {
@@ -30,32 +42,46 @@ export interface NameRoom {
 /** How long a name is kept after its last client. */
 interface Lingering {
   readonly typeUrl: string;
-  readonly name: string;
   /** On the monotonic clock. */
   readonly untilMs: number;
 }
+
+/** While requests to the servers are held. */
+interface Hold {
+  readonly handle: Handle;
+  /** On the monotonic clock. */
+  readonly untilMs: number;
+}
+
+/** Small operations that take as long as the begin or the end of a watch. */
+const WATCH_SIZE = 8;
 
 /** The resources of the management servers that at least one client of a relay subscribes to. */
 export class UpstreamResources implements ResourceView {
   /** A time to live ends in the relay: its client drops the resource, and then it does not exist for the others. */
   readonly shortestTtlMs = undefined;
   private readonly types = new Map<string, RelayedNames>();
-  /** The references of clients, by type and name. */
-  private readonly references = new Map<string, number>();
+  /** The names of which each set, which is that of one client, is being requested. */
+  private readonly requesting = new Set<ReadonlySet<string>>();
   /** In the order of their release. */
-  private readonly lingering = new Map<string, Lingering>();
+  private readonly lingering = new Map<ReferredName, Lingering>();
   private lingerTimer: Handle | undefined;
+  private isDropping = false;
+  private readonly slices: TimeSlices;
+  private hold: Hold | undefined;
   private readonly watchers = new Set<() => void>();
   private current: ServedResources = new PublishedResources(new Map());
   private isPublishing = false;
 
   constructor(
     private readonly client: UpstreamClient,
-    private readonly clock: Pick<Clock, 'monotonicMs' | 'setTimer'>,
+    private readonly clock: Clock,
     private readonly room: NameRoom = { count: () => this.size, onFull: () => {} },
-  ) {}
+  ) {
+    this.slices = new TimeSlices(clock, () => this.onSlice(), REFERENCE_SLICE_MS);
+  }
 
-  /** How many names are requested. */
+  /** How many names are requested, or are about to be. */
   get size(): number {
     let size = 0;
     for (const names of this.types.values()) size += names.size;
@@ -111,12 +137,34 @@ export class UpstreamResources implements ResourceView {
     return false;
   }
 
-  /** Adds and removes references of clients. What is added is requested together. */
-  refer(typeUrl: string, added: Iterable<string>, removed: Iterable<string>): void {
-    this.client.run(() => {
-      for (const name of added) this.acquire(typeUrl, name);
-      for (const name of removed) this.release(typeUrl, name);
-    });
+  /**
+   * Adds and removes references of a client. They count at once, but the names are requested in slices of time, in turns with
+   * those of other clients.
+   *
+   * @param queued The names of the client that are not requested yet. The same object each time, in which only this has entries.
+   */
+  refer(
+    typeUrl: string,
+    added: Iterable<string>,
+    removed: Iterable<string>,
+    queued = new Set<string>(),
+  ): void {
+    const names = this.types.get(typeUrl) ?? this.createType(typeUrl);
+    for (const name of removed) queued.delete(name);
+    for (const name of added) {
+      const referred = names.acquire(name);
+      if (referred.references === 1) this.lingering.delete(referred);
+      if (!names.isRequested(name)) queued.add(name);
+    }
+    const untilMs = this.clock.monotonicMs() + LINGER_MS;
+    for (const name of removed) {
+      const released = names.release(name);
+      if (released !== undefined) this.lingering.set(released, { typeUrl, untilMs });
+    }
+    if (queued.size > 0) this.startRequesting(names, queued);
+    const isTooMuch = this.lingering.size > MAX_LINGERING;
+    if (isTooMuch || (this.lingering.size > 0 && this.lingerTimer === undefined))
+      this.startDropping();
   }
 
   /** Returns the server that sent a resource, if it is requested. */
@@ -124,7 +172,7 @@ export class UpstreamResources implements ResourceView {
     return this.types.get(typeUrl)?.valueOf(name)?.server;
   }
 
-  /** Whether a resource is requested. */
+  /** Whether a resource is requested, or is about to be. */
   has(typeUrl: string, name: string): boolean {
     return this.types.get(typeUrl)?.has(name) === true;
   }
@@ -143,63 +191,87 @@ export class UpstreamResources implements ResourceView {
   /** Ends all requests. */
   close(): void {
     this.lingerTimer?.release();
+    this.lingering.clear();
     this.watchers.clear();
     for (const names of this.types.values()) names.close();
   }
 
-  private acquire(typeUrl: string, name: string): void {
-    const key = keyOf(typeUrl, name);
-    this.references.set(key, (this.references.get(key) ?? 0) + 1);
-    this.lingering.delete(key);
-    let names = this.types.get(typeUrl);
-    if (names === undefined) {
-      names = new RelayedNames({
-        type: createRelayedType(typeUrl),
-        client: this.client,
-        onChanged: () => this.publishSoon(),
-        hasRoom: () => this.hasRoom(),
-      });
-      this.types.set(typeUrl, names);
-    }
-    names.add(name);
+  private createType(typeUrl: string): RelayedNames {
+    const names = new RelayedNames({
+      type: createRelayedType(typeUrl),
+      client: this.client,
+      onChanged: () => this.publishSoon(),
+      hasRoom: () => this.hasRoom(),
+    });
+    this.types.set(typeUrl, names);
+    return names;
   }
 
-  private release(typeUrl: string, name: string): void {
-    const key = keyOf(typeUrl, name);
-    const left = (this.references.get(key) ?? 0) - 1;
-    if (left > 0) {
-      this.references.set(key, left);
-      return;
-    }
-    this.references.delete(key);
-    const untilMs = this.clock.monotonicMs() + LINGER_MS;
-    this.lingering.set(key, { typeUrl, name, untilMs });
-    for (const oldest of this.lingering.values()) {
-      if (this.lingering.size <= MAX_LINGERING) break;
-      this.drop(oldest);
-    }
-    this.lingerTimer ??= this.startLingerTimer(LINGER_MS);
+  private startRequesting(names: RelayedNames, queued: Set<string>): void {
+    if (this.requesting.has(queued)) return;
+    this.requesting.add(queued);
+    this.runInSlices(this.request(names, queued));
   }
 
-  private startLingerTimer(delayMs: number): Handle {
-    return this.clock.setTimer(() => this.client.run(() => this.dropLingering()), delayMs);
+  /** Requests names, and those that are added to the set meanwhile. */
+  private *request(names: RelayedNames, queued: Set<string>): Steps<void> {
+    const request = (name: string) => {
+      queued.delete(name);
+      names.request(name);
+    };
+    try {
+      yield* inSteps(queued, request, () => WATCH_SIZE);
+    } finally {
+      this.requesting.delete(queued);
+    }
   }
 
-  private dropLingering(): void {
-    const nowMs = this.clock.monotonicMs();
+  private startDropping(): void {
+    if (this.isDropping) return;
+    this.isDropping = true;
+    this.lingerTimer?.release();
     this.lingerTimer = undefined;
-    for (const each of this.lingering.values()) {
-      if (each.untilMs > nowMs) {
-        this.lingerTimer = this.startLingerTimer(each.untilMs - nowMs);
-        return;
+    this.runInSlices(this.dropLingering());
+  }
+
+  /** Drops what has lingered for long enough, and the oldest of what is too many. */
+  private *dropLingering(): Steps<void> {
+    let dropped = 0;
+    try {
+      for (const [referred, { typeUrl, untilMs }] of this.lingering) {
+        const restMs = untilMs - this.clock.monotonicMs();
+        if (restMs > 0 && this.lingering.size <= MAX_LINGERING) {
+          this.lingerTimer = this.clock.setTimer(() => this.startDropping(), restMs);
+          return;
+        }
+        this.lingering.delete(referred);
+        this.types.get(typeUrl)?.remove(referred.name);
+        if (++dropped % (STEP_SIZE / WATCH_SIZE) === 0) yield;
       }
-      this.drop(each);
+    } finally {
+      this.isDropping = false;
     }
   }
 
-  private drop({ typeUrl, name }: Lingering): void {
-    this.lingering.delete(keyOf(typeUrl, name));
-    this.types.get(typeUrl)?.remove(name);
+  /** Runs steps in the queue of the client. What is requested in several slices is requested together. */
+  private runInSlices(steps: Steps<void>): void {
+    this.client.run(() => {
+      this.slices.start({ batch: this.client, steps });
+      if (this.slices.isBusy) this.hold ??= this.startHold();
+    });
+  }
+
+  private startHold(): Hold {
+    const untilMs = this.clock.monotonicMs() + MAX_HOLD_MS;
+    return { handle: this.client.holdRequests(), untilMs };
+  }
+
+  /** Handles the end of a slice. Clients that keep it busy do not keep the others from receiving what they request. */
+  private onSlice(): void {
+    const { hold, slices } = this;
+    if (hold === undefined || (slices.isBusy && this.clock.monotonicMs() < hold.untilMs)) return;
+    hold.handle.release();
+    this.hold = slices.isBusy ? this.startHold() : undefined;
   }
 
   /** Publishes what a response has changed when it is applied as a whole: it then follows for clients from all of it. */
@@ -237,8 +309,4 @@ class PublishedResources implements ServedResources {
     const type = this.types.get(typeUrl);
     return type === undefined || type.names.isPending(name, type.published);
   }
-}
-
-function keyOf(typeUrl: string, name: string): string {
-  return `${typeUrl} ${name}`;
 }

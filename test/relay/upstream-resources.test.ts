@@ -1,11 +1,22 @@
 import type { ServerConfig } from '../../src/bootstrap/bootstrap';
 import { clusterKind } from '../../src/control-plane';
-import { LINGER_MS, MAX_LINGERING, MAX_NAMES, MAX_TYPES } from '../../src/relay/limits';
+import {
+  LINGER_MS,
+  MAX_HOLD_MS,
+  MAX_LINGERING,
+  MAX_NAMES,
+  MAX_TYPES,
+  REFERENCE_SLICE_MS,
+} from '../../src/relay/limits';
 import { createRelayedType, type OpaqueResource } from '../../src/relay/opaque-type';
 import { UpstreamResources } from '../../src/relay/upstream-resources';
-import type { XdsError } from '../../src/xds-client/resource-watcher';
+import { createHandle, type Handle } from '../../src/util/handle';
+import { STEP_SIZE } from '../../src/util/steps';
+import type { ResourceWatcher, XdsError } from '../../src/xds-client/resource-watcher';
+import type { ResourceType } from '../../src/xds-client/resource-type';
 import { FakeClock } from '../support/fake-clock';
 import { FakeResourceSource } from '../support/fake-resource-source';
+import { SlowClock } from '../support/slow-clock';
 import { CDS } from '../control-plane/resources';
 
 const type = createRelayedType(CDS).client;
@@ -164,6 +175,144 @@ describe('the names that a relay requests', () => {
     expect(resources.findRefusal('type/other', change(['b']))?.details).toBe(
       'the relay has 1000 types already',
     );
+  });
+});
+
+/** A source that takes part of a millisecond for each watch, and counts the holds of requests. */
+class SlowSource extends FakeResourceSource {
+  readonly clock = new SlowClock();
+  /** How many holds there are now, and how many there were. */
+  holds = 0;
+  heldTimes = 0;
+  /** Says that `*` has a resource of a name. */
+  discover: (name: string) => void = () => {};
+
+  override watch<T, C>(
+    watchedType: ResourceType<T, C>,
+    name: string,
+    watcher: ResourceWatcher<T, C>,
+  ): Handle {
+    this.clock.spentMs += WATCH_MS;
+    if (watcher.onDiscovered !== undefined)
+      this.discover = (found) => this.run(() => watcher.onDiscovered?.(found));
+    const watch = super.watch(watchedType, name, watcher);
+    return createHandle(() => {
+      this.clock.spentMs += WATCH_MS;
+      watch.release();
+    });
+  }
+
+  override holdRequests(): Handle {
+    this.holds++;
+    this.heldTimes++;
+    return createHandle(() => this.holds--);
+  }
+}
+
+const WATCH_MS = REFERENCE_SLICE_MS / 16;
+
+describe('a relay with a client that subscribes to many names', () => {
+  const manyNames = (count: number, prefix = 'n') =>
+    Array.from({ length: count }, (_, i) => `${prefix}${i}`);
+  /** More than what is done in a slice that has begun. */
+  const atMost = 16 + STEP_SIZE;
+
+  function setUp() {
+    const source = new SlowSource();
+    const { clock } = source;
+    const resources = new UpstreamResources(source, clock);
+    const turn = () => clock.advance(1);
+    const finish = () => {
+      while (source.holds > 0) turn();
+    };
+    return { source, clock, resources, turn, finish };
+  }
+
+  it('requests a bounded number of them in a turn of the event loop, and in the end all', () => {
+    const { source, resources, turn, finish } = setUp();
+    resources.refer(CDS, manyNames(5000), []);
+    for (let turns = 1; turns < 5; turns++) {
+      expect(source.watchCount).toBeGreaterThanOrEqual(turns);
+      expect(source.watchCount).toBeLessThan(turns * atMost);
+      turn();
+    }
+    finish();
+    expect(source.watchCount).toBe(5000);
+  });
+
+  it('counts those that are not requested yet, which are pending', () => {
+    const { resources } = setUp();
+    resources.refer(CDS, manyNames(5000), []);
+    expect(resources.size).toBe(5000);
+    expect(resources.has(CDS, 'n4999')).toBe(true);
+    expect(resources.resourcesFor().isPending(CDS, 'n4999')).toBe(true);
+    const change = { names: manyNames(MAX_NAMES - 4999, 'm'), removed: [], wildcard: false };
+    expect(resources.findRefusal(CDS, change)).toBeDefined();
+  });
+
+  it('requests the names of others meanwhile', () => {
+    const { source, resources, turn } = setUp();
+    resources.refer(CDS, manyNames(5000), []);
+    resources.refer(CDS, ['x', 'n4999'], []);
+    turn();
+    expect(source.watched(type)).toEqual(expect.arrayContaining(['x', 'n4999']));
+  });
+
+  it('never requests those that it unsubscribes from before', () => {
+    const { source, resources, finish } = setUp();
+    const queued = new Set<string>();
+    resources.refer(CDS, manyNames(5000), [], queued);
+    resources.refer(CDS, [], manyNames(5000).slice(1), queued);
+    expect(resources.size).toBeLessThan(atMost);
+    finish();
+    expect(source.log.length).toBeLessThan(atMost);
+    resources.refer(CDS, ['n4999'], [], queued);
+    expect(source.watched(type)).toContain('n4999');
+  });
+
+  it('requests those at once that the server sends of its own accord, whose last version it does not repeat', () => {
+    const { source, resources, finish } = setUp();
+    const queued = new Set<string>();
+    resources.refer(CDS, ['*'], []);
+    resources.refer(CDS, manyNames(5000), [], queued);
+    source.discover('n4999');
+    expect(source.log).toContain('+Cluster n4999');
+    resources.refer(CDS, [], ['n4998', 'n4999'], queued);
+    finish();
+    expect(source.log.filter((line) => line.endsWith('n4999'))).toEqual(['+Cluster n4999']);
+    expect(source.log).not.toContain('+Cluster n4998');
+  });
+
+  it('drops a bounded number of them in a turn after it has disconnected', () => {
+    const { source, resources, turn, finish } = setUp();
+    const count = MAX_LINGERING + 5000;
+    resources.refer(CDS, manyNames(count), []);
+    finish();
+    resources.refer(CDS, [], manyNames(count));
+    expect(source.watchCount).toBeGreaterThan(count - atMost);
+    turn();
+    expect(source.watchCount).toBeGreaterThan(count - 2 * atMost);
+    finish();
+    expect(source.watchCount).toBe(MAX_LINGERING);
+  });
+
+  it('requests them together', () => {
+    const { source, resources, finish } = setUp();
+    resources.refer(CDS, manyNames(1000), []);
+    expect(source.holds).toBe(1);
+    finish();
+    expect(source.heldTimes).toBe(1);
+  });
+
+  it('does not keep others from receiving anything while it goes on', () => {
+    const { source, clock, resources, turn } = setUp();
+    const startMs = clock.monotonicMs();
+    const queued = new Set<string>();
+    for (let i = 0; clock.monotonicMs() - startMs < 3.5 * MAX_HOLD_MS; i++) {
+      resources.refer(CDS, manyNames(200, `${i} `), [], queued);
+      turn();
+    }
+    expect(source.heldTimes).toBe(4);
   });
 });
 
