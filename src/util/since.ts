@@ -1,6 +1,10 @@
+/** The time that was formatted last: a hundred thousand resources may fail at the same one. */
+let latest = { timeMs: 0, text: new Date(0).toISOString() };
+
 /** Formats a time: ISO 8601 in UTC. */
 export function toIso(timeMs: number): string {
-  return new Date(timeMs).toISOString();
+  if (latest.timeMs !== timeMs) latest = { timeMs, text: new Date(timeMs).toISOString() };
+  return latest.text;
 }
 
 const SINCE = ' (failing since ';

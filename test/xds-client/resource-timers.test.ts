@@ -1,4 +1,4 @@
-import { ResourceTimers } from '../../src/xds-client/ads/resource-waits';
+import { EXPIRIES_PER_TURN, ResourceTimers } from '../../src/xds-client/ads/resource-waits';
 import { FakeClock } from '../support/fake-clock';
 
 function setUp() {
@@ -75,6 +75,35 @@ describe('ResourceTimers', () => {
     clock.advance(100);
     expect(expired).toEqual(['a', 'c']);
     expect(timers.remainingMs('t', 'a')).toBe(100);
+  });
+
+  it('expire a bounded number at a time, also if they are paused or cancelled in between', () => {
+    const { clock, expired, timers, start } = setUp();
+    const names = Array.from({ length: 3 * EXPIRIES_PER_TURN }, (_, i) => `n${i}`);
+    start('t', ...names);
+    clock.advance(100);
+    expect(expired).toHaveLength(EXPIRIES_PER_TURN);
+    expect([timers.remainingMs('t', 'n0'), timers.isEmpty]).toEqual([undefined, false]);
+    timers.cancel('t', `n${EXPIRIES_PER_TURN}`);
+    timers.pause();
+    clock.advance(1);
+    expect(expired).toHaveLength(EXPIRIES_PER_TURN);
+    timers.resume();
+    expect(expired).toHaveLength(2 * EXPIRIES_PER_TURN);
+    clock.advance(1);
+    expect(expired).toEqual(
+      names.filter((name) => name !== `n${EXPIRIES_PER_TURN}`).map((name) => `t ${name}`),
+    );
+    expect([timers.isEmpty, clock.pendingTimers]).toEqual([true, 0]);
+  });
+
+  it('do not expire on once cleared', () => {
+    const { clock, expired, timers, start } = setUp();
+    start('t', ...Array.from({ length: 2 * EXPIRIES_PER_TURN }, (_, i) => `n${i}`));
+    clock.advance(100);
+    timers.clear();
+    clock.advance(100);
+    expect([expired.length, clock.pendingTimers]).toEqual([EXPIRIES_PER_TURN, 0]);
   });
 
   it('of an earlier start do not end a later one', () => {

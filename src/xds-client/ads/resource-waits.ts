@@ -1,3 +1,4 @@
+import { inNextTurn } from '../../util/clock';
 import type { Handle } from '../../util/handle';
 import type { Random } from '../../util/random';
 import type { StreamClock } from '../reconnecting-stream';
@@ -123,6 +124,9 @@ export class ResourceWaits {
   }
 }
 
+/** How many timers expire in one turn of the event loop: what follows from each takes part of a millisecond. */
+export const EXPIRIES_PER_TURN = 1000;
+
 /** The timers of the resources of one type that were started together. */
 interface TimerGroup {
   readonly typeUrl: string;
@@ -130,7 +134,9 @@ interface TimerGroup {
   readonly names: readonly string[];
   /** On the monotonic clock. */
   readonly dueAtMs: number;
-  readonly timer: Handle;
+  timer: Handle;
+  /** The index of the first one that has not expired yet. */
+  next: number;
   /** How many are running. */
   running: number;
 }
@@ -158,13 +164,10 @@ export class ResourceTimers {
     const { clock } = this;
     const started = names.filter((name) => !ofType.has(name));
     if (started.length === 0) return;
-    const onOver = () => {
-      if (this.due === undefined) this.expire(group);
-      else this.due.push(group);
-    };
-    const timer = afterRunning(clock, onOver, timeoutMs);
+    const timer = afterRunning(clock, () => this.onDue(group), timeoutMs);
     const dueAtMs = clock.monotonicMs() + timeoutMs;
-    const group = { typeUrl, names: started, dueAtMs, timer, running: started.length };
+    const running = started.length;
+    const group: TimerGroup = { typeUrl, names: started, dueAtMs, timer, next: 0, running };
     for (const name of started) ofType.set(name, group);
   }
 
@@ -229,13 +232,23 @@ export class ResourceTimers {
     this.groups.clear();
   }
 
+  private onDue(group: TimerGroup): void {
+    if (this.due === undefined) this.expire(group);
+    else this.due.push(group);
+  }
+
   private expire(group: TimerGroup): void {
     const { typeUrl, names } = group;
-    for (const name of names) {
+    for (let left = EXPIRIES_PER_TURN; left > 0 && group.running > 0;) {
+      const name = names[group.next++];
+      if (name === undefined) return;
       const ofType = this.groups.get(typeUrl);
       if (ofType?.get(name) !== group) continue;
       ofType.delete(name);
+      group.running--;
+      left--;
       this.onExpired(typeUrl, name);
     }
+    if (group.running > 0) group.timer = inNextTurn(this.clock, () => this.onDue(group));
   }
 }
