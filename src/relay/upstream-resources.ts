@@ -8,7 +8,7 @@ import type { ServerConfig } from '../bootstrap/bootstrap';
 import type { Clock } from '../util/clock';
 import { createHandle, type Handle } from '../util/handle';
 import { StatusCode } from '../util/status-code';
-import { inSteps, STEP_SIZE, type Steps } from '../util/steps';
+import type { Steps } from '../util/steps';
 import { TimeSlices } from '../util/time-slices';
 import { describeRelayedFailure } from '../xds-client/relay-hop';
 import { WILDCARD } from '../xds-client/resource-type';
@@ -55,8 +55,8 @@ interface Hold {
   readonly untilMs: number;
 }
 
-/** Small operations that take as long as the begin or the end of a watch. */
-const WATCH_SIZE = 8;
+/** How many watches begin or end in one step. */
+const WATCHES_PER_STEP = 32;
 
 /** The resources of the management servers that at least one client of a relay subscribes to. */
 export class UpstreamResources implements ResourceView {
@@ -68,7 +68,8 @@ export class UpstreamResources implements ResourceView {
   /** In the order of their release. */
   private readonly lingering = new Map<ReferredName, Lingering>();
   private lingerTimer: Handle | undefined;
-  private isDropping = false;
+  /** The steps that drop what has lingered. */
+  private dropping: Steps<void> | undefined;
   private readonly slices: TimeSlices;
   private hold: Hold | undefined;
   private readonly watchers = new Set<() => void>();
@@ -219,25 +220,31 @@ export class UpstreamResources implements ResourceView {
     this.runInSlices(this.request(names, queued));
   }
 
-  /** Requests names, and those that are added to the set meanwhile. */
+  /**
+   * Requests names, and those that are added to the set meanwhile. As many are dropped, if too many linger: clients that go on to
+   * other names do not use up the room of the others.
+   */
   private *request(names: RelayedNames, queued: Set<string>): Steps<void> {
-    const request = (name: string) => {
-      queued.delete(name);
-      names.request(name);
-    };
+    let requested = 0;
     try {
-      yield* inSteps(queued, request, () => WATCH_SIZE);
+      for (const name of queued) {
+        queued.delete(name);
+        names.request(name);
+        if (++requested % WATCHES_PER_STEP > 0) continue;
+        this.dropping?.next();
+        yield;
+      }
     } finally {
       this.requesting.delete(queued);
     }
   }
 
   private startDropping(): void {
-    if (this.isDropping) return;
-    this.isDropping = true;
+    if (this.dropping !== undefined) return;
     this.lingerTimer?.release();
     this.lingerTimer = undefined;
-    this.runInSlices(this.dropLingering());
+    this.dropping = this.dropLingering();
+    this.runInSlices(this.dropping);
   }
 
   /** Drops what has lingered for long enough, and the oldest of what is too many. */
@@ -252,10 +259,10 @@ export class UpstreamResources implements ResourceView {
         }
         this.lingering.delete(referred);
         this.types.get(typeUrl)?.remove(referred.name);
-        if (++dropped % (STEP_SIZE / WATCH_SIZE) === 0) yield;
+        if (++dropped % WATCHES_PER_STEP === 0) yield;
       }
     } finally {
-      this.isDropping = false;
+      this.dropping = undefined;
     }
   }
 
