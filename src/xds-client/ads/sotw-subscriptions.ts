@@ -210,9 +210,10 @@ class SotwSubscriptions implements Subscriptions {
    */
   private takeNames(typeUrl: string, state: TypeState): string[] {
     const { removed, unseen } = state;
-    const names = [...this.source.resources(typeUrl)].flatMap(([name, { isRequested }]) =>
-      isRequested ? name : [],
-    );
+    const names: string[] = [];
+    for (const [name, { isRequested }] of this.source.resources(typeUrl)) {
+      if (isRequested) names.push(name);
+    }
     const isOmitted = (name: string) => removed.has(name) || unseen.has(name);
     const kept =
       removed.size + unseen.size === 0 ? names : names.filter((name) => !isOmitted(name));
