@@ -84,12 +84,13 @@ function rollUpClusters(
   policies: readonly Node[],
 ): ReadonlyMap<string, RollUp> {
   const clusters = new Map<string, RollUp>();
+  const byCluster = new Map(policies.map((policy) => [policy.details?.['cluster'], policy]));
   for (const { name, error } of configured) {
     if (error !== undefined) {
       clusters.set(name, { state: 'failing', text: withReason('failing', error) });
       continue;
     }
-    const policy = policies.find(({ details }) => details?.['cluster'] === name);
+    const policy = byCluster.get(name);
     // The clusters of an aggregate are below its policy.
     if (policy !== undefined) clusters.set(name, rollUpPolicy(policy));
   }

@@ -5,6 +5,7 @@ import type {
   PolicyState,
   StateName,
 } from '../../../src/lb/tree/policy-state';
+import { workRatio } from '../../support/count-work';
 
 const LETTERS: Readonly<Record<string, StateName>> = {
   ...{ R: 'READY', C: 'CONNECTING', I: 'IDLE', F: 'TRANSIENT_FAILURE', S: 'SHUTDOWN' },
@@ -121,5 +122,13 @@ describe('the roll-up of a target', () => {
     ],
   ])('with %s', (_name, given, text) => {
     expect(rollUpTarget(given)).toEqual({ state: /^\w+/.exec(text)?.[0], text });
+  });
+
+  it('takes work that grows as its clusters do', () => {
+    const ratio = workRatio(500, (size) => {
+      const given = target(Object.fromEntries(Array.from({ length: size }, (_, i) => [i, part])));
+      return () => rollUpTarget(given);
+    });
+    expect(ratio).toBeLessThan(2.5);
   });
 });
