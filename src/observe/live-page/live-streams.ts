@@ -1,10 +1,13 @@
 import type { ServerResponse } from 'node:http';
-import type { Clock } from '../../util/clock';
+import { isDeepStrictEqual } from 'node:util';
+import { inNextTurn, type Clock } from '../../util/clock';
 import { createHandle, type Handle } from '../../util/handle';
+import type { Steps } from '../../util/steps';
 import {
   SentView,
   type PageSource,
   type PageState,
+  type View,
   type ViewRequest,
   type About,
   type ViewDelta,
@@ -19,17 +22,31 @@ const MAX_REST_MS = 900;
 /** … unless captures would take more than a fifth of the CPU. */
 const MIN_REST_FACTOR = 4;
 
+/** The time for which views are read without a break: a large mesh has one in a second, though other work is in each break. */
+const SLICE_MS = 5;
+
 /** A state, and when another one may be captured. */
 interface Captured {
   readonly state: PageState;
-  readonly nextAtMs: number;
+  /** The views that were read of it; `undefined` if one cannot be shown. */
+  readonly views: Map<ViewRequest, View | undefined>;
+  /** `undefined` until its views are read. */
+  nextAtMs?: number;
 }
 
-/** The streams of all readers of a page. The state is captured only while there is one, and once for all of them. */
+/**
+ * The streams of all readers of a page. The state is captured only while there is one, and once for all of them; so is each of its
+ * views, in slices between which other work of the process runs.
+ */
 export class LiveStreams {
   private readonly streams = new Set<LiveStream>();
+  /** Those that have not been sent the latest state. */
+  private readonly waiting = new Set<LiveStream>();
   private captured: Captured | undefined;
+  /** The next capture, or the next slice. */
   private timer: Handle | undefined;
+  private isReading = false;
+  private costMs = 0;
   private lastCostMs = 0;
 
   constructor(
@@ -39,59 +56,105 @@ export class LiveStreams {
 
   /** Adds a reader, and sends it a snapshot. The handle ends its stream. */
   add(response: ServerResponse, requests: readonly ViewRequest[]): Handle {
-    const stream = new LiveStream(response, requests, this.clock);
+    const own = requests.map((request) => this.findEqual(request) ?? request);
+    const stream = new LiveStream(response, own, this.clock);
     this.streams.add(stream);
     this.pushTo([stream]);
-    return createHandle(() => {
-      this.streams.delete(stream);
-      stream.release();
-    });
+    return createHandle(() => this.end(stream));
   }
 
   /** Ends all streams. */
   release(): void {
     this.timer?.release();
-    for (const stream of this.streams) stream.release();
-    this.streams.clear();
+    for (const stream of this.streams) this.end(stream);
     this.captured = undefined;
+    this.isReading = false;
+  }
+
+  private end(stream: LiveStream): void {
+    this.streams.delete(stream);
+    this.waiting.delete(stream);
+    stream.release();
+  }
+
+  /** Readers of the same view have the same request, for which it is read once. */
+  private findEqual(request: ViewRequest): ViewRequest | undefined {
+    for (const { requests } of this.streams) {
+      const equal = requests.find((each) => isDeepStrictEqual(each, request));
+      if (equal !== undefined) return equal;
+    }
+    return undefined;
   }
 
   private pushTo(streams: Iterable<LiveStream>): void {
-    const startMs = this.clock.monotonicMs();
-    const recent = this.captured;
-    const state = recent?.state ?? this.source.capture();
-    // The views are computed here, so their time counts.
-    for (const stream of streams) this.pushState(stream, state);
-    const endMs = this.clock.monotonicMs();
-    const costMs = endMs - startMs;
-    // The shorter of two, because one may have been interrupted, and the very first one is slow.
-    const restMs = restAfter(Math.min(costMs, this.lastCostMs));
-    this.lastCostMs = costMs;
-    const nextAtMs = recent ? recent.nextAtMs + restMs : endMs + Math.max(MIN_INTERVAL_MS, restMs);
-    this.captured = { state, nextAtMs };
+    for (const stream of streams) this.waiting.add(stream);
+    if (this.isReading) return;
+    this.isReading = true;
     this.timer?.release();
-    this.timer = this.clock.setTimer(() => this.tick(), nextAtMs - endMs);
+    this.costMs = 0;
+    this.runSlice(this.pushToWaiting());
   }
 
-  /** Sends a state. A view that cannot be shown ends the stream; the page connects again. */
-  private pushState(stream: LiveStream, state: PageState): void {
-    try {
-      stream.push(state, this.source.about);
-    } catch {
-      this.streams.delete(stream);
-      stream.release();
+  private runSlice(steps: Steps<void>): void {
+    const startMs = this.clock.monotonicMs();
+    let nowMs = startMs;
+    while (this.isReading && nowMs - startMs < SLICE_MS) {
+      if (steps.next().done === true) this.isReading = false;
+      nowMs = this.clock.monotonicMs();
     }
+    this.costMs += nowMs - startMs;
+    if (this.isReading) this.timer = inNextTurn(this.clock, () => this.runSlice(steps));
+    else if (this.captured !== undefined) this.rest(this.captured, nowMs);
   }
 
-  private tick(): void {
-    this.captured = undefined;
-    if (this.streams.size === 0) return;
+  private *pushToWaiting(): Steps<void> {
     try {
-      this.pushTo([...this.streams]);
+      const state = this.captured?.state ?? this.source.capture();
+      this.captured ??= { state, views: new Map() };
+      const { views } = this.captured;
+      // Readers come and go meanwhile.
+      for (const stream of this.waiting) {
+        for (const request of stream.requests) yield* readView(state, request, views);
+        this.waiting.delete(stream);
+        this.pushViews(stream, views);
+      }
     } catch {
       // The state cannot be captured.
       this.release();
     }
+  }
+
+  /** Sends views. One that cannot be shown ends the stream; the page connects again. */
+  private pushViews(stream: LiveStream, views: Captured['views']): void {
+    // It may have ended meanwhile.
+    if (!this.streams.has(stream)) return;
+    if (stream.requests.some((request) => views.get(request) === undefined)) this.end(stream);
+    else stream.push(views, this.source.about);
+  }
+
+  private rest(captured: Captured, endMs: number): void {
+    // The shorter of two, because one may have been interrupted, and the very first one is slow.
+    const restMs = restAfter(Math.min(this.costMs, this.lastCostMs));
+    this.lastCostMs = this.costMs;
+    const { nextAtMs = endMs + Math.max(MIN_INTERVAL_MS - restMs, 0) } = captured;
+    captured.nextAtMs = nextAtMs + restMs;
+    this.timer = this.clock.setTimer(() => this.tick(), captured.nextAtMs - endMs);
+  }
+
+  private tick(): void {
+    this.captured = undefined;
+    if (this.streams.size > 0) this.pushTo(this.streams);
+  }
+}
+
+/** Reads a view once. */
+function* readView(state: PageState, request: ViewRequest, views: Captured['views']): Steps<void> {
+  if (views.has(request)) return;
+  try {
+    const view = state.viewInSteps?.(request);
+    views.set(request, view === undefined ? state.view(request) : yield* view);
+  } catch {
+    views.set(request, undefined);
   }
 }
 
@@ -109,23 +172,24 @@ const MAX_UNREAD_BYTES = 2 ** 20;
  * something has changed, each with the revision that follows the one before it.
  */
 export class LiveStream {
-  private readonly views: readonly { readonly request: ViewRequest; readonly sent: SentView }[];
+  private readonly sent: ReadonlyMap<ViewRequest, SentView>;
   private revision = 0;
   private heartbeat: Handle | undefined;
 
   constructor(
     private readonly response: ServerResponse,
-    requests: readonly ViewRequest[],
+    readonly requests: readonly ViewRequest[],
     private readonly clock: Clock,
   ) {
-    this.views = requests.map((request) => ({ request, sent: new SentView() }));
+    this.sent = new Map(requests.map((request) => [request, new SentView()]));
   }
 
   /** Sends what has changed. */
-  push(state: PageState, about: About): void {
+  push(latest: ReadonlyMap<ViewRequest, View | undefined>, about: About): void {
     const deltas = new Map<string, ViewDelta>();
-    for (const { request, sent } of this.views) {
-      const delta = sent.update(state.view(request));
+    for (const [request, sent] of this.sent) {
+      const view = latest.get(request);
+      const delta = view && sent.update(view);
       if (delta !== undefined) deltas.set(request.name, delta);
     }
     if (deltas.size === 0 && this.revision > 0) return;

@@ -4,7 +4,13 @@ import { gzipSync } from 'node:zlib';
 import { pageAssets } from '../../../src/wire/generated/page-assets';
 import type { AdminPageOptions } from '../../../src/observe/live-page/page-access';
 import { servePage, type AdminPage } from '../../../src/observe/live-page/page-server';
-import { createView, type PageSource, type Row } from '../../../src/observe/live-page/view';
+import {
+  createView,
+  type PageSource,
+  type PageState,
+  type Row,
+  type ViewRequest,
+} from '../../../src/observe/live-page/view';
 import { eventually } from '../../support/eventually';
 import { FakeClock } from '../../support/fake-clock';
 import { getPage, readPage } from '../../support/page-reader';
@@ -14,8 +20,12 @@ class RowSource implements PageSource {
   readonly about = { kind: 'client', title: 'test' } as const;
   rows: Row[] = [];
   captures = 0;
+  /** How often a view was read. */
+  views = 0;
   /** How long a capture takes. */
   durationMs = 0;
+  /** How long a view takes, in steps of a millisecond. Default: it is read at once. */
+  steps = 0;
   isReleased = false;
 
   constructor(private readonly clock: FakeClock) {}
@@ -23,8 +33,23 @@ class RowSource implements PageSource {
   capture() {
     this.captures++;
     this.clock.advance(this.durationMs);
-    const { rows } = this;
-    return { view: (request: { offset: number }) => createView(rows, request, (row) => row) };
+    const { rows, steps } = this;
+    const view = (request: { offset: number }) => {
+      this.views++;
+      return createView(rows, request, (row) => row);
+    };
+    return steps === 0 ? { view } : { view, viewInSteps: this.viewInSteps(view) };
+  }
+
+  private viewInSteps(view: PageState['view']) {
+    const { clock, steps } = this;
+    return function* (request: ViewRequest) {
+      for (let step = 0; step < steps; step++) {
+        clock.advance(1);
+        yield;
+      }
+      return view(request);
+    };
   }
 
   answer(name: string, question: ReadonlyMap<string, string>) {
@@ -446,6 +471,45 @@ describe('the stream of a page', () => {
       (count) => count === 0,
     );
     expect(clock.pendingTimers).toBe(0);
+  });
+
+  it('has each view read once for all readers who request the same of it', async () => {
+    source.rows = [{ id: 'a' }];
+    const queries = ['view=rows&filter=a', 'view=rows&filter=a', 'view=rows&filter=b'];
+    const streams = await Promise.all(queries.map((query) => readPage(page, query)));
+    await eventually(
+      () => streams,
+      (all) => all.every(({ messages }) => messages.length === 1),
+    );
+    source.rows = [{ id: 'b' }];
+    source.views = 0;
+    clock.advance(250);
+    expect(source.views).toBe(2);
+    await eventually(
+      () => streams,
+      (all) =>
+        all.every(({ messages }) => messages[1]?.data.views['rows']?.rows[0]?.['id'] === 'b'),
+    );
+  });
+
+  it('lets other work run while a large view is read', async () => {
+    const stream = await readPage(page, 'view=rows');
+    await eventually(
+      () => stream.messages,
+      ({ length }) => length === 1,
+    );
+    source.steps = 20;
+    source.rows = [{ id: 'a' }];
+    let longestMs = 0;
+    let lastMs = clock.monotonicMs();
+    for (let turn = 0; turn < 400 && stream.messages.length < 2; turn++) {
+      clock.advance(1);
+      longestMs = Math.max(longestMs, clock.monotonicMs() - lastMs);
+      lastMs = clock.monotonicMs();
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    expect(stream.messages).toHaveLength(2);
+    expect(longestMs).toBeLessThan(10);
   });
 
   it('does not wait longer because other readers come and go', async () => {
