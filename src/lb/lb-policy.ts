@@ -17,6 +17,7 @@ import type { EndpointSet } from './endpoints/endpoint-set';
 import type { LbBatch } from './tree/lb-batch';
 import type { PolicyParts } from './tree/policy-state';
 import type { TimeSlices } from '../util/time-slices';
+import type { Steps } from '../util/steps';
 
 /** The environment that all policies of a channel share. */
 export interface LbEnvironment {
@@ -121,6 +122,8 @@ export interface LbPolicy<Config extends LbConfig = LbConfig> {
   destroy(): void;
   /** Describes what the policy knows of itself and of what is below it. Default: nothing. */
   describe?(): PolicyParts;
+  /** Does the same in steps. Default, and if it returns `undefined`: it is little work. */
+  describeInSteps?(): Steps<PolicyParts> | undefined;
 }
 
 /** A kind of policy: its gRPC name, its config and the factory of its instances. */

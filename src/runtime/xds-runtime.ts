@@ -2,7 +2,7 @@ import { setMaxListeners } from 'node:events';
 import { BOOTSTRAP_OPTION, CHILD_CHANNEL_OPTION } from '../util/channel-options';
 import type { GivenTarget, InspectedProcess } from '../observe/admin/inspect';
 import type { XdsConfig } from '../dependency-manager/xds-config';
-import type { Steps } from '../util/steps';
+import { runSteps, type Steps } from '../util/steps';
 import type { ShareReport } from '../observe/admin/share-report';
 import type { ObserveClients } from '../observe/admin/status-queue';
 import type { Bootstrap } from '../bootstrap/bootstrap';
@@ -307,7 +307,7 @@ export class XdsRuntime {
           .clients()
           .find(({ client }) => client === xdsClient)
           ?.client.resources() ?? [],
-      policiesOf: ({ clusters }) => this.lbPolicyRoots.describe(clusters),
+      policiesOf: ({ clusters }) => runSteps(this.lbPolicyRoots.describe(clusters)),
     };
   }
 

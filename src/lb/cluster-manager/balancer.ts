@@ -7,7 +7,7 @@ import {
   PickResultType,
 } from '../../grpc-js';
 import type { Handle } from '../../util/handle';
-import type { Steps } from '../../util/steps';
+import { inSteps, runSteps, type Steps } from '../../util/steps';
 import {
   ConnectivityTally,
   createDropResult,
@@ -114,11 +114,16 @@ class ClusterManagerPolicy implements LbPolicy<ClusterManagerConfig> {
   }
 
   describe(): PolicyParts {
+    return runSteps(this.describeInSteps());
+  }
+
+  *describeInSteps(): Steps<PolicyParts> {
     const children: ChildState[] = [];
-    for (const [name, { policy }] of this.children) {
+    const add = ([name, { policy }]: [string, Child]) => {
       const child = policy.describe();
       if (child !== undefined) children.push({ name, ...child });
-    }
+    };
+    yield* inSteps(this.children, add, () => OPERATIONS_OF_A_POLICY);
     return { children };
   }
 

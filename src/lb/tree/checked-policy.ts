@@ -3,6 +3,7 @@ import type { LbConfig } from '../../resources/extension-points';
 import { createFailurePicker, queuePicker } from '../connectivity';
 import type { LbHost, LbPolicy, LbPolicyType, LbUpdate } from '../lb-policy';
 import type { PolicyParts } from './policy-state';
+import type { Steps } from '../../util/steps';
 
 /** A kind of policy that is updated with configs of its own type only. */
 export interface CheckedPolicyType<Config extends LbConfig> extends LbPolicyType<Config> {
@@ -70,6 +71,10 @@ class CheckedPolicy<Config extends LbConfig> implements LbPolicy {
 
   describe(): PolicyParts {
     return this.policy.describe?.() ?? {};
+  }
+
+  describeInSteps(): Steps<PolicyParts> | undefined {
+    return this.policy.describeInSteps?.();
   }
 
   private isAccepted(update: LbUpdate): update is LbUpdate<Config> {

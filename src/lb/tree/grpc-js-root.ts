@@ -21,6 +21,7 @@ import { errorStack, errorMessage } from '../../util/errors';
 import type { Handle } from '../../util/handle';
 import { ok } from '../../util/result';
 import { shareFields, shareList } from '../../util/share';
+import { runSteps, type Steps } from '../../util/steps';
 import { Violations } from '../../util/violations';
 import { CallTiming } from '../cluster-impl/endpoint-calls';
 import {
@@ -194,13 +195,12 @@ export class GrpcJsRoot implements LoadBalancer {
     return this.type.name;
   }
 
-  /** Describes the policies of the channel. The latency of calls is measured for the next minute. */
-  describe(): PolicyState {
+  /** Describes the policies of the channel, in steps. The latency of calls is measured for the next minute. */
+  *describe(): Steps<PolicyState> {
     if (!this.destroyed) this.timing.request();
-    return {
-      ...{ policy: this.type.name, state: stateName(this.state) },
-      ...this.policy.describe?.(),
-    };
+    const own = { policy: this.type.name, state: stateName(this.state) };
+    const steps = this.policy.describeInSteps?.();
+    return { ...own, ...(steps === undefined ? this.policy.describe?.() : yield* steps) };
   }
 
   /** Why each call fails that does not wait; `undefined` if not all do. */
@@ -210,7 +210,7 @@ export class GrpcJsRoot implements LoadBalancer {
 
   private observeBy(stats: ChannelStats): void {
     this.stats = stats;
-    this.gauges = observeTree(stats, () => this.describe());
+    this.gauges = observeTree(stats, () => runSteps(this.describe()));
   }
 
   /** The policy is created before the first update, which has the stats and the names. */
@@ -257,9 +257,10 @@ export class RegistryRoots implements LbPolicyRoots {
     return root;
   }
 
-  /** Describes the policies that use the clusters of a target; `undefined` if there are none yet. */
-  describe(clusters: ClusterStore): PolicyState | undefined {
-    return [...this.roots].findLast((root) => root.clusters === clusters)?.describe();
+  /** Describes the policies that use the clusters of a target, in steps; `undefined` if there are none yet. */
+  *describe(clusters: ClusterStore): Steps<PolicyState | undefined> {
+    const found = [...this.roots].findLast((root) => root.clusters === clusters);
+    return found && (yield* found.describe());
   }
 
   /** Returns why the calls of channels fail, by the clusters of their targets; those of the others do not all fail. */

@@ -11,6 +11,7 @@ import {
 } from '../../util/check-arguments';
 import type { XdsConfig } from '../../dependency-manager/xds-config';
 import { err, type Result } from '../../util/result';
+import { runSteps, type Steps } from '../../util/steps';
 import { findResolution, type LiveResolution } from '../../resolver/resolver-dependencies';
 import type { PolicyState } from '../../lb/tree/policy-state';
 import type { CertificatesInUse } from '../../security/providers/certificate-providers';
@@ -54,7 +55,7 @@ export interface InspectedProcess {
   }[];
   readonly certificates: readonly CertificatesInUse[];
   readonly shares: readonly ShareReport[];
-  readonly describePolicies: (resolution: LiveResolution) => PolicyState | undefined;
+  readonly describePolicies: (resolution: LiveResolution) => Steps<PolicyState | undefined>;
   /** Returns why each call of a channel fails, by the clusters of its resolution. */
   readonly policyFailures: () => ReadonlyMap<LiveResolution['clusters'], string>;
   readonly describeUnusedFields: (typeUrl: string, bytes: Uint8Array) => readonly string[];
@@ -83,7 +84,10 @@ const OPTIONS: MembersOf<InspectOptions> = {
 /** A process without channels for xds: targets. */
 const NOTHING: InspectedProcess = {
   ...{ resolutions: [], clients: [], certificates: [], shares: [] },
-  describePolicies: () => undefined,
+  // eslint-disable-next-line require-yield -- there are none
+  *describePolicies() {
+    return undefined;
+  },
   policyFailures: () => new Map(),
   describeUnusedFields: () => [],
   resolve: () => Promise.resolve(err('there is no channel')),
@@ -180,7 +184,7 @@ function describeResolution(
   if (resolution === undefined) return { state: 'waiting', waitingFor: [] };
   const { failure, failingSince, live } = resolution;
   const waitingFor = resolution.waitingFor(MAX_WAITS);
-  const policies = describePolicies(resolution);
+  const policies = runSteps(describePolicies(resolution));
   const state = live !== undefined ? 'ready' : failure !== undefined ? 'failed' : 'waiting';
   return {
     ...{ state, waitingFor },

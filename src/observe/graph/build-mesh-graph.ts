@@ -3,6 +3,7 @@ import type { XdsConfig, ClusterConfig } from '../../dependency-manager/xds-conf
 import type { PolicyState } from '../../lb/tree/policy-state';
 import type { Route } from '../../resources/route-config/route-config';
 import { describeAction, describeMatch, sharesOf } from '../../routing/describe-route';
+import { inSteps, runSteps, type Steps } from '../../util/steps';
 import {
   buildClusterPart,
   clusterId,
@@ -13,7 +14,7 @@ import {
 } from './cluster-part';
 import { withControlPlane, type GraphProcess } from './control-plane-graph';
 import { cutColumns } from './cut-columns';
-import { seeClusters, type SeenCluster, type SeenClusters } from './endpoint-states';
+import { ofCluster, seeClusters, type SeenCluster, type SeenClusters } from './endpoint-states';
 import type { GraphEdge, GraphNode, GraphState, MeshGraph } from './mesh-graph';
 
 /** What is drawn one by one, and what one node stands for. */
@@ -53,7 +54,7 @@ export function buildMeshGraph(input: GraphInput, options = DEFAULT_GRAPH_OPTION
 
 /** Does the same, and leaves no node of a column out. */
 export function buildWholeGraph(input: GraphInput, options: PartOptions): MeshGraph {
-  return new LiveGraph(options).update(input);
+  return runSteps(new LiveGraph(options).update(input));
 }
 
 /** A part with what it is made of. */
@@ -88,10 +89,10 @@ export class LiveGraph {
 
   constructor(private readonly options: PartOptions) {}
 
-  /** Returns the graph of a state. */
-  update(input: GraphInput): MeshGraph {
+  /** Returns the graph of a state, in steps. */
+  *update(input: GraphInput): Steps<MeshGraph> {
     const { latest } = this;
-    const calls = this.updateCalls(input);
+    const calls = yield* this.updateCalls(input);
     const isSame =
       latest?.calls === calls && isDeepStrictEqual(latest.input.process, input.process);
     const graph = isSame ? latest.graph : withControlPlane(calls.graph, input.process);
@@ -100,9 +101,9 @@ export class LiveGraph {
   }
 
   /** Returns the part without the control plane. */
-  private updateCalls(input: GraphInput): CallsGraph {
+  private *updateCalls(input: GraphInput): Steps<CallsGraph> {
     const { input: before, calls } = this.latest ?? {};
-    const seen = input.policies && seeClusters(input.policies, calls?.seen);
+    const seen = input.policies && (yield* seeClusters(input.policies, calls?.seen));
     const isSame =
       calls?.seen === seen &&
       before?.config === input.config &&
@@ -110,7 +111,7 @@ export class LiveGraph {
       before.ejected === input.ejected;
     if (calls !== undefined && isSame) return calls;
     const builder = new GraphBuilder({ ...input, seen }, this.options, calls?.parts);
-    return { seen, graph: builder.build(), parts: builder.parts };
+    return { seen, graph: yield* builder.build(), parts: builder.parts };
   }
 }
 
@@ -144,13 +145,14 @@ class GraphBuilder {
     return this.ownParts;
   }
 
-  build(): MeshGraph {
+  *build(): Steps<MeshGraph> {
     const { target, config, seen } = this.input;
     const { routes, name } = config.virtualHost;
     const node = { id: this.targetId, column: 'target', name: target } as const;
     const text = `virtual host ${name} of ${config.routeConfig.name}${seen ? '' : UNCONNECTED}`;
     this.nodes.push({ ...node, state: 'ok', text });
-    const states = routes.map((route) => this.addRoute(route));
+    const states: GraphState[] = [];
+    yield* inSteps(routes, (route) => this.addRoute(route, states), ofCluster);
     // Of no route as well: each call of such a target fails.
     if (states.every((state) => state === 'failing')) {
       const reason = states.length === 0 ? 'no route, every call fails' : 'each route fails';
@@ -161,8 +163,8 @@ class GraphBuilder {
     return { target, nodes: this.nodes, edges: this.edges };
   }
 
-  /** @returns its state. */
-  private addRoute({ index, name, match, action }: Route): GraphState {
+  /** @param routeStates The state of the route is added to it. */
+  private *addRoute({ index, name, match, action }: Route, routeStates: GraphState[]): Steps<void> {
     const label = name || describeMatch(match);
     const id = this.routeId(label);
     const fraction = match.fractionPerMillion;
@@ -174,11 +176,16 @@ class GraphBuilder {
     if (action.kind !== 'forward') {
       this.nodes.push({ ...node, state: 'failing', text: describeAction(action) });
       this.connect(this.targetId, id, { isUsed: false, text: 'calls of it fail' });
-      return 'failing';
+      routeStates.push('failing');
+      return;
     }
     const shares = sharesOf(action.clusters);
     for (const { cluster, share } of shares) if (share === 0) this.zeroWeight.add(cluster);
-    const states = shares.map(({ cluster }) => this.addCluster(cluster));
+    const states: GraphState[] = [];
+    const add = ({ cluster }: { readonly cluster: string }) => {
+      states.push(this.addCluster(cluster));
+    };
+    yield* inSteps(shares, add, ofCluster);
     const state = rollUpStates(states.filter((_, i) => shares[i]?.share !== 0));
     this.nodes.push({ ...{ ...node, state }, text: name === '' ? '' : describeMatch(match) });
     this.connect(this.targetId, id, {
@@ -189,7 +196,7 @@ class GraphBuilder {
       const isUsed = share > 0;
       this.connect(id, clusterId(cluster), { share, isUsed, text: isUsed ? '' : 'weight 0' });
     }
-    return state;
+    routeStates.push(state);
   }
 
   /** Routes are known by their names or conditions: another one before them changes their index. */

@@ -6,8 +6,10 @@ import {
   type GraphColumn,
   type GraphEdge,
   type GraphNode,
+  type GraphState,
   type MeshGraph,
 } from './mesh-graph';
+import { inSteps, runSteps, type Steps } from '../../util/steps';
 
 const TARGET_COLUMNS = ['target', 'route', 'cluster', 'locality', 'endpoint'] as const;
 const SERVER_COLUMNS = ['client', 'address', 'chain', 'outcome'] as const;
@@ -33,19 +35,28 @@ export function restOf(column: GraphColumn): string {
  * @param limitOf Returns the number of nodes of a column that are left.
  */
 export function cutColumns(graph: MeshGraph, limitOf: (column: GraphColumn) => number): MeshGraph {
-  return cutWithStandIns(graph, limitOf).graph;
+  return runSteps(cutInSteps(graph, limitOf)).graph;
 }
 
-/** Does the same, and returns the ids of the nodes that stand for others as well, by the ids of those. */
-export function cutWithStandIns(
+/** A graph with columns cut. */
+export interface CutGraph {
+  readonly graph: MeshGraph;
+  /** The ids of the nodes that stand for others, by the ids of those. */
+  readonly standIns: ReadonlyMap<string, string>;
+}
+
+/** Does the same in steps. */
+export function* cutInSteps(
   { target, nodes, edges }: MeshGraph,
   limitOf: (column: GraphColumn) => number,
-): { readonly graph: MeshGraph; readonly standIns: ReadonlyMap<string, string> } {
+): Steps<CutGraph> {
   const standIns = new Map<string, string>();
   const kept: GraphNode[] = [];
   const byColumn = new Map<GraphColumn, GraphNode[]>();
   for (const column of columnsOf({ nodes })) byColumn.set(column, []);
-  for (const node of nodes) byColumn.get(node.column)?.push(node);
+  yield* inSteps(nodes, (node) => {
+    byColumn.get(node.column)?.push(node);
+  });
   let flowOf: ReturnType<typeof flowsInto> | undefined;
   for (const [column, all] of byColumn) {
     const maxNodes = limitOf(column);
@@ -53,42 +64,60 @@ export function cutWithStandIns(
       for (const node of all) kept.push(node);
       continue;
     }
-    flowOf ??= flowsInto(edges);
-    const shown = new Set(mostImportant(all, flowOf).slice(0, maxNodes));
-    const rest = all.filter((node) => !shown.has(node));
-    for (const node of all) if (shown.has(node)) kept.push(node);
+    flowOf ??= flowsInto(yield* edgesByEnd(edges));
+    const shown = yield* mostImportant(all, flowOf, maxNodes);
+    const states: GraphState[] = [];
+    let count = 0;
     const id = restOf(column);
-    for (const node of rest) standIns.set(node.id, id);
-    const states = rest.map(({ state }) => state);
-    const count = rest.reduce((sum, node) => sum + (node.count ?? 1), 0);
+    yield* inSteps(all, (node) => {
+      if (shown.has(node)) {
+        kept.push(node);
+        return;
+      }
+      standIns.set(node.id, id);
+      states.push(node.state);
+      count += node.count ?? 1;
+    });
     kept.push({
       ...{ id, column, name: `${count} more`, count, group: { id, isOpen: false } },
       ...{ state: states.reduce(worseState), text: countStates(states) },
     });
   }
-  return { graph: { target, nodes: kept, edges: joinEdges(edges, standIns) }, standIns };
+  return { graph: { target, nodes: kept, edges: yield* joinEdges(edges, standIns) }, standIns };
 }
 
-function mostImportant(
+/** Returns the first nodes of a column by their importance. */
+function* mostImportant(
   nodes: readonly GraphNode[],
   flowOf: (id: string) => number,
-): readonly GraphNode[] {
-  const ranked = nodes.map((node) => {
+  maxNodes: number,
+): Steps<ReadonlySet<GraphNode>> {
+  const first: { readonly node: GraphNode; readonly rank: number; readonly flow: number }[] = [];
+  yield* inSteps(nodes, (node) => {
     const { id, state, change } = node;
     const rank = GRAPH_STATES.indexOf(state) + (change === undefined ? 0 : GRAPH_STATES.length);
-    return { node, rank, flow: flowOf(id) };
+    const flow = flowOf(id);
+    // Most are less important than the last one.
+    const before = first.findLastIndex((a) => a.rank > rank || (a.rank === rank && a.flow >= flow));
+    first.splice(before + 1, 0, { node, rank, flow });
+    if (first.length > maxNodes) first.pop();
   });
-  return ranked.sort((a, b) => b.rank - a.rank || b.flow - a.flow).map(({ node }) => node);
+  return new Set(first.map(({ node }) => node));
 }
 
-/** Returns the share of all calls that the weights give to a node; 1 for one that nothing leads to. */
-function flowsInto(edges: readonly GraphEdge[]): (id: string) => number {
+/** Returns the edges that lead to each node. */
+function* edgesByEnd(edges: readonly GraphEdge[]): Steps<ReadonlyMap<string, GraphEdge[]>> {
   const incoming = new Map<string, GraphEdge[]>();
-  for (const edge of edges) {
+  yield* inSteps(edges, (edge) => {
     const own = incoming.get(edge.to);
     if (own === undefined) incoming.set(edge.to, [edge]);
     else own.push(edge);
-  }
+  });
+  return incoming;
+}
+
+/** Returns the share of all calls that the weights give to a node; 1 for one that nothing leads to. */
+function flowsInto(incoming: ReadonlyMap<string, readonly GraphEdge[]>): (id: string) => number {
   const flows = new Map<string, number>();
   const flowOf = (id: string): number => {
     const known = flows.get(id);
@@ -106,21 +135,21 @@ function flowsInto(edges: readonly GraphEdge[]): (id: string) => number {
 }
 
 /** Joins the edges between the same two nodes, once nodes stand for others. */
-function joinEdges(
+function* joinEdges(
   edges: readonly GraphEdge[],
   standIns: ReadonlyMap<string, string>,
-): readonly GraphEdge[] {
+): Steps<readonly GraphEdge[]> {
   const joined = new Map<string, Map<string, GraphEdge>>();
-  for (const edge of edges) {
+  yield* inSteps(edges, (edge) => {
     const [from, to] = [standIns.get(edge.from) ?? edge.from, standIns.get(edge.to) ?? edge.to];
     // Between two that the same node stands for.
-    if (from === to) continue;
+    if (from === to) return;
     const own = joined.get(from) ?? new Map<string, GraphEdge>();
     joined.set(from, own);
     const known = own.get(to);
     const isAsItWas = known === undefined && from === edge.from && to === edge.to;
     own.set(to, isAsItWas ? edge : joinEdge(known, edge, { from, to }));
-  }
+  });
   return [...joined.values()].flatMap((own) => [...own.values()]);
 }
 

@@ -7,6 +7,7 @@ import type {
 } from '../../lb/tree/policy-state';
 import { WEIGHTED_TARGET } from '../../lb/weighted-target/config';
 import { shareMap, shareSet } from '../../util/share';
+import { inSteps, type Steps } from '../../util/steps';
 import type { GraphState } from './mesh-graph';
 
 /** The state of an endpoint within a cluster. */
@@ -65,6 +66,9 @@ class GatheredCluster implements SeenCluster {
   }
 }
 
+/** A policy as its parent sees it. */
+type SeenPolicy = PolicyState & { readonly role?: StateDetails };
+
 /** Where in the tree of policies a node is. */
 interface Place {
   readonly cluster: GatheredCluster | undefined;
@@ -77,15 +81,21 @@ interface Place {
  *
  * @param before What was known of the same channel before: it is returned itself if nothing differs, and so is each cluster of it.
  */
-export function seeClusters(root: PolicyState, before?: SeenClusters): SeenClusters {
+export function* seeClusters(root: PolicyState, before?: SeenClusters): Steps<SeenClusters> {
   const clusters = new Map<string, GatheredCluster>();
-  see(root, { cluster: undefined, isInUse: true }, clusters);
+  const placeOf = enter(root, { cluster: undefined, isInUse: true }, clusters);
+  const { children = [] } = root;
+  yield* inSteps(children, (child) => see(child, placeOf(child), clusters), ofCluster);
   const shared = new Map<string, SeenCluster>();
-  for (const [name, cluster] of clusters) {
+  const share = ([name, cluster]: [string, GatheredCluster]) => {
     shared.set(name, shareCluster(before?.get(name), cluster));
-  }
+  };
+  yield* inSteps(clusters, share, ofCluster);
   return shareMap(before, shared);
 }
+
+/** The small operations that a cluster of a graph takes, as `inSteps` counts them. */
+export const ofCluster = () => 16;
 
 function shareCluster(before: SeenCluster | undefined, next: GatheredCluster): SeenCluster {
   if (before === undefined) return next;
@@ -106,30 +116,32 @@ function isSameEndpoint(a: SeenEndpoint, b: SeenEndpoint): boolean {
   return a === b || (a.state === b.state && a.text === b.text && a.isInUse === b.isInUse);
 }
 
-function see(
-  policy: PolicyState & { readonly role?: StateDetails },
+function see(policy: SeenPolicy, place: Place, clusters: Map<string, GatheredCluster>): void {
+  const placeOf = enter(policy, place, clusters);
+  for (const child of policy.children ?? []) see(child, placeOf(child), clusters);
+}
+
+/** Looks at a policy itself, and returns where its children are. */
+function enter(
+  policy: SeenPolicy,
   place: Place,
   clusters: Map<string, GatheredCluster>,
-): void {
+): (child: PolicyState) => Place {
   const isInUse = place.isInUse && policy.role?.['inUse'] !== false;
-  const inside = enter(policy, { ...place, isInUse }, clusters);
+  const cluster = enterCluster(policy, { ...place, isInUse }, clusters);
   const { policy: name, endpoints = [], children = [] } = policy;
   const isPicked = pickedOf(name, endpoints.map(rankOf));
   for (const endpoint of endpoints) {
-    addEndpoint(endpoint, inside.cluster, inside.isInUse && isPicked(rankOf(endpoint)));
+    addEndpoint(endpoint, cluster, isInUse && isPicked(rankOf(endpoint)));
   }
-  // A policy with one child, or one that says which is in use, does not choose by state.
-  const isChosen =
-    name === WEIGHTED_TARGET
-      ? pickedOf(
-          name,
-          children.map(({ state }) => RANKS[state]),
-        )
-      : undefined;
-  for (const child of children) {
-    const isReached = isChosen === undefined || isChosen(RANKS[child.state]);
-    see(child, { ...inside, isInUse: inside.isInUse && isReached }, clusters);
+  if (name !== WEIGHTED_TARGET) {
+    // A policy with one child, or one that says which is in use, does not choose by state.
+    const inside = { cluster, isInUse };
+    return () => inside;
   }
+  const ranks = children.map(({ state }) => RANKS[state]);
+  const isChosen = pickedOf(name, ranks);
+  return ({ state }) => ({ cluster, isInUse: isInUse && isChosen(RANKS[state]) });
 }
 
 /** How good a state is: policies pick among the best. */
@@ -155,13 +167,13 @@ function pickedOf(policy: string, ranks: readonly number[]): (rank: number) => b
   return (rank) => rank >= least;
 }
 
-function enter(
+function enterCluster(
   { details = {}, state, error }: PolicyState,
   place: Place,
   clusters: Map<string, GatheredCluster>,
-): Place {
+): Place['cluster'] {
   const { cluster: name, callsInFlight, maxRequests } = details;
-  if (typeof name !== 'string') return place;
+  if (typeof name !== 'string') return place.cluster;
   const cluster = clusters.get(name) ?? new GatheredCluster();
   clusters.set(name, cluster);
   if (state === 'TRANSIENT_FAILURE') cluster.error ??= error ?? 'no endpoint can be reached';
@@ -170,7 +182,7 @@ function enter(
   if (isNumber(callsInFlight) && isNumber(maxRequests) && callsInFlight >= maxRequests) {
     cluster.atLimit = `${callsInFlight} calls in flight of at most ${maxRequests}`;
   }
-  return { ...place, cluster };
+  return cluster;
 }
 
 function isNumber(value: StateDetails[string] | undefined): value is number {

@@ -95,7 +95,10 @@ describe('the state after an event', () => {
   const stateWith = (changes: readonly ResourceChange[], sinceMs: number) => {
     const inspected: InspectedProcess = {
       ...{ resolutions: [], shares: [], clients: [], certificates: [] },
-      describePolicies: () => undefined,
+      // eslint-disable-next-line require-yield -- there are none
+      *describePolicies() {
+        return undefined;
+      },
       policyFailures: () => new Map(),
       describeUnusedFields: () => [],
       resolve: ({ resources }) => Promise.resolve(err(`${resources.length} resources`)),

@@ -12,7 +12,11 @@ import type { PolicyState } from '../../../src';
 import { rowId } from '../../../src/observe/live-page/view';
 import type { ClientSnapshot } from '../../../src/xds-client/client-snapshot';
 import { err } from '../../../src/util/result';
+import type { LiveResolution } from '../../../src/resolver/resolver-dependencies';
 import { FakeClock } from '../../support/fake-clock';
+import { clusterPolicies, endpointState, graphConfig, policiesWith } from '../../support/graphs';
+import { FakeClusterStore } from '../../support/lb-xds-config';
+import { virtualHostTo } from '../../support/xds-builders';
 import { edsClusterJson } from '../../support/xds-json';
 
 const REQUEST = {
@@ -22,7 +26,10 @@ const REQUEST = {
 
 const inspected: InspectedProcess = {
   ...{ resolutions: [], shares: [], clients: [], certificates: [] },
-  describePolicies: () => undefined,
+  // eslint-disable-next-line require-yield -- there are none
+  *describePolicies() {
+    return undefined;
+  },
   policyFailures: () => new Map(),
   describeUnusedFields: () => Array.from({ length: 500 }, (_, i) => `field_${i}`),
   resolve: () => Promise.resolve(err('not resolved here')),
@@ -127,6 +134,47 @@ describe('the targets of a page', () => {
       expect(state.view({ ...REQUEST, name: 'resources', target: id }).total).toBe(1);
     }
     expect(state.view({ ...REQUEST, name: 'resources', target: 'xds:///shop #3' }).total).toBe(0);
+  });
+});
+
+describe('the state of a client that several readers look at', () => {
+  it('has the policies of each channel described once', () => {
+    const xdsClient = {};
+    const client = {
+      ...{ scope: 'xds:///shop', xdsClient, nodeId: 'node' },
+      snapshot: () => snapshotOf(encode({})),
+      history: () => ({ changes: [], sinceMs: -Infinity }),
+    };
+    const resolution: LiveResolution = {
+      ...{ target: client.scope, xdsClient, clusters: new FakeClusterStore() },
+      live: {
+        config: graphConfig(virtualHostTo('cart'), {}),
+        get table(): never {
+          throw new Error('the page has no use for it');
+        },
+      },
+      ...{ failure: undefined, failingSince: undefined },
+      waitingFor: () => [],
+      heldBack: () => [],
+    };
+    let described = 0;
+    const parts = {
+      ...{ clients: [client], resolutions: [resolution] },
+      // eslint-disable-next-line require-yield -- in one step
+      *describePolicies() {
+        described++;
+        return policiesWith(clusterPolicies('cart', [[endpointState('10.0.0.1:80')]]));
+      },
+    };
+    const events = new ProcessEvents(new FakeClock());
+    const state = new ClientState({ ...inspected, ...parts }, events, new PastStates());
+    events.release();
+    for (const name of ['targets', 'graph', 'topology']) {
+      for (const filter of ['', 'cart', 'shop']) {
+        expect(state.view({ ...REQUEST, name, filter }).total).toBeGreaterThan(0);
+      }
+    }
+    expect(described).toBe(1);
   });
 });
 

@@ -9,6 +9,7 @@ import type { MeshGraph } from '../../../src/observe/graph/mesh-graph';
 import type { LocalityEndpoints } from '../../../src/resources/endpoints/endpoints';
 import type { VirtualHost } from '../../../src/resources/route-config/route-config';
 import { err } from '../../../src/util/result';
+import { runSteps } from '../../../src/util/steps';
 import { countWork } from '../../support/count-work';
 import {
   clusterPolicies,
@@ -407,32 +408,35 @@ describe('a graph that goes on', () => {
 
   it('is built once while the config and all states are the same', () => {
     const live = new LiveGraph(DEFAULT_GRAPH_OPTIONS);
-    const first = live.update(failing);
+    const first = runSteps(live.update(failing));
     const same = inputWith({ state: 'TRANSIENT_FAILURE', error: 'refused' });
-    expect(live.update(same)).toBe(first);
+    expect(runSteps(live.update(same))).toBe(first);
   });
 
   it('has new nodes only below the cluster one of whose endpoints has changed', () => {
     const live = new LiveGraph(DEFAULT_GRAPH_OPTIONS);
-    const first = live.update(inputWith());
-    const second = live.update(failing);
+    const first = runSteps(live.update(inputWith()));
+    const second = runSteps(live.update(failing));
     expect(builtFor(second, first)).toEqual(['eu/cluster-7', '127.0.0.7:80']);
     expect(second).toEqual(buildWholeGraph(failing, DEFAULT_GRAPH_OPTIONS));
     // There and back again.
-    expect(live.update(inputWith())).toEqual(first);
+    expect(runSteps(live.update(inputWith()))).toEqual(first);
   });
 
   it('has new nodes only below a cluster with another config', () => {
     const live = new LiveGraph(DEFAULT_GRAPH_OPTIONS);
-    const first = live.update(inputWith());
+    const first = runSteps(live.update(inputWith()));
     const clusters = new Map([...config.clusters, ['cluster-3', clusterAt(3)] as const]);
     const changed = { ...inputWith(), config: configWith(clusters) };
-    expect(builtFor(live.update(changed), first)).toEqual(['eu/cluster-3', '127.0.0.3:80']);
+    expect(builtFor(runSteps(live.update(changed)), first)).toEqual([
+      'eu/cluster-3',
+      '127.0.0.3:80',
+    ]);
   });
 
   it('follows a cluster that is no longer in use, and one whose endpoint is known to be ejected', () => {
     const live = new LiveGraph(DEFAULT_GRAPH_OPTIONS);
-    live.update({ target: GRAPH_TARGET, config, policies: undefined });
+    runSteps(live.update({ target: GRAPH_TARGET, config, policies: undefined }));
     const unused = {
       ...{ target: GRAPH_TARGET, policies: undefined },
       config: graphConfig(virtualHostTo('cluster-0'), config.clusters),
@@ -442,7 +446,7 @@ describe('a graph that goes on', () => {
       ejected: (cluster: string) => (cluster === 'cluster-0' ? 'five failures' : undefined),
     };
     for (const input of [unused, ejecting, unused]) {
-      expect(live.update(input)).toEqual(buildWholeGraph(input, DEFAULT_GRAPH_OPTIONS));
+      expect(runSteps(live.update(input))).toEqual(buildWholeGraph(input, DEFAULT_GRAPH_OPTIONS));
     }
   });
 });

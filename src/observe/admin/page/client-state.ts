@@ -13,6 +13,7 @@ import {
 import { buildServerGraph } from '../../graph/server-graph';
 import { withControlPlane, type GraphProcess } from '../../graph/control-plane-graph';
 import { err, ok } from '../../../util/result';
+import { runSteps, type Steps } from '../../../util/steps';
 import { describeEvent, eventLines } from './history-event';
 import { describeTargetAsText, type DescribedTarget } from './target-text';
 import type { PastStates } from './past-states';
@@ -82,6 +83,8 @@ export class ClientState implements PageState {
   /** How many clients each target has. */
   private readonly counts = new Map<string, number>();
   private readonly policies = new Map<object, PolicyState>();
+  /** The rows of targets that a reader has seen, by their ids. */
+  private readonly targetRows = new Map<string, Row>();
   private failures: ReturnType<InspectedProcess['policyFailures']> | undefined;
 
   constructor(
@@ -128,7 +131,7 @@ export class ClientState implements PageState {
           this.ratesOf(scope),
         );
       case 'graph':
-        return withRows(this.graphView(target, request), this.sampleRows(scope));
+        return runSteps(this.graphView(request));
       case 'topology':
         return this.topologyView(inspected, client, request);
       case 'addresses':
@@ -146,6 +149,27 @@ export class ClientState implements PageState {
     }
   }
 
+  *viewInSteps(request: ViewRequest): Steps<View> {
+    yield;
+    const { inspected } = this;
+    if (inspected === undefined) return this.view(request);
+    for (const id of this.describedTargets(request)) {
+      const resolution = resolutionOf(inspected.resolutions, this.clients.get(id));
+      if (resolution !== undefined) yield* this.policiesOf(inspected, resolution);
+      if (request.name === 'targets') this.targetRow(inspected, id);
+      yield;
+    }
+    return request.name === 'graph' ? yield* this.graphView(request) : this.view(request);
+  }
+
+  /** Returns the targets whose policies a view shows. */
+  private describedTargets(request: ViewRequest): readonly string[] {
+    const { name } = request;
+    if (name === 'graph' || name === 'topology') return [this.targetOf(request)];
+    const ids = name === 'targets' ? [...this.clients.keys()] : [];
+    return createView(ids, request, (id) => ({ id })).rows.map(({ id }) => id);
+  }
+
   /** A page that does not know the targets yet has the first one without a second request. */
   private targetOf({ target }: ViewRequest): string {
     const [first = ''] = this.clients.keys();
@@ -158,24 +182,27 @@ export class ClientState implements PageState {
     return this.kept.events(request).view(changes, this.events.latest(), scope);
   }
 
-  private graphView(target: string, request: ViewRequest): View {
-    const { at } = request;
-    if (target === SERVER_TARGET) {
-      const graph = buildServerGraph(processServers.reports());
-      return graphRows(withControlPlane(graph, this.processOf(SERVER_TARGET)), request);
-    }
+  private *graphView(request: ViewRequest): Steps<View> {
+    const target = this.targetOf(request);
     const scope = this.clients.get(target)?.scope ?? '';
-    const input = this.graphInput({ target, at });
-    if (input === undefined) {
-      if (at !== undefined) return NO_ROWS;
+    const { at } = request;
+    const isServer = target === SERVER_TARGET;
+    const input = isServer ? undefined : this.graphInput({ target, at });
+    yield;
+    let view: View = NO_ROWS;
+    if (input !== undefined) {
+      // The rates are those of the present.
+      const rates = at === undefined ? this.ratesOf(scope) : undefined;
+      const counted = rates && new GraphRates(rates, input.config);
+      const graph = this.kept.graph(request);
+      view = yield* graph.view(input, counted && ((part) => counted.describe(part)));
+    } else if (isServer || at === undefined) {
       // Without a config, what the process waits for is seen at least.
       const nothing = { target: scope, nodes: [], edges: [] };
-      return graphRows(withControlPlane(nothing, this.processOf(target)), request);
+      const calls = isServer ? buildServerGraph(processServers.reports()) : nothing;
+      view = graphRows(withControlPlane(calls, this.processOf(target)), request);
     }
-    // The rates are those of the present.
-    const rates = at === undefined ? this.ratesOf(scope) : undefined;
-    const counted = rates && new GraphRates(rates, input.config);
-    return this.kept.graph(request).view(input, counted && ((part) => counted.describe(part)));
+    return withRows(view, this.sampleRows(scope));
   }
 
   /** As for rates: which client a call was of is not known. */
@@ -189,7 +216,7 @@ export class ClientState implements PageState {
     request: ViewRequest,
   ): View {
     const resolution = resolutionOf(inspected.resolutions, client);
-    const policies = resolution && this.policiesOf(inspected, resolution);
+    const policies = resolution && runSteps(this.policiesOf(inspected, resolution));
     return topologyView(policies, request, this.ratesOf(client?.scope ?? ''));
   }
 
@@ -235,7 +262,7 @@ export class ClientState implements PageState {
     const resolution = resolutionOf(inspected?.resolutions ?? [], this.clients.get(target));
     const config = resolution?.live?.config;
     if (config === undefined) return err(resolution?.failure ?? 'the resources are incomplete');
-    const policies = resolution && inspected?.describePolicies(resolution);
+    const policies = resolution && inspected && runSteps(this.policiesOf(inspected, resolution));
     return ok({ config, policies, process: this.processOf(target) });
   }
 
@@ -275,13 +302,13 @@ export class ClientState implements PageState {
   }
 
   /** The policies of a channel, which several views of one look at. */
-  private policiesOf(
+  private *policiesOf(
     inspected: InspectedProcess,
     resolution: Parameters<InspectedProcess['describePolicies']>[0],
-  ): PolicyState | undefined {
+  ): Steps<PolicyState | undefined> {
     const known = this.policies.get(resolution.clusters);
     if (known !== undefined) return known;
-    const described = inspected.describePolicies(resolution);
+    const described = yield* inspected.describePolicies(resolution);
     if (described !== undefined) this.policies.set(resolution.clusters, described);
     return described;
   }
@@ -297,6 +324,12 @@ export class ClientState implements PageState {
   }
 
   private targetRow(inspected: InspectedProcess, id: string): Row {
+    const row = this.targetRows.get(id) ?? this.describeTargetRow(inspected, id);
+    this.targetRows.set(id, row);
+    return row;
+  }
+
+  private describeTargetRow(inspected: InspectedProcess, id: string): Row {
     const client = this.clients.get(id);
     const { scope = '', nodeId = '', xdsClient = this } = client ?? {};
     const { servers, resources } = this.snapshot(id);

@@ -1,6 +1,6 @@
 import { LiveGraph } from '../../graph/build-mesh-graph';
 import type { PartOptions } from '../../graph/cluster-part';
-import { columnsOf, cutWithStandIns, restOf } from '../../graph/cut-columns';
+import { columnsOf, cutInSteps, restOf } from '../../graph/cut-columns';
 import { focusGraph } from '../../graph/focus-graph';
 import type { GraphColumn, GraphEdge, GraphNode, MeshGraph } from '../../graph/mesh-graph';
 import { buildPastGraph, changesOf, type PastInput } from './past-graph';
@@ -13,6 +13,7 @@ import {
   type View,
   type ViewRequest,
 } from '../../live-page/view';
+import { runSteps, type Steps } from '../../../util/steps';
 
 /** The nodes of a column, besides one for all others: at first, and once the column is opened. */
 const MAX_NODES = 40;
@@ -48,22 +49,22 @@ export class DrawnGraph {
   }
 
   /**
-   * Returns the view of a state.
+   * Returns the view of a state, in steps.
    *
    * @param describeTraffic Default: nothing.
    */
-  view(input: PastInput, describeTraffic?: DescribeTraffic): View {
-    const graph = this.graphOf(input);
+  *view(input: PastInput, describeTraffic?: DescribeTraffic): Steps<View> {
+    const graph = yield* this.graphOf(input);
     if (graph !== this.latest?.graph) {
-      const rows = [...changeRows(input, graph), ...drawRows(graph, this.request)];
+      const rows = [...changeRows(input, graph), ...(yield* drawRows(graph, this.request))];
       this.latest = { graph, rows };
     }
     return viewOf(this.latest.rows, describeTraffic);
   }
 
-  private graphOf(input: PastInput): MeshGraph {
+  private *graphOf(input: PastInput): Steps<MeshGraph> {
     const { changed } = input;
-    if (changed === undefined) return this.live.update(input);
+    if (changed === undefined) return yield* this.live.update(input);
     if (this.past?.changed !== changed) {
       this.past = { changed, graph: buildPastGraph(input, graphOptions(this.request)) };
     }
@@ -77,7 +78,9 @@ export function graphView(
   request: GraphRequest,
   describeTraffic?: DescribeTraffic,
 ): View {
-  return input === undefined ? NO_ROWS : new DrawnGraph(request).view(input, describeTraffic);
+  return input === undefined
+    ? NO_ROWS
+    : runSteps(new DrawnGraph(request).view(input, describeTraffic));
 }
 
 function changeRows(input: PastInput, graph: MeshGraph): readonly DrawnRow[] {
@@ -90,7 +93,7 @@ function changeRows(input: PastInput, graph: MeshGraph): readonly DrawnRow[] {
 
 /** Returns the rows of a graph whose columns are not cut, as `graphView` does. */
 export function graphRows(graph: MeshGraph, request: GraphRequest): View {
-  return viewOf(drawRows(graph, request));
+  return viewOf(runSteps(drawRows(graph, request)));
 }
 
 /** Returns the node that a reader sees for each node of a graph: itself, or one that stands for it. A filter may leave out both. */
@@ -98,34 +101,33 @@ export function drawnNodes(
   graph: MeshGraph,
   request: GraphRequest,
 ): (id: string) => GraphNode | undefined {
-  const { cut, standIns } = cutFor(graph, request);
+  const { cut, standIns } = runSteps(cutFor(graph, request));
   const nodes = new Map(cut.nodes.map((node) => [node.id, node]));
   return (id) => nodes.get(standIns.get(id) ?? id);
 }
 
 /** The part of a graph that a reader sees. */
-function cutFor(
-  graph: MeshGraph,
-  request: GraphRequest,
-): {
+interface SeenPart {
   readonly found: MeshGraph;
   readonly cut: MeshGraph;
   readonly standIns: ReadonlyMap<string, string>;
   readonly isOpen: (id: string) => boolean;
-} {
+}
+
+function* cutFor(graph: MeshGraph, request: GraphRequest): Steps<SeenPart> {
   const { filter } = request;
   const isOpen = (id: string) => request.opened.size > 0 && request.opened.has(nodeRowId(id));
   const found =
     filter === ''
       ? graph
-      : focusGraph(graph, ({ name, text }) => matchesFilter(filter, name, text));
+      : yield* focusGraph(graph, ({ name, text }) => matchesFilter(filter, name, text));
   const limitOf = (column: GraphColumn) => (isOpen(restOf(column)) ? MAX_OPENED_NODES : MAX_NODES);
-  const { graph: cut, standIns } = cutWithStandIns(found, limitOf);
+  const { graph: cut, standIns } = yield* cutInSteps(found, limitOf);
   return { found, cut, standIns, isOpen };
 }
 
-function drawRows(graph: MeshGraph, request: GraphRequest): readonly DrawnRow[] {
-  const { found, cut, isOpen } = cutFor(graph, request);
+function* drawRows(graph: MeshGraph, request: GraphRequest): Steps<readonly DrawnRow[]> {
+  const { found, cut, isOpen } = yield* cutFor(graph, request);
   return [
     ...columnRows(found, cut, isOpen).map((row) => ({ row, part: undefined })),
     ...cut.nodes.map((node) => ({ row: nodeRow(node), part: node })),
