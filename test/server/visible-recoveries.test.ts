@@ -122,6 +122,22 @@ describe('a server whose log shows a failure by default shows its end, too', () 
     await shown(recovery);
   });
 
+  it('the routes of a filter chain without a name, beside another one', async () => {
+    const other = serverChain(inlineRoutes(), { filter_chain_match: { source_ports: [1] } });
+    const serve = (routes?: readonly Json[]) =>
+      world.serve([world.listener([serverChain(inlineRoutes(routes)), other])]);
+    serve();
+    await world.bind(world.server());
+    serve([wrong]);
+    await shown(/: 1 of 1 routes fail their requests/);
+    // The routes of the other one were compiled after those.
+    serve([wrong, wrong]);
+    await shown(/: 2 of 2 routes fail their requests/);
+    expect(lines.join('\n')).not.toMatch(/can be used again/);
+    serve();
+    await shown(/the routes of the listener: every route can be used again/);
+  });
+
   it('a policy file that cannot be used', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'grpc-xds-recoveries-'));
     const file = join(folder, 'policy.json');

@@ -78,14 +78,11 @@ export class XdsListenerService implements ListenerService {
     });
   }
 
-  *compileRoutes(
-    { name, httpConnectionManager }: FilterChain,
-    routes: RouteConfigResource,
-  ): Steps<ServerRouteTable> {
+  *compileRoutes(chain: FilterChain, routes: RouteConfigResource): Steps<ServerRouteTable> {
     const { registry, routing } = this.options;
-    const { httpFilters } = httpConnectionManager;
+    const { httpFilters } = chain.httpConnectionManager;
     const table = yield* ServerRouteTable.inSteps(routes, httpFilters, registry, routing);
-    this.logRoutes(`${name}\n${routes.name}`, table);
+    this.logRoutes(`${labelOf(chain)}\n${routes.name}`, table);
     return table;
   }
 
