@@ -63,7 +63,7 @@ describeInBrowser('the live page in Chromium', (chromium) => {
       await tab.getByRole('button', { name: `xds:///${SHOP}` }).click();
       await tab.waitForSelector(`#subject:text("xds:///${SHOP}")`);
       await tab.waitForSelector('#verdict:has-text("2 clusters")');
-      expect(await tab.textContent('#verdict')).toContain('degraded (3 of 4 endpoints)');
+      expect(await tab.textContent('#verdict')).toMatch(/^degraded catalog degraded \(3 of 4/);
       expect(await tab.textContent('#connection')).toBe('Live');
     });
 

@@ -9,6 +9,7 @@ import { explainResource } from '../../../src/observe/admin/page/resource-rows';
 import { topologyView } from '../../../src/observe/admin/page/topology-rows';
 import type { InspectedProcess } from '../../../src/observe/admin/inspect';
 import type { PolicyState } from '../../../src';
+import type { EndpointState } from '../../../src/lb/tree/policy-state';
 import { rowId } from '../../../src/observe/live-page/view';
 import type { ClientSnapshot } from '../../../src/xds-client/client-snapshot';
 import { err } from '../../../src/util/result';
@@ -137,44 +138,65 @@ describe('the targets of a page', () => {
   });
 });
 
-describe('the state of a client that several readers look at', () => {
-  it('has the policies of each channel described once', () => {
-    const xdsClient = {};
-    const client = {
-      ...{ scope: 'xds:///shop', xdsClient, nodeId: 'node' },
-      snapshot: () => snapshotOf(encode({})),
-      history: () => ({ changes: [], sinceMs: -Infinity }),
-    };
-    const resolution: LiveResolution = {
-      ...{ target: client.scope, xdsClient, clusters: new FakeClusterStore() },
-      live: {
-        config: graphConfig(virtualHostTo('cart'), {}),
-        get table(): never {
-          throw new Error('the page has no use for it');
-        },
+/** A client with one cluster, whose policies these are. */
+function stateOf(describePolicies: () => PolicyState): ClientState {
+  const xdsClient = {};
+  const client = {
+    ...{ scope: 'xds:///shop', xdsClient, nodeId: 'node' },
+    snapshot: () => snapshotOf(encode({})),
+    history: () => ({ changes: [], sinceMs: -Infinity }),
+  };
+  const resolution: LiveResolution = {
+    ...{ target: client.scope, xdsClient, clusters: new FakeClusterStore() },
+    live: {
+      config: graphConfig(virtualHostTo('cart'), {}),
+      get table(): never {
+        throw new Error('the page has no use for it');
       },
-      ...{ failure: undefined, failingSince: undefined },
-      waitingFor: () => [],
-      heldBack: () => [],
-    };
+    },
+    ...{ failure: undefined, failingSince: undefined },
+    waitingFor: () => [],
+    heldBack: () => [],
+  };
+  const parts = {
+    ...{ clients: [client], resolutions: [resolution] },
+    // eslint-disable-next-line require-yield -- in one step
+    *describePolicies() {
+      return describePolicies();
+    },
+  };
+  const events = new ProcessEvents(new FakeClock());
+  const state = new ClientState({ ...inspected, ...parts }, events, new PastStates());
+  events.release();
+  return state;
+}
+
+describe('the state of a client', () => {
+  it('has the policies of its channel described once for all views', () => {
     let described = 0;
-    const parts = {
-      ...{ clients: [client], resolutions: [resolution] },
-      // eslint-disable-next-line require-yield -- in one step
-      *describePolicies() {
-        described++;
-        return policiesWith(clusterPolicies('cart', [[endpointState('10.0.0.1:80')]]));
-      },
-    };
-    const events = new ProcessEvents(new FakeClock());
-    const state = new ClientState({ ...inspected, ...parts }, events, new PastStates());
-    events.release();
+    const state = stateOf(() => {
+      described++;
+      return policiesWith(clusterPolicies('cart', [[endpointState('10.0.0.1:80')]]));
+    });
     for (const name of ['targets', 'graph', 'topology']) {
       for (const filter of ['', 'cart', 'shop']) {
         expect(state.view({ ...REQUEST, name, filter }).total).toBeGreaterThan(0);
       }
     }
     expect(described).toBe(1);
+  });
+
+  it.each<[EndpointState['state'], string, string]>([
+    ['READY', 'ready', ''],
+    ['CONNECTING', 'ready', ''],
+    ['TRANSIENT_FAILURE', 'degraded', '(1 of 2 endpoints)'],
+  ])('with an endpoint that is %s says once that it is %s', (second, state, reason) => {
+    const endpoints = [
+      endpointState('10.0.0.1:80'),
+      endpointState('10.0.0.2:80', { state: second }),
+    ];
+    const page = stateOf(() => policiesWith(clusterPolicies('cart', [endpoints])));
+    expect(page.view({ ...REQUEST, name: 'targets' }).rows).toMatchObject([{ state, reason }]);
   });
 });
 

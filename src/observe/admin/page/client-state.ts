@@ -344,7 +344,8 @@ export class ClientState implements PageState {
       (config && (findCommonFailure(config) ?? this.policyFailure(inspected, resolution)));
     const { rollUp } = described;
     const state = failure === undefined ? rollUp.state : 'failing';
-    const reason = failure ?? waitingFor[0] ?? (state === 'ready' ? '' : rollUp.text);
+    // The text begins with the state, which the row has already.
+    const reason = failure ?? waitingFor[0] ?? rollUp.text.slice(state.length).replace(/^:? /, '');
     const held = resolution?.heldBack(MAX_HELD) ?? [];
     return {
       ...{ id, target: cellText(scope.length > MAX_ID_LENGTH ? scope : id), state },
