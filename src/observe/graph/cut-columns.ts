@@ -39,7 +39,7 @@ export function cutColumns(graph: MeshGraph, limitOf: (column: GraphColumn) => n
 }
 
 /** A graph with columns cut. */
-export interface CutGraph {
+interface CutGraph {
   readonly graph: MeshGraph;
   /** The ids of the nodes that stand for others, by the ids of those. */
   readonly standIns: ReadonlyMap<string, string>;
