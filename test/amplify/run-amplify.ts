@@ -1,20 +1,14 @@
 // Fills every field of every message that the client reads with megabytes, in three ways, while calls go on, and prints what
 // came of each: `npm run fuzz -- amplify`, with `--only TEXT` for the fields whose names contain it, `--every N` for one in N of
-// them, `--bytes N` for another size, and `--write` to put the table into docs/contributing/amplified-fields.md.
-import { readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+// them, and `--bytes N` for another size.
 import { parseArgs } from 'node:util';
 import { Amplifier, findPlaces, ignoredPlace, type Outcome } from './amplify';
 import { WAYS } from './fillings';
-import type { Place } from './places';
-import { formatTable } from './table';
 
 /** Milliseconds that a pause may be longer than that of a message of the size whose bytes are ignored. */
 const ALLOWED_PAUSE_MS = 50;
 const ALLOWED_MEMORY_MB = 200;
 const ALLOWED_RECOVERY_MS = 2000;
-/** What the table follows. */
-const MARK = '<!-- amplify -->';
 
 /** @param args The arguments of the command after its name. */
 export async function runAmplify(args: readonly string[]): Promise<void> {
@@ -24,7 +18,6 @@ export async function runAmplify(args: readonly string[]): Promise<void> {
       only: { type: 'string', default: '' },
       every: { type: 'string', default: '1' },
       bytes: { type: 'string', default: '8000000' },
-      write: { type: 'boolean', default: false },
     },
   });
   const { places, others } = findPlaces();
@@ -48,23 +41,12 @@ export async function runAmplify(args: readonly string[]): Promise<void> {
     await amplifier.stop();
   }
   const pauses = ignored.map(({ pauseMs }) => pauseMs).sort((a, b) => a - b);
-  const ignoredMs = pauses[2] ?? 0;
-  report(outcomes, ignoredMs, others);
-  if (values.write) write(formatTable(outcomes, ignoredMs, describeScope(chosen, places, size)));
+  report(outcomes, pauses[2] ?? 0, others);
 }
 
 function print({ place, way, pauseMs, memoryMb, recoveryMs, verdict }: Outcome): void {
   const figures = [pauseMs, memoryMb, recoveryMs].map((value) => value.toFixed(0).padStart(6));
   process.stdout.write(`${figures.join(' ')}  ${place.name}, ${way}: ${verdict.slice(0, 160)}\n`);
-}
-
-/** Says what a run is of, so that a sample is not taken for the whole. */
-function describeScope(chosen: readonly Place[], places: readonly Place[], size: number): string {
-  const isWhole = chosen.length === places.length;
-  const fields = isWhole
-    ? `All ${places.length} fields`
-    : `A sample: ${chosen.length} of ${places.length} fields`;
-  return `${fields}, with ${size / 1_000_000} MB each.`;
 }
 
 function faultsOf(outcome: Outcome, ignoredMs: number): string[] {
@@ -94,10 +76,4 @@ function report(outcomes: readonly Outcome[], ignoredMs: number, others: readonl
       `not reached, since they are only written, or read in messages of other bounds: ${others.length} fields\n`,
   );
   process.exitCode = failures > 0 ? 1 : 0;
-}
-
-function write(table: string): void {
-  const file = join(__dirname, '../../docs/contributing/amplified-fields.md');
-  const [before = ''] = readFileSync(file, 'utf8').split(MARK);
-  writeFileSync(file, `${before}${MARK}\n\n${table}`);
 }
