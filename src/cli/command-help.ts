@@ -48,7 +48,6 @@ export const examples = {
   replay: ['replay incident.ndjson --port 18000', 'replay incident.ndjson --once'],
   relay: ['relay --listen unix:/run/grpc-xds.sock', 'relay --admin unix:/run/grpc-xds.sock'],
   migrate: ['migrate', 'migrate packages/shop --write'],
-  completion: ['completion bash', 'completion fish'],
 } as const satisfies Readonly<Record<string, readonly string[]>>;
 
 const fileHelp = (example: string) => [

@@ -77,7 +77,6 @@ export const exitMeanings = {
     1: 'something is left to change, by --write or by hand',
   },
   demo: { 0: 'every call succeeded', 1: 'a call failed' },
-  completion: { 0: 'the script was written' },
 } as const satisfies Readonly<Record<string, ExitMeanings>>;
 
 /** Of every command, unless its row says otherwise. */

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { Argument, Command, CommanderError, Option } from 'commander';
+import { Command, CommanderError, Option } from 'commander';
 import {
   addHeader,
   addService,
@@ -25,7 +25,6 @@ import { addBootstrapCommand } from './commands/bootstrap';
 import { addKubernetesCommand } from './commands/kubernetes';
 import { exitCode, printErrors, type CliIo } from './io';
 import { addCommandHelp, addFileHelp, helpWidth } from './command-help';
-import { formatCompletion, SHELLS } from './completion';
 import { demo, INCIDENTS, type DemoFlags } from './commands/demo';
 import { top, type TopFlags } from './commands/top';
 import { check, type CheckFlags } from './commands/check';
@@ -104,7 +103,6 @@ function createProgram(version: string, io: CliIo, setCode: SetCode): Command {
   addMigrate(program, version, io, setCode);
   addTop(program, io, setCode);
   addPage(program, io, setCode);
-  addCompletion(program, io, setCode);
   for (const command of program.commands) addCommandHelp(command);
   return program;
 }
@@ -431,22 +429,6 @@ function addPage(program: Command, io: CliIo, setCode: SetCode): void {
   addOutputOptions(command).action(async (processes: string[], flags: PageFlags) =>
     setCode(await page(processes, flags, io)),
   );
-}
-
-function addCompletion(program: Command, io: CliIo, setCode: SetCode): void {
-  program
-    .command('completion')
-    .summary('write the completion for a shell')
-    .description(
-      'Writes a script that completes commands, options and their values. For bash, add to ~/.bashrc: ' +
-        'source <(grpc-xds completion bash). For zsh, add the same to ~/.zshrc, after compinit. For fish: ' +
-        'grpc-xds completion fish > ~/.config/fish/completions/grpc-xds.fish',
-    )
-    .addArgument(new Argument('<shell>', 'the shell').choices(SHELLS))
-    .action((shell: string) => {
-      io.printDocument(formatCompletion(program, shell));
-      setCode(exitCode.fine);
-    });
 }
 
 function addMigrate(program: Command, version: string, io: CliIo, setCode: SetCode): void {

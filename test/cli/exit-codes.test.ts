@@ -124,11 +124,6 @@ const rows: Readonly<Record<keyof typeof exitMeanings, Row>> = {
     usage: ['migrate', '--fast'],
   },
   demo: { usage: ['demo', '--fast'] },
-  completion: {
-    good: () => [['completion', 'bash'], 0],
-    bad: () => [['completion', 'tcsh'], 2],
-    usage: ['completion'],
-  },
 };
 
 const situations = ['good', 'bad', 'missing', 'unreachable'] as const;

@@ -13,7 +13,7 @@ const MAIN = [
 const describeOnLinux = process.platform === 'linux' ? describe : describe.skip;
 
 describeOnLinux('a command', () => {
-  it.each([[['completion', 'bash']], [['--help']], [['doctor']]])(
+  it.each([[['--help']], [['doctor']]])(
     'ends with 2 if the output of %j does not fit on the disk',
     (args) => {
       const full = openSync('/dev/full', 'w');
