@@ -232,7 +232,7 @@ function addDiff(program: Command, io: CliIo, setCode: SetCode): void {
     .description(
       'Compares resources by path, and endpoints by address. A source is a resource file, admin:<address> for the ' +
         'admin services of a process (CSDS), page:<url> for a live page, pid:<id> for a process that has called ' +
-        'dumpOnSignal(), or ads:<uri> for a control plane. As svg, dot or mermaid, the differences are drawn in the graph of a target.',
+        'dumpOnSignal(), or ads:<uri> for a control plane. As svg, the differences are drawn in the graph of a target.',
     )
     .argument('<before>', 'source')
     .argument('<after>', 'source')
@@ -285,8 +285,8 @@ function addGraph(program: Command, io: CliIo, setCode: SetCode): void {
     .command('graph')
     .summary('draw where the calls of a target go')
     .description(
-      'Draws the routes, clusters, localities and endpoints of a target, what takes calls and why the rest does not: as a tree, a ' +
-        'picture (svg), or a text for Graphviz (dot) or Mermaid. With a process as the source, it has the states of the endpoints.',
+      'Draws the routes, clusters, localities and endpoints of a target, what takes calls and why the rest does not: as a tree or ' +
+        'a picture (svg). With a process as the source, it has the states of the endpoints.',
     )
     .argument('<target>', 'such as xds:///shop', parseTarget)
     .option('-f, --file <path>', 'resource file or dump');

@@ -79,7 +79,7 @@ describe('what the command line prints of others', () => {
     const other = world.write('other.json', simpleResources([1]));
     await run(['check', path], ['check', path, '--json'], ['dump', path], ['diff', other, path]);
     await run(['explain', target, '/s/m', '-f', path], ['doctor', path, '--no-connect']);
-    for (const format of ['table', 'svg', 'dot', 'mermaid', 'yaml']) {
+    for (const format of ['table', 'svg', 'yaml']) {
       await run(['graph', target, '-f', path, '-o', format]);
       await run(['graph', `xds:///${HOSTILE}`, '-f', path, '-o', format]);
     }

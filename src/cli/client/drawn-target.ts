@@ -6,7 +6,7 @@ import {
 import { compareGraphs, type DescribeChange } from '../../observe/graph/compare-graphs';
 import { cutColumns } from '../../observe/graph/cut-columns';
 import { toSvg } from '../../observe/graph/graph-svg';
-import { toDot, toMermaid, toTree } from '../../observe/graph/graph-text';
+import { toTree } from '../../observe/graph/graph-text';
 import type { MeshGraph } from '../../observe/graph/mesh-graph';
 import { readPolicies } from '../../observe/graph/read-policies';
 import { readProcess } from '../../observe/graph/read-process';
@@ -14,12 +14,10 @@ import { configOfGiven, type GivenResource } from '../../runtime/explain';
 import { err, ok, type Result } from '../../util/result';
 import { createClientParts, type ClientSurroundings } from './client-parts';
 
-/** What a graph is written as: a tree for people, a picture, or the language of a program that draws. */
-export type GraphFormat = 'tree' | 'svg' | 'dot' | 'mermaid';
+/** What a graph is written as: a tree of lines, or a picture. */
+export type GraphFormat = 'tree' | 'svg';
 
-const WRITERS: Readonly<Record<GraphFormat, (graph: MeshGraph) => string>> = {
-  ...{ tree: toTree, svg: toSvg, dot: toDot, mermaid: toMermaid },
-};
+const WRITERS = { tree: toTree, svg: toSvg };
 
 /** The graph of a target. */
 export interface Drawing {

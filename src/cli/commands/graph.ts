@@ -13,7 +13,7 @@ import {
 import { sourceOf, type DumpFlags } from './dump';
 
 /** The formats besides those of all commands. */
-export const GRAPH_FORMATS = ['svg', 'dot', 'mermaid'] as const;
+export const GRAPH_FORMATS = ['svg'] as const;
 
 /** The columns of what no call goes through. */
 const OFF_THE_WAY: ReadonlySet<string> = new Set(['process', 'relay', 'management server']);
@@ -75,7 +75,7 @@ export function splitFormat({ output }: DrawingFlags): {
   readonly picture: (typeof GRAPH_FORMATS)[number] | undefined;
   readonly output: OutputFlags['output'];
 } {
-  const isPicture = output === 'svg' || output === 'dot' || output === 'mermaid';
+  const isPicture = output === 'svg';
   return {
     picture: isPicture ? output : undefined,
     output: isPicture ? 'table' : output,

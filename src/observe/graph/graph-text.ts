@@ -83,66 +83,6 @@ export function toTree(graph: MeshGraph): string {
   return lines.join('\n');
 }
 
-/** Writes a graph in the language of Graphviz. */
-export function toDot(graph: MeshGraph): string {
-  const { target, nodes, edges, colorOf } = showGraph(graph);
-  const ids = numbered(nodes);
-  const lines = [
-    ...[`digraph ${dotText(target)} {`, '  rankdir=LR;'],
-    '  node [shape=box, style=rounded, fontname="Helvetica"];',
-    ...nodes.map(
-      (node) => `  ${ids.get(node.id)} [label=${dotText(label(node))}, color="${colorOf(node)}"];`,
-    ),
-    ...edges.map((edge) => {
-      const color = changeColor(edge);
-      const style = `${edge.isUsed ? '' : ', style=dashed'}${color ? `, color="${color}"` : ''}`;
-      return `  ${ids.get(edge.from)} -> ${ids.get(edge.to)} [label=${dotText(edgeLabel(edge))}${style}];`;
-    }),
-    '}',
-  ];
-  return lines.join('\n');
-}
-
-/** Writes a graph as a flowchart of Mermaid. */
-export function toMermaid(graph: MeshGraph): string {
-  const { nodes, edges, colorOf } = showGraph(graph);
-  const ids = numbered(nodes);
-  const classes = new Map(nodes.map((node) => [classOf(node), colorOf(node)]));
-  const lines = [
-    'flowchart LR',
-    ...nodes.map(
-      (node) => `  ${ids.get(node.id)}["${mermaidText(label(node))}"]:::${classOf(node)}`,
-    ),
-    ...edges.map((edge) => {
-      const arrow = edge.isUsed ? '-->' : '-.->';
-      const text = edgeLabel(edge);
-      const shown = text === '' ? '' : `|"${mermaidText(text)}"|`;
-      return `  ${ids.get(edge.from)} ${arrow}${shown} ${ids.get(edge.to)}`;
-    }),
-    ...[...classes].map(([name, color]) => `  classDef ${name} stroke:${color}`),
-    ...edges.flatMap((edge, index) => {
-      const color = changeColor(edge);
-      return color === undefined ? [] : [`  linkStyle ${index} stroke:${color}`];
-    }),
-  ];
-  return lines.join('\n');
-}
-
-function classOf({ state, change }: GraphNode): string {
-  return change ?? state;
-}
-
-/** Names of resources have any characters; ids of a graph language do not. */
-function numbered(nodes: readonly GraphNode[]): ReadonlyMap<string, string> {
-  return new Map(nodes.map(({ id }, index) => [id, `n${index}`]));
-}
-
-function label({ name, state, text }: GraphNode): string {
-  const shown =
-    state === 'ok' || state === 'idle' ? text : [state, text].filter(Boolean).join(': ');
-  return shown === '' ? name : `${name}\n${shown}`;
-}
-
 /** What a line says beside it: how it was changed, its share, or why it is not used. */
 export function edgeLabel({
   share,
@@ -153,14 +93,4 @@ export function edgeLabel({
   const of = isMeasured === true ? ' of the calls' : '';
   const percent = share === undefined ? '' : `${Number((100 * share).toFixed(2))} %${of}`;
   return signed(change, [percent, text].filter((part) => part !== '').join(', '));
-}
-
-function dotText(text: string): string {
-  return `"${text.replace(/[\\"]/g, '\\$&').replaceAll('\n', '\\n')}"`;
-}
-
-/** Mermaid knows entities of HTML with a # in place of the &. */
-function mermaidText(text: string): string {
-  const escaped = text.replace(/[^\w .,:/()%\n-]/gu, (char) => `#${char.codePointAt(0)};`);
-  return escaped.replaceAll('\n', '<br/>');
 }

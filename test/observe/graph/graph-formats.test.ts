@@ -1,7 +1,7 @@
 import type { Browser } from 'playwright-core';
 import { compareGraphs } from '../../../src/observe/graph/compare-graphs';
 import { toSvg } from '../../../src/observe/graph/graph-svg';
-import { toDot, toMermaid, toTree } from '../../../src/observe/graph/graph-text';
+import { toTree } from '../../../src/observe/graph/graph-text';
 import { layOut } from '../../../src/observe/graph/layout';
 import type { MeshGraph } from '../../../src/observe/graph/mesh-graph';
 import { readPolicies } from '../../../src/observe/graph/read-policies';
@@ -60,30 +60,6 @@ describe.each(HOSTILE)('a graph of names with %s', (_case, name) => {
     expect(lines).toHaveLength(nodeCount);
     expect(lines.join('')).not.toMatch(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u);
     expect(Math.max(...lines.map(({ length }) => length))).toBeLessThan(4096);
-  });
-
-  it('is DOT with its own statements alone', () => {
-    const [first, ...lines] = toDot(graph).split('\n');
-    expect(lines).toHaveLength(2 + nodeCount + graph.edges.length + 1);
-    const text = String.raw`"(?:[^"\\]|\\.)*"`;
-    const attributes = String.raw`\[label=${text}(?:, (?:color=${text}|style=dashed))*\];`;
-    const statement = new RegExp(`^  n\\d+(?: -> n\\d+)? ${attributes}$`);
-    expect(first).toMatch(new RegExp(`^digraph ${text} \\{$`));
-    for (const line of lines.slice(2, -1)) expect(line).toMatch(statement);
-  });
-
-  it('is Mermaid with its own statements alone', () => {
-    const [first, ...lines] = toMermaid(graph).split('\n');
-    expect(first).toBe('flowchart LR');
-    const text = String.raw`"[\w .,:/()%#;<>-]*"`;
-    for (const line of lines) {
-      expect(line).toMatch(
-        new RegExp(
-          String.raw`^  (?:n\d+\[${text}\]:::[a-z-]+|n\d+ (?:-->|-\.->)(?:\|${text}\|)? n\d+|classDef [a-z-]+ stroke:#[0-9a-f]{6})$`,
-        ),
-      );
-      expect(line.replaceAll('<br/>', '')).not.toMatch(/<|[^#\d]\d*;|#(?!\d+;|[0-9a-f]{6}$)/);
-    }
   });
 });
 
@@ -258,10 +234,6 @@ describe('the comparison of two graphs', () => {
         '    - b  [- 25 %; ok]',
       ]),
     );
-    expect(toDot(compared)).toContain('label="- b", color="#cf222e"');
-    expect(toDot(compared)).toContain('[label="~ 50 %, was 75 %", color="#9a6700"]');
-    expect(toMermaid(compared)).toMatch(/"- b"\]:::removed/);
-    expect(toMermaid(compared)).toMatch(/^ {2}linkStyle \d+ stroke:#9a6700$/m);
     const svg = toSvg(compared);
     expect(svg).toMatch(/>~ 50 %, was 75 %<\/textPath>/);
     expect(svg).toMatch(/fill="#1f2328">\+ c</);
