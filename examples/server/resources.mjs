@@ -1,5 +1,5 @@
 // What the control plane of the example serves: the service `shop` for its clients, and the Listener of its server, as istiod sends
-// them for a PeerAuthentication with the mode STRICT and the AuthorizationPolicies below.
+// it for a PeerAuthentication with the mode STRICT, with an RBAC filter for each action.
 import { Snapshot } from 'grpc-xds/control-plane';
 import { spiffeId } from './certificates.mjs';
 
@@ -22,35 +22,46 @@ const mutualTls = (identity) => ({
   },
 });
 
-/** Workloads of the mesh, as AuthorizationPolicies write them. */
-const from = (...accounts) => [
-  {
-    source: { principals: accounts.map((account) => spiffeId(account).slice('spiffe://'.length)) },
+const rbac = (name, rules) => ({
+  name,
+  typed_config: {
+    '@type': 'type.googleapis.com/envoy.extensions.filters.http.rbac.v3.RBAC',
+    rules,
   },
-];
-const to = (...paths) => [{ operation: { paths } }];
+});
 
-/** The front end and jobs may use carts; nothing else may be called. */
-const carts = {
-  name: 'carts',
-  namespace: 'shop',
-  rules: [{ from: from('web', 'job'), to: to('/shop.Cart/*') }],
-};
+/** The workloads of these accounts. */
+const from = (...accounts) =>
+  accounts.map((account) => ({ authenticated: { principal_name: { exact: spiffeId(account) } } }));
 
 /** Jobs may not empty carts, whatever else allows it. */
-const noEmptying = {
-  name: 'no-emptying',
-  namespace: 'shop',
+const noEmptying = rbac('deny', {
   action: 'DENY',
-  rules: [{ from: from('job'), to: to('/shop.Cart/Empty') }],
-};
+  policies: {
+    'no-emptying': {
+      permissions: [{ url_path: { path: { exact: '/shop.Cart/Empty' } } }],
+      principals: from('job'),
+    },
+  },
+});
+
+/** The front end and jobs may use carts; nothing else may be called. */
+const carts = rbac('allow', {
+  action: 'ALLOW',
+  policies: {
+    carts: {
+      permissions: [{ url_path: { path: { prefix: '/shop.Cart/' } } }],
+      principals: from('web', 'job'),
+    },
+  },
+});
 
 /** The resources of a mesh with one server. @param isStrict Whether it has mutual TLS and policies, or plain text. */
 export function resourcesOf(address, isStrict) {
   const clients = Snapshot.forServices({ shop: [address] });
   const servers = Snapshot.forServers({
     [address]: isStrict
-      ? { mtls: 'STRICT', policies: [carts, noEmptying] }
+      ? { mtls: 'STRICT', httpFilters: [noEmptying, carts] }
       : { mtls: 'PERMISSIVE' },
   });
   return clients.merge(servers).merge({

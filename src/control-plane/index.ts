@@ -71,13 +71,6 @@ export { Snapshot } from './snapshot/snapshot';
 export type { SnapshotInput } from './snapshot/snapshot';
 export type { ServiceOptions, Services } from './snapshot/services';
 export type { ServerListenerOptions, Servers, ServerSecurity } from './snapshot/servers';
-export type {
-  IstioAuthorizationPolicy,
-  IstioCondition,
-  IstioOperation,
-  IstioRule,
-  IstioSource,
-} from './snapshot/istio-policy';
 export type { SetSnapshotOptions } from './snapshot/snapshot-store';
 export type {
   ClusterJson,

@@ -1,6 +1,7 @@
-import { Snapshot, type IstioAuthorizationPolicy, type Servers } from '../../src/control-plane';
+import { Snapshot, type Servers } from '../../src/control-plane';
 import { dumpSnapshot, toResourceFile } from '../../src/cli/dump/dump';
 import { DoctorWorld } from './doctor-world';
+import { anything, inNamespace, rbacJson } from '../support/rbac-json';
 
 const ROUTER = 'type.googleapis.com/envoy.extensions.filters.http.router.v3.Router';
 const RBAC = 'type.googleapis.com/envoy.extensions.filters.http.rbac.v3.RBAC';
@@ -174,10 +175,8 @@ describe('grpc-xds check of Listeners of servers', () => {
   });
 
   it('needs no bootstrap for the certificates that a Listener names', async () => {
-    const policy: IstioAuthorizationPolicy = {
-      ...{ name: 'p', rules: [{ from: [{ source: { namespaces: ['a'] } }] }] },
-    };
-    const servers: Servers = { '10.0.0.1:1': { mtls: 'STRICT', policies: [policy] } };
+    const filter = rbacJson({ p: { permissions: [anything], principals: [inNamespace('a')] } });
+    const servers: Servers = { '10.0.0.1:1': { mtls: 'STRICT', httpFilters: [filter] } };
     const file = toResourceFile(dumpSnapshot('snapshot', Snapshot.forServers(servers)));
     expect(await world.io.run('check', world.write('istio.json', file))).toBe(0);
     expect(world.io.errors.filter((line) => !OF_FIELDS.test(line))).toEqual([]);

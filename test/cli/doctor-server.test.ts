@@ -2,6 +2,7 @@ import { createServer } from 'node:net';
 import { Snapshot, type Servers } from '../../src/control-plane';
 import { TestCertificates } from '../support/test-certificates';
 import { DoctorWorld } from './doctor-world';
+import { anyone, anything, rbacJson } from '../support/rbac-json';
 
 const TEMPLATE = 'server/%s';
 const ROUTER = 'type.googleapis.com/envoy.extensions.filters.http.router.v3.Router';
@@ -77,7 +78,10 @@ describe('grpc-xds doctor --server', () => {
 
   it('reports each step of a server that can serve', async () => {
     const address = await serveServers({
-      [server]: { mtls: 'STRICT', policies: [{ name: 'p', rules: [{}] }] },
+      [server]: {
+        mtls: 'STRICT',
+        httpFilters: [rbacJson({ p: { permissions: [anything], principals: [anyone] } })],
+      },
     });
     const result = await run(bootstrap(address));
     expect(result.code).toBe(0);

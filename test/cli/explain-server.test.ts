@@ -1,25 +1,27 @@
 import { ControlPlane, Snapshot, type Servers } from '../../src/control-plane';
 import { simpleResources } from '../support/mesh';
 import { DoctorWorld } from './doctor-world';
+import { anything, inNamespace, rbacJson } from '../support/rbac-json';
 
 const address = '10.244.0.2:50051';
 const name = `xds.istio.io/grpc/lds/inbound/${address}`;
 const web = 'spiffe://cluster.local/ns/web/sa/a';
 const job = 'spiffe://cluster.local/ns/job/sa/a';
 
+const tiers = [{ exact: 'gold' }, { prefix: 'sil' }].map((string_match) => ({
+  header: { name: 'x-tier', string_match },
+}));
+
 const servers: Servers = {
   [address]: {
     mtls: 'STRICT',
-    policies: [
-      {
-        name: 'web',
-        rules: [
-          {
-            from: [{ source: { namespaces: ['web'] } }],
-            when: [{ key: 'request.headers[x-tier]', values: ['gold', 'sil*'] }],
-          },
-        ],
-      },
+    httpFilters: [
+      rbacJson({
+        'default-web-0': {
+          permissions: [anything],
+          principals: [{ and_ids: { ids: [{ or_ids: { ids: tiers } }, inNamespace('web')] } }],
+        },
+      }),
     ],
   },
 };

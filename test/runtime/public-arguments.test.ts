@@ -193,18 +193,7 @@ const rows: Readonly<Record<string, Row>> = {
     {
       '127.0.0.1:1': {
         mtls: 'STRICT',
-        policies: [
-          {
-            ...{ name: 'a', namespace: 'b', action: 'DENY' },
-            rules: [
-              {
-                from: [{ source: { principals: ['a'], notIpBlocks: ['10.0.0.1'] } }],
-                to: [{ operation: { paths: ['/a'] } }],
-                when: [{ key: 'source.ip', values: ['10.0.0.1'], notValues: ['10.0.0.2'] }],
-              },
-            ],
-          },
-        ],
+        httpFilters: [],
       },
     } satisfies controlPlane.Servers,
     { nameTemplate: 'servers/%s' } satisfies controlPlane.ServerListenerOptions,

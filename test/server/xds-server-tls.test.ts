@@ -25,6 +25,7 @@ import {
   XdsServerWorld,
 } from '../support/xds-server-world';
 import { registerAnew } from '../support/mesh';
+import { anything, inNamespace, rbacJson, withIdentity } from '../support/rbac-json';
 
 const certificates = new TestCertificates();
 const root = certificates.authority('root');
@@ -328,28 +329,33 @@ describe('a Listener of istiod', () => {
   }
 });
 
-it('an AuthorizationPolicy of Istio applies over mutual TLS, DENY before ALLOW', async () => {
+it('RBAC applies over mutual TLS, DENY before ALLOW', async () => {
   const sign = (account: string) =>
     root.sign('client', { names: [`URI:spiffe://cluster.local/ns/${account}`] });
-  const principals = ['cluster.local/ns/shop/sa/web'];
-  const to = (paths: string[]) => [{ operation: { paths, methods: ['POST'] } }];
   const servers = Snapshot.forServers(
     {
       [world.address]: {
         mtls: 'STRICT',
-        policies: [
-          {
-            name: 'allow',
-            rules: [
-              { from: [{ source: { namespaces: ['shop'] } }], to: to(['/test.Echo/*']) },
-              { from: [{ source: { ipBlocks: ['10.0.0.0/8'] } }] },
-            ],
-          },
-          {
-            name: 'deny',
-            action: 'DENY',
-            rules: [{ from: [{ source: { principals } }], to: to(['/test.Echo/Chat']) }],
-          },
+        httpFilters: [
+          rbacJson(
+            {
+              web: {
+                permissions: [{ url_path: { path: { exact: '/test.Echo/Chat' } } }],
+                principals: [withIdentity('cluster.local/ns/shop/sa/web')],
+              },
+            },
+            'DENY',
+          ),
+          rbacJson({
+            shop: {
+              permissions: [{ url_path: { path: { prefix: '/test.Echo/' } } }],
+              principals: [inNamespace('shop')],
+            },
+            far: {
+              permissions: [anything],
+              principals: [{ direct_remote_ip: { address_prefix: '10.0.0.0', prefix_len: 8 } }],
+            },
+          }),
         ],
       },
     },

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { Snapshot, type Servers } from '../../src/control-plane';
 import { registerAuditLogger } from '../../src/server';
 import { authorize, type AuthorizationPolicy, type RequestToAuthorize } from '../../src/testing';
+import { anything, inNamespace, rbacJson, withIdentity } from '../support/rbac-json';
 
 const web = 'spiffe://example.org/ns/default/sa/web';
 
@@ -225,7 +226,11 @@ describe('authorize with Listeners', () => {
   it('judges by a snapshot of the embedded control plane', () => {
     const snapshot = servers({
       mtls: 'STRICT',
-      policies: [{ name: 'web', rules: [{ from: [{ source: { namespaces: ['web'] } }] }] }],
+      httpFilters: [
+        rbacJson({
+          'default-web-0': { permissions: [anything], principals: [inNamespace('web')] },
+        }),
+      ],
     });
     const from = (namespace: string) => `spiffe://cluster.local/ns/${namespace}/sa/a`;
     expect(authorize(snapshot, { path: '/a.B/C', from: from('web') }).allowed).toBe(true);
@@ -252,8 +257,10 @@ describe('authorize with Listeners', () => {
   it('gives no identity to clients in plain text', () => {
     const snapshot = servers({
       mtls: 'PERMISSIVE',
-      policies: [
-        { name: 'a', rules: [{ from: [{ source: { principals: ['cluster.local/ns/a/sa/a'] } }] }] },
+      httpFilters: [
+        rbacJson({
+          a: { permissions: [anything], principals: [withIdentity('cluster.local/ns/a/sa/a')] },
+        }),
       ],
     });
     const request = { path: '/a.B/C', from: 'spiffe://cluster.local/ns/a/sa/a' };

@@ -1,7 +1,9 @@
 import {
+  listOf,
   mapOf,
   objectOf,
   oneOf,
+  isRecord,
   optional,
   type MembersOf,
   type Rule,
@@ -9,9 +11,10 @@ import {
 import { parseIpPort, type IpPort } from '../../util/host-port';
 import { joinHostPort } from '../../util/text';
 import type { envoy } from '../../wire/generated/resource-json';
-import { ISTIO_POLICIES, translatePolicies, type IstioAuthorizationPolicy } from './istio-policy';
 import type { ListenerJson } from './resource-input';
 import { SnapshotError, type SnapshotProblem } from './snapshot-builder';
+
+type HttpFilterJson = envoy.extensions.filters.network.http_connection_manager.v3.HttpFilter;
 
 /** What a mesh configures of one server. */
 export interface ServerSecurity {
@@ -21,8 +24,8 @@ export interface ServerSecurity {
    * serves both.
    */
   readonly mtls: 'STRICT' | 'PERMISSIVE' | 'DISABLE';
-  /** A request is denied if one with `DENY` matches, or if there are some with `ALLOW` and none of them matches. Default: none. */
-  readonly policies?: readonly IstioAuthorizationPolicy[];
+  /** HTTP filters in their order, such as RBAC; the router follows them. Default: none. */
+  readonly httpFilters?: readonly HttpFilterJson[];
 }
 
 /** Servers by the addresses at which they listen, `IP:port`, such as `127.0.0.1:50051` or `[::]:50051`. */
@@ -39,7 +42,9 @@ export interface ServerListenerOptions {
 
 const SERVER: MembersOf<ServerSecurity> = {
   mtls: oneOf('STRICT', 'PERMISSIVE', 'DISABLE'),
-  policies: optional(ISTIO_POLICIES),
+  httpFilters: optional(
+    listOf('a list of HTTP filters', { legal: 'an HTTP filter', accepts: isRecord }),
+  ),
 };
 
 export const SERVERS: Rule = mapOf('an object of servers by their IP:port', objectOf(SERVER));
@@ -57,10 +62,9 @@ export const SERVER_LISTENER_TEMPLATE = 'xds.istio.io/grpc/lds/inbound/%s';
 const TYPES = 'type.googleapis.com/envoy.extensions';
 
 /**
- * Returns the Listeners of servers, field by field as istiod sends them: one filter chain with inline routes, in which the filters of
- * `DENY` are before those of `ALLOW`.
+ * Returns the Listeners of servers, field by field as istiod sends them: one filter chain with inline routes.
  *
- * @throws `SnapshotError` for addresses and policies that cannot be used.
+ * @throws `SnapshotError` for addresses that cannot be used.
  */
 export function listenersOfServers(
   servers: Servers,
@@ -69,14 +73,12 @@ export function listenersOfServers(
   const problems: SnapshotProblem[] = [];
   const listeners = Object.entries(servers).flatMap(([text, security]) => {
     const address = parseIpPort(text);
-    const add = (problem: Pick<SnapshotProblem, 'path' | 'reason'>) =>
-      problems.push({ list: 'servers', name: text, ...problem });
     if (address === undefined) {
-      add({ path: [], reason: 'must be an IP address with a port, such as 127.0.0.1:50051' });
+      const reason = 'must be an IP address with a port, such as 127.0.0.1:50051';
+      problems.push({ list: 'servers', name: text, path: [], reason });
       return [];
     }
-    const filters = createFilters(security.policies ?? [], add);
-    const chain = createChain(security.mtls, filters);
+    const chain = createChain(security);
     return createListener(nameOf(nameTemplate, address), address, chain);
   });
   if (problems.length > 0) throw new SnapshotError(problems);
@@ -94,7 +96,6 @@ function nameOf(template: string, { address, port }: IpPort): string {
 }
 
 type FilterChainJson = envoy.config.listener.v3.FilterChain;
-type HttpFilterJson = envoy.extensions.filters.network.http_connection_manager.v3.HttpFilter;
 
 function createListener(
   name: string,
@@ -105,17 +106,14 @@ function createListener(
   return { name, address: { socket_address }, filter_chains: [chain] };
 }
 
-function createChain(
-  mode: ServerSecurity['mtls'],
-  filters: readonly HttpFilterJson[],
-): FilterChainJson {
-  const isTls = mode === 'STRICT';
+function createChain({ mtls, httpFilters = [] }: ServerSecurity): FilterChainJson {
+  const isTls = mtls === 'STRICT';
   const suffix = isTls ? 'mtls' : 'plaintext';
   const routes = [{ match: { prefix: '/' }, non_forwarding_action: {} }];
   const manager = {
     '@type': `${TYPES}.filters.network.http_connection_manager.v3.HttpConnectionManager`,
     route_config: { name: 'inbound', virtual_hosts: [{ domains: ['*'], routes }] },
-    http_filters: filters,
+    http_filters: [...httpFilters, ROUTER],
   } as const;
   const chain = {
     name: `inbound-${suffix}`,
@@ -123,6 +121,11 @@ function createChain(
   };
   return isTls ? { ...chain, transport_socket: MUTUAL_TLS } : chain;
 }
+
+const ROUTER: HttpFilterJson = {
+  name: 'envoy.filters.http.router',
+  typed_config: { '@type': `${TYPES}.filters.http.router.v3.Router` },
+};
 
 const ROOTS = { instance_name: 'default', certificate_name: 'ROOTCA' } as const;
 const IDENTITY = { instance_name: 'default', certificate_name: 'default' } as const;
@@ -143,26 +146,3 @@ const MUTUAL_TLS: envoy.config.core.v3.TransportSocket = {
     require_client_certificate: true,
   },
 };
-
-/** Creates the filters of a chain: one for each action that has rules, and the router. */
-function createFilters(
-  policies: readonly IstioAuthorizationPolicy[],
-  onProblem: (problem: Pick<SnapshotProblem, 'path' | 'reason'>) => void,
-): readonly HttpFilterJson[] {
-  const rbac = { '@type': `${TYPES}.filters.http.rbac.v3.RBAC` } as const;
-  const denied = translatePolicies(policies, 'DENY', onProblem);
-  const allowed = translatePolicies(policies, 'ALLOW', onProblem);
-  const filters: HttpFilterJson[] = [];
-  if (denied !== undefined) {
-    const rules = { action: 'DENY', policies: denied } as const;
-    filters.push({ name: 'envoy.filters.http.rbac.DENY', typed_config: { ...rbac, rules } });
-  }
-  if (allowed !== undefined) {
-    filters.push({
-      name: 'envoy.filters.http.rbac',
-      typed_config: { ...rbac, rules: { policies: allowed } },
-    });
-  }
-  const router = { '@type': `${TYPES}.filters.http.router.v3.Router` } as const;
-  return [...filters, { name: 'envoy.filters.http.router', typed_config: router }];
-}
