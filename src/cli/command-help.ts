@@ -26,12 +26,8 @@ export const examples = {
   dump: [
     'dump --pid 4711',
     'dump --admin 127.0.0.1:9902 --target xds:///shop -o yaml > shop.yaml',
-    'dump --control-plane 127.0.0.1:18000',
-  ],
-  diff: [
-    'diff before.yaml after.yaml',
-    'diff shop.yaml ads:127.0.0.1:18000',
-    'diff before.yaml after.yaml -t xds:///shop -o svg > changes.svg',
+    'dump shop.yaml --diff ads:127.0.0.1:18000',
+    'dump before.yaml --diff after.yaml -t xds:///shop -o svg > changes.svg',
   ],
   explain: [
     'explain xds:///shop shop.Cart/Get -f mesh.yaml -H tier:gold',

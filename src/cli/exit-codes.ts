@@ -27,11 +27,10 @@ export const exitMeanings = {
   check: { 0: 'clients accept the files; warnings do not matter', 1: 'a file has errors' },
   bootstrap: { 0: 'the bootstrap was written' },
   dump: {
-    0: 'all resources were accepted',
-    1: 'a resource is rejected or missing',
+    0: 'all resources were accepted; with --diff, there is no difference',
+    1: 'a resource is rejected or missing; with --diff, there are differences',
     3: 'the process or control plane cannot be reached',
   },
-  diff: { 0: 'no difference', 1: 'differences', 3: 'a source cannot be reached' },
   explain: {
     0: 'each such call has a route and endpoints; the server allows the request',
     1: 'the call, or a share of such calls, fails; the server refuses the request',

@@ -28,7 +28,6 @@ import { addCommandHelp, addFileHelp, helpWidth } from './command-help';
 import { demo, INCIDENTS, type DemoFlags } from './commands/demo';
 import { top, type TopFlags } from './commands/top';
 import { check, type CheckFlags } from './commands/check';
-import { diff, type DiffFlags } from './commands/diff';
 import { dump, type DumpFlags } from './commands/dump';
 import { explain, type ExplainFlags } from './commands/explain';
 import { doctor, type DoctorFlags } from './commands/doctor';
@@ -92,7 +91,6 @@ function createProgram(version: string, io: CliIo, setCode: SetCode): Command {
   addDoctor(program, io, setCode);
   addBootstrapCommand(program, io, setCode);
   addDump(program, io, setCode);
-  addDiff(program, io, setCode);
   addExplain(program, io, setCode);
   addGraph(program, io, setCode);
   addWatch(program, io, setCode);
@@ -216,30 +214,18 @@ function addDump(program: Command, io: CliIo, setCode: SetCode): void {
     .command('dump')
     .summary('print the resources of a process, a control plane or a file')
     .description(
-      'Prints the resources with their states. As JSON or YAML it is a file that serve, check and diff read.',
+      'Prints the resources with their states. As JSON or YAML it is a file that serve, check and dump read. With --diff, it ' +
+        'compares them with another source by path, and endpoints by address; as svg, the differences are drawn in the graph of a target.',
     )
-    .argument('[file]', 'resource file, or the socket of a relay, unix:/path')
-    .option('-t, --target <target>', 'only what a target needs, or #server', parseReportedTarget);
-  addOutputOptions(addServerOptions(command)).action(
-    async (file: string | undefined, flags: DumpFlags) => setCode(await dump(file, flags, io)),
-  );
-}
-
-function addDiff(program: Command, io: CliIo, setCode: SetCode): void {
-  const command = program
-    .command('diff')
-    .summary('compare the resources of two sources')
-    .description(
-      'Compares resources by path, and endpoints by address. A source is a resource file, admin:<address> for the ' +
-        'admin services of a process (CSDS), page:<url> for a live page, pid:<id> for a process that has called ' +
-        'dumpOnSignal(), or ads:<uri> for a control plane. As svg, the differences are drawn in the graph of a target.',
+    .argument(
+      '[source]',
+      'resource file, unix:<path> for a relay, admin:<address> for the admin services of a process (CSDS), page:<url> for ' +
+        'a live page, pid:<id> for a process that has called dumpOnSignal(), or ads:<uri> for a control plane',
     )
-    .argument('<before>', 'source')
-    .argument('<after>', 'source')
-    .option('-t, --target <target>', 'only what a target needs, such as xds:///shop', parseTarget);
-  addOutputOptions(addRequestOptions(command), { more: GRAPH_FORMATS }).action(
-    async (before: string, after: string, flags: DiffFlags) =>
-      setCode(await diff(before, after, flags, io)),
+    .option('-t, --target <target>', 'only what a target needs, or #server', parseReportedTarget)
+    .option('--diff <source>', 'print what is different in this source');
+  addOutputOptions(addServerOptions(command), { more: GRAPH_FORMATS }).action(
+    async (source: string | undefined, flags: DumpFlags) => setCode(await dump(source, flags, io)),
   );
 }
 

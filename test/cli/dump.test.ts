@@ -53,7 +53,10 @@ describe('grpc-xds dump and diff', () => {
     const dumped = await run('dump', '--control-plane', address, '-t', target, '-o', 'yaml');
     const path = world.write('dump.yaml', dumped.out.join('\n'));
     expect((await run('check', path)).code).toBe(0);
-    expect(await run('diff', path, `ads:${address}`, '-t', target)).toEqual({ code: 0, out: [] });
+    expect(await run('dump', path, '--diff', `ads:${address}`, '-t', target)).toEqual({
+      code: 0,
+      out: [],
+    });
     expect((await run('dump', path)).out).toHaveLength(5);
   });
 
@@ -107,11 +110,17 @@ describe('grpc-xds dump and diff', () => {
       });
       const report = world.write('report.json', inspect({ contents: true }));
       expect((await run('dump', report)).out).toHaveLength(5);
-      expect(await run('diff', `admin:127.0.0.1:${port}`, report)).toEqual({ code: 0, out: [] });
+      expect(await run('dump', `admin:127.0.0.1:${port}`, '--diff', report)).toEqual({
+        code: 0,
+        out: [],
+      });
       const short = world.write('short.json', inspect());
       expect((await run('dump', short)).out.at(-1)).toMatch(/: the report has no contents$/);
       const file = world.write('other.json', simpleResources([backend.port]));
-      expect(await run('diff', `admin:127.0.0.1:${port}`, file)).toEqual({ code: 0, out: [] });
+      expect(await run('dump', `admin:127.0.0.1:${port}`, '--diff', file)).toEqual({
+        code: 0,
+        out: [],
+      });
     } finally {
       admin.forceShutdown();
       mesh.stop();
@@ -138,7 +147,7 @@ describe('grpc-xds dump and diff', () => {
       expect((await run('check', file)).code).toBe(0);
       // The address in the browser also has what the page shows.
       const shown = `page:${page.url}&target=xds%3A%2F%2F%2Fecho&view=graph`;
-      expect(await run('diff', shown, file)).toEqual({ code: 0, out: [] });
+      expect(await run('dump', shown, '--diff', file)).toEqual({ code: 0, out: [] });
     } finally {
       await page.close();
       mesh.stop();
@@ -208,14 +217,14 @@ describe('grpc-xds dump and diff', () => {
         endpointsJson('new', []),
       ],
     });
-    const { code, out } = await run('diff', before, after);
+    const { code, out } = await run('dump', before, '--diff', after);
     expect(code).toBe(1);
     expect(out.map((line) => line.split('  ')[0])).toEqual([
       '- endpoint assignment "echo": endpoints[test/a p0].lb_endpoints[127.0.0.1:2]',
       '+ endpoint assignment "echo": endpoints[test/a p0].lb_endpoints[127.0.0.1:5]',
       '+ endpoint assignment "new"',
     ]);
-    const json = await run('diff', before, after, '--json');
+    const json = await run('dump', before, '--diff', after, '--json');
     expect(JSON.parse(json.out.join('\n')).differences).toHaveLength(3);
   });
 
@@ -227,7 +236,7 @@ describe('grpc-xds dump and diff', () => {
         clusters: [edsClusterJson('echo', { lb_policy: 'RING_HASH' })],
       }),
     );
-    const { out } = await run('diff', before, after);
+    const { out } = await run('dump', before, '--diff', after);
     // ROUND_ROBIN is the default, which JSON leaves out.
     expect(out).toEqual(['+ cluster "echo": lb_policy  "RING_HASH"']);
   });
@@ -241,9 +250,9 @@ describe('grpc-xds dump and diff', () => {
 
   it('ends with 2 without a source', async () => {
     expect((await run('dump')).code).toBe(2);
-    expect((await run('diff', `${world.folder}/none.yaml`, `${world.folder}/none.yaml`)).code).toBe(
-      2,
-    );
+    expect(
+      (await run('dump', `${world.folder}/none.yaml`, '--diff', `${world.folder}/none.yaml`)).code,
+    ).toBe(2);
     expect(world.io.errors).toHaveLength(2);
   });
 });

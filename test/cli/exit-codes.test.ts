@@ -61,13 +61,6 @@ const rows: Readonly<Record<keyof typeof exitMeanings, Row>> = {
     unreachable: () => [['dump', '--admin', '127.0.0.1:1', ...short], 3],
     usage: ['dump'],
   },
-  diff: {
-    good: ({ good }) => [['diff', good, good], 0],
-    bad: ({ good, bad }) => [['diff', good, bad], 2],
-    missing: ({ good, missing }) => [['diff', good, missing], 2],
-    unreachable: ({ good }) => [['diff', good, 'ads:127.0.0.1:1', ...short], 3],
-    usage: ['diff', 'a'],
-  },
   explain: {
     good: ({ good }) => [['explain', target, 'a.B/C', '-f', good], 0],
     bad: ({ good }) => [['explain', 'xds:///other', 'a.B/C', '-f', good], 1],

@@ -42,7 +42,7 @@ const COMMANDS: readonly (readonly [name: string, args: (file: string) => readon
   ['check', (file) => ['check', file]],
   ['serve', (file) => ['serve', file, '--port', '0']],
   ['dump', (file) => ['dump', file]],
-  ['diff', (file) => ['diff', file, file]],
+  ['dump --diff', (file) => ['dump', file, '--diff', file]],
   ['explain', (file) => ['explain', TARGET, 'a.B/C', '-f', file]],
   ['graph', (file) => ['graph', TARGET, '-f', file]],
   ['replay', (file) => ['replay', file, '--port', '0']],
@@ -100,13 +100,13 @@ it.each(REASONS)('explainCall() and loadResourceFile() refuse a file that is %s'
   });
 });
 
-it.each([[['dump', '--control-plane', '127.0.0.1:1']], [['diff', 'ads:127.0.0.1:1', '/none']]])(
-  '%j says which control plane cannot be reached, and what to do',
-  async (args) => {
-    const io = new HastyIo();
-    expect(await io.run(...args)).toBe(3);
-    expect(io.errors).toContain(
-      'control plane 127.0.0.1:1: cannot be reached: connect ECONNREFUSED 127.0.0.1:1; check the address, and that a control plane listens there',
-    );
-  },
-);
+it.each([
+  [['dump', '--control-plane', '127.0.0.1:1']],
+  [['dump', 'ads:127.0.0.1:1', '--diff', '/none']],
+])('%j says which control plane cannot be reached, and what to do', async (args) => {
+  const io = new HastyIo();
+  expect(await io.run(...args)).toBe(3);
+  expect(io.errors).toContain(
+    'control plane 127.0.0.1:1: cannot be reached: connect ECONNREFUSED 127.0.0.1:1; check the address, and that a control plane listens there',
+  );
+});

@@ -196,7 +196,7 @@ describe('grpc-xds graph', () => {
   });
 });
 
-describe('grpc-xds diff with a picture', () => {
+describe('grpc-xds dump --diff with a picture', () => {
   let world: DoctorWorld;
   beforeEach(() => {
     world = new DoctorWorld();
@@ -207,7 +207,8 @@ describe('grpc-xds diff with a picture', () => {
     const before = world.write('before.json', simpleResources([1, 2]));
     const clusters = [edsClusterJson('echo', { lb_policy: 'RING_HASH' })];
     const after = world.write('after.json', { ...simpleResources([1, 3]), clusters });
-    const diff = (...args: readonly string[]) => world.io.run('diff', before, after, ...args);
+    const diff = (...args: readonly string[]) =>
+      world.io.run('dump', before, '--diff', after, ...args);
     expect(await diff('-t', target, '-o', 'svg')).toBe(1);
     const picture = world.io.out.join('\n');
     expect(picture).toContain('added lb_policy');
@@ -218,10 +219,10 @@ describe('grpc-xds diff with a picture', () => {
 
   it('ends with 0 for the same sources, and with 1 if one of them cannot be drawn', async () => {
     const file = world.write('mesh.json', simpleResources([1]));
-    expect(await world.io.run('diff', file, file, '-t', target, '-o', 'svg')).toBe(0);
+    expect(await world.io.run('dump', file, '--diff', file, '-t', target, '-o', 'svg')).toBe(0);
     expect(world.io.out.join('\n')).not.toMatch(/added|removed|changed/);
     const other = world.write('other.json', { ...simpleResources([1]), routes: [] });
-    expect(await world.io.run('diff', file, other, '-t', target, '-o', 'svg')).toBe(1);
+    expect(await world.io.run('dump', file, '--diff', other, '-t', target, '-o', 'svg')).toBe(1);
     expect(world.io.errors[0]).toMatch(/^.*other\.json: .*not among the resources/);
   });
 });

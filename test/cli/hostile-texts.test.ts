@@ -77,7 +77,12 @@ describe('what the command line prints of others', () => {
   it.each(files)('is harmless: %s of a file', async (_case, content) => {
     const path = world.write('hostile.json', content);
     const other = world.write('other.json', simpleResources([1]));
-    await run(['check', path], ['check', path, '--json'], ['dump', path], ['diff', other, path]);
+    await run(
+      ['check', path],
+      ['check', path, '--json'],
+      ['dump', path],
+      ['dump', other, '--diff', path],
+    );
     await run(['explain', target, '/s/m', '-f', path], ['doctor', path, '--no-connect']);
     for (const format of ['table', 'svg', 'yaml']) {
       await run(['graph', target, '-f', path, '-o', format]);
@@ -176,7 +181,7 @@ describe('what the command line prints of others', () => {
     await run(
       ['dump', '--control-plane', address, ...timeout],
       ['dump', '--control-plane', address, '-t', target, ...timeout],
-      ['diff', `ads:${address}`, `ads:${address}`, ...timeout],
+      ['dump', `ads:${address}`, '--diff', `ads:${address}`, ...timeout],
       ['explain', target, '/s/m', '--control-plane', address, ...timeout],
       ['graph', target, '--control-plane', address, ...timeout],
       ['watch', target, '--control-plane', address, ...timeout],

@@ -36,7 +36,7 @@ const formErrors = (
       `${TARGET_FORM}, or #server, #relay, #client-1`,
       '-t',
     ],
-    ['diff x.yaml y.yaml', "option '-t, --target <target>'", 'shop', TARGET_FORM, '-t'],
+    ['doctor', "option '-t, --target <target>'", 'shop', TARGET_FORM, '-t'],
     [
       'dump',
       "option '--page <url>'",

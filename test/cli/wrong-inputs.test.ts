@@ -95,21 +95,33 @@ describe('dump of a file with a target', () => {
 
 describe('an input that a command cannot use', () => {
   it.each<[string, readonly string[], string | RegExp]>([
-    ['a process id', ['diff', 'pid:x', resources], /^pid:x: expected the id of a process, such as/],
+    [
+      'a process id',
+      ['dump', 'pid:x', '--diff', resources],
+      /^pid:x: expected the id of a process, such as/,
+    ],
     [
       'a picture without a target',
-      ['diff', resources, resources, '-o', 'svg'],
+      ['dump', resources, '--diff', resources, '-o', 'svg'],
       '--output svg needs --target',
     ],
     ['no source', ['graph', 'xds:///shop'], 'give one source: --file, --admin,'],
     ['two sources', ['graph', 'xds:///shop', '-f', resources, '--pid', '1'], 'give one source'],
     ['no target', ['graph', 'shop', '-f', resources], 'shop'],
-    ['no process id', ['diff', resources, 'pid:'], /^pid:: expected the id of a process/],
-    ['process 0', ['diff', resources, 'pid:0'], /^pid:0: expected the id .* use \.\/pid:0$/],
-    ['no address', ['diff', 'admin:', resources], /^admin:: expected the address of the admin/],
-    ['no URI', ['diff', 'ads:', resources], /^ads:: expected the URI of a control plane/],
+    ['no process id', ['dump', resources, '--diff', 'pid:'], /^pid:: expected the id of a process/],
+    [
+      'process 0',
+      ['dump', resources, '--diff', 'pid:0'],
+      /^pid:0: expected the id .* use \.\/pid:0$/,
+    ],
+    [
+      'no address',
+      ['dump', 'admin:', '--diff', resources],
+      /^admin:: expected the address of the admin/,
+    ],
+    ['no URI', ['dump', 'ads:', '--diff', resources], /^ads:: expected the URI of a control plane/],
     ['- twice', ['check', '-', resources, '-'], '- is given twice: the standard input can'],
-    ['- twice to diff', ['diff', '-', '-'], '- is given twice: the standard input can'],
+    ['- twice to diff', ['dump', '-', '--diff', '-'], '- is given twice: the standard input can'],
     [
       'an empty folder',
       ['check', empty],

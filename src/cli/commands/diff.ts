@@ -3,7 +3,12 @@ import { err, ok, type Result } from '../../util/result';
 import type { DescribeChange, GraphFormat } from '../client';
 import { hasValue, labelOf, resourceToJson, type Dump } from '../dump/dump';
 import { diffJson, type Difference } from '../../wire/proto-json/json-diff';
-import { parseSource, readSource } from '../dump/read-source';
+import {
+  parseSource,
+  readSource,
+  type ResourceSource,
+  type SourceFlags,
+} from '../dump/read-source';
 import {
   createPaint,
   printResult,
@@ -15,11 +20,7 @@ import {
   type Line,
 } from '../io';
 import { findReadTwice } from '../input';
-import type { SourceFlags } from './dump';
 import { policiesOf, splitFormat, type DrawingFlags } from './graph';
-
-/** Flags of `diff`. */
-export interface DiffFlags extends SourceFlags, DrawingFlags {}
 
 /** The differences of a resource. */
 interface ResourceDifference extends Difference {
@@ -33,9 +34,9 @@ interface ResourceDifference extends Difference {
  * @returns the exit code: findings, if they differ, or cannot be drawn.
  */
 export async function diff(
-  before: string,
+  before: ResourceSource,
   after: string,
-  given: DiffFlags,
+  given: SourceFlags & DrawingFlags,
   io: CliIo,
 ): Promise<number> {
   const { picture, output } = splitFormat(given);
@@ -44,12 +45,18 @@ export async function diff(
     io.printError(`--output ${picture} needs --target: a picture is that of one target`);
     return exitCode.badInput;
   }
-  const twice = findReadTwice([before, after]);
+  const other = parseSource(after, flags.nodeId);
+  if (!other.ok) {
+    io.printError(other.error);
+    return exitCode.badInput;
+  }
+  const sources = [before, other.value];
+  const twice = findReadTwice(sources.flatMap((each) => (each.kind === 'file' ? each.path : [])));
   if (twice !== undefined) {
     io.printError(twice);
     return exitCode.badInput;
   }
-  const read = await readBoth([before, after], flags, io);
+  const read = await readAll(sources, flags, io);
   if (!read.ok) return read.error;
   const dumps = read.value;
   const [a, b] = dumps.map(jsonByResource);
@@ -69,20 +76,15 @@ export async function diff(
 }
 
 /** Reads two sources. @returns the exit code if one of them cannot be read, which is printed. */
-async function readBoth(
-  texts: readonly string[],
-  { target, nodeId, timeout }: SourceFlags,
+async function readAll(
+  sources: readonly ResourceSource[],
+  { target, timeout }: SourceFlags,
   io: CliIo,
 ): Promise<Result<readonly Dump[], number>> {
   const dumps: Dump[] = [];
-  for (const text of texts) {
-    const source = parseSource(text, nodeId);
-    if (!source.ok) {
-      io.printError(source.error);
-      return err(exitCode.badInput);
-    }
+  for (const source of sources) {
     const options = { target, needsListener: true, timeoutMs: timeout * 1000 };
-    const read = await readSource(source.value, options, io);
+    const read = await readSource(source, options, io);
     if (!read.ok) {
       printErrors(read.error.problems, io);
       return err(read.error.code);

@@ -1,72 +1,64 @@
 import { formatDump, toResourceFile } from '../dump/dump';
-import { originOf, readSource, type ResourceSource, type ServerFlags } from '../dump/read-source';
-import { printResult, exitCode, printErrors, type OutputFlags, type CliIo } from '../io';
-
-/** Flags of every command that reads resources from elsewhere. */
-export interface SourceFlags {
-  readonly target?: string;
-  readonly nodeId: string;
-  /** Seconds. */
-  readonly timeout: number;
-}
+import { err, ok, type Result } from '../../util/result';
+import {
+  parseSource,
+  readSource,
+  sourceOf,
+  type OneSourceFlags,
+  type ResourceSource,
+} from '../dump/read-source';
+import { exitCode, printErrors, printResult, type CliIo } from '../io';
+import { diff } from './diff';
+import { splitFormat, type DrawingFlags } from './graph';
 
 /** Flags of `dump`. */
-export interface DumpFlags extends SourceFlags, ServerFlags, OutputFlags {
-  /** The address of the admin services of a process. */
-  readonly admin?: string;
-  /** The URL of a live page. */
-  readonly page?: string;
-  /** The id of a process that writes its state on a signal. */
-  readonly pid?: number;
+export interface DumpFlags extends OneSourceFlags, DrawingFlags {
+  /** Another source, such as `after.yaml` or `pid:4711`: prints what it has otherwise. */
+  readonly diff?: string;
 }
 
 /**
- * Prints the resources of a process, a control plane or a file, with their states.
+ * Prints the resources of a process, a control plane or a file, with their states, or compares them with another source.
  *
- * @returns the exit code: findings, if a resource is rejected or missing.
+ * @param text The source, unless a flag names it.
+ * @returns the exit code: findings, if a resource is rejected or missing, or if the sources differ.
  */
-export async function dump(file: string | undefined, flags: DumpFlags, io: CliIo): Promise<number> {
-  const source = sourceOf(file, flags);
-  if (source === undefined) {
-    io.printError(
-      'give one source: a file, --admin, --page, --pid, --control-plane or --bootstrap',
-    );
+export async function dump(text: string | undefined, flags: DumpFlags, io: CliIo): Promise<number> {
+  const source = chosenSource(text, flags);
+  if (!source.ok) {
+    io.printError(source.error);
     return exitCode.badInput;
   }
-  const { target, timeout } = flags;
-  const read = await readSource(
-    source,
-    { target, needsListener: true, timeoutMs: timeout * 1000 },
-    io,
-  );
+  const { diff: other, target } = flags;
+  if (other !== undefined) return diff(source.value, other, flags, io);
+  const { picture, output } = splitFormat(flags);
+  if (picture !== undefined) {
+    io.printError(`--output ${picture} needs --diff; to draw one source, use: grpc-xds graph`);
+    return exitCode.badInput;
+  }
+  const timeoutMs = flags.timeout * 1000;
+  const read = await readSource(source.value, { target, needsListener: true, timeoutMs }, io);
   if (!read.ok) {
     printErrors(read.error.problems, io);
     return read.error.code;
   }
   const { value } = read;
-  printResult(toResourceFile(value), flags, io, () => {
+  printResult(toResourceFile(value), { ...flags, output }, io, () => {
     for (const line of formatDump(value)) io.print(line);
   });
   const isFine = value.resources.every(({ status }) => status === '' || status === 'ACKED');
   return isFine ? exitCode.fine : exitCode.findings;
 }
 
-/** Returns the source that the flags name; `undefined` unless there is exactly one. */
-export function sourceOf(
-  file: string | undefined,
-  flags: Omit<DumpFlags, 'target'>,
-): ResourceSource | undefined {
-  const { admin, page, pid, controlPlane, bootstrap } = flags;
-  const sources: ResourceSource[] = [];
-  // The socket of a relay.
-  if (file?.startsWith('unix:') === true) sources.push({ kind: 'admin', address: file });
-  else if (file !== undefined) sources.push({ kind: 'file', path: file });
-  if (admin !== undefined) sources.push({ kind: 'admin', address: admin });
-  if (page !== undefined) sources.push({ kind: 'page', url: page });
-  if (pid !== undefined) sources.push({ kind: 'process', pid });
-  if (typeof controlPlane === 'string' && bootstrap !== undefined) return undefined;
-  if (controlPlane !== undefined || bootstrap !== undefined) {
-    sources.push({ kind: 'ads', bootstrap: originOf(flags) });
+function chosenSource(text: string | undefined, flags: DumpFlags): Result<ResourceSource, string> {
+  const named = sourceOf(undefined, flags);
+  if (text === undefined ? named === undefined : hasSource(flags)) {
+    return err('give one source: a file, --admin, --page, --pid, --control-plane or --bootstrap');
   }
-  return sources.length === 1 ? sources[0] : undefined;
+  if (named !== undefined) return ok(named);
+  return parseSource(text ?? '', flags.nodeId);
+}
+
+function hasSource({ admin, page, pid, controlPlane, bootstrap }: OneSourceFlags): boolean {
+  return [admin, page, pid, controlPlane, bootstrap].some((flag) => flag !== undefined);
 }

@@ -2,12 +2,18 @@ import { errorMessage } from '../../util/errors';
 import type { CallExplanation } from '../client';
 import type { CallHeader } from '../arguments';
 import { hasValue } from '../dump/dump';
-import { readSource } from '../dump/read-source';
-import { printResult, exitCode, printErrors, loadClient, type CliIo } from '../io';
-import { sourceOf, type DumpFlags } from './dump';
+import { readSource, sourceOf, type OneSourceFlags } from '../dump/read-source';
+import {
+  printResult,
+  exitCode,
+  printErrors,
+  loadClient,
+  type CliIo,
+  type OutputFlags,
+} from '../io';
 
 /** Flags of `explain`. */
-export interface ExplainFlags extends Omit<DumpFlags, 'target'>, RequestFlags {
+export interface ExplainFlags extends Omit<OneSourceFlags, 'target'>, OutputFlags, RequestFlags {
   readonly header: readonly CallHeader[];
   /** A resource file. */
   readonly file?: string;

@@ -1,7 +1,7 @@
 import { isJsonObject } from '../../wire/proto-json/explain-json';
 import type { GraphFormat } from '../client';
 import { hasValue, type Dump } from '../dump/dump';
-import { readSource } from '../dump/read-source';
+import { readSource, sourceOf, type OneSourceFlags } from '../dump/read-source';
 import {
   exitCode,
   loadClient,
@@ -10,7 +10,6 @@ import {
   type CliIo,
   type OutputFlags,
 } from '../io';
-import { sourceOf, type DumpFlags } from './dump';
 
 /** The formats besides those of all commands. */
 export const GRAPH_FORMATS = ['svg'] as const;
@@ -24,7 +23,7 @@ export interface DrawingFlags extends Omit<OutputFlags, 'output'> {
 }
 
 /** Flags of `graph`. */
-export interface GraphFlags extends Omit<DumpFlags, 'target' | 'output'>, DrawingFlags {
+export interface GraphFlags extends Omit<OneSourceFlags, 'target'>, DrawingFlags {
   /** A resource file. */
   readonly file?: string;
 }

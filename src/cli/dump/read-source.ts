@@ -56,10 +56,12 @@ const SCHEMES: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * Parses a source as `diff` takes it: `admin:host:port`, `ads:uri`, `page:url`, `pid:number` or the path of a file.
+ * Parses a source: `admin:host:port`, `ads:uri`, `page:url`, `pid:number` or the path of a file.
  * @returns why it is none, otherwise.
  */
 export function parseSource(text: string, nodeId: string): Result<ResourceSource, string> {
+  // The socket of a relay.
+  if (text.startsWith('unix:')) return ok({ kind: 'admin', address: text });
   const [, scheme = '', rest = ''] = /^([a-z]+):(.*)$/s.exec(text) ?? [];
   const expected = SCHEMES.get(scheme);
   if (expected === undefined) return ok({ kind: 'file', path: text });
@@ -80,6 +82,42 @@ export interface ServerFlags {
   /** The file of a bootstrap. */
   readonly bootstrap?: string;
   readonly nodeId: string;
+}
+
+/** Flags of every command that reads resources from elsewhere. */
+export interface SourceFlags {
+  readonly target?: string;
+  readonly nodeId: string;
+  /** Seconds. */
+  readonly timeout: number;
+}
+
+/** Flags of commands that read one source. */
+export interface OneSourceFlags extends SourceFlags, ServerFlags {
+  /** The address of the admin services of a process. */
+  readonly admin?: string;
+  /** The URL of a live page. */
+  readonly page?: string;
+  /** The id of a process that writes its state on a signal. */
+  readonly pid?: number;
+}
+
+/** Returns the source that the flags name; `undefined` unless there is exactly one. */
+export function sourceOf(
+  file: string | undefined,
+  flags: Omit<OneSourceFlags, 'target'>,
+): ResourceSource | undefined {
+  const { admin, page, pid, controlPlane, bootstrap } = flags;
+  const sources: ResourceSource[] = [];
+  if (file !== undefined) sources.push({ kind: 'file', path: file });
+  if (admin !== undefined) sources.push({ kind: 'admin', address: admin });
+  if (page !== undefined) sources.push({ kind: 'page', url: page });
+  if (pid !== undefined) sources.push({ kind: 'process', pid });
+  if (typeof controlPlane === 'string' && bootstrap !== undefined) return undefined;
+  if (controlPlane !== undefined || bootstrap !== undefined) {
+    sources.push({ kind: 'ads', bootstrap: originOf(flags) });
+  }
+  return sources.length === 1 ? sources[0] : undefined;
 }
 
 /** Returns the bootstrap that the flags name; that of the environment if they name none. */
