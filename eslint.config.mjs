@@ -178,7 +178,7 @@ export default defineConfig(
     files: ['src/**/*.ts'],
     rules: {
       'max-lines': ['error', { max: 500, skipBlankLines: true, skipComments: true }],
-      'max-lines-per-function': ['error', { max: 40, skipBlankLines: true, skipComments: true }],
+      'max-lines-per-function': ['error', { max: 80, skipBlankLines: true, skipComments: true }],
       'max-depth': ['error', 4],
       'local/bounded-arguments': 'error',
       '@typescript-eslint/no-require-imports': 'off',
