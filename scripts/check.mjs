@@ -2,7 +2,7 @@
 // end, the whole output of those that failed.
 //
 //   npm run check                   all steps
-//   npm run check -- lint ranks     only these, and those they need
+//   npm run check -- lint layers    only these, and those they need
 
 import { spawn } from 'node:child_process';
 import { availableParallelism } from 'node:os';
@@ -12,25 +12,28 @@ import { fileURLToPath } from 'node:url';
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 const atOnce = Math.min(2, availableParallelism());
 
-// Each name is that of an npm script. The generator comes first: it replaces files the others read.
+/** Each step: its command line, and the steps whose results it reads. The generator replaces files that others read. */
 const steps = new Map([
-  ['check:generated', []],
-  ['build', ['check:generated']],
-  ['lint', ['check:generated']],
-  ['check:api', ['build']],
-  ['check:types', ['check:api']],
-  ['check:package', ['check:api']],
-  ['check:reference', ['check:api']],
-  ['check:docs', ['check:api']],
-  ['check:size', ['check:api']],
-  ['check:smoke', ['build']],
-  ['typecheck', ['check:generated']],
-  ['unused', ['check:generated']],
-  ['ranks', ['check:generated']],
-  ['check:format', ['check:generated']],
-  ['proto:lint', []],
-  ['proto:breaking', []],
+  ['generated', ['node scripts/check-generated.mjs']],
+  ['build', ['npm run --silent build', 'generated']],
+  ['lint', ['eslint .', 'generated']],
+  ['api', ['node scripts/api.mjs', 'build']],
+  ['types', ['attw --pack . --no-emoji', 'api']],
+  ['package', ['publint --strict', 'api']],
+  ['reference', ['node scripts/reference.mjs --check', 'api']],
+  ['docs', ['node --require ./test/support/run-typescript.cjs test/docs/run-docs.ts', 'api']],
+  ['size', ['node scripts/size.mjs', 'api']],
+  ['smoke', ['node scripts/smoke-package.mjs && node scripts/smoke-tarball.mjs', 'build']],
+  ['typecheck', ['npm run --silent typecheck', 'generated']],
+  ['unused', ['knip', 'generated']],
+  ['layers', ['depcruise src --config .dependency-cruiser.cjs', 'generated']],
+  ['format', ['prettier --check --log-level warn .', 'generated']],
+  ['proto:lint', ['buf lint']],
+  ['proto:breaking', ['node scripts/buf-breaking.mjs']],
 ]);
+
+const commandOf = (name) => steps.get(name)[0];
+const needsOf = (name) => steps.get(name).slice(1);
 
 const select = (names) => {
   const unknown = names.filter((name) => !steps.has(name));
@@ -42,7 +45,7 @@ const select = (names) => {
   const add = (name) => {
     selected.add(name);
     // The generator is slow and others need it only for order, so it runs when asked for.
-    for (const needed of steps.get(name)) if (needed !== 'check:generated') add(needed);
+    for (const needed of needsOf(name)) if (needed !== 'generated') add(needed);
   };
   for (const name of names) add(name);
   return names.length === 0 ? [...steps.keys()] : [...steps.keys()].filter((n) => selected.has(n));
@@ -52,10 +55,10 @@ const runScript = (name) =>
   new Promise((resolve) => {
     const started = performance.now();
     const output = [];
-    const child = spawn('npm', ['run', '--silent', name], {
+    const child = spawn(commandOf(name), [], {
       cwd: root,
       stdio: ['ignore', 'pipe', 'pipe'],
-      shell: process.platform === 'win32',
+      shell: true,
     });
     child.stdout.on('data', (chunk) => output.push(chunk));
     child.stderr.on('data', (chunk) => output.push(chunk));
@@ -71,7 +74,7 @@ const runScript = (name) =>
   });
 
 /** Whether a step uses what another writes. The generator is there for order only. */
-const isNeeded = (name, other) => other !== 'check:generated' && steps.get(name).includes(other);
+const isNeeded = (name, other) => other !== 'generated' && needsOf(name).includes(other);
 
 /** What looks at dist/ would only repeat what the step that writes it has said. */
 const leaveOut = (name) =>
@@ -89,7 +92,7 @@ const runAll = async (names) => {
   while (waiting.size > 0 || running.size > 0) {
     for (const name of waiting) {
       if (running.size >= atOnce) break;
-      if (!steps.get(name).every(endedOrLeftOut)) continue;
+      if (!needsOf(name).every(endedOrLeftOut)) continue;
       waiting.delete(name);
       const broken = results.some((r) => r.verdict !== 'ok' && isNeeded(name, r.name));
       const run = broken ? leaveOut : runScript;
@@ -107,7 +110,7 @@ const started = performance.now();
 const results = await runAll(select(process.argv.slice(2)));
 const failed = results.filter(({ verdict }) => verdict !== 'ok');
 for (const { name, output } of failed) {
-  console.log(`\n---- npm run ${name}\n${output === '' ? '(no output)' : output}`);
+  console.log(`\n---- npm run check -- ${name}\n${output === '' ? '(no output)' : output}`);
 }
 const total = ((performance.now() - started) / 1000).toFixed(1);
 console.log(

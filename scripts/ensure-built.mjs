@@ -31,7 +31,8 @@ const run = (script) =>
   execFileSync('npm', ['run', '--silent', script], { cwd: root, stdio: 'inherit', shell });
 
 // A build removes the declarations.
-if (isOld(programs)) run('build');
+if (isOld(programs))
+  execFileSync('npm', ['run', '--silent', 'build'], { cwd: root, stdio: 'inherit', shell });
 if (process.argv[2] === 'types' && isOld(declarations)) {
   execFileSync(process.execPath, ['scripts/api.mjs', '--declarations'], {
     cwd: root,

@@ -1,7 +1,7 @@
 // Writes the API reference in docs/reference/api from the declarations in dist/, which have the doc comments.
 //
-//   npm run reference         writes the pages
-//   npm run check:reference   fails when they lag behind the declarations
+//   npm run update -- reference         writes the pages
+//   npm run check -- reference   fails when they lag behind the declarations
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -182,7 +182,7 @@ async function main(isCheck) {
     if (!isCheck) writeFileSync(path, formatted);
     else if (read(path) !== formatted) lagging.push(`${FOLDER}/${name}.md`);
   }
-  if (lagging.length > 0) console.error(`${lagging.join(', ')}: run npm run reference`);
+  if (lagging.length > 0) console.error(`${lagging.join(', ')}: run npm run update -- reference`);
   process.exitCode = lagging.length > 0 ? 1 : 0;
 }
 

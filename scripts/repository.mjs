@@ -1,6 +1,6 @@
 // The one place that knows where the repository is.
 //
-//   npm run repository -- https://github.com/OWNER/NAME   writes repository, homepage and bugs into package.json
+//   npm run update -- repository https://github.com/OWNER/NAME   writes repository, homepage and bugs into package.json
 //   node scripts/repository.mjs check                     fails while they are missing: before a publication
 //   node scripts/repository.mjs restore                   takes back what makeLinksAbsolute() has done: after it
 //
@@ -50,7 +50,7 @@ function check() {
   const missing = ['repository', 'homepage', 'bugs'].filter((name) => manifest[name] === undefined);
   if (missing.length > 0) {
     fail(
-      `package.json: without ${missing.join(', ')}. Run: npm run repository -- https://github.com/OWNER/NAME`,
+      `package.json: without ${missing.join(', ')}. Run: npm run update -- repository https://github.com/OWNER/NAME`,
     );
   }
 }

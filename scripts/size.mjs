@@ -1,8 +1,8 @@
 // Compares the size of the package with etc/size.json: what is published, and the code that a process loads. It fails when
 // something has grown by more than 5 %, so that growth is decided and not found out later.
 //
-//   npm run check:size           compares
-//   npm run size                 writes the file
+//   npm run check -- size           compares
+//   npm run update -- size                 writes the file
 import { execFileSync } from 'node:child_process';
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -72,6 +72,7 @@ if (process.argv.includes('--update')) {
   const rows = compare(JSON.parse(readFileSync(recordPath, 'utf8')), actual);
   console.table(rows);
   const isTooLarge = rows.some(({ verdict }) => verdict !== 'ok');
-  if (isTooLarge) console.log('If it is worth that, run `npm run size` and commit etc/size.json.');
+  if (isTooLarge)
+    console.log('If it is worth that, run `npm run update -- size` and commit etc/size.json.');
   process.exitCode = isTooLarge ? 1 : 0;
 }

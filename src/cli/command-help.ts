@@ -7,7 +7,7 @@ const DEFAULT_WIDTH = 100;
 const MAX_WIDTH = 120;
 
 /** Examples of each command, which its help shows after `grpc-xds`. */
-export const examples = {
+const examples = {
   demo: ['demo', 'demo --page', 'demo --page 9901 --incident lost-zone --step'],
   serve: [
     'serve mesh.yaml --port 18000',

@@ -5,7 +5,7 @@ import { WAYS } from './fillings';
 import { loadMessageTypes } from './message-types';
 import { findReadTypes } from './read-types';
 
-// A sample of `npm run fuzz -- amplify`, which fills every field, with more bytes, and measures pauses and memory.
+// A sample of `npm run trial -- fuzz amplify`, which fills every field, with more bytes, and measures pauses and memory.
 
 /** One in so many fields. */
 const EVERY = 41;

@@ -1,5 +1,5 @@
 // Fills every field of every message that the client reads with megabytes, in three ways, while calls go on, and prints what
-// came of each: `npm run fuzz -- amplify`, with `--only TEXT` for the fields whose names contain it, `--every N` for one in N of
+// came of each: `npm run trial -- fuzz amplify`, with `--only TEXT` for the fields whose names contain it, `--every N` for one in N of
 // them, and `--bytes N` for another size.
 import { parseArgs } from 'node:util';
 import { Amplifier, findPlaces, ignoredPlace, type Outcome } from './amplify';

@@ -1,7 +1,7 @@
 import { describeInBrowser } from '../support/describe-in-browser';
 import { checkDay, runDay } from './day';
 
-/** `npm run day` is the whole day. */
+/** `npm run trial -- day` is the whole day. */
 const UPDATES = 120;
 
 describeInBrowser('pages that are open for a part of a day, in Chromium', (chromium) => {

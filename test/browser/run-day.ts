@@ -1,4 +1,4 @@
-// A day of live pages in Chromium: `npm run day`, or a part of it by `-- --updates 10000`, or one page by `--only client`. Fails if a page, or the process that
+// A day of live pages in Chromium: `npm run trial -- day`, or a part of it by `--updates 10000`, or one page by `--only client`. Fails if a page, or the process that
 // serves it, keeps more and more.
 import { parseArgs } from 'node:util';
 import { launchBrowser } from '../support/browser';

@@ -1,4 +1,4 @@
-// Takes screenshots of the live page: `npm run screenshots -- FOLDER`. Those in docs/images are from here.
+// Takes screenshots of the live page: `npm run update -- screenshots FOLDER`. Those in docs/images are from here.
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Browser, Page } from 'playwright-core';

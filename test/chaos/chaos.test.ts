@@ -2,7 +2,7 @@ import { chaosCases } from './cases';
 import type { ChaosReport } from './run-case';
 import { isLoop, rejectsWrongly, runChaos } from './run-chaos';
 
-/** How soon each client recovers depends on the machine here; `npm run chaos` measures it. */
+/** How soon each client recovers depends on the machine here; `npm run trial -- chaos` measures it. */
 describe.each(['state of the world', 'incremental'] as const)(
   'faults of a server (%s)',
   (variant) => {

@@ -1,4 +1,4 @@
-// The fault script: `npm run chaos`. What breaks between a client and its control plane is broken, and calls to
+// The fault script: `npm run trial -- chaos`. What breaks between a client and its control plane is broken, and calls to
 // endpoints that are known must not notice. `-- --case NACK` runs those with that in their names, `-- --short`
 // all of them at once and for a second only, `-- --variant incremental` one of the variants. `-- --case rotation` rotates
 // certificates and names of servers beside 500 calls a second. `-- --relay` runs them with a relay between. `-- --share` kills

@@ -1,6 +1,6 @@
 import { rotate, type RotationReport } from './rotation';
 
-// `npm run chaos -- --case rotation` makes ten rotations beside 500 calls a second, and measures how soon a policy is in force.
+// `npm run trial -- chaos --case rotation` makes ten rotations beside 500 calls a second, and measures how soon a policy is in force.
 describe('certificates and names of servers that rotate under load', () => {
   const rotations = 3;
   let report: RotationReport;

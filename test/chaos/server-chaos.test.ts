@@ -2,7 +2,7 @@ import type { CaseResult } from './servers/server-case';
 import { runServerCase } from './servers/run-server-case';
 import { serverCases } from './servers/server-cases';
 
-// `npm run chaos -- --servers` runs each for up to a minute, with 1,000 calls a second, in both variants of the protocol.
+// `npm run trial -- chaos --servers` runs each for up to a minute, with 1,000 calls a second, in both variants of the protocol.
 const tested = serverCases.filter(({ isVariation }) => isVariation !== true);
 
 describe.each(tested)('$name', (each) => {

@@ -163,7 +163,7 @@ describe('ConfigStore', () => {
     });
   });
 
-  // `npm run property` plays more of them.
+  // `npm run trial -- property` plays more of them.
   it('is after any sequence of events equal to a full walk', () => {
     const outcomes = new Set<string>();
     for (let seed = 1; seed <= 60; seed++) {

@@ -45,6 +45,14 @@ describe('the pages', () => {
     expect(missing).toEqual([]);
   });
 
+  it.each(['trial', 'update'])('name only what npm run %s can run', (command) => {
+    const table = readFileSync(join(ROOT, 'scripts/commands.mjs'), 'utf8');
+    const found = find(new RegExp(`npm run ${command} -- ([a-z-]+)`, 'g'));
+    expect(found.length).toBeGreaterThan(2);
+    const named = (name: string) => table.includes(` ${name}: {`) || table.includes(`'${name}': {`);
+    expect(found.filter(({ name }) => !named(name))).toEqual([]);
+  });
+
   it('name only benchmarks that there are', () => {
     const found = find(/npm run bench -- ((?:[a-z]+ ?)+)/g);
     const names = found.flatMap(({ path, name }) =>

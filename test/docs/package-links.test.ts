@@ -57,7 +57,7 @@ describe('the pages of the package', () => {
   });
 });
 
-describe('npm run repository', () => {
+describe('npm run update -- repository', () => {
   let folder: string;
   const run = (...args: readonly string[]) =>
     execFileSync(process.execPath, [join(folder, 'scripts/repository.mjs'), ...args], {

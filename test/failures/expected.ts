@@ -17,9 +17,9 @@ export interface GoldenRow {
   readonly lines: readonly string[];
 }
 
-/** Written by `npm run failures -- --golden`. */
+/** Written by `npm run trial -- failures --golden`. */
 export const GOLDEN_FILE = join(__dirname, 'golden.json');
-/** Written by `npm run failures -- --write`, compared with by `npm run failures -- --check`. */
+/** Written by `npm run trial -- failures --write`, compared with by `npm run trial -- failures --check`. */
 export const TABLE_FILE = join(__dirname, 'table.json');
 
 const golden = readRecord(GOLDEN_FILE);

@@ -128,7 +128,7 @@ function withoutNumbers(text: string): string {
   );
 }
 
-/** In a fraction of a second: `npm run failures` has longer deadlines. On a busy machine, the next one may be needed. */
+/** In a fraction of a second: `npm run trial -- failures` has longer deadlines. On a busy machine, the next one may be needed. */
 const DEADLINES_MS = [250, 500, 1000, 2000, 4000];
 
 /** Observes a failure for a short time; again for a longer one unless it looks as expected. */

@@ -1,5 +1,5 @@
 // Prints what each failure looks like to an operator: the status of calls with deadlines of 1, 5 and 30 s, with and without
-// wait-for-ready, the time until it, and the lines of the log at its default level: `npm run failures`. With `--only TEXT`, of
+// wait-for-ready, the time until it, and the lines of the log at its default level: `npm run trial -- failures`. With `--only TEXT`, of
 // failures with that in their name. With `--check`, compares with the table of the last `--write` instead: the times only by
 // what they are due to, the texts without numbers. With `--golden`, writes what `npm test` compares with; both writes keep what `--only` leaves out.
 import { execFile } from 'node:child_process';

@@ -1,6 +1,6 @@
 import { fuzz } from './fuzz';
 
-// A short run of `npm run fuzz`, which makes a million inputs. The limit is generous, because the machine may be slow:
+// A short run of `npm run trial -- fuzz`, which makes a million inputs. The limit is generous, because the machine may be slow:
 // what is looked for are inputs that take for ever.
 it('whatever is made of valid input is taken or refused with a reason, and soon', async () => {
   const { failures, inputs } = await fuzz({ inputs: 6400, seed: 20_261_121, limitMs: 2000 });

@@ -1,7 +1,7 @@
 // Makes inputs from valid ones and gives them to everything that takes input from outside, or to the targets whose names
-// contain what `--only` says: `npm run fuzz -- --inputs 1000000 --seed 1`, for as long as `--minutes` say. Fails if an
+// contain what `--only` says: `npm run trial -- fuzz --inputs 1000000 --seed 1`, for as long as `--minutes` say. Fails if an
 // input makes a target throw, takes 50 ms of CPU, is refused without a reason or comes to something else than it should,
-// or if memory grows. `npm run fuzz -- amplify` fills fields instead; see test/amplify/run-amplify.ts.
+// or if memory grows. `npm run trial -- fuzz amplify` fills fields instead; see test/amplify/run-amplify.ts.
 import { parseArgs } from 'node:util';
 import { runAmplify } from '../amplify/run-amplify';
 import { fuzz, type FuzzReport } from './fuzz';

@@ -1,5 +1,5 @@
 // Plays random stories to both variants of the protocol, and random events to the config store:
-// `npm run property -- --steps 100000 --seed 1`.
+// `npm run trial -- property --steps 100000 --seed 1`.
 import { parseArgs } from 'node:util';
 import { ConfigEvents } from './config-events';
 import { describeFailure, play, storyOf } from './story';

@@ -2,7 +2,7 @@ import { describeFailure, play, storyOf } from './story';
 
 // Two clients, one of each variant of the protocol, live through the same random stories: watches, updates,
 // deletions, invalid resources, errors, lost streams. Once things are well, both have what the server has.
-// `npm run property -- --steps 100000` plays more of them.
+// `npm run trial -- property --steps 100000` plays more of them.
 describe('state of the world and the incremental variant', () => {
   it.each(Array.from({ length: 60 }, (_, seed) => seed))(
     'know the truth in the end (seed %i)',

@@ -42,7 +42,7 @@ function fieldsOf(desc: DescMessage): readonly string[] {
   ];
 }
 
-// `npm run check:generated` compares all of it with what the parsers do with resources in which one field is changed.
+// `npm run check -- generated` compares all of it with what the parsers do with resources in which one field is changed.
 describe('the table of fields', () => {
   it.each([
     ['envoy.config.listener.v3.Listener', 'filter_chains', 'used'],

@@ -1,5 +1,5 @@
 // Measures the seconds after which the page of the demo shows each row of docs/guides/incidents, and writes their medians into the
-// tables: `npm run incidents`, or one of them by `-- --only nack`.
+// tables: `npm run trial -- incidents`, or one of them by `--only nack`.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';

@@ -1,4 +1,4 @@
-// Judges transport security case by case: `npm run tls-matrix`. Certificates are made on the spot by openssl, and every server
+// Judges transport security case by case: `npm run trial -- tls-matrix`. Certificates are made on the spot by openssl, and every server
 // records whether the wire was TLS or plain text. With `--only TEXT`, only cases with that in their title; with `--sample N`,
 // every N-th one of each group; with `--json FILE`, writes what is not as expected, by title.
 import { spawn } from 'node:child_process';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { ALL_CASES, sampleOf, titleOf } from './all-cases';
 import { describeExpectation } from './judge-call';
 
-/** The others run with `npm run tls-matrix`. */
+/** The others run with `npm run trial -- tls-matrix`. */
 const EVERY = 7;
 
 const hook = join(__dirname, '../support/run-typescript.cjs');

@@ -1,4 +1,4 @@
-// What goes on around an xDS server is broken or changed while it has 1,000 calls a second: `npm run chaos -- --servers`. `--case
+// What goes on around an xDS server is broken or changed while it has 1,000 calls a second: `npm run trial -- chaos --servers`. `--case
 // storm` runs the cases with that in their names, `--short` each for seconds only, `--variant incremental` one of the variants.
 import { chaosVariants, type ChaosVariant } from '../run-case';
 import { runServerCase } from './run-server-case';

@@ -1,4 +1,4 @@
-// Channels come and go for a long time: `npm run soak -- --rounds 300 --size 50`. Memory must not grow, and
+// Channels come and go for a long time: `npm run trial -- soak --rounds 300 --size 50`. Memory must not grow, and
 // nothing may be left in the end.
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
