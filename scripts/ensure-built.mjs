@@ -27,9 +27,6 @@ const sources = [
 const newest = Math.max(...sources.map(changedAt));
 const isOld = (targets) => Math.min(...targets.map(changedAt)) < newest;
 
-const run = (script) =>
-  execFileSync('npm', ['run', '--silent', script], { cwd: root, stdio: 'inherit', shell });
-
 // A build removes the declarations.
 if (isOld(programs))
   execFileSync('npm', ['run', '--silent', 'build'], { cwd: root, stdio: 'inherit', shell });
