@@ -38,7 +38,6 @@ export const ownTimers = {
   'src/observe/admin/status-queue.ts': 'works in slices',
   'src/observe/live-page/live-streams.ts': 'sends events',
   'src/orca/oob-service.ts': 'sends reports',
-  'src/relay/ipc/cluster-share.ts': 'starts again, and ends with the time of shutdown()',
   'src/relay/kept-path.ts': 'examines a path',
   'src/relay/share/relay-election.ts': 'tries again, and ends with the time of shutdown()',
   'src/relay/upstream-resources.ts': 'keeps what nobody subscribes to',

@@ -47,26 +47,9 @@ export type AdmitStream = (
   call: Pick<StreamCall<unknown, unknown>, 'on' | 'emit' | 'metadata'>,
 ) => { readonly code: number; readonly details: string } | undefined;
 
-/** Reads the requests of a method, and writes its responses. */
-export interface StreamCodec<Request, Response> {
-  readonly read: (bytes: Uint8Array) => Received<Request>;
-  readonly write: (message: Response) => Buffer;
-}
-
-/** A call whose messages are bytes, as it comes from a transport. */
-export interface EncodedCall {
-  /** Returns the call with decoded messages. Called once. */
-  decode<Request, Response>(codec: StreamCodec<Request, Response>): StreamCall<Request, Response>;
-}
-
 /** A method with a stream in each direction. */
 export interface StreamMethod {
-  /** Full path, such as `/package.Service/Method`. */
-  readonly path: string;
-  /** Serves it by a server of grpc-js. */
   addTo(server: Server): void;
-  /** Serves a call of another transport. */
-  accept(call: EncodedCall): void;
 }
 
 /** The messages of a method, and the limit of its requests. */
@@ -76,28 +59,22 @@ export interface StreamMessages<Request, Response> {
   readonly limit: ReadLimit;
 }
 
-/** Creates a method. @param onCall Called with each call. */
+/** Creates a method. @param path Such as `/package.Service/Method`. @param onCall Called with each call. */
 export function createStreamMethod<Request, Response>(
   path: string,
   { request, response, limit }: StreamMessages<Request, Response>,
   onCall: (call: StreamCall<Request, Response>) => void,
 ): StreamMethod {
-  const codec: StreamCodec<Request, Response> = {
-    read: (bytes) => read(request, bytes, limit),
-    write: (message) => asBuffer(response.encode(message).finish()),
-  };
   const definition = {
     ...{ path, requestStream: true, responseStream: true },
     requestSerialize: () => Buffer.alloc(0),
-    requestDeserialize: codec.read,
-    responseSerialize: codec.write,
+    requestDeserialize: (bytes: Buffer) => read(request, bytes, limit),
+    responseSerialize: (message: Response) => asBuffer(response.encode(message).finish()),
     responseDeserialize: (bytes: Buffer) => response.decode(bytes),
   };
   return {
-    path,
     addTo: (server) =>
       server.addService({ [path]: definition }, { [path]: containedHandler(PLACE, onCall) }),
-    accept: (call) => onCall(call.decode(codec)),
   };
 }
 

@@ -20,8 +20,8 @@ import { MAX_IDLE_MS, MAX_REQUEST_BYTES, MAX_STREAMS_OF_CONNECTION } from './lim
 import type { StreamMethod } from './server-stream';
 
 /** A service of the host. */
-export interface HostedService<Method = Pick<StreamMethod, 'addTo'>> {
-  readonly methods: readonly Method[];
+export interface HostedService {
+  readonly methods: readonly StreamMethod[];
   /** Ends streams with UNAVAILABLE. @param peer Only those of the client at this address. Default: all. */
   endStreams(details: string, peer?: string): void;
 }

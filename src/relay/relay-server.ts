@@ -28,12 +28,11 @@ import type { RelayIdentity } from './relay-identity';
 import type { RelayReport } from './relay-report';
 import type { RelayNode, RelayOptions } from './relay-options';
 import { DEFAULT_MAX_NODES } from './limits';
-import { RelaySession, type RelayHost } from './relay-session';
+import { RelaySession } from './relay-session';
 import { describeUpstream } from './upstream';
 
-/** The options of a relay, of which another host than a socket may serve it. */
-export interface RelayServerOptions extends Omit<RelayOptions, 'listen'> {
-  readonly listen: string | RelayHost;
+/** The options of a relay of this package. */
+export interface RelayServerOptions extends RelayOptions {
   /** The bootstrap, if it has been loaded. Default: that of the other options. */
   readonly loaded?: Bootstrap | undefined;
 }
@@ -79,7 +78,7 @@ export interface RelayStart {
 
 /** The server of a relay, and its options. See `Relay`. */
 export class RelayServer {
-  private readonly listen: RelayAddress | RelayHost;
+  private readonly listen: RelayAddress;
   private readonly listenText: string;
   private readonly environment: PolicyEnvironment;
   private readonly access: ServerAccess;
@@ -98,10 +97,10 @@ export class RelayServer {
     const { maxMessageBytes, maxCachedBytes } = options;
     this.node = node;
     this.maxNodes = maxNodes;
-    const address = isHost(listen) ? listen : findAddress(listen, env);
+    const address = findAddress(listen, env);
     if (address === undefined) throw new TypeError(`${caller}: listen must be ${LISTEN.legal}`);
     this.listen = address;
-    this.listenText = typeof listen === 'string' ? listen : '';
+    this.listenText = listen;
     this.environment = {
       ...{ clock, random: systemRandom, logger: containLogger(logger) },
       flags: readFeatureFlags(env),
@@ -120,7 +119,7 @@ export class RelayServer {
     });
     if (!loaded.ok) throw new Error(loaded.error.message);
     this.bootstrap = loaded.value;
-    if (!('start' in address)) this.checkServers(address);
+    this.checkServers(address);
   }
 
   /** @throws Error if one of the management servers is the relay itself. */
@@ -219,7 +218,6 @@ export class RelayServer {
 
   private async bind(session: RelaySession, claimed: ClaimedPath | undefined): Promise<Bound> {
     const { listen } = this;
-    if ('start' in listen) return { address: session.serve(listen) };
     if ('path' in listen) return this.bindPath(session, listen.path, claimed);
     if ('fd' in listen) return this.bindPassed(session, listen);
     return { address: joinHostPort(listen.host, await session.start(listen)) };
@@ -259,10 +257,6 @@ export class RelayServer {
     const address = session.address ?? (path === undefined ? `fd:${socket.fd}` : `unix:${path}`);
     return { address };
   }
-}
-
-function isHost(value: string | RelayHost): value is RelayHost {
-  return typeof value === 'object';
 }
 
 function findAddress(text: string, env: Environment): RelayAddress | undefined {

@@ -3,7 +3,6 @@ import { AdsService } from '../control-plane/ads/ads-service';
 import type { ClientEvent, ClientState } from '../control-plane/client-state';
 import type { ListenAddress, ListeningSocket } from '../control-plane/grpc-listener';
 import { LoadService } from '../control-plane/lrs/load-service';
-import type { StreamMethod } from '../control-plane/server-stream';
 import { ServiceHost, type HostedService } from '../control-plane/service-host';
 import { createCsdsHandlers, csdsDefinition } from '../observe/admin/csds';
 import { resetCall } from '../grpc-js/host-internals';
@@ -33,7 +32,6 @@ import { RelayStats } from './relay-stats';
 import { observeRelayClient } from './relay-status';
 import { RelayUpstream } from './relay-upstream';
 import { describeUpstreams, SeveralClients } from './several-clients';
-import { describeUpstream } from './upstream';
 import { Upstreams } from './upstreams';
 
 /** Constructor options of a session. */
@@ -52,19 +50,6 @@ export interface RelaySessionOptions {
   readonly describe: () => RelayReport;
 }
 
-/** Serves the services of a relay to the processes that it is for, by other means than a socket. */
-export interface RelayHost {
-  /**
-   * Starts.
-   *
-   * @param upstream The management servers of the relay: see `describeUpstream`.
-   * @returns the address, in the form of `server_uri` of the clients.
-   */
-  start(services: readonly HostedService<StreamMethod>[], upstream: string): string;
-  /** Ends all streams with UNAVAILABLE, and ends serving. */
-  stop(): void;
-}
-
 /** A relay from its start to its stop. */
 export class RelaySession {
   private readonly chain = new RelayChain({
@@ -78,7 +63,6 @@ export class RelaySession {
   private readonly ads: AdsService;
   private readonly lrs: LoadService;
   private readonly server: ServiceHost;
-  private host: RelayHost | undefined;
   private readonly upstreamStats: ClientStats;
   private readonly upstreamGauges: Handle | undefined;
   private readonly stats: RelayStats;
@@ -125,22 +109,14 @@ export class RelaySession {
     return this.server.address;
   }
 
-  /** Starts to serve by a host. @returns its address. */
-  serve(host: RelayHost): string {
-    this.host = host;
-    return host.start([this.ads, this.lrs], describeUpstream(this.options.bootstrap));
-  }
-
   /** Reports the loads that clients have reported, acknowledges them, and ends the streams. */
   async stop(): Promise<void> {
     await this.upstreams.finishLoads();
-    this.host?.stop();
     await this.server.stop();
     this.close();
   }
 
   kill(): void {
-    this.host?.stop();
     this.server.kill();
     this.close();
   }

@@ -79,10 +79,9 @@ export interface RegisterOptions {
   readonly requireBootstrap?: boolean;
   /**
    * Lets the processes of this host that have the same value share their streams to the management servers: the absolute path
-   * of a Unix socket, such as `/run/shop.sock`, for processes of one user, also in several containers; or
-   * `threads`, for the worker threads of this process; or `cluster`, for the primary and the workers of `node:cluster`, over their
-   * IPC channels: the primary serves. Of the others, one serves the others as `grpc-xds relay` does; when it ends,
-   * another one takes its place. While none can, each uses its own servers, as with a relay of other management servers than
+   * of a Unix socket, such as `/run/shop.sock`, for processes of one user, such as the workers of `node:cluster`, also in several
+   * containers; or `threads`, for the worker threads of this process. One of them serves the others as `grpc-xds relay` does; when
+   * it ends, another one takes its place. While none can, each uses its own servers, as with a relay of other management servers than
    * those of its bootstrap. Each bootstrap of a process has a relay of its own. Takes precedence over `GRPC_XDS_RELAY`. Default: the
    * environment variable `GRPC_XDS_SHARE`, or else nothing is shared.
    */
@@ -116,9 +115,10 @@ export const BOOTSTRAP: Rule = {
 };
 
 const SHARE: Rule = {
-  legal: '"cluster", "threads" or the absolute path of a socket, such as "/run/shop.sock"',
-  accepts: (value) =>
-    typeof value === 'string' && /^(?:cluster$|threads$|\/[^\0]*[^\0/]$)/.test(value),
+  legal:
+    '"threads", or the absolute path of a socket in a folder that all processes can write, such as "/run/shop.sock" (also for ' +
+    'the workers of node:cluster)',
+  accepts: (value) => typeof value === 'string' && /^(?:threads$|\/[^\0]*[^\0/]$)/.test(value),
 };
 
 const OPTIONS: MembersOf<RegisterOptions> = {

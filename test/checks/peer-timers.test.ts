@@ -27,7 +27,6 @@ const CONCLUSIONS: Readonly<Record<string, readonly string[]>> = {
   'grpc-js/connect-time.ts': ['an endpoint does not complete a connection'],
   'lb/cds/cluster-log.ts': ['a cluster is not connected'],
   'lb/priority/child.ts': ['a priority does not connect, or is not needed'],
-  'relay/ipc/ipc-transport.ts': ['the primary does not answer'],
   'relay/relayed-loads.ts': ['a cluster of a load report is unknown'],
   'relay/share/awaited-transport.ts': ['the relay has ended'],
   'relay/share/relay-election.ts': ['nothing answers as a relay'],

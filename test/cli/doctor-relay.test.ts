@@ -176,8 +176,8 @@ describe('grpc-xds doctor and the variables of a relay', () => {
   });
 
   it('examines the socket of a share', async () => {
-    expect(await check({ GRPC_XDS_SHARE: 'cluster' })).toEqual([
-      expect.stringMatching(/^note share GRPC_XDS_SHARE=cluster: the relay is in the processes/),
+    expect(await check({ GRPC_XDS_SHARE: 'threads' })).toEqual([
+      expect.stringMatching(/^note share GRPC_XDS_SHARE=threads: the relay is in the processes/),
     ]);
     scene.relay.kill();
     expect(await check({ GRPC_XDS_SHARE: path })).toEqual([

@@ -1,6 +1,6 @@
 /** What this process shares with others by `register({ share })`: one relay. */
 export interface ShareReport {
-  /** The relay, in the form of `server_uri`: `unix:/path`, or `ipc:cluster`. */
+  /** The relay, in the form of `server_uri`: `unix:/path`. */
   readonly address: string;
   /** The management servers of the relay, as those of the bootstrap of this process; see `RelayReport.upstream`. */
   readonly upstream: string;

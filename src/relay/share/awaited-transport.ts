@@ -8,7 +8,7 @@ import type {
   XdsStreamHandler,
   XdsTransport,
 } from '../../xds-client/transport';
-import type { RelayState } from './share';
+import type { RelayState } from './relay-election';
 import { afterRunning, type RunningClock } from '../../util/running-time';
 
 /** How long after the end of a stream it can turn out that the relay has ended, in milliseconds. */

@@ -10,8 +10,15 @@ import { ClaimedPath, PathInUseError } from '../claimed-path';
 import type { KnownRelay } from '../relay-identity';
 import { describeOtherUpstream } from '../upstream';
 import { RelayLink, type LinkEnd } from './relay-link';
-import type { RelayState } from './share';
 import { afterRunning } from '../../util/running-time';
+
+/** Whether there is a relay at the moment. A new object with each relay. */
+export type RelayState =
+  /** It is being looked for. */
+  | { readonly kind: 'electing' }
+  | { readonly kind: 'ready'; readonly relay: KnownRelay }
+  /** There is none, and this process cannot be one. */
+  | { readonly kind: 'unavailable'; readonly reason: string };
 
 /** A relay in this process. */
 export interface ServingRelay {

@@ -10,7 +10,6 @@ import type { Logger } from '../../util/logger';
 import type { Random } from '../../util/random';
 import type { Result } from '../../util/result';
 import { toIso } from '../../util/since';
-import { sanitizeText } from '../../util/text';
 import type { ResourceSnapshot } from '../../xds-client/client-snapshot';
 import type {
   ConnectionOptions,
@@ -19,17 +18,14 @@ import type {
 } from '../../xds-client/transport';
 import type { ClaimedPath } from '../claimed-path';
 import type { InheritedResource } from '../inherited-resources';
-import type * as Cluster from '../ipc/cluster-share';
 import type * as Relays from '../relay-server';
 import { describeUpstream, upstreamKey } from '../upstream';
 import { AwaitedTransport } from './awaited-transport';
 import { preparePrivateFolder, removeStaleSockets, threadSocketPath } from './private-folder';
 import { RelayElection, type ServingRelay } from './relay-election';
-import type { Share } from './share';
 
 /** Loaded late, because one process of all serves. */
 const loadRelay = late<typeof Relays>(() => require('../relay-server'));
-const loadCluster = late<typeof Cluster>(() => require('../ipc/cluster-share'));
 
 /** Constructor options of the shares of a process. */
 export interface SharesOptions {
@@ -64,7 +60,7 @@ const HASH_LENGTH = 8;
  */
 export class Shares {
   /** By the `server_uri` of their relays. */
-  private readonly shares = new Map<string, Share>();
+  private readonly shares = new Map<string, SocketShare>();
   /** By the values of `RegisterOptions.share`. */
   private readonly values = new Map<string, RelayChoices>();
 
@@ -79,9 +75,9 @@ export class Shares {
   use(share: string, options: SharedOptions): RelayChoices {
     const known = this.values.get(share);
     if (known !== undefined) return known;
-    /** The relays by `upstreamKey`; `undefined` where there is none. */
-    const byUpstream = new Map<string, string | undefined>();
-    const create = share === 'cluster' ? this.useCluster(options) : this.usePath(share, options);
+    /** The relays by `upstreamKey`. */
+    const byUpstream = new Map<string, string>();
+    const create = this.usePath(share, options);
     let hasFirst = false;
     const choose = (bootstrap: Bootstrap, isOption: boolean) => {
       const key = upstreamKey(bootstrap);
@@ -114,27 +110,6 @@ export class Shares {
     };
   }
 
-  /** The primary serves its workers, whether it has channels or not: it has one bootstrap. */
-  private useCluster(options: SharedOptions) {
-    const { ClusterShare, CLUSTER_URI } = loadCluster();
-    const share = new ClusterShare({
-      ...this.options,
-      createRelay: (host) => this.createRelay(host, options),
-      inherited: () => acceptedOf(this.options.resourcesFrom(CLUSTER_URI)),
-    });
-    this.shares.set(CLUSTER_URI, share);
-    share.start();
-    return (bootstrap: Bootstrap, hash: string | undefined): string | undefined => {
-      if (hash === undefined) {
-        share.upstream = describeUpstream(bootstrap);
-        return CLUSTER_URI;
-      }
-      const text = `relay of node:cluster: has the bootstrap of register(): the streams of the bootstrap in ${bootstrap.source} are not shared: see docs/guides/several-processes.md`;
-      this.options.logger.error(() => sanitizeText(text), { event: 'relay-failed', error: text });
-      return undefined;
-    };
-  }
-
   /** Creates a transport to a relay; `undefined` for other servers. */
   createTransport(
     server: ServerConfig,
@@ -154,7 +129,12 @@ export class Shares {
     });
   }
 
-  /** Leaves all: see `Share.stop`. */
+  /**
+   * Leaves all for good. A relay in this process ends: another process takes its place, and the loads that it has received are
+   * reported.
+   *
+   * @returns A promise that is resolved when they are, or after `timeoutMs`.
+   */
   async stop(timeoutMs: number): Promise<void> {
     const shares = [...this.shares.values()];
     this.shares.clear();
@@ -176,7 +156,7 @@ export class Shares {
   }
 
   private createRelay(
-    listen: Relays.RelayServerOptions['listen'],
+    listen: string,
     { bootstrap, limits }: SharedOptions = {},
     loaded?: Bootstrap,
   ): Relays.RelayServer {
@@ -214,8 +194,8 @@ function* acceptedOf(resources: Iterable<ResourceSnapshot>): IterableIterator<In
   }
 }
 
-/** A relay in the process that listens on a socket. */
-class SocketShare implements Share {
+/** The relay at a socket: in this process, or in another one. */
+class SocketShare {
   private isStarted = false;
 
   constructor(

@@ -1,7 +1,9 @@
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
+import { RemoteProcess } from '../../chaos/servers/remote-process';
 import { eventually } from '../../support/eventually';
+import type { ClusterPrimary } from './primary';
 import { SharedProcesses } from './shared-processes';
 
 describe('processes that share their streams by a socket', () => {
@@ -91,6 +93,29 @@ describe('processes that share their streams by a socket', () => {
       (report) => report?.servers.length === 1,
     );
     await oneStreamEach();
+  });
+
+  it('are workers of node:cluster as well, one of which is the relay', async () => {
+    const primary: RemoteProcess<ClusterPrimary> = new RemoteProcess(
+      '../../relay/share/primary.ts',
+    );
+    try {
+      const setup = { ...scene.setup, share: scene.share };
+      expect(await primary.request('fork', { count: 3, setup })).toEqual(['a', 'a', 'a']);
+      await primary.request('call', 50);
+      await oneStreamEach(1);
+      await primary.request('killRelay');
+      await oneStreamEach(2);
+      scene.serve(scene.other);
+      await eventually(
+        () => primary.request('say'),
+        (answers) => answers.every((answer) => answer === 'b'),
+      );
+      const reports = await primary.request('reports');
+      expect(reports.flatMap(({ failures }) => failures)).toEqual([]);
+    } finally {
+      primary.stop();
+    }
   });
 
   it('are worker threads as well', async () => {

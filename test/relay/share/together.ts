@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { RemoteProcess } from '../../chaos/servers/remote-process';
 import { eventually } from '../../support/eventually';
-import type { ClusterPrimary } from '../ipc/primary';
+import type { ClusterPrimary } from './primary';
 import { SharedProcesses } from './shared-processes';
 
 /** What to run. */
@@ -29,15 +29,13 @@ const CALLS_PER_SECOND = 200;
 
 type Seen = Pick<TogetherReport, 'calls' | 'failures'>;
 
-/** Calls from the workers of a cluster that share the streams of the primary. */
+/** Calls from the workers of a cluster that share the streams of one of them. */
 export async function runCluster({ workers, seconds }: TogetherOptions): Promise<TogetherReport> {
   const scene = await SharedProcesses.start();
-  const primary: RemoteProcess<ClusterPrimary> = new RemoteProcess('../../relay/ipc/primary.ts');
+  const primary: RemoteProcess<ClusterPrimary> = new RemoteProcess('../../relay/share/primary.ts');
   try {
-    const worker = { ...scene.setup, share: 'cluster' };
-    await primary.request('setUp', { worker, serialization: 'advanced' });
-    await primary.request('share');
-    await primary.request('fork', workers);
+    const setup = { ...scene.setup, share: scene.share };
+    await primary.request('fork', { count: workers, setup });
     await primary.request('call', CALLS_PER_SECOND / workers);
     await sleep(1000 * seconds);
     return await describe(scene, await primary.request('reports'));
