@@ -71,6 +71,10 @@ class ManualSource {
     task();
   }
 
+  holdRequests(): Handle {
+    return createHandle(() => {});
+  }
+
   serverFailures(): readonly string[] {
     return [];
   }
