@@ -11,8 +11,18 @@ const TEMPLATE = 'servers/%s';
 /** Denies a method of the service. */
 const NO_BUYING = {
   name: 'no-buying',
-  action: 'DENY',
-  rules: [{ to: [{ operation: { paths: [shopService.buy.path] } }] }],
+  typed_config: {
+    '@type': 'type.googleapis.com/envoy.extensions.filters.http.rbac.v3.RBAC',
+    rules: {
+      action: 'DENY',
+      policies: {
+        'no-buying': {
+          permissions: [{ url_path: { path: { exact: shopService.buy.path } } }],
+          principals: [{ any: true }],
+        },
+      },
+    },
+  },
 };
 
 /** The server, with what the control plane has for it. */
@@ -32,8 +42,8 @@ export class ConfiguredServer {
 
   get snapshot() {
     if (!this.isConfigured) return Snapshot.empty;
-    const policies = this.isDenying ? [NO_BUYING] : [];
-    const servers = { [this.#address]: { mtls: 'DISABLE', policies } };
+    const httpFilters = this.isDenying ? [NO_BUYING] : [];
+    const servers = { [this.#address]: { mtls: 'DISABLE', httpFilters } };
     return Snapshot.forServers(servers, { nameTemplate: TEMPLATE });
   }
 

@@ -77,7 +77,7 @@ describe('a zone whose endpoints are all refused', () => {
     expect(failed).toContain('ECONNREFUSED');
     expect(events).toHaveLength(1);
     const [target] = await rowsOf('targets');
-    expect(target).toMatchObject({ state: 'degraded', reason: 'degraded (1 of 3 endpoints)' });
+    expect(target).toMatchObject({ state: 'degraded', reason: '(1 of 3 endpoints)' });
     const topology = await rowsOf('topology');
     expect(topology.filter(({ kind }) => kind !== 'endpoint')).toMatchObject([
       { kind: 'cluster', state: 'degraded' },

@@ -129,12 +129,12 @@ export class Snapshot {
   }
 
   /**
-   * Creates a snapshot with Listeners of servers, as istiod sends them for the same PeerAuthentication and AuthorizationPolicy, so that
-   * an application tests what its mesh will allow and deny.
+   * Creates a snapshot with Listeners of servers, as istiod sends them for a PeerAuthentication, with HTTP filters such as RBAC: an
+   * application can test what its mesh will allow and deny.
    *
    * @param servers What is configured of each server, by the address at which it listens: `IP:port`, without port 0.
    * @param options The template of the names. Default: that of Istio.
-   * @throws `SnapshotError` for addresses and policies that cannot be used.
+   * @throws `SnapshotError` for addresses and filters that cannot be used.
    *
    * @example
    * ```ts
@@ -143,7 +143,15 @@ export class Snapshot {
    * const servers = Snapshot.forServers({
    *   '127.0.0.1:50051': {
    *     mtls: 'STRICT',
-   *     policies: [{ name: 'web', rules: [{ from: [{ source: { namespaces: ['web'] } }] }] }],
+   *     httpFilters: [
+   *       {
+   *         name: 'rbac',
+   *         typed_config: {
+   *           '@type': 'type.googleapis.com/envoy.extensions.filters.http.rbac.v3.RBAC',
+   *           rules: { policies: { all: { permissions: [{ any: true }], principals: [{ any: true }] } } },
+   *         },
+   *       },
+   *     ],
    *   },
    * });
    * const snapshot = Snapshot.forServices({ echo: ['127.0.0.1:50051'] }).merge(servers);
