@@ -32,7 +32,7 @@ export interface Limits {
   /**
    * Endpoints of all assignments and collections in use in the process, without those that get no calls,
    * such as unhealthy ones; a locality without any counts for one. A resource that would exceed it is rejected (NACK), and its last version stays in use. What
-   * resources had that are no longer watched, or have shrunk, can be used by others. Default: 400,000.
+   * resources had that are no longer watched, or have shrunk, can be used by others. Default: 250,000.
    */
   readonly maxEndpoints: number;
   /**
@@ -97,7 +97,7 @@ export const DEFAULT_LIMITS: Limits = {
   maxRingSize: 4096,
   maxClustersPerTarget: 12_000,
   maxEndpointsPerAssignment: 200_000,
-  maxEndpoints: 400_000,
+  maxEndpoints: 250_000,
   maxCachedBytes: 256 * 1024 * 1024,
   maxUpdateTimePercent: 25,
   maxRegexSize: 10_000,
