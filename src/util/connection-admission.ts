@@ -56,7 +56,7 @@ interface Waiting {
  * Bounds the work for connections whose clients have proven nothing, so that it does not delay the others: how many begin in a turn
  * of the event loop, and how many there are at a time. A connection waits until its first bytes have arrived, of TLS its whole
  * ClientHello, and then for its turn; addresses take turns. It is closed if its client does not prove itself in time. After
- * handshakes that blocked the process, connections of their address wait, and then begin one at a time. All addresses of a network
+ * failed handshakes that blocked the process, connections of their address wait, and then begin one at a time. All addresses of a network
  * of 64 bits of IPv6 are one.
  */
 export class ConnectionAdmission {
@@ -193,7 +193,7 @@ export class ConnectionAdmission {
     const endHandshake = this.costs.begin(socket, source);
     const onSecured = () => {
       inHandshake = false;
-      endHandshake();
+      endHandshake(true);
       this.beginWaiting();
     };
     const end = () => {
@@ -202,7 +202,7 @@ export class ConnectionAdmission {
       this.beginWaiting();
     };
     socket.once('close', () => {
-      endHandshake();
+      endHandshake(false);
       end();
     });
     begin(end, onSecured);
@@ -214,7 +214,7 @@ export class ConnectionAdmission {
     this.clock.setTimer(() => this.beginWaiting(), delayMs);
     this.closed.reportDelay(
       local,
-      `TLS handshakes of ${source} took ${inSeconds(costMs)} of CPU at once: its connections in handshakes are closed ` +
+      `failed TLS handshakes of ${source} took ${inSeconds(costMs)} of CPU: its connections in handshakes are closed ` +
         `(${closed}), and the next ones wait for ${inSeconds(delayMs)}: if it is an attack, block the address, ` +
         'or end TLS in a proxy in front of this server',
     );

@@ -3,7 +3,7 @@ import { systemLoop, type Clock, type EventLoop } from './clock';
 import type { LocalEnd } from './closed-connections';
 import type { Handle } from './handle';
 
-/** Milliseconds of a turn of the event loop, spent on handshakes of one address, from which on its next connections wait. */
+/** Milliseconds spent on failed handshakes of one address from which on its next connections wait. */
 export const COSTLY_MS = 250;
 /** Milliseconds of a turn that are usual for each handshake, on slow machines, too. */
 const USUAL_MS = 5;
@@ -31,19 +31,26 @@ type HandshakeSocket = Pick<Socket, 'bytesRead' | 'destroy' | 'destroyed'> & Loc
 
 interface Handshake {
   readonly socket: HandshakeSocket;
-  readonly source: string;
-  readonly local: LocalEnd;
   /** The bytes that had been read when the cost was looked at last. */
   bytes: number;
+  /** What was spent in the turns in which it was read from. */
+  costMs: number;
+}
+
+/** The handshakes of an address that go on, and what those took that have failed meanwhile. */
+interface Source {
+  readonly handshakes: Set<Handshake>;
+  failedMs: number;
 }
 
 /**
- * Measures how long TLS handshakes block the process. OpenSSL works on them inside the I/O of the event loop, before any JavaScript
- * runs: what a turn took up to the end of its I/O, or of a handshake, is put down to the handshakes that were read from meanwhile.
+ * Measures how long TLS handshakes that fail block the process. OpenSSL works on them inside the I/O of the event loop, before any
+ * JavaScript runs: what a turn took up to the end of its I/O is put down to the handshakes that were read from meanwhile. Calls are
+ * handled in the same I/O, so this may be too much: a handshake that succeeds costs nothing.
  */
 export class HandshakeCosts {
   /** By address. */
-  private readonly handshakes = new Map<string, Set<Handshake>>();
+  private readonly sources = new Map<string, Source>();
   private before: ReturnType<EventLoop['spent']>;
   private isWatching = false;
   private timer: Handle | undefined;
@@ -57,26 +64,33 @@ export class HandshakeCosts {
   }
 
   /** Returns the number of connections of an address that are in their handshakes. */
-  count(source: string): number {
-    return this.handshakes.get(source)?.size ?? 0;
+  count(address: string): number {
+    return this.sources.get(address)?.handshakes.size ?? 0;
   }
 
-  /** Handles the begin of a handshake. @returns what is to be called at its end, or at that of the connection. */
-  begin(socket: HandshakeSocket, source: string): () => void {
+  /** Handles the begin of a handshake. @returns what is to be called at its end, and whether it has succeeded. */
+  begin(socket: HandshakeSocket, address: string): (isSecured: boolean) => void {
     const { localAddress, localPort, bytesRead } = socket;
-    const handshake = { socket, source, local: { localAddress, localPort }, bytes: bytesRead };
-    const ofSource = this.handshakes.get(source) ?? new Set();
-    this.handshakes.set(source, ofSource.add(handshake));
+    const local = { localAddress, localPort };
+    const handshake = { socket, bytes: bytesRead, costMs: 0 };
+    const source = this.sources.get(address) ?? { handshakes: new Set(), failedMs: 0 };
+    this.sources.set(address, source);
+    source.handshakes.add(handshake);
     if (!this.isWatching) {
       this.before = this.loop.spent();
       this.watch();
     }
-    return () => {
-      if (!ofSource.has(handshake)) return;
-      // Now: what its calls take in this turn is no cost of handshakes.
-      this.look(handshake);
-      ofSource.delete(handshake);
-      if (ofSource.size === 0) this.handshakes.delete(source);
+    return (isSecured) => {
+      if (!source.handshakes.has(handshake)) return;
+      this.look();
+      source.handshakes.delete(handshake);
+      if (source.handshakes.size === 0) this.sources.delete(address);
+      if (isSecured) return;
+      source.failedMs += handshake.costMs;
+      if (source.failedMs < COSTLY_MS) return;
+      const costMs = source.failedMs;
+      source.failedMs = 0;
+      this.onCostly({ source: address, costMs, local, closed: close(source.handshakes) });
     };
   }
 
@@ -85,7 +99,7 @@ export class HandshakeCosts {
     this.loop.afterIo(() => {
       this.look();
       this.isWatching = false;
-      if (this.handshakes.size === 0) return;
+      if (this.sources.size === 0) return;
       this.watch();
       // Other timers and immediates run before the next I/O: one timer among them is enough to leave them out.
       this.timer ??= this.clock.setTimer(() => {
@@ -95,8 +109,7 @@ export class HandshakeCosts {
     });
   }
 
-  /** @param ended The handshake that has just ended well: it is the cause only if no other was read from. */
-  private look(ended?: Handshake): void {
+  private look(): void {
     const { before } = this;
     this.before = this.loop.spent();
     // Other threads take CPU, too, and a process that gets none is active, too.
@@ -104,18 +117,9 @@ export class HandshakeCosts {
       this.before.cpuMs - before.cpuMs,
       this.before.activeMs - before.activeMs,
     );
-    const read = [...this.handshakes.values()].flatMap((ofSource) => takeRead(ofSource));
-    const others = read.filter((handshake) => handshake !== ended);
-    const causes = others.length > 0 ? others : read;
-    const meanMs = spentMs / causes.length - USUAL_MS;
-    for (const source of new Set(causes.map((handshake) => handshake.source))) {
-      const ofSource = causes.filter((handshake) => handshake.source === source);
-      const costMs = meanMs * ofSource.length;
-      if (costMs < COSTLY_MS) continue;
-      const [{ local } = { local: {} }] = ofSource;
-      const closed = close(this.handshakes.get(source) ?? new Set(), ended);
-      this.onCostly({ source, costMs, local, closed });
-    }
+    const read = [...this.sources.values()].flatMap(({ handshakes }) => takeRead(handshakes));
+    const costMs = Math.max(0, spentMs / read.length - USUAL_MS);
+    for (const handshake of read) handshake.costMs += costMs;
   }
 }
 
@@ -130,12 +134,12 @@ function takeRead(handshakes: ReadonlySet<Handshake>): Handshake[] {
   return read;
 }
 
-/** Closes connections except one. @returns how many were open. */
-function close(handshakes: ReadonlySet<Handshake>, except: Handshake | undefined): number {
+/** Closes connections. @returns how many were open. */
+function close(handshakes: ReadonlySet<Handshake>): number {
   let count = 0;
-  for (const handshake of handshakes) {
-    if (handshake === except || handshake.socket.destroyed) continue;
-    handshake.socket.destroy();
+  for (const { socket } of handshakes) {
+    if (socket.destroyed) continue;
+    socket.destroy();
     count++;
   }
   return count;
