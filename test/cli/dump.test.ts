@@ -1,12 +1,21 @@
 import { addAdminServicesToServer, Server, ServerCredentials } from '@grpc/grpc-js';
 import { inspect, serveAdminPage } from '../../src';
+import { labelOf } from '../../src/cli/dump/dump';
 import { Mesh, SERVICE, simpleResources } from '../support/mesh';
 import { edsClusterJson, endpointsJson } from '../support/xds-json';
 import { DoctorWorld } from './doctor-world';
 
 const target = `xds:///${SERVICE}`;
 
-describe('grpc-xds dump and diff', () => {
+it.each([
+  ['', 'no type'],
+  ['type.googleapis.com/envoy.config.cluster.v3.Cluster', 'cluster'],
+  ['type.googleapis.com/a.b.Other', 'Other'],
+])('the type %j of a message is %s', (typeUrl, label) => {
+  expect(labelOf(typeUrl)).toBe(label);
+});
+
+describe('grpc-xds dump', () => {
   let world: DoctorWorld;
   beforeEach(() => {
     world = new DoctorWorld();

@@ -108,7 +108,8 @@ function formatRejected(rejected: RejectedVersion | undefined): string {
   return `${words.join(' ')}: `;
 }
 
-/** Returns the word for a type, such as `cluster`. */
+/** Returns the word for a type, such as `cluster`. A message may have none. */
 export function labelOf(typeUrl: string): string {
+  if (typeUrl === '') return 'no type';
   return findResourceKind(typeUrl)?.label ?? typeUrl.slice(typeUrl.lastIndexOf('.') + 1);
 }
