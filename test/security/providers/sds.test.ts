@@ -350,7 +350,11 @@ describe.each(VARIANTS)('sds, %s', (_name, variantFeatures, method) => {
       () => server.openStreams,
       (count) => count === 0,
     );
-    expect(clock.pendingTimers).toBe(0);
+    // The client hears of the end after the server.
+    await eventually(
+      () => clock.pendingTimers,
+      (count) => count === 0,
+    );
   });
 
   it('keeps what is removed', async () => {
