@@ -47,7 +47,17 @@ export class ServiceClient {
   }
 }
 
-/** A backend on a port of its own, which it keeps while it is down. */
+/** Listens on a port, any that is free if it is 0. @returns the port. */
+function bind(server, port) {
+  return new Promise((resolve, reject) => {
+    const credentials = grpc.ServerCredentials.createInsecure();
+    server.bindAsync(`127.0.0.1:${port}`, credentials, (error, bound) =>
+      error ? reject(error) : resolve(bound),
+    );
+  });
+}
+
+/** A backend on a port of its own, which it has again after it was down. */
 class Backend {
   port = 0;
   /** Whether it fails each call. */
@@ -65,12 +75,8 @@ class Backend {
     const server = new grpc.Server();
     server.addService({ ask }, { ask: (_call, callback) => void this.#answer(callback) });
     this.#server = server;
-    this.port = await new Promise((resolve, reject) => {
-      const credentials = grpc.ServerCredentials.createInsecure();
-      server.bindAsync(`127.0.0.1:${this.port}`, credentials, (error, port) =>
-        error ? reject(error) : resolve(port),
-      );
-    });
+    // Another process may have taken the port meanwhile.
+    this.port = await bind(server, this.port).catch(() => bind(server, 0));
   }
 
   /** Refuses connections from now on, and ends those that it has once their calls have ended. */
