@@ -106,6 +106,7 @@ const judgeAll = async (language, client, variants, { controlPlane, verdicts }) 
     const outcome = await ask(variant);
     // On a busy machine one client in thousands of questions said nothing: what it always does, it does twice.
     const isLost = outcome.verdict === 'none' && !isSilent(language, variant.title);
+    if (isLost) console.log(`    ${language} is asked again, after no answer: ${variant.title}`);
     outcomes.set(variant.title, isLost ? await ask(variant) : outcome);
   }
   return outcomes;
