@@ -63,7 +63,7 @@ export class UpstreamResources implements ResourceView {
   /** A time to live ends in the relay: its client drops the resource, and then it does not exist for the others. */
   readonly shortestTtlMs = undefined;
   private readonly types = new Map<string, RelayedNames>();
-  /** The names of which each set, which is that of one client, is being requested. */
+  /** Sets of names that are being requested, one set for each client. */
   private readonly requesting = new Set<ReadonlySet<string>>();
   /** In the order of their release. */
   private readonly lingering = new Map<ReferredName, Lingering>();

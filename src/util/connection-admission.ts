@@ -150,7 +150,7 @@ export class ConnectionAdmission {
     if (this.begun > 0) this.turn ??= inNextTurn(this.clock, () => this.onTurn());
   }
 
-  /** Returns the first waiting address of which one may begin. */
+  /** Returns the first waiting address whose next connection may begin. */
   private nextSource(): string | undefined {
     for (const source of this.waiting.keys()) if (this.mayBegin(source)) return source;
     return undefined;

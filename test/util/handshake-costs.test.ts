@@ -46,23 +46,26 @@ describe('the costs of handshakes', () => {
     ['not of many that are usual', Array<string>(40).fill('a'), [299, 299], []],
     ['not the CPU of other threads while the loop is idle', ['a'], [5000, 20], []],
     ['not the time in which the process gets no CPU', ['a'], [20, 5000], []],
-  ])('are those of the turn that reads them: %s', (_, addresses, [cpuMs, activeMs], expected) => {
-    const { loop, begin, costly } = setUp();
-    const handshakes = addresses.map(begin);
-    for (const { socket } of handshakes) socket.bytesRead++;
-    begin('a');
-    loop.runTurn(cpuMs, activeMs);
-    expect(costly).toEqual([]);
-    loop.runTurn(1000);
-    for (const { socket, end } of handshakes) {
-      socket.destroyed = true;
-      end(false);
-      end(false);
-    }
-    expect(costly).toEqual(expected);
-  });
+  ])(
+    'include the turn that reads the handshake: %s',
+    (_, addresses, [cpuMs, activeMs], expected) => {
+      const { loop, begin, costly } = setUp();
+      const handshakes = addresses.map(begin);
+      for (const { socket } of handshakes) socket.bytesRead++;
+      begin('a');
+      loop.runTurn(cpuMs, activeMs);
+      expect(costly).toEqual([]);
+      loop.runTurn(1000);
+      for (const { socket, end } of handshakes) {
+        socket.destroyed = true;
+        end(false);
+        end(false);
+      }
+      expect(costly).toEqual(expected);
+    },
+  );
 
-  it('are those of several turns', () => {
+  it('add up over several turns', () => {
     const { loop, begin, costly } = setUp();
     const { socket, end } = begin('a');
     for (let turn = 0; turn < 3; turn++) {
@@ -155,7 +158,7 @@ describe('the delays of addresses', () => {
     ['1::3:4:5:6:7:8', '1:0:3:4::/64'],
     ['fe80::1%eth0', 'fe80:0:0:0::/64'],
     ['', ''],
-  ])('are those of the network of %s', (address, expected) => {
+  ])('treat addresses of one network as %s', (address, expected) => {
     expect(sourceOf(address)).toBe(expected);
   });
 });

@@ -191,7 +191,7 @@ export class ClientState implements PageState {
     yield;
     let view: View = NO_ROWS;
     if (input !== undefined) {
-      // The rates are those of the present.
+      // Rates are known for the present only.
       const rates = at === undefined ? this.ratesOf(scope) : undefined;
       const counted = rates && new GraphRates(rates, input.config);
       const graph = this.kept.graph(request);
