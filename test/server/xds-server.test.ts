@@ -176,13 +176,16 @@ describe('a changed Listener (gRFC A36)', () => {
         for (const each of all) statuses.set(each, (statuses.get(each) ?? 0) + 1);
       }
     });
+    // A client that has not come yet would not see the change, and would be waited for in vain.
+    const allHaveConnected = (times: number) =>
+      eventually(
+        () => world.peers.size,
+        (size) => size >= 4 * times,
+      );
+    await allHaveConnected(1);
     for (let i = 1; i <= 12; i++) {
       world.serve([changed(String(i))]);
-      const before = world.peers.size;
-      await eventually(
-        () => world.peers.size,
-        (size) => size >= before + 4,
-      );
+      await allHaveConnected(1 + i);
     }
     isOver = true;
     await Promise.all(load);
