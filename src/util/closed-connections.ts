@@ -2,11 +2,16 @@ import type { Clock } from './clock';
 import type { Logger } from './logger';
 import { joinHostPort } from './text';
 
-/** Milliseconds over which connections are counted before the line about them. */
+/** Milliseconds over which connections and calls are counted before the line about them. */
 const INTERVAL_MS = 1000;
 
-/** Why a server closes connections: what they did, and what to check. */
-export type CloseReason = readonly [cause: string, nextStep: string];
+/** Why a server closes connections, or refuses calls of them: what their clients did, and what to check. */
+export interface CloseReason {
+  readonly cause: string;
+  readonly nextStep: string;
+  /** Whether calls are refused, and connections stay. */
+  readonly isOfCalls?: boolean;
+}
 
 /** The end of a connection of a server, below or above TLS. */
 export interface LocalEnd {
@@ -14,7 +19,10 @@ export interface LocalEnd {
   readonly localPort?: number | undefined;
 }
 
-/** Reports the connections that a server closes because of what their clients did: one line a second for each reason and address. */
+/**
+ * Reports the connections that a server closes, and the calls that it refuses, because of what their clients did: one line a second
+ * for each reason and address.
+ */
 export class ClosedConnections {
   /** How many of each address, by reason, since the last lines. */
   private counts = new Map<CloseReason, Map<string, number>>();
@@ -24,7 +32,7 @@ export class ClosedConnections {
     private readonly logger: Pick<Logger, 'error'>,
   ) {}
 
-  /** Counts a connection that is still open. */
+  /** Counts a connection that is still open, or one of its calls. */
   add(end: LocalEnd, reason: CloseReason): void {
     if (this.counts.size === 0) this.clock.setTimer(() => this.report(), INTERVAL_MS);
     const counts = this.counts.get(reason) ?? new Map<string, number>();
@@ -41,10 +49,11 @@ export class ClosedConnections {
   private report(): void {
     const { counts } = this;
     this.counts = new Map();
-    for (const [[cause, nextStep], byAddress] of counts) {
+    for (const [{ cause, nextStep, isOfCalls = false }, byAddress] of counts) {
       for (const [address, count] of byAddress) {
-        const connections = count === 1 ? '1 connection' : `${count} connections`;
-        this.logger.error(() => `server ${address}: closed ${connections}: ${cause}: ${nextStep}`);
+        const what = `${isOfCalls ? 'refused' : 'closed'} ${count} ${isOfCalls ? 'call' : 'connection'}`;
+        const text = `${what}${count === 1 ? '' : 's'}: ${cause}: ${nextStep}`;
+        this.logger.error(() => `server ${address}: ${text}`);
       }
     }
   }

@@ -22,18 +22,18 @@ export const UNPROVEN_WHILE_OTHERS_WAIT_MS = 1000;
 const ALL = '';
 
 const FLOOD = 'if it is a flood, limit new connections in a proxy in front of this server';
-const SILENT: CloseReason = [
-  `the client sent neither a ClientHello nor an HTTP/2 preface within ${describeDuration(UNPROVEN_MS)}`,
-  `check what connects and sends nothing, such as a probe; ${FLOOD}`,
-];
-const UNPROVEN: CloseReason = [
-  `the client did not acknowledge the HTTP/2 settings within ${describeDuration(UNPROVEN_MS)}, or ${describeDuration(UNPROVEN_WHILE_OTHERS_WAIT_MS)} while others waited`,
-  `check that its TLS settings match this server; ${FLOOD}`,
-];
-const UNAUTHENTICATED: CloseReason = [
-  'too many connections without an authenticated client',
-  `check the credentials of the clients; ${FLOOD}`,
-];
+const SILENT: CloseReason = {
+  cause: `the client sent neither a ClientHello nor an HTTP/2 preface within ${describeDuration(UNPROVEN_MS)}`,
+  nextStep: `check what connects and sends nothing, such as a probe; ${FLOOD}`,
+};
+const UNPROVEN: CloseReason = {
+  cause: `the client did not acknowledge the HTTP/2 settings within ${describeDuration(UNPROVEN_MS)}, or ${describeDuration(UNPROVEN_WHILE_OTHERS_WAIT_MS)} while others waited`,
+  nextStep: `check that its TLS settings match this server; ${FLOOD}`,
+};
+const UNAUTHENTICATED: CloseReason = {
+  cause: 'too many connections without an authenticated client',
+  nextStep: `check the credentials of the clients; ${FLOOD}`,
+};
 
 /**
  * Called with what is to be called once the client of the connection has proven itself, and before that once its TLS handshake has

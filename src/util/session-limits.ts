@@ -4,6 +4,7 @@ import type { Duplex } from 'node:stream';
 import { CallTurns } from './call-turns';
 import type { Clock } from './clock';
 import type { ClosedConnections, CloseReason } from './closed-connections';
+import { openCallsOfProcess, type OpenCalls } from './open-calls';
 
 /** Streams that a client may open before it has acknowledged the settings of the server. */
 export const MAX_STREAMS_AT_FIRST = 10;
@@ -20,20 +21,29 @@ const HEADER_OVERHEAD = 32;
 export const DATA_FRAMES_UNTIL_LOOK = 4096;
 /** The least mean size of DATA frames. A gRPC message without content has 5 bytes; Node.js reads some of them in two parts. */
 const MIN_DATA_BYTES = 3;
-const TINY_DATA: CloseReason = [
-  'the client sent a call in DATA frames that are smaller than gRPC messages',
-  'check the HTTP/2 library of the client; if it is an attack, put a proxy in front of this server',
-];
-const TOO_MANY_STREAMS: CloseReason = [
-  `the client began more than ${MAX_STREAMS_BEGUN_AT_FIRST} calls before it acknowledged the HTTP/2 settings`,
-  'check its HTTP/2 library; if it is an attack, put a proxy in front of this server',
-];
+const TINY_DATA: CloseReason = {
+  cause: 'the client sent a call in DATA frames that are smaller than gRPC messages',
+  nextStep:
+    'check the HTTP/2 library of the client; if it is an attack, put a proxy in front of this server',
+};
+const TOO_MANY_STREAMS: CloseReason = {
+  cause: `the client began more than ${MAX_STREAMS_BEGUN_AT_FIRST} calls before it acknowledged the HTTP/2 settings`,
+  nextStep: 'check its HTTP/2 library; if it is an attack, put a proxy in front of this server',
+};
+const NO_ROOM: CloseReason = {
+  cause: 'open calls take more than a third of the heap of the process',
+  nextStep:
+    'end calls sooner, or raise --max-old-space-size; if it is an attack, put a proxy in front of this server',
+  isOfCalls: true,
+};
 
 export interface SessionLimitsOptions {
   /** Streams of a connection whose client has acknowledged the settings. Default: `DEFAULT_MAX_STREAMS`. */
   readonly maxStreams?: number | undefined;
   readonly clock: Pick<Clock, 'nextTurn' | 'setTimer'>;
   readonly closed: ClosedConnections;
+  /** Default: those of the process. */
+  readonly openCalls?: OpenCalls;
 }
 
 interface Injector {
@@ -52,25 +62,29 @@ export class SessionLimits {
   private readonly turns: CallTurns<Http2Session>;
   private readonly maxStreams: number;
   private readonly closed: ClosedConnections;
+  private readonly openCalls: OpenCalls;
   /** How many streams have begun on a session whose client has not acknowledged the settings. */
   private readonly unacknowledged = new WeakMap<Http2Session, number>();
   /** Of the connection that is being injected. */
   private onAcknowledged: (() => void) | undefined;
 
   /** @param server Has neither listened nor created an injector yet. */
-  constructor(
-    server: object,
-    { maxStreams = DEFAULT_MAX_STREAMS, clock, closed }: SessionLimitsOptions,
-  ) {
+  constructor(server: object, options: SessionLimitsOptions) {
+    const { maxStreams = DEFAULT_MAX_STREAMS, clock, closed } = options;
     this.closed = closed;
+    this.openCalls = options.openCalls ?? openCallsOfProcess;
     this.maxStreams = maxStreams;
     this.turns = new CallTurns(clock);
-    const options: unknown = Reflect.get(server, 'commonServerOptions');
+    const serverOptions: unknown = Reflect.get(server, 'commonServerOptions');
     const create: unknown = Reflect.get(server, 'createHttp2Server');
-    if (typeof options !== 'object' || options === null || typeof create !== 'function') {
+    if (
+      typeof serverOptions !== 'object' ||
+      serverOptions === null ||
+      typeof create !== 'function'
+    ) {
       throw new Error('grpc-xds: this version of @grpc/grpc-js does not show its HTTP/2 servers');
     }
-    Object.assign(options, {
+    Object.assign(serverOptions, {
       maxHeaderListPairs: MAX_HEADER_PAIRS,
       settings: {
         maxConcurrentStreams: Math.min(MAX_STREAMS_AT_FIRST, maxStreams),
@@ -137,23 +151,30 @@ export class SessionLimits {
     });
   }
 
-  /** Ends what a client that has acknowledged the settings could not do. */
+  /** Ends what a client that has acknowledged the settings could not do, and what there is no room for. */
   private mayBegin(
     session: Http2Session,
     stream: ServerHttp2Stream,
     raw: readonly string[],
   ): boolean {
+    const headerBytes = sizeOf(raw);
     const begun = this.unacknowledged.get(session);
-    if (begun === undefined) return true;
-    this.unacknowledged.set(session, begun + 1);
-    if (begun >= MAX_STREAMS_BEGUN_AT_FIRST) {
-      this.closed.add(session.socket, TOO_MANY_STREAMS);
-      session.destroy();
-      return false;
+    if (begun !== undefined) {
+      this.unacknowledged.set(session, begun + 1);
+      if (begun >= MAX_STREAMS_BEGUN_AT_FIRST) {
+        this.closed.add(session.socket, TOO_MANY_STREAMS);
+        session.destroy();
+        return false;
+      }
+      if (headerBytes > MAX_HEADER_LIST_BYTES) {
+        // Other codes make Node.js create an error, and write at once.
+        stream.close(constants.NGHTTP2_CANCEL);
+        return false;
+      }
     }
-    if (sizeOf(raw) <= MAX_HEADER_LIST_BYTES) return true;
-    // Other codes make Node.js create an error, and write at once.
-    stream.close(constants.NGHTTP2_CANCEL);
+    if (this.openCalls.add(session, stream, headerBytes)) return true;
+    this.closed.add(session.socket, NO_ROOM);
+    stream.close(constants.NGHTTP2_REFUSED_STREAM);
     return false;
   }
 }

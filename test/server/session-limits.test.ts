@@ -3,16 +3,20 @@ import { constants } from 'node:http2';
 import type { NetConnectOpts } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Metadata } from '@grpc/grpc-js';
+import { Metadata, Server, ServerCredentials } from '@grpc/grpc-js';
 import { RawAdsServer } from '../../src/cli/record/recorder';
 import { ControlPlane } from '../../src/control-plane';
 import { Relay } from '../../src/relay';
+import { systemClock } from '../../src/util/clock';
+import { ClosedConnections } from '../../src/util/closed-connections';
+import { OpenCalls } from '../../src/util/open-calls';
 import {
   DATA_FRAMES_UNTIL_LOOK,
   MAX_HEADER_LIST_BYTES,
   MAX_HEADER_PAIRS,
   MAX_STREAMS_AT_FIRST,
   MAX_STREAMS_BEGUN_AT_FIRST,
+  SessionLimits,
 } from '../../src/util/session-limits';
 import { FakeIo } from '../cli/fake-io';
 import { eventually } from '../support/eventually';
@@ -288,4 +292,114 @@ it('a client with 1,000 concurrent calls, or 8 kB of metadata, is served', async
   const metadata = new Metadata();
   metadata.set('key', 'v'.repeat(8192));
   expect(await callServer(client, { metadata })).toBe('OK');
+});
+
+describe('open calls of all connections', () => {
+  const METHOD = '/test.Echo/Wait';
+  const ROOM_BYTES = 4 * 1024 * 1024;
+  let log: string[];
+  let connect: () => Promise<RawHttp2Client>;
+
+  beforeEach(async () => {
+    log = [];
+    const server = new Server();
+    const closed = new ClosedConnections(systemClock, { error: (text) => log.push(text()) });
+    new SessionLimits(server, {
+      maxStreams: 1000,
+      clock: systemClock,
+      closed,
+      openCalls: new OpenCalls(ROOM_BYTES),
+    });
+    const port = await new Promise<number>((resolve, reject) => {
+      server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, bound) => {
+        if (error === null) resolve(bound);
+        else reject(error);
+      });
+    });
+    const codec = (bytes: Buffer) => bytes;
+    const definition = {
+      path: METHOD,
+      requestStream: true,
+      responseStream: true,
+      requestSerialize: codec,
+      requestDeserialize: codec,
+      responseSerialize: codec,
+      responseDeserialize: codec,
+    };
+    server.addService({ Wait: definition }, { Wait: () => undefined });
+    cleanUp.push(() => server.forceShutdown());
+    connect = async () => {
+      const client = await RawHttp2Client.connect({ port, host: '127.0.0.1' });
+      clients.push(client);
+      for (const count of [1, 2]) {
+        await eventually(
+          () => client.settings().length,
+          (seen) => seen === count,
+        );
+        client.acknowledge();
+      }
+      return client;
+    };
+  });
+
+  /** Opens calls. @returns how many of them the server has refused. */
+  async function refusedOf(client: RawHttp2Client, count: number, block: Buffer): Promise<number> {
+    const before = client.resets().length;
+    client.call(block, count);
+    // Refused for its headers, after all that was sent before it.
+    const pairs = Array.from({ length: MAX_HEADER_PAIRS }, (_, i) => literal(`h${i}`, 'v'));
+    const [last] = client.call(callHeaders(METHOD, ...pairs));
+    await eventually(
+      () => client.framesOf(FRAME.reset).some(({ stream }) => stream === last),
+      Boolean,
+    );
+    const resets = client.resets().slice(before, -1);
+    expect(new Set(resets).size).toBeLessThanOrEqual(1);
+    for (const code of resets) expect(code).toBe(constants.NGHTTP2_REFUSED_STREAM);
+    return resets.length;
+  }
+
+  const few = callHeaders(METHOD);
+  /** 118 headers in as many bytes: "accept-encoding: gzip, deflate" of the static table. */
+  const many = callHeaders(METHOD, Buffer.alloc(118, 0x80 | 16));
+
+  it.each([
+    ['few', few, 350],
+    ['many, by references of one byte', many, 190],
+  ])(
+    'with %s headers are bounded, and those who have few calls may call',
+    async (_, block, fit) => {
+      const [first, second, third] = [await connect(), await connect(), await connect()];
+      const refused = await refusedOf(first, 990, block);
+      expect(990 - refused).toBeGreaterThan(fit);
+      expect(990 - refused).toBeLessThan(fit * 1.15);
+      expect(await refusedOf(second, 100, block)).toBeGreaterThan(80);
+      expect(await refusedOf(third, 5, few)).toBe(0);
+      await eventually(
+        () => log,
+        (lines) => lines.length > 0,
+      );
+      expect(log[0]).toMatch(
+        /^server 127\.0\.0\.1:\d+: refused \d+ calls: open calls take more than a third/,
+      );
+    },
+  );
+
+  it('make room when they end, each or with their connections', async () => {
+    const [first, second] = [await connect(), await connect()];
+    expect(await refusedOf(first, 990, few)).toBeGreaterThan(0);
+    expect(await refusedOf(second, 50, few)).toBeGreaterThan(0);
+    const cancel = Buffer.from([0, 0, 0, constants.NGHTTP2_CANCEL]);
+    for (let stream = 1; stream < 200; stream += 2) first.send(FRAME.reset, stream, cancel);
+    await eventually(
+      () => refusedOf(second, 1, few),
+      (refused) => refused === 0,
+    );
+    expect(await refusedOf(second, 300, few)).toBeGreaterThan(150);
+    first.socket.destroy();
+    await eventually(
+      async () => refusedOf(await connect(), 200, few),
+      (refused) => refused === 0,
+    );
+  });
 });
