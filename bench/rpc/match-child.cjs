@@ -1,7 +1,7 @@
 // Time to find the route of a call, alone: this package's index of routes from its sources, and the peer's matchers.
 require('../../test/support/run-typescript.cjs');
 const { Metadata } = require('@grpc/grpc-js');
-const { MatchedCall } = require('../../src/routing/matched-call.ts');
+const { CallHeaders, clientHeaders, MatchedCall } = require('../../src/routing/matched-call.ts');
 const { RouteIndex } = require('../../src/routing/route-index.ts');
 const { runSteps } = require('../../src/util/steps.ts');
 
@@ -41,7 +41,7 @@ function time(find, count) {
 
 function ours(count, kind) {
   const index = runSteps(RouteIndex.inSteps(routes(count, kind)));
-  const call = new MatchedCall(Math.random);
+  const call = new MatchedCall(Math.random, new CallHeaders(clientHeaders));
   const metadata = new Metadata();
   return time((path) => {
     call.begin(path, metadata);

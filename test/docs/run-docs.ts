@@ -1,6 +1,6 @@
 // Builds the site with the pages of `docs` and the API reference into `build/site`, and checks every page: links, anchors, the
 // types of programs, JSON and YAML, and what can be run: `npm run docs`. Follows only the pages with a word in their path:
-// `npm run docs -- guides`. Ends with 1 after a fault, each of which is printed as `file:line: text`.
+// `npm run docs -- guides`. Ends with 1 after a fault, each of which is printed.
 import { join } from 'node:path';
 import { deadLinks } from './links';
 import { scriptsNotRun } from './page-scripts';
@@ -29,6 +29,8 @@ async function main(words: readonly string[]): Promise<number> {
     ...typeErrors(programs),
     ...(await Promise.all(data.map(faultsOfData))).flat(),
   ];
+  const unknown = words.filter((word) => !pages.some(({ path }) => path.includes(word)));
+  for (const word of unknown) faults.push(`"${word}": no page has this in its path`);
   const runnable = pages.filter(isRunnable).filter(({ path }) => isChosen(path, words));
   prepareWalks();
   const waiting = [...runnable];
