@@ -39,7 +39,6 @@ export type {
   ServerReport,
 } from './observe/admin/server-report';
 export type { ShareReport } from './observe/admin/share-report';
-export type { SampledCall } from './observe/rates/call-samples';
 export type { Difference } from './wire/proto-json/json-diff';
 export type {
   ChildState,

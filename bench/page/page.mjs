@@ -6,13 +6,7 @@ import { measureLargeMesh } from './large-mesh.mjs';
 export async function run() {
   await compareObserved({
     what: 'the live page',
-    variants: [
-      ['no page'],
-      ['no page again'],
-      ['page closed', 'closed page'],
-      ...PAGE,
-      ['1 % of calls sampled', 'sampling page'],
-    ],
+    variants: [['no page'], ['no page again'], ['page closed', 'closed page'], ...PAGE],
     target: 'at most 1 % once it is closed, 2 % while it is served, 5 % while it is open.',
   });
   await measureLargeMesh();

@@ -30,8 +30,7 @@ function observe() {
 /** Serves the live page; the process that reads an open one is another, as a browser is. */
 function servePage() {
   const { serveAdminPage } = require('../../dist/index.js');
-  const sampleCalls = observing === 'sampling page' ? 0.01 : 0;
-  serveAdminPage({ port: 0, sampleCalls }).then((page) => {
+  serveAdminPage({ port: 0 }).then((page) => {
     const { url } = page;
     if (observing === 'closed page') void page.close();
     if (observing !== 'open page') return;

@@ -75,7 +75,6 @@ export class XdsConfigSelector implements ConfigSelector {
     meter.begin();
     const found = table.find(matched);
     const exceeded = meter.end();
-    call.sample?.onMatched(matched.headers.read());
     if (found?.choice === undefined || exceeded !== undefined) {
       matched.end();
       call.failUnrouted(this.describeFailure(method, found, exceeded), found);

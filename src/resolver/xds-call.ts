@@ -15,7 +15,6 @@ import { ContainedFilter, rejectWith, runContained } from '../grpc-js/host-callb
 import type { AuthorityRewrite, CallAttributes, OverrideHost } from '../lb/call-attributes';
 import type * as Stats from '../observe/stats/call-stats';
 import type { CallStats } from '../observe/stats/call-stats';
-import type { OpenSample } from '../observe/rates/call-samples';
 import type { RatedCall } from '../observe/rates/rated-call';
 import type { ChannelRates } from '../observe/rates/process-rates';
 import type { ChannelStats } from '../observe/stats/stats-plugin';
@@ -122,12 +121,7 @@ export class XdsCall extends ContainedFilter implements CallConfig, CallAttribut
     super();
     const tracer = channel.stats?.startCall(method);
     this.stats = tracer && new (loadStats().CallStats)(tracer, channel.clock);
-    this.rated = channel.rates?.current?.startCall(channel.clock, method);
-  }
-
-  /** `undefined` if the call is not sampled for a live page. */
-  get sample(): OpenSample | undefined {
-    return this.rated?.sample;
+    this.rated = channel.rates?.current?.startCall(channel.clock);
   }
 
   get status(): Status {
@@ -290,14 +284,8 @@ export class XdsCall extends ContainedFilter implements CallConfig, CallAttribut
     this.state = 'ended';
     if (shown.code !== Status.OK) shown = this.explain(shown);
     stats?.end(shown.code, shown.details);
-    this.endRated(shown.code);
+    this.rated?.end(shown.code);
     return shown;
-  }
-
-  private endRated(code: number): void {
-    const address = this.sample && this.picked?.subchannel?.getAddress();
-    if (address !== undefined) this.sample?.onPicked(address);
-    this.rated?.end(code);
   }
 
   private filterMetadata(headers: Promise<Metadata>): Promise<Metadata> {

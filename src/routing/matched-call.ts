@@ -93,11 +93,6 @@ export class CallHeaders<Source = Metadata> {
     this.texts = undefined;
   }
 
-  /** Returns the headers that were requested and are there, each with its value. */
-  *read(): Iterable<readonly [string, string]> {
-    for (const [name, text] of this.texts ?? []) if (text !== undefined) yield [name, text.text];
-  }
-
   /** Returns a header by its lower-case name; `undefined` if it is absent. */
   get(name: string): MatchedText | undefined {
     const texts = (this.texts ??= new Map<string, MatchedText | undefined>());

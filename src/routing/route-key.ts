@@ -7,7 +7,6 @@ export function routeKey(route: Route, { routes }: Pick<VirtualHost, 'routes'>):
   return {
     route,
     routes,
-    index: route.index,
     label: () => route.name || describeMatch(route.match),
   };
 }

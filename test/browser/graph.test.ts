@@ -1,7 +1,6 @@
 import type { BrowserContextOptions, Page } from 'playwright-core';
 import { audit, auditLayout } from '../support/audit';
 import { describeInBrowser } from '../support/describe-in-browser';
-import type { EchoClient } from '../support/echo-backend';
 import { eventually } from '../support/eventually';
 import { longestTask } from '../support/longest-task';
 import { Mesh, SERVICE, type MeshResources } from '../support/mesh';
@@ -22,19 +21,17 @@ describeInBrowser('the graph of the live page in Chromium', (chromium) => {
   let tab: Page;
   let mesh: Mesh;
   let resources: MeshResources;
-
-  let shop: EchoClient;
   let url: string;
 
   async function open(options: BrowserContextOptions = {}): Promise<void> {
-    ({ url } = await chromium.servePage({ port: 0, sampleCalls: 1 }));
+    ({ url } = await chromium.servePage({ port: 0 }));
     tab = await chromium.openTab({ viewport: { width: 1280, height: 900 }, ...options });
     await tab.goto(url);
     await tab.waitForSelector('.mesh .node');
   }
 
   async function openScene(): Promise<void> {
-    ({ mesh, resources, shop } = await startScene());
+    ({ mesh, resources } = await startScene());
     chromium.stopping(mesh);
     await open();
   }
@@ -112,18 +109,6 @@ describeInBrowser('the graph of the live page in Chromium', (chromium) => {
       expect(await tab.locator('.edge.connection').count()).toBe(1);
     });
 
-    it('lights the way that a sampled call took', async () => {
-      const samples = tab.getByRole('region', { name: 'Calls seen lately' });
-      await samples.getByText('No call was sampled yet, of which 100 % are.').waitFor();
-      await shop.say();
-      await samples.getByRole('button', { name: /Say → 127\.0\.0\.1:\d+: OK in/ }).click();
-      await tab.waitForSelector('.mesh.explained');
-      expect(await tab.textContent('#explanation')).toContain('route 1: all');
-      expect(await tab.textContent('.steps')).toContain('✕ 0: pay: ');
-      expect(await tab.locator('.node.on-way[aria-label^="endpoint "]').count()).toBe(1);
-      expect(await audit(tab)).toEqual([]);
-    });
-
     it('shows the numbers of a line on hover', async () => {
       const [x = 0, y = 0] = await tab.evaluate<readonly number[]>(END_OF_FIRST_LINE);
       await tab.mouse.move(x, y);
@@ -181,6 +166,7 @@ describeInBrowser('the graph of the live page in Chromium', (chromium) => {
       expect(await lit()).toContain('cluster catalog');
       expect(await lit()).not.toContain('cluster pay');
       expect(await tab.locator('.mesh .share:text-is("25 %")').count()).toBeGreaterThan(0);
+      expect(await audit(tab)).toEqual([]);
       await tab.getByRole('button', { name: 'Show all ways' }).click();
       await tab.waitForSelector('.mesh:not(.explained)');
       await tab.getByLabel('Headers, one a line').fill('x-region: eu');

@@ -54,7 +54,7 @@ describe('a channel with a bootstrap of its own', () => {
   });
 
   it('has its own config, endpoints and explanation in reports and on the page, and no rates of both', async () => {
-    const page = await serveAdminPage({ port: 0, sampleCalls: 1 });
+    const page = await serveAdminPage({ port: 0 });
     const [first, second] = [await registered.backend('c'), await other.backend('d')];
     registered.serve(clustersNamed('of-registered', first.port));
     other.serve(clustersNamed('of-other', second.port));
@@ -91,7 +91,6 @@ describe('a channel with a bootstrap of its own', () => {
       const isCluster = ({ kind, column }: (typeof graph)[number]) =>
         kind === 'node' && column === 'cluster';
       expect(graph.filter(isCluster)).toMatchObject([{ name: cluster }]);
-      expect(graph.some(({ kind }) => kind === 'sample')).toBe(false);
       expect(rowsOf('routes')[0]).not.toHaveProperty('rate');
       expect(rowsOf('targets')).toMatchObject([{ sameTarget: 2 }, { sameTarget: 2 }]);
     }

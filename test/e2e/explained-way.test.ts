@@ -1,5 +1,5 @@
 import { Metadata } from '@grpc/grpc-js';
-import { inspect, serveAdminPage, type AdminPage } from '../../src';
+import { serveAdminPage, type AdminPage } from '../../src';
 import type { CallWay } from '../../src/observe/admin/page/call-way';
 import { eventually } from '../support/eventually';
 import { Mesh, SERVICE, type MeshResources } from '../support/mesh';
@@ -11,13 +11,10 @@ import {
   endpointsJson,
   listenerJson,
   routeConfigJson,
-  routeToCluster,
   type Json,
 } from '../support/xds-json';
 
 const CALLS = 1000;
-/** Calls whose sampled way is compared. */
-const SAMPLED = 50;
 /** Calls at once, each with a request of its own to the page, which accepts 8 connections. */
 const AT_ONCE = 4;
 const CLUSTERS = ['plain', 'zones', 'failover', 'primary', 'standby'];
@@ -121,51 +118,6 @@ describe('the explained way of a call', () => {
       expect({ cluster, ...rounded(explained) }).toEqual({ cluster, ...rounded(counted) });
     }
   }, 120_000);
-
-  it('of a sampled call leads to the backend that answered', async () => {
-    mesh = await Mesh.start();
-    const names = CLUSTERS.flatMap((cluster) => [`${cluster}-a`, `${cluster}-b`]);
-    const backends = await Promise.all(names.map((name) => mesh.backend(name)));
-    const ports = new Map(backends.map(({ name, port }) => [name, port]));
-    mesh.serve(resourcesFor((name) => ports.get(name) ?? 0));
-    const client = mesh.client();
-    page = await serveAdminPage({ port: 0, sampleCalls: 1 });
-    const random = seededRandom(33);
-    for (let index = 0; index < SAMPLED; index++) {
-      const headers = { ...randomHeaders(random), authorization: 'Bearer eyJhbGciOi' };
-      const taken = await client.say({ metadata: metadataOf(headers) }).catch(() => undefined);
-      const [sample] = inspect().targets[0]?.sampledCalls ?? [];
-      if (taken === undefined) {
-        expect(sample).toMatchObject({ code: 14 });
-        continue;
-      }
-      const endpoint = `127.0.0.1:${ports.get(taken)}`;
-      expect(sample).toMatchObject({ endpoint, path: '/test.Echo/Say', code: 0 });
-      expect(JSON.stringify(sample)).not.toContain('eyJ');
-      const query = { target: `xds:///${SERVICE}`, id: `${sample?.id}` };
-      const way = await getWay(page, `/api/sample?${new URLSearchParams(query).toString()}`);
-      expect([...endpointsOf(way)]).toEqual([[endpoint, 1]]);
-      expect(way.nodes.every(({ share }) => share <= 1)).toBe(true);
-    }
-  }, 120_000);
-
-  it('of a sampled call on another address of an endpoint leads to the endpoint', async () => {
-    mesh = await Mesh.start();
-    const { port } = await mesh.backend('a');
-    mesh.serve({
-      listeners: [listenerJson(SERVICE)],
-      routes: [routeConfigJson(`${SERVICE}-routes`, [routeToCluster('a')])],
-      clusters: [edsClusterJson('a')],
-      endpoints: [withTwoAddresses('a', port)],
-    });
-    page = await serveAdminPage({ port: 0, sampleCalls: 1 });
-    expect(await mesh.client().say()).toBe('a');
-    const [sample] = inspect().targets[0]?.sampledCalls ?? [];
-    expect(sample?.endpoint).toBe(`127.0.0.1:${port}`);
-    const query = { target: `xds:///${SERVICE}`, id: `${sample?.id}` };
-    const way = await getWay(page, `/api/sample?${new URLSearchParams(query).toString()}`);
-    expect([...endpointsOf(way)]).toEqual([['127.0.0.1:1', 1]]);
-  });
 });
 
 /**
@@ -239,19 +191,6 @@ function resourcesFor(portOf: (backend: string) => number): MeshResources {
   };
 }
 
-/** An endpoint of which nothing listens on the first address. */
-function withTwoAddresses(cluster: string, port: number): Json {
-  const address = (value: number) => ({
-    address: { socket_address: { address: '127.0.0.1', port_value: value } },
-  });
-  const endpoint = { ...address(1), additional_addresses: [address(port)] };
-  const locality = { region: 'test', zone: 'a' };
-  return {
-    cluster_name: cluster,
-    endpoints: [{ locality, load_balancing_weight: 1, lb_endpoints: [{ endpoint }] }],
-  };
-}
-
 /** Endpoints of one locality with the weights 1, 2, 3 and so on. */
 function withWeights(cluster: string, ...ports: readonly number[]): Json {
   const lbEndpoints = ports.map((port, index) => ({
@@ -288,11 +227,7 @@ async function explain(
     method: '/test.Echo/Say',
     headers: lines.join('\n'),
   };
-  return getWay(page, `/api/explain?${new URLSearchParams(query).toString()}`);
-}
-
-async function getWay(page: AdminPage, path: string): Promise<CallWay> {
-  const { text } = await getPage(page, path);
+  const { text } = await getPage(page, `/api/explain?${new URLSearchParams(query).toString()}`);
   const { way } = JSON.parse(text) as { way?: CallWay };
   if (way === undefined) throw new Error(`no way: ${text}`);
   return way;

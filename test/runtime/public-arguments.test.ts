@@ -61,7 +61,7 @@ const registerOptions: Required<main.RegisterOptions> = {
   snapshotPath: '/nowhere/snapshot.bin',
 };
 const pageOptions: Required<main.AdminPageOptions> = {
-  ...{ port: 0, host: '127.0.0.1', token: 'x'.repeat(16), allowedHosts: ['a'], sampleCalls: 1 },
+  ...{ port: 0, host: '127.0.0.1', token: 'x'.repeat(16), allowedHosts: ['a'] },
 };
 const policy: Required<main.LbPolicyDefinition<unknown>> = {
   ...{ name: 'acme.v1.P', messageType: 'acme.v1.P', parseConfig: make },

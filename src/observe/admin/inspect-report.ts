@@ -1,5 +1,4 @@
 import type { RollUp } from '../../lb/tree/roll-up';
-import type { SampledCall } from '../rates/call-samples';
 import type { PolicyState } from '../../lb/tree/policy-state';
 import type { Difference } from '../../wire/proto-json/json-diff';
 import type {
@@ -76,8 +75,6 @@ export interface TargetReport {
   readonly resources: readonly ResourceReport[];
   /** The last changes of these resources, the oldest first. */
   readonly changes: readonly ChangeReport[];
-  /** The calls that were sampled, the latest first: see `AdminPageOptions.sampleCalls`. Absent while no page samples them. */
-  readonly sampledCalls?: readonly SampledCall[];
 }
 
 /** A resource that was accepted and is not in use yet. */

@@ -33,7 +33,6 @@ import type {
   CertificateState,
 } from './inspect-report';
 import { describeChannels } from './channel-report';
-import { processRates } from '../rates/process-rates';
 import { processServers } from './process-servers';
 import type { ShareReport } from './share-report';
 import { describeServerTarget } from './server-target';
@@ -122,18 +121,12 @@ export function inspectProcess(
       ),
       channels: channels.get(scope) ?? [],
       ...describeClient(snapshot(), inspected, contents),
-      ...describeSamples(scope),
     })),
     servers: includesServers(options) ? processServers.reports() : [],
     shares: inspected.shares,
     certificates: inspected.certificates.map(describeCertificates),
   };
   return redact(report);
-}
-
-function describeSamples(scope: string): Pick<TargetReport, 'sampledCalls'> {
-  const { samples } = processRates;
-  return samples.share > 0 ? { sampledCalls: samples.of(scope) } : {};
 }
 
 function includesServers({ target }: InspectOptions): boolean {

@@ -26,11 +26,6 @@ export interface AdminPageOptions {
    * of a proxy. Default: none.
    */
   readonly allowedHosts?: readonly string[];
-  /**
-   * The share of calls, 0 to 1, whose way is kept to be shown: 0.01 is one of a hundred. Kept are at most 100 calls, without messages, and
-   * of their headers only those that conditions of routes are compared with. Default: 0.
-   */
-  readonly sampleCalls?: number;
 }
 
 const TOKEN: Rule = {
@@ -39,17 +34,11 @@ const TOKEN: Rule = {
   isSecret: true,
 };
 
-const SHARE: Rule = {
-  legal: 'a number from 0 to 1',
-  accepts: (value) => typeof value === 'number' && value >= 0 && value <= 1,
-};
-
 const OPTIONS: MembersOf<AdminPageOptions> = {
   port: PORT,
   host: optional(TEXT),
   token: optional(TOKEN),
   allowedHosts: optional(TEXTS),
-  sampleCalls: optional(SHARE),
 };
 
 /** Options with their defaults. */

@@ -1,9 +1,6 @@
 import type { Clock } from '../../util/clock';
 import { late } from '../../util/late';
 import { createHandle, type Handle } from '../../util/handle';
-import { systemClock } from '../../util/clock';
-import { systemRandom } from '../../util/random';
-import { CallSamples } from './call-samples';
 import type * as Module from './target-rates';
 import type { TargetRates } from './target-rates';
 
@@ -18,17 +15,13 @@ export class Counting {
   private readonly targets = new Map<string, TargetRates>();
 
   /** @param sinceMs When counting began, by the monotonic clock. */
-  constructor(
-    readonly sinceMs: number,
-    private readonly samples: CallSamples,
-  ) {}
+  constructor(readonly sinceMs: number) {}
 
   /** Returns the rates of a target; `undefined` if there are too many targets. */
   target(target: string): TargetRates | undefined {
     const known = this.targets.get(target);
     if (known !== undefined || this.targets.size >= MAX_TARGETS) return known;
-    const draw = (path: string) => this.samples.draw(target, path);
-    const created = new (loadTargetRates().TargetRates)(this.sinceMs, draw);
+    const created = new (loadTargetRates().TargetRates)(this.sinceMs);
     this.targets.set(target, created);
     return created;
   }
@@ -44,9 +37,6 @@ export class ProcessRates {
   private users = 0;
   private current: Counting | undefined;
 
-  /** @param samples Those of the calls that are counted. */
-  constructor(readonly samples = new CallSamples(systemRandom, systemClock)) {}
-
   /** What is counted; `undefined` if nothing is. */
   get counting(): Counting | undefined {
     return this.current;
@@ -55,7 +45,7 @@ export class ProcessRates {
   /** Counts until the handle is released. What was counted is forgotten with the last release. */
   acquire(clock: Pick<Clock, 'monotonicMs'>): Handle {
     this.users++;
-    this.current ??= new Counting(clock.monotonicMs(), this.samples);
+    this.current ??= new Counting(clock.monotonicMs());
     return createHandle(() => {
       if (--this.users === 0) this.current = undefined;
     });

@@ -1,6 +1,5 @@
 import type { Clock } from '../../util/clock';
 import type { CallMeter } from './call-meter';
-import type { OpenSample } from './call-samples';
 import type { RouteKey, RouteRates } from './route-rates';
 import type { SplitRates } from './split-rates';
 
@@ -15,13 +14,11 @@ export class RatedCall {
   private readonly startedAtMs: number;
   private route: RouteRates | undefined = undefined;
   private split: SplitRates | undefined = undefined;
-  private cluster: string | undefined = undefined;
 
-  /** Counts the start. @param sample Absent if the call is not sampled. */
+  /** Counts the start. */
   constructor(
     private readonly target: CountedTarget,
     private readonly clock: Pick<Clock, 'monotonicMs'>,
-    readonly sample?: OpenSample,
   ) {
     this.startedAtMs = clock.monotonicMs();
     target.calls.start(this.startedAtMs);
@@ -32,20 +29,14 @@ export class RatedCall {
     const nowMs = this.clock.monotonicMs();
     this.route = this.target.route(key);
     this.route?.calls.start(nowMs);
-    this.sample?.onRouted(key);
-    if (cluster === undefined) return;
-    this.cluster = cluster;
-    this.split = this.route?.split(cluster);
-    this.split?.start(nowMs);
+    if (cluster !== undefined) this.startSplit(cluster, nowMs);
   }
 
   /** A filter sends the call to another cluster of its route. */
   onMoved(cluster: string): void {
     const nowMs = this.clock.monotonicMs();
-    this.cluster = cluster;
     this.split?.withdraw(nowMs);
-    this.split = this.route?.split(cluster);
-    this.split?.start(nowMs);
+    this.startSplit(cluster, nowMs);
   }
 
   /** @param code The status that the application gets. */
@@ -54,7 +45,11 @@ export class RatedCall {
     const latencyMs = nowMs - this.startedAtMs;
     this.target.calls.end(nowMs, code, latencyMs);
     this.route?.calls.end(nowMs, code, latencyMs);
-    this.split?.end(nowMs, code, latencyMs);
-    this.sample?.end(code, latencyMs, this.cluster);
+    this.split?.calls.end(nowMs, code, latencyMs);
+  }
+
+  private startSplit(cluster: string, nowMs: number): void {
+    this.split = this.route?.split(cluster);
+    this.split?.start(nowMs);
   }
 }

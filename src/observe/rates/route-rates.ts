@@ -8,8 +8,6 @@ const MAX_SPLITS = 100;
 export interface RouteKey {
   /** The same object while the route does not change. */
   readonly route: object;
-  /** Its place in the resource. */
-  readonly index: number;
   /** All routes of its virtual host. */
   readonly routes: readonly object[];
   /** Returns what names the route when it has changed. */

@@ -17,8 +17,4 @@ export class SplitRates {
     this.calls.withdraw(nowMs);
     this.sinceChange.add(nowMs, -1);
   }
-
-  end(nowMs: number, code: number, latencyMs: number): void {
-    this.calls.end(nowMs, code, latencyMs);
-  }
 }

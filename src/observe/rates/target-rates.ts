@@ -1,6 +1,5 @@
 import type { Clock } from '../../util/clock';
 import { CallMeter } from './call-meter';
-import type { OpenSample } from './call-samples';
 import { RatedCall } from './rated-call';
 import { RouteRates, type RouteKey } from './route-rates';
 
@@ -26,18 +25,12 @@ export class TargetRates {
   /** Those of clusters, and of their endpoints: they end with these. */
   private readonly attempts = new WeakMap<object, CallMeter>();
 
-  /**
-   * @param sinceMs When counting began, by the monotonic clock.
-   * @param draw Starts to sample a call with this path, if it is drawn. Default: none is.
-   */
-  constructor(
-    readonly sinceMs: number,
-    private readonly draw: (path: string) => OpenSample | undefined = () => undefined,
-  ) {}
+  /** @param sinceMs When counting began, by the monotonic clock. */
+  constructor(readonly sinceMs: number) {}
 
-  /** Counts the start of a call. @param path Such as `/package.Service/Method`. */
-  startCall(clock: Pick<Clock, 'monotonicMs'>, path: string): RatedCall {
-    return new RatedCall(this, clock, this.draw(path));
+  /** Counts the start of a call. */
+  startCall(clock: Pick<Clock, 'monotonicMs'>): RatedCall {
+    return new RatedCall(this, clock);
   }
 
   /** Returns the rates of a route; `undefined` if there are too many routes. */

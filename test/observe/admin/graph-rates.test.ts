@@ -58,7 +58,7 @@ class Scene {
     const [route] = this.virtualHost.routes;
     if (route === undefined) throw new Error('there is no route');
     for (let index = 0; index < times; index++) {
-      const call = this.channel.current?.startCall(this.clock, '/shop.Cart/Add');
+      const call = this.channel.current?.startCall(this.clock);
       call?.onRouted(routeKey(route, this.virtualHost), cluster);
       const attempts = this.callsOf(cluster).of(
         new FakeSubchannel(1, { host, port: 80 }, {}, () => {}),

@@ -1,7 +1,7 @@
 import { RandomSubsettingConfig } from '../../../src/lb/random-subsetting/config';
 import type { ChildState, EndpointState, StateName } from '../../../src/lb/tree/policy-state';
 import { WrrLocalityConfig } from '../../../src/lb/wrr-locality/config';
-import { findTakenWay, findWay, type CallWay } from '../../../src/observe/admin/page/call-way';
+import { findWay, type CallWay } from '../../../src/observe/admin/page/call-way';
 import {
   DrawnGraph,
   drawnNodes,
@@ -320,29 +320,6 @@ describe('the way of a call', () => {
     expect(nodesOf(graph)).toContain(
       'endpoint 127.0.0.2:80: unused (not connected: the policy does not use it)',
     );
-  });
-
-  it('of a sampled call is by the route that has its cluster, if several have the same conditions', () => {
-    const config = graphConfig(
-      virtualHost([route(forwardTo('new')), route(forwardTo('x')), route(forwardTo('y'))]),
-      new Map(['new', 'x', 'y'].map((name) => [name, leafOf(edsCluster(name), endpoints(name))])),
-    );
-    const graph = buildWholeGraph(
-      { target: GRAPH_TARGET, config, policies: undefined },
-      graphOptions(REQUEST),
-    );
-    // Before the first route was added, it was the second of two.
-    const sample = {
-      ...{ id: 1, target: GRAPH_TARGET, startedAtMs: 0, path: '/a.B/C', headers: [] },
-      ...{ route: { index: 1, label: 'every path' }, cluster: 'y', code: 0, durationMs: 1 },
-    };
-    const way = findTakenWay(
-      { graph, whole: graph },
-      { explained: routed(3, { new: 1 }), sample },
-      drawnNodes(graph, REQUEST),
-    );
-    const taken = way.edges.filter(({ share }) => share > 0);
-    expect(taken.map(({ name }) => name)).toEqual(['2: every path', 'y']);
   });
 
   /** A cluster with weights 1 and 3 in one locality and one endpoint in another; policies of it have those that have states. */

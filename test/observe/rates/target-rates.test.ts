@@ -28,12 +28,13 @@ describe('the rates of a process', () => {
 
   const read = (of: TargetRates) => new ReadRates(of, clock.monotonicMs());
   const keyOf = (route: NamedRoute, routes: readonly NamedRoute[] = [route]): RouteKey => ({
-    ...{ route, routes, index: routes.indexOf(route) },
+    route,
+    routes,
     label: () => route.name,
   });
   function callRoute(target: TargetRates, key: RouteKey, cluster: string, times = 1): void {
     for (let index = 0; index < times; index++) {
-      const call = target.startCall(clock, '/shop.Cart/Add');
+      const call = target.startCall(clock);
       call.onRouted(key, cluster);
       call.end(OK);
     }
@@ -90,7 +91,7 @@ describe('the rates of a process', () => {
   it('moves a call that a filter sends elsewhere', () => {
     const target = count();
     const key = keyOf({ name: 'pay' });
-    const call = target.startCall(clock, '/shop.Cart/Add');
+    const call = target.startCall(clock);
     call.onRouted(key, 'a');
     call.onMoved('b');
     expect(read(target).shareOfSplit(key, 'a')).toEqual({ got: 0, calls: 0, of: 1 });
@@ -101,7 +102,7 @@ describe('the rates of a process', () => {
 
   it('counts a call without a route for its target alone', () => {
     const target = count();
-    target.startCall(clock, '/shop.Cart/Add').end(14);
+    target.startCall(clock).end(14);
     clock.advance(1000);
     expect(read(target).ofTarget()).toMatchObject({ rate: 1, errors: ['UNAVAILABLE 1'] });
   });

@@ -1,8 +1,5 @@
-import type { XdsConfig } from '../../../dependency-manager/xds-config';
-import { firstAddress, formatAddress } from '../../../lb/endpoints/endpoint-key';
-import type { RouteDecision, RoutedCall, RouteTrial } from '../../../resolver/explain-call';
+import type { RouteDecision, RoutedCall } from '../../../resolver/explain-call';
 import { clusterId } from '../../graph/cluster-part';
-import type { SampledCall } from '../../rates/call-samples';
 import type { GraphEdge, GraphNode, MeshGraph } from '../../graph/mesh-graph';
 import { cellText } from '../../live-page/view';
 import { edgeRowId, nodeRowId } from './graph-rows';
@@ -51,66 +48,6 @@ export function findWay(graph: MeshGraph, explained: RoutedCall, findDrawn: Find
   return new WayFinder(graph, findDrawn).find(explained);
 }
 
-/**
- * Finds the way that a sampled call took, in the graph as it is now: what it came to and did not take has the reason of now.
- *
- * @param whole The same graph with all endpoints, of which `graph` may have one node for those of a locality.
- * @param explained The same call, routed by the config of now.
- */
-export function findTakenWay(
-  { graph, whole }: { readonly graph: MeshGraph; readonly whole: MeshGraph },
-  { explained, sample }: { readonly explained: RoutedCall; readonly sample: SampledCall },
-  findDrawn: FindDrawn,
-): CallWay {
-  return new WayFinder(graph, findDrawn).findTaken(explained, sample, placeOf(whole, sample));
-}
-
-/**
- * Returns a sampled call whose endpoint goes by its first address, as in the graph: an endpoint may have several (gRFC A61), and the
- * call was sent to one of them.
- */
-export function byFirstAddress(sample: SampledCall, { clusters }: XdsConfig): SampledCall {
-  const { endpoint, cluster = '' } = sample;
-  if (endpoint === undefined) return sample;
-  const own = clusters.get(cluster);
-  const all = [...(own === undefined ? [] : [own]), ...clusters.values()];
-  for (const each of all) {
-    const children = each.ok ? each.value.children : undefined;
-    const listed = children?.kind === 'endpoints' ? children.endpoints : undefined;
-    for (const { localities } of listed?.priorities ?? []) {
-      const found = localities
-        .flatMap(({ endpoints }) => endpoints)
-        .find(({ addresses }) => addresses.some((address) => formatAddress(address) === endpoint));
-      if (found !== undefined) return { ...sample, endpoint: firstAddress(found) };
-    }
-  }
-  return sample;
-}
-
-/** Returns the ids of the nodes from the cluster of a sampled call to its endpoint: of one that is no more, as far as there are any. */
-function placeOf(
-  { nodes, edges }: MeshGraph,
-  { cluster, endpoint }: SampledCall,
-): readonly string[] {
-  if (cluster === undefined) return [];
-  const endpoints = new Map<string, string>();
-  for (const { id, column, name } of nodes) if (column === 'endpoint') endpoints.set(id, name);
-  const walk = (id: string): readonly string[] | undefined => {
-    // Nothing is below an endpoint, of which there may be ten thousand.
-    const name = endpoints.get(id);
-    if (name !== undefined) return name === endpoint ? [id] : undefined;
-    // A priority that is in use comes before one with the same address that is not.
-    const ways = edges.filter(({ from }) => from === id);
-    for (const { to } of ways.toSorted((a, b) => Number(b.isUsed) - Number(a.isUsed))) {
-      const rest = walk(to);
-      if (rest !== undefined) return [id, ...rest];
-    }
-    return undefined;
-  };
-  const id = clusterId(cluster);
-  return (endpoint === undefined ? undefined : walk(id)) ?? [id];
-}
-
 class WayFinder {
   private readonly nodes: ReadonlyMap<string, GraphNode>;
   private readonly outgoing = new Map<string, GraphEdge[]>();
@@ -139,58 +76,6 @@ class WayFinder {
     for (const node of clusters) if (!isAggregate(node)) this.takeUsed(node);
     for (const node of this.graph.nodes) if (node.column === 'locality') this.takeUsed(node);
     return this.result();
-  }
-
-  findTaken(explained: RoutedCall, sample: SampledCall, place: readonly string[]): CallWay {
-    const [target] = this.graph.nodes.filter(({ column }) => column === 'target');
-    const route = this.findRoute(sample);
-    if (target !== undefined) this.shares.set(target.id, 1);
-    for (const [position, edge] of this.forks(target?.id ?? '').entries()) {
-      // Routes are tried in the order of the graph.
-      const trial = explained.routes[position];
-      if (edge.to === route) {
-        this.take(edge, 1, 'taken');
-        break;
-      }
-      this.take(edge, 0, trial?.mismatch ?? missedRoute(trial));
-    }
-    if (route !== undefined) this.takePlace(route, place);
-    return this.result();
-  }
-
-  /** Each fork from a route on to the endpoint. */
-  private takePlace(routeId: string, place: readonly string[]): void {
-    let from = routeId;
-    for (const id of place) {
-      const fork = this.forks(from);
-      const to = this.nodes.has(id) ? id : `endpoints of ${from}`;
-      for (const edge of fork) {
-        if (edge.to === to) this.take(edge, 1, describeTaken(edge, fork.length));
-        else this.take(edge, 0, edge.text || this.describeMissed(edge));
-      }
-      from = to;
-    }
-  }
-
-  private describeMissed({ to, share, isUsed }: GraphEdge): string {
-    const { state = 'idle', text = '' } = this.nodes.get(to) ?? {};
-    if (!isUsed) return text === '' ? state : `${state}: ${text}`;
-    return share === undefined ? 'not picked' : `not picked, ${percent(share)} by weight`;
-  }
-
-  /** Returns the route of a sampled call, which may have another index now; `undefined` if there is none with its name or conditions. */
-  private findRoute({ route, cluster }: SampledCall): string | undefined {
-    if (route === undefined) return undefined;
-    const isSame = ({ column, name }: GraphNode) =>
-      column === 'route' && name.slice(name.indexOf(':') + 2) === route.label;
-    const alike = this.graph.nodes.filter(isSame);
-    // Several may have the same conditions: it is one that has the cluster, and of these the one with the same index.
-    const leadsThere = ({ id }: GraphNode) =>
-      cluster !== undefined && this.forks(id).some(({ to }) => to === clusterId(cluster));
-    const leading = alike.filter(leadsThere);
-    const candidates = leading.length > 0 ? leading : alike;
-    const isNamed = ({ name }: GraphNode) => name.startsWith(`${route.index}:`);
-    return (candidates.find(isNamed) ?? candidates[0])?.id;
   }
 
   /** What the routing of the call decides: its route, and the clusters of that. */
@@ -306,19 +191,6 @@ function partOf({ share, evenShare }: GraphEdge): number {
 function describeChoice({ policy }: GraphNode, { share }: GraphEdge, part: number): string {
   const weighed = share === undefined ? percent(part) : `${percent(part)} by weight`;
   return policy === undefined ? weighed : `${weighed}, chosen by ${policy}`;
-}
-
-function describeTaken({ share, text }: GraphEdge, ways: number): string {
-  if (ways === 1) return '';
-  return [share === undefined ? 'taken' : `taken, ${percent(share)} by weight`, text]
-    .filter((part) => part !== '')
-    .join(', ');
-}
-
-/** Why a call passed a route that has no condition against it now. */
-function missedRoute(trial: RouteTrial | undefined): string {
-  if (trial !== undefined && trial.share < 1) return `takes ${percent(trial.share)} of such calls`;
-  return 'not taken: it has changed since, or goes by what is not kept of a call';
 }
 
 /** Leaves what fits, in its order: what gets the most calls first. */

@@ -11,8 +11,7 @@ import { errorMessage } from '../../../util/errors';
 import { PACKAGE_VERSION } from '../../../util/version';
 import { inspectProcess, type InspectedProcess } from '../inspect';
 import { ProcessEvents } from './events';
-import { byFirstAddress, findTakenWay, findWay, type CallWay } from './call-way';
-import { describeSample } from './sample-rows';
+import { findWay, type CallWay } from './call-way';
 import { drawnNodes, graphOptions } from './graph-rows';
 import { KeptViews } from './kept-views';
 import { processRates } from '../../rates/process-rates';
@@ -43,7 +42,7 @@ export function serveClientPage(
   observed: ObservedProcess,
   clock: Clock,
 ): Promise<AdminPage> {
-  return servePage(options, () => new ClientPage(observed, clock, options.sampleCalls), clock);
+  return servePage(options, () => new ClientPage(observed, clock), clock);
 }
 
 class ClientPage implements PageSource {
@@ -57,17 +56,13 @@ class ClientPage implements PageSource {
   private readonly past = new PastStates();
   private readonly kept = new KeptViews();
   private readonly values: Handle;
-  /** Of the calls that are sampled. */
-  private readonly sampling: Handle;
   /** Of the calls of servers. */
   private readonly serverCalls = processServers.countCalls();
 
   constructor(
     private readonly observed: ObservedProcess,
     private readonly clock: Clock,
-    sampleCalls = 0,
   ) {
-    this.sampling = processRates.samples.acquire(sampleCalls);
     this.events = new ProcessEvents(clock);
     this.counting = processRates.acquire(clock);
     this.values = observed.keepMoreValues();
@@ -92,7 +87,6 @@ class ClientPage implements PageSource {
     if (name === 'text') {
       return this.capture().describeAsText(target, question.get('at'), this.clock.now());
     }
-    if (name === 'sample') return this.explainSample(target, client, question);
     if (name === 'explain') return this.explain(target, client, question);
     if (name !== 'resource' || inspected === undefined || client === undefined) return undefined;
     return explainResource(inspected, client.snapshot(), question.get('id') ?? '');
@@ -107,7 +101,6 @@ class ClientPage implements PageSource {
   release(): void {
     this.events.release();
     this.counting.release();
-    this.sampling.release();
     this.serverCalls.release();
     this.values.release();
     this.past.clear();
@@ -132,33 +125,7 @@ class ClientPage implements PageSource {
       return { text: errorMessage(error) };
     }
   }
-
-  /** The way that a sampled call took; `undefined` if the call is no longer kept. */
-  private explainSample(
-    id: string,
-    client: InspectedClient | undefined,
-    question: Question,
-  ): { readonly text: string; readonly way?: CallWay } | undefined {
-    const number = Number(question.get('id'));
-    const sample = processRates.samples.of(client?.scope ?? id).find((each) => each.id === number);
-    if (sample === undefined) return undefined;
-    const text = describeSample(sample);
-    const headers = new Metadata();
-    for (const { name, value } of sample.headers) headers.add(name, value);
-    const explained = this.observed.explainCall(client ?? { scope: id }, sample.path, headers);
-    const input = this.capture().graphInput({ target: id });
-    if (explained.kind !== 'routed' || input === undefined) return { text };
-    const request = parseGroups(question);
-    const graph = buildWholeGraph(input, graphOptions(request));
-    const graphs = { graph, whole: buildWholeGraph(input, WHOLE) };
-    const taken = { explained, sample: byFirstAddress(sample, input.config) };
-    const way = findTakenWay(graphs, taken, drawnNodes(graph, request));
-    return { text, way };
-  }
 }
-
-/** The graph with all endpoints. */
-const WHOLE = { maxEndpoints: Infinity, opened: new Set<string>() };
 
 /** The graph whose nodes the way of a call has: the same as is shown. */
 function parseGroups(question: Question): Pick<ViewRequest, 'filter' | 'opened'> {

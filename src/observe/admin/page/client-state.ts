@@ -26,7 +26,6 @@ import {
   type InspectedProcess,
 } from '../inspect';
 import type { ProcessEvents } from './events';
-import { sampleRows } from './sample-rows';
 import { GraphRates } from './graph-rates';
 import type { PastInput } from './past-graph';
 import { graphRows } from './graph-rows';
@@ -34,7 +33,6 @@ import { findEvent, listEvents, type HistoryEvent } from './history';
 import { stateAfter } from './history-state';
 import { KeptViews } from './kept-views';
 import { noticeView } from './notices';
-import { processRates } from '../../rates/process-rates';
 import type { ReadRates } from '../../rates/read-rates';
 import { problemsOf, resourceView, routeView } from './resource-rows';
 import {
@@ -189,25 +187,18 @@ export class ClientState implements PageState {
     const isServer = target === SERVER_TARGET;
     const input = isServer ? undefined : this.graphInput({ target, at });
     yield;
-    let view: View = NO_ROWS;
     if (input !== undefined) {
       // Rates are known for the present only.
       const rates = at === undefined ? this.ratesOf(scope) : undefined;
       const counted = rates && new GraphRates(rates, input.config);
       const graph = this.kept.graph(request);
-      view = yield* graph.view(input, counted && ((part) => counted.describe(part)));
-    } else if (isServer || at === undefined) {
-      // Without a config, what the process waits for is seen at least.
-      const nothing = { target: scope, nodes: [], edges: [] };
-      const calls = isServer ? buildServerGraph(processServers.reports()) : nothing;
-      view = graphRows(withControlPlane(calls, this.processOf(target)), request);
+      return yield* graph.view(input, counted && ((part) => counted.describe(part)));
     }
-    return withRows(view, this.sampleRows(scope));
-  }
-
-  /** As for rates: which client a call was of is not known. */
-  private sampleRows(scope: string): readonly Row[] {
-    return this.countClients(scope) > 1 ? [] : sampleRows(processRates.samples, scope);
+    if (!isServer && at !== undefined) return NO_ROWS;
+    // Without a config, what the process waits for is seen at least.
+    const nothing = { target: scope, nodes: [], edges: [] };
+    const calls = isServer ? buildServerGraph(processServers.reports()) : nothing;
+    return graphRows(withControlPlane(calls, this.processOf(target)), request);
   }
 
   private topologyView(
@@ -367,11 +358,6 @@ export class ClientState implements PageState {
         .slice(0, 8),
     };
   }
-}
-
-function withRows(view: View, more: readonly Row[]): View {
-  const rows = [...view.rows, ...more];
-  return { ...view, total: rows.length, rows };
 }
 
 function serverRow(

@@ -458,8 +458,7 @@ export const PAGES = {
     },
     hasHistory: true,
     tabs: {
-      graph: { ...graph, hasSamples: true },
-      ...{ topology, resources, routes, servers, addresses, certificates, events },
+      ...{ graph, topology, resources, routes, servers, addresses, certificates, events },
     },
     hasNotices: true,
   },

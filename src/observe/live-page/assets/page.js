@@ -5,7 +5,6 @@ import { byId, element, refreshAges } from './dom.js';
 import { showEvent } from './event-details.js';
 import { NOTICES, showNotice } from './notices.js';
 import { copyText, readFragment, readGroups, writeFragment, writeGroups } from './page-link.js';
-import { Samples } from './samples.js';
 import { clearStatus, showStatus } from './status-messages.js';
 import { get, openStream } from './stream.js';
 import { Table } from './table.js';
@@ -30,8 +29,6 @@ let overview;
 let table;
 /** The graph, while it is shown and its module is there. */
 let graph;
-/** The calls that were sampled. */
-let samples;
 /** The line of events; undefined on a page without one. */
 let timeline;
 let chosen = '';
@@ -186,7 +183,7 @@ function addControls() {
   });
   byId('call').addEventListener('submit', (event) => {
     event.preventDefault();
-    void explain();
+    void explain({ method: byId('method').value, headers: byId('headers').value });
   });
 }
 
@@ -203,10 +200,6 @@ function showTab(name, text = '') {
   byId('filter').value = text;
   byId('then').classList.toggle('other-view', name !== 'graph');
   byId('search').hidden = !view.hasFilter;
-  byId('samples').hidden = !view.hasSamples;
-  samples = view.hasSamples
-    ? new Samples(byId('samples'), (id) => void explainSample(id))
-    : undefined;
   byId('panel').setAttribute('aria-labelledby', `tab-${name}`);
   for (const other of byId('tabs').children) {
     const isSelected = other.id === `tab-${name}`;
@@ -416,7 +409,6 @@ function showView() {
   const view = views.get(tab);
   if (page.tabs[tab].load) {
     graph?.update(view.rows);
-    samples?.update(view.rows);
     return;
   }
   table.update(view.rows);
@@ -485,39 +477,28 @@ function announceChanges(rows) {
   }, ANNOUNCE_INTERVAL_MS);
 }
 
-async function explain() {
-  const call = { method: byId('method').value, headers: byId('headers').value };
-  const failures = { 431: 'The headers are too long for a request.' };
-  await showWay({ path: '/api/explain', call, failures });
-}
-
-async function explainSample(id) {
-  const failures = { 404: 'The call is no longer kept.' };
-  await showWay({ path: '/api/sample', call: { id }, failures });
-}
-
-/** @param question With what a status of the response means. It is asked again when the graph has changed. */
-async function showWay(question) {
-  asked = question;
-  const { path, call, failures } = question;
+/** @param call It is explained again when the graph has changed. */
+async function explain(call) {
+  asked = call;
   const query = { target: chosen, ...call, filter, opened: writeGroups(opened) };
   const output = byId('explanation');
   try {
-    const { text, way } = await (await get(path, query, token)).json();
+    const { text, way } = await (await get('/api/explain', query, token)).json();
     // Another call was asked for meanwhile, or another target chosen.
-    if (asked !== question) return;
+    if (asked !== call) return;
     const other = graph && way && otherTime();
     output.textContent = [text, connection.readNote(), other].filter(Boolean).join('\n\n');
     graph?.light(other ? undefined : way);
   } catch (error) {
-    if (asked !== question) return;
-    output.textContent = failures[error.status] ?? error.message;
+    if (asked !== call) return;
+    output.textContent =
+      error.status === 431 ? 'The headers are too long for a request.' : error.message;
   }
   output.hidden = false;
 }
 
 function askAgain() {
-  if (asked !== undefined) void showWay(asked);
+  if (asked !== undefined) void explain(asked);
 }
 
 /** Why the way of a call of now is not in the picture; undefined while the picture is that of now. */
