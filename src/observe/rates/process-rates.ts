@@ -10,45 +10,37 @@ const loadTargetRates = late<typeof Module>(() => require('./target-rates'));
 /** The targets that are counted; calls of further ones are not. */
 const MAX_TARGETS = 1000;
 
-/** What was counted since counting began. */
-export class Counting {
-  private readonly targets = new Map<string, TargetRates>();
-
-  /** @param sinceMs When counting began, by the monotonic clock. */
-  constructor(readonly sinceMs: number) {}
-
-  /** Returns the rates of a target; `undefined` if there are too many targets. */
-  target(target: string): TargetRates | undefined {
-    const known = this.targets.get(target);
-    if (known !== undefined || this.targets.size >= MAX_TARGETS) return known;
-    const created = new (loadTargetRates().TargetRates)(this.sinceMs);
-    this.targets.set(target, created);
-    return created;
-  }
-
-  /** Returns the rates of a target; `undefined` if nothing was counted of it. */
-  find(target: string): TargetRates | undefined {
-    return this.targets.get(target);
-  }
-}
-
 /** Counts the calls of the process while at least one page is served, and not at other times. */
 export class ProcessRates {
   private users = 0;
-  private current: Counting | undefined;
+  private sinceMs = 0;
+  private targets: Map<string, TargetRates> | undefined;
 
-  /** What is counted; `undefined` if nothing is. */
-  get counting(): Counting | undefined {
-    return this.current;
+  /** The rates of each target, in another map each time that counting begins; `undefined` while nothing is counted. */
+  get counting(): ReadonlyMap<string, TargetRates> | undefined {
+    return this.targets;
   }
 
   /** Counts until the handle is released. What was counted is forgotten with the last release. */
   acquire(clock: Pick<Clock, 'monotonicMs'>): Handle {
-    this.users++;
-    this.current ??= new Counting(clock.monotonicMs());
+    if (this.users++ === 0) {
+      this.sinceMs = clock.monotonicMs();
+      this.targets = new Map();
+    }
     return createHandle(() => {
-      if (--this.users === 0) this.current = undefined;
+      if (--this.users === 0) this.targets = undefined;
     });
+  }
+
+  /** Returns the rates of a target; `undefined` if nothing is counted, and if there are too many targets. */
+  target(target: string): TargetRates | undefined {
+    const { targets } = this;
+    if (targets === undefined) return undefined;
+    const known = targets.get(target);
+    if (known !== undefined || targets.size >= MAX_TARGETS) return known;
+    const created = new (loadTargetRates().TargetRates)(this.sinceMs);
+    targets.set(target, created);
+    return created;
   }
 
   /** Returns what channels of a target count with. */
@@ -59,11 +51,11 @@ export class ProcessRates {
 
 /** Finds the rates of the target of a channel. */
 export class ChannelRates {
-  private counting: Counting | undefined;
+  private counting: ProcessRates['counting'];
   private found: TargetRates | undefined;
 
   constructor(
-    private readonly process: Pick<ProcessRates, 'counting'>,
+    private readonly process: ProcessRates,
     private readonly target: string,
   ) {}
 
@@ -72,7 +64,7 @@ export class ChannelRates {
     const { counting } = this.process;
     if (counting !== this.counting) {
       this.counting = counting;
-      this.found = counting?.target(this.target);
+      this.found = this.process.target(this.target);
     }
     return this.found;
   }

@@ -56,12 +56,9 @@ export class ReadRates {
   }
 
   private show(counts: RateColumns['counts'], meters: readonly CallMeter[]): RateColumns {
-    return this.sum(meters).toColumns(counts, this.rates.sinceMs, this.nowMs);
-  }
-
-  private sum(meters: readonly CallMeter[]): RateSum {
+    const { rates, nowMs } = this;
     const sum = new RateSum();
-    for (const meter of meters) meter.addTo(sum, this.nowMs);
-    return sum;
+    for (const meter of meters) meter.addTo(sum, nowMs);
+    return sum.toColumns(counts, rates.sinceMs, nowMs);
   }
 }

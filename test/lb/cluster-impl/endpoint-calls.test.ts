@@ -95,7 +95,7 @@ describe('the calls of a cluster by endpoint', () => {
     /** @returns `undefined` if nothing is counted. */
     function read(...addresses: readonly string[]): RateColumns | undefined {
       clock.advance(1000);
-      const found = rates.counting?.find('xds:///a');
+      const found = rates.counting?.get('xds:///a');
       const reading = found && new ReadRates(found, clock.monotonicMs());
       return addresses.length === 0
         ? reading?.ofClusters(['c'])

@@ -72,7 +72,7 @@ class Scene {
 
   read(): ReadRates {
     this.clock.advance(1000);
-    const found = this.rates.counting?.find(TARGET);
+    const found = this.rates.counting?.get(TARGET);
     if (found === undefined) throw new Error('nothing is counted');
     return new ReadRates(found, this.clock.monotonicMs());
   }

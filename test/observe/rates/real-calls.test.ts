@@ -32,7 +32,7 @@ describe('the rates of real calls', () => {
   });
 
   function counted(): TargetRates {
-    const found = processRates.counting?.find(TARGET);
+    const found = processRates.counting?.get(TARGET);
     if (found === undefined) throw new Error('nothing is counted');
     return found;
   }
@@ -145,7 +145,7 @@ describe('the rates of real calls', () => {
     expect(processRates.counting).toBeUndefined();
     await client.say();
     page = await serveAdminPage({ port: 0 });
-    expect(processRates.counting?.find(TARGET)).toBeUndefined();
+    expect(processRates.counting?.get(TARGET)).toBeUndefined();
     await client.say();
     expect(read().startedOn('echo', [`127.0.0.1:${backend.port}`])).toBe(1);
   });

@@ -46,8 +46,8 @@ describe('the rates of a process', () => {
     const [first, second] = [rates.acquire(clock), rates.acquire(clock)];
     const { current } = channel;
     expect(current).toBe(rates.channel('xds:///a').current);
-    expect(rates.counting?.find('xds:///a')).toBe(current);
-    expect(rates.counting?.find('xds:///b')).toBeUndefined();
+    expect(rates.counting?.get('xds:///a')).toBe(current);
+    expect(rates.counting?.get('xds:///b')).toBeUndefined();
     first.release();
     first.release();
     expect(channel.current).toBe(current);

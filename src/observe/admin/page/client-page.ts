@@ -71,7 +71,7 @@ class ClientPage implements PageSource {
   capture(): ClientState {
     const nowMs = this.clock.monotonicMs();
     const ratesOf = (target: string) => {
-      const found = processRates.counting?.find(target);
+      const found = processRates.counting?.get(target);
       return found && new ReadRates(found, nowMs);
     };
     const { events, past, kept } = this;
