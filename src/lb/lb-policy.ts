@@ -30,14 +30,17 @@ export interface LbEnvironment {
   readonly connectionAttempts: ConnectionAttempts;
   /** Shared by all channels of the process. */
   readonly timeSlices: TimeSlices;
-  /** Whether the latency of calls is measured. Default: never. */
-  readonly callTiming?: { readonly isOn: boolean };
+  /** What the calls of the channel are measured and counted with. Default: they are not. */
+  readonly callTiming?: {
+    /** Whether the latency of calls is measured. */
+    readonly isOn: boolean;
+    /** Counts the attempts of calls while a page is served; `undefined` if nothing does. Not known before the first update. */
+    readonly rates: ChannelRates | undefined;
+  };
   /** What observes the channel; `undefined` if nothing does. Not known before the first update. */
   readonly stats?: ChannelStats | undefined;
   /** The channel, for events. Not known before the first update, nor under other resolvers than xds. */
   readonly channel?: ChannelNames | undefined;
-  /** Counts the attempts of calls while a page is served; `undefined` if nothing does. Not known before the first update. */
-  readonly rates?: ChannelRates | undefined;
 }
 
 /** What tells a channel from others. */

@@ -174,12 +174,13 @@ class ClusterImpl implements SingleChildDelegate<ClusterImplConfig> {
       return { ...applied, config, limits };
     }
     const counterRef = this.dependencies.counters.acquire(options.cluster, options.edsServiceName);
-    const { stats, clock, callTiming, rates, logger } = this.only.host.environment;
+    const { environment } = this.only.host;
+    const { stats, clock, logger } = environment;
     const addresses = new AddressIndex();
     const loads = createLoads(options, addresses, logger);
     const observed =
       stats && new (loadObservation().ObservedCluster)(stats, options.cluster, addresses, clock);
-    const calls = new ClusterCalls(options.cluster, { clock, timing: callTiming, rates });
+    const calls = new ClusterCalls(options.cluster, environment);
     const counted = { config, limits, counterRef, addresses, loads, observed, calls };
     return { ...counted, subchannels: this.createSubchannels(counted) };
   }

@@ -3,6 +3,7 @@ import type { ChannelRates } from '../../observe/rates/process-rates';
 import type { RatedCluster, TargetRates } from '../../observe/rates/target-rates';
 import type { Clock } from '../../util/clock';
 import type { Handle } from '../../util/handle';
+import type { LbEnvironment } from '../lb-policy';
 import { formatAddress } from '../endpoints/endpoint-key';
 import type { EndpointSet } from '../endpoints/endpoint-set';
 import { mapEndpoints, type ChildState, type EndpointState } from '../tree/policy-state';
@@ -43,9 +44,8 @@ export class CallTiming implements Handle {
   }
 }
 
-interface Timing {
-  readonly isOn: boolean;
-}
+/** What the calls of a cluster are measured and counted with. */
+type CallMeasures = Pick<LbEnvironment, 'clock' | 'callTiming'>;
 
 /** The calls of one cluster on the connections to one address. */
 export class EndpointCalls {
@@ -56,7 +56,7 @@ export class EndpointCalls {
 
   constructor(
     private readonly cluster: RatedCluster,
-    private readonly options: ClusterCallsOptions,
+    private readonly measures: CallMeasures,
   ) {}
 
   /** Whether no call is in flight. */
@@ -67,13 +67,12 @@ export class EndpointCalls {
   /** Counts the start of a call. @returns when it started; 0 if it is not measured. */
   start(): number {
     this.inFlight++;
-    const { timing, clock, rates } = this.options;
-    if (timing?.isOn !== true) return 0;
+    const { callTiming, clock } = this.measures;
+    if (callTiming?.isOn !== true) return 0;
     const nowMs = clock.monotonicMs();
-    const counted = rates?.current;
-    if (counted === undefined) return nowMs;
-    counted.attemptsOf(this.cluster).start(nowMs);
-    counted.attemptsOn(this).start(nowMs);
+    const counted = callTiming.rates?.current;
+    counted?.attemptsOf(this.cluster).start(nowMs);
+    counted?.attemptsOn(this).start(nowMs);
     return nowMs;
   }
 
@@ -94,7 +93,7 @@ export class EndpointCalls {
   end(startedAtMs: number, code: number): void {
     this.inFlight--;
     if (startedAtMs === 0) return;
-    const nowMs = this.options.clock.monotonicMs();
+    const nowMs = this.measures.clock.monotonicMs();
     const latencyMs = nowMs - startedAtMs;
     const counted = this.countedSince(startedAtMs);
     counted?.attemptsOf(this.cluster).end(nowMs, code, latencyMs);
@@ -105,7 +104,7 @@ export class EndpointCalls {
   }
 
   describe(): Pick<EndpointState, 'callsInFlight' | 'latencyMs'> {
-    const isRecent = this.options.clock.monotonicMs() - this.measuredAtMs <= RECENT_MS;
+    const isRecent = this.measures.clock.monotonicMs() - this.measuredAtMs <= RECENT_MS;
     return {
       callsInFlight: this.inFlight,
       ...(isRecent && { latencyMs: Math.round(this.averageMs * 1000) / 1000 }),
@@ -114,18 +113,9 @@ export class EndpointCalls {
 
   /** Returns the rates that the start of a call was counted in; `undefined` if it was not counted. */
   private countedSince(startedAtMs: number): TargetRates | undefined {
-    const counted = this.options.rates?.current;
+    const counted = this.measures.callTiming?.rates?.current;
     return counted !== undefined && startedAtMs >= counted.sinceMs ? counted : undefined;
   }
-}
-
-/** What the calls of a cluster are measured and counted with. */
-export interface ClusterCallsOptions {
-  readonly clock: Pick<Clock, 'monotonicMs'>;
-  /** `undefined` if no latency is measured. */
-  readonly timing: Timing | undefined;
-  /** `undefined` if attempts are never counted. */
-  readonly rates: ChannelRates | undefined;
 }
 
 /** The calls of one cluster by the address of the endpoint. */
@@ -135,7 +125,7 @@ export class ClusterCalls implements RatedCluster, Handle {
 
   constructor(
     readonly cluster: string,
-    private readonly options: ClusterCallsOptions,
+    private readonly measures: CallMeasures,
   ) {}
 
   /** Sets the endpoints. Those that are removed are forgotten when there are many, and no call on them is in flight. */
@@ -149,7 +139,7 @@ export class ClusterCalls implements RatedCluster, Handle {
     const known = this.byAddress.get(address);
     if (known !== undefined) return known;
     this.prune();
-    const created = new EndpointCalls(this, this.options);
+    const created = new EndpointCalls(this, this.measures);
     this.byAddress.set(address, created);
     return created;
   }
@@ -160,7 +150,7 @@ export class ClusterCalls implements RatedCluster, Handle {
 
   /** Ends the counting of attempts. */
   release(): void {
-    this.options.rates?.current?.removeCluster(this);
+    this.measures.callTiming?.rates?.current?.removeCluster(this);
   }
 
   /** Adds the calls to the description of a policy of the cluster and of those below it. */

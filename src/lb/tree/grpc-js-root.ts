@@ -217,19 +217,15 @@ export class GrpcJsRoot implements LoadBalancer {
   private createEnvironment(shared: SharedLbEnvironment): LbEnvironment {
     const stats = () => this.stats;
     const channel = () => this.channel;
-    const { timing } = this;
     return {
       ...shared,
       batch: this.batch,
-      callTiming: timing,
+      callTiming: this.timing,
       get stats() {
         return stats();
       },
       get channel() {
         return channel();
-      },
-      get rates() {
-        return timing.rates;
       },
     };
   }

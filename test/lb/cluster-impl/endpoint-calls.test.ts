@@ -18,7 +18,7 @@ describe('the calls of a cluster by endpoint', () => {
     clock = new FakeClock();
     clock.advance(1000);
     timing = new CallTiming(clock);
-    calls = new ClusterCalls('c', { clock, timing, rates: undefined });
+    calls = new ClusterCalls('c', { clock, callTiming: timing });
   });
   afterEach(() => timing.release());
 
@@ -88,7 +88,7 @@ describe('the calls of a cluster by endpoint', () => {
       rates = new ProcessRates();
       timing = new CallTiming(clock);
       timing.rates = rates.channel('xds:///a');
-      calls = new ClusterCalls('c', { clock, timing, rates: timing.rates });
+      calls = new ClusterCalls('c', { clock, callTiming: timing });
       counting = rates.acquire(clock);
     });
 

@@ -82,9 +82,9 @@ class Scene {
   }
 
   private callsOf(cluster: string): ClusterCalls {
-    const timing = { isOn: true };
-    const options = { clock: this.clock, timing, rates: this.channel };
-    const calls = this.clusters.get(cluster) ?? new ClusterCalls(cluster, options);
+    const callTiming = { isOn: true, rates: this.channel };
+    const measures = { clock: this.clock, callTiming };
+    const calls = this.clusters.get(cluster) ?? new ClusterCalls(cluster, measures);
     this.clusters.set(cluster, calls);
     return calls;
   }
