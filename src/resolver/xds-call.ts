@@ -15,8 +15,8 @@ import { ContainedFilter, rejectWith, runContained } from '../grpc-js/host-callb
 import type { AuthorityRewrite, CallAttributes, OverrideHost } from '../lb/call-attributes';
 import type * as Stats from '../observe/stats/call-stats';
 import type { CallStats } from '../observe/stats/call-stats';
-import type { RatedCall } from '../observe/rates/rated-call';
 import type { ChannelRates } from '../observe/rates/process-rates';
+import type { RatedCall } from '../observe/rates/target-rates';
 import type { ChannelStats } from '../observe/stats/stats-plugin';
 import type { Clock } from '../util/clock';
 import { late } from '../util/late';
