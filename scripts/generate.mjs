@@ -1,6 +1,6 @@
 // Generates src/wire/generated/ from protos/, and from the files of the live page. Run it with `npm run generate`; the output is committed.
 //
-// Four steps of our own surround `buf generate`:
+// Three steps of our own surround `buf generate`:
 //
 // 1. ts-proto turns google.protobuf.Struct, Value and ListValue into plain objects, where a key
 //    named `__proto__` would replace the prototype instead of becoming a member. It recognises
@@ -9,7 +9,6 @@
 //    wire format does not contain package names, so nothing else changes.
 // 2. The functions of ts-proto become tables of the fields; see message-tables.mjs.
 // 3. The untouched descriptors are written to descriptor-set.ts for proto3-JSON by reflection.
-// 4. The types of resources in programs are written to resource-json.ts; see resource-types.mjs.
 
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -20,7 +19,6 @@ import { fromBinary, toBinary } from '@bufbuild/protobuf';
 import { FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt';
 import { createTables } from './message-tables.mjs';
 import { createAssetModule } from './page-assets.mjs';
-import { createResourceTypes } from './resource-types.mjs';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 const generated = join(root, 'src', 'wire', 'generated');
@@ -88,8 +86,6 @@ try {
   const original = join(work, 'protos.binpb');
   const moved = join(work, 'moved.binpb');
   buf('build', '--as-file-descriptor-set', '--exclude-source-info', '-o', original);
-  const documented = join(work, 'documented.binpb');
-  buf('build', '--as-file-descriptor-set', '-o', documented);
   const bytes = readFileSync(original);
   const set = fromBinary(FileDescriptorSetSchema, bytes);
   writeFileSync(moved, toBinary(FileDescriptorSetSchema, moveStructTypes(set)));
@@ -98,7 +94,6 @@ try {
   rewriteAll(generated, set);
   writeFileSync(join(generated, 'README.md'), ROOM);
   writeFileSync(join(generated, 'descriptor-set.ts'), descriptorModule(bytes));
-  writeFileSync(join(generated, 'resource-json.ts'), createResourceTypes(readFileSync(documented)));
   writeFileSync(join(generated, 'page-assets.ts'), await createAssetModule());
 } finally {
   rmSync(work, { recursive: true, force: true });

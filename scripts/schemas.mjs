@@ -4,22 +4,19 @@
 // The schema accepts what `grpc-xds serve` and `check` can read: proto3-JSON with the field names of the .proto files or
 // in lowerCamelCase, `null` for any field, numbers as text, and the fields of Envoy that gRPC clients do not read. Only
 // the names of the .proto files are `properties`, so that editors do not suggest each field twice.
-import { ScalarType } from '@bufbuild/protobuf';
+import { createFileRegistry, fromBinary, ScalarType } from '@bufbuild/protobuf';
+import { FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
-import {
-  messagesOfAny,
-  namesOfUnreadFields,
-  registryOf,
-  toCamelCase,
-  WRAPPER,
-  wrappedField,
-} from './resource-messages.mjs';
 
 const require = createRequire(import.meta.url);
+require('../test/support/run-typescript.cjs');
 const { descriptorSet } = require('../src/wire/generated/descriptor-set.ts');
-const registry = registryOf(Buffer.from(descriptorSet, 'base64'));
+const { listEnvoyFields } = require('../src/wire/proto-json/envoy-fields.ts');
+const registry = createFileRegistry(
+  fromBinary(FileDescriptorSetSchema, Buffer.from(descriptorSet, 'base64')),
+);
 
 const output = fileURLToPath(new URL('../schemas/resources.json', import.meta.url));
 const LISTS = {
@@ -29,6 +26,39 @@ const LISTS = {
   clusters: 'envoy.config.cluster.v3.Cluster',
   endpoints: 'envoy.config.endpoint.v3.ClusterLoadAssignment',
 };
+
+/** The message around a resource that sets its version and its time to live. */
+const WRAPPER = 'envoy.service.discovery.v3.Resource';
+
+const toCamelCase = (name) => name.replace(/_([a-z0-9])/g, (_, letter) => letter.toUpperCase());
+
+/** The one field of a wrapper such as google.protobuf.UInt32Value, whose JSON is that of the field. */
+const wrappedField = (desc) =>
+  desc.file.name === 'google/protobuf/wrappers' ? desc.fields[0] : undefined;
+
+/** Both spellings of the fields of Envoy's message that gRPC clients do not read. */
+const namesOfUnreadFields = (desc) => [
+  ...new Set(
+    [...(listEnvoyFields().get(desc.typeName)?.keys() ?? [])].flatMap((name) => [
+      name,
+      toCamelCase(name),
+    ]),
+  ),
+];
+
+/** The messages that an Any in a resource may hold. */
+const messagesOfAny = () =>
+  [...registry]
+    .filter(({ kind }) => kind === 'message')
+    .filter(({ typeName }) => !/^(google\.rpc|envoy\.(service|admin))\./.test(typeName))
+    .filter(
+      ({ typeName }) =>
+        !/^google\.protobuf\..*(Descriptor|Option|SourceCode|FeatureSet)/.test(typeName),
+    )
+    .filter(({ typeName }) =>
+      /^(google\.protobuf|envoy\.(config|extensions|type)|udpa|xds)\./.test(typeName),
+    )
+    .sort((a, b) => (a.typeName < b.typeName ? -1 : 1));
 
 /** The definitions of messages and enums have the names of their types without the packages, if there is one of the name. */
 const SIMPLE_NAME = /[A-Z][\w.]*$/;
@@ -215,7 +245,7 @@ const whenOfType = (name, then) => ({
 
 /** A message of any type that the package knows. */
 function any() {
-  const messages = messagesOfAny(registry);
+  const messages = messagesOfAny();
   const urls = messages.map(({ typeName }) => `type.googleapis.com/${typeName}`);
   const names = messages.map(({ typeName }) => quote(typeName)).join('|');
   return {

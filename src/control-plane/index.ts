@@ -72,17 +72,7 @@ export type { SnapshotInput } from './snapshot/snapshot';
 export type { ServiceOptions, Services } from './snapshot/services';
 export type { ServerListenerOptions, Servers, ServerSecurity } from './snapshot/servers';
 export type { SetSnapshotOptions } from './snapshot/snapshot-store';
-export type {
-  ClusterJson,
-  ClusterLoadAssignmentJson,
-  EncodedResource,
-  ListenerJson,
-  ResourceInput,
-  ResourceOf,
-  RouteConfigurationJson,
-  WrappedResource,
-} from './snapshot/resource-input';
-export type { envoy, google, udpa, xds } from '../wire/generated/resource-json';
+export type { EncodedResource, ResourceInput, ResourceJson } from './snapshot/resource-input';
 export type { JsonOptions } from '../wire/proto-json/encode-json';
 export {
   clusterKind,

@@ -5,7 +5,7 @@ import { MessageCodec } from '../../src/wire/protobuf/message-codec';
 
 const GENERATED = join(__dirname, '../../src/wire/generated');
 /** Tables and assets, which are no messages. */
-const NOT_MESSAGES = ['descriptor-set.ts', 'page-assets.ts', 'resource-json.ts'];
+const NOT_MESSAGES = ['descriptor-set.ts', 'page-assets.ts'];
 
 /** All types of messages in the generated code, by their full name. */
 export function loadMessageTypes(): ReadonlyMap<string, MessageType> {

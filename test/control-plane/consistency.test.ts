@@ -1,13 +1,12 @@
 import {
   checkConsistency,
   Snapshot,
-  type ClusterJson,
-  type ListenerJson,
+  type ResourceJson,
   type SnapshotInput,
 } from '../../src/control-plane';
 import { cluster, echo, endpoints, listener, route } from './resources';
 
-const aggregate = (name: string, ...clusters: readonly string[]): ClusterJson => ({
+const aggregate = (name: string, ...clusters: readonly string[]): ResourceJson => ({
   name,
   cluster_type: {
     name: 'envoy.clusters.aggregate',
@@ -18,7 +17,7 @@ const aggregate = (name: string, ...clusters: readonly string[]): ClusterJson =>
   },
 });
 
-const inlineListener = (name: string, clusterName: string): ListenerJson => ({
+const inlineListener = (name: string, clusterName: string): ResourceJson => ({
   name,
   api_listener: {
     api_listener: {

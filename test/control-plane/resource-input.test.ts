@@ -15,9 +15,8 @@ import {
   otherResourceKind,
   parseResourceFile,
   Snapshot,
-  type ClusterJson,
+  type ResourceJson,
   type SnapshotInput,
-  type WrappedResource,
 } from '../../src/control-plane';
 import { AdsClient } from './ads-client';
 import { CDS, EDS, cluster, echo, endpoints, listener } from './resources';
@@ -35,10 +34,7 @@ function problemsOf(input: SnapshotInput): readonly string[] {
 }
 
 describe('a Resource wrapper', () => {
-  const wrapped = (
-    more: object,
-    resource: object = cluster('a'),
-  ): WrappedResource<ClusterJson> => ({
+  const wrapped = (more: object, resource: object = cluster('a')): ResourceJson => ({
     '@type': wrapper,
     resource: { '@type': CDS, ...resource },
     ...more,
@@ -148,7 +144,6 @@ describe('a resource of any type', () => {
       'resources[0]: typeUrl: unknown resource type "a/nameless.Type"',
     ]);
     const json = { '@type': wrapper, name: 'n', resource: { '@type': 'a/unheard.Of' } };
-    // @ts-expect-error -- the compiler refuses it, too
     expect(problemsOf({ resources: [json] })).toEqual([
       'resources[0] ("n"): resource.@type: no message unheard.Of in the schema',
     ]);

@@ -5,11 +5,11 @@ import {
   listenerKind,
   Snapshot,
   SnapshotError,
-  type ListenerJson,
   type Servers,
 } from '../../src/control-plane';
 import { serverListenerName } from '../../src/bootstrap/server-listener-name';
 import { Listener } from '../../src/wire/generated/envoy/config/listener/v3/listener';
+import type { Json } from '../support/xds-json';
 import { cluster, route } from './resources';
 
 const ADDRESS = '10.244.0.2:50051';
@@ -22,9 +22,9 @@ const unwrap = (_key: string, value: unknown): unknown => {
 };
 
 /** The listener that istiod sends. */
-function recorded(name: string): ListenerJson {
+function recorded(name: string): Json {
   const path = join(__dirname, '..', 'fixtures', 'istiod', `inbound-${name}.json`);
-  const [listener] = JSON.parse(readFileSync(path, 'utf8'), unwrap) as readonly ListenerJson[];
+  const [listener] = JSON.parse(readFileSync(path, 'utf8'), unwrap) as readonly Json[];
   if (listener === undefined) throw new Error('no listener');
   return listener;
 }
@@ -35,7 +35,7 @@ function decoded(snapshot: Snapshot): unknown {
   return resource && Listener.decode(resource.value);
 }
 
-const decodedFrom = (json: ListenerJson) => decoded(Snapshot.from({ listeners: [json] }));
+const decodedFrom = (json: Json) => decoded(Snapshot.from({ listeners: [json] }));
 
 const servers = (
   mtls: Servers[string]['mtls'],
@@ -43,15 +43,15 @@ const servers = (
 ): Snapshot => Snapshot.forServers({ [ADDRESS]: { mtls, httpFilters } });
 
 /** The HTTP filters of a recorded listener before the router. */
-function filtersOf(listener: ListenerJson): Servers[string]['httpFilters'] {
-  const [chain] = listener.filter_chains ?? [];
-  const manager = chain?.filters?.[0]?.typed_config as
+function filtersOf(listener: Json): Servers[string]['httpFilters'] {
+  const [chain] = listener.filter_chains as readonly { readonly filters: readonly Json[] }[];
+  const manager = chain?.filters[0]?.typed_config as
     { readonly http_filters?: Servers[string]['httpFilters'] } | undefined;
   return manager?.http_filters?.slice(0, -1) ?? [];
 }
 
 describe('Listeners of servers', () => {
-  it.each<[text: string, snapshot: Snapshot, json: ListenerJson]>([
+  it.each<[text: string, snapshot: Snapshot, json: Json]>([
     ['STRICT', servers('STRICT'), recorded('strict')],
     ['DISABLE', servers('DISABLE'), recorded('plaintext')],
     ['PERMISSIVE, which is plain text', servers('PERMISSIVE'), recorded('plaintext')],

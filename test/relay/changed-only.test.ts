@@ -1,4 +1,4 @@
-import type { ClusterJson } from '../../src/control-plane';
+import type { ResourceJson } from '../../src/control-plane';
 import { UpstreamResources } from '../../src/relay/upstream-resources';
 import { createDeltaSubscriptions } from '../../src/control-plane/ads/delta-subscription';
 import { ViewChanges } from '../../src/control-plane/ads/resource-view';
@@ -19,7 +19,7 @@ const names = Array.from({ length: 1000 }, (_, i) => `cluster-${i}`);
 describe(`a relay with ${CLIENTS} clients and ${names.length} clusters`, () => {
   it('sends each of them the cluster that has changed, and requests and receives it once', async () => {
     const scene = await RelayScene.start({}, ['xds_v3', 'grpc_xds_delta']);
-    const clusters: ClusterJson[] = names.map((name) => cluster(name));
+    const clusters: ResourceJson[] = names.map((name) => cluster(name));
     scene.serve({ ...echo, clusters });
     const client = new DeltaClient(scene.listen);
     try {

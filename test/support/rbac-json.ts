@@ -1,14 +1,9 @@
-import type { envoy } from '../../src/control-plane';
-
-type Filter = envoy.extensions.filters.network.http_connection_manager.v3.HttpFilter;
-type Policies = Readonly<Record<string, envoy.config.rbac.v3.Policy>>;
-type Principal = envoy.config.rbac.v3.Principal;
-type Permission = envoy.config.rbac.v3.Permission;
+import type { Json } from './xds-json';
 
 const TYPE = 'type.googleapis.com/envoy.extensions.filters.http.rbac.v3.RBAC';
 
 /** Returns an RBAC filter with the name that istiod gives to those of an action. */
-export function rbacJson(policies: Policies, action: 'ALLOW' | 'DENY' = 'ALLOW'): Filter {
+export function rbacJson(policies: Json, action: 'ALLOW' | 'DENY' = 'ALLOW'): Json {
   const suffix = action === 'DENY' ? '.DENY' : '';
   return {
     name: `envoy.filters.http.rbac${suffix}`,
@@ -16,15 +11,15 @@ export function rbacJson(policies: Policies, action: 'ALLOW' | 'DENY' = 'ALLOW')
   };
 }
 
-export const anyone: Principal = { any: true };
-export const anything: Permission = { any: true };
+export const anyone: Json = { any: true };
+export const anything: Json = { any: true };
 
 /** Matches the identities of a namespace, as istiod writes them. */
-export function inNamespace(name: string): Principal {
+export function inNamespace(name: string): Json {
   return { authenticated: { principal_name: { safe_regex: { regex: `.*/ns/${name}/.*` } } } };
 }
 
 /** Matches an identity. @param id Without the scheme `spiffe://`. */
-export function withIdentity(id: string): Principal {
+export function withIdentity(id: string): Json {
   return { authenticated: { principal_name: { exact: `spiffe://${id}` } } };
 }

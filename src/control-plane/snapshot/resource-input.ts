@@ -1,6 +1,5 @@
 import type { JsonObject } from '@bufbuild/protobuf';
 import { Resource } from '../../wire/generated/envoy/service/discovery/v3/discovery';
-import type { envoy, google } from '../../wire/generated/resource-json';
 import { encodeJson, type EncodeOptions } from '../../wire/proto-json/encode-json';
 import { describeJson, isJsonObject } from '../../wire/proto-json/explain-json';
 import type { JsonProblem } from '../../wire/proto-json/json-problem';
@@ -24,46 +23,17 @@ export interface EncodedResource {
   readonly ttlMs?: number;
 }
 
-/** A Listener (LDS) as proto3 JSON, the format of Envoy's configuration. */
-export interface ListenerJson extends envoy.config.listener.v3.Listener {
-  readonly '@type'?: 'type.googleapis.com/envoy.config.listener.v3.Listener';
-}
-
-/** A RouteConfiguration (RDS) as proto3 JSON. */
-export interface RouteConfigurationJson extends envoy.config.route.v3.RouteConfiguration {
-  readonly '@type'?: 'type.googleapis.com/envoy.config.route.v3.RouteConfiguration';
-}
-
-/** A Cluster (CDS) as proto3 JSON. */
-export interface ClusterJson extends envoy.config.cluster.v3.Cluster {
-  readonly '@type'?: 'type.googleapis.com/envoy.config.cluster.v3.Cluster';
-}
-
-/** A ClusterLoadAssignment (EDS) as proto3 JSON. */
-export interface ClusterLoadAssignmentJson extends envoy.config.endpoint.v3.ClusterLoadAssignment {
-  readonly '@type'?: 'type.googleapis.com/envoy.config.endpoint.v3.ClusterLoadAssignment';
-}
-
 /**
- * A wrapper that sets the version, the aliases, the time to live (`ttl`), and the name of a resource whose type has no name
- * field.
+ * A resource, or a part of one, as a plain object in proto3 JSON, the format of Envoy's configuration. Field names are those of the .proto files or
+ * lowerCamelCase. It may be in a wrapper of the type `envoy.service.discovery.v3.Resource`, which sets its version, aliases, time to
+ * live, and the name of a resource whose type has no name field.
+ *
+ * The type is loose, so that objects of any declared type are accepted; `Snapshot.from` checks each field.
  */
-export interface WrappedResource<Json> extends Omit<
-  envoy.service.discovery.v3.Resource,
-  'resource'
-> {
-  readonly '@type': 'type.googleapis.com/envoy.service.discovery.v3.Resource';
-  readonly resource: Json;
-}
+export type ResourceJson = object;
 
-/** A resource of a list for one type: as proto3 JSON, in a wrapper or not, or as bytes. */
-export type ResourceOf<Json> = Json | WrappedResource<Json> | EncodedResource;
-
-/**
- * A resource of any type: as proto3 JSON with its `@type`, in a wrapper or not, or as bytes. Field names are those of the
- * .proto files or lowerCamelCase.
- */
-export type ResourceInput = ResourceOf<google.protobuf.Any>;
+/** A resource as proto3 JSON or as bytes. */
+export type ResourceInput = ResourceJson | EncodedResource;
 
 /** A valid input. */
 export interface ParsedResource {

@@ -10,11 +10,8 @@ import {
 } from '../../util/check-arguments';
 import { parseIpPort, type IpPort } from '../../util/host-port';
 import { joinHostPort } from '../../util/text';
-import type { envoy } from '../../wire/generated/resource-json';
-import type { ListenerJson } from './resource-input';
+import type { ResourceJson } from './resource-input';
 import { SnapshotError, type SnapshotProblem } from './snapshot-builder';
-
-type HttpFilterJson = envoy.extensions.filters.network.http_connection_manager.v3.HttpFilter;
 
 /** What a mesh configures of one server. */
 export interface ServerSecurity {
@@ -24,8 +21,8 @@ export interface ServerSecurity {
    * serves both.
    */
   readonly mtls: 'STRICT' | 'PERMISSIVE' | 'DISABLE';
-  /** HTTP filters in their order, such as RBAC; the router follows them. Default: none. */
-  readonly httpFilters?: readonly HttpFilterJson[];
+  /** HTTP filters as proto3 JSON in their order, such as RBAC; the router follows them. Default: none. */
+  readonly httpFilters?: readonly ResourceJson[];
 }
 
 /** Servers by the addresses at which they listen, `IP:port`, such as `127.0.0.1:50051` or `[::]:50051`. */
@@ -69,7 +66,7 @@ const TYPES = 'type.googleapis.com/envoy.extensions';
 export function listenersOfServers(
   servers: Servers,
   { nameTemplate = SERVER_LISTENER_TEMPLATE }: ServerListenerOptions = {},
-): readonly ListenerJson[] {
+): readonly ResourceJson[] {
   const problems: SnapshotProblem[] = [];
   const listeners = Object.entries(servers).flatMap(([text, security]) => {
     const address = parseIpPort(text);
@@ -95,18 +92,16 @@ function nameOf(template: string, { address, port }: IpPort): string {
   return template.replaceAll('%s', () => name);
 }
 
-type FilterChainJson = envoy.config.listener.v3.FilterChain;
-
 function createListener(
   name: string,
   { address, port }: IpPort,
-  chain: FilterChainJson,
-): ListenerJson {
+  chain: ResourceJson,
+): ResourceJson {
   const socket_address = { address, port_value: port };
   return { name, address: { socket_address }, filter_chains: [chain] };
 }
 
-function createChain({ mtls, httpFilters = [] }: ServerSecurity): FilterChainJson {
+function createChain({ mtls, httpFilters = [] }: ServerSecurity): ResourceJson {
   const isTls = mtls === 'STRICT';
   const suffix = isTls ? 'mtls' : 'plaintext';
   const routes = [{ match: { prefix: '/' }, non_forwarding_action: {} }];
@@ -114,7 +109,7 @@ function createChain({ mtls, httpFilters = [] }: ServerSecurity): FilterChainJso
     '@type': `${TYPES}.filters.network.http_connection_manager.v3.HttpConnectionManager`,
     route_config: { name: 'inbound', virtual_hosts: [{ domains: ['*'], routes }] },
     http_filters: [...httpFilters, ROUTER],
-  } as const;
+  };
   const chain = {
     name: `inbound-${suffix}`,
     filters: [{ name: `inbound-hcm${suffix}`, typed_config: manager }],
@@ -122,16 +117,16 @@ function createChain({ mtls, httpFilters = [] }: ServerSecurity): FilterChainJso
   return isTls ? { ...chain, transport_socket: MUTUAL_TLS } : chain;
 }
 
-const ROUTER: HttpFilterJson = {
+const ROUTER: ResourceJson = {
   name: 'envoy.filters.http.router',
   typed_config: { '@type': `${TYPES}.filters.http.router.v3.Router` },
 };
 
-const ROOTS = { instance_name: 'default', certificate_name: 'ROOTCA' } as const;
-const IDENTITY = { instance_name: 'default', certificate_name: 'default' } as const;
+const ROOTS = { instance_name: 'default', certificate_name: 'ROOTCA' };
+const IDENTITY = { instance_name: 'default', certificate_name: 'default' };
 
 /** With the fields of before and after gRFC A29: istiod sends both. */
-const MUTUAL_TLS: envoy.config.core.v3.TransportSocket = {
+const MUTUAL_TLS: ResourceJson = {
   name: 'envoy.transport_sockets.tls',
   typed_config: {
     '@type': `${TYPES}.transport_sockets.tls.v3.DownstreamTlsContext`,

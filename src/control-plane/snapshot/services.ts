@@ -8,12 +8,7 @@ import {
   type Rule,
 } from '../../util/check-arguments';
 import { SnapshotError, type SnapshotProblem } from './snapshot-builder';
-import type {
-  ClusterJson,
-  ClusterLoadAssignmentJson,
-  ListenerJson,
-  RouteConfigurationJson,
-} from './resource-input';
+import type { ResourceJson } from './resource-input';
 
 /** The addresses of each service, `host:port`, by the name in its target: `echo` for `xds:///echo`. */
 export type Services = Readonly<Record<string, readonly string[]>>;
@@ -30,10 +25,10 @@ export const SERVICE_OPTIONS: MembersOf<ServiceOptions> = { reportsLoad: optiona
 
 /** The resources of services, for `Snapshot.from`. */
 interface ServiceResources {
-  readonly listeners: readonly ListenerJson[];
-  readonly routes: readonly RouteConfigurationJson[];
-  readonly clusters: readonly ClusterJson[];
-  readonly endpoints: readonly ClusterLoadAssignmentJson[];
+  readonly listeners: readonly ResourceJson[];
+  readonly routes: readonly ResourceJson[];
+  readonly clusters: readonly ResourceJson[];
+  readonly endpoints: readonly ResourceJson[];
 }
 
 interface Address {
@@ -43,10 +38,10 @@ interface Address {
 
 /** The resources of one service. */
 interface ServiceResource {
-  readonly listener: ListenerJson;
-  readonly routeConfig: RouteConfigurationJson;
-  readonly cluster: ClusterJson;
-  readonly assignment?: ClusterLoadAssignmentJson;
+  readonly listener: ResourceJson;
+  readonly routeConfig: ResourceJson;
+  readonly cluster: ResourceJson;
+  readonly assignment?: ResourceJson;
 }
 
 const ADS = { ads: {}, resource_api_version: 'V3' } as const;
@@ -108,7 +103,7 @@ function createService(
   return { listener, routeConfig, cluster, assignment };
 }
 
-function createListener(name: string): ListenerJson {
+function createListener(name: string): ResourceJson {
   const manager = {
     '@type': MANAGER,
     rds: { route_config_name: name, config_source: ADS },
@@ -117,12 +112,12 @@ function createListener(name: string): ListenerJson {
   return { name, api_listener: { api_listener: manager } };
 }
 
-function createRouteConfig(name: string): RouteConfigurationJson {
+function createRouteConfig(name: string): ResourceJson {
   const routes = [{ match: { prefix: '' }, route: { cluster: name } }];
   return { name, virtual_hosts: [{ name, domains: ['*'], routes }] };
 }
 
-function createAssignment(name: string, addresses: readonly Address[]): ClusterLoadAssignmentJson {
+function createAssignment(name: string, addresses: readonly Address[]): ResourceJson {
   const locality = {
     locality: {},
     load_balancing_weight: 1,

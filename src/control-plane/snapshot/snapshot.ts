@@ -23,14 +23,7 @@ import {
   type ResourceSet,
   type SnapshotResource,
 } from '../resource';
-import type {
-  ClusterJson,
-  ClusterLoadAssignmentJson,
-  ListenerJson,
-  ResourceInput,
-  ResourceOf,
-  RouteConfigurationJson,
-} from './resource-input';
+import type { ResourceInput } from './resource-input';
 import {
   resourcesOfServices,
   SERVICE_OPTIONS,
@@ -49,10 +42,10 @@ import { buildErrors, buildResources, SnapshotError, type ResourceList } from '.
 
 /** Resources for a snapshot, by kind. */
 export interface SnapshotInput {
-  readonly listeners?: readonly ResourceOf<ListenerJson>[];
-  readonly routes?: readonly ResourceOf<RouteConfigurationJson>[];
-  readonly clusters?: readonly ResourceOf<ClusterJson>[];
-  readonly endpoints?: readonly ResourceOf<ClusterLoadAssignmentJson>[];
+  readonly listeners?: readonly ResourceInput[];
+  readonly routes?: readonly ResourceInput[];
+  readonly clusters?: readonly ResourceInput[];
+  readonly endpoints?: readonly ResourceInput[];
   /** Resources of any type, each with its `@type` or `typeUrl`; also of types without a schema in this server. */
   readonly resources?: readonly ResourceInput[];
   /** Errors sent to clients in place of the resources of these names. */

@@ -1,8 +1,8 @@
-import type { envoy } from '../../../wire/generated/resource-json';
+import type { ResourceJson } from '../../snapshot/resource-input';
 import type { RouteMatchJson } from './route-match';
 
 /** A route of a virtual host as proto3 JSON. */
-export type RouteJson = envoy.config.route.v3.Route;
+export type RouteJson = ResourceJson;
 
 const FAULT_TYPE = 'type.googleapis.com/envoy.extensions.filters.http.fault.v3.HTTPFault';
 const FAULT_FILTER = 'envoy.filters.http.fault';
@@ -14,7 +14,7 @@ const FAULT_FILTER = 'envoy.filters.http.fault';
 export const REFUSAL_FILTER = {
   name: FAULT_FILTER,
   typed_config: { '@type': FAULT_TYPE },
-} as const;
+};
 
 /** The status of calls that no rule matches, and of those whose backend is invalid. */
 export const UNIMPLEMENTED = 12;
@@ -34,6 +34,6 @@ export function createRefusal(
   cluster: string,
 ): RouteJson {
   const abort = { grpc_status: grpcStatus, percentage: { numerator: 100 } };
-  const typed_per_filter_config = { [FAULT_FILTER]: { '@type': FAULT_TYPE, abort } } as const;
+  const typed_per_filter_config = { [FAULT_FILTER]: { '@type': FAULT_TYPE, abort } };
   return { name, match, route: { cluster }, typed_per_filter_config };
 }

@@ -1,4 +1,3 @@
-import type { envoy } from '../../../wire/generated/resource-json';
 import {
   readObject,
   readRequiredString,
@@ -8,12 +7,19 @@ import {
 import { quoteText } from '../../../util/text';
 import type { Violations } from '../../../util/violations';
 import { isWellFormed, type RouteExpressions } from './expressions';
+import type { ResourceJson } from '../../snapshot/resource-input';
 import { readItems } from '../read-values';
 import type { RouteFindings } from './route-findings';
 
 /** The condition of a route as proto3 JSON. */
-export type RouteMatchJson = envoy.config.route.v3.RouteMatch;
-type HeaderMatcherJson = envoy.config.route.v3.HeaderMatcher;
+export type RouteMatchJson = ResourceJson;
+
+/** The condition on a header as proto3 JSON. */
+interface HeaderMatcherJson {
+  readonly name: string;
+  readonly exact_match?: string;
+  readonly safe_regex_match?: { readonly regex: string };
+}
 
 /** One of the matches of a rule. */
 export interface RuleMatch {
@@ -166,7 +172,7 @@ function readHeader(
   fields: NamedFields,
   findings: RouteFindings,
   violations: Violations,
-): (HeaderMatcherJson & { readonly name: string }) | undefined {
+): HeaderMatcherJson | undefined {
   findings.noteUnused(fields, USED_OF_HEADER, 'spec.rules[].matches[].headers[]');
   const isExact = readIsExact(fields, findings, violations);
   const name = readRequiredString(fields, 'name', violations)?.toLowerCase();

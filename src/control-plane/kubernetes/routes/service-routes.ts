@@ -155,7 +155,7 @@ class RouteTable {
   }
 }
 
-function forwardTo(weights: ReadonlyMap<string, number>): NonNullable<RouteJson['route']> {
+function forwardTo(weights: ReadonlyMap<string, number>): object {
   const clusters = [...weights].map(([name, weight]) => ({ name, weight }));
   const [only] = clusters;
   return clusters.length === 1 && only !== undefined
@@ -164,7 +164,7 @@ function forwardTo(weights: ReadonlyMap<string, number>): NonNullable<RouteJson[
 }
 
 /** A share of calls, neither none nor all of them. */
-function fractionOf(share: number): NonNullable<RouteMatchJson['runtime_fraction']> {
+function fractionOf(share: number): object {
   const numerator = Math.min(Math.max(Math.round(share * MILLION), 1), MILLION - 1);
   return { default_value: { numerator, denominator: 'MILLION' } };
 }
