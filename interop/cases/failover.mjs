@@ -207,10 +207,10 @@ const stillOnly = async (client, server) => {
   return verdict(isOnly([server])(stats), describeStats(stats));
 };
 
-/** Kills a control plane as soon as a resource is asked for. */
+/** Kills a control plane as soon as a resource is asked for, before the response leaves the process. */
 const killOnRequest = (name, getServer) => ({
-  onRequest: (_client, { resourceNames }) => {
-    if (resourceNames.includes(name)) getServer().kill();
+  onClientEvent: (event) => {
+    if (event.kind === 'subscribed' && event.names.includes(name)) getServer().kill();
   },
 });
 

@@ -42,7 +42,7 @@ export interface ClientNode {
     { readonly region: string; readonly zone: string; readonly subZone: string } | undefined;
   /** `node.metadata` as plain JSON; empty if absent. */
   readonly metadata: NodeMetadata;
-  /** Who the client is, which it does not decide itself; absent without `authenticate`, and from requests. */
+  /** Who the client is, which it does not decide itself; absent without `authenticate`. */
   readonly principal?: Principal;
 }
 
@@ -122,32 +122,6 @@ function readValue({ kind }: Value): unknown {
     default:
       return assertNever(kind);
   }
-}
-
-/** A received state-of-the-world request. */
-export interface ClientRequest {
-  readonly typeUrl: string;
-  readonly resourceNames: readonly string[];
-  /** The last version of the type the client has acknowledged; empty before the first. */
-  readonly versionInfo: string;
-  /** Nonce of the response this request acknowledges or rejects; empty if none. */
-  readonly responseNonce: string;
-  /** `error_detail.message`, with which the client rejects that response; undefined if it does not. */
-  readonly errorMessage: string | undefined;
-  /** Set in the first request of a stream. */
-  readonly node: ClientNode | undefined;
-}
-
-/** A received incremental request. */
-export interface DeltaClientRequest extends Pick<
-  ClientRequest,
-  'typeUrl' | 'responseNonce' | 'errorMessage' | 'node'
-> {
-  /** Names to subscribe to; names already subscribed to are sent again. */
-  readonly subscribe: readonly string[];
-  readonly unsubscribe: readonly string[];
-  /** Versions of the resources cached from an earlier stream; in the first request of a type. */
-  readonly initialVersions: ReadonlyMap<string, string>;
 }
 
 /** A response the client rejected (NACK). */

@@ -1,14 +1,11 @@
 import type { ServerCredentials } from '@grpc/grpc-js';
 import {
-  BOOLEAN,
   checkArgument,
   checkOptions,
-  CLOCK,
   FUNCTION,
   LOGGER,
   MILLISECONDS,
   objectOf,
-  oneOf,
   optional,
   PORT,
   POSITIVE_MILLISECONDS,
@@ -30,14 +27,7 @@ import { AdsService } from './ads/ads-service';
 import type { ResourceView } from './ads/resource-view';
 import type { ImitatedServer } from './ads/subscriptions';
 import { Authentication, type Authenticate } from './authentication';
-import type {
-  ClientIdentity,
-  ClientNode,
-  ClientEvent,
-  ClientRequest,
-  ClientState,
-  DeltaClientRequest,
-} from './client-state';
+import type { ClientIdentity, ClientNode, ClientEvent, ClientState } from './client-state';
 import {
   MAX_ADMISSION_ADDRESSES,
   MAX_LOAD_ENTRIES,
@@ -91,41 +81,27 @@ export interface ControlPlaneOptions {
    * connections of several replicas behind one address stay balanced, and clients are authenticated again. Default: never.
    */
   readonly maxConnectionAgeMs?: number;
-  /** `control_plane.identifier` of every response. Default `grpc-xds`. */
-  readonly identifier?: string;
-  /**
-   * Sends resources in `envoy.service.discovery.v3.Resource` wrappers to clients with the feature
-   * `xds.config.resource-in-sotw`. Default false.
-   */
-  readonly wrapResources?: boolean;
-  /**
-   * Behaves as another server does, to test clients against it. `istiod` ignores each request that rejects a
-   * response or that holds the nonce of an earlier response than the last, with its names; treats a state-of-the-world
-   * request without a nonce as the first of its type; and sends each client every subscribed resource after every
-   * `setSnapshot`. `istio-agent`, behind which is istiod, does the same, and keeps one discovery stream for all clients: each
-   * one that begins ends the one before. Default: no imitation.
-   */
-  readonly imitate?: ImitatedServer;
-  /**
-   * Sends heartbeats for resources with a time to live, twice in the shortest one. Times to live are sent only to
-   * clients with the feature `xds.config.supports-resource-ttl` and, on state-of-the-world streams,
-   * `xds.config.resource-in-sotw`. Default true.
-   */
-  readonly heartbeats?: boolean;
   /** Called with each event on a discovery stream. */
   readonly onClientEvent?: (event: ClientEvent) => void;
-  /** Called with each state-of-the-world request before its response is sent. */
-  readonly onRequest?: (client: ClientIdentity, request: ClientRequest) => void;
-  /** Called with each incremental request before its response is sent. */
-  readonly onDeltaRequest?: (client: ClientIdentity, request: DeltaClientRequest) => void;
   /** The load reports that clients are requested to send. */
   readonly loadReporting?: LoadReporting;
   /** Called with each LRS request that contains loads. */
   readonly onLoadReport?: (client: ClientIdentity, report: LoadReport) => void;
   /** Default: no output. */
   readonly logger?: Logger;
+}
+
+/** What only the command and the tests of this package set. */
+export interface ControlPlaneHooks {
   /** Default: the system clock. */
   readonly clock?: Clock;
+  /**
+   * Sends resources in `envoy.service.discovery.v3.Resource` wrappers to clients with the feature
+   * `xds.config.resource-in-sotw`. Default: false.
+   */
+  readonly wrapResources?: boolean;
+  /** Default: no imitation. */
+  readonly imitate?: ImitatedServer;
 }
 
 const SOURCE: Rule = withMethods(
@@ -160,17 +136,10 @@ const OPTIONS: MembersOf<ControlPlaneOptions> = {
   maxConnectionAgeMs: optional(POSITIVE_MILLISECONDS),
   groupOf: optional(FUNCTION),
   host: optional(TEXT),
-  identifier: optional(STRING),
-  wrapResources: optional(BOOLEAN),
-  imitate: optional(oneOf('istiod', 'istio-agent')),
-  heartbeats: optional(BOOLEAN),
   onClientEvent: optional(FUNCTION),
-  onRequest: optional(FUNCTION),
-  onDeltaRequest: optional(FUNCTION),
   loadReporting: optional(objectOf(LOAD_REPORTING)),
   onLoadReport: optional(FUNCTION),
   logger: optional(LOGGER),
-  clock: optional(CLOCK),
 };
 
 /** The address a control plane listens on. */
@@ -228,11 +197,18 @@ export class ControlPlane {
    * @throws `ConsistencyError` if the initial snapshot is not consistent; TypeError if an option is unknown or has a value that
    * it cannot have.
    */
-  constructor(private readonly options: ControlPlaneOptions = {}) {
+  constructor(options?: ControlPlaneOptions);
+  /** @internal */
+  // eslint-disable-next-line @typescript-eslint/unified-signatures -- the declarations of the package leave this one out
+  constructor(options: ControlPlaneOptions, hooks: ControlPlaneHooks);
+  constructor(
+    private readonly options: ControlPlaneOptions = {},
+    hooks: ControlPlaneHooks = {},
+  ) {
     checkOptions('new ControlPlane()', options, OPTIONS);
     this.host = options.host ?? '127.0.0.1';
     this.logger = containLogger(options.logger ?? silentLogger);
-    this.clock = options.clock ?? systemClock;
+    this.clock = hooks.clock ?? systemClock;
     this.snapshots = new SnapshotStore(this.contain('groupOf', options.groupOf));
     this.view = options.source ?? this.snapshots;
     if (options.source !== undefined && (options.snapshot ?? options.groupOf) !== undefined) {
@@ -240,7 +216,7 @@ export class ControlPlane {
         'grpc-xds: new ControlPlane() takes either source, or snapshot and groupOf',
       );
     }
-    this.ads = this.createAdsService();
+    this.ads = this.createAdsService(hooks);
     this.totals = this.createTotals();
     this.lrs = this.createLoadService();
     this.server = this.createHost();
@@ -276,14 +252,6 @@ export class ControlPlane {
     }
     this.snapshots.set(snapshot, options);
     this.scheduleHeartbeats();
-  }
-
-  /**
-   * Sends each client a heartbeat for its resources with a time to live. Needed only with the option
-   * `heartbeats: false`.
-   */
-  heartbeat(): void {
-    this.ads.heartbeat();
   }
 
   /** Changes the requested load reports, also of connected clients. */
@@ -332,8 +300,7 @@ export class ControlPlane {
   }
 
   private scheduleHeartbeats(): void {
-    if (!this.server.isStarted || this.options.heartbeats === false) return;
-    this.ads.scheduleHeartbeats(this.view.shortestTtlMs);
+    if (this.server.isStarted) this.ads.scheduleHeartbeats(this.view.shortestTtlMs);
   }
 
   private createHost(): ServiceHost {
@@ -365,17 +332,14 @@ export class ControlPlane {
     return host;
   }
 
-  private createAdsService(): AdsService {
-    const { identifier = 'grpc-xds', wrapResources = false, imitate } = this.options;
-    const { onClientEvent, onRequest, onDeltaRequest } = this.options;
+  private createAdsService({ wrapResources = false, imitate }: ControlPlaneHooks): AdsService {
+    const { onClientEvent } = this.options;
     return new AdsService({
-      settings: { identifier: () => identifier, wrapResources, imitate },
+      settings: { identifier: () => 'grpc-xds', wrapResources, imitate },
       clock: this.clock,
       nextStreamId: () => ++this.streamCount,
       view: this.view,
       onEvent: onClientEvent && this.contain('onClientEvent', onClientEvent),
-      onRequest: this.contain('onRequest', onRequest),
-      onDeltaRequest: this.contain('onDeltaRequest', onDeltaRequest),
     });
   }
 

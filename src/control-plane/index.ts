@@ -12,16 +12,8 @@ export type {
 } from './control-plane';
 export type { Authenticate, AuthenticationRequest, AuthenticationResult } from './authentication';
 export type { Principal } from './client-state';
-export type { ImitatedServer } from './ads/subscriptions';
 export type { ClientIdentity, ClientNode, NodeMetadata } from './client-state';
-export type {
-  ClientEvent,
-  ClientRequest,
-  ClientState,
-  DeltaClientRequest,
-  Rejection,
-  TypeState,
-} from './client-state';
+export type { ClientEvent, ClientState, Rejection, TypeState } from './client-state';
 
 // Other sources of resources than snapshots.
 export type {

@@ -170,7 +170,6 @@ export class RelaySession {
           return formatRelayIdentifier({ pid: process.pid, version: PACKAGE_VERSION, servers });
         },
         wrapResources: true,
-        imitate: undefined,
       },
       clock: this.options.environment.clock,
       nextStreamId: (call) => {
@@ -180,8 +179,6 @@ export class RelaySession {
       admit: this.chain.admit,
       view: this.upstreams,
       onEvent: (event) => this.onEvent(event),
-      onRequest: () => {},
-      onDeltaRequest: () => {},
       reset: resetCall,
     });
   }

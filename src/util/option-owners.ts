@@ -15,8 +15,8 @@ export const OPTIONS_BY_FUNCTION: Readonly<Record<string, string>> = {
   'createAuthorizationInterceptor()': 'auditLoggers policy',
   'new OrcaReporter()': 'clock measure minReportIntervalMs',
   'new ControlPlane()':
-    'authenticate clock credentials groupOf heartbeats host identifier imitate listen loadReporting logger maxConnectionAgeMs ' +
-    'onClientEvent onDeltaRequest onLoadReport onRequest snapshot source wrapResources',
+    'authenticate credentials groupOf host listen loadReporting logger maxConnectionAgeMs onClientEvent onLoadReport snapshot ' +
+    'source',
   'ControlPlane.setSnapshot()': 'allowInconsistent group nodeId',
   'ControlPlane.setLoadReporting()': 'clusters intervalMs reportEndpointGranularity',
   'ControlPlane.stop()': 'moveMs',

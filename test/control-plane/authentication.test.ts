@@ -7,6 +7,7 @@ import {
   type ClientEvent,
   type ControlPlaneOptions,
 } from '../../src/control-plane';
+import type { ControlPlaneHooks } from '../../src/control-plane/control-plane';
 import { MAX_PENDING_AUTHENTICATIONS } from '../../src/control-plane/limits';
 import { eventually } from '../support/eventually';
 import { FakeClock } from '../support/fake-clock';
@@ -34,10 +35,11 @@ describe('the authentication of clients of a control plane', () => {
     for (const task of cleanUp.splice(0).reverse()) await task();
   });
 
-  async function setUp(options: ControlPlaneOptions) {
+  async function setUp(options: ControlPlaneOptions, hooks: ControlPlaneHooks = {}) {
     const events: ClientEvent[] = [];
     const onClientEvent = (event: ClientEvent) => void events.push(event);
-    const server = new ControlPlane({ snapshot: only('shared'), onClientEvent, ...options });
+    const given = { snapshot: only('shared'), onClientEvent, ...options };
+    const server = new ControlPlane(given, hooks);
     const { address } = await server.start();
     cleanUp.push(() => server.stop());
     const connect = (more: OfficialClientOptions = {}) => {
@@ -66,7 +68,7 @@ describe('the authentication of clients of a control plane', () => {
     const requests: unknown[] = [];
     const { address } = await setUp({
       authenticate: byToken,
-      onRequest: (_client, request) => requests.push(request),
+      onClientEvent: (event) => requests.push(event),
       onLoadReport: (_client, report) => requests.push(report),
     });
     const client = new OfficialClient(address);
@@ -115,7 +117,7 @@ describe('the authentication of clients of a control plane', () => {
     const clock = new FakeClock();
     const pending: ((result: AuthenticationResult) => void)[] = [];
     const authenticate: Authenticate = () => new Promise((resolve) => pending.push(resolve));
-    const { connect, address } = await setUp({ authenticate, clock });
+    const { connect, address } = await setUp({ authenticate }, { clock });
     const client = new AdsClient(address);
     cleanUp.push(() => client.close());
     const first = client.open();

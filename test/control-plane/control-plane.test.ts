@@ -5,6 +5,7 @@ import {
   type ClientEvent,
   type ControlPlaneOptions,
 } from '../../src/control-plane';
+import type { ControlPlaneHooks } from '../../src/control-plane/control-plane';
 import { AdsClient, decodeOfficial, type AdsClientStream } from './ads-client';
 import { CDS, EDS, LDS, RDS, cluster, echo, endpoints, listener, route } from './resources';
 
@@ -18,20 +19,18 @@ describe('ControlPlane', () => {
     for (const task of cleanUp.splice(0).reverse()) await task();
   });
 
-  async function setUp(options: ControlPlaneOptions = {}) {
+  async function setUp(options: ControlPlaneOptions = {}, hooks: ControlPlaneHooks = {}) {
     const events: ClientEvent[] = [];
     const waiters: { kind: string; resolve: (event: ClientEvent) => void }[] = [];
-    const server = new ControlPlane({
-      ...options,
-      onClientEvent(event) {
-        events.push(event);
-        options.onClientEvent?.(event);
-        for (const waiter of waiters.splice(0)) {
-          if (waiter.kind === event.kind) waiter.resolve(event);
-          else waiters.push(waiter);
-        }
-      },
-    });
+    const onClientEvent = (event: ClientEvent) => {
+      events.push(event);
+      for (const waiter of waiters.splice(0)) {
+        if (waiter.kind === event.kind) waiter.resolve(event);
+        else waiters.push(waiter);
+      }
+      return options.onClientEvent?.(event);
+    };
+    const server = new ControlPlane({ ...options, onClientEvent }, hooks);
     const { port, address } = await server.start();
     const client = new AdsClient(address);
     cleanUp.push(() => server.stop());
@@ -225,9 +224,9 @@ describe('ControlPlane', () => {
   });
 
   it.each(['xds.config.resource-in-sotw', 'xds.config.supports-resource-in-sotw'])(
-    'wraps resources for clients with the feature %s with wrapResources',
+    'wraps resources for clients with the feature %s if it is told to',
     async (feature) => {
-      const { client } = await setUp({ snapshot: Snapshot.from(echo), wrapResources: true });
+      const { client } = await setUp({ snapshot: Snapshot.from(echo) }, { wrapResources: true });
       const plain = client.open();
       plain.subscribe(LDS, ['echo'], node('plain'));
       expect((await plain.next()).resources[0]?.type_url).toBe(LDS);
@@ -253,14 +252,15 @@ describe('ControlPlane', () => {
     expect(await stream.ended).toEqual({ code: 3, details: 'type_url: field not present' });
   });
 
-  it('reports every request, and logs an exception of an observer', async () => {
+  it('reports each subscription, and logs an exception of an observer', async () => {
     const requests: unknown[] = [];
     const errors: string[] = [];
     const { client } = await setUp({
       snapshot: Snapshot.from(echo),
       logger: { trace() {}, info() {}, error: (text) => errors.push(text()) },
-      onRequest: (from, { typeUrl, resourceNames }) => {
-        requests.push([from.nodeId, typeUrl, resourceNames]);
+      onClientEvent: (event) => {
+        if (event.kind !== 'subscribed') return;
+        requests.push([event.client.nodeId, event.typeUrl, event.names]);
         throw new Error('oops');
       },
     });
@@ -268,7 +268,7 @@ describe('ControlPlane', () => {
     stream.subscribe(LDS, ['echo'], node('test'));
     expect((await stream.next()).resources).toHaveLength(1);
     expect(requests).toEqual([['test', LDS, ['echo']]]);
-    expect(errors).toEqual(['control plane: onRequest threw: oops']);
+    expect(errors).toEqual(['control plane: onClientEvent threw: oops']);
   });
 
   it('logs the rejection of an observer that is asynchronous, and survives a logger that throws', async () => {
@@ -284,12 +284,13 @@ describe('ControlPlane', () => {
         },
       },
       // eslint-disable-next-line @typescript-eslint/no-misused-promises -- what plain JavaScript does
-      onRequest: () => Promise.reject(new Error('late')),
+      onClientEvent: ({ kind }) =>
+        kind === 'subscribed' ? Promise.reject(new Error('late')) : undefined,
     });
     const stream = client.open();
     stream.subscribe(LDS, ['echo'], node('test'));
     expect((await stream.next()).resources).toHaveLength(1);
-    expect(errors).toEqual(['control plane: onRequest threw: late']);
+    expect(errors).toEqual(['control plane: onClientEvent threw: late']);
   });
 
   it('sends responses in order when an observer sets a snapshot', async () => {

@@ -15,18 +15,9 @@ describe('incremental streams of the control plane', () => {
 
   async function setUp(snapshot = Snapshot.from(echo)) {
     const events: ClientEvent[] = [];
-    const requests: unknown[] = [];
     const server = new ControlPlane({
       snapshot,
       onClientEvent: (event) => events.push(event),
-      onDeltaRequest: ({ nodeId }, { typeUrl, subscribe, unsubscribe, initialVersions }) =>
-        requests.push([
-          nodeId,
-          typeUrl,
-          subscribe,
-          unsubscribe,
-          Object.fromEntries(initialVersions),
-        ]),
     });
     const { address } = await server.start();
     cleanUp.push(() => server.stop());
@@ -37,7 +28,7 @@ describe('incremental streams of the control plane', () => {
         () => events.filter((event) => event.kind === kind),
         (found) => found.length >= count,
       );
-    return { server, client, address, events, requests, until };
+    return { server, client, address, events, until };
   }
 
   const show = ({ resources, removed_resources }: DeltaResponse) => [
@@ -46,7 +37,7 @@ describe('incremental streams of the control plane', () => {
   ];
 
   it('serve a client from listener to endpoints', async () => {
-    const { client, requests } = await setUp();
+    const { client, events } = await setUp();
     const stream = client.open();
     stream.send(LDS, { node, sub: ['echo'] });
     const first = await stream.next();
@@ -67,7 +58,11 @@ describe('incremental streams of the control plane', () => {
     expect(decodeOfficial(EDS, resources[0]?.resource?.value ?? Buffer.alloc(0))).toMatchObject({
       cluster_name: 'echo',
     });
-    expect(requests[0]).toEqual(['test', LDS, ['echo'], [], {}]);
+    expect(events.find(({ kind }) => kind === 'subscribed')).toEqual({
+      kind: 'subscribed',
+      client: { streamId: 1, nodeId: 'test', peer: expect.any(String) },
+      ...{ typeUrl: LDS, names: ['echo'], removed: [], wildcard: false },
+    });
   });
 
   it('send changes and removals, and report acknowledgements', async () => {

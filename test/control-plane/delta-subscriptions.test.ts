@@ -1,11 +1,6 @@
-import {
-  otherResourceKind,
-  Snapshot,
-  type ImitatedServer,
-  type SnapshotInput,
-} from '../../src/control-plane';
+import { otherResourceKind, Snapshot, type SnapshotInput } from '../../src/control-plane';
 import { createDeltaSubscriptions } from '../../src/control-plane/ads/delta-subscription';
-import type { PlannedResponse } from '../../src/control-plane/ads/subscriptions';
+import type { ImitatedServer, PlannedResponse } from '../../src/control-plane/ads/subscriptions';
 import { clusterKind } from '../../src/control-plane/resource';
 import { serveSnapshot } from '../../src/control-plane/snapshot/snapshot-store';
 import { CDS, EDS, LDS, RDS, cluster, endpoints, listener, route, shortNameOf } from './resources';

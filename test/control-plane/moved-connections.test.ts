@@ -67,7 +67,7 @@ describe('the connections of a control plane', () => {
     const clock = new FakeClock();
     const expiresAtMs = clock.now() + 2 ** 33;
     const authenticate = () => ({ principal: { name: 'web', expiresAtMs } });
-    const server = new ControlPlane({ snapshot, authenticate, clock });
+    const server = new ControlPlane({ snapshot, authenticate }, { clock });
     const { address } = await server.start();
     cleanUp.push(() => server.kill());
     const stream = connect(address).open();

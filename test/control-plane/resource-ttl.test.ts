@@ -21,9 +21,9 @@ describe('resources with a time to live', () => {
     for (const task of cleanUp.splice(0).reverse()) await task();
   });
 
-  async function setUp(input: SnapshotInput, heartbeats = true) {
+  async function setUp(input: SnapshotInput) {
     const clock = new FakeClock();
-    const server = new ControlPlane({ clock, heartbeats });
+    const server = new ControlPlane({}, { clock });
     server.setSnapshot(Snapshot.from(input), { allowInconsistent: true });
     const { address } = await server.start();
     const delta = new DeltaClient(address);
@@ -116,16 +116,6 @@ describe('resources with a time to live', () => {
     expect((await stream.next()).resources).toMatchObject([
       { ttl: null, resource: { type_url: CDS } },
     ]);
-  });
-
-  it('have no heartbeats with `heartbeats: false` except by heartbeat()', async () => {
-    const { server, clock, delta } = await setUp({ resources: [timed('a', '2s')] }, false);
-    const stream = delta.open();
-    stream.send(CDS, { node: knowsTtl(), sub: ['a'] });
-    await stream.next();
-    clock.advance(10_000);
-    server.heartbeat();
-    expect((await stream.next()).nonce).toBe('2');
   });
 
   it('have heartbeats that snapshot changes do not postpone', async () => {

@@ -1,12 +1,7 @@
-import {
-  Snapshot,
-  type ImitatedServer,
-  type ResourceKind,
-  type SnapshotInput,
-} from '../../src/control-plane';
+import { Snapshot, type ResourceKind, type SnapshotInput } from '../../src/control-plane';
 import { clusterKind, endpointKind } from '../../src/control-plane/resource';
 import { createSotwSubscriptions } from '../../src/control-plane/ads/sotw-subscription';
-import type { PlannedResponse } from '../../src/control-plane/ads/subscriptions';
+import type { ImitatedServer, PlannedResponse } from '../../src/control-plane/ads/subscriptions';
 import { serveSnapshot } from '../../src/control-plane/snapshot/snapshot-store';
 import { CDS, EDS, LDS, RDS, cluster, endpoints, listener, route, shortNameOf } from './resources';
 

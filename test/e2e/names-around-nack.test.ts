@@ -44,7 +44,7 @@ describe.each(VARIANTS)('a control plane that ignores names in a NACK (%s)', (_n
     const onClientEvent = ({ kind }: { readonly kind: string }) => {
       if (kind === 'nacked') rejections++;
     };
-    mesh = await Mesh.startWith({ imitate: 'istiod', onClientEvent }, features);
+    mesh = await Mesh.startWith({ onClientEvent }, features, { imitate: 'istiod' });
   });
   afterEach(() => {
     mesh.stop();

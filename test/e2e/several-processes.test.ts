@@ -1,4 +1,5 @@
 import { inspect, type LogRecord } from '../../src';
+import type { ClientEvent } from '../../src/control-plane';
 import { eventually } from '../support/eventually';
 import { bootstrapFor, Mesh, simpleResources, registerAnew } from '../support/mesh';
 
@@ -9,12 +10,10 @@ describe('several processes behind an agent that keeps one stream', () => {
 
   beforeEach(async () => {
     [records.length, streams] = [0, 0];
-    mesh = await Mesh.startWith({
-      imitate: 'istio-agent',
-      onClientEvent: ({ kind }) => {
-        if (kind === 'connected') streams++;
-      },
-    });
+    const onClientEvent = ({ kind }: ClientEvent) => {
+      if (kind === 'connected') streams++;
+    };
+    mesh = await Mesh.startWith({ onClientEvent }, undefined, { imitate: 'istio-agent' });
     registerAnew({
       bootstrap: bootstrapFor(mesh.address),
       logger: { log: (record) => void records.push(record) },

@@ -17,7 +17,12 @@ describe('four processes behind a relay below an agent that keeps one stream', (
 
   beforeEach(async () => {
     registerAnew({});
-    scene = await RelayScene.start({ imitate: 'istio-agent', loadReporting: { intervalMs: 100 } });
+    scene = await RelayScene.start(
+      { loadReporting: { intervalMs: 100 } },
+      [],
+      {},
+      { imitate: 'istio-agent' },
+    );
     clients = createEchoClients(scene.listen, IDS);
     backends = [await EchoBackend.start('a'), await EchoBackend.start('b')];
   });

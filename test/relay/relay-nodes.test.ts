@@ -2,7 +2,6 @@ import { status } from '@grpc/grpc-js';
 import {
   Snapshot,
   type ClientEvent,
-  type ClientIdentity,
   type ClientNode,
   type ControlPlaneOptions,
   type SnapshotInput,
@@ -41,15 +40,12 @@ describe.each(VARIANTS)('a relay with the nodes of its clients: %s', (_name, fea
     worlds = [];
     nodes = [];
     loads = new Set();
-    const noteNode = (
-      _client: ClientIdentity,
-      { node }: { readonly node: ClientNode | undefined },
-    ) => {
-      if (node !== undefined) nodes.push(node);
-    };
     const options: ControlPlaneOptions = {
-      ...{ groupOf: ({ id }) => id, loadReporting: { intervalMs: 50 } },
-      ...{ onRequest: noteNode, onDeltaRequest: noteNode },
+      groupOf: (node) => {
+        nodes.push(node);
+        return node.id;
+      },
+      loadReporting: { intervalMs: 50 },
       onLoadReport: ({ nodeId }, { clusters }) => {
         for (const { localities } of clusters) {
           for (const { issued } of localities) if (issued > 0) loads.add(`${nodeId} ${issued}`);

@@ -8,6 +8,7 @@ import {
   type ControlPlaneOptions,
   type SnapshotInput,
 } from '../../src/control-plane';
+import type { ControlPlaneHooks } from '../../src/control-plane/control-plane';
 import { Relay } from '../../src/relay/relay';
 import type { RelayOptions } from '../../src/relay/relay-options';
 import { bootstrapFor } from '../support/mesh';
@@ -26,6 +27,7 @@ export class RelayScene {
     private readonly options: ControlPlaneOptions,
     private readonly features: readonly string[],
     private readonly relayOptions: Pick<RelayOptions, 'node' | 'maxNodes'>,
+    private readonly hooks: ControlPlaneHooks,
   ) {
     this.controlPlane = this.createControlPlane();
     this.relay = this.createRelay({ bootstrap: bootstrapFor('127.0.0.1:1') });
@@ -36,8 +38,9 @@ export class RelayScene {
     options: ControlPlaneOptions = {},
     features: readonly string[] = [],
     relayOptions: Pick<RelayOptions, 'node' | 'maxNodes'> = {},
+    hooks: ControlPlaneHooks = {},
   ): Promise<RelayScene> {
-    const scene = new RelayScene(options, features, relayOptions);
+    const scene = new RelayScene(options, features, relayOptions, hooks);
     scene.port = (await scene.controlPlane.start()).port;
     await scene.startRelay();
     return scene;
@@ -92,10 +95,8 @@ export class RelayScene {
   }
 
   private createControlPlane(): ControlPlane {
-    return new ControlPlane({
-      ...this.options,
-      onClientEvent: (event) => this.events.push(event),
-    });
+    const onClientEvent = (event: ClientEvent) => void this.events.push(event);
+    return new ControlPlane({ ...this.options, onClientEvent }, this.hooks);
   }
 
   private createRelay(options: Pick<RelayOptions, 'bootstrap'>): Relay {

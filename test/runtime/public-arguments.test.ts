@@ -73,10 +73,9 @@ const filter: Required<main.HttpFilterDefinition<unknown>> = {
   createServerFilter: () => undefined,
 };
 const controlPlaneOptions: Required<Omit<controlPlane.ControlPlaneOptions, 'source'>> = {
-  ...{ snapshot: Snapshot.empty, groupOf: () => undefined, host: '127.0.0.1', identifier: 'x' },
-  ...{ wrapResources: false, imitate: 'istiod', heartbeats: true, onClientEvent: done },
-  ...{ onRequest: done, onDeltaRequest: done, onLoadReport: done },
-  ...{ loadReporting: { intervalMs: 5 }, logger: silentLogger, clock: systemClock },
+  ...{ snapshot: Snapshot.empty, groupOf: () => undefined, host: '127.0.0.1' },
+  ...{ onClientEvent: done, onLoadReport: done },
+  ...{ loadReporting: { intervalMs: 5 }, logger: silentLogger },
   ...{ listen: ['127.0.0.1:0'], credentials: ServerCredentials.createInsecure() },
   ...{ authenticate: () => ({ principal: { name: 'a' } }), maxConnectionAgeMs: 5000 },
 };

@@ -1,5 +1,6 @@
 import type { ChannelOptions } from '@grpc/grpc-js';
 import { ControlPlane, Snapshot, type ControlPlaneOptions } from '../../src/control-plane';
+import type { ControlPlaneHooks } from '../../src/control-plane/control-plane';
 import {
   register,
   shutdown,
@@ -99,6 +100,7 @@ export class Mesh {
   private readonly clients: EchoClient[] = [];
   private port = 0;
   private options: ControlPlaneOptions = {};
+  private hooks: ControlPlaneHooks = {};
   private channelOptions: ChannelOptions = {};
 
   private constructor(public controlPlane: ControlPlane) {}
@@ -129,9 +131,11 @@ export class Mesh {
   static async startWith(
     options: ControlPlaneOptions,
     features?: readonly string[],
+    hooks: ControlPlaneHooks = {},
   ): Promise<Mesh> {
-    const mesh = new Mesh(new ControlPlane(options));
+    const mesh = new Mesh(new ControlPlane(options, hooks));
     mesh.options = options;
+    mesh.hooks = hooks;
     mesh.port = (await mesh.controlPlane.start()).port;
     mesh.register({ bootstrap: bootstrapFor(mesh.address, features) });
     return mesh;
@@ -168,10 +172,8 @@ export class Mesh {
 
   /** Starts a new control plane on the old port. */
   async restartControlPlane(resources: MeshResources): Promise<void> {
-    this.controlPlane = new ControlPlane({
-      ...this.options,
-      snapshot: Snapshot.from(resources),
-    });
+    const options = { ...this.options, snapshot: Snapshot.from(resources) };
+    this.controlPlane = new ControlPlane(options, this.hooks);
     await this.controlPlane.start(this.port);
   }
 

@@ -166,7 +166,7 @@ class ServedCluster {
     const { clock } = io;
     const cluster = watchKubernetes({ ...kubernetesOptions(flags), logger, clock });
     this.cluster = cluster;
-    const controlPlane = new ControlPlane(this.controlPlaneOptions(cluster));
+    const controlPlane = new ControlPlane(this.controlPlaneOptions(cluster), { clock });
     this.controlPlane = controlPlane;
     if (flags.page !== undefined) {
       const page = new KubernetesPage({ cluster, clients: () => controlPlane.clients(), clock });
@@ -217,7 +217,7 @@ class ServedCluster {
   }
 
   private controlPlaneOptions(cluster: KubernetesCluster): ControlPlaneOptions {
-    const { flags, io, logger } = this;
+    const { flags, logger } = this;
     const { tlsCert: certificateFile, tlsKey: privateKeyFile, clientCa, audience } = flags;
     const access = accessOptions(flags);
     const hasTls = certificateFile !== undefined && privateKeyFile !== undefined;
@@ -225,7 +225,8 @@ class ServedCluster {
       source: cluster.source,
       listen: listenAddresses(flags),
       maxConnectionAgeMs: flags.maxConnectionAge * 1000,
-      ...{ clock: io.clock, logger, onClientEvent: (event) => this.onClientEvent(event) },
+      logger,
+      onClientEvent: (event) => this.onClientEvent(event),
       ...(access && { authenticate: cluster.createAuthenticate(access) }),
       ...(hasTls && {
         credentials: loadClient()

@@ -10,6 +10,7 @@ import {
   type Services,
   type ClientIdentity,
   type ClusterLoad,
+  type ControlPlaneOptions,
   type ListeningAddress,
   type ResourceFileError,
 } from '../../control-plane';
@@ -85,9 +86,8 @@ class Serving {
     private readonly io: CliIo,
   ) {
     this.paint = createPaint(io, flags);
-    this.controlPlane = new ControlPlane({
+    const options: ControlPlaneOptions = {
       host: flags.host,
-      clock: io.clock,
       onClientEvent: (event) => {
         const line = formatEvent(event, this.snapshot);
         if (line !== undefined) this.log(line, event.kind);
@@ -96,7 +96,8 @@ class Serving {
       onLoadReport: (client, { clusters }) => {
         if (flags.loads === true) this.showLoads(client, clusters);
       },
-    });
+    };
+    this.controlPlane = new ControlPlane(options, { clock: io.clock });
     const { controlPlane } = this;
     const snapshot = () => this.snapshot;
     if (flags.page !== undefined) {

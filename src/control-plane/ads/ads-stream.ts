@@ -8,9 +8,7 @@ import {
   type ClientIdentity,
   type ClientNode,
   type ClientEvent,
-  type ClientRequest,
   type ClientState,
-  type DeltaClientRequest,
 } from '../client-state';
 import { ServerStream, type StreamCall } from '../server-stream';
 import type { UnreadBytes, UnreadStream } from '../unread-bytes';
@@ -33,8 +31,6 @@ export interface AdsStreamContext {
   readonly view: ResourceView;
   /** Absent if nothing listens. */
   readonly onEvent: ((event: ClientEvent) => void) | undefined;
-  onRequest(client: ClientIdentity, request: ClientRequest): void;
-  onDeltaRequest(client: ClientIdentity, request: DeltaClientRequest): void;
   /**
    * Resets the HTTP/2 stream of a call. Without it, the bytes that clients have not read are bounded for each stream, and not
    * for all together.
@@ -219,8 +215,6 @@ export class AdsStream<Request extends AnyRequest, Response>
       identifier: () => settings.identifier(node),
       resources: context.view.resourcesFor(node),
       features: new Set(node.clientFeatures),
-      onRequest: (request) => context.onRequest(client, request),
-      onDeltaRequest: (request) => context.onDeltaRequest(client, request),
     });
     this.identified = { client, node, connectedAtMs: context.clock.now(), protocol };
     context.onEvent?.({ kind: 'connected', client });

@@ -9,12 +9,7 @@ import {
 } from '../../wire/generated/envoy/service/discovery/v3/discovery';
 import type { Any } from '../../wire/generated/google/protobuf/any';
 import { msToDuration } from '../../util/duration';
-import {
-  clientFeatures,
-  readNode,
-  type ClientRequest,
-  type DeltaClientRequest,
-} from '../client-state';
+import { clientFeatures } from '../client-state';
 import type { MessageCodec } from '../server-stream';
 import { typeUrlOf, type ResourceError, type SnapshotResource } from '../resource';
 import { createDeltaSubscriptions, type DeltaRequest } from './delta-subscription';
@@ -33,7 +28,8 @@ export interface ProtocolSettings {
   readonly identifier: () => string;
   /** Whether state-of-the-world responses hold resources in `Resource` wrappers for clients that support them. */
   readonly wrapResources: boolean;
-  readonly imitate: ImitatedServer | undefined;
+  /** Default: no imitation. */
+  readonly imitate?: ImitatedServer | undefined;
 }
 
 /** The options of the protocol of one stream. */
@@ -41,10 +37,6 @@ export interface ProtocolOptions extends ProtocolSettings {
   readonly resources: ServedResources;
   /** `client_features` of the node. */
   readonly features: ReadonlySet<string>;
-  /** Called with a state-of-the-world request before it is applied. */
-  onRequest(request: ClientRequest): void;
-  /** Called with an incremental request before it is applied. */
-  onDeltaRequest(request: DeltaClientRequest): void;
 }
 
 /** The protocol of one stream: its subscription state, and the encoding of its messages. */
@@ -108,11 +100,7 @@ export const sotwVariant: ProtocolVariant<DiscoveryRequest, DiscoveryResponse> =
       subscriptions,
       hasTtl,
       findExcess: (request) => subscriptions.findExcess(request),
-      onRequest(message) {
-        const request = readRequest(message);
-        options.onRequest(request);
-        return subscriptions.onRequest(request);
-      },
+      onRequest: (request) => subscriptions.onRequest(readRequest(request)),
       encode: (response) => encode(response, response.resources.map(toAny)),
       encodeHeartbeat: (response) => encode(response, response.resources.map(toWrapped)),
     };
@@ -145,11 +133,7 @@ export const deltaVariant: ProtocolVariant<DeltaDiscoveryRequest, DeltaDiscovery
       hasTtl,
       findExcess: ({ typeUrl, resourceNamesSubscribe: subscribe }) =>
         subscriptions.findExcess({ typeUrl, subscribe }),
-      onRequest(message) {
-        const request = readDeltaRequest(message);
-        options.onDeltaRequest(request);
-        return subscriptions.onRequest(request);
-      },
+      onRequest: (request) => subscriptions.onRequest(readDeltaRequest(request)),
       encode: (response) => encode(response, toResource),
       // Sent only to clients that support times to live.
       encodeHeartbeat: (response) => encode(response, toHeartbeat),
@@ -157,20 +141,19 @@ export const deltaVariant: ProtocolVariant<DeltaDiscoveryRequest, DeltaDiscovery
   },
 };
 
-function readRequest(message: DiscoveryRequest): ClientRequest {
-  const { typeUrl, resourceNames, versionInfo, responseNonce, errorDetail, node } = message;
+function readRequest(message: DiscoveryRequest): SotwRequest {
+  const { typeUrl, resourceNames, versionInfo, responseNonce, errorDetail } = message;
   return {
     typeUrl,
     resourceNames,
     versionInfo,
     responseNonce,
     errorMessage: errorDetail?.message,
-    node: node && readNode(node),
   };
 }
 
-function readDeltaRequest(message: DeltaDiscoveryRequest): DeltaClientRequest {
-  const { typeUrl, initialResourceVersions, responseNonce, errorDetail, node } = message;
+function readDeltaRequest(message: DeltaDiscoveryRequest): DeltaRequest {
+  const { typeUrl, initialResourceVersions, responseNonce, errorDetail } = message;
   return {
     typeUrl,
     subscribe: message.resourceNamesSubscribe,
@@ -178,7 +161,6 @@ function readDeltaRequest(message: DeltaDiscoveryRequest): DeltaClientRequest {
     initialVersions: initialResourceVersions,
     responseNonce,
     errorMessage: errorDetail?.message,
-    node: node && readNode(node),
   };
 }
 

@@ -17,7 +17,13 @@ import {
   type ViewChange,
 } from './resource-view';
 
-/** A management server that can be imitated. */
+/**
+ * A management server that can be imitated, to test clients against it. `istiod` ignores each request that rejects a response or that
+ * holds the nonce of an earlier response than the last, with its names; treats a state-of-the-world request without a nonce as the
+ * first of its type; and sends each client every subscribed resource after every change of the snapshot. `istio-agent`, behind which
+ * is istiod, does the same, and keeps one discovery stream for all clients: each one that begins ends the one before
+ * (https://github.com/istio/istio/issues/53532).
+ */
 export type ImitatedServer = 'istiod' | 'istio-agent';
 
 /** The fields that requests of both variants have. */

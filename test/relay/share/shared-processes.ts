@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { ControlPlane, Snapshot } from '../../../src/control-plane';
+import { ControlPlane, Snapshot, type ControlPlaneOptions } from '../../../src/control-plane';
 import { RemoteProcess } from '../../chaos/servers/remote-process';
 import { EchoBackend } from '../../support/echo-backend';
 import { bootstrapFor, SERVICE, simpleResources } from '../../support/mesh';
@@ -28,13 +28,13 @@ export class SharedProcesses {
   ) {}
 
   static async start(features: readonly string[] = []): Promise<SharedProcesses> {
-    const controlPlane = new ControlPlane({
-      imitate: 'istio-agent',
+    const options: ControlPlaneOptions = {
       loadReporting: { intervalMs: 100 },
       onClientEvent: ({ kind }) => {
         if (kind === 'connected') scene.streams++;
       },
-    });
+    };
+    const controlPlane = new ControlPlane(options, { imitate: 'istio-agent' });
     const scene: SharedProcesses = new SharedProcesses(features, controlPlane);
     await Promise.all([scene.backend.listen(), scene.other.listen()]);
     scene.serve(scene.backend);
