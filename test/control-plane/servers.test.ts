@@ -9,11 +9,20 @@ import {
 } from '../../src/control-plane';
 import { serverListenerName } from '../../src/bootstrap/server-listener-name';
 import { Listener } from '../../src/wire/generated/envoy/config/listener/v3/listener';
-import type { Json } from '../support/xds-json';
+import { anyone, anything, rbacJson } from '../support/rbac-json';
+import { routerFilter, type Json } from '../support/xds-json';
 import { cluster, route } from './resources';
 
 const ADDRESS = '10.244.0.2:50051';
 const NAME = `xds.istio.io/grpc/lds/inbound/${ADDRESS}`;
+
+const RBAC = rbacJson({ all: { permissions: [anything], principals: [anyone] } });
+const FAULT: Json = {
+  name: 'fault',
+  typed_config: {
+    '@type': 'type.googleapis.com/envoy.extensions.filters.http.fault.v3.HTTPFault',
+  },
+};
 
 /** Istiod's encoder writes a wrapper such as `UInt32Value` as a message. */
 const unwrap = (_key: string, value: unknown): unknown => {
@@ -110,10 +119,25 @@ describe('Listeners of servers', () => {
       '("localhost:1"): must be an IP address',
     ],
     ['port 0', { '127.0.0.1:0': { mtls: 'STRICT' } }, 'must be an IP address with a port'],
+    [
+      'a filter of clients',
+      { [ADDRESS]: { mtls: 'STRICT', httpFilters: [RBAC, FAULT] } },
+      `("${ADDRESS}"): httpFilters[1]: type.googleapis.com/envoy.extensions.filters.http.fault.v3.HTTPFault is a filter of clients, which servers reject`,
+    ],
+    [
+      'a router of their own',
+      { [ADDRESS]: { mtls: 'STRICT', httpFilters: [routerFilter] } },
+      'httpFilters[0]: the router follows the filters given here: leave it out',
+    ],
   ])('are refused with %s', (_text, given, problem) => {
     const create = () => Snapshot.forServers(given);
     expect(create).toThrow(SnapshotError);
     expect(create).toThrow(problem);
+  });
+
+  it('may have optional filters of clients, which servers ignore', () => {
+    const optional = { ...FAULT, is_optional: true };
+    expect(servers('STRICT', [optional]).get(listenerKind, NAME)).toBeDefined();
   });
 
   it.each<[object, string]>([

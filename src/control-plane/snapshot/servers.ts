@@ -10,6 +10,7 @@ import {
 } from '../../util/check-arguments';
 import { parseIpPort, type IpPort } from '../../util/host-port';
 import { joinHostPort } from '../../util/text';
+import { valueAt } from '../../util/value-at';
 import type { ResourceJson } from './resource-input';
 import { SnapshotError, type SnapshotProblem } from './snapshot-builder';
 
@@ -61,7 +62,7 @@ const TYPES = 'type.googleapis.com/envoy.extensions';
 /**
  * Returns the Listeners of servers, field by field as istiod sends them: one filter chain with inline routes.
  *
- * @throws `SnapshotError` for addresses that cannot be used.
+ * @throws `SnapshotError` for addresses that cannot be used, and for filters that every server rejects.
  */
 export function listenersOfServers(
   servers: Servers,
@@ -75,11 +76,36 @@ export function listenersOfServers(
       problems.push({ list: 'servers', name: text, path: [], reason });
       return [];
     }
+    for (const [i, filter] of (security.httpFilters ?? []).entries()) {
+      const reason = findFilterProblem(filter);
+      if (reason !== undefined) {
+        problems.push({ list: 'servers', name: text, path: ['httpFilters', i], reason });
+      }
+    }
     const chain = createChain(security);
     return createListener(nameOf(nameTemplate, address), address, chain);
   });
   if (problems.length > 0) throw new SnapshotError(problems);
   return listeners;
+}
+
+const ROUTER_TYPE = `${TYPES}.filters.http.router.v3.Router`;
+
+/** The filters that only clients have (gRFCs A33, A55 and A83): a server rejects a Listener with one that is not optional. */
+const CLIENT_FILTERS: ReadonlySet<unknown> = new Set([
+  `${TYPES}.filters.http.fault.v3.HTTPFault`,
+  `${TYPES}.filters.http.stateful_session.v3.StatefulSession`,
+  `${TYPES}.filters.http.gcp_authn.v3.GcpAuthnFilterConfig`,
+]);
+
+/** Returns why every server rejects a Listener with an HTTP filter before the router; `undefined` if one may accept it. */
+function findFilterProblem(filter: ResourceJson): string | undefined {
+  const config = valueAt(filter, 'typed_config') ?? valueAt(filter, 'typedConfig');
+  const type = valueAt(config, '@type');
+  if (type === ROUTER_TYPE) return 'the router follows the filters given here: leave it out';
+  const isOptional = valueAt(filter, 'is_optional') ?? valueAt(filter, 'isOptional');
+  if (isOptional === true || !CLIENT_FILTERS.has(type)) return undefined;
+  return `${String(type)} is a filter of clients, which servers reject`;
 }
 
 /** Names a Listener as servers read their template (gRFC A36): with every `%s`, and an IPv6 address in its shortest form. */
@@ -119,7 +145,7 @@ function createChain({ mtls, httpFilters = [] }: ServerSecurity): ResourceJson {
 
 const ROUTER: ResourceJson = {
   name: 'envoy.filters.http.router',
-  typed_config: { '@type': `${TYPES}.filters.http.router.v3.Router` },
+  typed_config: { '@type': ROUTER_TYPE },
 };
 
 const ROOTS = { instance_name: 'default', certificate_name: 'ROOTCA' };

@@ -127,7 +127,7 @@ export class Snapshot {
    *
    * @param servers What is configured of each server, by the address at which it listens: `IP:port`, without port 0.
    * @param options The template of the names. Default: that of Istio.
-   * @throws `SnapshotError` for addresses and filters that cannot be used.
+   * @throws `SnapshotError` for addresses that cannot be used, and for filters that every server rejects, such as those of clients.
    *
    * @example
    * ```ts
