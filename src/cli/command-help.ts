@@ -39,7 +39,6 @@ const examples = {
     'watch xds:///shop --control-plane 127.0.0.1:18000 --once --timeout 20',
   ],
   top: ['top --pid 4711', "top --page 'http://127.0.0.1:9901/#token=…' --once -o json"],
-  page: ['page pid:4711,pid:4712,pid:4713', 'page relay:/run/grpc-xds.sock --once'],
   record: ['record incident.ndjson', 'record incident.ndjson --upstream cp.mesh:18000 --append'],
   replay: ['replay incident.ndjson --port 18000', 'replay incident.ndjson --once'],
   relay: ['relay --listen unix:/run/grpc-xds.sock', 'relay --admin unix:/run/grpc-xds.sock'],

@@ -51,11 +51,6 @@ export const exitMeanings = {
     1: 'the process has no target with that name, or no calls to show',
     3: 'the process cannot be reached',
   },
-  page: {
-    0: 'interrupted; with --once, the processes agree',
-    1: 'with --once, processes differ, or one of them cannot be read',
-    3: 'with --once, no process can be reached',
-  },
   record: {
     0: 'interrupted',
     3: 'the control plane could not be reached, and nothing of it was recorded',

@@ -33,7 +33,6 @@ import { explain, type ExplainFlags } from './commands/explain';
 import { doctor, type DoctorFlags } from './commands/doctor';
 import { graph, GRAPH_FORMATS, type GraphFlags } from './commands/graph';
 import { migrate, type MigrateFlags } from './commands/migrate';
-import { page, type PageFlags } from './commands/page';
 import { relay, type RelayFlags } from './commands/relay';
 import { record, replay, type RecordFlags, type ReplayFlags } from './commands/record';
 import { watch, type WatchFlags } from './commands/watch';
@@ -100,7 +99,6 @@ function createProgram(version: string, io: CliIo, setCode: SetCode): Command {
   addKubernetesCommand(program, io, setCode);
   addMigrate(program, version, io, setCode);
   addTop(program, io, setCode);
-  addPage(program, io, setCode);
   for (const command of program.commands) addCommandHelp(command);
   return program;
 }
@@ -393,28 +391,6 @@ function addTop(program: Command, io: CliIo, setCode: SetCode): void {
     .option('--timeout <seconds>', 'time for the response', parseSeconds, 16)
     .option('--once', 'print one table and end');
   addOutputOptions(command).action(async (flags: TopFlags) => setCode(await top(flags, io)));
-}
-
-function addPage(program: Command, io: CliIo, setCode: SetCode): void {
-  const command = program
-    .command('page')
-    .summary('put processes side by side, and find the one that differs')
-    .description(
-      'Serves a live page on 127.0.0.1 that puts processes side by side, such as the workers of a host: state, config, servers and ' +
-        'resources of each target, and whether calls fail; what one has otherwise than the others is marked. With --once, it ' +
-        'prints the same as a text. Processes are read while the page is open.',
-    )
-    .argument(
-      '<processes...>',
-      'each of pid:ID, the URL of a live page, admin:ADDRESS, relay:PATH (its clients) or the file of a report; several ids also as pid:ID,pid:ID',
-    )
-    .option('-p, --port <number>', 'port of 127.0.0.1; 0 takes any that is free', parsePort, 0)
-    .option('--interval <seconds>', 'time between two looks at a process', parseSeconds, 1)
-    .option('--timeout <seconds>', 'time for the response', parseSeconds, 16)
-    .option('--once', 'print the comparison and end');
-  addOutputOptions(command).action(async (processes: string[], flags: PageFlags) =>
-    setCode(await page(processes, flags, io)),
-  );
 }
 
 function addMigrate(program: Command, version: string, io: CliIo, setCode: SetCode): void {

@@ -29,7 +29,6 @@ import {
   serverChain,
   XdsServerWorld,
 } from '../support/xds-server-world';
-import { processReport } from './scenes';
 
 /** How many times as fast as usual the time of the process and of the pages passes: a page gets an update a second at most. */
 const SPEED = 60;
@@ -365,17 +364,4 @@ async function controlPlane(atEnd: AtEnd): Promise<OpenPage> {
   return { url, change, look: (tab) => showAll(tab, 'graph', 'types', 'served', 'events') };
 }
 
-async function processes(atEnd: AtEnd): Promise<OpenPage> {
-  const folder = makeFolder(atEnd);
-  const files = ['1', '2', '3'].map((name) => join(folder, `${name}.json`));
-  const change = (step: number) => {
-    for (const [index, file] of files.entries()) {
-      writeFileSync(file, JSON.stringify(processReport(`${step - (index === step % 3 ? 1 : 0)}`)));
-    }
-  };
-  change(0);
-  const { url } = await runCommand(atEnd, 'page', ...files);
-  return { url, change, look: (tab) => showAll(tab, 'differences', 'sides', 'facts', 'events') };
-}
-
-const PAGES = { client, server, 'control plane': controlPlane, processes };
+const PAGES = { client, server, 'control plane': controlPlane };

@@ -1,6 +1,4 @@
 // The pages that there are, each with something in all of its views, and with the states in which they are looked at.
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { FakeIo } from '../cli/fake-io';
@@ -231,49 +229,6 @@ const relay: StartScene = async (chromium) => {
   };
 };
 
-/** The report of a process that has a Cluster in a version. */
-export function processReport(version: string): object {
-  const resource = { type: 'Cluster', name: HOSTILE, status: 'ACKED', version };
-  const target = {
-    ...{ target: 'xds:///<b>shop', nodeId: HOSTILE, state: 'ready', resources: [resource] },
-    servers: [{ serverUri: 'cp.test:1', state: 'open' }],
-  };
-  return { schema: 1, pid: 1, time: '2026-01-01T00:00:00.000Z', targets: [target] };
-}
-
-/** Three processes, the last of which differs. */
-const processes: StartScene = async (chromium) => {
-  const folder = mkdtempSync(join(tmpdir(), 'processes-'));
-  chromium.atEnd(() => rmSync(folder, { recursive: true }));
-  const files = ['8', '8', '7'].map((version, index) => {
-    const file = join(folder, `${index + 1}.json`);
-    writeFileSync(file, JSON.stringify(processReport(version)));
-    return file;
-  });
-  const url = await runCommand(chromium, new FakeIo(), 'page', ...files);
-  return {
-    url,
-    states: {
-      'the one that differs': async () => {
-        const { tab } = chromium;
-        await tab.locator('#overview tbody tr', { hasText: 'differs' }).waitFor();
-        await chromium.row('<img').filter({ hasText: 'version 7' }).waitFor();
-        const verdict = await tab.textContent('#verdict');
-        expect(verdict).toContain('3.json differs in 1 of 4: Cluster "<img');
-        // By keyboard alone, in the order of the page.
-        await tab.locator('#overview button', { hasText: '3.json' }).focus();
-        await tab.keyboard.press('Enter');
-        await tab.waitForSelector('#verdict:has-text("Differs: Cluster")');
-      },
-      ...viewsOf(chromium, {
-        sides: 'others version 8',
-        facts: 'differs: others version 8',
-        events: 'differs',
-      }),
-    },
-  };
-};
-
 /** Services that are served, empty, of another name and with a mistake; a route that is accepted and one that is not. */
 function putObjects(api: KubernetesApiServer): void {
   const zone = (name: string) => ({ 'topology.kubernetes.io/zone': name });
@@ -354,4 +309,4 @@ const demo: StartScene = async (chromium) => {
 };
 
 /** Starts each page, by its name. */
-export const SCENES = { client, servers, serve, relay, kubernetes, processes, demo };
+export const SCENES = { client, servers, serve, relay, kubernetes, demo };

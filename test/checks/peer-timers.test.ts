@@ -11,7 +11,6 @@ const CONCLUSIONS: Readonly<Record<string, readonly string[]>> = {
     'the stream of the application is displaced no more',
   ],
   'cli/input.ts': ['the writer of a FIFO is silent'],
-  'cli/processes/watched-process.ts': ['a process is silent'],
   'control-plane/authentication.ts': ['the authentication does not answer'],
   'control-plane/kubernetes/access/token-authentication.ts': ['a TokenReview does not answer'],
   'control-plane/kubernetes/api/exchange.ts': [

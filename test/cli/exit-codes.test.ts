@@ -95,11 +95,6 @@ const rows: Readonly<Record<keyof typeof exitMeanings, Row>> = {
     bad: ({ good }) => [['record', good, '-u', 'cp:1'], 2],
     usage: ['record', '-o', 'file.ndjson'],
   },
-  page: {
-    missing: () => [['page', 'pid:4194999', '--once', '--interval', '0.1', ...short], 3],
-    bad: ({ bad }) => [['page', bad, '--once', '--interval', '0.1'], 2],
-    usage: ['page', 'ads:127.0.0.1:1'],
-  },
   replay: {
     bad: ({ good }) => [['replay', good], 2],
     missing: ({ missing }) => [['replay', missing], 2],

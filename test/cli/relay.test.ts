@@ -217,14 +217,6 @@ describe('grpc-xds relay', () => {
       ]),
     );
     expect(rowsOf('differences')).toMatchObject([{ fact: 'Cluster', usual: 'no majority' }]);
-    const text = new FakeIo();
-    expect(await text.run('page', `relay:${path}`, '--once', '--interval', '0.1')).toBe(1);
-    expect(text.out.at(-1)).toBe(verdict);
-    const json = new FakeIo();
-    await json.run('page', `relay:${path}`, '--once', '--interval', '0.1', '--json');
-    expect(JSON.parse(json.out.join('\n'))).toMatchObject({
-      processes: [{ pid: 12 }, { pid: 12 }],
-    });
     expect(rowsOf('types')).toMatchObject([
       { type: 'Cluster', state: 'rejected', names: '1', rejection: 'rejected: no good' },
     ]);

@@ -35,7 +35,6 @@ describe.each([
     ['top', '--once', '--page'],
     ['graph', 'xds:///a', '--page'],
     ['explain', 'xds:///a', 'a.B/C', '--page'],
-    ['page', '--once'],
   ])('is given up after the timeout: %s', async (name, ...args) => {
     const io = new FakeIo();
     expect(await io.run(name, '--timeout', '0.3', ...args, url)).toBe(3);

@@ -8,7 +8,6 @@ const HOOK = join(__dirname, '../support/interrupt-when-waiting.cjs');
 // The commands in processes of their own: in that of a test, the test keeps them alive.
 describe('a command that waits until it is interrupted', () => {
   const folder = mkdtempSync(join(tmpdir(), 'waiting-commands-'));
-  const report = join(folder, 'report.json');
   const resources = join(folder, 'resources.yaml');
   const relay = join(folder, 'relay.sock');
   // Nothing listens there.
@@ -19,13 +18,11 @@ describe('a command that waits until it is interrupted', () => {
   };
 
   beforeAll(() => {
-    writeFileSync(report, '{"schema":1,"targets":[]}');
     writeFileSync(resources, 'clusters: []\n');
   });
   afterAll(() => rmSync(folder, { recursive: true }));
 
   it.each([
-    ['page', [report], 0],
     ['serve', [resources, '--port', '0'], 0],
     ['relay', ['--listen', `unix:${relay}`], 0],
     ['record', [join(folder, 'recording'), '--upstream', server, '--port', '0'], 0],

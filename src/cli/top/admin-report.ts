@@ -53,9 +53,6 @@ interface AssignedClusters {
   readonly unassigned: string;
 }
 
-/** Describes what the clients of a target have besides their channels. */
-export type DescribeResources = (configs: readonly ClientConfig[]) => object;
-
 /**
  * Reads the report of a relay, or else the channels of a process over channelz, and over CSDS (gRFC A40) to which cluster and locality their
  * endpoints belong.
@@ -67,7 +64,6 @@ export async function fetchAdminReport(
   address: string,
   timeoutMs: number,
   { clock }: Pick<CliIo, 'clock'>,
-  describe?: DescribeResources,
 ): Promise<Result<ProcessReport, SourceFailure>> {
   const client = new AdminClient(address, timeoutMs);
   try {
@@ -81,7 +77,7 @@ export async function fetchAdminReport(
     const channels = await readChannels(client);
     if (!channels.ok) return failed(channels.error.text, exitCode.unreachable);
     const time = new Date(clock.now()).toISOString();
-    const targets = targetsOf(channels.value, fetched.value.config, describe);
+    const targets = targetsOf(channels.value, fetched.value.config);
     return ok({ source: address, text: JSON.stringify({ schema: 1, time, targets }) });
   } catch (error) {
     return failed(`--admin ${address}: ${errorMessage(error)}`, exitCode.unreachable);
@@ -159,7 +155,6 @@ function readEntity(id: number, entity: unknown): Entity {
 function targetsOf(
   channels: readonly XdsChannel[],
   configs: readonly ClientConfig[],
-  describe?: DescribeResources,
 ): readonly object[] {
   return [...new Set(channels.map(({ target }) => target))].map((target) => {
     const own = channels.filter((channel) => channel.target === target);
@@ -168,7 +163,7 @@ function targetsOf(
     const subchannels = own.flatMap((channel) => channel.subchannels);
     const children = childrenOf(clusters, subchannels);
     const policies = { state: stateOf(own), children };
-    return { target, channels: own, policies, ...describe?.(scoped) };
+    return { target, channels: own, policies };
   });
 }
 

@@ -32,27 +32,8 @@ const MAX_DEPTH = 32;
  * @returns `undefined` for another text.
  */
 export function readSample(text: string, target: string | undefined): TopSample | undefined {
-  const report = parseReport(text);
-  return report && sampleOf(report, target);
-}
-
-/** Reads the report that `inspect()` returns. @returns `undefined` for another text. */
-export function parseReport(text: string): Json | undefined {
   const report = parse(text);
-  return isJsonObject(report) && report['schema'] === 1 ? report : undefined;
-}
-
-/** Explains why a text is no report that `parseReport` reads. */
-export function explainNoReport(source: string, text: string): string {
-  const report = parse(text);
-  if (isJsonObject(report) && 'schema' in report) {
-    return `${source}: the report is of another version of grpc-xds`;
-  }
-  return `${source}: is not the report of a process, as inspect() returns it, nor a dump that has one; graph -f draws a resource file`;
-}
-
-/** Reads the rows of a report. @param target As for `readSample`. */
-export function sampleOf(report: Json, target: string | undefined): TopSample {
+  if (!isJsonObject(report) || report['schema'] !== 1) return undefined;
   const targets = objectsIn(report['targets']).filter(
     (each) => target === undefined || each['target'] === target,
   );

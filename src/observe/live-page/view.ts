@@ -147,8 +147,8 @@ export function pathId(names: readonly string[]): string {
 
 /** What a page is about. */
 export interface About {
-  /** Which views the page has: those of a client, of a control plane, of one for Kubernetes, of a relay, or of several processes. */
-  readonly kind: 'client' | 'control-plane' | 'kubernetes' | 'relay' | 'processes';
+  /** Which views the page has: those of a client, of a control plane, of one for Kubernetes, or of a relay. */
+  readonly kind: 'client' | 'control-plane' | 'kubernetes' | 'relay';
   /** Such as `grpc-xds 1.2.3, process 4711`. */
   readonly title: string;
 }

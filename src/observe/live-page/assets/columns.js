@@ -297,42 +297,6 @@ const differences = {
   columns: () => [text('fact', 'What'), text('usual', 'Most have'), list('others', 'Differs')],
 };
 
-/** Few columns, so that they fit beside each other: what belongs together is in one. */
-const sides = {
-  title: 'Side by side',
-  none: 'No target of a process has been read.',
-  hasFilter: true,
-  columns: () => [
-    text('target', 'Target'),
-    withCounts('process', 'Process', ({ nodeId }) => [`node ${nodeId}`]),
-    withNote('state', 'reason', 'State'),
-    {
-      name: 'differs',
-      title: 'Differs',
-      cell: ({ differs }) =>
-        differs.length === 0 ? 'no' : differs.map((line) => element('p', { class: 'note' }, line)),
-    },
-    text('inUse', 'In use'),
-    list('servers', 'Management servers'),
-    withCounts('resources', 'Resources', ({ rejected, updatedAt }) => [
-      `${rejected} rejected`,
-      ...(updatedAt ? [['updated ', age(updatedAt)]] : []),
-    ]),
-    withCounts('calls', 'Calls/s', ({ calls, errors, latency, connections }) =>
-      calls === undefined
-        ? []
-        : [`${errors} errors/s`, ...(latency ? [latency] : []), `${connections} ready`],
-    ),
-  ],
-};
-
-const facts = {
-  title: 'Compared',
-  none: 'Nothing has been read of what is chosen.',
-  hasFilter: true,
-  columns: () => [text('fact', 'What'), text('value', 'Value'), text('mark', 'Differs')],
-};
-
 const chosenButton = (name, title, choose, isChosen) =>
   button(name, title, choose, ({ id }) => ({
     'aria-current': isChosen(id) ? 'true' : undefined,
@@ -483,27 +447,5 @@ export const PAGES = {
       loads,
       events: log,
     },
-  },
-  processes: {
-    overview: {
-      ...{ name: 'processes', title: 'Processes', noun: 'process' },
-      columns: (choose, isChosen) => [
-        chosenButton('process', 'Process', choose, isChosen),
-        state('state', 'State'),
-        text('differing', 'Differs in'),
-      ],
-      describe: ({ state: of, reason, nodes, readAt, ...compared }) => [
-        stateBadge(of),
-        ...(reason ? [' ', reason] : []),
-        ...describeDifferences(compared),
-        element(
-          'span',
-          { class: 'path' },
-          nodes.length > 0 ? `Node ${nodes.join(', ')}; ` : '',
-          ...(readAt ? ['read ', age(readAt)] : ['not read yet']),
-        ),
-      ],
-    },
-    tabs: { differences, sides, facts, events: log },
   },
 };

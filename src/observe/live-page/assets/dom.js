@@ -48,7 +48,6 @@ const TONES = new Map([
     'acked',
     'good',
     'ok',
-    'alike',
     'resolved',
     'watching',
   ].map((s) => [s, 'good']),
@@ -63,8 +62,6 @@ const TONES = new Map([
   ].map((s) => [s, 'bad']),
   ...[
     'closed',
-    'gone',
-    'no answer',
     'rejected',
     'removed',
     'missing',
@@ -84,15 +81,9 @@ const TONES = new Map([
   ...['CONNECTING', 'waiting', 'REQUESTED', 'backoff', 'connecting', 'fallback', 'listing'].map(
     (s) => [s, 'busy'],
   ),
-  ...[
-    'differs',
-    'resource-waiting',
-    'tls-not-used',
-    'problem',
-    'draining',
-    'over-limit',
-    'degraded',
-  ].map((s) => [s, 'busy']),
+  ...['resource-waiting', 'tls-not-used', 'problem', 'draining', 'over-limit', 'degraded'].map(
+    (s) => [s, 'busy'],
+  ),
 ]);
 
 /** Returns `good`, `busy`, `bad` or `plain`. */

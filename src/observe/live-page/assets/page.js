@@ -360,7 +360,7 @@ function chosenRow() {
 }
 
 function nameOf(row) {
-  return row.target ?? row.node ?? row.process;
+  return row.target ?? row.node;
 }
 
 function describeNone() {
