@@ -37,8 +37,9 @@ const examples = {
   watch: [
     'watch xds:///shop',
     'watch xds:///shop --control-plane 127.0.0.1:18000 --once --timeout 20',
+    'watch --pid 4711',
+    "watch --page 'http://127.0.0.1:9901/#token=…' --once -o json",
   ],
-  top: ['top --pid 4711', "top --page 'http://127.0.0.1:9901/#token=…' --once -o json"],
   record: ['record incident.ndjson', 'record incident.ndjson --upstream cp.mesh:18000 --append'],
   replay: ['replay incident.ndjson --port 18000', 'replay incident.ndjson --once'],
   relay: ['relay --listen unix:/run/grpc-xds.sock', 'relay --admin unix:/run/grpc-xds.sock'],

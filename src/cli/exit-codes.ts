@@ -42,14 +42,9 @@ export const exitMeanings = {
     3: 'the process or control plane cannot be reached',
   },
   watch: {
-    0: 'the target was ready at the end',
-    1: 'the target was not ready at the end',
-    3: 'no control plane was reached, or none has answered',
-  },
-  top: {
-    0: 'the calls were shown',
-    1: 'the process has no target with that name, or no calls to show',
-    3: 'the process cannot be reached',
+    0: 'the target was ready at the end; the calls of the process were shown',
+    1: 'the target was not ready at the end; the process has no target with that name, or no calls to show',
+    3: 'no control plane was reached, or none has answered; the process cannot be reached',
   },
   record: {
     0: 'interrupted',

@@ -26,7 +26,6 @@ import { addKubernetesCommand } from './commands/kubernetes';
 import { exitCode, printErrors, type CliIo } from './io';
 import { addCommandHelp, addFileHelp, helpWidth } from './command-help';
 import { demo, INCIDENTS, type DemoFlags } from './commands/demo';
-import { top, type TopFlags } from './commands/top';
 import { check, type CheckFlags } from './commands/check';
 import { dump, type DumpFlags } from './commands/dump';
 import { explain, type ExplainFlags } from './commands/explain';
@@ -98,7 +97,6 @@ function createProgram(version: string, io: CliIo, setCode: SetCode): Command {
   addRelay(program, io, setCode);
   addKubernetesCommand(program, io, setCode);
   addMigrate(program, version, io, setCode);
-  addTop(program, io, setCode);
   for (const command of program.commands) addCommandHelp(command);
   return program;
 }
@@ -282,11 +280,13 @@ function addGraph(program: Command, io: CliIo, setCode: SetCode): void {
 function addWatch(program: Command, io: CliIo, setCode: SetCode): void {
   const command = program
     .command('watch')
-    .summary('show the state of a target, or of an address of a server, as it changes')
+    .summary('show the state of a target or of a server, or the calls of a process, as they change')
     .description(
       'Opens a channel for a target and shows its verdict, servers, endpoints and changes until interrupted: on a ' +
         'terminal as a screen, otherwise as a line for each event. With --server, it shows what a server at this address ' +
-        'has, and listens on nothing.',
+        'has, and listens on nothing. With --pid, --page or --admin, it shows calls, errors, latency and connections of a process ' +
+        'for each target, cluster and locality, and for each address of its servers: on a terminal as a screen until q is ' +
+        'pressed, otherwise once. The admin services of a process know no latency.',
     )
     .argument('[target]', 'such as xds:///shop')
     .option('--server <ip:port>', 'address of an XdsServer, in place of a target', parseIpPortText)
@@ -297,8 +297,29 @@ function addWatch(program: Command, io: CliIo, setCode: SetCode): void {
     )
     .option('--bootstrap <file>', 'bootstrap; default: that of the environment')
     .option('--node-id <id>', 'node id for a control plane', 'grpc-xds')
-    .option('--once', 'end when the target is ready or has failed')
-    .option('--timeout <seconds>', 'end after this time', parseSeconds);
+    .option('--pid <id>', 'process that has called dumpOnSignal()', parsePid)
+    .option('--page <url>', 'live page of a process, with its token', parsePageUrl)
+    .option(
+      '--admin <address>',
+      'admin services of a process (channelz and CSDS), or a relay',
+      parseAddress,
+    )
+    .option(
+      '-t, --target <target>',
+      'of a process only this target, or #server',
+      parseReportedTarget,
+    )
+    .option(
+      '--interval <seconds>',
+      'time between two looks at a process (default: 2)',
+      parseSeconds,
+    )
+    .option('--once', 'end when the target is ready or has failed; of a process, print one table')
+    .option(
+      '--timeout <seconds>',
+      'end after this time; of a process, time for its response (default: 16)',
+      parseSeconds,
+    );
   addOutputOptions(command).action(async (target: string | undefined, flags: WatchFlags) =>
     setCode(await watch(target, flags, io)),
   );
@@ -369,28 +390,6 @@ function addRelay(program: Command, io: CliIo, setCode: SetCode): void {
     .option('--admin <address>', 'address of a relay that runs, such as unix:/path', parseAddress)
     .option('--timeout <seconds>', 'time for its response', parseSeconds, 5);
   addOutputOptions(command).action(async (flags: RelayFlags) => setCode(await relay(flags, io)));
-}
-
-function addTop(program: Command, io: CliIo, setCode: SetCode): void {
-  const command = program
-    .command('top')
-    .summary('show the calls of a process as they are made')
-    .description(
-      'Shows calls, errors, latency and connections of a process for each target, cluster and locality, and for each address ' +
-        'of its servers: on a terminal as a screen until q is pressed, otherwise once. The admin services of a process know no latency.',
-    )
-    .option(
-      '--admin <address>',
-      'admin services of a process (channelz and CSDS), or a relay',
-      parseAddress,
-    )
-    .option('--page <url>', 'live page of a process, with its token', parsePageUrl)
-    .option('--pid <id>', 'process that has called dumpOnSignal()', parsePid)
-    .option('-t, --target <target>', 'only this target, or #server', parseReportedTarget)
-    .option('--interval <seconds>', 'time between two looks at the process', parseSeconds, 2)
-    .option('--timeout <seconds>', 'time for the response', parseSeconds, 16)
-    .option('--once', 'print one table and end');
-  addOutputOptions(command).action(async (flags: TopFlags) => setCode(await top(flags, io)));
 }
 
 function addMigrate(program: Command, version: string, io: CliIo, setCode: SetCode): void {

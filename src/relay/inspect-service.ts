@@ -14,7 +14,7 @@ const REPORT_AGE_MS = 500;
 const isSame = (bytes: Buffer) => bytes;
 
 /**
- * Answers with the state of the relay, for `grpc-xds relay --admin` and `grpc-xds top`; or with its identity alone, for the processes
+ * Answers with the state of the relay, for `grpc-xds relay --admin` and `grpc-xds watch --admin`; or with its identity alone, for the processes
  * that look for a relay.
  */
 export function createInspectService(

@@ -82,14 +82,6 @@ const rows: Readonly<Record<keyof typeof exitMeanings, Row>> = {
     unreachable: ({ free }) => [['watch', target, '--bootstrap', free, '--once', ...short], 3],
     usage: ['watch'],
   },
-  top: {
-    missing: () => [['top', '--pid', '4194304', ...short], 3],
-    unreachable: () => [
-      ['top', '--page', 'http://127.0.0.1:1/#token=0123456789abcdef', ...short],
-      3,
-    ],
-    usage: ['top'],
-  },
   record: {
     missing: ({ missing }) => [['record', '/dev/null', '-u', missing], 2],
     bad: ({ good }) => [['record', good, '-u', 'cp:1'], 2],

@@ -67,7 +67,7 @@ describe('grpc-xds relay', () => {
     if (listen.startsWith('unix:')) expect(() => statSync(path)).toThrow('ENOENT');
   });
 
-  it('is shown by --admin, and by top, with its servers, clients and loads', async () => {
+  it('is shown by --admin, and by watch, with its servers, clients and loads', async () => {
     const running = io.run('relay', '--listen', `unix:${path}`);
     await io.until(/^Relaying on /);
     const client = new AdsClient(`unix:${path}`);
@@ -97,7 +97,7 @@ describe('grpc-xds relay', () => {
     expect(await json.run('relay', '--admin', `unix:${path}`, '--json')).toBe(0);
     expect(JSON.parse(json.out.join('\n'))).toMatchObject({ clientCount: 2, loadClients: [] });
     const watched = new FakeIo();
-    const admin = ['top', '--admin', `unix:${path}`, '--once', '--interval', '0.1'];
+    const admin = ['watch', '--admin', `unix:${path}`, '--once', '--interval', '0.1'];
     expect(await watched.run(...admin)).toBe(0);
     const rows = watched.out.map((line) => line.trim().split(/ {2,}/));
     expect(rows.slice(1).map(([name, , , , , ready, state]) => [name, ready, state])).toEqual([

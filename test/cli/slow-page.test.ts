@@ -32,7 +32,7 @@ describe.each([
 
   it.each<readonly [string, ...(readonly string[])]>([
     ['dump', '--page'],
-    ['top', '--once', '--page'],
+    ['watch', '--once', '--page'],
     ['graph', 'xds:///a', '--page'],
     ['explain', 'xds:///a', 'a.B/C', '--page'],
   ])('is given up after the timeout: %s', async (name, ...args) => {

@@ -212,8 +212,13 @@ describe('grpc-xds watch --server', () => {
     controlPlane.setSnapshot(Snapshot.forServers({ [address]: { mtls: 'DISABLE' } }));
     expect(await run('--once')).toBe(0);
     expect(await run('xds:///shop')).toBe(2);
-    expect(io.errors.at(-1)).toBe('error: give one of a target and --server');
+    expect(io.errors.at(-1)).toBe(
+      'error: give one of a target, --server, --pid, --page and --admin, not a target and --server',
+    );
     expect(await io.run('watch')).toBe(2);
+    expect(io.errors.at(-1)).toBe(
+      'error: give one of a target, --server, --pid, --page and --admin',
+    );
     expect(await io.run('watch', '--server', 'localhost:1', '--control-plane', uri)).toBe(2);
     expect(io.errors.join('\n')).toContain('localhost:1');
   });

@@ -19,7 +19,7 @@ import {
   type CliIo,
   type OutputFlags,
 } from '../io';
-import { numberOf, objectsIn, textOf, type Json } from '../top/report-json';
+import { numberOf, objectsIn, textOf, type Json } from '../report-json';
 
 /** Flags of `relay`. */
 export interface RelayFlags extends OutputFlags {

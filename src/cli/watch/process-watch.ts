@@ -1,4 +1,3 @@
-import type { Handle } from '../../util/handle';
 import type { Result } from '../../util/result';
 import { cutText } from '../../util/text';
 import {
@@ -15,31 +14,41 @@ import {
   formatTable,
   printErrors,
   printResult,
-  untilInterrupted,
   type CliIo,
   type Line,
   type OutputFlags,
   type Paint,
 } from '../io';
-import { fetchAdminReport } from '../top/admin-report';
-import { ratesOf, readSample, type TopSample } from '../top/sample';
-import type { TopRow } from '../top/top-row';
+import type { ResourceSource } from '../dump/read-source';
+import { fetchAdminReport } from './admin-report';
+import { Looks } from './looks';
+import { ratesOf, readSample, type ProcessSample } from './process-sample';
+import type { ProcessRow } from './process-row';
 
-/** Flags of `top`. */
-export interface TopFlags extends OutputFlags {
-  /** The address of the admin services of a process. */
-  readonly admin?: string;
-  /** The URL of a live page. */
-  readonly page?: string;
-  /** The id of a process that writes its state on a signal. */
-  readonly pid?: number;
+/** Seconds between two looks. */
+const INTERVAL_S = 2;
+/** Seconds for a response. */
+const TIMEOUT_S = 16;
+
+/** A process that runs. */
+export type ProcessSource = Exclude<ResourceSource, { readonly kind: 'file' | 'ads' }>;
+
+/** Flags of `watch` for a process. */
+export interface ProcessFlags extends OutputFlags {
   readonly target?: string;
   /** Seconds between two looks. */
-  readonly interval: number;
+  readonly interval?: number;
   /** Seconds for a response. */
-  readonly timeout: number;
+  readonly timeout?: number;
   /** Ends after one table. */
   readonly once?: boolean;
+}
+
+/** What is watched of a process, and how. */
+interface WatchedProcess {
+  readonly source: ProcessSource;
+  readonly flags: ProcessFlags;
+  readonly io: CliIo;
 }
 
 /**
@@ -47,19 +56,20 @@ export interface TopFlags extends OutputFlags {
  *
  * @returns the exit code: findings, if there is nothing to show; unreachable, if the process cannot be reached.
  */
-export async function top(flags: TopFlags, io: CliIo): Promise<number> {
-  const sources = [flags.admin, flags.page, flags.pid].filter((each) => each !== undefined);
-  if (sources.length !== 1) {
-    io.printError('error: give one process: --pid, --page or --admin');
-    return exitCode.badInput;
-  }
+export async function watchProcess(
+  source: ProcessSource,
+  flags: ProcessFlags,
+  io: CliIo,
+): Promise<number> {
   const isScreen = io.isTerminal && flags.once !== true && formatOf(flags) === 'table';
-  return isScreen ? new TopScreen(flags, io).run() : printOnce(flags, io);
+  const watched = { source, flags, io };
+  return isScreen ? new ProcessScreen(watched).run() : printOnce(watched);
 }
 
 /** Reads the calls of the process. */
-async function takeSample(flags: TopFlags, io: CliIo): Promise<Result<TopSample, SourceFailure>> {
-  const read = await readReport(flags, io);
+async function takeSample(watched: WatchedProcess): Promise<Result<ProcessSample, SourceFailure>> {
+  const { flags } = watched;
+  const read = await readReport(watched);
   if (!read.ok) return read;
   const { source, text } = read.value;
   const sample = readSample(text, flags.target);
@@ -74,26 +84,32 @@ async function takeSample(flags: TopFlags, io: CliIo): Promise<Result<TopSample,
   return failed(problem, exitCode.findings);
 }
 
-function readReport(
-  { admin, page, pid, target, timeout }: TopFlags,
-  io: CliIo,
-): Promise<Result<ProcessReport, SourceFailure>> {
+function readReport({
+  source,
+  flags: { target, timeout = TIMEOUT_S },
+  io,
+}: WatchedProcess): Promise<Result<ProcessReport, SourceFailure>> {
   const timeoutMs = timeout * 1000;
-  if (admin !== undefined) return fetchAdminReport(admin, timeoutMs, io);
-  return page === undefined
-    ? requestReport(pid ?? 0, timeoutMs, io)
-    : fetchPageReport(page, { target, timeoutMs }, io);
+  switch (source.kind) {
+    case 'admin':
+      return fetchAdminReport(source.address, timeoutMs, io);
+    case 'page':
+      return fetchPageReport(source.url, { target, timeoutMs }, io);
+    case 'process':
+      return requestReport(source.pid, timeoutMs, io);
+  }
 }
 
 /** Prints the rates between two samples. */
-async function printOnce(flags: TopFlags, io: CliIo): Promise<number> {
-  const before = await takeSample(flags, io);
+async function printOnce(watched: WatchedProcess): Promise<number> {
+  const { flags, io } = watched;
+  const before = await takeSample(watched);
   if (!before.ok) return fail(before.error, io);
-  const { over, end } = untilOver(io);
-  const isOver = await pause(flags, over, io);
-  end();
-  if (isOver) return exitCode.fine;
-  const sample = await takeSample(flags, io);
+  const looks = looksAt(watched);
+  const isNext = await looks.next();
+  looks.end();
+  if (!isNext) return exitCode.fine;
+  const sample = await takeSample(watched);
   if (!sample.ok) return fail(sample.error, io);
   const { rows, pid, atMs, relays } = sample.value;
   const described = rows.map((row) => describeRow(row, sample.value, before.value));
@@ -105,31 +121,17 @@ async function printOnce(flags: TopFlags, io: CliIo): Promise<number> {
   return exitCode.fine;
 }
 
-function describeRow(row: TopRow, sample: TopSample, before: TopSample): object {
+function looksAt({ flags: { interval = INTERVAL_S }, io }: WatchedProcess): Looks {
+  return new Looks(interval * 1000, io);
+}
+
+function describeRow(row: ProcessRow, sample: ProcessSample, before: ProcessSample): object {
   return { ...row, ended: undefined, ...ratesOf(row, sample, before) };
 }
 
 function fail({ problems, code }: SourceFailure, io: CliIo): number {
   printErrors(problems, io);
   return code;
-}
-
-/** What a command waits for: an interrupt, or its own end. */
-function untilOver(io: CliIo): { readonly over: Promise<unknown>; readonly end: () => void } {
-  let end = () => {};
-  const ended = new Promise<void>((resolve) => (end = resolve));
-  return { over: untilInterrupted(io, ended), end };
-}
-
-/** Waits for the time between two looks. @returns whether the command was over meanwhile. */
-async function pause({ interval }: TopFlags, over: Promise<unknown>, io: CliIo): Promise<boolean> {
-  const state: { timer?: Handle } = {};
-  const passed = new Promise<boolean>((resolve) => {
-    state.timer = io.clock.setTimer(() => resolve(false), interval * 1000, true);
-  });
-  const isOver = await Promise.race([passed, over.then(() => true)]);
-  state.timer?.release();
-  return isOver;
 }
 
 const TITLES = ['', 'calls/s', 'errors/s', 'latency', 'in flight', 'ready', 'state'];
@@ -143,8 +145,8 @@ const MIN_NAME_WIDTH = 12;
  * @param columns The width of the screen: names are cut so that the numbers fit beside them. Default: any.
  */
 function formatRows(
-  sample: TopSample,
-  before: TopSample | undefined,
+  sample: ProcessSample,
+  before: ProcessSample | undefined,
   columns = Infinity,
 ): readonly string[] {
   const rows = cellsOf(sample, before);
@@ -161,7 +163,10 @@ function formatRows(
   return formatTable(TITLES, cut);
 }
 
-function cellsOf(sample: TopSample, before: TopSample | undefined): readonly (readonly string[])[] {
+function cellsOf(
+  sample: ProcessSample,
+  before: ProcessSample | undefined,
+): readonly (readonly string[])[] {
   return sample.rows.map((row) => {
     const rates = ratesOf(row, sample, before);
     const name = row.locality || row.cluster || row.part || row.server || row.target;
@@ -177,47 +182,44 @@ function cellsOf(sample: TopSample, before: TopSample | undefined): readonly (re
 }
 
 /** The live screen. */
-class TopScreen {
+class ProcessScreen {
   private readonly paint: Paint;
-  private before: TopSample | undefined;
-  private sample: TopSample | undefined;
+  private before: ProcessSample | undefined;
+  private sample: ProcessSample | undefined;
   /** Why there is no newer sample. */
   private failure: SourceFailure | undefined;
 
-  constructor(
-    private readonly flags: TopFlags,
-    private readonly io: CliIo,
-  ) {
-    this.paint = createPaint(io, flags);
+  constructor(private readonly watched: WatchedProcess) {
+    this.paint = createPaint(watched.io, watched.flags);
   }
 
   async run(): Promise<number> {
-    const { flags, io } = this;
-    const first = await takeSample(flags, io);
+    const { io } = this.watched;
+    const first = await takeSample(this.watched);
     if (!first.ok) return fail(first.error, io);
     this.sample = first.value;
-    const { over, end } = untilOver(io);
+    const looks = looksAt(this.watched);
     const screen = io.openScreen({
       onKey: (key) => {
-        if (key === 'q' || key === 'Q') end();
+        if (key === 'q' || key === 'Q') looks.end();
       },
       onResize: () => this.draw(),
     });
     try {
       this.draw();
-      while (!(await pause(flags, over, io))) {
+      while (await looks.next()) {
         await this.look();
         this.draw();
       }
     } finally {
-      end();
+      looks.end();
       screen.release();
     }
     return this.failure === undefined ? exitCode.fine : fail(this.failure, io);
   }
 
   private async look(): Promise<void> {
-    const taken = await takeSample(this.flags, this.io);
+    const taken = await takeSample(this.watched);
     this.failure = taken.ok ? undefined : taken.error;
     if (!taken.ok) return;
     this.before = this.sample;
@@ -225,10 +227,11 @@ class TopScreen {
   }
 
   private draw(): void {
-    const { io, sample } = this;
+    const { sample, watched } = this;
+    const { source, io } = watched;
     if (sample === undefined) return;
     const { columns = 80, rows = 24 } = io.size ?? {};
-    const process = sample.pid ?? this.flags.admin ?? '';
+    const process = sample.pid ?? (source.kind === 'admin' ? source.address : '');
     const relays = sample.relays.map((relay) => `  by ${relay}`).join('');
     const title = `process ${process}${relays}  ${new Date(sample.atMs).toISOString().slice(11, 19)}Z  q: quit`;
     const [titles = '', ...table] = formatRows(sample, this.before, columns);

@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
 import { serveAdminPage } from '../../src';
 import { openScreen, type ScreenInput, type ScreenOutput } from '../../src/cli/screen';
-import { ratesOf, readSample } from '../../src/cli/top/sample';
+import { ratesOf, readSample } from '../../src/cli/watch/process-sample';
 import type { AdminPage } from '../../src/observe/live-page/page-server';
 import { eventually } from '../support/eventually';
 import { Mesh, SERVICE, simpleResources } from '../support/mesh';
@@ -29,7 +29,7 @@ interface Rated {
   readonly failedPerSecond: number;
 }
 
-describe('grpc-xds top', () => {
+describe('grpc-xds watch of a process', () => {
   let mesh: Mesh;
   let page: AdminPage;
   let io: FakeIo;
@@ -49,7 +49,7 @@ describe('grpc-xds top', () => {
   });
 
   const args = (...more: readonly string[]) => [
-    'top',
+    'watch',
     '--page',
     page.url,
     '--interval',
@@ -169,6 +169,45 @@ describe('grpc-xds top', () => {
     expect(io.screen.some((line) => line.startsWith('  echo'))).toBe(true);
     io.user?.onKey('q');
     expect(await running).toBe(3);
+  });
+});
+
+describe('the process that grpc-xds watch is given', () => {
+  it.each([
+    ['--pid', '4194304'],
+    ['--page', 'http://127.0.0.1:1/#token=0123456789abcdef'],
+  ])('is not reached, which ends it with 3: %s', async (flag, value) => {
+    const io = new FakeIo();
+    expect(await io.run('watch', flag, value, '--timeout', '1')).toBe(3);
+    expect(io.errors).toHaveLength(1);
+  });
+
+  it.each<readonly [args: string, error: string]>([
+    [
+      '--admin 127.0.0.1:2 --pid 1',
+      'give one of a target, --server, --pid, --page and --admin, not --pid and --admin',
+    ],
+    [
+      'xds:///shop --pid 1',
+      'give one of a target, --server, --pid, --page and --admin, not a target and --pid',
+    ],
+    [
+      '--pid 1 --control-plane 127.0.0.1:2',
+      '--control-plane is for a target or --server: the process of --pid has its own',
+    ],
+    [
+      '--admin 127.0.0.1:2 --bootstrap b.json',
+      '--bootstrap is for a target or --server: the process of --admin has its own',
+    ],
+    ['xds:///shop -t xds:///a', '--target is for a process: it needs --pid, --page or --admin'],
+    [
+      '--server 127.0.0.1:1 --interval 1',
+      '--interval is for a process: it needs --pid, --page or --admin',
+    ],
+  ])('is refused with flags of something else: %s', async (args, error) => {
+    const io = new FakeIo();
+    expect(await io.run('watch', ...args.split(' '))).toBe(2);
+    expect(io.errors).toEqual([`error: ${error}`]);
   });
 });
 

@@ -1,19 +1,19 @@
 import { RELAY_TARGET } from '../../util/relay-method';
 import { isJsonObject } from '../../wire/proto-json/explain-json';
 import { SERVER_TARGET } from '../dump/process-report';
-import { numberOf, objectsIn, textOf, type Json } from './report-json';
+import { numberOf, objectsIn, textOf, type Json } from '../report-json';
 import { rowsOfRelay, rowsOfServer } from './server-rows';
-import type { EndedCalls, TopRow } from './top-row';
+import type { EndedCalls, ProcessRow } from './process-row';
 
 /** The rows of a process at one moment. */
-export interface TopSample {
+export interface ProcessSample {
   /** Milliseconds, of the clock of that process. */
   readonly atMs: number;
   /** `undefined` if the source does not say. */
   readonly pid: number | undefined;
   /** When the process started, in ISO 8601; empty if the source does not say. */
   readonly startedAt: string;
-  readonly rows: readonly TopRow[];
+  readonly rows: readonly ProcessRow[];
   /** The relays in the place of management servers, such as `relay (pid 12) → istiod:15010`. */
   readonly relays: readonly string[];
 }
@@ -31,7 +31,7 @@ const MAX_DEPTH = 32;
  * @param target The only target that is read. Default: all.
  * @returns `undefined` for another text.
  */
-export function readSample(text: string, target: string | undefined): TopSample | undefined {
+export function readSample(text: string, target: string | undefined): ProcessSample | undefined {
   const report = parse(text);
   if (!isJsonObject(report) || report['schema'] !== 1) return undefined;
   const targets = objectsIn(report['targets']).filter(
@@ -66,7 +66,7 @@ function relaysOf(targets: readonly Json[]): readonly string[] {
 /** The members of rows of targets. */
 const NO_SERVER = { server: '', part: '' } as const;
 
-function rowsOfTarget(json: Json): readonly TopRow[] {
+function rowsOfTarget(json: Json): readonly ProcessRow[] {
   const target = textOf(json['target']);
   const channels = objectsIn(json['channels']);
   const subchannels = channels.flatMap((channel) => objectsIn(channel['subchannels']));
@@ -89,13 +89,13 @@ function rowsOfCluster(
   target: string,
   child: Json,
   byAddress: ReadonlyMap<string, readonly Json[]>,
-): readonly TopRow[] {
+): readonly ProcessRow[] {
   const details = isJsonObject(child['details']) ? child['details'] : {};
   const cluster = textOf(details['cluster']) || textOf(child['name']);
   const state = textOf(child['state']);
   const localities = new Map<string, Json[]>();
   collectEndpoints(child, '-', localities, 0);
-  const rows = [...localities].map(([locality, endpoints]): TopRow => {
+  const rows = [...localities].map(([locality, endpoints]): ProcessRow => {
     const own = { ...NO_SERVER, target, cluster, locality, state: '' };
     return { ...own, ...measure(endpoints, byAddress) };
   });
@@ -132,7 +132,7 @@ export function localityOf(name: string): string | undefined {
   );
 }
 
-type Measures = Pick<TopRow, 'ended' | 'inFlight' | 'latencyMs' | 'ready' | 'endpoints'>;
+type Measures = Pick<ProcessRow, 'ended' | 'inFlight' | 'latencyMs' | 'ready' | 'endpoints'>;
 
 function measure(
   endpoints: readonly Json[],
@@ -164,8 +164,9 @@ function endedOf(entities: readonly Json[]): ReadonlyMap<number, EndedCalls> {
   );
 }
 
-function sum(rows: readonly TopRow[]): Omit<Measures, 'ended'> {
-  const add = (value: (row: TopRow) => number) => rows.reduce((all, row) => all + value(row), 0);
+function sum(rows: readonly ProcessRow[]): Omit<Measures, 'ended'> {
+  const add = (value: (row: ProcessRow) => number) =>
+    rows.reduce((all, row) => all + value(row), 0);
   return {
     inFlight: add((row) => row.inFlight),
     latencyMs: average(rows.flatMap((row) => row.latencyMs ?? [])),
@@ -181,7 +182,7 @@ function average(values: readonly number[]): number | undefined {
 }
 
 /** The calls of a row in the time between two samples. */
-export interface TopRates {
+export interface CallRates {
   /** Calls that ended, per second. */
   readonly callsPerSecond: number;
   readonly failedPerSecond: number;
@@ -189,10 +190,10 @@ export interface TopRates {
 
 /** Returns the rates of a row; `undefined` if it was not in the sample before. */
 export function ratesOf(
-  row: TopRow,
-  sample: TopSample,
-  before: TopSample | undefined,
-): TopRates | undefined {
+  row: ProcessRow,
+  sample: ProcessSample,
+  before: ProcessSample | undefined,
+): CallRates | undefined {
   const earlier = before?.rows.find(
     ({ target, cluster, locality, server, part }) =>
       target === row.target &&

@@ -1,4 +1,4 @@
-import { isJsonObject } from '../../wire/proto-json/explain-json';
+import { isJsonObject } from '../wire/proto-json/explain-json';
 
 /** An object of a report, which may be of another version: every member may be missing. */
 export type Json = Readonly<Record<string, unknown>>;

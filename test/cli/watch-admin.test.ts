@@ -28,7 +28,7 @@ class LiveIo extends FakeIo {
   override readonly clock = systemClock;
 }
 
-describe('grpc-xds top --admin', () => {
+describe('grpc-xds watch --admin', () => {
   let mesh: Mesh;
   let page: AdminPage;
   let admin: Server;
@@ -64,7 +64,7 @@ describe('grpc-xds top --admin', () => {
   ): Promise<readonly PrintedRow[]> {
     const own = new LiveIo();
     const calls = setInterval(() => void client.say().catch(() => undefined), 10);
-    const code = await own.run('top', ...source, '--interval', '0.3', '--json');
+    const code = await own.run('watch', ...source, '--interval', '0.3', '--json');
     clearInterval(calls);
     expect([code, own.errors]).toEqual([0, []]);
     const result: { readonly rows: readonly PrintedRow[] } = JSON.parse(own.out.join('\n'));
@@ -131,7 +131,7 @@ describe('grpc-xds top --admin', () => {
       { cluster: 'db', locality: '' },
       { cluster: 'db', locality: '-' },
     ]);
-    expect(await io.run('top', '--admin', address, '-t', 'xds:///other')).toBe(1);
+    expect(await io.run('watch', '--admin', address, '-t', 'xds:///other')).toBe(1);
     expect(io.errors.at(-1)).toMatch(/^xds:\/\/\/other: not a target of 127/);
   });
 
@@ -140,7 +140,7 @@ describe('grpc-xds top --admin', () => {
     mesh.serve(simpleResources([backend.port]));
     await mesh.client().say();
     io.isTerminal = true;
-    const running = io.run('top', '--admin', address, '--interval', '0.1', '--no-color');
+    const running = io.run('watch', '--admin', address, '--interval', '0.1', '--no-color');
     await io.until(/^ {2}echo .*/);
     expect(io.screen[0]).toMatch(new RegExp(`^process ${address}  .*Z  q: quit$`));
     io.user?.onKey('q');
@@ -150,11 +150,10 @@ describe('grpc-xds top --admin', () => {
   it('ends with 3 without such a process, and with 2 for two sources', async () => {
     const plain = new Server();
     const other = await listen(plain);
-    expect(await io.run('top', '--admin', other, '--once')).toBe(3);
+    expect(await io.run('watch', '--admin', other, '--once')).toBe(3);
     expect(io.errors.at(-1)).toMatch(/without admin services; add them with addAdminServicesTo/);
     plain.forceShutdown();
-    expect(await io.run('top', '--admin', other, '--once', '--timeout', '1')).toBe(3);
+    expect(await io.run('watch', '--admin', other, '--once', '--timeout', '1')).toBe(3);
     expect(io.errors.at(-1)).toMatch(new RegExp(`^--admin ${other}: `));
-    expect(await io.run('top', '--admin', other, '--pid', '1')).toBe(2);
   });
 });

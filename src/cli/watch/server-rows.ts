@@ -1,15 +1,15 @@
 import { isJsonObject } from '../../wire/proto-json/explain-json';
-import { numberOf, objectsIn, textOf, type Json } from './report-json';
-import type { TopRow } from './top-row';
+import { numberOf, objectsIn, textOf, type Json } from '../report-json';
+import type { ProcessRow } from './process-row';
 
 /** Counters have no id in the report of a server: each row has one of them. */
 const ONLY = 0;
 
 /** Returns a row for an address of a server, and below it its filter chains, its clients, and what was refused. */
-export function rowsOfServer(json: Json): readonly TopRow[] {
+export function rowsOfServer(json: Json): readonly ProcessRow[] {
   const server = textOf(json['address']);
   const { connections, calls, handshakes } = json;
-  const row = (part: string, rest: Partial<TopRow>) => createRow(server, part, rest);
+  const row = (part: string, rest: Partial<ProcessRow>) => createRow(server, part, rest);
   return [
     row('', {
       ...callsOf(calls),
@@ -35,7 +35,7 @@ export function rowsOfServer(json: Json): readonly TopRow[] {
   ];
 }
 
-function createRow(server: string, part: string, rest: Partial<TopRow>): TopRow {
+function createRow(server: string, part: string, rest: Partial<ProcessRow>): ProcessRow {
   return {
     ...{ target: '', cluster: '', locality: '', server, part, ended: new Map() },
     ...{ inFlight: 0, latencyMs: undefined, ready: 0, endpoints: 0, state: '' },
@@ -47,7 +47,7 @@ function createRow(server: string, part: string, rest: Partial<TopRow>): TopRow 
  * Returns a row for a relay, and below it the management servers that it uses, its clients, and the calls that these have
  * reported. Of a client, `ready` and `endpoints` are the types that it has accepted and those that it subscribes to.
  */
-export function rowsOfRelay(json: Json): readonly TopRow[] {
+export function rowsOfRelay(json: Json): readonly ProcessRow[] {
   const relay = `relay ${textOf(json['address'])}`;
   const clients = objectsIn(json['clients']).map((client) => {
     const types = objectsIn(client['types']);
@@ -81,7 +81,7 @@ function stateOf(server: Json): string {
   return server['lastError'] === undefined ? state : `${state}: ${textOf(server['lastError'])}`;
 }
 
-function reportedCalls(client: Json): Partial<TopRow> {
+function reportedCalls(client: Json): Partial<ProcessRow> {
   const [issued, succeeded, failed] = [client['issued'], client['succeeded'], client['failed']];
   const ended = { succeeded: numberOf(succeeded), failed: numberOf(failed) };
   return {
@@ -105,18 +105,18 @@ function refuserOf(refusal: Json): string {
   return policy === '' ? filter : `${filter}, policy ${policy}`;
 }
 
-function callsOf(calls: unknown): Partial<TopRow> {
+function callsOf(calls: unknown): Partial<ProcessRow> {
   if (!isJsonObject(calls)) return {};
   const ended = { succeeded: numberOf(calls['succeeded']), failed: numberOf(calls['failed']) };
   return { ended: new Map([[ONLY, ended]]), inFlight: numberOf(calls['inProgress']) };
 }
 
-function failed(count: unknown): TopRow['ended'] {
+function failed(count: unknown): ProcessRow['ended'] {
   return new Map([[ONLY, { succeeded: 0, failed: numberOf(count) }]]);
 }
 
 /** Those that accept calls, of those that are open. */
-function connectionsOf(connections: unknown): Partial<TopRow> {
+function connectionsOf(connections: unknown): Partial<ProcessRow> {
   if (!isJsonObject(connections)) return {};
   const generations = objectsIn(connections['generations']);
   const draining = generations.reduce((sum, each) => sum + numberOf(each['draining']), 0);

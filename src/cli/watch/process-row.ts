@@ -1,5 +1,5 @@
 /** The calls, connections and endpoints of a locality, a cluster or a target, or of an address of a server, at one moment. */
-export interface TopRow {
+export interface ProcessRow {
   /** Empty in the rows of a server. */
   readonly target: string;
   /** Empty in the row of a target. */

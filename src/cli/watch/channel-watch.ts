@@ -1,0 +1,258 @@
+import type {
+  ChangeReport,
+  TargetReport,
+  WatchReport,
+  WatchedChannel,
+  ChildState,
+  EndpointState,
+  PolicyState,
+} from '../client';
+import {
+  createPaint,
+  exitCode,
+  formatOf,
+  printEvent,
+  type OutputFlags,
+  type Paint,
+  type CliIo,
+} from '../io';
+import { Looks } from './looks';
+import { localityOf } from './process-sample';
+
+/** Milliseconds between two looks at the channel. */
+const INTERVAL_MS = 200;
+/** Resources that are held back or pending, shown beside the state of a target. */
+const MAX_WAITS = 3;
+/** Events shown on a terminal. */
+const MAX_EVENTS = 12;
+
+/** Flags of `watch` for a target, or an address of a server. */
+export interface ChannelFlags extends OutputFlags {
+  /** Ends when the target is ready or has failed. */
+  readonly once?: boolean;
+  /** Seconds after which the command ends. Default: it does not. */
+  readonly timeout?: number;
+}
+
+/** One line about what happened. */
+interface WatchEvent {
+  readonly time: string;
+  readonly event: 'verdict' | 'server' | 'resource';
+  readonly text: string;
+}
+
+/** The text without how long something has lasted, which changes with every look. */
+const withoutSeconds = (text: string) => text.replace(/\b\d+(\.\d+)? s\b/g, '');
+
+/** The state of a channel, or of an address of a server, as it changes. */
+export class ChannelWatch {
+  private readonly events: WatchEvent[] = [];
+  private readonly paint: Paint;
+  private readonly isScreen: boolean;
+  private readonly looks: Looks;
+  private verdict = '';
+  /** Whether there is no config, and no management server is connected. */
+  private isUnreachable = false;
+  private readonly servers = new Map<string, string>();
+  /** The changes of the last look; older ones are not reported again. */
+  private seen: ReadonlySet<string> = new Set();
+
+  constructor(
+    private readonly target: string,
+    private readonly channel: WatchedChannel,
+    private readonly flags: ChannelFlags,
+    private readonly io: CliIo,
+  ) {
+    this.paint = createPaint(io, flags);
+    this.isScreen = io.isTerminal && formatOf(flags) === 'table';
+    this.looks = new Looks(INTERVAL_MS, io);
+  }
+
+  /** @returns the exit code: findings, if it is not ready at the end; unreachable, if nothing was known of it in time. */
+  async run(): Promise<number> {
+    const { timeout } = this.flags;
+    const state = { isOver: false };
+    const onTimeout = () => {
+      state.isOver = true;
+      this.looks.end();
+    };
+    const limit =
+      timeout === undefined ? undefined : this.io.clock.setTimer(onTimeout, timeout * 1000, true);
+    do this.look();
+    while (await this.looks.next());
+    limit?.release();
+    this.channel.release();
+    if (this.verdict.startsWith('READY')) return exitCode.fine;
+    const isUnknown = state.isOver && this.verdict.startsWith('WAITING');
+    return isUnknown || this.isUnreachable ? exitCode.unreachable : exitCode.findings;
+  }
+
+  private look(): void {
+    const report = this.channel.report();
+    this.observe(report);
+    if (this.isScreen) this.draw(report);
+    if (this.flags.once === true && /^(READY|DEGRADED|FAILING)/.test(this.verdict)) {
+      this.looks.end();
+    }
+  }
+
+  private observe(report: WatchReport | undefined): void {
+    this.observeChanges(report?.changes ?? []);
+    for (const line of report === undefined ? [] : formatServers(report)) {
+      const [uri = ''] = line.split('  ', 1);
+      const state = line.replace(/; next attempt in .*$/, '');
+      if (this.servers.get(uri) === state) continue;
+      this.servers.set(uri, state);
+      this.add('server', state);
+    }
+    this.isUnreachable =
+      report?.state !== 'ready' && report?.servers.every(({ state }) => state !== 'open') === true;
+    const verdict = formatVerdict(report);
+    const isEvent = withoutSeconds(verdict) !== withoutSeconds(this.verdict);
+    this.verdict = verdict;
+    if (isEvent) this.add('verdict', verdict);
+  }
+
+  private observeChanges(changes: readonly ChangeReport[]): void {
+    const keys = changes.map((change) => JSON.stringify(change));
+    for (const [i, change] of changes.entries()) {
+      if (!this.seen.has(keys[i] ?? '')) this.add('resource', formatChange(change), change.at);
+    }
+    this.seen = new Set(keys);
+  }
+
+  private add(event: WatchEvent['event'], text: string, at?: string): void {
+    const time = at ?? new Date(this.io.clock.now()).toISOString();
+    const added = { time, event, text };
+    this.events.push(added);
+    if (this.events.length > MAX_EVENTS) this.events.shift();
+    if (this.isScreen) return;
+    printEvent(added, this.flags, this.io, () => this.formatEvent(added));
+  }
+
+  private formatEvent({ time, text }: WatchEvent): string {
+    return `${time.slice(11, 19)}Z ${text}`;
+  }
+
+  private draw(report: TargetReport | undefined): void {
+    const color = this.verdict.startsWith('READY') ? 'green' : 'yellow';
+    this.io.redraw([
+      [this.paint('bold', this.target)],
+      [this.paint(/^FAILING/.test(this.verdict) ? 'red' : color, this.verdict)],
+      '',
+      ...(report === undefined ? [] : [...formatServers(report), '', ...formatTree(report), '']),
+      ...this.events.map((event) => [this.paint('gray', this.formatEvent(event))]),
+    ]);
+  }
+}
+
+/** Returns the state of a target in one line: whether calls work, and through which endpoints; or what they wait for. */
+function formatVerdict(report: WatchReport | undefined): string {
+  if (report === undefined) return 'WAITING  for the bootstrap';
+  const { state, rollUp, failure, waitingFor, policies, served } = report;
+  if (state === 'failed') return `FAILING  ${failure ?? ''}`;
+  if (state === 'waiting') return `WAITING  ${waitingFor[0] ?? 'for the control plane'}`;
+  if (served !== undefined)
+    return `READY  ${[served, ...waitingFor.slice(0, MAX_WAITS)].join('; ')}`;
+  if (policies === undefined) return 'WAITING  for the policies of the channel';
+  const used = clustersInUse(report);
+  const waits = [...report.heldBack.map(({ text }) => `held back: ${text}`), ...waitingFor];
+  const clusters = used.map(formatCluster).join('; ');
+  return [`${rollUp.state.toUpperCase()}  ${clusters}`, ...waits.slice(0, MAX_WAITS)].join('; ');
+}
+
+/** The clusters of the config in use: one that was removed is kept until its calls have ended. */
+function clustersInUse({ config, policies }: TargetReport): readonly ChildState[] {
+  const children = policies?.children ?? [];
+  const names = new Set(config?.clusters.map(({ name }) => name));
+  const used = children.filter(({ details }) => names.has(String(details?.['cluster'])));
+  return used.length === 0 ? children : used;
+}
+
+function formatCluster(cluster: ChildState): string {
+  const name = String(cluster.details?.['cluster'] ?? cluster.name ?? '');
+  const parts = placesOf(cluster).map(formatPlace);
+  const error = cluster.error === undefined ? '' : `: ${cluster.error}`;
+  const state = cluster.state === 'READY' ? '' : ` ${cluster.state}${error}`;
+  return `${name}${state} ${parts.join(', ')}`.trimEnd();
+}
+
+/** The endpoints of a locality, or of a policy without localities. */
+interface Place {
+  readonly priority: number;
+  /** Such as `eu/a`; `-` without a locality. */
+  readonly locality: string;
+  readonly isInUse: boolean;
+  readonly endpoints: readonly EndpointState[];
+}
+
+/** Finds the endpoints below a policy, by priority and locality. */
+function placesOf(policy: PolicyState): readonly Place[] {
+  const found: Place[] = [];
+  collect(policy, { priority: 0, locality: '-', isInUse: true }, found);
+  return found;
+}
+
+function collect(policy: PolicyState, at: Omit<Place, 'endpoints'>, found: Place[]): void {
+  if (policy.endpoints !== undefined) found.push({ ...at, endpoints: policy.endpoints });
+  const isPriority = policy.policy === 'priority_experimental';
+  for (const [index, child] of (policy.children ?? []).entries()) {
+    const locality = localityOf(child.name ?? '') ?? at.locality;
+    const next = isPriority
+      ? { ...at, priority: index, isInUse: child.role?.['inUse'] === true }
+      : at;
+    collect(child, { ...next, locality }, found);
+  }
+}
+
+function formatPlace({ priority, locality, isInUse, endpoints }: Place): string {
+  const ready = endpoints.filter(({ state }) => state === 'READY').length;
+  const idle = isInUse ? '' : ' not in use';
+  return `p${priority} ${locality} ${ready}/${endpoints.length}${idle}`;
+}
+
+/** Formats each endpoint below its priority and locality. */
+function formatTree({ policies }: TargetReport): readonly string[] {
+  return (policies?.children ?? []).flatMap((cluster) => [
+    `cluster ${String(cluster.details?.['cluster'] ?? cluster.name ?? '')}  ${cluster.state}`,
+    ...placesOf(cluster).flatMap((place) => [
+      `  ${formatPlace(place)}`,
+      ...place.endpoints
+        .slice(0, MAX_ENDPOINTS)
+        .map((endpoint) => `    ${formatEndpoint(endpoint)}`),
+      ...(place.endpoints.length > MAX_ENDPOINTS
+        ? [`    and ${place.endpoints.length - MAX_ENDPOINTS} more`]
+        : []),
+    ]),
+  ]);
+}
+
+/** Endpoints of a locality that are listed. */
+const MAX_ENDPOINTS = 20;
+
+function formatEndpoint({ addresses, state, health, weight, error }: EndpointState): string {
+  const words = [addresses.join(' '), state];
+  if (health !== 'UNKNOWN') words.push(health);
+  if (weight !== 1) words.push(`weight ${weight}`);
+  if (error !== undefined) words.push(error);
+  return words.join('  ');
+}
+
+/** Formats each management server with its state. */
+function formatServers({ servers }: TargetReport): readonly string[] {
+  return servers.map(({ serverUri, state, lastError, retryInMs, shortStreams, relay }) => {
+    const error = lastError === undefined ? '' : `: ${lastError}`;
+    // Rounded up, so that the line changes once a second at most.
+    const retry =
+      retryInMs === undefined ? '' : `; next attempt in ${Math.ceil(retryInMs / 1000)} s`;
+    const cut = shortStreams > 0 ? `; it ended ${shortStreams} streams soon after they opened` : '';
+    const hop = relay === undefined ? '' : `, ${relay.text}`;
+    return `${serverUri}  ${state}${hop}${error}${retry}${cut}`;
+  });
+}
+
+/** Formats a change of a resource. */
+function formatChange({ type, name, kind, version, text }: ChangeReport): string {
+  const which = version === '' ? '' : ` version ${version}`;
+  return `${type} ${JSON.stringify(name)} ${kind}${which}${text === '' ? '' : `: ${text}`}`;
+}
