@@ -20,12 +20,16 @@ import { late } from '../util/late';
 import type { Logger, XdsLogger } from '../util/logger';
 import type * as ApplicationLoggers from '../util/application-logger';
 import type { LevelLogger } from '../util/application-logger';
+import type * as UnixSocket from '../util/unix-socket';
 
 /** Loaded late, because few processes have such options. */
 const loadChildOptions = late<typeof ChildOptions>(() =>
   require('../grpc-js/child-channel-options'),
 );
 const loadLoggers = late<typeof ApplicationLoggers>(() => require('../util/application-logger'));
+
+/** Loaded late, because few processes share their streams. */
+const loadSockets = late<typeof UnixSocket>(() => require('../util/unix-socket'));
 
 /** How to set up the client. */
 export interface RegisterOptions {
@@ -153,6 +157,8 @@ export function checkRegisterOptions(options: RegisterOptions): CheckedOptions {
   checkOptions('register()', options, OPTIONS);
   const { logger, ...others } = options;
   readChildOptions(others.childChannelOptions);
+  const problem = findShareProblem(others.share);
+  if (problem !== undefined) throw new TypeError(`grpc-xds: share of register(): ${problem}`);
   if (logger === undefined) return others;
   return { ...others, logger: loadLoggers().adaptLogger(logger) };
 }
@@ -168,9 +174,18 @@ export function readShare(
 ): string | undefined {
   const variable = env[SHARE_VARIABLE] ?? '';
   if (share !== undefined || variable === '') return share;
-  if (SHARE.accepts(variable)) return variable;
-  logger.error(() => `${SHARE_VARIABLE} has no effect: it must be ${SHARE.legal}`);
+  const problem = SHARE.accepts(variable)
+    ? findShareProblem(variable)
+    : `it must be ${SHARE.legal}`;
+  if (problem === undefined) return variable;
+  logger.error(() => `${SHARE_VARIABLE} has no effect: ${problem}`);
   return undefined;
+}
+
+/** Returns why a value that is legal otherwise cannot be the path of a socket. */
+function findShareProblem(share: string | undefined): string | undefined {
+  const isPath = share !== undefined && share !== 'threads';
+  return isPath ? loadSockets().findPathProblem(share) : undefined;
 }
 
 /** The name of the options of the child channels of a process in messages. */

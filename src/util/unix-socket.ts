@@ -1,5 +1,5 @@
 import { lstatSync, statSync, type Stats } from 'node:fs';
-import { dirname } from 'node:path';
+import { dirname, join } from 'node:path';
 import { errorMessage } from './errors';
 import { findReplaceable } from './replaceable-path';
 
@@ -78,6 +78,24 @@ export function findLengthProblem(path: string): string | undefined {
   const bytes = Buffer.byteLength(path);
   if (bytes <= MAX_PATH_BYTES) return undefined;
   return `${path}: the path has ${bytes} bytes, and that of a socket at most ${MAX_PATH_BYTES}: choose a shorter one`;
+}
+
+/** Returns why no process can have its socket at a path, whatever is done to it; `undefined` if one can. */
+export function findPathProblem(path: string): string | undefined {
+  return findLengthProblem(path) ?? (isFolder(path) ? folderProblem(path) : undefined);
+}
+
+function isFolder(path: string): boolean {
+  try {
+    return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+  } catch {
+    // A folder above it is closed to this user: the connection says so.
+    return false;
+  }
+}
+
+function folderProblem(path: string): string {
+  return `${path}: is a folder: give the path of a socket in it, such as ${join(path, 'xds.sock')}`;
 }
 
 type Advice = Readonly<Record<string, string>>;

@@ -1,8 +1,10 @@
 import { readFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { experimental } from '@grpc/grpc-js';
 import { register, type RegisterOptions } from '../../src';
 import { HOST_RANGE } from '../../src/grpc-js/host-copies';
+import { readShare } from '../../src/runtime/register-options';
 import { registerXdsResolver } from '../../src/resolver/xds-scheme';
 
 describe('register()', () => {
@@ -85,6 +87,23 @@ describe('register()', () => {
     expect(() => register(options)).toThrow(
       / or with the methods error and info, not an object with level$/,
     );
+  });
+
+  it.each([
+    [tmpdir(), 'is a folder: give the path of a socket in it, such as '],
+    [`/run/${'a'.repeat(200)}`, 'the path has 205 bytes, and that of a socket at most '],
+  ])('throws a TypeError for a share that no socket can have: %s', (share, reason) => {
+    expect(() => register({ share })).toThrow(TypeError);
+    expect(() => register({ share })).toThrow(`grpc-xds: share of register(): ${share}: ${reason}`);
+  });
+
+  it('has no share by a variable that no socket can have', () => {
+    const error = jest.fn<unknown, [() => string]>();
+    expect(readShare({}, { GRPC_XDS_SHARE: tmpdir() }, { error })).toBeUndefined();
+    expect(error.mock.calls.map(([text]) => text())).toEqual([
+      expect.stringContaining(`GRPC_XDS_SHARE has no effect: ${tmpdir()}: is a folder: `),
+    ]);
+    expect(readShare({}, { GRPC_XDS_SHARE: '/run/shop.sock' }, { error })).toBe('/run/shop.sock');
   });
 
   it('accepts every option, also without a value', () => {
