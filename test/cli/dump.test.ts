@@ -257,6 +257,16 @@ describe('grpc-xds dump', () => {
     expect(world.io.errors.join('\n')).toMatch(new RegExp(`${address}.*ECONNREFUSED`, 's'));
   });
 
+  it('names the argument or flag of a socket that cannot be reached', async () => {
+    const file = world.write('a.json', { clusters: [] });
+    const socket = `unix:${world.folder}/none`;
+    expect((await run('dump', file, '--diff', socket)).code).toBe(3);
+    expect((await run('dump', socket)).code).toBe(3);
+    expect((await run('dump', '--admin', socket)).code).toBe(3);
+    const starts = world.io.errors.map((line) => line.split(': cannot be reached')[0]);
+    expect(starts).toEqual([`--diff ${socket}`, socket, `--admin ${socket}`]);
+  });
+
   it('ends with 2 without a source', async () => {
     expect((await run('dump')).code).toBe(2);
     expect(

@@ -120,6 +120,19 @@ describe('an input that a command cannot use', () => {
       /^admin:: expected the address of the admin/,
     ],
     ['no URI', ['dump', 'ads:', '--diff', resources], /^ads:: expected the URI of a control plane/],
+    ['an empty source', ['dump', ''], 'source "": expected a source, such as after.yaml'],
+    ['nothing to diff', ['dump', resources, '--diff', ''], '--diff "": expected a source, such as'],
+    [
+      '--diff alone',
+      ['dump', '--diff', ''],
+      '--diff "": give one source to compare with it: a file',
+    ],
+    ['a socket alone', ['dump', '--diff', 'unix:/nope'], '--diff unix:/nope: give one source to'],
+    [
+      'a page alone, without its token',
+      ['dump', '--diff', 'page:http://127.0.0.1:1/#token=secret'],
+      /^--diff page:http:\/\/127\.0\.0\.1:1\/: give one source to/,
+    ],
     ['- twice', ['check', '-', resources, '-'], '- is given twice: the standard input can'],
     ['- twice to diff', ['dump', '-', '--diff', '-'], '- is given twice: the standard input can'],
     [

@@ -45,7 +45,7 @@ export async function diff(
     io.printError(`--output ${picture} needs --target: a picture is that of one target`);
     return exitCode.badInput;
   }
-  const other = parseSource(after, flags.nodeId);
+  const other = parseSource(after, flags.nodeId, '--diff');
   if (!other.ok) {
     io.printError(other.error);
     return exitCode.badInput;

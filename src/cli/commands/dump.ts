@@ -53,10 +53,21 @@ export async function dump(text: string | undefined, flags: DumpFlags, io: CliIo
 function chosenSource(text: string | undefined, flags: DumpFlags): Result<ResourceSource, string> {
   const named = sourceOf(undefined, flags);
   if (text === undefined ? named === undefined : hasSource(flags)) {
-    return err('give one source: a file, --admin, --page, --pid, --control-plane or --bootstrap');
+    const { diff: other } = flags;
+    const what =
+      other === undefined
+        ? 'give one source'
+        : `${describeDiff(other)}: give one source to compare with it`;
+    return err(`${what}: a file, --admin, --page, --pid, --control-plane or --bootstrap`);
   }
   if (named !== undefined) return ok(named);
   return parseSource(text ?? '', flags.nodeId);
+}
+
+/** Without the token of a live page. */
+function describeDiff(source: string): string {
+  const [shown = ''] = source.startsWith('page:') ? source.split(/[?#]/, 1) : [source];
+  return `--diff ${shown === '' ? '""' : shown}`;
 }
 
 function hasSource({ admin, page, pid, controlPlane, bootstrap }: OneSourceFlags): boolean {

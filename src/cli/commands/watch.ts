@@ -1,5 +1,5 @@
 import type { WatchedChannel } from '../client';
-import { originOf, type ServerFlags } from '../dump/read-source';
+import { adminFlagSource, originOf, type ServerFlags } from '../dump/read-source';
 import { err, type Result } from '../../util/result';
 import { exitCode, loadClient, type CliIo } from '../io';
 import { ChannelWatch, type ChannelFlags } from '../watch/channel-watch';
@@ -67,7 +67,7 @@ function namesOfGiven(values: Readonly<Record<string, unknown>>): readonly strin
 }
 
 function processOf({ admin, page, pid }: WatchFlags): ProcessSource | undefined {
-  if (admin !== undefined) return { kind: 'admin', address: admin };
+  if (admin !== undefined) return adminFlagSource(admin);
   if (page !== undefined) return { kind: 'page', url: page };
   return pid === undefined ? undefined : { kind: 'process', pid };
 }

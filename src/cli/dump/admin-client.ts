@@ -50,9 +50,11 @@ export class AdminClient {
   /** Of all calls together. */
   private readonly deadline: number;
 
+  /** @param name What errors call the address. */
   constructor(
-    private readonly address: string,
+    address: string,
     private readonly timeoutMs: number,
+    private readonly name = `--admin ${address}`,
   ) {
     this.deadline = Date.now() + timeoutMs;
     this.client = new Client(address, credentials.createInsecure(), {
@@ -95,7 +97,7 @@ export class AdminClient {
   }
 
   private failureOf(ended: StatusObject | null): AdminFailure {
-    const text = `--admin ${this.address}: ${this.describeFailure(ended)}`;
+    const text = `${this.name}: ${this.describeFailure(ended)}`;
     return { code: ended?.code, text };
   }
 

@@ -24,8 +24,8 @@ import type { Timestamp } from '../../wire/generated/google/protobuf/timestamp';
 /** Where resources are read from. */
 export type ResourceSource =
   | { readonly kind: 'file'; readonly path: string }
-  /** The admin services of a process (CSDS). */
-  | { readonly kind: 'admin'; readonly address: string }
+  /** The admin services of a process (CSDS), with what errors call the address. */
+  | { readonly kind: 'admin'; readonly address: string; readonly name: string }
   /** The live page of a process, by its URL with the token. */
   | { readonly kind: 'page'; readonly url: string }
   /** A process of this machine that writes its state on a signal. */
@@ -57,11 +57,21 @@ const SCHEMES: ReadonlyMap<string, string> = new Map([
 
 /**
  * Parses a source: `admin:host:port`, `ads:uri`, `page:url`, `pid:number` or the path of a file.
+ *
+ * @param flag The one that has it, such as `--diff`. Default: it is an argument.
  * @returns why it is none, otherwise.
  */
-export function parseSource(text: string, nodeId: string): Result<ResourceSource, string> {
+export function parseSource(
+  text: string,
+  nodeId: string,
+  flag?: string,
+): Result<ResourceSource, string> {
+  if (text === '') {
+    return err(`${flag ?? 'source'} "": expected a source, such as after.yaml or pid:1234`);
+  }
+  const name = flag === undefined ? text : `${flag} ${text}`;
   // The socket of a relay.
-  if (text.startsWith('unix:')) return ok({ kind: 'admin', address: text });
+  if (text.startsWith('unix:')) return ok({ kind: 'admin', address: text, name });
   const [, scheme = '', rest = ''] = /^([a-z]+):(.*)$/s.exec(text) ?? [];
   const expected = SCHEMES.get(scheme);
   if (expected === undefined) return ok({ kind: 'file', path: text });
@@ -69,7 +79,7 @@ export function parseSource(text: string, nodeId: string): Result<ResourceSource
   if (scheme === 'pid' ? !isPid : rest === '') {
     return err(`${text}: expected ${expected}; for a file of this name use ./${text}`);
   }
-  if (scheme === 'admin') return ok({ kind: 'admin', address: rest });
+  if (scheme === 'admin') return ok({ kind: 'admin', address: rest, name });
   if (scheme === 'ads') return ok({ kind: 'ads', bootstrap: bootstrapOf(rest, nodeId) });
   if (scheme === 'page') return ok({ kind: 'page', url: rest });
   return ok({ kind: 'process', pid: Number(rest) });
@@ -110,7 +120,7 @@ export function sourceOf(
   const { admin, page, pid, controlPlane, bootstrap } = flags;
   const sources: ResourceSource[] = [];
   if (file !== undefined) sources.push({ kind: 'file', path: file });
-  if (admin !== undefined) sources.push({ kind: 'admin', address: admin });
+  if (admin !== undefined) sources.push(adminFlagSource(admin));
   if (page !== undefined) sources.push({ kind: 'page', url: page });
   if (pid !== undefined) sources.push({ kind: 'process', pid });
   if (typeof controlPlane === 'string' && bootstrap !== undefined) return undefined;
@@ -118,6 +128,11 @@ export function sourceOf(
     sources.push({ kind: 'ads', bootstrap: originOf(flags) });
   }
   return sources.length === 1 ? sources[0] : undefined;
+}
+
+/** The source of the flag `--admin`. */
+export function adminFlagSource(address: string): ResourceSource & { readonly kind: 'admin' } {
+  return { kind: 'admin', address, name: `--admin ${address}` };
 }
 
 /** Returns the bootstrap that the flags name; that of the environment if they name none. */
@@ -148,7 +163,7 @@ export async function readSource(
     case 'file':
       return readFile(source.path, options, io);
     case 'admin':
-      return fetchStatus({ ...options, address: source.address });
+      return fetchStatus({ ...options, address: source.address, name: source.name });
     case 'page':
       return readReport(await fetchPageReport(source.url, options, io), options);
     case 'process':
@@ -282,6 +297,8 @@ class DisplacedStreams {
 export interface StatusFetch {
   /** The address of the admin services of a process. */
   readonly address: string;
+  /** What errors call it. */
+  readonly name: string;
   /** The target whose resources are fetched. Default: all. */
   readonly target?: string | undefined;
   readonly timeoutMs: number;
@@ -315,9 +332,10 @@ async function fetchStatus(fetch: StatusFetch): Promise<Result<Dump, SourceFailu
 
 async function fetchConfigs({
   address,
+  name,
   timeoutMs,
 }: StatusFetch): Promise<Result<readonly ClientConfig[], string>> {
-  const client = new AdminClient(address, timeoutMs);
+  const client = new AdminClient(address, timeoutMs, name);
   try {
     const response = await client.fetchStatus();
     return response.ok ? ok(response.value.config) : err(response.error.text);
