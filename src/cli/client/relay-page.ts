@@ -1,4 +1,3 @@
-import { differenceView, ownDifferences } from '../../observe/live-page/comparison-view';
 import { graphRows } from '../../observe/admin/page/graph-rows';
 import { buildRelayGraph } from '../../observe/graph/control-plane-graph';
 import { PageLog } from '../../observe/live-page/page-log';
@@ -14,16 +13,16 @@ import {
 } from '../../observe/live-page/view';
 import type { RelayClientReport, RelayReport } from '../../relay/relay-report';
 import type { Clock } from '../../util/clock';
-import {
-  compareSubjects,
-  describeComparison,
-  type Comparison,
-  type Subject,
-} from '../../util/compare-subjects';
 import { cutText } from '../../util/text';
-import { answerFacts } from '../../util/relay-answers';
 import { PACKAGE_VERSION } from '../../util/version';
 import type { ServerSnapshot } from '../../xds-client/client-snapshot';
+import { differenceView, ownDifferences } from './client-differences';
+import {
+  compareClients,
+  describeComparison,
+  type ComparedClient,
+  type Comparison,
+} from './compare-clients';
 
 /** Characters that are shown of a user agent, and of its version. */
 const MAX_AGENT = 128;
@@ -54,7 +53,7 @@ export class RelayPage implements PageSource {
     let shown: Shown | undefined;
     // Not made while a reader requests the log alone.
     return {
-      view: (request) => this.view(() => (shown ??= compareClients(this.inspect())), request),
+      view: (request) => this.view(() => (shown ??= readClients(this.inspect())), request),
     };
   }
 
@@ -72,7 +71,7 @@ export class RelayPage implements PageSource {
       case 'clients':
         return createView(report().clients, request, (client, index) => ({
           ...clientRow(client),
-          differs: ownDifferences(shown().comparison, index).texts,
+          differs: ownDifferences(shown().comparison, index),
           verdict: cellText(shown().verdict),
         }));
       case 'connections':
@@ -80,7 +79,7 @@ export class RelayPage implements PageSource {
       case 'graph':
         return relayGraphView(report(), request);
       case 'differences':
-        return differenceView(shown().comparison, shown().subjects, request);
+        return differenceView(shown().comparison, shown().compared, request);
       case 'types': {
         const client = report().clients.find(({ streamId }) => `${streamId}` === request.target);
         return createView(client?.types ?? [], request, typeRow);
@@ -108,20 +107,34 @@ export class RelayPage implements PageSource {
 /** The report of a relay, with its clients side by side. */
 interface Shown {
   readonly report: RelayReport;
-  readonly subjects: readonly Subject[];
+  readonly compared: readonly ComparedClient[];
   readonly comparison: Comparison;
   /** In one line. */
   readonly verdict: string;
 }
 
-function compareClients(report: RelayReport): Shown {
-  const subjects = report.clients.map((client) => ({
+function readClients(report: RelayReport): Shown {
+  const compared = report.clients.map((client) => ({
     name: nameOfClient(client),
-    facts: answerFacts(client.types),
+    facts: answersOf(client),
   }));
-  const comparison = compareSubjects(subjects);
-  const verdict = describeComparison(comparison, subjects, 'clients');
-  return { report, subjects, comparison, verdict };
+  const comparison = compareClients(compared);
+  const verdict = describeComparison(comparison, compared);
+  return { report, compared, comparison, verdict };
+}
+
+/**
+ * Returns what is compared of a client: how it has answered for each type. Versions are not compared, since clients that
+ * subscribe to other names have others.
+ */
+function answersOf({ types }: RelayClientReport): ReadonlyMap<string, string> {
+  return new Map(types.map((type) => [nameOf(type.typeUrl), describeAnswer(type)]));
+}
+
+function describeAnswer({ rejection, sentVersion, ackedVersion }: TypeOfClient): string {
+  if (rejection !== undefined) return `rejected: ${rejection}`;
+  if (sentVersion === ackedVersion) return 'acknowledged';
+  return `waiting, acknowledged ${ackedVersion ?? 'nothing'}`;
 }
 
 function clientRow(client: RelayClientReport): Row {
