@@ -16,6 +16,7 @@ import { clusterKind, endpointKind, listenerKind, routeKind } from '../../contro
 import { encodeJson } from '../../wire/proto-json/encode-json';
 import { isJsonObject } from '../../wire/proto-json/explain-json';
 import { YamlDocument } from '../../wire/proto-json/yaml-document';
+import { textOf } from '../report-json';
 import type { Dump, DumpedResource } from './dump';
 import { afterRunning } from '../../util/running-time';
 
@@ -376,8 +377,4 @@ function parseResource(json: unknown): DumpedResource | undefined {
 function missingContents({ version, contents }: JsonObject, encoded: unknown): string | undefined {
   if (encoded !== undefined || version === undefined) return undefined;
   return typeof contents === 'string' ? contents : 'the report has no contents';
-}
-
-function textOf(value: unknown): string {
-  return typeof value === 'string' ? value : '';
 }
