@@ -355,7 +355,6 @@ export class ControlPlane {
   private createLoadService(): LoadService {
     const onLoadReport = this.contain('onLoadReport', this.options.onLoadReport);
     return new LoadService(this.options.loadReporting ?? {}, {
-      acknowledges: false,
       nextStreamId: () => ++this.streamCount,
       view: this.view,
       onReport: (client, report) => {

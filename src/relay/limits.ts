@@ -28,15 +28,9 @@ export const MAX_REJECTION_LENGTH = 4096;
 export const MAX_OWN_TEXT_LENGTH = 1024;
 /** Localities and categories of drops of one cluster that load reports may have between two reports to the server. */
 export const MAX_LOAD_ENTRIES_OF_CLUSTER = 10_000;
-/** How long a load report of a cluster that no server has sent yet is held, in milliseconds: as a resource is waited for (gRFC A57). */
-export const HOLD_MS = 15_000;
-/** Load reports of streams that have ended which are recognized when they are repeated. */
-export const MAX_ENDED_REPORTS = 10_000;
 /** Relays in the path of a stream. Of more, the last ones are sent. */
 export const MAX_PATH_RELAYS = 16;
 /** Characters of the address of a relay in a path. */
 export const MAX_RELAY_ADDRESS_LENGTH = 200;
 /** Bytes of the header with a path. A longer one is ignored. */
 export const MAX_PATH_BYTES = 8192;
-/** Load reports that are held for clusters, from which on one of them gives way to each stream that ends. */
-export const MAX_HELD_REPORTS = 100;

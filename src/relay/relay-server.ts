@@ -169,8 +169,8 @@ export class RelayServer {
   }
 
   /**
-   * Reports the loads that clients have reported, which takes up to a second, and acknowledges them; then stops listening, ends the
-   * streams of clients, those of resources with UNAVAILABLE, and closes the connections to the management servers.
+   * Reports the loads that clients have reported, which takes up to a second; then stops listening, ends the streams of clients with
+   * UNAVAILABLE, and closes the connections to the management servers.
    */
   async stop(): Promise<void> {
     const { state } = this;

@@ -109,9 +109,11 @@ export class RelaySession {
     return this.server.address;
   }
 
-  /** Reports the loads that clients have reported, acknowledges them, and ends the streams. */
+  /** Ends the streams of load reports, reports the loads that clients have reported, and ends the other streams. */
   async stop(): Promise<void> {
-    await this.upstreams.finishLoads();
+    const finished = this.upstreams.finishLoads();
+    this.lrs.endStreams('the relay stops');
+    await finished;
     await this.server.stop();
     this.close();
   }
@@ -209,15 +211,12 @@ export class RelaySession {
 
   private createLoadService(): LoadService {
     return new LoadService(undefined, {
-      acknowledges: true,
       nextStreamId: () => ++this.streamCount,
       admit: this.chain.admit,
       view: this.upstreams,
       reportingOf: (client) => this.upstreams.ofClient(client)?.reporting,
       onOpened: (client) => this.upstreams.ofClient(client)?.loads.open(client),
-      onReport: (client, ...report) => {
-        this.upstreams.ofClient(client)?.loads.add(client, ...report);
-      },
+      onReport: (client, report) => this.upstreams.ofClient(client)?.loads.add(client, report),
       onClosed: (client) => {
         this.upstreams.ofClient(client)?.loads.close(client);
         this.upstreams.close(client.streamId);

@@ -71,7 +71,6 @@ export class RelayUpstream {
     this.subscriptions = new ClientSubscriptions((...change) => this.resources.refer(...change));
     this.loadStreams = new LoadStreams(clock);
     this.loads = this.createLoads(servers, transportFactory);
-    this.resources.watch(() => this.loads.onClusters());
   }
 
   /** What the servers request of clients that report loads; `undefined` before they have. */
@@ -92,6 +91,8 @@ export class RelayUpstream {
 
   /** Ends the acceptance of load reports, and reports those of clients, which takes up to a second. */
   async finishLoads(): Promise<void> {
+    // A client that is requested nothing keeps its counts for the next relay.
+    this.requestedReports = undefined;
     this.loads.end();
     await this.loadStreams.end(DRAIN_TIMEOUT_MS);
   }
@@ -144,8 +145,7 @@ export class RelayUpstream {
     });
     const { typeUrl } = clusterKind;
     return new RelayedLoads({
-      ...{ reporter, defaultServer, clock },
-      isKnown: (cluster) => this.resources.serverOf(typeUrl, cluster) !== undefined,
+      ...{ reporter, defaultServer },
       serverOf: (cluster) => {
         if (!this.resources.has(typeUrl, cluster)) return undefined;
         return this.resources.serverOf(typeUrl, cluster) ?? defaultServer;

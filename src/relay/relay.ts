@@ -38,8 +38,8 @@ export class Relay {
   }
 
   /**
-   * Reports the loads that clients have reported, which takes up to a second, and acknowledges them; then stops listening, ends the
-   * streams of clients, those of resources with UNAVAILABLE, and closes the connections to the management servers.
+   * Reports the loads that clients have reported, which takes up to a second; then stops listening, ends the streams of clients with
+   * UNAVAILABLE, and closes the connections to the management servers.
    */
   stop(): Promise<void> {
     return this.server.stop();

@@ -1,23 +1,15 @@
 import type { ServerConfig } from '../bootstrap/bootstrap';
 import type { ClientIdentity } from '../control-plane/client-state';
 import type { ClusterLoad, LoadReport, LocalityLoad } from '../control-plane/lrs/load-totals';
-import type { LoadReporting, ReportReceipt } from '../control-plane/lrs/load-service';
+import type { LoadReporting } from '../control-plane/lrs/load-service';
 import { RefCountedMap, type Handle } from '../util/handle';
 import { cutText } from '../util/text';
-import { ReceivedReport } from './received-report';
 import type { LocalityLoad as LocalityCounter } from '../xds-client/lrs/cluster-load';
 import type { LoadReference, LoadReporter } from '../xds-client/lrs/load-reporter';
 import type { LrsResponse } from '../xds-client/lrs/lrs-response';
 import type { MetricField, MetricTotals } from '../xds-client/lrs/metrics';
-import {
-  HOLD_MS,
-  MAX_ENDED_REPORTS,
-  MAX_HELD_REPORTS,
-  MAX_LOAD_ENTRIES_OF_CLUSTER,
-  MAX_OWN_TEXT_LENGTH,
-} from './limits';
+import { MAX_LOAD_ENTRIES_OF_CLUSTER, MAX_OWN_TEXT_LENGTH } from './limits';
 import type { RelayLoadClientReport } from './relay-report';
-import { afterRunning, type RunningClock } from '../util/running-time';
 
 /** Constructor options of `RelayedLoads`. */
 export interface RelayedLoadsOptions {
@@ -26,9 +18,6 @@ export interface RelayedLoadsOptions {
   readonly defaultServer: ServerConfig;
   /** Returns the server that a cluster is from; `undefined` if there is no cluster of this name. */
   readonly serverOf: (cluster: string) => ServerConfig | undefined;
-  /** Whether a server has sent the cluster. */
-  readonly isKnown: (cluster: string) => boolean;
-  readonly clock: RunningClock;
   /** Called when servers request other reports than before. */
   readonly onRequested: (reporting: LoadReporting) => void;
   /** Called with the name of a cluster whose load is left out. */
@@ -39,22 +28,8 @@ export interface RelayedLoadsOptions {
 interface ClientLoads {
   readonly presence: Handle;
   clusters: readonly ReportedCluster[];
-  /** The last reports with a number. */
-  received: readonly ReceivedReport[];
-  /** A report of clusters that are not known yet. It outlives the stream. */
-  held: HeldReport | undefined;
-  isClosed: boolean;
   readonly calls: { issued: number; succeeded: number; failed: number; dropped: number };
 }
-
-interface HeldReport {
-  readonly report: LoadReport;
-  readonly received: ReceivedReport;
-  readonly timer: Handle;
-}
-
-/** As many reports of a client as can be without an acknowledgement. */
-const MAX_RECEIVED = 2;
 
 interface ReportedCluster {
   readonly handle: Handle & { readonly value: SharedCluster };
@@ -64,9 +39,7 @@ interface ReportedCluster {
 /**
  * The loads that the clients of a relay report, added up for the servers that their clusters are from (gRFC A27). Counts are
  * added when they are received, so that nothing is lost with a client; its calls in progress are those of its last report, and
- * end with its stream. A report with a number is acknowledged when the servers have its counts. A client that repeats one on its
- * next stream, because it has not received the acknowledgement, is acknowledged what the relay already has, which is not added
- * again.
+ * end with its stream.
  */
 export class RelayedLoads {
   /** By stream. */
@@ -77,10 +50,6 @@ export class RelayedLoads {
   );
   /** The last response of each server, by its key. */
   private readonly requested = new Map<string, LrsResponse>();
-  /** Streams with a report of clusters that are not known yet. */
-  private readonly holding = new Set<ClientLoads>();
-  /** The last reports of streams that have ended, by number. */
-  private readonly ended = new Map<bigint, ReceivedReport>();
   private isClosed = false;
 
   constructor(private readonly options: RelayedLoadsOptions) {}
@@ -94,28 +63,18 @@ export class RelayedLoads {
     this.clients.set(streamId, {
       presence,
       clusters: [],
-      received: [],
-      held: undefined,
-      isClosed: false,
       calls: { issued: 0, succeeded: 0, failed: 0, dropped: 0 },
     });
   }
 
   /** Adds a report. A cluster that it does not have has no calls in progress. */
-  add({ streamId }: ClientIdentity, report: LoadReport, receipt?: ReportReceipt): void {
+  add({ streamId }: ClientIdentity, { clusters }: LoadReport): void {
     const client = this.clients.get(streamId);
     if (client === undefined || this.isClosed) return;
-    this.addHeld(client);
-    if (receipt === undefined) this.addNow(client, report);
-    else if (this.ended.has(receipt.id)) this.repeat(client, receipt);
-    else this.addNumbered(client, report, receipt);
-  }
-
-  /** Handles that the clusters of servers have changed. */
-  onClusters(): void {
-    for (const client of this.holding) {
-      if (client.held !== undefined && this.isKnown(client.held.report)) this.addHeld(client);
-    }
+    const before = client.clusters;
+    client.clusters = clusters.flatMap((load) => this.addCluster(load) ?? []);
+    endAll(before);
+    countCalls(client.calls, clusters);
   }
 
   /** Returns the calls that a client has reported. */
@@ -133,23 +92,13 @@ export class RelayedLoads {
     const client = this.clients.get(streamId);
     this.clients.delete(streamId);
     if (client === undefined) return;
-    client.isClosed = true;
-    const [oldest] = this.holding;
-    if (oldest !== undefined && this.holding.size > MAX_HELD_REPORTS) this.addHeld(oldest);
-    for (const received of client.received) this.ended.set(received.id, received);
-    for (const id of this.ended.keys()) {
-      if (this.ended.size <= MAX_ENDED_REPORTS) break;
-      this.ended.delete(id);
-    }
     endAll(client.clusters);
     client.presence.release();
   }
 
-  /** Ends the acceptance of reports: clients keep those that follow, and those that are held. */
+  /** Ends the acceptance of reports. */
   end(): void {
     this.isClosed = true;
-    for (const { held } of this.holding) held?.timer.release();
-    this.holding.clear();
   }
 
   /** Handles a response of a server: the clients are requested what all servers request. */
@@ -164,59 +113,6 @@ export class RelayedLoads {
       else for (const name of each.clusters) names.add(name);
     }
     this.options.onRequested(isAll ? { intervalMs } : { intervalMs, clusters: [...names] });
-  }
-
-  private isKnown({ clusters }: LoadReport): boolean {
-    return clusters.every(({ cluster }) => this.options.isKnown(cluster));
-  }
-
-  private addNumbered(client: ClientLoads, report: LoadReport, receipt: ReportReceipt): void {
-    const received = new ReceivedReport(receipt);
-    this.remember(client, received);
-    if (this.isKnown(report)) {
-      this.place(client, report, received);
-      return;
-    }
-    const timer = afterRunning(this.options.clock, () => this.addHeld(client), HOLD_MS);
-    client.held = { report, received, timer };
-    this.holding.add(client);
-  }
-
-  private addHeld(client: ClientLoads): void {
-    const { held } = client;
-    if (held === undefined) return;
-    client.held = undefined;
-    this.holding.delete(client);
-    held.timer.release();
-    this.place(client, held.report, held.received);
-  }
-
-  private place(client: ClientLoads, report: LoadReport, received: ReceivedReport): void {
-    this.addNow(client, report);
-    for (const { handle } of client.clusters) received.await(handle.value);
-    received.onPlaced();
-    if (!client.isClosed) return;
-    endAll(client.clusters);
-    client.clusters = [];
-  }
-
-  private repeat(client: ClientLoads, receipt: ReportReceipt): void {
-    const received = this.ended.get(receipt.id);
-    if (received === undefined) return;
-    this.ended.delete(receipt.id);
-    received.repeat(receipt);
-    this.remember(client, received);
-  }
-
-  private remember(client: ClientLoads, received: ReceivedReport): void {
-    client.received = [...client.received, received].slice(-MAX_RECEIVED);
-  }
-
-  private addNow(client: ClientLoads, { clusters }: LoadReport): void {
-    const before = client.clusters;
-    client.clusters = clusters.flatMap((load) => this.addCluster(load) ?? []);
-    endAll(before);
-    countCalls(client.calls, clusters);
   }
 
   private addCluster(load: ClusterLoad): ReportedCluster | undefined {
@@ -271,11 +167,6 @@ class SharedCluster implements Handle {
 
   release(): void {
     this.reference.release();
-  }
-
-  /** Calls back once, when the server has the counts of now. */
-  whenReported(onReported: () => void): void {
-    this.reference.load.whenReported(onReported);
   }
 
   /** Adds a report. @returns the calls in progress in each of its localities, unless there was no room for it. */

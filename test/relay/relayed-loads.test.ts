@@ -2,7 +2,6 @@ import type { ServerConfig } from '../../src/bootstrap/bootstrap';
 import type { ClusterLoad, LoadReporting, LocalityLoad } from '../../src/control-plane';
 import { MAX_LOAD_ENTRIES_OF_CLUSTER } from '../../src/relay/limits';
 import { RelayedLoads } from '../../src/relay/relayed-loads';
-import { FakeClock } from '../support/fake-clock';
 import { ServerLoads } from '../../src/xds-client/lrs/cluster-load';
 
 const server = (key: string): ServerConfig => ({
@@ -31,9 +30,6 @@ class Scene {
   readonly servers = new Map<string, ServerLoads>();
   readonly requested: LoadReporting[] = [];
   readonly leftOut: string[] = [];
-  /** Clusters that no server has sent yet. */
-  readonly late = new Set<string>();
-  readonly clock = new FakeClock();
   readonly loads = new RelayedLoads({
     reporter: {
       acquire: ({ server: { key }, cluster, edsServiceName }) => {
@@ -50,8 +46,6 @@ class Scene {
     defaultServer: server('first'),
     serverOf: (cluster) =>
       cluster === 'unknown' ? undefined : server(cluster === 'other' ? 'second' : 'first'),
-    isKnown: (cluster) => !this.late.has(cluster),
-    clock: this.clock,
     onRequested: (reporting) => this.requested.push(reporting),
     onLeftOut: (cluster) => this.leftOut.push(cluster),
   });

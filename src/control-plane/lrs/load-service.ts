@@ -53,28 +53,18 @@ export const LOAD_REPORTING: MembersOf<LoadReporting> = {
   reportEndpointGranularity: optional(BOOLEAN),
 };
 
-/** A report that its client has numbered, to learn when it was handed on. */
-export interface ReportReceipt {
-  /** Not 0. A client that repeats a report on another stream repeats the number. */
-  readonly id: bigint;
-  /** Acknowledges the report and those before it. Has no effect when the stream has ended. */
-  acknowledge(): void;
-}
-
 /** The options of `LoadService`. */
 export interface LoadServiceOptions {
   nextStreamId(): number;
   /** Default: all calls are served. */
   readonly admit?: AdmitStream;
-  /** Whether the service announces that it acknowledges reports (docs/decisions/0041-acknowledged-load-reports.md). */
-  readonly acknowledges: boolean;
   readonly view: ResourceView;
   /** Returns the reports that are requested of a client; `undefined` for none yet. Default: the same of all. */
   reportingOf?(client: ClientIdentity): LoadReporting | undefined;
   /** Called when a client has sent its node. Default: nothing happens. */
   onOpened?(client: ClientIdentity): void;
-  /** Called with each report of it that has loads. @param receipt `undefined` if the report has no number. */
-  onReport(client: ClientIdentity, report: LoadReport, receipt: ReportReceipt | undefined): void;
+  /** Called with each report of it that has loads. */
+  onReport(client: ClientIdentity, report: LoadReport): void;
   /** Called when the stream of a client has ended that has sent its node. */
   onClosed(client: ClientIdentity): void;
 }
@@ -109,14 +99,13 @@ export class LoadService {
   }
 
   /**
-   * Ends streams: with UNAVAILABLE, or with OK if clients wait for acknowledgements, which an error would overtake.
+   * Ends streams with UNAVAILABLE.
    * @param peer Only those of the client at this address. Default: all.
    */
   endStreams(details: string, peer?: string): void {
     for (const stream of [...this.streams]) {
       if (peer !== undefined && stream.peer !== peer) continue;
-      if (this.options.acknowledges) stream.end();
-      else stream.fail(status.UNAVAILABLE, details);
+      stream.fail(status.UNAVAILABLE, details);
     }
   }
 
@@ -141,7 +130,7 @@ export class LoadService {
       },
       findRefusal: (node, client) => this.options.view.open?.(node, client),
       onOpened: (client) => this.options.onOpened?.(client),
-      onReport: (...report) => this.options.onReport(...report),
+      onReport: (client, report) => this.options.onReport(client, report),
       onClosed: () => {
         this.streams.delete(stream);
         if (stream.client !== undefined) this.options.onClosed(stream.client);
@@ -161,7 +150,6 @@ export class LoadService {
       sendAllClusters,
       loadReportingInterval: msToDuration(intervalMs),
       reportEndpointGranularity,
-      acknowledgedReport: this.options.acknowledges ? 0n : undefined,
     };
   }
 }
@@ -224,11 +212,6 @@ class LoadStream {
     this.stream.fail(code, details);
   }
 
-  /** Ends the stream with OK. */
-  end(): void {
-    this.stream.end();
-  }
-
   private onRequest(request: LoadStatsRequest): void {
     const problem = this.client === undefined ? findNodeProblem(request.node) : undefined;
     if (problem !== undefined) {
@@ -239,14 +222,7 @@ class LoadStream {
     if (client === undefined) return;
     // The first request holds the node and no loads.
     if (request.clusterStats.length === 0) return;
-    const { reportId: id } = request;
-    const receipt = id > 0n ? { id, acknowledge: () => this.acknowledge(id) } : undefined;
-    this.options.onReport(client, readLoadReport(request), receipt);
-  }
-
-  /** Responds with nothing else: what is requested may be long. */
-  private acknowledge(acknowledgedReport: bigint): void {
-    if (this.stream.isOpen) this.stream.write(LoadStatsResponse.create({ acknowledgedReport }));
+    this.options.onReport(client, readLoadReport(request));
   }
 
   /** Reads the node. Ends the stream if it is refused. */

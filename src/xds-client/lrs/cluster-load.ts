@@ -56,30 +56,18 @@ export class ServerLoads implements ClusterOwner {
     for (const load of [...this.all()]) {
       const isRequested = requested === 'all' || requested.has(load.id.cluster);
       const counts = isRequested ? load.take(this.nowMs()) : undefined;
-      if (!isRequested) load.waiveReports();
       if (!load.isInUse) this.remove(load);
       yield counts;
     }
   }
 
-  /**
-   * Takes everything that is left of clusters that are not in use, and removes them: their server is not used any more.
-   */
-  *takeUnused(): IterableIterator<ClusterCounts> {
+  /** Drops the counts of clusters that are not in use, and removes them: their server is not used any more. */
+  dropUnused(): void {
     for (const load of [...this.all()]) {
       if (load.isInUse) continue;
-      const taken = load.take(this.nowMs());
+      load.take(this.nowMs());
       this.remove(load);
-      if (taken !== undefined) yield taken.counts;
     }
-  }
-
-  /** Adds counts of a cluster that were taken from another server. @returns Whether the cluster is in use. */
-  adopt(counts: ClusterCounts): boolean {
-    const load = this.clusters.get(keyOf(counts.id));
-    if (load?.isInUse !== true) return false;
-    load.adopt(counts);
-    return true;
   }
 
   onBusy(load: ClusterLoad): void {
@@ -132,13 +120,11 @@ export interface ClusterCounts {
   readonly untilMs: number;
 }
 
-/** Counts that were taken for a report. Either of the methods is called, once. */
+/** Counts that were taken for a report. */
 export interface TakenClusterCounts {
   readonly counts: ClusterCounts;
   /** The report was not sent. */
   putBack(): void;
-  /** The server has the report. */
-  settle(): void;
 }
 
 /** Notified when a cluster may have come into use or gone out of use. */
@@ -156,8 +142,6 @@ export class ClusterLoad implements LocalityOwner {
   private drops = new Map<string, number>();
   private uncategorizedDrops = 0;
   private references = 0;
-  /** Called when the server has the counts of now. */
-  private onReported: (() => void)[] = [];
 
   /** @param sinceMs Now, on the monotonic clock. */
   constructor(
@@ -205,24 +189,6 @@ export class ClusterLoad implements LocalityOwner {
     this.owner.onBusy(this);
   }
 
-  /** Adds counts that were taken from another server. Their calls in progress are counted there. */
-  adopt({ localities, drops, uncategorizedDrops, sinceMs }: ClusterCounts): void {
-    for (const counts of localities) this.createLocality(counts.locality).putBack(counts);
-    this.putBack({ drops, uncategorizedDrops, sinceMs });
-  }
-
-  /** Calls back once, when the server has the counts of now, or does not request them. */
-  whenReported(onReported: () => void): void {
-    this.onReported.push(onReported);
-  }
-
-  /** Handles that the server does not request reports of the cluster. */
-  waiveReports(): void {
-    const { onReported } = this;
-    this.onReported = [];
-    for (const each of onReported) each();
-  }
-
   /**
    * Takes the counts, which start over, except for the calls in progress.
    * @returns `undefined` if there is nothing to report: a report without the cluster means the same.
@@ -232,10 +198,7 @@ export class ClusterLoad implements LocalityOwner {
     const localities = this.takeLocalities();
     this.names.clear();
     this.sinceMs = nowMs;
-    if (localities.length + drops.size + uncategorizedDrops === 0) {
-      this.waiveReports();
-      return undefined;
-    }
+    if (localities.length + drops.size + uncategorizedDrops === 0) return undefined;
     this.drops = new Map();
     this.uncategorizedDrops = 0;
     const counts: ClusterCounts = {
@@ -246,17 +209,12 @@ export class ClusterLoad implements LocalityOwner {
       sinceMs,
       untilMs: nowMs,
     };
-    const { onReported } = this;
-    this.onReported = [];
     return {
       counts,
       putBack: () => {
-        this.onReported = [...onReported, ...this.onReported];
         for (const taken of localities) taken.load.putBack(taken.counts);
-        this.putBack(counts);
-      },
-      settle: () => {
-        for (const each of onReported) each();
+        this.sinceMs = Math.min(this.sinceMs, sinceMs);
+        this.addDrops(drops, uncategorizedDrops);
       },
     };
   }
@@ -280,15 +238,6 @@ export class ClusterLoad implements LocalityOwner {
       load.onDelisted();
     }
     return taken;
-  }
-
-  private putBack({
-    drops,
-    uncategorizedDrops,
-    sinceMs,
-  }: Pick<ClusterCounts, 'drops' | 'uncategorizedDrops' | 'sinceMs'>): void {
-    this.sinceMs = Math.min(this.sinceMs, sinceMs);
-    this.addDrops(drops, uncategorizedDrops);
   }
 }
 

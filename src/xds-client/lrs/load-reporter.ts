@@ -5,7 +5,7 @@ import { createHandle, type Handle } from '../../util/handle';
 import { late } from '../../util/late';
 import { SerialQueue } from '../../util/serial-queue';
 import { DRAIN_TIMEOUT_MS } from '../limits';
-import type { ClusterCounts, ClusterId, ClusterLoadReference } from './cluster-load';
+import type { ClusterId, ClusterLoadReference } from './cluster-load';
 import type * as Lrs from './lrs-stream';
 import type { MetricRules } from './metrics';
 
@@ -13,7 +13,7 @@ import type { MetricRules } from './metrics';
 const loadLrs = late<typeof Lrs>(() => require('./lrs-stream'));
 
 /** Constructor options of a reporter. */
-export type LoadReporterOptions = Omit<Lrs.LrsStreamOptions, 'server' | 'queue' | 'onLeft'>;
+export type LoadReporterOptions = Omit<Lrs.LrsStreamOptions, 'server' | 'queue'>;
 
 /** A cluster whose load is reported, and its server. */
 export interface LoadSource extends ClusterId {
@@ -47,16 +47,10 @@ export class LoadReporter {
     let stream = this.streams.get(server.key);
     if (stream === undefined) {
       const { LrsStream } = loadLrs();
-      const onLeft = (counts: ClusterCounts) => this.move(counts);
-      stream = new LrsStream({ ...this.options, server, queue: this.queue, onLeft });
+      stream = new LrsStream({ ...this.options, server, queue: this.queue });
       this.streams.set(server.key, stream);
     }
     return stream.acquire({ cluster, edsServiceName }, metrics);
-  }
-
-  /** Adds counts that a relay did not take to those of the server that is used instead. */
-  private move(counts: ClusterCounts): void {
-    for (const stream of this.streams.values()) if (stream.adopt(counts)) return;
   }
 }
 

@@ -16,19 +16,8 @@ export interface LrsResponse {
   readonly intervalMs: number;
 }
 
-/** A valid message of a server. Has one of both at least. */
-export interface LrsMessage {
-  /** `undefined`: as before. */
-  readonly requested: LrsResponse | undefined;
-  /**
-   * The last report that the server has handed on; 0 before the first. `undefined`: the server acknowledges no reports, as all
-   * but relays (docs/decisions/0041-acknowledged-load-reports.md).
-   */
-  readonly acknowledged: bigint | undefined;
-}
-
-/** Parses an LRS response (gRFC A27). The interval is required, except in an acknowledgement. */
-export function parseLrsResponse(bytes: Uint8Array): Result<LrsMessage, string> {
+/** Parses an LRS response (gRFC A27). The interval is required. */
+export function parseLrsResponse(bytes: Uint8Array): Result<LrsResponse, string> {
   let response: LoadStatsResponse;
   try {
     response = LoadStatsResponse.decode(bytes, undefined, new ReadBudget(MESSAGE_LIMIT));
@@ -38,17 +27,12 @@ export function parseLrsResponse(bytes: Uint8Array): Result<LrsMessage, string> 
     }
     return err(`sent something that is no LoadStatsResponse: ${errorMessage(error)}`);
   }
-  const { acknowledgedReport: acknowledged, loadReportingInterval: interval } = response;
-  if (interval === undefined) {
-    const isAcknowledgement = acknowledged !== undefined && acknowledged > 0n;
-    if (isAcknowledgement) return ok({ requested: undefined, acknowledged });
-    return err('sent no load_reporting_interval');
-  }
+  const { loadReportingInterval: interval } = response;
+  if (interval === undefined) return err('sent no load_reporting_interval');
   const violations = Violations.root();
   const intervalMs = durationToMs(interval, violations.at('load_reporting_interval'));
   if (intervalMs === undefined) return err(`sent a bad interval: ${violations.all.join('; ')}`);
   if (intervalMs === 0) return err('sent a load_reporting_interval of 0');
   const clusters = response.sendAllClusters ? 'all' : new Set(response.clusters);
-  const requested = { clusters, intervalMs: Math.max(MIN_INTERVAL_MS, intervalMs) } as const;
-  return ok({ requested, acknowledged });
+  return ok({ clusters, intervalMs: Math.max(MIN_INTERVAL_MS, intervalMs) });
 }

@@ -8,8 +8,7 @@ import { DRAIN_TIMEOUT_MS } from '../limits';
 import type { NextStream, OpenStream, StreamSession } from '../reconnecting-stream';
 import type { StreamStatus } from '../transport';
 import { toClusterStats, type ServerLoads, type TakenClusterCounts } from './cluster-load';
-import { parseLrsResponse, type LrsMessage, type LrsResponse } from './lrs-response';
-import type { SentReport, SentReports } from './sent-reports';
+import { parseLrsResponse, type LrsResponse } from './lrs-response';
 
 /** Milliseconds between responses that are read. Servers send one at the start, and when what they request changes. */
 const MIN_READ_INTERVAL_MS = 100;
@@ -25,12 +24,8 @@ const REPORT_SLICE_MS = 1;
 interface LrsSessionOptions {
   readonly open: OpenStream;
   readonly loads: ServerLoads;
-  /** The reports that the server has not acknowledged, of earlier streams as well. */
-  readonly sent: SentReports;
   readonly node: Node;
   readonly onResponse: (response: LrsResponse) => void;
-  /** Called when the server announces that it acknowledges reports. */
-  readonly onAcknowledges: () => void;
   /** Returns whether there is nothing more to report. */
   readonly isDone: () => boolean;
   /** Called when a drained stream has ended, or the server has not ended it in time. */
@@ -42,10 +37,6 @@ interface LrsSessionOptions {
 export class LrsSession implements StreamSession {
   /** What the server requests; `undefined` until there is a response. */
   private response: LrsResponse | undefined;
-  /** Whether the server acknowledges reports. */
-  private acknowledges = false;
-  /** Reports of earlier streams that are sent again. */
-  private unsent: SentReport[] = [];
   /** Runs until the next response may be read. */
   private readTimer: Handle | undefined;
   /** Runs until more of the report is made. */
@@ -56,10 +47,7 @@ export class LrsSession implements StreamSession {
   private periodStartMs = 0;
   /** How long it took to make the last report. */
   private reportCostMs = 0;
-  /**
-   * The content of the message that is being made, or was given to the transport and has not been sent yet; without what is
-   * in a `SentReport`.
-   */
+  /** The content of the message that is being made, or was given to the transport and has not been sent yet. */
   private inFlight: TakenClusterCounts[] | undefined = [];
   private reportDue = false;
   /** Runs while the load reports are drained. */
@@ -69,7 +57,7 @@ export class LrsSession implements StreamSession {
   constructor(private readonly options: LrsSessionOptions) {
     const { open, node } = options;
     // The first message only identifies the node.
-    open.stream.send(LoadStatsRequest.encode({ node, clusterStats: [], reportId: 0n }).finish());
+    open.stream.send(LoadStatsRequest.encode({ node, clusterStats: [] }).finish());
     open.stream.read();
   }
 
@@ -78,9 +66,7 @@ export class LrsSession implements StreamSession {
   }
 
   onSent(): void {
-    const { inFlight = [] } = this;
     this.inFlight = undefined;
-    for (const taken of inFlight) taken.settle();
     this.sendNext();
   }
 
@@ -89,25 +75,17 @@ export class LrsSession implements StreamSession {
     const startMs = clock.monotonicMs();
     const parsed = parseLrsResponse(bytes);
     if (!parsed.ok) return { kind: 'after-backoff', reason: parsed.error };
-    const { requested, acknowledged } = parsed.value;
     const isFirst = this.response === undefined;
-    if (requested !== undefined) this.onRequested(requested, startMs);
-    else if (isFirst) return { kind: 'after-backoff', reason: 'sent no load_reporting_interval' };
-    if (isFirst) this.begin(parsed.value);
-    const hasSettled = acknowledged !== undefined && this.options.sent.settle(acknowledged);
+    this.onRequested(parsed.value, startMs);
     const costMs = clock.monotonicMs() - startMs;
-    // There are no more of these than reports.
-    const minimumMs = hasSettled ? 0 : MIN_READ_INTERVAL_MS;
-    const pauseMs = Math.max(minimumMs, PAUSE_FACTOR * costMs);
-    this.readTimer = clock.setTimer(() => this.read(), pauseMs);
-    if (hasSettled || isFirst) this.sendNext();
+    const pauseMs = Math.max(MIN_READ_INTERVAL_MS, PAUSE_FACTOR * costMs);
+    this.readTimer = clock.setTimer(() => this.options.open.stream.read(), pauseMs);
+    if (isFirst) this.sendNext();
     return undefined;
   }
 
   onClosed(status: StreamStatus): NextStream | undefined {
-    const { isDone, trace, onDrained, sent } = this.options;
-    // The server has read everything, and it is the one that hands it on.
-    if (this.isHalfClosed && status.code === StatusCode.OK) sent.settleAll();
+    const { isDone, trace, onDrained } = this.options;
     if (isDone()) {
       onDrained();
       return undefined;
@@ -152,33 +130,10 @@ export class LrsSession implements StreamSession {
     if (isNewInterval) this.startReportTimer(response);
   }
 
-  /** Handles the first response. A server that acknowledges reports recognizes those that it has received before. */
-  private begin({ acknowledged }: LrsMessage): void {
-    const { sent, onAcknowledges } = this.options;
-    this.acknowledges = acknowledged !== undefined;
-    if (!this.acknowledges) {
-      sent.putBack();
-      return;
-    }
-    onAcknowledges();
-    this.unsent = [...sent.reports];
-  }
-
-  private read(): void {
-    this.readTimer?.release();
-    this.readTimer = undefined;
-    this.options.open.stream.read();
-  }
-
   private sendNext(): void {
     if (this.inFlight !== undefined || this.isHalfClosed) return;
-    const { open, loads, sent } = this.options;
-    const again = this.unsent.shift();
-    if (again !== undefined) {
-      this.proceed(this.repeatReport(again));
-    } else if (this.reportDue && this.response !== undefined) {
-      // One at a time, so that what is not acknowledged does not grow. The last one does not wait.
-      if (sent.reports.length > (this.drainTimer === undefined ? 0 : 1)) return;
+    const { open, loads } = this.options;
+    if (this.reportDue && this.response !== undefined) {
       this.reportDue = false;
       this.reportCostMs = 0;
       this.proceed(this.makeReport(loads.take(this.response.clusters)));
@@ -200,28 +155,7 @@ export class LrsSession implements StreamSession {
       }
       yield;
     }
-    if (this.acknowledges && inFlight.length > 0) {
-      parts.push(encodeId(this.options.sent.add(inFlight)));
-      this.inFlight = [];
-    }
-    this.send(parts);
-  }
-
-  /** Sends a report of an earlier stream, in steps. */
-  private *repeatReport(report: SentReport): Steps<void> {
-    const parts = [encodeId(report)];
-    this.inFlight = [];
-    for (const taken of report.content) {
-      parts.push(encodeCluster(taken));
-      yield;
-    }
-    this.send(parts);
-  }
-
-  private send(parts: readonly Uint8Array[]): void {
     this.options.open.stream.send(Buffer.concat(parts));
-    // An acknowledgement that is not read when the stream fails is lost.
-    if (this.acknowledges && this.readTimer !== undefined) this.read();
   }
 
   /** Runs steps for a slice of time, and the others in the next turns of the event loop. */
@@ -258,11 +192,7 @@ export class LrsSession implements StreamSession {
 
 function encodeCluster({ counts }: TakenClusterCounts): Uint8Array {
   const clusterStats = [toClusterStats(counts)];
-  return LoadStatsRequest.encode({ node: undefined, clusterStats, reportId: 0n }).finish();
-}
-
-function encodeId({ id: reportId }: SentReport): Uint8Array {
-  return LoadStatsRequest.encode({ node: undefined, clusterStats: [], reportId }).finish();
+  return LoadStatsRequest.encode({ node: undefined, clusterStats }).finish();
 }
 
 /** Describes why a stream ended, to follow the name of the server. */

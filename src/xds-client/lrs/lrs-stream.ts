@@ -12,7 +12,6 @@ import type { XdsTransportFactory } from '../transport';
 import { describeServer } from '../xds-errors';
 import {
   ServerLoads,
-  type ClusterCounts,
   type RequestedClusters,
   type ClusterId,
   type ClusterLoadReference,
@@ -20,7 +19,6 @@ import {
 import type { LrsResponse } from './lrs-response';
 import { LrsSession } from './lrs-session';
 import { parseMetricRules, type MetricRules } from './metrics';
-import { SentReports } from './sent-reports';
 
 /** A stream of load reports in use. */
 export interface EndableStream {
@@ -52,11 +50,6 @@ export interface LrsStreamOptions {
   readonly onRequested?: ((server: ServerConfig, response: LrsResponse) => void) | undefined;
   /** Has the streams that are in use. Default: nothing does. */
   readonly streams?: StreamSet | undefined;
-  /**
-   * Called with the counts of each cluster that a server which acknowledges reports, a relay, did not take when it was last
-   * used: they are for the server that is used instead of it.
-   */
-  readonly onLeft: (counts: ClusterCounts) => void;
 }
 
 /** The client feature that lets a server request all clusters without a list (gRFC A27). */
@@ -69,15 +62,11 @@ const MAX_TRACED_CLUSTERS = 20;
 /**
  * The load that is reported to one server, its LRS stream, and the streams that replace it (gRFCs A27, A57). One exists
  * while calls are counted; after that the load reports are drained. What was not sent when a stream ended is part of the
- * next report. What was sent is not repeated, because it may have arrived; except to a server that acknowledges reports, which
- * recognizes what is repeated.
+ * next report. What was sent is not repeated, because it may have arrived.
  */
 export class LrsStream implements EndableStream {
   private readonly loads: ServerLoads;
   private readonly stream: ReconnectingStream<LrsSession>;
-  private readonly sent: SentReports;
-  /** Whether the server has ever announced that it acknowledges reports. */
-  private acknowledges = false;
   /** Names the server and the node in messages. */
   private readonly description: string;
   /** The failure last logged, so that each is logged once. */
@@ -90,7 +79,6 @@ export class LrsStream implements EndableStream {
   constructor(private readonly options: LrsStreamOptions) {
     const { server, node, transportFactory, queue, clock, random, logger } = options;
     this.description = describeServer(server, node.id);
-    this.sent = new SentReports(random);
     this.loads = new ServerLoads(
       () => clock.monotonicMs(),
       () => queue.run(() => this.update()),
@@ -132,14 +120,13 @@ export class LrsStream implements EndableStream {
   }
 
   private createSession(open: OpenStream): LrsSession {
-    const { loads, sent } = this;
+    const { loads } = this;
     const { node } = this.options;
     const isDone = () => this.isFinishing || !loads.isInUse;
     return new LrsSession({
-      ...{ open, loads, sent, isDone },
+      ...{ open, loads, isDone },
       node: { ...node, clientFeatures: [...node.clientFeatures, ALL_CLUSTERS_FEATURE] },
       onResponse: (response) => this.onResponse(response),
-      onAcknowledges: () => void (this.acknowledges = true),
       onDrained: () => {
         if (isDone()) this.stop();
         else this.stream.replace();
@@ -163,18 +150,10 @@ export class LrsStream implements EndableStream {
     }
   }
 
-  /** Adds counts that another server did not take. @returns Whether the cluster is in use. */
-  adopt(counts: ClusterCounts): boolean {
-    return this.loads.adopt(counts);
-  }
-
-  /** Ends the stream. What was not reported is dropped, unless the server is a relay. */
+  /** Ends the stream. What was not reported is dropped. */
   private stop(): void {
     this.stream.stop();
-    this.sent.putBack();
-    for (const counts of this.loads.takeUnused()) {
-      if (this.acknowledges) this.options.onLeft(counts);
-    }
+    this.loads.dropUnused();
     this.use?.release();
     this.use = undefined;
   }

@@ -4,14 +4,12 @@
 /* eslint-disable */
 import { MessageCodec } from "../../../../../protobuf/message-codec";
 import { Duration } from "../../../../google/protobuf/duration";
-import { UInt64Value } from "../../../../google/protobuf/wrappers";
 import { Node } from "../../../config/core/v3/base";
 import { ClusterStats } from "../../../config/endpoint/v3/load_report";
 
 export interface LoadStatsRequest {
   node: Node | undefined;
   clusterStats: ClusterStats[];
-  reportId: bigint;
 }
 
 export interface LoadStatsResponse {
@@ -19,29 +17,26 @@ export interface LoadStatsResponse {
   sendAllClusters: boolean;
   loadReportingInterval: Duration | undefined;
   reportEndpointGranularity: boolean;
-  acknowledgedReport: bigint | undefined;
 }
 
 export const LoadStatsRequest: MessageCodec<LoadStatsRequest> = new MessageCodec<LoadStatsRequest>(
-  "node message 1 clusterStats message[] 2 reportId uint64 50030",
+  "node message 1 clusterStats message[] 2",
   (v: any[], i: number): LoadStatsRequest => ({
     node: v[i],
     clusterStats: v[i + 1] ?? [],
-    reportId: v[i + 2] ?? 0n,
   }),
   () => [Node, ClusterStats],
 );
 
 export const LoadStatsResponse: MessageCodec<LoadStatsResponse> = new MessageCodec<LoadStatsResponse>(
-  "clusters string[] 1 sendAllClusters bool 4 loadReportingInterval message 2 reportEndpointGranularity bool 3 acknowledgedReport message? 50030",
+  "clusters string[] 1 sendAllClusters bool 4 loadReportingInterval message 2 reportEndpointGranularity bool 3",
   (v: any[], i: number): LoadStatsResponse => ({
     clusters: v[i] ?? [],
     sendAllClusters: v[i + 1] ?? false,
     loadReportingInterval: v[i + 2],
     reportEndpointGranularity: v[i + 3] ?? false,
-    acknowledgedReport: v[i + 4],
   }),
-  () => [Duration, UInt64Value],
+  () => [Duration],
 );
 
 export type LoadReportingServiceDefinition = typeof LoadReportingServiceDefinition;
