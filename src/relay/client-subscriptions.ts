@@ -1,4 +1,3 @@
-import { wildcardName } from '../control-plane/ads/subscriptions';
 import type { ClientEvent } from '../control-plane/client-state';
 
 /** Receives which names are referred to by clients, each as often as there are clients. */
@@ -16,7 +15,7 @@ interface Subscription {
   readonly queued: Set<string>;
 }
 
-/** The names that each client of a relay subscribes to, among them `*`, as the events of its stream have them. */
+/** The names that each client of a relay subscribes to, as the events of its stream have them. */
 export class ClientSubscriptions {
   /** By stream and type. */
   private readonly streams = new Map<number, Map<string, Subscription>>();
@@ -33,10 +32,8 @@ export class ClientSubscriptions {
       this.streams.delete(streamId);
     } else if (event.kind === 'subscribed') {
       const { names, queued } = this.subscriptionOf(streamId, event.typeUrl);
-      const named = event.wildcard ? [...event.names, wildcardName] : event.names;
-      const ended = event.wildcard ? event.removed : [...event.removed, wildcardName];
-      const removed = ended.filter((name) => names.delete(name));
-      const added = named.filter((name) => names.size < names.add(name).size);
+      const removed = event.removed.filter((name) => names.delete(name));
+      const added = event.names.filter((name) => names.size < names.add(name).size);
       this.refer(event.typeUrl, added, removed, queued);
     }
   }

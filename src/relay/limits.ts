@@ -20,6 +20,8 @@ export const MAX_HOLD_MS = 500;
 /** A change that takes so many milliseconds to hand on to all clients is followed by a pause that is so many times as long. */
 export const LONG_PUBLISH_MS = 20;
 export const PUBLISH_PAUSE = 2;
+/** How long after a response that changes nothing the rejections of clients are repeated, in milliseconds. */
+export const REPEAT_MS = 1000;
 /** Rejections of clients that are remembered, so that each is handed on once. */
 export const MAX_REJECTIONS = 1000;
 /** Characters of a rejection that is handed on, and that reports have. */

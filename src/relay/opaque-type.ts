@@ -56,7 +56,6 @@ export function createRelayedType(typeUrl: string): RelayedType {
     typeUrl,
     typeName: messageName.slice(messageName.lastIndexOf('.') + 1),
     allResourcesRequiredInSotw: server.isComplete,
-    hasWildcard: true,
     discoveryService: SERVICES.get(messageName),
     peekName: (bytes) => peekText(bytes, NAME_FIELD),
     decode,

@@ -78,10 +78,8 @@ export interface RelayClientReport extends Pick<
   readonly userAgentVersion: string;
   readonly types: readonly {
     readonly typeUrl: string;
-    /** Names that it subscribes to, without `*`. */
+    /** Names that it subscribes to. */
     readonly names: number;
-    /** Whether it subscribes to all resources of the type. */
-    readonly wildcard: boolean;
     readonly sentVersion: string | undefined;
     readonly ackedVersion: string | undefined;
     /** Why it has rejected the last response, at most 4,096 characters of it. */

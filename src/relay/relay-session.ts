@@ -250,7 +250,6 @@ function describeClient(client: ClientState, processes: ClientProcesses): RelayC
     types: Array.from(types.values(), (type) => ({
       typeUrl: type.typeUrl,
       names: type.subscribed.length,
-      wildcard: type.wildcard,
       sentVersion: type.sentVersion,
       ackedVersion: type.ackedVersion,
       rejection: type.rejection && cutText(type.rejection.message, MAX_REJECTION_LENGTH),

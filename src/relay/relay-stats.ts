@@ -33,9 +33,8 @@ export class RelayStats {
       report(CLIENTS, clients.length, {});
       const names = new Map<string, number>();
       for (const type of clients.flatMap(({ types }) => [...types.values()])) {
-        const { typeUrl, subscribed, wildcard } = type;
-        const count = subscribed.length + (wildcard ? 1 : 0);
-        names.set(typeUrl, (names.get(typeUrl) ?? 0) + count);
+        const { typeUrl, subscribed } = type;
+        names.set(typeUrl, (names.get(typeUrl) ?? 0) + subscribed.length);
       }
       for (const [typeUrl, count] of names) report(SUBSCRIPTIONS, count, labelsOf(typeUrl));
     });

@@ -1,6 +1,5 @@
 import type { ServedResources } from '../control-plane/ads/resource-view';
 import type { ClientState, TypeState } from '../control-plane/client-state';
-import { emptyResourceSet } from '../control-plane/resource';
 import { statusName } from '../util/status-code';
 import { quoteName } from '../util/text';
 import { Node } from '../wire/generated/envoy/config/core/v3/base';
@@ -22,20 +21,10 @@ function* describeResources(
   served: ServedResources,
 ): Iterable<ObservedResource> {
   for (const type of client.types.values()) {
-    for (const name of namesOf(type, served)) {
+    for (const name of type.subscribed) {
       yield describeResource(name, type, { client, served });
     }
   }
-}
-
-/** Returns the names that a client subscribes to; with `*`, those of all resources as well. */
-function namesOf(
-  { typeUrl, subscribed, wildcard }: TypeState,
-  served: ServedResources,
-): Iterable<string> {
-  if (!wildcard) return subscribed;
-  const { byName, errors } = served.set(typeUrl) ?? emptyResourceSet;
-  return new Set([...subscribed, ...byName.keys(), ...errors.keys()]);
 }
 
 function describeResource(

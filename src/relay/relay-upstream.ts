@@ -3,7 +3,9 @@ import type { ClientEvent } from '../control-plane/client-state';
 import type { LoadReporting } from '../control-plane/lrs/load-service';
 import { clusterKind } from '../control-plane/resource';
 import type { PolicyEnvironment } from '../lb/registry/policy-table';
+import { afterRunning } from '../util/running-time';
 import { RELAY_TARGET } from '../util/relay-method';
+import type { Handle } from '../util/handle';
 import { quoteName, sanitizeText } from '../util/text';
 import type { Budgets } from '../xds-client/budgets';
 import type { ClientEvents } from '../xds-client/client-snapshot';
@@ -17,7 +19,7 @@ import { XdsClient, type WatchClient } from '../xds-client/xds-client';
 import { ClientRejections } from './client-rejections';
 import { ClientSubscriptions } from './client-subscriptions';
 import { InheritedResources, type InheritedResource } from './inherited-resources';
-import { MAX_NAMES } from './limits';
+import { REPEAT_MS } from './limits';
 import { RelayedLoads } from './relayed-loads';
 import { UpstreamResources } from './upstream-resources';
 
@@ -52,8 +54,8 @@ export class RelayUpstream {
   private requestedReports: LoadReporting | undefined;
   /** Clusters whose load was left out, of which the first is logged. */
   private hasLeftOut = false;
-  /** Resources of `*` that were left out, of which the first are logged. */
-  private isFull = false;
+  /** Rejections that are about to be repeated, by type. */
+  private readonly repeating = new Map<string, Handle>();
 
   constructor(private readonly options: RelayUpstreamOptions) {
     const { clock } = options.environment;
@@ -63,19 +65,21 @@ export class RelayUpstream {
     this.node = servers.node;
     const clientOptions = { ...this.clientOptions(transportFactory), target: RELAY_TARGET };
     this.client = new XdsClient(clientOptions, servers);
-    this.resources = new UpstreamResources(this.startClient(servers), clock, {
-      count: options.countNames,
-      onFull: () => this.onFull(),
-    });
+    const { countNames } = options;
+    this.resources = new UpstreamResources(this.startClient(servers), clock, countNames);
     this.resources.watch(() => this.rejections.onServed(this.resources.resourcesFor()));
     this.subscriptions = new ClientSubscriptions((...change) => this.resources.refer(...change));
     this.loadStreams = new LoadStreams(clock);
     this.loads = this.createLoads(servers, transportFactory);
   }
 
-  /** What the servers request of clients that report loads; `undefined` before they have. */
+  /**
+   * What the servers request of clients that report loads; `undefined` before they have, and while there is no cluster: after the
+   * start of the relay, clients keep the loads of clusters that it does not know yet.
+   */
   get reporting(): LoadReporting | undefined {
-    return this.requestedReports;
+    const clusters = this.resources.resourcesFor().set(clusterKind.typeUrl);
+    return clusters === undefined || clusters.byName.size === 0 ? undefined : this.requestedReports;
   }
 
   /** Handles an event of the stream of a client. */
@@ -101,6 +105,7 @@ export class RelayUpstream {
   close(): void {
     this.loads.end();
     this.loadStreams.close();
+    for (const timer of this.repeating.values()) timer.release();
     this.resources.close();
     this.client.close();
   }
@@ -112,12 +117,36 @@ export class RelayUpstream {
     return {
       ...{ bootstrap, transportFactory, userAgent, clientFeatures: features },
       ...{ clock, random, logger, federation: flags.federation },
-      ...{ budgets, events },
+      budgets,
+      events: {
+        onServerFailure: (...failure: Parameters<ClientEvents['onServerFailure']>) =>
+          events.onServerFailure(...failure),
+        onResponse: (...response: Parameters<ClientEvents['onResponse']>) => {
+          events.onResponse(...response);
+          this.repeatRejection(response[1]);
+        },
+      },
       // The errors of resources are for clients to judge.
       dataErrorHandling: true,
-      rejectionOf: (typeUrl: string) =>
-        this.resources.isOutdated ? undefined : this.rejections.textOf(typeUrl),
     };
+  }
+
+  /**
+   * Rejects a response as clients have rejected the one before, if it changes nothing, because they do not receive it. A server that
+   * answers the rejection with the same response waits for the next one.
+   */
+  private repeatRejection(typeUrl: string): void {
+    const { rejections, resources, repeating } = this;
+    if (rejections.textOf(typeUrl) === undefined || repeating.has(typeUrl)) return;
+    const versionOf = () => resources.resourcesFor().set(typeUrl)?.version;
+    const version = versionOf();
+    const repeat = () => {
+      repeating.delete(typeUrl);
+      const text = rejections.textOf(typeUrl);
+      if (text === undefined || resources.isOutdated || versionOf() !== version) return;
+      this.client.reject(typeUrl, text);
+    };
+    repeating.set(typeUrl, afterRunning(this.options.environment.clock, repeat, REPEAT_MS));
   }
 
   /** Adds what the relay starts from. */
@@ -165,15 +194,6 @@ export class RelayUpstream {
       sanitizeText(
         `relay: load reports: cluster ${quoteName(cluster)}: left out: no client subscribes to it, or it has too many localities`,
       ),
-    );
-  }
-
-  private onFull(): void {
-    if (this.isFull) return;
-    this.isFull = true;
-    this.options.environment.logger.error(
-      () =>
-        `relay: subscription to *: resources are left out: the relay has ${MAX_NAMES} names already`,
     );
   }
 }

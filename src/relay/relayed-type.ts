@@ -1,8 +1,7 @@
 import type { ResourceError, ServedSet, SnapshotResource } from '../control-plane/resource';
 import type { Handle } from '../util/handle';
 import { LayeredMap } from '../util/layered-map';
-import { WILDCARD } from '../xds-client/resource-type';
-import type { ResourceWatcher, XdsError } from '../xds-client/resource-watcher';
+import type { ResourceWatcher } from '../xds-client/resource-watcher';
 import type { WatchClient } from '../xds-client/xds-client';
 import type { OpaqueResource, RelayedType } from './opaque-type';
 import {
@@ -35,9 +34,8 @@ export interface ReferredName {
 
 /** A name that is requested, or is about to be. */
 interface WatchedName extends ReferredName {
+  /** `undefined` until it is requested. */
   watch: Handle | undefined;
-  /** Whether it is requested by its name, and not only one of the resources of `*`. */
-  isNamed: boolean;
   state: UpstreamState;
   /** What clients receive since it was last published. */
   published: RelayedResource;
@@ -55,17 +53,12 @@ const EMPTY: PublishedType = {
   absent: LayeredMap.empty(),
 };
 
-/** To clients, `*` is a name that is pending until its server has answered, and has no resource of its own. */
-const ANSWERED: XdsError = { kind: 'does-not-exist', message: 'the server has answered' };
-
 /** Constructor options of `RelayedNames`. */
 export interface RelayedNamesOptions {
   readonly type: RelayedType;
   readonly client: Pick<WatchClient, 'watch'>;
   /** Called when `publish` has something to do. */
   readonly onChanged: () => void;
-  /** Whether there is room for a resource that `*` has discovered. */
-  readonly hasRoom: () => boolean;
 }
 
 /** The names of one type that are requested from management servers, and what is known of them. */
@@ -91,14 +84,14 @@ export class RelayedNames {
     return this.names.has(name);
   }
 
-  /** Whether a name is requested by its name now. */
+  /** Whether a name is requested now. */
   isRequested(name: string): boolean {
-    return this.names.get(name)?.isNamed === true;
+    return this.names.get(name)?.watch !== undefined;
   }
 
-  /** Whether a name that has no resource may yet have one. Of what is not requested, `*` has everything. */
+  /** Whether a name that has no resource may yet have one. */
   isPending(name: string, { absent }: PublishedType): boolean {
-    return !absent.has(name) && (this.names.has(name) || !absent.has(WILDCARD));
+    return !absent.has(name);
   }
 
   /** Returns the last resource of a name as its server sent it. */
@@ -125,27 +118,26 @@ export class RelayedNames {
     const watched = this.names.get(name);
     if (watched === undefined || watched.references === 0 || --watched.references > 0)
       return undefined;
-    if (watched.isNamed) return watched;
-    // What `*` has discovered stays.
-    if (watched.watch === undefined || !this.names.has(WILDCARD)) this.drop(watched);
+    if (watched.watch !== undefined) return watched;
+    this.remove(name);
     return undefined;
   }
 
   /** Requests a name that is referred to, unless it is requested. */
   request(name: string): void {
     const watched = this.names.get(name);
-    if (watched?.isNamed === false && watched.references > 0) this.watch(watched, true);
+    if (watched === undefined || watched.watch !== undefined || watched.references === 0) return;
+    const { client, type } = this.options;
+    watched.watch = client.watch(type.client, name, this.watcherOf(name));
   }
 
-  /** Ends the request of a name. What `*` may have discovered as well stays until a server has not got it. */
+  /** Ends the request of a name. */
   remove(name: string): void {
     const watched = this.names.get(name);
     if (watched === undefined) return;
-    const isDiscovered = this.names.has(WILDCARD) && watched.state.value !== undefined;
-    if (isDiscovered) this.watch(watched, false);
-    else this.drop(watched);
-    if (name !== WILDCARD) return;
-    for (const each of this.names.values()) if (isOnlyDiscovered(each)) this.drop(each);
+    this.names.delete(name);
+    watched.watch?.release();
+    if (watched.published !== PENDING) this.note(name, watched.published);
   }
 
   private create(name: string): WatchedName {
@@ -153,28 +145,11 @@ export class RelayedNames {
       name,
       references: 0,
       watch: undefined,
-      isNamed: false,
       state: UNKNOWN,
       published: PENDING,
     };
     this.names.set(name, created);
     return created;
-  }
-
-  private watch(watched: WatchedName, isNamed: boolean): void {
-    const { client, type } = this.options;
-    const { name } = watched;
-    const before = watched.watch;
-    watched.watch = client.watch(type.client, name, this.watcherOf(name), isNamed);
-    watched.isNamed = isNamed;
-    // After the new watch, so that what is cached stays.
-    before?.release();
-  }
-
-  private drop({ name, watch, published }: WatchedName): void {
-    this.names.delete(name);
-    watch?.release();
-    if (published !== PENDING) this.note(name, published);
   }
 
   /** Ends all requests. */
@@ -209,10 +184,7 @@ export class RelayedNames {
       if (watched === undefined) return;
       watched.state = { ...watched.state, ...change };
       this.note(name, watched.published);
-      if (isOnlyDiscovered(watched) && watched.state.error?.kind === 'does-not-exist')
-        this.drop(watched);
     };
-    if (name === WILDCARD) return this.wildcardWatcher(show);
     return {
       onResourceChanged: (update) =>
         show(
@@ -224,33 +196,11 @@ export class RelayedNames {
     };
   }
 
-  private wildcardWatcher(
-    show: (change: Partial<UpstreamState>) => void,
-  ): ResourceWatcher<OpaqueResource> {
-    return {
-      onResourceChanged: (update) => show({ error: update.ok ? ANSWERED : update.error }),
-      // What was answered stays in use.
-      onAmbientError: () => {},
-      onDiscovered: (name) => {
-        const known = this.names.get(name);
-        if (known?.watch !== undefined) return;
-        // One that is about to be requested by its name has room already. The server need not send it again.
-        if (known !== undefined) this.watch(known, true);
-        else if (this.options.hasRoom()) this.watch(this.create(name), false);
-      },
-    };
-  }
-
   /** @param published What clients have received, which stays the same until the change is published. */
   private note(name: string, published: RelayedResource): void {
     if (!this.changed.has(name)) this.changed.set(name, published);
     this.options.onChanged();
   }
-}
-
-/** Whether a name is one of the resources of `*` and nothing else. */
-function isOnlyDiscovered({ isNamed, references }: WatchedName): boolean {
-  return !isNamed && references === 0;
 }
 
 /** What clients receive for a name from now on. */

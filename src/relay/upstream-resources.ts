@@ -11,7 +11,6 @@ import { StatusCode } from '../util/status-code';
 import type { Steps } from '../util/steps';
 import { TimeSlices } from '../util/time-slices';
 import { describeRelayedFailure } from '../xds-client/relay-hop';
-import { WILDCARD } from '../xds-client/resource-type';
 import type { WatchClient } from '../xds-client/xds-client';
 import {
   LINGER_MS,
@@ -33,14 +32,6 @@ type UpstreamClient = Pick<
   'watch' | 'run' | 'runWhenWhole' | 'holdRequests' | 'serverFailures'
 >;
 
-/** The room for names, which all nodes of a relay share. */
-export interface NameRoom {
-  /** Returns how many names are requested. */
-  count(): number;
-  /** Called when a resource of `*` is left out, because there is no room for it. */
-  onFull(): void;
-}
-
 /** How long a name is kept after its last client. */
 interface Lingering {
   readonly typeUrl: string;
@@ -54,6 +45,10 @@ interface Hold {
   /** On the monotonic clock. */
   readonly untilMs: number;
 }
+
+/** gRPC clients name what they subscribe to. */
+const NO_WILDCARD =
+  'a relay serves no subscriptions to all resources of a type (*): subscribe to names, or to the management server itself';
 
 /** How many watches begin or end in one step. */
 const WATCHES_PER_STEP = 32;
@@ -82,7 +77,8 @@ export class UpstreamResources implements ResourceView {
   constructor(
     private readonly client: UpstreamClient,
     private readonly clock: Clock,
-    private readonly room: NameRoom = { count: () => this.size, onFull: () => {} },
+    /** Returns how many names are requested, for all nodes of the relay. Default: for this one. */
+    private readonly countNames: () => number = () => this.size,
   ) {
     this.slices = new TimeSlices(clock, () => this.onSlice(), REFERENCE_SLICE_MS);
   }
@@ -108,11 +104,12 @@ export class UpstreamResources implements ResourceView {
     return createHandle(() => this.watchers.delete(onChanged));
   }
 
-  findRefusal(typeUrl: string, { names }: SubscriptionChange): Refusal | undefined {
+  findRefusal(typeUrl: string, { names, wildcard }: SubscriptionChange): Refusal | undefined {
+    if (wildcard) return { code: StatusCode.UNIMPLEMENTED, details: NO_WILDCARD };
     const refuse = (details: string) => ({ code: StatusCode.RESOURCE_EXHAUSTED, details });
     if (this.types.size >= MAX_TYPES && !this.types.has(typeUrl))
       return refuse(`the relay has ${MAX_TYPES} types already`);
-    const size = this.room.count();
+    const size = this.countNames();
     if (size + names.length <= MAX_NAMES) return undefined;
     const known = this.types.get(typeUrl);
     const added = names.filter((name) => known?.has(name) !== true).length;
@@ -124,8 +121,8 @@ export class UpstreamResources implements ResourceView {
   /** Returns why nothing of what a client subscribes to can be received: as if it were connected to the servers itself. */
   findOutage(types: Parameters<NonNullable<ResourceView['findOutage']>>[0]): string | undefined {
     let cause: string | undefined;
-    for (const { typeUrl, subscribed, wildcard } of types) {
-      for (const name of wildcard ? [...subscribed, WILDCARD] : subscribed) {
+    for (const { typeUrl, subscribed } of types) {
+      for (const name of subscribed) {
         const failure = this.types.get(typeUrl)?.failureOf(name);
         if (failure === undefined) return undefined;
         cause ??= failure;
@@ -135,12 +132,6 @@ export class UpstreamResources implements ResourceView {
     return cause !== undefined && this.client.serverFailures().length > 0
       ? describeRelayedFailure(process.pid, cause)
       : undefined;
-  }
-
-  private hasRoom(): boolean {
-    if (this.room.count() < MAX_NAMES) return true;
-    this.room.onFull();
-    return false;
   }
 
   /**
@@ -188,7 +179,7 @@ export class UpstreamResources implements ResourceView {
     return Array.from(this.types, ([typeUrl, names]) => {
       const { set, absent } = names.published;
       return {
-        ...{ typeUrl, names: names.size, absent: absent.size - (absent.has(WILDCARD) ? 1 : 0) },
+        ...{ typeUrl, names: names.size, absent: absent.size },
         ...{ resources: set.byName.size, errors: set.errors.size },
       };
     });
@@ -208,7 +199,6 @@ export class UpstreamResources implements ResourceView {
       type: createRelayedType(typeUrl),
       client: this.client,
       onChanged: () => this.publishSoon(),
-      hasRoom: () => this.hasRoom(),
     });
     this.types.set(typeUrl, names);
     return names;

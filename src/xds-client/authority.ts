@@ -143,14 +143,6 @@ export class Authority implements ServerObserver, ResourceOwner {
     this.options.onUnwatched();
   }
 
-  /** What nothing watches when everything else is done is released. */
-  onDiscovered(type: ResourceType<unknown>, name: string): void {
-    if (this.has(type.typeUrl, name)) return;
-    const resource = this.addResource(type, name);
-    this.servers.subscribe(resource);
-    this.onUnwatched(resource);
-  }
-
   /** The server may have stopped renewing the resource because it is unreachable. */
   onExpired(): void {
     this.fallBack();

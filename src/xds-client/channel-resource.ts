@@ -12,7 +12,6 @@ import {
   expiryEvent,
   failureOf,
   nextResourceState,
-  repeatedEvent,
   timeoutEvent,
   wasReceived,
   type Accepted,
@@ -22,7 +21,7 @@ import {
   type ResourceState,
 } from './resource-state';
 import { ElementCount, type ElementCounts } from './budgets';
-import { isWildcard, WILDCARD, type ElementLimit, type ResourceType } from './resource-type';
+import type { ElementLimit, ResourceType } from './resource-type';
 import { removalHandling, type ServerPolicy } from './server-policy';
 import type { ResourceId } from './xds-errors';
 
@@ -38,10 +37,6 @@ export interface Channel {
 export interface ResourceSubscriber {
   /** The value in use, whichever server it is from. */
   readonly accepted: Accepted<unknown> | undefined;
-  /** Whether the server is requested the name: see `XdsClient.watch`. */
-  readonly isNamed: boolean;
-  /** Called in the queue, of the name `*`, with the name of a resource that the server has sent and nothing subscribes to. */
-  onDiscovered(name: string): void;
   /**
    * Called in the queue with an event of the resource at one server.
    * @param before The state there before the event.
@@ -88,8 +83,6 @@ export interface Lifetime {
  */
 export class ChannelResource implements RequestedResource {
   readonly subscribers = new Set<ResourceSubscriber>();
-  /** Whether the server is requested the name, as the stream knows it. Else the resource is one that `*` has discovered. */
-  isRequested = false;
   private current: ResourceState<unknown>;
   private currentLifetime: Lifetime | undefined;
   /** What is counted of the value. */
@@ -123,17 +116,6 @@ export class ChannelResource implements RequestedResource {
     return { typeName: this.type.typeName, name: this.name };
   }
 
-  /** Whether it requests all resources of its type. */
-  get isWildcard(): boolean {
-    return isWildcard(this.type, this.name);
-  }
-
-  /** Whether a subscriber needs the name to be requested. */
-  get isNamed(): boolean {
-    for (const { isNamed } of this.subscribers) if (isNamed) return true;
-    return false;
-  }
-
   /** The state at this server. An expired value is a failure. */
   get state(): ResourceState<unknown> {
     const lifetime = this.currentLifetime;
@@ -165,23 +147,6 @@ export class ChannelResource implements RequestedResource {
       if (subscriber.accepted?.serverKey !== key) return undefined;
     }
     return accepted.version;
-  }
-
-  /** Makes subscribers subscribe to a resource that the server has sent. */
-  discover(name: string): void {
-    for (const subscriber of this.subscribers) subscriber.onDiscovered(name);
-  }
-
-  /** Returns the event that the server has answered the request of all resources. */
-  answeredEvent(version: string, nowMs: number): ResourceEvent<unknown> {
-    const { accepted, channel } = this;
-    if (accepted !== undefined) return repeatedEvent(accepted, version);
-    const { key: serverKey } = channel.server;
-    const bytes = new Uint8Array();
-    return {
-      kind: 'accepted',
-      accepted: { value: undefined, bytes, version, serverKey, updatedAtMs: nowMs },
-    };
   }
 
   /** Handles that a response contains the resource. */
@@ -333,12 +298,6 @@ export class ChannelResources {
     return this.types.get(typeUrl)?.byName.get(name);
   }
 
-  /** The resource that requests all resources of a type; `undefined` while nothing does. */
-  wildcardOf(typeUrl: string): ChannelResource | undefined {
-    const resource = this.get(typeUrl, WILDCARD);
-    return resource?.isWildcard === true ? resource : undefined;
-  }
-
   /** A type of which a resource has, or had, a subscriber. */
   type(typeUrl: string): ResourceType<unknown> | undefined {
     return this.types.get(typeUrl)?.type;
@@ -402,9 +361,7 @@ export class ChannelResources {
     if (!isComplete) return;
     const explicit = new Set(removed);
     yield* applyEach([...byName.keys()], (name) => {
-      // What was not requested by its name is not waited for: a response without it says that it does not exist.
-      const isDiscovered = byName.get(name)?.isRequested === false;
-      if (!events.has(name) && !lost.has(name) && !explicit.has(name)) remove(name, isDiscovered);
+      if (!events.has(name) && !lost.has(name) && !explicit.has(name)) remove(name, false);
     });
   }
 }

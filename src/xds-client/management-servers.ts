@@ -30,11 +30,6 @@ export interface ManagementServersOptions {
   readonly clientFeatures?: readonly string[];
   /** Default: events are dropped. */
   readonly events?: ClientEvents;
-  /**
-   * Returns why users of the cached resources of a type reject them, which were acknowledged: a server that sends them again
-   * receives it at once. Called in the queue. Default: nothing is rejected so.
-   */
-  readonly rejectionOf?: (typeUrl: string) => string | undefined;
   /** Whether gRFC A88 applies: errors of servers about resources, and its rules for deletions. Default false. */
   readonly dataErrorHandling?: boolean;
   /**
@@ -200,7 +195,6 @@ export class ManagementServers {
       random,
       logger,
       events: events ?? noClientEvents,
-      rejectionOf: this.options.rejectionOf,
       history: this.history,
     });
   }

@@ -89,8 +89,6 @@ export interface ResourceType<T, C = unknown> {
   readonly allResourcesRequiredInSotw: boolean;
   /** Its own service; `undefined` if only the aggregated service has it. */
   readonly discoveryService: DiscoveryService | undefined;
-  /** Whether the name `*` requests all resources of the type. gRPC watches resources by their names only. */
-  readonly hasWildcard: boolean;
   /** The limit that the elements of its resources count against; `undefined` for none. Types with the same object share it. */
   readonly elementLimit: ElementLimit | undefined;
   /** Reads the name alone, cheaply; used to compare bytes before anything is decoded. `undefined` if malformed. */
@@ -116,18 +114,9 @@ export interface ResourceType<T, C = unknown> {
   decode(bytes: Uint8Array, context: DecodeContext<T>): Steps<Decoded<T, C>>;
 }
 
-/** The name that requests all resources of a type that has it. */
-export const WILDCARD = '*';
-
-/** Whether a name requests all resources of a type. */
-export function isWildcard({ hasWildcard }: ResourceType<unknown>, name: string): boolean {
-  return hasWildcard && name === WILDCARD;
-}
-
 /** The members of a resource type with nothing to describe or to count. */
 export const RESOURCE_TYPE_DEFAULTS = {
   discoveryService: undefined,
-  hasWildcard: false,
   elementLimit: undefined,
   describeSkipped: () => undefined,
   describeUnusedFields: () => [],

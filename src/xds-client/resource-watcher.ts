@@ -43,11 +43,6 @@ export interface ResourceWatcher<T, C = unknown> {
   onResourceChanged(update: Result<T, XdsError>, change?: C): void;
   /** Something is wrong, yet the last value stays in use; `undefined` when that is over. */
   onAmbientError(error: XdsError | undefined): void;
-  /**
-   * Of the name `*`: a server has sent a resource that nothing watches. It is dropped unless it is watched from within this call.
-   * What `onResourceChanged` is called with says only that the server has answered. Default: nothing happens.
-   */
-  onDiscovered?(name: string): void;
 }
 
 /** The source of the resources of one target: the part of an XdsClient that follows them from its listener on. */
@@ -86,22 +81,13 @@ export type Notification<T> =
 export class Watch {
   private watcher: ResourceWatcher<unknown> | undefined;
 
-  /** @param isNamed Whether servers are requested the name; else the resource is one that `*` has discovered. */
-  constructor(
-    watcher: ResourceWatcher<unknown>,
-    readonly isNamed: boolean,
-  ) {
+  constructor(watcher: ResourceWatcher<unknown>) {
     this.watcher = watcher;
   }
 
   /** Ends the notifications, also those that are in the queue. */
   end(): void {
     this.watcher = undefined;
-  }
-
-  /** Notifies the watcher of a resource that `*` has discovered. */
-  discover(name: string): void {
-    this.watcher?.onDiscovered?.(name);
   }
 
   /** Notifies the watcher. */

@@ -11,7 +11,6 @@ import type { AdsResponse } from './ads/ads-response';
 import { AdsStream, type AdsStreamSnapshot } from './ads/ads-stream';
 import {
   decideVerdict,
-  rejectRepeated,
   UNREQUESTED,
   type AdsStreamHandler,
   type ResourceKey,
@@ -60,8 +59,6 @@ export interface ServerChannelOptions extends Omit<
   readonly events: ClientEvents;
   /** Returns whether calls fail or wait for want of a change: see `XdsClient.hurry`. */
   readonly isAwaited: () => boolean;
-  /** See `ManagementServersOptions`. */
-  readonly rejectionOf: ((typeUrl: string) => string | undefined) | undefined;
 }
 
 const AGGREGATED: DiscoveryService = {
@@ -82,8 +79,6 @@ export interface ServerObserver {
 export interface ChannelSubscription extends Handle {
   /** If the server has sent it, or failed to, for another target, it is not sent again. */
   readonly resource: ChannelResource;
-  /** Handles that the name is to be requested, or no longer is, while the subscription lasts. */
-  renewName(): void;
 }
 
 /**
@@ -150,24 +145,17 @@ export class ServerChannel implements Channel {
     name: string,
     subscriber: ResourceSubscriber,
   ): ChannelSubscription {
+    const isKnown = this.resources.get(type.typeUrl, name) !== undefined;
     const resource = this.resources.add(type, name, subscriber);
-    this.renewName(resource);
+    if (!isKnown) this.streamOf(type).addName(type.typeUrl, name);
     return new Subscription(resource, subscriber, this);
   }
 
   /** Ends a subscription; see `ChannelSubscription`. */
   unsubscribe(resource: ChannelResource, subscriber: ResourceSubscriber): void {
-    this.resources.remove(resource, subscriber);
-    this.renewName(resource);
-  }
-
-  /** Requests the name of a resource, or ends the request: see `ChannelSubscription.renewName`. */
-  renewName(resource: ChannelResource): void {
-    const { type, name, isNamed } = resource;
-    if (resource.isRequested === isNamed) return;
-    resource.isRequested = isNamed;
-    if (isNamed) this.streamOf(type).addName(type.typeUrl, name);
-    else this.streams.get(this.serviceOf(type))?.removeName(type.typeUrl, name);
+    if (!this.resources.remove(resource, subscriber)) return;
+    const { type, name } = resource;
+    this.streams.get(this.serviceOf(type))?.removeName(type.typeUrl, name);
   }
 
   /** Rejects the latest response of a type, which was acknowledged: see `XdsClient.reject`. */
@@ -254,9 +242,6 @@ export class ServerChannel implements Channel {
       source: {
         typeUrls: () => resources.typeUrls((type) => this.serviceOf(type) === service),
         resources: (typeUrl) => resources.ofType(typeUrl),
-        hasLegacyWildcard: (typeUrl) =>
-          resources.wildcardOf(typeUrl)?.type.allResourcesRequiredInSotw === true,
-        isRejected: (typeUrl) => this.options.rejectionOf?.(typeUrl) !== undefined,
         onVersionsLeftOut: (typeUrl, count) => this.log.versionsLeftOut(typeUrl, count),
       },
       connect: () => this.connect(),
@@ -298,11 +283,7 @@ export class ServerChannel implements Channel {
     let verdict: Verdict;
     try {
       read = yield* readResponse(response, this.readContext(type, elements));
-      const ofType = resources.ofType(typeUrl);
-      verdict = yield* decideVerdict(read, ofType, latestPosition);
-      const rejection = this.options.rejectionOf?.(typeUrl);
-      if (rejection !== undefined)
-        verdict = yield* rejectRepeated(verdict, read, ofType, rejection);
+      verdict = yield* decideVerdict(read, resources.ofType(typeUrl), latestPosition);
     } finally {
       elements.release();
     }
@@ -320,7 +301,6 @@ export class ServerChannel implements Channel {
       ...{ type, server, certificateProviders, parseName },
       origin: { server: description, policy, nowMs: clock.now() },
       resources: resources.ofType(type.typeUrl),
-      wildcard: resources.wildcardOf(type.typeUrl),
       order: resources.orderOf(type.typeUrl),
       ...{ elements, cacheLimit: this.options.budgets.cacheLimit },
       onError: (subject, error) => this.log.bug(subject, error),
@@ -377,10 +357,6 @@ class Subscription implements ChannelSubscription {
 
   release(): void {
     this.channel.unsubscribe(this.resource, this.subscriber);
-  }
-
-  renewName(): void {
-    this.channel.renewName(this.resource);
   }
 }
 

@@ -126,8 +126,6 @@ export interface ResourceOwner {
   onUnwatched(resource: WatchedResource): void;
   /** The time to live of the value is over. */
   onExpired(resource: WatchedResource): void;
-  /** `*` has discovered a resource. */
-  onDiscovered(type: ResourceType<unknown>, name: string): void;
 }
 
 /** What the watched resources of one authority share. */
@@ -215,17 +213,11 @@ export class WatchedResource implements ResourceSubscriber {
     return this.watches.size > 0;
   }
 
-  get isNamed(): boolean {
-    for (const { isNamed } of this.watches) if (isNamed) return true;
-    return false;
-  }
-
   /** Adds a watch, whose watcher is notified of the current view. */
   addWatch(watch: Watch): void {
     // The others are notified now, too, so that all know the same view.
     this.clearBacklog();
     this.watches.add(watch);
-    if (watch.isNamed) this.renewNames();
     for (const notification of currentNotifications(this.view)) this.notify(watch, notification);
   }
 
@@ -233,7 +225,6 @@ export class WatchedResource implements ResourceSubscriber {
   removeWatch(watch: Watch): void {
     this.watches.delete(watch);
     if (!this.isWatched) this.options.owner.onUnwatched(this);
-    else if (watch.isNamed) this.renewNames();
   }
 
   /**
@@ -266,11 +257,6 @@ export class WatchedResource implements ResourceSubscriber {
     const next = viewAfter(view, event, view.state === before ? resource.state : undefined);
     this.show(next, channel, event.kind === 'accepted' ? event.change : undefined);
     if (event.kind === 'accepted' || event.kind === 'renewed') this.keepFor(resource);
-  }
-
-  onDiscovered(name: string): void {
-    this.options.owner.onDiscovered(this.type, name);
-    for (const watch of this.watches) watch.discover(name);
   }
 
   /** Handles that no server can be reached. @param causes One sentence per server that was tried. */
@@ -313,10 +299,6 @@ export class WatchedResource implements ResourceSubscriber {
       watchers: this.watches.size,
       waitingSinceMs: state.kind === 'requested' ? state.sinceMs : undefined,
     };
-  }
-
-  private renewNames(): void {
-    for (const subscription of this.subscriptions) subscription.renewName();
   }
 
   /** Uses what a server has sent before, if it has: a value gives way to another value only. */

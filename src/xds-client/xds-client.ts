@@ -11,7 +11,7 @@ import type {
   ServerSnapshot,
 } from './client-snapshot';
 import { ManagementServers, type ManagementServersOptions } from './management-servers';
-import { isWildcard, type ResourceType } from './resource-type';
+import type { ResourceType } from './resource-type';
 import { Watch, type ResourceWatcher } from './resource-watcher';
 import type { ServerChannel } from './server-channel';
 import type { WatchedResource } from './watched-resource';
@@ -76,17 +76,11 @@ export class XdsClient {
   /**
    * Watches a resource. The watcher is notified at once, through the queue, of what is known already.
    * @param name The full name. The watcher receives an error if it is not usable.
-   * @param isNamed Whether the name is requested; `false` for one that `*` has discovered. Default: yes.
    * @returns a handle that ends the watch: the watcher is not called after its release.
    */
-  watch<T, C>(
-    type: ResourceType<T, C>,
-    name: string,
-    watcher: ResourceWatcher<T, C>,
-    isNamed = true,
-  ): Handle {
+  watch<T, C>(type: ResourceType<T, C>, name: string, watcher: ResourceWatcher<T, C>): Handle {
     this.servers.registerType(type);
-    const watch = new Watch(watcher, isNamed);
+    const watch = new Watch(watcher);
     let resource: WatchedResource | undefined;
     this.servers.queue.run(() => {
       if (!this.closed) resource = this.startWatch(type, name, watch);
@@ -149,9 +143,7 @@ export class XdsClient {
     const watched = [...this.authorities.values()].flatMap((authority) => [
       ...authority.allResources(),
     ]);
-    for (const resource of watched) {
-      if (!isWildcard(resource.type, resource.name)) yield resource.snapshot();
-    }
+    for (const resource of watched) yield resource.snapshot();
   }
 
   /** The management servers in use. */

@@ -6,7 +6,7 @@ import { CDS } from '../control-plane/resources';
 
 /** A raw client of clusters, which opens a stream again after it has ended. */
 export interface RawWorld {
-  /** Replaces the subscription. `[]` as the first one, and `*`, are one to all resources. */
+  /** Replaces the subscription. */
   subscribe(names: readonly string[]): void;
   /** The resources that the client has now: the bytes by name, sorted by name. */
   describe(): string;
@@ -37,13 +37,9 @@ abstract class World<Stream extends { cancel(): void }> implements RawWorld {
     protected readonly node: object,
   ) {}
 
-  protected get isWildcard(): boolean {
-    return this.names?.includes('*') === true;
-  }
-
   /** A response may cross a request that has ended the subscription to what it contains. */
   protected hasRequested(name: string): boolean {
-    return this.isWildcard || this.names?.includes(name) === true;
+    return this.names?.includes(name) === true;
   }
 
   async run(): Promise<void> {
@@ -59,11 +55,9 @@ abstract class World<Stream extends { cancel(): void }> implements RawWorld {
 
   subscribe(names: readonly string[]): void {
     const before = this.names;
-    this.names = before === undefined && names.length === 0 ? ['*'] : names;
-    if (!this.isWildcard) {
-      for (const name of this.resources.keys()) {
-        if (!names.includes(name)) this.resources.delete(name);
-      }
+    this.names = names;
+    for (const name of this.resources.keys()) {
+      if (!names.includes(name)) this.resources.delete(name);
     }
     this.send(names, before);
   }

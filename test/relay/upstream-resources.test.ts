@@ -163,6 +163,15 @@ describe('the names that a relay requests', () => {
     expect(resources.has(CDS, 'n5')).toBe(true);
   });
 
+  it('are not those of all resources', () => {
+    const { resources } = new Scene();
+    const change = { names: ['a'], removed: [], wildcard: true };
+    expect(resources.findRefusal(CDS, change)).toMatchObject({
+      code: 12,
+      details: expect.stringContaining('subscribe to names'),
+    });
+  });
+
   it('are a bounded number of a bounded number of types', () => {
     const { resources } = new Scene();
     const change = (names: string[]) => ({ names, removed: [], wildcard: false });
@@ -185,8 +194,6 @@ class SlowSource extends FakeResourceSource {
   /** How many holds there are now, and how many there were. */
   holds = 0;
   heldTimes = 0;
-  /** Says that `*` has a resource of a name. */
-  discover: (name: string) => void = () => {};
 
   override watch<T, C>(
     watchedType: ResourceType<T, C>,
@@ -194,8 +201,6 @@ class SlowSource extends FakeResourceSource {
     watcher: ResourceWatcher<T, C>,
   ): Handle {
     this.clock.spentMs += WATCH_MS;
-    if (watcher.onDiscovered !== undefined)
-      this.discover = (found) => this.run(() => watcher.onDiscovered?.(found));
     const watch = super.watch(watchedType, name, watcher);
     return createHandle(() => {
       this.clock.spentMs += WATCH_MS;
@@ -282,19 +287,6 @@ describe('a relay with a client that subscribes to many names', () => {
       for (let i = 0; i < 20; i++) turn();
     }
     expect(source.watchCount).toBeLessThan(MAX_LINGERING + 4000);
-  });
-
-  it('requests those at once that the server sends of its own accord, whose last version it does not repeat', () => {
-    const { source, resources, finish } = setUp();
-    const queued = new Set<string>();
-    resources.refer(CDS, ['*'], []);
-    resources.refer(CDS, manyNames(5000), [], queued);
-    source.discover('n4999');
-    expect(source.log).toContain('+Cluster n4999');
-    resources.refer(CDS, [], ['n4998', 'n4999'], queued);
-    finish();
-    expect(source.log.filter((line) => line.endsWith('n4999'))).toEqual(['+Cluster n4999']);
-    expect(source.log).not.toContain('+Cluster n4998');
   });
 
   it('drops a bounded number of them in a turn after it has disconnected', () => {

@@ -66,7 +66,6 @@ function readBytes(
         nowMs: 3,
       },
       resources: new Map(requested.map((name) => [name, { accepted: cached.get(name) }])),
-      wildcard: undefined,
       elements: new ReservedElements(new ElementCounts()),
       cacheLimit: cacheLimit(),
       onError: () => undefined,

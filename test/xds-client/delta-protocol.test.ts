@@ -36,8 +36,7 @@ class Wanted {
   requests = this.protocol.createSubscriptions();
 
   private requested(name: string): RequestedResource {
-    const held = { accepted: undefined, heldVersion: this.held.get(name) };
-    return { ...held, isRequested: true, isWildcard: false };
+    return { accepted: undefined, heldVersion: this.held.get(name) };
   }
 
   reconnect(): void {

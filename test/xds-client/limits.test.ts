@@ -139,7 +139,6 @@ describe('a response with too many resources', () => {
               nowMs: 0,
             },
             resources: new Map([['a', { accepted: undefined }]]),
-            wildcard: undefined,
             elements: new ReservedElements(new ElementCounts()),
             cacheLimit: cacheLimit(),
             onError: () => undefined,

@@ -14,18 +14,14 @@ function response(nonce: string, version = ''): AdsResponse {
 }
 
 function requested(names: readonly string[]): ReadonlyMap<string, RequestedResource> {
-  const resource = { accepted: undefined, heldVersion: undefined, isRequested: true };
-  return new Map(names.map((name) => [name, { ...resource, isWildcard: name === '*' }]));
+  return new Map(names.map((name) => [name, { accepted: undefined, heldVersion: undefined }]));
 }
 
 class Wanted {
   readonly list: string[] = [];
 
   private readonly protocol = new SotwProtocol(
-    {
-      ...{ typeUrls: () => [TYPE], resources: () => requested(this.list) },
-      hasLegacyWildcard: () => this.list.includes('*'),
-    },
+    { typeUrls: () => [TYPE], resources: () => requested(this.list) },
     createNode(bootstrap().node, { name: 'a', version: '1' }),
   );
 
@@ -67,24 +63,6 @@ describe('SotwProtocol', () => {
     expect(wanted.drain()).toEqual([[['a'], ['a']]]);
     wanted.add('b');
     expect(wanted.drain()).toEqual([[['a', 'b'], ['b']]]);
-  });
-
-  it('requests everything without a name at first, and by * from then on', () => {
-    const wanted = new Wanted();
-    wanted.add('*');
-    expect(wanted.drain()).toEqual([[[], ['*']]]);
-    wanted.add('a');
-    expect(wanted.drain()).toEqual([[['*', 'a'], ['a']]]);
-    wanted.drop('a');
-    expect(wanted.drain()).toEqual([[['*'], []]]);
-  });
-
-  it('ends a request of everything that had no name by a request with *, and one without names', () => {
-    const wanted = new Wanted();
-    wanted.add('*');
-    wanted.drain();
-    wanted.drop('*');
-    expect(wanted.drain().map(([names]) => names)).toEqual([['*'], []]);
   });
 
   it('says nothing when a name comes and goes between two requests', () => {

@@ -28,7 +28,6 @@ export interface TestValue {
 export class TestResourceType implements ResourceType<TestValue, string> {
   readonly elementLimit: ElementLimit | undefined;
   readonly discoveryService: DiscoveryService | undefined;
-  readonly hasWildcard: boolean = false;
   /** The name of every resource decoded, in order. */
   readonly decoded: string[] = [];
   /** The value that was cached under the name of the resource decoded last. */

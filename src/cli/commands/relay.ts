@@ -208,7 +208,7 @@ function rowOfNode(node: Json): readonly Row[] {
 function rowsOfClient(client: Json): readonly Row[] {
   const own = [numberOf(client['streamId']), textOf(client['nodeId'])];
   return objectsIn(client['types']).map((type) => [
-    ...[...own, typeOf(type), namesOfType(type), stateOfType(type)],
+    ...[...own, typeOf(type), numberOf(type['names']), stateOfType(type)],
   ]);
 }
 
@@ -242,12 +242,6 @@ const CALLS = ['issued', 'succeeded', 'failed', 'dropped'] as const;
 function typeOf(type: Json): string {
   const typeUrl = textOf(type['typeUrl']);
   return typeUrl.slice(typeUrl.lastIndexOf('.') + 1);
-}
-
-function namesOfType(type: Json): Cell {
-  const names = numberOf(type['names']);
-  if (type['wildcard'] !== true) return names;
-  return names === 0 ? '*' : `* and ${names}`;
 }
 
 function stateOfType(type: Json): string {

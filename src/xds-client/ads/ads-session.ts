@@ -129,11 +129,6 @@ export class AdsSession implements StreamSession {
     return this.versionsSent || this.inFlight?.hasVersions === true;
   }
 
-  /** Whether a request of a type was composed. */
-  hasRequested(typeUrl: string): boolean {
-    return this.subscriptions.hasRequested(typeUrl);
-  }
-
   /** Requests a name with the next `flush`. */
   addName(typeUrl: string, name: string): void {
     this.subscriptions.addName(typeUrl, name);

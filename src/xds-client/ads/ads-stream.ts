@@ -41,11 +41,6 @@ export class AdsStream {
   private health: 'unknown' | 'answering' | 'failing' = 'unknown';
   /** When a stream may next be replaced because a resource was not received, on the monotonic clock. */
   private mayRenewAtMs = -Infinity;
-  /**
-   * Whether a response may be one to all resources of a type, or to a request before that: the next stream begins with the request
-   * of all, so that each of its responses has been sent after that was read.
-   */
-  private isUncertain = false;
 
   constructor(private readonly options: AdsStreamOptions) {
     const { source, variant, queue, clock, random, connect, time, resourceTimeoutMs } = options;
@@ -71,10 +66,7 @@ export class AdsStream {
 
   /** Requests a name that was added to the source. */
   addName(typeUrl: string, name: string): void {
-    const { session } = this.stream;
-    session?.addName(typeUrl, name);
-    const { isWildcard } = this.options.source.resources(typeUrl).get(name) ?? {};
-    if (isWildcard === true && session?.hasRequested(typeUrl) === true) this.isUncertain = true;
+    this.stream.session?.addName(typeUrl, name);
     this.stream.hurry();
   }
 
@@ -116,8 +108,6 @@ export class AdsStream {
     if (this.stream.kind === 'idle' && this.options.source.typeUrls().length > 0) {
       this.stream.start();
     }
-    if (this.isUncertain) this.stream.replace();
-    this.isUncertain = false;
     this.stream.run((session) => session.flush());
   }
 

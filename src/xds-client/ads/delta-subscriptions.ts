@@ -41,6 +41,8 @@ export class DeltaProtocol implements AdsProtocol {
   readonly isDelta = true;
   readonly verb = 'Delta';
   private sendsVersions = true;
+  /** Types whose latest response was rejected after it was acknowledged. */
+  private readonly rejected = new Set<string>();
 
   constructor(
     private readonly source: RequestSource,
@@ -50,9 +52,11 @@ export class DeltaProtocol implements AdsProtocol {
   createSubscriptions(): Subscriptions {
     return new DeltaSubscriptions(this.source, new NodeOnce(this.node), {
       get: (typeUrl) => this.versions(typeUrl),
-      onAnswer: () => {
+      onAnswer: (typeUrl) => {
         this.sendsVersions = true;
+        this.rejected.delete(typeUrl);
       },
+      onReject: (typeUrl) => this.rejected.add(typeUrl),
     });
   }
 
@@ -63,11 +67,11 @@ export class DeltaProtocol implements AdsProtocol {
 
   private versions(typeUrl: string): Map<string, string> {
     const versions = new Map<string, string>();
-    if (!this.sendsVersions || this.source.isRejected?.(typeUrl) === true) return versions;
+    if (!this.sendsVersions || this.rejected.has(typeUrl)) return versions;
     let length = 0;
     let leftOut = 0;
-    for (const [name, { heldVersion, isWildcard }] of this.source.resources(typeUrl)) {
-      if (heldVersion === undefined || isWildcard) continue;
+    for (const [name, { heldVersion }] of this.source.resources(typeUrl)) {
+      if (heldVersion === undefined) continue;
       length += heldVersion.length;
       if (length <= MAX_INITIAL_VERSIONS_LENGTH) versions.set(name, heldVersion);
       else leftOut++;
@@ -82,7 +86,9 @@ interface InitialVersions {
   /** Returns the versions of a type by name. */
   get(typeUrl: string): Map<string, string>;
   /** Called when a response is answered: from then on what is cached is this server's. */
-  onAnswer(): void;
+  onAnswer(typeUrl: string): void;
+  /** Called when a response is rejected after it was acknowledged. */
+  onReject(typeUrl: string): void;
 }
 
 class DeltaSubscriptions implements Subscriptions {
@@ -97,13 +103,7 @@ class DeltaSubscriptions implements Subscriptions {
   ) {}
 
   addType(typeUrl: string): void {
-    for (const [name, { isRequested }] of this.source.resources(typeUrl)) {
-      if (isRequested) this.addName(typeUrl, name);
-    }
-  }
-
-  hasRequested(typeUrl: string): boolean {
-    return this.types.get(typeUrl)?.sent !== undefined;
+    for (const name of this.source.resources(typeUrl).keys()) this.addName(typeUrl, name);
   }
 
   /**
@@ -129,11 +129,11 @@ class DeltaSubscriptions implements Subscriptions {
   confirmName(): void {}
 
   parse(bytes: Uint8Array): ParsedResponse {
-    return parseDeltaResponse(bytes, (typeUrl) => this.hasRequested(typeUrl));
+    return parseDeltaResponse(bytes, (typeUrl) => this.types.get(typeUrl)?.sent !== undefined);
   }
 
   answer({ typeUrl, nonce }: AdsResponse, rejection: string | undefined, isHeld = false): void {
-    this.versions.onAnswer();
+    this.versions.onAnswer(typeUrl);
     const state = this.stateOf(typeUrl);
     state.nonce = nonce;
     if (isHeld) {
@@ -147,6 +147,7 @@ class DeltaSubscriptions implements Subscriptions {
   reject(typeUrl: string, rejection: string): void {
     const state = this.stateOf(typeUrl);
     if (state.nonce === undefined) return;
+    this.versions.onReject(typeUrl);
     state.answers.push({ nonce: state.nonce, rejection });
     this.due.add(typeUrl);
   }

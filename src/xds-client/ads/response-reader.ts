@@ -26,7 +26,6 @@ import {
   MIN_BYTES_IN_STEPS,
   MIN_RESOURCES_IN_STEPS,
 } from '../limits';
-import { WILDCARD } from '../resource-type';
 import { describeResource, type ResourceId } from '../xds-errors';
 import { countViolations, MAX_VIOLATION_TEXTS } from '../../util/violations';
 
@@ -36,20 +35,10 @@ export interface ReadContext extends Omit<ResourceDecoderOptions, 'previous' | '
   readonly parseName: ParseResourceName;
   /** The requested resources of the type. They may change between two steps. */
   readonly resources: ReadonlyMap<string, { readonly accepted: Accepted<unknown> | undefined }>;
-  /** The request of all resources of the type; `undefined` if there is none. */
-  readonly wildcard: WildcardRequest | undefined;
   /** The order of the previous response of the type. It is replaced by that of this one. */
   readonly order: ResponseOrder;
   /** Called with an exception of reading a resource, which is rejected. @param subject Names the resource. */
   readonly onError: (subject: string, error: unknown) => void;
-}
-
-/** The request of all resources of a type. */
-interface WildcardRequest {
-  /** Requests a resource that the server has sent, without its name. */
-  discover(name: string): void;
-  /** Returns the event that the server has answered. */
-  answeredEvent(version: string, nowMs: number): ResourceEvent<unknown>;
 }
 
 /** The content of a response. All names are canonical, and of requested resources. */
@@ -96,7 +85,6 @@ export function* readResponse(response: AdsResponse, context: ReadContext): Step
       () => NAME_SIZE,
     );
   }
-  reader.readWildcard();
   // What takes long to read is applied in another turn.
   if (reader.isLarge) yield;
   return reader;
@@ -231,15 +219,6 @@ class ResponseReader implements ReadResponse {
     }
   }
 
-  /** The request of all resources is answered by each response, when the resources of it are applied. */
-  readWildcard(): void {
-    const { wildcard, origin } = this.context;
-    if (wildcard === undefined || !this.hasResource) return;
-    this.events.delete(WILDCARD);
-    this.removals.delete(WILDCARD);
-    this.events.set(WILDCARD, wildcard.answeredEvent(this.response.version, origin.nowMs));
-  }
-
   readRemoval(wireName: string): void {
     this.resourcesRead++;
     const name = this.canonical(wireName);
@@ -251,7 +230,6 @@ class ResponseReader implements ReadResponse {
     if (isFile) return this.readRemoval(resourceName?.name ?? '');
     this.resourcesRead++;
     const name = this.canonical(resourceName?.name ?? '');
-    if (name !== '') this.discover(name);
     if (!this.isUnread(name)) return;
     const status = { code: errorDetail?.code ?? 2, details: errorDetail?.message ?? '' };
     const { origin } = this.context;
@@ -344,18 +322,11 @@ class ResponseReader implements ReadResponse {
   private requestedNames(ownName: string, aliases: readonly string[]): readonly string[] {
     const { resources } = this.context;
     const name = this.canonical(ownName);
-    this.discover(name);
     if (aliases.length === 0) {
       return resources.has(name) ? [name] : NO_NAMES;
     }
     const names = [...new Set([ownName, ...aliases])].map((each) => this.canonical(each));
     return names.filter((each) => resources.has(each));
-  }
-
-  /** Requests a resource that only `*` does. */
-  private discover(name: string): void {
-    const { resources, wildcard } = this.context;
-    if (wildcard !== undefined && !resources.has(name)) wildcard.discover(name);
   }
 
   private cached(name: string): Accepted<unknown> | undefined {

@@ -1,7 +1,6 @@
 import type { Node } from '../../wire/generated/envoy/config/core/v3/base';
 import { DiscoveryRequest } from '../../wire/generated/envoy/service/discovery/v3/discovery';
 import { MAX_NAME_REPEATS } from '../limits';
-import { WILDCARD } from '../resource-type';
 import { joinBounded } from '../xds-errors';
 import { parseSotwResponse, type AdsResponse, type ParsedResponse } from './ads-response';
 import {
@@ -49,6 +48,8 @@ export class SotwProtocol implements AdsProtocol {
   readonly verb = 'Stream';
   /** By type, the versions last accepted from this server. They outlive streams, nonces do not. */
   private readonly versions = new Map<string, string>();
+  /** Types whose latest response was rejected after it was acknowledged. */
+  private readonly rejected = new Set<string>();
 
   constructor(
     private readonly source: RequestSource,
@@ -61,7 +62,8 @@ export class SotwProtocol implements AdsProtocol {
     for (const typeUrl of this.versions.keys()) {
       if (!requested.has(typeUrl)) this.versions.delete(typeUrl);
     }
-    return new SotwSubscriptions(this.source, new NodeOnce(this.node), this.versions);
+    const node = new NodeOnce(this.node);
+    return new SotwSubscriptions(this.source, node, this.versions, this.rejected);
   }
 
   forgetVersions(): void {
@@ -81,14 +83,11 @@ class SotwSubscriptions implements Subscriptions {
     private readonly source: RequestSource,
     private readonly node: NodeOnce,
     private readonly versions: Map<string, string>,
+    private readonly rejected: Set<string>,
   ) {}
 
   addType(typeUrl: string): void {
     this.stateOf(typeUrl).namesChanged = true;
-  }
-
-  hasRequested(typeUrl: string): boolean {
-    return this.types.get(typeUrl)?.sent !== undefined;
   }
 
   addName(typeUrl: string, _name: string): void {
@@ -106,7 +105,7 @@ class SotwSubscriptions implements Subscriptions {
   }
 
   parse(bytes: Uint8Array): ParsedResponse {
-    return parseSotwResponse(bytes, (typeUrl) => this.hasRequested(typeUrl));
+    return parseSotwResponse(bytes, (typeUrl) => this.types.get(typeUrl)?.sent !== undefined);
   }
 
   /** The request that answers a response, and those after it, have its nonce: without it they would be outdated. */
@@ -119,6 +118,7 @@ class SotwSubscriptions implements Subscriptions {
     state.nonce = nonce;
     if (rejection === undefined) {
       this.versions.set(typeUrl, version);
+      this.rejected.delete(typeUrl);
       state.nack = undefined;
       state.mustSend = true;
       state.unseen = state.unconfirmed.onAck();
@@ -132,6 +132,7 @@ class SotwSubscriptions implements Subscriptions {
   reject(typeUrl: string, rejection: string): void {
     const state = this.types.get(typeUrl);
     if (state === undefined || state.nonce === '') return;
+    this.rejected.add(typeUrl);
     const { nack } = state;
     if (nack === undefined) state.nack = { rejection, isHeld: false };
     else state.nack = { ...nack, rejection: joinBounded([nack.rejection, rejection]) };
@@ -169,11 +170,7 @@ class SotwSubscriptions implements Subscriptions {
     // A first request without names would be a subscription to everything of the type (wildcard).
     if (newNames.length === 0 && sent === undefined) return undefined;
     state.mustSend = false;
-    if (isNews) {
-      const hasLegacyWildcard = this.source.hasLegacyWildcard?.(typeUrl) === true;
-      const mayBeLegacy = sent === undefined && hasLegacyWildcard;
-      sendNames(state, new SentNames(names ?? [], mayBeLegacy), newNames);
-    }
+    if (isNews) sendNames(state, new SentNames(names ?? []), newNames);
     omitUnseen(state);
     return this.request(typeUrl, state, { newNames, isFirst: sent === undefined });
   }
@@ -185,7 +182,8 @@ class SotwSubscriptions implements Subscriptions {
     content: { rejection?: string; newNames?: readonly string[]; isFirst?: boolean },
   ): NextRequest {
     const { rejection, newNames = [], isFirst = false } = content;
-    const isOmitted = isFirst && this.requestsAnew(typeUrl);
+    // A server that has the same version may be silent, and not learn that it is rejected.
+    const isOmitted = isFirst && this.rejected.has(typeUrl);
     const versionInfo = isOmitted ? '' : (this.versions.get(typeUrl) ?? '');
     const head = DiscoveryRequest.encode({
       ...{ versionInfo, resourceNames: [], typeUrl, responseNonce: nonce },
@@ -197,34 +195,19 @@ class SotwSubscriptions implements Subscriptions {
     return { typeUrl, bytes, newNames, isFirst, hasVersions: versionInfo !== '' };
   }
 
-  /** Whether the server is to send what is cached: a server that has the same version may be silent, and `*` not answered. */
-  private requestsAnew(typeUrl: string): boolean {
-    const wildcard = this.source.resources(typeUrl).get(WILDCARD);
-    const isUnanswered = wildcard?.isWildcard === true && wildcard.accepted === undefined;
-    return isUnanswered || this.source.isRejected?.(typeUrl) === true;
-  }
-
   /**
    * The cached value of a name that was removed and added again is gone. A server sends it again only if it sees the
    * name removed and added, so one request omits it and a second one follows. The same holds if it may have missed the removal.
    */
   private takeNames(typeUrl: string, state: TypeState): string[] {
     const { removed, unseen } = state;
-    const names: string[] = [];
-    for (const [name, { isRequested }] of this.source.resources(typeUrl)) {
-      if (isRequested) names.push(name);
-    }
+    const names = [...this.source.resources(typeUrl).keys()];
     const isOmitted = (name: string) => removed.has(name) || unseen.has(name);
     const kept =
       removed.size + unseen.size === 0 ? names : names.filter((name) => !isOmitted(name));
     removed.clear();
     state.namesChanged = kept.length < names.length;
-    if (kept.length > 0 || state.sent?.isLegacyWildcard !== true) return kept;
-    // Without names, it would still be a request of everything: the next request ends that of `*`.
-    state.sent = new SentNames([WILDCARD], false);
-    state.namesChanged = true;
-    state.mustSend = true;
-    return [WILDCARD];
+    return kept;
   }
 
   private stateOf(typeUrl: string): TypeState {
@@ -246,14 +229,9 @@ class SotwSubscriptions implements Subscriptions {
 class SentNames {
   readonly bytes: Uint8Array;
   readonly names: ReadonlySet<string>;
-  /** Whether all resources are requested without a name, which not only newer servers understand. */
-  readonly isLegacyWildcard: boolean;
 
-  /** @param mayBeLegacy Whether no request before had a name. */
-  constructor(names: string[], mayBeLegacy: boolean) {
-    this.names = new Set(names);
-    this.isLegacyWildcard = mayBeLegacy && names.length === 1 && names[0] === WILDCARD;
-    const resourceNames = this.isLegacyWildcard ? [] : names;
+  constructor(resourceNames: string[]) {
+    this.names = new Set(resourceNames);
     this.bytes = DiscoveryRequest.encode(DiscoveryRequest.create({ resourceNames })).finish();
   }
 }

@@ -9,10 +9,6 @@ export interface RequestedResource {
   readonly accepted: object | undefined;
   /** The version of that value, if every target that watches the resource uses it and nothing was wrong since; else `undefined`. */
   readonly heldVersion: string | undefined;
-  /** Whether it is requested by its name, and not one that `*` has discovered. */
-  readonly isRequested: boolean;
-  /** Whether it is `*`, which requests all resources of the type. */
-  readonly isWildcard: boolean;
 }
 
 /** The resources to request from a server. The requests of a stream are composed from it. */
@@ -21,13 +17,6 @@ export interface RequestSource {
   typeUrls(): string[];
   /** The requested resources of a type by name, in the order they were added. */
   resources(typeUrl: string): ReadonlyMap<string, RequestedResource>;
-  /** Whether `*` is requested of a type of which a first request without names is the same: listeners and clusters. Default: no. */
-  hasLegacyWildcard?(typeUrl: string): boolean;
-  /**
-   * Whether users of the resources of a type reject what is cached: a new stream requests it as if it were not, so that the server
-   * learns of it. Default: they do not.
-   */
-  isRejected?(typeUrl: string): boolean;
   /**
    * Called when versions of cached resources are left out of a request, because all of them would make it too large.
    * Default: nothing happens.
@@ -54,8 +43,6 @@ export interface NextRequest {
 export interface Subscriptions {
   /** Marks every resource of a type to be requested. */
   addType(typeUrl: string): void;
-  /** Whether a request of a type was composed. */
-  hasRequested(typeUrl: string): boolean;
   /** Marks a name to be requested that was not before, or whose value was dropped. */
   addName(typeUrl: string, name: string): void;
   /** Marks a name that is no longer requested. */
@@ -70,7 +57,10 @@ export interface Subscriptions {
    * @param isHeld Whether the rejection is held back until `sendHeld`. Changes of names are not.
    */
   answer(response: AdsResponse, rejection: string | undefined, isHeld?: boolean): void;
-  /** Marks the latest response of a type to be rejected after it was acknowledged. Nothing happens before there was one. */
+  /**
+   * Marks the latest response of a type to be rejected after it was acknowledged, so that the next stream requests the type as if
+   * it were not cached. Nothing happens before there was a response.
+   */
   reject(typeUrl: string, rejection: string): void;
   /** Marks the rejection that is held back for a type, if there is one, to be sent. */
   sendHeld(typeUrl: string): void;

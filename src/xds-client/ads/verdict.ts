@@ -71,33 +71,6 @@ export function* decideVerdict(
   return { answer, settled, requestAgain, isComplete, wasRequested };
 }
 
-/**
- * Returns in steps the verdict on a response that users of its resources have accepted or rejected before: a response that changes
- * nothing is rejected for what they have found, because they do not receive it again. One that changes something is theirs to judge.
- * @param rejection Why they reject what is cached.
- */
-export function* rejectRepeated(
-  verdict: Verdict,
-  read: ReadResponse,
-  resources: ReadonlyMap<string, VerdictResource>,
-  rejection: string,
-): Steps<Verdict> {
-  if (verdict.answer.kind !== 'acknowledge') return verdict;
-  let changes = 0;
-  yield* inSteps(read.events, ([name, event]) => {
-    const accepted = resources.get(name)?.accepted;
-    const isKept = event.kind === 'accepted' ? event.accepted === accepted : accepted === undefined;
-    if (event.kind !== 'renewed' && !isKept) changes++;
-  });
-  yield* inSteps(read.removed, (name) => {
-    if (resources.get(name)?.accepted !== undefined) changes++;
-  });
-  yield* inSteps(read.isComplete ? resources : [], ([name, { accepted }]) => {
-    if (accepted !== undefined && !read.events.has(name) && !read.lost.has(name)) changes++;
-  });
-  return changes > 0 ? verdict : { ...verdict, answer: { kind: 'reject', reason: rejection } };
-}
-
 /** Identifies a resource. */
 export interface ResourceKey {
   readonly typeUrl: string;

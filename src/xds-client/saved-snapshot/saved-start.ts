@@ -116,15 +116,10 @@ class SavedStartClient implements WatchClient {
     return this.client.node;
   }
 
-  watch<T, C>(
-    type: ResourceType<T, C>,
-    name: string,
-    watcher: ResourceWatcher<T, C>,
-    isNamed?: boolean,
-  ): Handle {
+  watch<T, C>(type: ResourceType<T, C>, name: string, watcher: ResourceWatcher<T, C>): Handle {
     const watch = new SavedStartWatch(type, name, watcher, this.watchContext);
     this.watches.add(watch);
-    const handle = this.client.watch(type, name, watch, isNamed);
+    const handle = this.client.watch(type, name, watch);
     return createHandle(() => {
       handle.release();
       watch.release();
@@ -279,10 +274,6 @@ class SavedStartWatch implements ResourceWatcher<unknown> {
 
   onAmbientError(error: XdsError | undefined): void {
     this.watcher?.onAmbientError(error);
-  }
-
-  onDiscovered(name: string): void {
-    this.watcher?.onDiscovered?.(name);
   }
 
   /** Ends the watch. */
