@@ -335,7 +335,7 @@ export class ControlPlane {
   private createAdsService({ wrapResources = false, imitate }: ControlPlaneHooks): AdsService {
     const { onClientEvent } = this.options;
     return new AdsService({
-      settings: { identifier: () => 'grpc-xds', wrapResources, imitate },
+      settings: { identifier: 'grpc-xds', wrapResources, imitate },
       clock: this.clock,
       nextStreamId: () => ++this.streamCount,
       view: this.view,

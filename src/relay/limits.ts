@@ -30,6 +30,8 @@ export const MAX_REJECTION_LENGTH = 4096;
 export const MAX_OWN_TEXT_LENGTH = 1024;
 /** Localities and categories of drops of one cluster that load reports may have between two reports to the server. */
 export const MAX_LOAD_ENTRIES_OF_CLUSTER = 10_000;
+/** Characters of the failure of a management server in the status of a stream, which is a header of HTTP/2. */
+export const MAX_CAUSE_LENGTH = 2048;
 /** Relays in the path of a stream. Of more, the last ones are sent. */
 export const MAX_PATH_RELAYS = 16;
 /** Characters of the address of a relay in a path. */

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { AdmitStream } from '../control-plane/server-stream';
 import { onCallEvent } from '../grpc-js/server-callbacks';
+import { asBuffer } from '../util/bytes';
 import { StatusCode } from '../util/status-code';
 import type {
   XdsStream,
@@ -10,12 +11,13 @@ import type {
 } from '../xds-client/transport';
 import { findRing, formatPathHeaders, readPathHeaders, type RelayPath } from './relay-path';
 
+/** The `control_plane.identifier` of the responses of a relay. */
+export const RELAY_IDENTIFIER = 'grpc-xds relay';
+
 /** Constructor options of a chain. */
 export interface RelayChainOptions {
   /** Returns where the relay listens; empty if that is not known. */
   readonly address: () => string;
-  /** Whether a server is known to be a relay: see `ServerSnapshot.relay`. */
-  readonly isRelay: (serverUri: string) => boolean;
 }
 
 /**
@@ -32,6 +34,8 @@ export class RelayChain {
   /** The paths of the streams of clients that are relays. */
   private readonly below = new Map<object, RelayPath>();
   private readonly upstream = new Set<ChainedStream>();
+  /** The servers above that are relays, by `server_uri`. */
+  private readonly relaysAbove = new Set<string>();
 
   constructor(private readonly options: RelayChainOptions) {}
 
@@ -67,6 +71,7 @@ export class RelayChain {
         const stream: ChainedStream = new ChainedStream(handler, {
           ...{ serverUri, pathLength: path.length },
           open: (events) => transport.openStream(method, events, formatPathHeaders(path)),
+          onRelay: () => this.relaysAbove.add(serverUri),
           onEnd: () => this.upstream.delete(stream),
         });
         this.upstream.add(stream);
@@ -79,7 +84,7 @@ export class RelayChain {
   private replaceStreams(): void {
     const { length } = this.path();
     for (const stream of [...this.upstream]) {
-      const isControlPlane = stream.hasResponded && !this.options.isRelay(stream.serverUri);
+      const isControlPlane = stream.hasResponded && !this.relaysAbove.has(stream.serverUri);
       if (stream.pathLength < length && !isControlPlane) stream.replace();
     }
   }
@@ -101,6 +106,8 @@ interface ChainedStreamOptions {
   /** Relays in the path that it was opened with. */
   readonly pathLength: number;
   readonly open: (handler: XdsStreamHandler) => XdsStream;
+  /** Called when the server is found to be a relay. */
+  readonly onRelay: () => void;
   /** Called once, when the stream has ended, from either side. */
   readonly onEnd: () => void;
 }
@@ -118,6 +125,7 @@ class ChainedStream implements XdsStream {
     this.stream = options.open({
       onSent: () => handler.onSent(),
       onMessage: (bytes) => {
+        if (!this.hasResponded && asBuffer(bytes).includes(RELAY_IDENTIFIER)) options.onRelay();
         this.hasResponded = true;
         handler.onMessage(bytes);
       },

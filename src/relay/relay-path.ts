@@ -1,8 +1,12 @@
 import type { StreamHeaders } from '../xds-client/transport';
-import { describeRelay } from '../xds-client/relay-hop';
-import { sanitizeText } from '../util/text';
+import { cutText, sanitizeText } from '../util/text';
 import { listAt, valueAt } from '../util/value-at';
-import { MAX_PATH_BYTES, MAX_PATH_RELAYS, MAX_RELAY_ADDRESS_LENGTH } from './limits';
+import {
+  MAX_CAUSE_LENGTH,
+  MAX_PATH_BYTES,
+  MAX_PATH_RELAYS,
+  MAX_RELAY_ADDRESS_LENGTH,
+} from './limits';
 
 /** A relay as the relays above it know it. */
 export interface PathRelay {
@@ -46,6 +50,16 @@ function parseRelay(json: unknown): readonly PathRelay[] {
   const [id, pid, address] = ['id', 'pid', 'address'].map((name) => valueAt(json, name));
   const isRelay = typeof id === 'string' && typeof pid === 'number' && typeof address === 'string';
   return isRelay ? [{ id, pid, address: address.slice(0, MAX_RELAY_ADDRESS_LENGTH) }] : [];
+}
+
+/** @param address Where it listens. Default: not said. */
+function describeRelay(pid: number, address = ''): string {
+  return `relay (pid ${pid}${address === '' ? '' : `, ${address}`})`;
+}
+
+/** Returns the status with which a relay passes on why it cannot use a management server. */
+export function describeRelayedFailure(pid: number, cause: string): string {
+  return `${describeRelay(pid)}: ${cutText(cause, MAX_CAUSE_LENGTH)}`;
 }
 
 /** Returns why a stream with this path is refused by a relay; `undefined` if the relay is not in it. */

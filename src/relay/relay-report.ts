@@ -70,8 +70,6 @@ export interface RelayClientReport extends Pick<
 > {
   /** Its address, such as `127.0.0.1:50000`; `undefined` of a Unix socket, which has none. */
   readonly peer: string | undefined;
-  /** The id of its process, in the namespace of that, as it says itself; `undefined` if it does not. */
-  readonly pid: number | undefined;
   /** `user_agent_name` of its node, such as `grpc-xds (Node.js)`; empty if absent. */
   readonly userAgentName: string;
   /** The version of that; empty if absent. */

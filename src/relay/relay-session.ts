@@ -14,17 +14,14 @@ import { ConnectionAdmission } from '../util/connection-admission';
 import type { Handle } from '../util/handle';
 import { RELAY_TARGET } from '../util/relay-method';
 import { cutText, quoteName, sanitizeText } from '../util/text';
-import { PACKAGE_VERSION } from '../util/version';
 import { createBudgets } from '../xds-client/budgets';
 import type { UserAgent } from '../xds-client/management-servers';
-import { formatRelayIdentifier } from '../xds-client/relay-hop';
 import { parseOpaqueName, parseResourceName } from '../xds-client/resource-name';
 import type { XdsTransportFactory } from '../xds-client/transport';
-import { ClientProcesses } from './client-processes';
 import type { InheritedResource } from './inherited-resources';
 import { createInspectService } from './inspect-service';
 import { MAX_OWN_TEXT_LENGTH, MAX_REJECTION_LENGTH } from './limits';
-import { RelayChain } from './relay-chain';
+import { RELAY_IDENTIFIER, RelayChain } from './relay-chain';
 import type { RelayIdentity } from './relay-identity';
 import type { RelayNode } from './relay-options';
 import type { RelayClientReport, RelayReport } from './relay-report';
@@ -54,10 +51,6 @@ export interface RelaySessionOptions {
 export class RelaySession {
   private readonly chain = new RelayChain({
     address: () => this.options.identify().address ?? '',
-    isRelay: (serverUri) =>
-      this.upstreams.all.some(({ client }) =>
-        client.serverStates().some((each) => each.serverUri === serverUri && each.relay),
-      ),
   });
   private readonly upstreams: Upstreams;
   private readonly ads: AdsService;
@@ -66,7 +59,6 @@ export class RelaySession {
   private readonly upstreamStats: ClientStats;
   private readonly upstreamGauges: Handle | undefined;
   private readonly stats: RelayStats;
-  private readonly processes = new ClientProcesses();
   private streamCount = 0;
 
   constructor(private readonly options: RelaySessionOptions) {
@@ -134,7 +126,7 @@ export class RelaySession {
       ...describeUpstreams(this.upstreams.all, (upstream) => {
         return clients.filter((client) => this.upstreams.ofClient(client) === upstream).length;
       }),
-      clients: clients.map((client) => describeClient(client, this.processes)),
+      clients: clients.map(describeClient),
       loadClients: this.lrs
         .clients()
         .flatMap((client) => this.upstreams.ofClient(client)?.loads.describe(client) ?? []),
@@ -166,18 +158,11 @@ export class RelaySession {
   private createAdsService(): AdsService {
     return new AdsService({
       settings: {
-        identifier: (node) => {
-          const { client } = this.upstreams.upstreamOf(node);
-          const servers = client.serverStates();
-          return formatRelayIdentifier({ pid: process.pid, version: PACKAGE_VERSION, servers });
-        },
+        identifier: RELAY_IDENTIFIER,
         wrapResources: true,
       },
       clock: this.options.environment.clock,
-      nextStreamId: (call) => {
-        this.processes.open(++this.streamCount, call);
-        return this.streamCount;
-      },
+      nextStreamId: () => ++this.streamCount,
       admit: this.chain.admit,
       view: this.upstreams,
       onEvent: (event) => this.onEvent(event),
@@ -240,11 +225,11 @@ export class RelaySession {
 /** What grpc-js has as the address of the client of a Unix socket. */
 const NO_PEER = 'unknown';
 
-function describeClient(client: ClientState, processes: ClientProcesses): RelayClientReport {
+function describeClient(client: ClientState): RelayClientReport {
   const { streamId, nodeId, peer, method, connectedAtMs, node, types } = client;
   return {
     ...{ streamId, nodeId: cutText(nodeId, MAX_OWN_TEXT_LENGTH), method, connectedAtMs },
-    ...{ peer: peer === NO_PEER ? undefined : peer, pid: processes.of(streamId) },
+    peer: peer === NO_PEER ? undefined : peer,
     userAgentName: cutText(node.userAgentName, MAX_OWN_TEXT_LENGTH),
     userAgentVersion: cutText(node.userAgentVersion, MAX_OWN_TEXT_LENGTH),
     types: Array.from(types.values(), (type) => ({

@@ -10,7 +10,6 @@ import { createHandle, type Handle } from '../util/handle';
 import { StatusCode } from '../util/status-code';
 import type { Steps } from '../util/steps';
 import { TimeSlices } from '../util/time-slices';
-import { describeRelayedFailure } from '../xds-client/relay-hop';
 import type { WatchClient } from '../xds-client/xds-client';
 import {
   LINGER_MS,
@@ -23,6 +22,7 @@ import {
   REFERENCE_SLICE_MS,
 } from './limits';
 import { createRelayedType } from './opaque-type';
+import { describeRelayedFailure } from './relay-path';
 import type { RelayedTypeReport } from './relay-report';
 import { RelayedNames, type PublishedType, type ReferredName } from './relayed-type';
 

@@ -16,7 +16,6 @@ import { errorMessage } from '../util/errors';
 import type { Handle } from '../util/handle';
 import { late } from '../util/late';
 import { err, ok, type Result } from '../util/result';
-import { formatProcessHeaders } from '../util/process-header';
 import { sanitizeText } from '../util/text';
 import { StatusCode } from '../util/status-code';
 import type {
@@ -77,15 +76,12 @@ export class GrpcTransportFactory implements XdsTransportFactory {
     const path = socketPathOf(channelTarget(server.serverUri));
     const problem = path === undefined ? undefined : loadSockets().findLengthProblem(path);
     if (problem !== undefined) return err(problem);
-    const isRelay = server.features.has(RELAY_FEATURE);
-    const isGuarded = path !== undefined && isRelay;
+    const isGuarded = path !== undefined && server.features.has(RELAY_FEATURE);
     const childOptions = connection instanceof CheckedChildOptions ? connection : undefined;
     try {
       const transport = new GrpcTransport(server.serverUri, {
         ...{ credentials: credentials.value, childOptions },
         guard: isGuarded ? new (loadGuards().SocketGuard)(path) : undefined,
-        // A server on a socket could read as much of the socket itself.
-        headers: path !== undefined || isRelay ? formatProcessHeaders(process.pid) : {},
         options: this.options,
       });
       transport.connect();
@@ -101,8 +97,6 @@ interface ConnectionParts {
   readonly credentials: ChannelCredentials;
   readonly childOptions: CheckedChildOptions | undefined;
   readonly guard: ConnectionGuard | undefined;
-  /** Those of each stream. */
-  readonly headers: StreamHeaders;
   readonly options: GrpcTransportOptions;
 }
 
@@ -142,7 +136,7 @@ class GrpcTransport implements XdsTransport {
     const stream: GrpcStream = new GrpcStream(call, handler, {
       onEnd: () => this.forget(stream),
       describe: (status) => this.describeEnd(connection, status),
-      headers: { ...this.parts.headers, ...headers },
+      headers,
     });
     const timer = afterRunning(
       this.parts.options.clock,

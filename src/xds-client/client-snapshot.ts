@@ -1,5 +1,4 @@
 import type { ServerConfig } from '../bootstrap/bootstrap';
-import type { RelayHop } from './relay-hop';
 
 /** The target of the client that the servers of a process share, instead of one for each of them (gRFC A71). */
 export const SERVER_TARGET = '#server';
@@ -53,8 +52,6 @@ export interface ServerSnapshot {
    * that. A server that keeps one stream for each host ends that of one process when another one connects.
    */
   readonly shortStreams: number;
-  /** The relay that the server is, as of its last response; `undefined` if it is none, or has failed since. */
-  readonly relay: RelayHop | undefined;
 }
 
 /** A value of a resource that is kept to be compared, or to show a time at which it was in use. */

@@ -35,7 +35,6 @@ import type { CertificateProviders, DiscoveryService, ResourceType } from './res
 import { ReservedElements, type Budgets } from './budgets';
 import type { XdsTransport, XdsTransportFactory } from './transport';
 import { describeServer, describeSilence, type ResourceId } from './xds-errors';
-import { parseRelayIdentifier, type RelayHop } from './relay-hop';
 import { inSeconds } from '../util/duration';
 
 /** Constructor options of a channel. */
@@ -101,8 +100,6 @@ export class ServerChannel implements Channel {
   private transport: XdsTransport | undefined;
   /** A target has used another server since this one was last reachable: it has resources that this one did not send. */
   private wasLeft = false;
-  /** The `control_plane.identifier` of the last response; `undefined` once the server has failed. */
-  private controlPlane: string | undefined;
 
   constructor(private readonly options: ServerChannelOptions) {
     const { server, policy, node, withoutDelta, logger, events } = options;
@@ -193,8 +190,7 @@ export class ServerChannel implements Channel {
     const [worst] = states.sort((a, b) => PROGRESS.indexOf(a.state) - PROGRESS.indexOf(b.state));
     const { state, retryInMs, displaced: shortStreams } = worst ?? NO_STREAM;
     const { failure: lastError, failingSince } = this.health;
-    const { relay } = this;
-    return { serverUri, state, lastError, failingSince, retryInMs, shortStreams, relay };
+    return { serverUri, state, lastError, failingSince, retryInMs, shortStreams };
   }
 
   /** Describes what a pending resource waits for, as the end of a sentence. */
@@ -210,13 +206,7 @@ export class ServerChannel implements Channel {
       return `connecting to ${this.description}: check server_uri and the network`;
     const remainingMs = stream?.remainingMs(type.typeUrl, name);
     const outlook = remainingMs === undefined ? '' : `; giving up in ${inSeconds(remainingMs)}`;
-    const { relay } = this;
-    const hop = relay === undefined ? '' : `, ${relay.text},`;
-    return `${this.description}${hop} ${describeSilence(hasAnswered)}${outlook}`;
-  }
-
-  private get relay(): RelayHop | undefined {
-    return this.controlPlane === undefined ? undefined : parseRelayIdentifier(this.controlPlane);
+    return `${this.description} ${describeSilence(hasAnswered)}${outlook}`;
   }
 
   private serviceOf(type: ResourceType<unknown>): DiscoveryService {
@@ -268,9 +258,8 @@ export class ServerChannel implements Channel {
   }
 
   private *onResponse(response: AdsResponse): Steps<Verdict> {
-    const { typeUrl, version, isRequested, controlPlane } = response;
+    const { typeUrl, version, isRequested } = response;
     const { resources } = this;
-    this.controlPlane = controlPlane;
     const type = resources.type(typeUrl);
     if (!isRequested || type === undefined) {
       this.log.unrequested(typeUrl);
@@ -308,7 +297,6 @@ export class ServerChannel implements Channel {
   }
 
   private onFailed(service: DiscoveryService, reason: string, retryInMs: number): void {
-    this.controlPlane = undefined;
     this.log.trace(() => `${reason}; next attempt in ${inSeconds(retryInMs)}`);
     if (this.health.onFailed(service, reason, retryInMs)) this.notifyObservers();
   }

@@ -5,7 +5,6 @@ import { describeDuration } from '../util/duration';
 import { quoteName, sanitizeText } from '../util/text';
 import { StatusCode, statusName } from '../util/status-code';
 import { countViolations } from '../util/violations';
-import { isRelayedFailure } from './relay-hop';
 import { parseResourceName } from './resource-name';
 import type { XdsError } from './resource-watcher';
 import type { StreamStatus } from './transport';
@@ -74,7 +73,6 @@ export type DeltaMode =
 export function describeStreamEnd(status: StreamStatus, delta: DeltaMode = 'auto'): string {
   const { code } = status;
   const details = sanitizeText(status.details);
-  if (isRelayedFailure(details)) return `reports: ${details}`;
   if (code === StatusCode.UNAVAILABLE && status.hasAnswered !== true) {
     return `cannot be reached: ${details}${connectionAdvice(details)}`;
   }

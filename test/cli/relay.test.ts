@@ -89,7 +89,7 @@ describe('grpc-xds relay', () => {
       ...['', 'type names resources errors absent', 'Cluster 2 1 0 0'],
       ...['', 'stream client type names state', '1 good Cluster 2 acknowledged'],
       '2 bad Cluster 1 rejected: no good',
-      ...['', 'stream client user agent process address connected'],
+      ...['', 'stream client user agent address connected'],
       '1 good gRPC Go 1.75.0 2026-01-01T12:00:01.000Z',
       '2 bad 2026-01-01T12:00:01.000Z',
     ]);
@@ -113,8 +113,8 @@ describe('grpc-xds relay', () => {
 
   it('is shown by --admin, whatever it says of its clients', async () => {
     const clients = [
-      { streamId: 1, nodeId: 'a', connectedAtMs: 1e300, pid: {}, userAgentName: 7, peer: [] },
-      { streamId: 2, nodeId: 'b', userAgentName: 'x\u202e', userAgentVersion: 'y', pid: 12 },
+      { streamId: 1, nodeId: 'a', connectedAtMs: 1e300, userAgentName: 7, peer: [] },
+      { streamId: 2, nodeId: 'b', userAgentName: 'x\u202e', userAgentVersion: 'y' },
       null,
     ];
     const relay = { pid: 1, address: 'unix:/x', nodeId: 'n', version: 1, clients };
@@ -124,8 +124,8 @@ describe('grpc-xds relay', () => {
     end();
     expect(shown.out.map((line) => line.replaceAll(/ +/g, ' ').trim())).toEqual([
       'relay (pid 1) on unix:/x, node "n"',
-      ...['', 'stream client user agent process address connected'],
-      ...['1 a', '2 b x\\u202e y 12'],
+      ...['', 'stream client user agent address connected'],
+      ...['1 a', '2 b x\\u202e y'],
     ]);
   });
 
@@ -154,8 +154,7 @@ describe('grpc-xds relay', () => {
     const running = io.run('relay', '--listen', `unix:${path}`, ...args);
     const url = (await io.until(new RegExp(`^${word}: `))).slice(word.length + 2);
     await io.until(/^Relaying on /);
-    const headers = { 'x-grpc-xds-process-bin': Buffer.from('{"pid":12}') };
-    const client = new AdsClient(`unix:${path}`, { headers });
+    const client = new AdsClient(`unix:${path}`);
     const good = client.open();
     good.subscribe(CDS, ['echo', 'none'], { node: { id: 'good', ...agent } });
     good.ack(await good.next(), ['echo', 'none']);
@@ -201,8 +200,8 @@ describe('grpc-xds relay', () => {
       { node: 'bad', state: 'rejected', reason: 'no good', verdict },
     ]);
     const connectedAt = '2026-01-01T12:00:01.000Z';
-    const from = { pid: 12, connectedAt, method: 'StreamAggregatedResources' };
-    expect(rowsOf('clients')?.[0]?.['about']).toBe('gRPC Go 1.75.0, pid 12');
+    const from = { connectedAt, method: 'StreamAggregatedResources' };
+    expect(rowsOf('clients')?.[0]?.['about']).toBe('gRPC Go 1.75.0');
     expect(rowsOf('connections')).toEqual([
       { id: '1', node: 'good', stream: 1, agent: 'gRPC Go', version: '1.75.0', ...from },
       { id: '2', node: 'bad', stream: 2, ...from },
@@ -210,9 +209,9 @@ describe('grpc-xds relay', () => {
     expect(rowsOf('graph')?.map(({ text }) => text)).toEqual(
       expect.arrayContaining([
         expect.stringMatching(
-          new RegExp(`^gRPC Go 1\\.75\\.0, pid 12, connected since ${connectedAt}, Cluster `),
+          new RegExp(`^gRPC Go 1\\.75\\.0, connected since ${connectedAt}, Cluster `),
         ),
-        expect.stringMatching(`^pid 12, connected since ${connectedAt}, Cluster .*rejected`),
+        expect.stringMatching(`^connected since ${connectedAt}, Cluster .*rejected`),
         `pid ${process.pid}, grpc-xds ${PACKAGE_VERSION}, 2 clients`,
       ]),
     );

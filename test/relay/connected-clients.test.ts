@@ -4,7 +4,6 @@ import { PACKAGE_VERSION } from '../../src/util/version';
 import { AdsClient } from '../control-plane/ads-client';
 import { CDS, echo } from '../control-plane/resources';
 import { EchoBackend, EchoClient } from '../support/echo-backend';
-import { eventually } from '../support/eventually';
 import { bootstrapFor, SERVICE, simpleResources, registerAnew } from '../support/mesh';
 import { RelayScene } from './relay-scene';
 
@@ -12,7 +11,6 @@ interface ConnectOptions {
   /** Default: the relay of the scene. */
   readonly address?: string;
   readonly relay?: Relay;
-  readonly headers?: Readonly<Record<string, Buffer>>;
 }
 
 describe('what a relay reports of those that are connected', () => {
@@ -28,12 +26,12 @@ describe('what a relay reports of those that are connected', () => {
     scene.stop();
   });
 
-  /** Connects a client whose first request has this node, with headers of its own. */
+  /** Connects a client whose first request has this node. */
   async function connect(
     node: object,
-    { address = scene.listen, headers = {}, relay = scene.relay }: ConnectOptions = {},
+    { address = scene.listen, relay = scene.relay }: ConnectOptions = {},
   ): Promise<RelayClientReport | undefined> {
-    const client = new AdsClient(address, { headers });
+    const client = new AdsClient(address);
     endings.push(() => client.close());
     const stream = client.open();
     stream.subscribe(CDS, ['echo'], { node });
@@ -49,8 +47,6 @@ describe('what a relay reports of those that are connected', () => {
     await relay.start();
     return relay;
   }
-
-  const processHeader = (text: string) => ({ 'x-grpc-xds-process-bin': Buffer.from(text) });
 
   it('has the version of the relay, and the user agents of its clients', async () => {
     expect(scene.relay.inspect().version).toBe(PACKAGE_VERSION);
@@ -68,7 +64,6 @@ describe('what a relay reports of those that are connected', () => {
     const client = await connect({ id: 'a' });
     expect(client).toMatchObject({ userAgentName: '', userAgentVersion: '' });
     expect(Object.keys(JSON.parse(JSON.stringify(client)))).not.toContain('peer');
-    expect(Object.keys(JSON.parse(JSON.stringify(client)))).not.toContain('pid');
   });
 
   it('has the address of a client that is not on a socket', async () => {
@@ -85,23 +80,7 @@ describe('what a relay reports of those that are connected', () => {
     expect(client).toMatchObject({ nodeId: cut, userAgentName: cut, userAgentVersion: cut });
   });
 
-  it('has the process of a client that says which it is', async () => {
-    expect((await connect({}, { headers: processHeader('{"pid":12}') }))?.pid).toBe(12);
-  });
-
-  it.each(['', 'x', '[]', '{"pid":"12"}', '{"pid":-1}', '{"pid":1.5}', '{"pid":1e400}', 'null'])(
-    'has no process of a client that says %p',
-    async (text) => {
-      expect((await connect({}, { headers: processHeader(text) }))?.pid).toBeUndefined();
-    },
-  );
-
-  it('has no process of a client that says more than 256 bytes of it', async () => {
-    const padded = `{"pid":12,"x":"${'x'.repeat(300)}"}`;
-    expect((await connect({}, { headers: processHeader(padded) }))?.pid).toBeUndefined();
-  });
-
-  it('has the process of a client of this package, on a socket', async () => {
+  it('has the user agent of a client of this package, on a socket', async () => {
     const backend = await EchoBackend.start('a');
     scene.serve(simpleResources([backend.port]));
     registerAnew({ bootstrap: bootstrapFor(scene.listen) });
@@ -112,18 +91,7 @@ describe('what a relay reports of those that are connected', () => {
     );
     expect(await client.say()).toBe('a');
     expect(scene.relay.inspect().clients).toMatchObject([
-      { pid: process.pid, userAgentName: 'grpc-xds (Node.js)', userAgentVersion: PACKAGE_VERSION },
+      { userAgentName: 'grpc-xds (Node.js)', userAgentVersion: PACKAGE_VERSION },
     ]);
-  });
-
-  it('has the process of a relay below it, whatever it is connected by', async () => {
-    const above = await startRelay(scene.upstream);
-    const below = await startRelay(above.inspect().address ?? '');
-    await connect({ id: 'a' }, { address: below.inspect().address ?? '', relay: below });
-    const clients = await eventually(
-      () => above.inspect().clients,
-      ({ length }) => length === 1,
-    );
-    expect(clients).toMatchObject([{ pid: process.pid, userAgentName: 'grpc-xds (relay)' }]);
   });
 });

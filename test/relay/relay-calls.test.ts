@@ -76,7 +76,7 @@ describe('four processes behind a relay below an agent that keeps one stream', (
     await eventually(
       () => inspect().targets.flatMap(({ servers }) => servers),
       (servers) =>
-        servers.every(({ lastError = '' }) => lastError.includes('reports: relay (pid ')),
+        servers.every(({ lastError = '' }) => lastError.includes('UNAVAILABLE: relay (pid ')),
     );
     expect(await clients.say()).toEqual(['b', 'b', 'b', 'b']);
     await scene.restartControlPlane(resourcesOf(0));

@@ -11,9 +11,7 @@ import {
   type ServerDuplexStream,
   type StatusObject,
 } from '@grpc/grpc-js';
-import { inspect } from '../../src';
 import { Relay } from '../../src/relay/relay';
-import { PACKAGE_VERSION } from '../../src/util/version';
 import { AdsClient } from '../control-plane/ads-client';
 import { CDS, echo } from '../control-plane/resources';
 import { EchoBackend, EchoClient } from '../support/echo-backend';
@@ -69,7 +67,7 @@ const clientOf = (uri: string, features?: readonly string[]) =>
   });
 
 describe.each(VARIANTS)('a relay above a relay in the variant: %s', (_name, features) => {
-  it('serves its clients, and is shown as a hop between', async () => {
+  it('serves its clients', async () => {
     const scene = await RelayScene.start();
     const backend = await EchoBackend.start('one');
     scene.serve(simpleResources([backend.port]));
@@ -77,14 +75,6 @@ describe.each(VARIANTS)('a relay above a relay in the variant: %s', (_name, feat
     const client = clientOf(relays.uri('pod'), features);
     try {
       expect(await client.say()).toBe('one');
-      const { pid } = process;
-      const hop = inspect().targets[0]?.servers[0]?.relay;
-      const host = `relay (pid ${pid}) → ${scene.upstream}`;
-      expect(hop?.text).toBe(`relay (pid ${pid}) → ${scene.listen}: ${host}`);
-      expect(hop?.servers[0]?.relay).toEqual({
-        ...{ pid, version: PACKAGE_VERSION, text: host },
-        servers: [{ serverUri: scene.upstream, state: 'open', relay: undefined }],
-      });
     } finally {
       client.close();
       backend.stop();

@@ -114,26 +114,6 @@ describe('GrpcTransport', () => {
     expect(recorder.messages).toEqual(['from the agent']);
   });
 
-  it.each([
-    ['a relay', 'localhost:0', ['grpc_xds_relay'], `{"pid":${process.pid}}`],
-    ['a server on a Unix socket', 'unix:', [], `{"pid":${process.pid}}`],
-    ['no other server', 'localhost:0', [], undefined],
-  ])('says which process it is to %s', async (_server, uri, features, expected) => {
-    const folder = mkdtempSync(join(tmpdir(), 'transport-'));
-    cleanups.push(() => rmSync(folder, { recursive: true }));
-    const answer = (call: ServerDuplexStream<string, string>) =>
-      call.write(String(call.metadata.get('x-grpc-xds-process-bin')[0]));
-    const server = await new ByteServer(
-      answer,
-      uri === 'unix:' ? `${uri}//${folder}/a` : uri,
-    ).start();
-    cleanups.push(() => server.stop());
-    const { stream, recorder } = open(connectTo(server.address, {}, features));
-    stream.read();
-    await recorder.untilMessage();
-    expect(recorder.messages).toEqual([`${expected}`]);
-  });
-
   it('sends the part of a buffer that is the message', async () => {
     const { stream, recorder } = open(connectTo((await echo()).address));
     stream.read();

@@ -149,12 +149,11 @@ function clientRow(client: RelayClientReport): Row {
 }
 
 function connectionRow(client: RelayClientReport): Row {
-  const { peer, pid, userAgentName, userAgentVersion } = client;
+  const { peer, userAgentName, userAgentVersion } = client;
   return {
     ...streamOf(client),
     ...(userAgentName !== '' && { agent: agentText(userAgentName) }),
     ...(userAgentVersion !== '' && { version: agentText(userAgentVersion) }),
-    ...(pid !== undefined && { pid }),
     ...(peer !== undefined && { peer: cellText(peer) }),
   };
 }
@@ -168,11 +167,10 @@ function streamOf({ streamId, nodeId, method, connectedAtMs }: RelayClientReport
 
 /** What is known of who connects, and from where. */
 function describeConnection(client: RelayClientReport): readonly string[] {
-  const { peer, pid, userAgentName, userAgentVersion } = client;
+  const { peer, userAgentName, userAgentVersion } = client;
   const agent = [userAgentName, userAgentVersion].filter((text) => text !== '');
   return [
     ...(agent.length === 0 ? [] : [agent.map(agentText).join(' ')]),
-    ...(pid === undefined ? [] : [`pid ${pid}`]),
     ...(peer === undefined ? [] : [`from ${peer}`]),
   ];
 }
@@ -236,10 +234,10 @@ function stateOf({
   return sentVersion === ackedVersion ? 'acknowledged' : 'waiting';
 }
 
-function serverRow({ serverUri, state, lastError, relay }: ServerSnapshot, index: number): Row {
+function serverRow({ serverUri, state, lastError }: ServerSnapshot, index: number): Row {
   return {
     ...{ id: `${index}`, state },
-    server: cellText(relay === undefined ? serverUri : `${serverUri}: ${relay.text}`),
+    server: cellText(serverUri),
     ...(lastError !== undefined && { error: cellText(lastError) }),
   };
 }

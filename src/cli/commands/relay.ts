@@ -3,7 +3,6 @@ import { servePage } from '../../observe/live-page/page-server';
 import { errorMessage } from '../../util/errors';
 import { limitLogger } from '../../util/log-limiter';
 import { containLogger, silentLogger, type Logger } from '../../util/logger';
-import { parseProcessId } from '../../util/process-header';
 import { isJsonObject } from '../../wire/proto-json/explain-json';
 import type { SocketAddress } from '../arguments';
 import type { RelayPage } from '../client/relay-page';
@@ -214,13 +213,12 @@ function rowsOfClient(client: Json): readonly Row[] {
 
 /** What is not known is left empty. */
 function rowOfConnection(client: Json): readonly Row[] {
-  const pid = parseProcessId(client['pid']) ?? '';
   const agent = [textOf(client['userAgentName']), textOf(client['userAgentVersion'])];
   const connectedAt = new Date(Number(client['connectedAtMs']));
   return [
     [
       ...[numberOf(client['streamId']), textOf(client['nodeId']), agent.join(' ').trim()],
-      ...[pid, textOf(client['peer']), timeOf(connectedAt)],
+      ...[textOf(client['peer']), timeOf(connectedAt)],
     ],
   ];
 }
@@ -236,7 +234,7 @@ function rowOfLoads(client: Json): readonly Row[] {
 }
 
 const COUNTS = ['names', 'resources', 'errors', 'absent'] as const;
-const CONNECTION = ['user agent', 'process', 'address', 'connected'] as const;
+const CONNECTION = ['user agent', 'address', 'connected'] as const;
 const CALLS = ['issued', 'succeeded', 'failed', 'dropped'] as const;
 
 function typeOf(type: Json): string {

@@ -240,14 +240,13 @@ function formatEndpoint({ addresses, state, health, weight, error }: EndpointSta
 
 /** Formats each management server with its state. */
 function formatServers({ servers }: TargetReport): readonly string[] {
-  return servers.map(({ serverUri, state, lastError, retryInMs, shortStreams, relay }) => {
+  return servers.map(({ serverUri, state, lastError, retryInMs, shortStreams }) => {
     const error = lastError === undefined ? '' : `: ${lastError}`;
     // Rounded up, so that the line changes once a second at most.
     const retry =
       retryInMs === undefined ? '' : `; next attempt in ${Math.ceil(retryInMs / 1000)} s`;
     const cut = shortStreams > 0 ? `; it ended ${shortStreams} streams soon after they opened` : '';
-    const hop = relay === undefined ? '' : `, ${relay.text}`;
-    return `${serverUri}  ${state}${hop}${error}${retry}${cut}`;
+    return `${serverUri}  ${state}${error}${retry}${cut}`;
   });
 }
 

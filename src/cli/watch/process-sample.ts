@@ -14,14 +14,10 @@ export interface ProcessSample {
   /** When the process started, in ISO 8601; empty if the source does not say. */
   readonly startedAt: string;
   readonly rows: readonly ProcessRow[];
-  /** The relays in the place of management servers, such as `relay (pid 12) → istiod:15010`. */
-  readonly relays: readonly string[];
 }
 
 /** Rows of a sample; those beyond are left out. */
 const MAX_ROWS = 2000;
-/** Relays of a sample. */
-const MAX_RELAYS = 16;
 /** Policies are not deeper, whatever a report says. */
 const MAX_DEPTH = 32;
 
@@ -46,7 +42,7 @@ export function readSample(text: string, target: string | undefined): ProcessSam
   const pid = report['pid'] === undefined ? undefined : numberOf(report['pid']);
   const startedAt = textOf(report['startedAt']);
   const atMs = Date.parse(textOf(report['time']));
-  return { ...{ atMs, pid, startedAt }, rows, relays: relaysOf(targets) };
+  return { ...{ atMs, pid, startedAt }, rows };
 }
 
 function parse(text: string): unknown {
@@ -55,12 +51,6 @@ function parse(text: string): unknown {
   } catch {
     return undefined;
   }
-}
-
-function relaysOf(targets: readonly Json[]): readonly string[] {
-  const servers = targets.flatMap((target) => objectsIn(target['servers']));
-  const texts = servers.map(({ relay }) => (isJsonObject(relay) ? textOf(relay['text']) : ''));
-  return [...new Set(texts)].filter((text) => text !== '').slice(0, MAX_RELAYS);
 }
 
 /** The members of rows of targets. */

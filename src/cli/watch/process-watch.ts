@@ -111,12 +111,11 @@ async function printOnce(watched: WatchedProcess): Promise<number> {
   if (!isNext) return exitCode.fine;
   const sample = await takeSample(watched);
   if (!sample.ok) return fail(sample.error, io);
-  const { rows, pid, atMs, relays } = sample.value;
+  const { rows, pid, atMs } = sample.value;
   const described = rows.map((row) => describeRow(row, sample.value, before.value));
-  const result = { pid, time: new Date(atMs).toISOString(), rows: described, relays };
+  const result = { pid, time: new Date(atMs).toISOString(), rows: described };
   printResult(result, flags, io, () => {
     for (const line of formatRows(sample.value, before.value)) io.print(line);
-    for (const relay of relays) io.print(`by ${relay}`);
   });
   return exitCode.fine;
 }
@@ -232,8 +231,7 @@ class ProcessScreen {
     if (sample === undefined) return;
     const { columns = 80, rows = 24 } = io.size ?? {};
     const process = sample.pid ?? (source.kind === 'admin' ? source.address : '');
-    const relays = sample.relays.map((relay) => `  by ${relay}`).join('');
-    const title = `process ${process}${relays}  ${new Date(sample.atMs).toISOString().slice(11, 19)}Z  q: quit`;
+    const title = `process ${process}  ${new Date(sample.atMs).toISOString().slice(11, 19)}Z  q: quit`;
     const [titles = '', ...table] = formatRows(sample, this.before, columns);
     const cut = (text: string) => text.slice(0, columns);
     // The last line is left free, so that the screen does not scroll.

@@ -7,7 +7,6 @@ import {
   createStreamMethod,
   refuseStream,
   type AdmitStream,
-  type StreamCall,
   type StreamMethod,
 } from '../server-stream';
 import { UnreadBytes } from '../unread-bytes';
@@ -49,7 +48,7 @@ function discoveryService(name: string, suffix: string, typeUrl?: string): Disco
 /** The options of `AdsService`. */
 export interface AdsServiceOptions extends AdsStreamContext {
   /** @param call The stream that the number is for. */
-  nextStreamId(call: Pick<StreamCall<unknown, unknown>, 'on' | 'emit' | 'metadata'>): number;
+  nextStreamId(): number;
   /** Default: all calls are served. */
   readonly admit?: AdmitStream;
 }
@@ -116,7 +115,7 @@ export class AdsService {
     return createStreamMethod(`/${service}/${method}`, messages, (call) => {
       if (refuseStream(call, this.streams.size, this.options.admit)) return;
       const options = {
-        streamId: this.options.nextStreamId(call),
+        streamId: this.options.nextStreamId(),
         ...{ method, typeUrl, variant, unread: this.unread },
         onClosed: () => this.streams.delete(stream),
       };

@@ -23,10 +23,7 @@ import type { PlannedResponse } from './subscriptions';
 
 /** The settings and callbacks that all streams of a server share. */
 export interface AdsStreamContext {
-  readonly settings: Omit<ProtocolSettings, 'identifier'> & {
-    /** Returns the `control_plane.identifier` of a response. */
-    identifier(node: ClientNode): string;
-  };
+  readonly settings: ProtocolSettings;
   readonly clock: Clock;
   readonly view: ResourceView;
   /** Absent if nothing listens. */
@@ -212,7 +209,6 @@ export class AdsStream<Request extends AnyRequest, Response>
     const { settings } = context;
     const protocol = options.variant.createProtocol({
       ...settings,
-      identifier: () => settings.identifier(node),
       resources: context.view.resourcesFor(node),
       features: new Set(node.clientFeatures),
     });

@@ -24,8 +24,8 @@ import type {
 
 /** The settings of the protocol on all streams. */
 export interface ProtocolSettings {
-  /** Returns the `control_plane.identifier` of a response. */
-  readonly identifier: () => string;
+  /** The `control_plane.identifier` of each response. */
+  readonly identifier: string;
   /** Whether state-of-the-world responses hold resources in `Resource` wrappers for clients that support them. */
   readonly wrapResources: boolean;
   /** Default: no imitation. */
@@ -93,7 +93,7 @@ export const sotwVariant: ProtocolVariant<DiscoveryRequest, DiscoveryResponse> =
       resources,
       typeUrl: response.typeUrl,
       nonce: response.nonce,
-      controlPlane: { identifier: identifier() },
+      controlPlane: { identifier },
       resourceErrors: response.errors.map(toProtoError),
     });
     return {
@@ -125,7 +125,7 @@ export const deltaVariant: ProtocolVariant<DeltaDiscoveryRequest, DeltaDiscovery
       removedResources: [...response.removed],
       removedResourceNames: [],
       nonce: response.nonce,
-      controlPlane: { identifier: options.identifier() },
+      controlPlane: { identifier: options.identifier },
       resourceErrors: response.errors.map(toProtoError),
     });
     return {

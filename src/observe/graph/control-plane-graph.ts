@@ -8,7 +8,7 @@ export function isOfControlPlane(column: GraphColumn): boolean {
   return CONTROL_PLANE_COLUMNS.some((each) => each === column);
 }
 
-/** Relays and management servers that are drawn; the identifier of a relay may name thousands. */
+/** Relays and management servers that are drawn. */
 const MAX_SERVERS = 32;
 
 /** A process, with what it has its resources from: made of a client, or of the report of one. */
@@ -22,7 +22,7 @@ export interface GraphProcess {
   readonly shares: readonly GraphShare[];
 }
 
-/** A management server, or a relay in the place of one: a `ServerSnapshot` is one. */
+/** A management server: a `ServerSnapshot` is one. */
 export interface GraphManagementServer {
   readonly serverUri: string;
   readonly state: string;
@@ -30,15 +30,6 @@ export interface GraphManagementServer {
   readonly failingSince?: string | undefined;
   readonly retryInMs?: number | undefined;
   readonly shortStreams?: number;
-  readonly relay?: GraphRelay | undefined;
-}
-
-/** A relay, as its responses describe it. */
-export interface GraphRelay {
-  readonly pid: number;
-  /** `undefined` if it does not say. */
-  readonly version?: string | undefined;
-  readonly servers: readonly GraphManagementServer[];
 }
 
 /** The relay that processes of a host share: a `ShareReport` is one. */
@@ -88,10 +79,6 @@ export function buildRelayGraph(relay: GraphRelayServer): MeshGraph {
   return new ControlPlaneBuilder([]).addRelay(relay).build();
 }
 
-/**
- * Ids have the number of connections between a node and the process: a relay that names itself above itself is another node, and the
- * graph has no circle.
- */
 class ControlPlaneBuilder {
   private readonly nodes = new Map<string, GraphNode>();
   private readonly edges: GraphEdge[] = [];
@@ -116,12 +103,12 @@ class ControlPlaneBuilder {
         ...(isServing ? ['is the relay of its host'] : []),
       ]),
     });
-    this.addServers(id, servers, 1);
+    this.addServers(id, servers);
     return this;
   }
 
   addRelay({ address, pid, version, servers, clients }: GraphRelayServer): this {
-    const id = `relay 1 ${address}`;
+    const id = `relay ${address}`;
     const state = stateOfClient(servers.map(judgeServer));
     const count = clients.length === 1 ? '1 client' : `${clients.length} clients`;
     const text = listed([`pid ${pid}`, `grpc-xds ${version}`, count]);
@@ -131,32 +118,30 @@ class ControlPlaneBuilder {
       this.edges.push({ from, to: id, isUsed: true, text: '' });
     });
     this.nodes.set(id, { id, column: 'relay', name: address, state, text });
-    this.addServers(id, servers, 2);
+    this.addServers(id, servers);
     return this;
   }
 
-  private addServers(from: string, servers: readonly GraphManagementServer[], depth: number): void {
+  private addServers(from: string, servers: readonly GraphManagementServer[]): void {
     for (const server of servers) {
       const share = this.shares.find(({ address }) => address === server.serverUri);
-      const { relay } = server;
-      const column = relay === undefined && share === undefined ? 'management server' : 'relay';
-      const to = `${column} ${depth} ${server.serverUri}`;
+      const column = share === undefined ? 'management server' : 'relay';
+      const to = `${column} ${server.serverUri}`;
       if (!this.nodes.has(to) && this.countServers() >= MAX_SERVERS) return;
       const judged = judgeServer(server);
       const state = share?.state === 'unavailable' ? 'failing' : judged.state;
-      const text = listed([...describeRelay(relay, share), judged.text]);
+      const text = listed([...(share === undefined ? [] : describeShare(share)), judged.text]);
       this.nodes.set(to, { id: to, column, name: server.serverUri, state, text });
       const isUsed = server.state === 'open';
       this.edges.push({ from, to, isUsed, text: isUsed ? '' : server.state });
-      if (relay !== undefined) this.addServers(to, relay.servers, depth + 1);
-      else if (share !== undefined) this.addUpstream(to, share, depth + 1);
+      if (share !== undefined) this.addUpstream(to, share, isUsed);
     }
   }
 
-  /** What is above a relay that has not answered. */
-  private addUpstream(from: string, { upstream }: GraphShare, depth: number): void {
-    const id = `management server ${depth} ${upstream}`;
-    const text = 'not known while the relay does not answer';
+  /** What is above a relay, which knows its state. */
+  private addUpstream(from: string, { upstream }: GraphShare, isUsed: boolean): void {
+    const id = `management server above ${upstream}`;
+    const text = isUsed ? 'used by the relay' : 'not known while the relay does not answer';
     const node = {
       id,
       column: 'management server',
@@ -165,7 +150,7 @@ class ControlPlaneBuilder {
       text,
     } as const;
     this.nodes.set(id, node);
-    this.edges.push({ from, to: id, isUsed: false, text });
+    this.edges.push({ from, to: id, isUsed, text: isUsed ? '' : text });
   }
 
   private countServers(): number {
@@ -203,19 +188,8 @@ function judgeServer(server: GraphManagementServer): Pick<GraphNode, 'state' | '
   return { state: state === 'closed' ? 'unused' : 'idle', text: state };
 }
 
-function describeRelay(
-  relay: GraphRelay | undefined,
-  share: GraphShare | undefined,
-): readonly string[] {
-  const pid = relay?.pid ?? share?.pid;
-  return [
-    ...(pid === undefined ? [] : [`pid ${pid}`]),
-    ...(relay?.version === undefined ? [] : [`grpc-xds ${relay.version}`]),
-    ...(share === undefined ? [] : describeShare(share)),
-  ];
-}
-
 function describeShare({
+  pid,
   role,
   state,
   reason,
@@ -224,6 +198,7 @@ function describeShare({
   clients,
 }: GraphShare): readonly string[] {
   return [
+    ...(pid === undefined ? [] : [`pid ${pid}`]),
     ...(role === 'relay' ? ['this process'] : []),
     ...(state === 'ready' ? [] : [reason ?? state]),
     ...(since === undefined ? [] : [`used since ${since}`]),

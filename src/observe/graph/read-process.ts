@@ -1,13 +1,5 @@
 import { listAt, numberAt, valueAt } from '../../util/value-at';
-import type {
-  GraphManagementServer,
-  GraphProcess,
-  GraphRelay,
-  GraphShare,
-} from './control-plane-graph';
-
-/** Relays above each other that are read. */
-const MAX_HOPS = 16;
+import type { GraphManagementServer, GraphProcess, GraphShare } from './control-plane-graph';
 
 /**
  * Reads what a process has the resources of a target from, of the report of it, such as one of a file, which may have anything.
@@ -20,28 +12,19 @@ export function readProcess(report: unknown, target: string): GraphProcess | und
   if (typeof pid !== 'number' || own === undefined) return undefined;
   return {
     ...{ pid, nodeId: textAt(own, 'nodeId'), version: textAt(report, 'version') },
-    servers: listAt(own, 'servers').map((server) => readServer(server, MAX_HOPS)),
+    servers: listAt(own, 'servers').map(readServer),
     shares: listAt(report, 'shares').map(readShare),
   };
 }
 
-function readServer(json: unknown, hops: number): GraphManagementServer {
+function readServer(json: unknown): GraphManagementServer {
   const retryInMs = valueAt(json, 'retryInMs');
   return {
     ...{ serverUri: textAt(json, 'serverUri'), state: textAt(json, 'state') },
     ...{ lastError: optionalAt(json, 'lastError'), failingSince: optionalAt(json, 'failingSince') },
     ...(typeof retryInMs === 'number' && { retryInMs }),
     shortStreams: numberAt(json, 'shortStreams'),
-    relay: hops === 0 ? undefined : readRelay(valueAt(json, 'relay'), hops),
   };
-}
-
-function readRelay(json: unknown, hops: number): GraphRelay | undefined {
-  const pid = valueAt(json, 'pid');
-  if (typeof pid !== 'number') return undefined;
-  const version = optionalAt(json, 'version');
-  const servers = listAt(json, 'servers').map((each) => readServer(each, hops - 1));
-  return { pid, ...(version !== undefined && { version }), servers };
 }
 
 function readShare(json: unknown): GraphShare {

@@ -15,7 +15,7 @@ import {
 } from './credential-checks';
 import type { CertificateFilesConfig } from '../../../security/providers/certificate-files';
 import type { DoctorContext } from './finding';
-import { checkRelay, describeSocketProblem, RELAY_REMEDY } from './socket-checks';
+import { checkAccess, describeSocketProblem } from './socket-checks';
 import {
   probeSocket,
   probeTls,
@@ -28,7 +28,6 @@ import {
 import type { Handle } from '../../../util/handle';
 import { ok, type Result } from '../../../util/result';
 import { noClientEvents } from '../../../xds-client/client-snapshot';
-import { isRelayedFailure, type RelayHop } from '../../../xds-client/relay-hop';
 import type { StreamStatus } from '../../../xds-client/transport';
 import { isDisplaced } from '../../../xds-client/stream-ends';
 import { XdsClient } from '../../../xds-client/xds-client';
@@ -183,17 +182,9 @@ class ServerCheck {
       return false;
     }
     this.passed.push(`ads ${inMs(ms)}`);
-    const { relay: hop } = reaction;
-    if (hop !== undefined) this.passed.push(hop.text);
     findings.ok('server', this.subject, this.passed.join(', '));
     const path = target !== undefined && 'path' in target ? target.path : undefined;
-    if (hop !== undefined) checkRelay(this.subject, { hop, path }, findings);
-    else if (this.isOfRelay) {
-      const text = 'a server has responded, and is no relay of this package';
-      const remedy =
-        'give GRPC_XDS_RELAY or GRPC_XDS_SHARE the socket of grpc-xds relay; other servers belong in the bootstrap';
-      findings.warn('relay-other', this.subject, text, remedy);
-    }
+    if (path !== undefined && this.isOfRelay) checkAccess(this.subject, path, findings);
     return true;
   }
 
@@ -220,9 +211,7 @@ class ServerCheck {
       findings.fail('tls-expected', this.subject, text, 'use channel_creds of type tls');
       return;
     }
-    const { check, remedy } = isRelayedFailure(status.details)
-      ? { check: 'relay-upstream', remedy: RELAY_REMEDY }
-      : adviceFor(status.code);
+    const { check, remedy } = adviceFor(status.code);
     const text = `the stream ended with ${statusName(status.code)}: ${status.details}`;
     findings.fail(check, this.subject, text, remedy);
   }
@@ -332,8 +321,7 @@ function judge(
 
 /** How a server reacted to the first request. */
 export type AdsReaction =
-  | { readonly kind: 'answered'; readonly relay: RelayHop | undefined }
-  | { readonly kind: 'closed'; readonly status: StreamStatus };
+  { readonly kind: 'answered' } | { readonly kind: 'closed'; readonly status: StreamStatus };
 
 /** Milliseconds that a message is read for, until it counts as a response that cannot be read. */
 const READ_MS = 500;
@@ -353,7 +341,7 @@ function probeAds(
     const { random, logger } = parts.environment;
     let timer: Handle | undefined;
     let displaced: StreamStatus | undefined;
-    const onAnswered = () => done(ok({ kind: 'answered', relay: client.serverStates()[0]?.relay }));
+    const onAnswered = () => done(ok({ kind: 'answered' }));
     const client = new XdsClient({
       bootstrap: onlyServer(bootstrap, server),
       transportFactory: observeTransports(access.transportFactory, {

@@ -1,6 +1,5 @@
 import { statSync, type Stats } from 'node:fs';
 import { connectAdvice } from '../../../util/unix-socket';
-import type { RelayHop } from '../../../xds-client/relay-hop';
 import type { Findings } from './finding';
 
 /** Why a socket cannot be connected to, and how to fix it. */
@@ -42,42 +41,14 @@ export function describeSocketProblem(path: string, error: string): SocketProble
   };
 }
 
-/**
- * Checks a relay that has responded: its socket, and the servers above it.
- *
- * @param path That of its socket; `undefined` for a port.
- */
-export function checkRelay(
-  subject: string,
-  { hop, path }: { readonly hop: RelayHop; readonly path: string | undefined },
-  findings: Findings,
-): void {
-  const stats = path === undefined ? undefined : findFile(path);
-  if (stats !== undefined && (stats.mode & OTHERS_MAY_CONNECT) !== 0) {
-    const text = `${path} belongs to ${describeOwner(stats)}: other users may connect, and the relay does not authenticate them`;
-    findings.warn(
-      'relay-socket',
-      subject,
-      text,
-      `chmod 0600 ${path}, or SocketMode=0600 of its unit`,
-    );
-  }
-  checkServersAbove(subject, hop, findings);
+/** Checks who may connect to the socket of a relay that has responded. */
+export function checkAccess(subject: string, path: string, findings: Findings): void {
+  const stats = findFile(path);
+  if (stats === undefined || (stats.mode & OTHERS_MAY_CONNECT) === 0) return;
+  const text = `${path} belongs to ${describeOwner(stats)}: other users may connect, and the relay does not authenticate them`;
+  const remedy = `chmod 0600 ${path}, or SocketMode=0600 of its unit`;
+  findings.warn('relay-socket', subject, text, remedy);
 }
-
-/** Checks the servers of a relay, and of the relays among them. */
-function checkServersAbove(subject: string, { pid, servers }: RelayHop, findings: Findings): void {
-  for (const { serverUri, state, relay } of servers) {
-    if (relay !== undefined) checkServersAbove(subject, relay, findings);
-    if (state === 'open' || state === 'idle') continue;
-    const text = `relay (pid ${pid}) has no stream to ${serverUri}: ${state}; it serves what it received before`;
-    findings.warn('relay-upstream', subject, text, RELAY_REMEDY);
-  }
-}
-
-/** The next step where a relay runs, and not the server above it. */
-export const RELAY_REMEDY =
-  'run grpc-xds relay --admin with the address of the relay, and grpc-xds doctor with its bootstrap where it runs';
 
 function findFile(path: string): Stats | undefined {
   try {

@@ -361,7 +361,7 @@ export class ClientState implements PageState {
 }
 
 function serverRow(
-  { serverUri, state, lastError, retryInMs, shortStreams, relay }: ServerSnapshot,
+  { serverUri, state, lastError, retryInMs, shortStreams }: ServerSnapshot,
   index: number,
 ): Row {
   const error =
@@ -369,7 +369,7 @@ function serverRow(
     (shortStreams > 0 ? `ended ${shortStreams} streams soon after they opened` : undefined);
   return {
     ...{ id: `${index}`, state },
-    server: cellText(relay === undefined ? serverUri : `${serverUri}: ${relay.text}`),
+    server: cellText(serverUri),
     ...(error !== undefined && { error: cellText(error) }),
     ...(retryInMs !== undefined && { retry: `in ${Math.ceil(retryInMs / 1000)} s` }),
   };

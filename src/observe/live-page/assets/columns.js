@@ -243,7 +243,6 @@ const connections = {
     text('stream', 'Stream'),
     text('agent', 'User agent'),
     text('version', 'Version'),
-    text('pid', 'Process'),
     text('peer', 'Address'),
     time('connectedAt', 'Connected'),
   ],
