@@ -4,13 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import {
-  credentials,
-  Metadata,
-  setLogVerbosity,
-  logVerbosity,
-  type ServerDuplexStream,
-} from '@grpc/grpc-js';
+import { credentials, Metadata, setLogVerbosity, logVerbosity } from '@grpc/grpc-js';
 import type { ServerConfig } from '../../src/bootstrap/bootstrap';
 import {
   GrpcTransportFactory,

@@ -6,7 +6,7 @@ import {
 } from '../../../src/observe/graph/control-plane-graph';
 import { cutColumns } from '../../../src/observe/graph/cut-columns';
 import { toTree } from '../../../src/observe/graph/graph-text';
-import { layOut } from '../../../src/observe/graph/layout';
+import { countLayers, layOut } from '../../../src/observe/graph/layout';
 import { readProcess } from '../../../src/observe/graph/read-process';
 
 const server: GraphManagementServer = { serverUri: 'xds.example:443', state: 'open' };
@@ -74,6 +74,7 @@ describe('the graph of what a process has its resources from', () => {
     expect(both.height).toBeGreaterThan(alone.height);
     expect(both.nodes.slice(1).every(({ y }) => y >= alone.height)).toBe(true);
     expect(both.edges.map(({ width }) => width)).toEqual([2, 2]);
+    expect(countLayers(control)).toBe(3);
   });
 
   it('groups the clients of a relay beyond those that are drawn one by one, rejected ones first', () => {
