@@ -52,10 +52,7 @@ export interface RelayLoadClientReport extends Pick<ClientState, 'streamId' | 'n
 /** The resources of one type, by number. */
 export interface RelayedTypeReport {
   readonly typeUrl: string;
-  /**
-   * Names that are requested, also those that no client subscribes to any more. `*` is one of them; the resources that it has
-   * are further ones.
-   */
+  /** Names that are requested, also those that no client subscribes to any more. */
   readonly names: number;
   readonly resources: number;
   readonly errors: number;
